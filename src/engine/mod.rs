@@ -1,0 +1,138 @@
+//! One trait, two engines. What an engine computes is fixed by [`Task`]; how fast, by [`Performance`], which can
+//! change nothing else.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    data::Dataset,
+    mechanism::{Denoiser, EncoderSpec},
+    model::Architecture,
+    privacy::noise::NoiseSpec,
+};
+
+/// Algorithm 1 as an engine runs it: the part of the plan that tensors need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    pub model: Architecture,
+    pub encoder: EncoderSpec,
+    pub noise: Option<NoiseSpec>,
+    pub denoiser: Denoiser,
+    /// The sum is divided by this (the *expected* lot: the drawn size is private).
+    pub expected_lot: f32,
+    pub momentum: f32,
+}
+
+/// Flags that change speed and memory, never the result's distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Performance {
+    /// Examples whose gradients are in memory at a time; `None`: the engine's choice.
+    pub chunk: Option<u32>,
+    /// CPU threads (native only); `None`: all.
+    pub threads: Option<u32>,
+}
+
+/// What one step needs from outside.
+#[derive(Clone, Debug)]
+pub struct StepInput<'a> {
+    /// The sampled examples, by index into the training set, strictly ascending. May be empty: then noise alone is released.
+    pub lot: &'a [u32],
+    /// ChaCha20 key of this step's noise, drawn fresh from the run's CSPRNG.
+    pub noise_key: [u32; 8],
+    pub learning_rate: f32,
+}
+
+/// What runs, in words for the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EngineInfo {
+    pub backend: Backend,
+    /// Adapter or CPU description, e.g. "SwiftShader (Vulkan)" or "wasm simd128, 1 thread".
+    pub device: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    Cpu,
+    Gpu,
+}
+
+/// Counters that need a readback on some engines: asked for every n-th step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Examples whose gradient was not finite since the start: each contributed zero. Looks at private data.
+    pub non_finite: u64,
+    /// Kolmogorov–Smirnov factor of the last step; 1 without denoiser.
+    pub denoise_factor: f32,
+}
+
+/// The four pictures of one step: sums over the lot, before division. `raw` and `encoded` look at private data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepTrace {
+    pub raw: Vec<f32>,
+    pub encoded: Vec<f32>,
+    pub noisy: Vec<f32>,
+    pub denoised: Vec<f32>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("no usable WebGPU adapter: {0}")]
+    NoAdapter(String),
+    #[error("the graphics device was lost ({0}); the run is kept and can go on from its last checkpoint")]
+    DeviceLost(String),
+    #[error("this engine cannot run {0}")]
+    Unsupported(String),
+    #[error("{needed} bytes are needed for {what}, and the device allows {limit}")]
+    OutOfMemory { what: &'static str, needed: u64, limit: u64 },
+}
+
+/// Runs Algorithm 1 on a training set that was given to its constructor.
+///
+/// Contract, checked by `tests/engines.rs` for every engine: after one step with the same input, parameters equal those of
+/// [`crate::mechanism`]'s reference within 1e-4 relative error; an example with a non-finite gradient contributes zero and is counted.
+#[expect(async_fn_in_trait, reason = "engines live on one thread in the browser; no Send bound is wanted")]
+pub trait Engine {
+    fn info(&self) -> &EngineInfo;
+
+    /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters. May return before the device is done.
+    ///
+    /// # Errors
+    /// When the device is lost; then no later call succeeds.
+    async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError>;
+
+    /// One step as [`Engine::step`], with its intermediate sums read back.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError>;
+
+    /// Waits for all steps and reads the counters.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    async fn metrics(&mut self) -> Result<Metrics, EngineError>;
+
+    /// How many examples of `data` the model gets right.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError>;
+
+    /// Class probabilities of one image of 784 pixels in [0, 1].
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError>;
+
+    /// Parameters and momentum, each of length P.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError>;
+
+    /// Replaces parameters and momentum.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError>;
+}

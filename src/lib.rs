@@ -1,0 +1,26 @@
+//! hushgrad: train privately, in the browser.
+//!
+//! | module | what it is | may use |
+//! | --- | --- | --- |
+//! | [`privacy`] | f64 mathematics: noise families, bounds, accountants, ledger | nothing here |
+//! | [`rng`] | ChaCha20 keyed by the system, and the replayable stream that is not private | nothing here |
+//! | [`data`] | IDX files, synthetic digits, datasets | [`rng`] |
+//! | [`mechanism`] | encode, clip, add noise, denoise: the plain reference on slices | the above |
+//! | [`model`] | architectures and their per-example gradients | the above |
+//! | [`engine`] | one trait, two engines: CPU and WebGPU | the above |
+//! | [`train`] | configuration, plan, session, report | the above |
+//! | [`worker`] | the protocol between page and training thread | the above |
+//! | `ui` | the page (browser only) | [`worker`]'s protocol and [`privacy`] |
+//!
+//! Never upward. Nothing in [`privacy`] knows a tensor; nothing that computes gradients knows ε.
+
+pub mod data;
+pub mod engine;
+pub mod mechanism;
+pub mod model;
+pub mod privacy;
+pub mod rng;
+pub mod train;
+#[cfg(target_arch = "wasm32")]
+pub mod ui;
+pub mod worker;

@@ -1,0 +1,46 @@
+//! Algorithms 1 and 2 on plain slices: the reference that every engine is compared with.
+
+use serde::{Deserialize, Serialize};
+
+/// What a per-example gradient becomes before it is summed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "encoder")]
+pub enum EncoderSpec {
+    /// No bound: no privacy either.
+    None,
+    /// Scaled down to L2 norm `norm` where it is longer (DP-SGD, Abadi et al. 2016).
+    Clip { norm: f64 },
+    /// Algorithm 2: clamped into the envelope Ψ by rank.
+    Envelope {
+        shape: EnvelopeShape,
+        /// Number of vectors n in Ψ; each has L2 norm 1.
+        vectors: u32,
+        /// Gradients are multiplied by this before they are encoded (1 is best for norm-1 vectors; see docs).
+        pre_scale: f64,
+        /// Ψ is public: it is drawn from this seed.
+        seed: u64,
+    },
+}
+
+/// Distribution of the entries of Ψ's vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EnvelopeShape {
+    /// |N(0, 1)|.
+    Gaussian,
+    /// |T_3|: a few large coordinates.
+    HeavyTailed,
+    /// |N(0, 1)| on a tenth of the coordinates, zero elsewhere.
+    Sparse,
+    /// Vectors cycle through the three shapes, so that the choice by cosine matters.
+    Mixed,
+}
+
+/// What happens to the noisy sum: post-processing, so free of privacy cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Denoiser {
+    None,
+    /// Multiplied by the Kolmogorov–Smirnov distance between its values and the noise's distribution.
+    KolmogorovSmirnov,
+}

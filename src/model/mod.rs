@@ -1,0 +1,95 @@
+//! The architectures, and the layout of their parameters in one flat vector.
+
+use serde::{Deserialize, Serialize};
+
+/// Pixels of an image, row by row.
+pub const PIXELS: usize = 28 * 28;
+/// Digits to tell apart.
+pub const CLASSES: usize = 10;
+/// Hidden units of the [`Architecture::Mlp`].
+pub const MLP_HIDDEN: usize = 128;
+
+/// What stands between layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activation {
+    Tanh,
+    Relu,
+}
+
+/// A model that a visitor can train. Pixels come in as f32 in [0, 1]; the loss is softmax cross-entropy.
+///
+/// Flat parameter order: layer by layer, weights `[out][in…]` row-major, then biases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Architecture {
+    /// 784 → 10: 7,850 parameters.
+    Linear,
+    /// 784 → 128 → 10 with tanh: 101,770 parameters.
+    Mlp,
+    /// Conv 16@8×8 stride 2 pad 3 → act → max-pool 2×2 stride 1 → conv 32@4×4 stride 2 → act → max-pool 2×2
+    /// stride 1 → dense 32 → act → dense 10: 26,010 parameters. Tempered: Papernot et al. 2021.
+    CnnTanh,
+    /// The same with ReLU: the model of Nasr, Shokri & Houmansadr 2020.
+    CnnRelu,
+}
+
+/// One weight matrix (or convolution kernel) and its bias in the flat vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layer {
+    pub name: &'static str,
+    /// First weight in the flat vector; the biases follow the weights.
+    pub offset: usize,
+    /// Rows: output units or channels. Also the number of biases.
+    pub outputs: usize,
+    /// Columns: inputs of a unit (for a convolution: input channels × kernel height × kernel width).
+    pub fan_in: usize,
+    /// Fan-out as Glorot counts it (for a convolution: output channels × kernel area).
+    pub fan_out: usize,
+}
+
+impl Architecture {
+    pub const ALL: [Self; 4] = [Self::Linear, Self::Mlp, Self::CnnTanh, Self::CnnRelu];
+
+    /// Activation between layers (irrelevant for the linear model).
+    #[must_use]
+    pub const fn activation(self) -> Activation {
+        match self {
+            Self::CnnRelu => Activation::Relu,
+            _ => Activation::Tanh,
+        }
+    }
+
+    /// Layers in flat order.
+    #[must_use]
+    pub fn layers(self) -> Vec<Layer> {
+        let shapes: &[(&'static str, usize, usize, usize)] = match self {
+            Self::Linear => &[("dense", CLASSES, PIXELS, CLASSES)],
+            Self::Mlp => &[
+                ("dense1", MLP_HIDDEN, PIXELS, MLP_HIDDEN),
+                ("dense2", CLASSES, MLP_HIDDEN, CLASSES),
+            ],
+            Self::CnnTanh | Self::CnnRelu => &[
+                ("conv1", 16, 64, 16 * 64),
+                ("conv2", 32, 16 * 16, 32 * 16),
+                ("dense1", 32, 512, 32),
+                ("dense2", CLASSES, 32, CLASSES),
+            ],
+        };
+        let mut offset = 0;
+        shapes
+            .iter()
+            .map(|&(name, outputs, fan_in, fan_out)| {
+                let layer = Layer { name, offset, outputs, fan_in, fan_out };
+                offset += outputs * (fan_in + 1);
+                layer
+            })
+            .collect()
+    }
+
+    /// P, the length of the flat parameter vector.
+    #[must_use]
+    pub fn parameters(self) -> usize {
+        self.layers().iter().map(|l| l.outputs * (l.fan_in + 1)).sum()
+    }
+}

@@ -1,0 +1,70 @@
+//! Randomness. What protects privacy comes from ChaCha20 keyed by the operating system or the browser;
+//! a replayable stream is another type, whose name says that it protects nobody.
+
+use rand::rand_core::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+/// A source that privacy may rest on. Only [`SystemRng`] and [`NotPrivateReplay`] implement it; the second
+/// answers `false` to [`Source::is_private`], and a run that uses it carries no guarantee.
+pub trait Source: Rng {
+    /// Whether an adversary who knows the program cannot predict the stream.
+    fn is_private(&self) -> bool;
+}
+
+/// The system's entropy could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the system gave no entropy ({0}): without it neither sampling nor noise would be private, so nothing was started"
+)]
+pub struct EntropyError(String);
+
+/// ChaCha20 (20 rounds), keyed with 256 bits of the system's entropy.
+pub struct SystemRng(ChaCha20Rng);
+
+impl SystemRng {
+    /// Draws a fresh key.
+    ///
+    /// # Errors
+    /// When the operating system or the browser gives no entropy.
+    pub fn new() -> Result<Self, EntropyError> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|e| EntropyError(e.to_string()))?;
+        Ok(Self(ChaCha20Rng::from_seed(key)))
+    }
+}
+
+/// ChaCha20 from a number that everybody may know: for lessons, tests and comparisons. **Not private.**
+pub struct NotPrivateReplay(ChaCha20Rng);
+
+impl NotPrivateReplay {
+    /// The same number gives the same stream on every machine.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(ChaCha20Rng::seed_from_u64(seed))
+    }
+}
+
+macro_rules! stream {
+    ($name:ident, $private:literal) => {
+        impl rand::rand_core::TryRng for $name {
+            type Error = core::convert::Infallible;
+            fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+                Ok(self.0.next_u32())
+            }
+            fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+                Ok(self.0.next_u64())
+            }
+            fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+                self.0.fill_bytes(bytes);
+                Ok(())
+            }
+        }
+        impl Source for $name {
+            fn is_private(&self) -> bool {
+                $private
+            }
+        }
+    };
+}
+stream!(SystemRng, true);
+stream!(NotPrivateReplay, false);

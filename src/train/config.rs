@@ -1,0 +1,62 @@
+//! What a visitor set ([`RunConfig`]), checked once into what will run ([`Plan`](super::plan::Plan)).
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    mechanism::{Denoiser, EncoderSpec},
+    model::Architecture,
+    privacy::noise::NoiseSpec,
+};
+
+/// Everything that decides what a run computes and what it costs. JSON with these names is the file format.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct RunConfig {
+    pub model: Architecture,
+    pub encoder: EncoderSpec,
+    /// `None`: train without noise, and without a guarantee.
+    pub noise: Option<NoiseSpec>,
+    pub denoiser: Denoiser,
+    /// Expected examples a step; Poisson rate = lot / training examples. Updates divide by it.
+    pub lot: u32,
+    pub learning_rate: f64,
+    pub schedule: Schedule,
+    pub momentum: f64,
+    /// Steps after which the run completes by itself; `None`: until paused.
+    pub steps: Option<u64>,
+    pub delta: f64,
+    /// Seed of the model's initial parameters (public).
+    pub init_seed: u64,
+    /// Replayable sampling and noise: reproducible, and **not private**; reports say so.
+    pub replay: Option<u64>,
+}
+
+/// Learning rate over the run: a factor on `learning_rate` by progress t in [0, 1] of `steps`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Schedule {
+    Constant,
+    /// From 1 down to `to`, in a line.
+    Linear { to: f64 },
+    /// From 1 down to `to`, by half a cosine.
+    Cosine { to: f64 },
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        Self {
+            model: Architecture::Linear,
+            encoder: EncoderSpec::Clip { norm: 1.0 },
+            noise: Some(NoiseSpec::Gaussian { sigma: 1.1 }),
+            denoiser: Denoiser::None,
+            lot: 256,
+            learning_rate: 0.5,
+            schedule: Schedule::Constant,
+            momentum: 0.0,
+            steps: None,
+            delta: 1e-5,
+            init_seed: 0,
+            replay: None,
+        }
+    }
+}

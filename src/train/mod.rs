@@ -1,0 +1,3 @@
+//! A run: configuration → plan → session → reports.
+
+pub mod config;

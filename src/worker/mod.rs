@@ -1,0 +1,1 @@
+//! The protocol between page and training thread, and the agent that answers it.
