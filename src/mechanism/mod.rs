@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a per-example gradient becomes before it is summed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "encoder")]
+#[serde(rename_all = "kebab-case")]
 pub enum EncoderSpec {
     /// No bound: no privacy either.
     None,

@@ -6,7 +6,7 @@ use super::{noise::NoiseSpec, sampling::Sampling};
 
 /// What bounds one example's contribution to the noisy sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "bound")]
+#[serde(rename_all = "kebab-case")]
 pub enum Sensitivity {
     /// L2 norm at most `norm` (plain clipping; a micro-batch of one).
     L2 { norm: f64 },

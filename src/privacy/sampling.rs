@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the examples of a step are chosen. The sampler that runs and the price are both made from this value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "policy")]
+#[serde(rename_all = "kebab-case")]
 pub enum Sampling {
     /// Every example takes part in a step with probability `rate`, independently. Add/remove-one neighbours.
     Poisson { rate: f64 },

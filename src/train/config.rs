@@ -33,7 +33,7 @@ pub struct RunConfig {
 
 /// Learning rate over the run: a factor on `learning_rate` by progress t in [0, 1] of `steps`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     Constant,
     /// From 1 down to `to`, in a line.
