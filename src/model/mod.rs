@@ -65,10 +65,7 @@ impl Architecture {
     pub fn layers(self) -> Vec<Layer> {
         let shapes: &[(&'static str, usize, usize, usize)] = match self {
             Self::Linear => &[("dense", CLASSES, PIXELS, CLASSES)],
-            Self::Mlp => &[
-                ("dense1", MLP_HIDDEN, PIXELS, MLP_HIDDEN),
-                ("dense2", CLASSES, MLP_HIDDEN, CLASSES),
-            ],
+            Self::Mlp => &[("dense1", MLP_HIDDEN, PIXELS, MLP_HIDDEN), ("dense2", CLASSES, MLP_HIDDEN, CLASSES)],
             Self::CnnTanh | Self::CnnRelu => &[
                 ("conv1", 16, 64, 16 * 64),
                 ("conv2", 32, 16 * 16, 32 * 16),

@@ -37,9 +37,13 @@ pub struct RunConfig {
 pub enum Schedule {
     Constant,
     /// From 1 down to `to`, in a line.
-    Linear { to: f64 },
+    Linear {
+        to: f64,
+    },
     /// From 1 down to `to`, by half a cosine.
-    Cosine { to: f64 },
+    Cosine {
+        to: f64,
+    },
 }
 
 impl Default for RunConfig {

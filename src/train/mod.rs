@@ -1,3 +1,4 @@
 //! A run: configuration → plan → session → reports.
 
 pub mod config;
+pub mod report;

@@ -1,0 +1,121 @@
+//! Messages between page and training thread, and nothing else. Postcard carries them; both sides are built together,
+//! so they need no version.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    data,
+    engine::{EngineInfo, StepTrace},
+    train::{config::RunConfig, report::Report},
+};
+
+/// What the page asks of the training thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Request {
+    /// First message: choose and check a backend.
+    Open {
+        backend: BackendChoice,
+    },
+    /// Replace the digits. The current run goes on until [`Request::Start`] or [`Request::Reset`].
+    Load(DataRequest),
+    /// A new run, paused at step 0. Refused as a whole if the configuration is; then the old run is untouched.
+    Start(RunConfig),
+    Play,
+    Pause,
+    /// One step, traced, then pause.
+    StepOnce,
+    /// A new run with the same configuration, on the digits loaded last, paused at step 0.
+    Reset,
+    /// Milliseconds to wait after each step (slow motion); steps are traced while this is over zero.
+    SlowMotion {
+        milliseconds: u32,
+    },
+    /// Class probabilities of a drawn digit: 784 pixels in [0, 1].
+    Predict {
+        pixels: Vec<f32>,
+    },
+    /// The run's ledger as JSON, as `hushgrad account` reads it.
+    ExportLedger,
+    /// Parameters of the model, flat.
+    ExportParameters,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BackendChoice {
+    /// WebGPU where it works, is checked against the CPU, and is the faster one; else the CPU.
+    #[default]
+    Automatic,
+    Cpu,
+    Gpu,
+}
+
+/// Where digits come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum DataRequest {
+    /// MNIST beside the page; `manifest` is an absolute URL on the page's own origin. Falls back to synthetic digits,
+    /// with an [`Event::Notice`], where the site carries none.
+    Site { manifest: String },
+    /// Drawn by the program.
+    Synthetic { seed: u64, train: u32, test: u32 },
+    /// Files that the visitor dropped or picked: name and bytes.
+    Files(Vec<(String, Vec<u8>)>),
+}
+
+/// What the training thread tells the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Event {
+    /// Which backend runs, and why not the other, in a sentence, where it was wanted and is not used.
+    Opened {
+        engine: EngineInfo,
+        instead: Option<String>,
+    },
+    /// Digits are ready for the next run. `complete` is false while more shards are on their way.
+    Loaded {
+        name: String,
+        source: data::Source,
+        train: u32,
+        test: u32,
+        complete: bool,
+    },
+    /// Shards or files on their way, in bytes.
+    Loading {
+        done: u64,
+        total: u64,
+    },
+    /// A new run stands at step 0.
+    Started(RunInfo),
+    Playing(bool),
+    Report(Report),
+    Trace(StepTrace),
+    Prediction([f32; 10]),
+    Ledger(String),
+    Parameters(Vec<f32>),
+    /// Worth knowing, nothing failed.
+    Notice(String),
+    /// Something failed; what it was asked for did not happen, and nothing else changed.
+    Problem(Problem),
+}
+
+/// A run that can be played.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Counts runs since the page was loaded.
+    pub run: u32,
+    pub config: RunConfig,
+    pub engine: EngineInfo,
+    /// P.
+    pub parameters: u32,
+    pub train: u32,
+    pub test: u32,
+    pub data: String,
+    /// q = lot / training examples.
+    pub sampling_rate: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The `RunConfig` field or file that is wrong, where one is (`noise.sigma`, `train-images-idx3-ubyte.gz`).
+    pub field: Option<String>,
+    /// One sentence: what, where, what to do.
+    pub sentence: String,
+}
