@@ -2,6 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod envelope;
+pub mod error;
+mod quantile;
+
+pub use error::MechanismError;
+
 /// What a per-example gradient becomes before it is summed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
