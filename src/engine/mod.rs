@@ -1,11 +1,13 @@
 //! One trait, two engines. What an engine computes is fixed by [`Task`]; how fast, by [`Performance`], which can
 //! change nothing else.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     data::Dataset,
-    mechanism::{Denoiser, EncoderSpec},
+    mechanism::{Denoiser, EncoderSpec, envelope::Envelope},
     model::Architecture,
     privacy::noise::NoiseSpec,
 };
@@ -15,6 +17,8 @@ use crate::{
 pub struct Task {
     pub model: Architecture,
     pub encoder: EncoderSpec,
+    /// Ψ, where the encoder is an envelope: the very vectors that are accounted for.
+    pub envelope: Option<Arc<Envelope>>,
     pub noise: Option<NoiseSpec>,
     pub denoiser: Denoiser,
     /// The sum is divided by this (the *expected* lot: the drawn size is private).
@@ -80,6 +84,8 @@ pub enum EngineError {
     NoAdapter(String),
     #[error("the graphics device was lost ({0}); the run is kept and can go on from its last checkpoint")]
     DeviceLost(String),
+    #[error("{adapter} computed a known step wrongly (relative difference {difference:.1e}), so it is not used")]
+    WrongResult { adapter: String, difference: f64 },
     #[error("this engine cannot run {0}")]
     Unsupported(String),
     #[error("{needed} bytes are needed for {what}, and the device allows {limit}")]
