@@ -1,0 +1,314 @@
+//! Privacy of noisy gradient descent whose intermediate models stay hidden.
+//!
+//! Chourasia, Ye & Shokri 2021, "Differential privacy dynamics of Langevin diffusion and noisy gradient descent".
+//! Full batch, loss λ-strongly convex and β-smooth in θ, step size η ≤ 1/β, K updates
+//! θ ← Π(θ − (η/n)·Σ∇ℓ + √(2ησ²)·N(0, I)), with S the L2 sensitivity of the *sum* of gradients (replace-one), and the
+//! start θ₀ ~ Π(N(0, 2σ²/λ·I)). Only θ_K is released. Its Rényi divergence converges in K; composition, which
+//! pays for every intermediate model, grows without end but is the smaller for few steps.
+
+use thiserror::Error;
+
+/// z > 0 with 1 − e^{−z} = z/2: the hidden-state bound meets composition at K = 2z/(λη).
+const CROSSOVER: f64 = 1.593_624_260_040_04;
+
+/// A training that the hidden-state theorem does not cover.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum DynamicsError {
+    #[error("{name} must be positive and finite, not {value}")]
+    NotPositive { name: &'static str, value: f64 },
+    #[error("the Rényi order must be above 1 and finite, not {0}")]
+    Order(f64),
+    #[error("the step size {step_size} exceeds 1/smoothness = {limit}; take a smaller step")]
+    StepTooLarge { step_size: f64, limit: f64 },
+    #[error("strong convexity {strong_convexity} cannot exceed smoothness {smoothness}")]
+    Convexity { strong_convexity: f64, smoothness: f64 },
+    #[error("the dataset must have at least one example")]
+    NoExamples,
+}
+
+/// The quantities of the theorem, before they are checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// η.
+    pub step_size: f64,
+    /// σ: each update adds N(0, 2ησ²) to every coordinate.
+    pub noise: f64,
+    /// S: how far, in L2, the sum of gradients moves when one example is replaced (2L for L-Lipschitz losses).
+    pub sensitivity: f64,
+    /// λ.
+    pub strong_convexity: f64,
+    /// β.
+    pub smoothness: f64,
+    /// n.
+    pub examples: u64,
+}
+
+/// A setting to which the theorems apply.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoisyGradientDescent(Setting);
+
+/// Which argument gives the smaller bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The intermediate models are hidden (Theorem 2).
+    HiddenState,
+    /// Every intermediate model might have been seen (Gaussian mechanism, K times).
+    Composition,
+}
+
+/// The Rényi divergence of order α of K steps, by every argument.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RenyiBounds {
+    pub hidden_state: f64,
+    pub composition: f64,
+    /// The smaller of the two, which is what may be reported.
+    pub upper: f64,
+    pub argument: Argument,
+    /// What some loss of the class (1-strongly convex and 1-smooth) really leaks (Theorem 3): no bound of that class
+    /// can be below. For λ ≠ 1 it is only the formula.
+    pub lower: f64,
+}
+
+impl Setting {
+    /// Refuses what the theorems do not cover, naming the first condition that fails.
+    pub fn checked(self) -> Result<NoisyGradientDescent, DynamicsError> {
+        let positive = [
+            ("step size", self.step_size),
+            ("noise", self.noise),
+            ("sensitivity", self.sensitivity),
+            ("strong convexity", self.strong_convexity),
+            ("smoothness", self.smoothness),
+        ];
+        for (name, value) in positive {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(DynamicsError::NotPositive { name, value });
+            }
+        }
+        if self.examples == 0 {
+            return Err(DynamicsError::NoExamples);
+        }
+        if self.strong_convexity > self.smoothness {
+            let Self { strong_convexity, smoothness, .. } = self;
+            return Err(DynamicsError::Convexity { strong_convexity, smoothness });
+        }
+        // A step of exactly 1/β, computed as such, must pass in spite of rounding.
+        if self.step_size * self.smoothness > 1.0 + 4.0 * f64::EPSILON {
+            return Err(DynamicsError::StepTooLarge { step_size: self.step_size, limit: 1.0 / self.smoothness });
+        }
+        Ok(NoisyGradientDescent(self))
+    }
+}
+
+impl NoisyGradientDescent {
+    pub fn setting(&self) -> &Setting {
+        &self.0
+    }
+
+    /// S²/(σ²n²), the scale of everything below.
+    fn signal(&self) -> f64 {
+        let ratio = self.0.sensitivity / (self.0.noise * self.0.examples as f64);
+        ratio * ratio
+    }
+
+    /// All bounds after `steps` updates, at Rényi order `alpha` > 1.
+    pub fn renyi(&self, alpha: f64, steps: u64) -> Result<RenyiBounds, DynamicsError> {
+        if !(alpha > 1.0 && alpha.is_finite()) {
+            return Err(DynamicsError::Order(alpha));
+        }
+        let k = steps as f64;
+        let contraction = self.0.strong_convexity * self.0.step_size;
+        // expm1: for few steps 1 − e^{−x} is x, not 0.
+        let hidden_state = self.limit(alpha) * -(-0.5 * contraction * k).exp_m1();
+        let composition = alpha * self.signal() / 4.0 * self.0.step_size * k;
+        let lower = alpha * self.signal() / 4.0 * -(-self.0.step_size * k).exp_m1();
+        let argument = if hidden_state < composition { Argument::HiddenState } else { Argument::Composition };
+        Ok(RenyiBounds { hidden_state, composition, upper: hidden_state.min(composition), argument, lower })
+    }
+
+    /// What the hidden-state bound converges to: α·S²/(λσ²n²).
+    pub fn limit(&self, alpha: f64) -> f64 {
+        alpha * self.signal() / self.0.strong_convexity
+    }
+
+    /// K* = 3.187…/(λη): from here on the hidden-state bound is the smaller. The same at every order.
+    pub fn crossover(&self) -> f64 {
+        2.0 * CROSSOVER / (self.0.strong_convexity * self.0.step_size)
+    }
+
+    /// An upper bound on E[L(θ_K) − L(θ*)] in `dimension` coordinates, from E‖θ₀ − θ*‖² ≤ `start_distance_squared`.
+    ///
+    /// A step with η ≤ 1/β brings θ closer to θ* by the factor 1 − ηλ and adds noise of 2ησ²d; the projection does not
+    /// push them apart; smoothness turns distance into risk (β/2). θ* inside the feasible set.
+    pub fn excess_risk(&self, dimension: u64, start_distance_squared: f64, steps: u64) -> f64 {
+        let Setting { step_size, noise, strong_convexity, smoothness, .. } = self.0;
+        let per_step = 2.0 * (-(step_size * strong_convexity).min(1.0)).ln_1p();
+        let kept = (per_step * steps as f64).exp();
+        let stationary =
+            2.0 * noise * noise * dimension as f64 / (strong_convexity * (2.0 - step_size * strong_convexity));
+        0.5 * smoothness * (kept * start_distance_squared + (1.0 - kept) * stationary)
+    }
+}
+
+/// How to train under a Rényi budget: the noise, the step, when to stop, and what it is worth (Theorem 5 of the paper).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OptimalTraining {
+    pub setting: NoisyGradientDescent,
+    /// K* = (2β²/λ²)·ln(n²ε/(αd)): then the start is forgotten down to the noise. At least 1.
+    pub steps: u64,
+    /// (α/ε)·βdL²/(λ²n²), the order of the excess empirical risk that is reached (constant left out, as there).
+    pub excess_risk_order: f64,
+}
+
+/// The learning problem of the utility theorem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Problem {
+    /// L: bound on the gradient of one example's loss.
+    pub lipschitz: f64,
+    /// λ.
+    pub strong_convexity: f64,
+    /// β.
+    pub smoothness: f64,
+    /// n.
+    pub examples: u64,
+    /// d.
+    pub dimension: u64,
+}
+
+impl Problem {
+    /// Spends the Rényi budget (`alpha`, `epsilon`): η = λ/(2β²), σ² = 4αL²/(λεn²).
+    pub fn optimal(&self, alpha: f64, epsilon: f64) -> Result<OptimalTraining, DynamicsError> {
+        if !(alpha > 1.0 && alpha.is_finite()) {
+            return Err(DynamicsError::Order(alpha));
+        }
+        for (name, value) in [("Rényi budget", epsilon), ("Lipschitz constant", self.lipschitz)] {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(DynamicsError::NotPositive { name, value });
+            }
+        }
+        let Self { lipschitz, strong_convexity, smoothness, examples, dimension } = *self;
+        let n = examples as f64;
+        let setting = Setting {
+            step_size: strong_convexity / (2.0 * smoothness * smoothness),
+            noise: (4.0 * alpha / (strong_convexity * epsilon)).sqrt() * lipschitz / n,
+            sensitivity: 2.0 * lipschitz,
+            strong_convexity,
+            smoothness,
+            examples,
+        }
+        .checked()?;
+        let condition = smoothness / strong_convexity;
+        let forgotten = n * n * epsilon / (alpha * (dimension as f64).max(1.0));
+        let steps = (2.0 * condition * condition * forgotten.ln()).ceil().max(1.0) as u64;
+        let excess_risk_order =
+            alpha / epsilon * smoothness * dimension as f64 * (lipschitz / (strong_convexity * n)).powi(2);
+        Ok(OptimalTraining { setting, steps, excess_risk_order })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting() -> Setting {
+        Setting {
+            step_size: 0.02,
+            noise: 0.02,
+            sensitivity: 4.0,
+            strong_convexity: 1.0,
+            smoothness: 4.0,
+            examples: 5000,
+        }
+    }
+
+    #[test]
+    fn the_paper_s_figure() {
+        let descent = setting().checked().unwrap();
+        let few = descent.renyi(30.0, 10).unwrap();
+        assert!((few.hidden_state / 0.004_567_803_934_273_941 - 1.0).abs() < 1e-12);
+        assert!((few.lower / 0.002_175_230_963_064_217_6 - 1.0).abs() < 1e-12);
+        assert_eq!((few.argument, few.upper), (Argument::Composition, few.composition));
+        let many = descent.renyi(30.0, 1000).unwrap();
+        assert_eq!((many.argument, many.upper), (Argument::HiddenState, many.hidden_state));
+        assert!((descent.crossover() - 159.362_426_004_004).abs() < 1e-9);
+        assert!((descent.limit(30.0) - 0.048).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_bounds_keep_their_order_and_meet_at_the_crossover() {
+        let descent = setting().checked().unwrap();
+        let crossover = descent.crossover();
+        let mut before = 0.0;
+        for steps in 1..2000 {
+            let bounds = descent.renyi(8.0, steps).unwrap();
+            assert!(bounds.lower <= bounds.upper && bounds.upper >= before && bounds.upper <= descent.limit(8.0));
+            assert_eq!(bounds.argument == Argument::HiddenState, steps as f64 > crossover, "at {steps}");
+            before = bounds.upper;
+        }
+        assert_eq!(descent.renyi(8.0, 0).unwrap().upper, 0.0);
+        assert!(descent.renyi(8.0, u64::MAX).unwrap().upper.is_finite());
+    }
+
+    #[test]
+    fn what_the_theorem_does_not_cover_is_refused() {
+        let too_large = Setting { step_size: 0.3, ..setting() };
+        assert_eq!(too_large.checked(), Err(DynamicsError::StepTooLarge { step_size: 0.3, limit: 0.25 }));
+        assert!(Setting { step_size: 0.25, ..setting() }.checked().is_ok());
+        for broken in [
+            Setting { noise: 0.0, ..setting() },
+            Setting { sensitivity: f64::NAN, ..setting() },
+            Setting { strong_convexity: -1.0, ..setting() },
+            Setting { smoothness: f64::INFINITY, ..setting() },
+        ] {
+            assert!(matches!(broken.checked(), Err(DynamicsError::NotPositive { .. })));
+        }
+        assert_eq!(Setting { examples: 0, ..setting() }.checked(), Err(DynamicsError::NoExamples));
+        assert!(matches!(
+            Setting { strong_convexity: 5.0, ..setting() }.checked(),
+            Err(DynamicsError::Convexity { .. })
+        ));
+        assert_eq!(setting().checked().unwrap().renyi(1.0, 5), Err(DynamicsError::Order(1.0)));
+    }
+
+    #[test]
+    fn the_optimal_training_spends_exactly_its_budget() {
+        let problem =
+            Problem { lipschitz: 2.0, strong_convexity: 0.5, smoothness: 2.0, examples: 10_000, dimension: 100 };
+        let plan = problem.optimal(10.0, 0.3).unwrap();
+        assert!((plan.setting.limit(10.0) / 0.3 - 1.0).abs() < 1e-12);
+        assert!(plan.setting.renyi(10.0, plan.steps).unwrap().upper <= 0.3);
+        assert!(plan.setting.renyi(10.0, plan.steps).unwrap().argument == Argument::HiddenState);
+        assert!(problem.optimal(10.0, 0.0).is_err() && problem.optimal(0.5, 1.0).is_err());
+        // By K* the start is forgotten: the risk is within the theorem's order, times a small constant.
+        let start = (2.0 * problem.lipschitz / problem.strong_convexity).powi(2);
+        let risk = plan.setting.excess_risk(problem.dimension, start, plan.steps);
+        assert!(risk <= 6.0 * plan.excess_risk_order, "{risk} against {}", plan.excess_risk_order);
+    }
+
+    /// On ℓ = λ‖θ − x‖²/2 everything is Gaussian, so the true divergence and risk are known in closed form.
+    #[test]
+    fn bounds_hold_on_the_quadratic() {
+        let (lambda, eta, sigma, n, shift) = (1.0_f64, 0.1_f64, 0.5_f64, 20_u64, 3.0_f64);
+        // Replacing one x moves the summed gradient by λ·shift.
+        let descent = Setting {
+            step_size: eta,
+            noise: sigma,
+            sensitivity: lambda * shift,
+            strong_convexity: lambda,
+            smoothness: lambda,
+            examples: n,
+        }
+        .checked()
+        .unwrap();
+        let (mut mean, mut variance) = (0.0, 2.0 * sigma * sigma / lambda);
+        for steps in 1..300 {
+            mean = mean * (1.0 - eta * lambda) + eta * lambda * shift / n as f64;
+            variance = variance * (1.0 - eta * lambda).powi(2) + 2.0 * eta * sigma * sigma;
+            let truth = 5.0 * mean * mean / (2.0 * variance);
+            let bounds = descent.renyi(5.0, steps).unwrap();
+            assert!(truth <= bounds.upper, "step {steps}: {truth} above {}", bounds.upper);
+            // Around θ* = 0 of the unshifted problem.
+            let risk = 0.5 * lambda * variance;
+            assert!(risk <= descent.excess_risk(1, 2.0 * sigma * sigma / lambda, steps) * (1.0 + 1e-12));
+        }
+    }
+}
