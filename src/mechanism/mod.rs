@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod denoise;
+pub mod encode;
 pub mod envelope;
 pub mod error;
+pub mod noise;
 mod quantile;
 
 pub use error::MechanismError;

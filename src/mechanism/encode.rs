@@ -1,0 +1,246 @@
+//! What a per-example gradient becomes before it is summed: clipped to a norm, or clamped into the envelope by rank.
+
+use std::sync::Arc;
+
+use super::{
+    EncoderSpec, MechanismError,
+    envelope::{BLOCKS, Envelope, block_edge},
+};
+
+/// Buckets of magnitudes, 512 to an octave from 2^−30 to 2^2.
+pub const BUCKETS: usize = 1 << 14;
+/// Exponent and leading 9 bits of the significand of 2^−30, the lower edge of bucket 0.
+const FIRST_BUCKET: i32 = (127 - 30) << 9;
+/// Leaves those bits of an f32.
+const BUCKET_SHIFT: u32 = 23 - 9;
+/// Clipping aims this far below its bound: more than any rounding error of an engine's f32 norm.
+const CLIP_MARGIN: f64 = 1.0 / 16_384.0;
+
+/// An [`EncoderSpec`] with its vectors drawn: ready to encode gradients of one length.
+#[derive(Clone, Debug)]
+pub enum Encoder {
+    None,
+    Clip { norm: f64 },
+    Envelope { envelope: Arc<Envelope>, pre_scale: f32 },
+}
+
+impl EncoderSpec {
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// A norm or pre-scale that is not positive, or so far from 1 that its square leaves f32's range.
+    pub fn validate(&self) -> Result<(), MechanismError> {
+        // Also false for NaN.
+        let usable = |x: f64| (1e-9..=1e9).contains(&x);
+        match *self {
+            Self::Clip { norm } if !usable(norm) => Err(MechanismError::ClipNorm(norm)),
+            Self::Envelope { pre_scale, .. } if !usable(pre_scale) => Err(MechanismError::PreScale(pre_scale)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Encoder {
+    /// Prepares `spec` for gradients of length `p`, drawing Ψ if it needs one.
+    ///
+    /// # Errors
+    /// As [`EncoderSpec::validate`] and [`Envelope::draw`].
+    pub fn new(spec: &EncoderSpec, p: usize) -> Result<Self, MechanismError> {
+        spec.validate()?;
+        Ok(match *spec {
+            EncoderSpec::None => Self::None,
+            EncoderSpec::Clip { norm } => Self::Clip { norm },
+            EncoderSpec::Envelope { shape, vectors, pre_scale, seed } => Self::Envelope {
+                envelope: Arc::new(Envelope::draw(shape, vectors, p, seed)?),
+                pre_scale: pre_scale as f32,
+            },
+        })
+    }
+
+    /// Encodes one example's gradient in place. Answers `false` where it was not finite: it is zero then, because an example
+    /// must not get past its bound, nor spoil the sum, by being broken.
+    ///
+    /// # Panics
+    /// When the gradient's length is not the envelope's.
+    pub fn encode(&self, gradient: &mut [f32]) -> bool {
+        let Some(norm) = finite_norm(gradient) else {
+            gradient.fill(0.0);
+            return false;
+        };
+        match self {
+            Self::None => {}
+            Self::Clip { norm: bound } => clip(gradient, norm, *bound),
+            Self::Envelope { envelope, pre_scale } => {
+                for g in &mut *gradient {
+                    *g *= pre_scale;
+                }
+                let counts = histogram(gradient);
+                let psi = envelope.vector(choose(&counts, envelope));
+                clamp_by_rank(gradient, &bucket_bounds(&counts, psi));
+            }
+        }
+        true
+    }
+}
+
+/// ‖g‖, unless an entry is not finite or the sum of squares is more than an f32 holds.
+#[must_use]
+pub fn finite_norm(gradient: &[f32]) -> Option<f64> {
+    let square: f64 = gradient.iter().map(|&g| f64::from(g).powi(2)).sum();
+    (square as f32).is_finite().then(|| square.sqrt())
+}
+
+/// g·min(1, C(1 − 2^−14)/‖g‖): Abadi et al. 2016, Algorithm 1, with room for the rounding of the norm.
+pub fn clip(gradient: &mut [f32], norm: f64, bound: f64) {
+    let factor = (bound * (1.0 - CLIP_MARGIN) / norm).min(1.0);
+    for g in gradient {
+        *g = (f64::from(*g) * factor) as f32;
+    }
+}
+
+/// The bucket of a magnitude: below 2^−30 the first, above 2^2 the last, between them 512 to an octave.
+#[must_use]
+pub fn bucket(magnitude: f32) -> usize {
+    let index = (magnitude.to_bits() >> BUCKET_SHIFT).cast_signed() - FIRST_BUCKET;
+    index.clamp(0, BUCKETS as i32 - 1) as usize
+}
+
+/// The smallest magnitude of a bucket; 0 for the first.
+#[must_use]
+pub fn lower_edge(bucket: usize) -> f32 {
+    if bucket == 0 { 0.0 } else { f32::from_bits((bucket as u32 + FIRST_BUCKET as u32) << BUCKET_SHIFT) }
+}
+
+/// How many coordinates lie in each bucket.
+#[must_use]
+pub fn histogram(gradient: &[f32]) -> Vec<u32> {
+    let mut counts = vec![0; BUCKETS];
+    for g in gradient {
+        counts[bucket(g.abs())] += 1;
+    }
+    counts
+}
+
+/// The bound of each bucket. Buckets take consecutive ranks, the largest magnitudes first; a bucket's bound is ψ at the
+/// last of its ranks, the smallest of them, so that every order within the bucket is inside the envelope.
+#[must_use]
+pub fn bucket_bounds(counts: &[u32], psi: &[f32]) -> Vec<f32> {
+    let mut bounds = vec![0.0; counts.len()];
+    let mut ranked = 0;
+    for (bound, &count) in bounds.iter_mut().zip(counts).rev() {
+        ranked += count as usize;
+        if count > 0 {
+            *bound = psi[ranked - 1];
+        }
+    }
+    bounds
+}
+
+/// enc_i = clamp(h_i, −ψ, ψ) with the bound of its bucket (Algorithm 2).
+pub fn clamp_by_rank(gradient: &mut [f32], bounds: &[f32]) {
+    for g in gradient {
+        let bound = bounds[bucket(g.abs())];
+        *g = g.clamp(-bound, bound);
+    }
+}
+
+/// The ψ with the largest cosine similarity to the sorted magnitudes, as far as 64 rank blocks tell; the first of equals. All ψ
+/// have norm 1 and the gradient's norm is common to all, so the inner product decides: Σ_j v_j·Σ_{i in block j} ψ_i, where
+/// v_j is the magnitude in the middle of block j. (The paper's "argmin" of the similarity is a slip.)
+#[must_use]
+pub fn choose(counts: &[u32], envelope: &Envelope) -> usize {
+    if envelope.vectors() == 1 {
+        return 0;
+    }
+    let middles = block_middles(counts, envelope.dimension());
+    let score = |index| {
+        let products = envelope.vector_block_sums(index).iter().zip(&middles).map(|(sum, v)| v * sum);
+        products.fold(0.0_f32, |score, product| score + product)
+    };
+    let (mut best, mut best_score) = (0, score(0));
+    for index in 1..envelope.vectors() {
+        let score = score(index);
+        if score > best_score {
+            (best, best_score) = (index, score);
+        }
+    }
+    best
+}
+
+/// For each rank block the lower edge of the bucket that holds its middle rank; 0 for an empty block.
+#[must_use]
+pub fn block_middles(counts: &[u32], p: usize) -> [f32; BLOCKS] {
+    let mut middles = [0.0; BLOCKS];
+    let mut bucket = BUCKETS - 1;
+    // Ranks held by `bucket` and those above it.
+    let mut ranked = counts[bucket] as usize;
+    for (j, middle) in middles.iter_mut().enumerate() {
+        let (start, end) = (block_edge(p, j), block_edge(p, j + 1));
+        if start == end {
+            continue;
+        }
+        while ranked <= usize::midpoint(start, end) {
+            bucket -= 1;
+            ranked += counts[bucket] as usize;
+        }
+        *middle = lower_edge(bucket);
+    }
+    middles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::EnvelopeShape;
+
+    #[test]
+    fn buckets_divide_magnitudes() {
+        assert_eq!(bucket(0.0), 0);
+        assert_eq!(bucket(f32::from_bits(1)), 0);
+        assert_eq!(bucket(2f32.powi(-30)), 0);
+        assert_eq!(bucket(2f32.powi(-29)), 512);
+        assert_eq!(bucket(1.0), 30 * 512);
+        assert_eq!(bucket(4.0 - 3e-7), BUCKETS - 1);
+        assert_eq!(bucket(4.0), BUCKETS - 1);
+        assert_eq!(bucket(f32::INFINITY), BUCKETS - 1);
+        for b in 1..BUCKETS {
+            let edge = lower_edge(b);
+            assert_eq!((bucket(edge), bucket(edge.next_down())), (b, b - 1));
+        }
+    }
+
+    #[test]
+    fn a_shared_bucket_gets_its_smallest_bound() {
+        let envelope = Envelope::draw(EnvelopeShape::Gaussian, 1, 4, 5).unwrap();
+        let psi = envelope.vector(0).to_vec();
+        let encoder = Encoder::Envelope { envelope: Arc::new(envelope), pre_scale: 1.0 };
+        let mut gradient = [-2.0, 3.0, 2.0, -1.9];
+        assert!(encoder.encode(&mut gradient));
+        assert_eq!(gradient, [-psi[2], psi[0], psi[2], -psi[3]]);
+    }
+
+    #[test]
+    fn the_most_similar_vector_is_chosen() {
+        let envelope = Envelope::draw(EnvelopeShape::Mixed, 6, 10_000, 9).unwrap();
+        for index in 0..6 {
+            let counts = histogram(envelope.vector(index));
+            let cosine = |i: usize| -> f64 {
+                envelope.vector(i).iter().zip(envelope.vector(index)).map(|(a, b)| f64::from(a * b)).sum()
+            };
+            let chosen = choose(&counts, &envelope);
+            // Blocks blur; never by more than this, and never another shape.
+            assert!(cosine(chosen) > 0.999, "{index}: {chosen}, cosine {}", cosine(chosen));
+            assert_eq!(chosen % 3, index % 3);
+        }
+    }
+
+    #[test]
+    fn specs_out_of_range_are_refused() {
+        for norm in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-10] {
+            let refused = Encoder::new(&EncoderSpec::Clip { norm }, 3).unwrap_err();
+            assert!(matches!(refused, MechanismError::ClipNorm(_)));
+            let spec = EncoderSpec::Envelope { shape: EnvelopeShape::Sparse, vectors: 1, pre_scale: norm, seed: 0 };
+            assert!(matches!(Encoder::new(&spec, 3).unwrap_err(), MechanismError::PreScale(_)));
+        }
+    }
+}
