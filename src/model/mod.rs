@@ -1,6 +1,13 @@
 //! The architectures, and the layout of their parameters in one flat vector.
 
+use core::ops::Range;
+
 use serde::{Deserialize, Serialize};
+
+mod init;
+pub mod reference;
+
+pub use init::initial_parameters;
 
 /// Pixels of an image, row by row.
 pub const PIXELS: usize = 28 * 28;
@@ -46,6 +53,21 @@ pub struct Layer {
     pub fan_in: usize,
     /// Fan-out as Glorot counts it (for a convolution: output channels × kernel area).
     pub fan_out: usize,
+}
+
+impl Layer {
+    /// Where the weights are in the flat vector: `outputs × fan_in`, row by row.
+    #[must_use]
+    pub const fn weights(&self) -> Range<usize> {
+        self.offset..self.offset + self.outputs * self.fan_in
+    }
+
+    /// Where the biases are in the flat vector.
+    #[must_use]
+    pub const fn biases(&self) -> Range<usize> {
+        let start = self.offset + self.outputs * self.fan_in;
+        start..start + self.outputs
+    }
 }
 
 impl Architecture {

@@ -1,0 +1,55 @@
+//! Parameters before the first step.
+
+use rand::rand_core::Rng;
+
+use super::Architecture;
+use crate::rng::NotPrivateReplay;
+
+/// Weights uniform in ±√(6/(fan-in + fan-out)) (Glorot & Bengio 2010, eq. 16), biases 0, in flat order. The seed is public,
+/// and the same seed gives the same parameters on every machine.
+#[must_use]
+pub fn initial_parameters(architecture: Architecture, seed: u64) -> Vec<f32> {
+    let mut rng = NotPrivateReplay::new(seed);
+    let mut parameters = vec![0.0; architecture.parameters()];
+    for layer in architecture.layers() {
+        let bound = (6.0 / (layer.fan_in + layer.fan_out) as f64).sqrt();
+        for weight in &mut parameters[layer.weights()] {
+            let uniform = (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
+            *weight = ((2.0 * uniform - 1.0) * bound) as f32;
+        }
+    }
+    parameters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_fill_their_range_and_biases_are_zero() {
+        for architecture in Architecture::ALL {
+            let parameters = initial_parameters(architecture, 1);
+            assert_eq!(parameters.len(), architecture.parameters());
+            for layer in architecture.layers() {
+                let bound = (6.0 / (layer.fan_in + layer.fan_out) as f64).sqrt() as f32;
+                let weights = &parameters[layer.weights()];
+                let n = weights.len() as f32;
+                let mean = weights.iter().sum::<f32>() / n;
+                let variance = weights.iter().map(|w| w * w).sum::<f32>() / n;
+                let largest = weights.iter().fold(0.0_f32, |m, w| m.max(w.abs()));
+                assert!(largest <= bound && largest > 0.95 * bound, "{architecture:?} {}", layer.name);
+                // Five standard deviations of the mean and of the mean square of a uniform variable.
+                assert!(mean.abs() < 5.0 * bound / (3.0 * n).sqrt());
+                assert!((variance * 3.0 / (bound * bound) - 1.0).abs() < 5.0 * (0.8 / n).sqrt());
+                assert!(parameters[layer.biases()].iter().all(|&b| b == 0.0));
+            }
+        }
+    }
+
+    #[test]
+    fn the_seed_decides() {
+        let draw = |seed| initial_parameters(Architecture::Linear, seed);
+        assert_eq!(draw(3), draw(3));
+        assert_ne!(draw(3), draw(4));
+    }
+}

@@ -1,0 +1,353 @@
+//! The models as a reader of the papers would write them: one example at a time, in f64, one loop a sum.
+//! Every fast path, in Rust or WGSL, is compared with this; this is compared with automatic differentiation.
+
+use super::{Activation, Architecture, CLASSES, Layer, PIXELS};
+
+/// Gradient of one example's loss, written over `out` (length P, flat order). Returns the loss, softmax cross-entropy in nats.
+///
+/// # Panics
+/// When `parameters` or `out` has not P entries, `image` not 784, or the label is not below 10.
+pub fn gradient(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8, out: &mut [f32]) -> f64 {
+    assert_eq!(out.len(), architecture.parameters(), "the gradient has one entry for each parameter");
+    let forward = Forward::new(architecture, parameters, image);
+    let label = usize::from(label);
+    let probabilities = softmax(&forward.logits);
+    // ∂ℓ/∂logits = softmax − one-hot.
+    let mut delta = probabilities.to_vec();
+    delta[label] -= 1.0;
+    forward.backward(parameters, delta, out);
+    cross_entropy(&forward.logits, label)
+}
+
+/// What the last layer says about an image, before softmax.
+///
+/// # Panics
+/// As [`gradient`].
+#[must_use]
+pub fn logits(architecture: Architecture, parameters: &[f32], image: &[f32]) -> [f64; CLASSES] {
+    Forward::new(architecture, parameters, image).logits
+}
+
+/// Class probabilities of an image.
+///
+/// # Panics
+/// As [`gradient`].
+#[must_use]
+pub fn probabilities(architecture: Architecture, parameters: &[f32], image: &[f32]) -> [f64; CLASSES] {
+    softmax(&logits(architecture, parameters, image))
+}
+
+/// The class with the largest logit, the lowest of equals.
+///
+/// # Panics
+/// As [`gradient`].
+#[must_use]
+pub fn classify(architecture: Architecture, parameters: &[f32], image: &[f32]) -> u8 {
+    let logits = logits(architecture, parameters, image);
+    (1..CLASSES).fold(0, |best, class| if logits[class] > logits[best] { class } else { best }) as u8
+}
+
+fn log_sum_exp(logits: &[f64; CLASSES]) -> f64 {
+    let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    largest + logits.iter().map(|z| (z - largest).exp()).sum::<f64>().ln()
+}
+
+/// −ln softmax(logits)[label].
+fn cross_entropy(logits: &[f64; CLASSES], label: usize) -> f64 {
+    log_sum_exp(logits) - logits[label]
+}
+
+fn softmax(logits: &[f64; CLASSES]) -> [f64; CLASSES] {
+    let normaliser = log_sum_exp(logits);
+    logits.map(|z| (z - normaliser).exp())
+}
+
+/// One thing that a model does between pixels and logits.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Dense(Layer),
+    Convolution(Layer, Geometry),
+    Activation(Activation),
+    /// 2×2 windows, stride 1, of `channels` squares of `side`.
+    MaxPool {
+        channels: usize,
+        side: usize,
+    },
+}
+
+/// A convolution over squares of `side`, zero-padded by `padding`.
+#[derive(Clone, Copy, Debug)]
+struct Geometry {
+    side: usize,
+    kernel: usize,
+    stride: usize,
+    padding: usize,
+}
+
+impl Geometry {
+    const fn output_side(self) -> usize {
+        (self.side + 2 * self.padding - self.kernel) / self.stride + 1
+    }
+
+    /// The input index that output position (`row`, `column`) sees through kernel cell `cell` = [channel][row][column];
+    /// `None` in the padding.
+    fn input_index(self, row: usize, column: usize, cell: usize) -> Option<usize> {
+        let area = self.kernel * self.kernel;
+        let (channel, ky, kx) = (cell / area, cell % area / self.kernel, cell % self.kernel);
+        let y = (row * self.stride + ky).checked_sub(self.padding).filter(|&y| y < self.side)?;
+        let x = (column * self.stride + kx).checked_sub(self.padding).filter(|&x| x < self.side)?;
+        Some((channel * self.side + y) * self.side + x)
+    }
+}
+
+fn stages(architecture: Architecture) -> Vec<Stage> {
+    let layers = architecture.layers();
+    let activation = Stage::Activation(architecture.activation());
+    match architecture {
+        Architecture::Linear => vec![Stage::Dense(layers[0])],
+        Architecture::Mlp => vec![Stage::Dense(layers[0]), activation, Stage::Dense(layers[1])],
+        Architecture::CnnTanh | Architecture::CnnRelu => vec![
+            Stage::Convolution(layers[0], Geometry { side: 28, kernel: 8, stride: 2, padding: 3 }),
+            activation,
+            Stage::MaxPool { channels: 16, side: 14 },
+            Stage::Convolution(layers[1], Geometry { side: 13, kernel: 4, stride: 2, padding: 0 }),
+            activation,
+            Stage::MaxPool { channels: 32, side: 5 },
+            Stage::Dense(layers[2]),
+            activation,
+            Stage::Dense(layers[3]),
+        ],
+    }
+}
+
+/// What every stage saw, and what came out at the end.
+struct Forward {
+    stages: Vec<Stage>,
+    /// Input of each stage.
+    inputs: Vec<Vec<f64>>,
+    logits: [f64; CLASSES],
+}
+
+impl Forward {
+    fn new(architecture: Architecture, parameters: &[f32], image: &[f32]) -> Self {
+        assert_eq!(parameters.len(), architecture.parameters(), "parameters of this architecture");
+        assert_eq!(image.len(), PIXELS, "an image of 28×28 pixels");
+        let stages = stages(architecture);
+        let mut inputs = Vec::with_capacity(stages.len());
+        let mut values: Vec<f64> = image.iter().map(|&x| f64::from(x)).collect();
+        for stage in &stages {
+            let outputs = stage.forward(parameters, &values);
+            inputs.push(values);
+            values = outputs;
+        }
+        Self { stages, inputs, logits: core::array::from_fn(|class| values[class]) }
+    }
+
+    /// Sends ∂ℓ/∂logits back through the stages and collects ∂ℓ/∂parameters.
+    fn backward(&self, parameters: &[f32], mut delta: Vec<f64>, gradient: &mut [f32]) {
+        for (stage, input) in self.stages.iter().zip(&self.inputs).rev() {
+            delta = stage.backward(parameters, input, &delta, gradient);
+        }
+    }
+}
+
+impl Stage {
+    fn forward(&self, parameters: &[f32], input: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Dense(layer) => dense(layer, parameters, input),
+            Self::Convolution(layer, geometry) => convolution(layer, *geometry, parameters, input),
+            Self::Activation(Activation::Tanh) => input.iter().map(|x| x.tanh()).collect(),
+            Self::Activation(Activation::Relu) => input.iter().map(|x| x.max(0.0)).collect(),
+            Self::MaxPool { channels, side } => {
+                windows(*channels, *side).map(|window| input[argmax(input, window)]).collect()
+            }
+        }
+    }
+
+    /// From δ = ∂ℓ/∂output: ∂ℓ/∂input is returned, ∂ℓ/∂weights and ∂ℓ/∂biases are written to their places.
+    fn backward(&self, parameters: &[f32], input: &[f64], delta: &[f64], gradient: &mut [f32]) -> Vec<f64> {
+        match self {
+            Self::Dense(layer) => dense_backward(layer, parameters, input, delta, gradient),
+            Self::Convolution(layer, geometry) => {
+                convolution_backward(layer, *geometry, parameters, input, delta, gradient)
+            }
+            // tanh′ = 1 − tanh².
+            Self::Activation(Activation::Tanh) => {
+                input.iter().zip(delta).map(|(x, d)| d * (1.0 - x.tanh().powi(2))).collect()
+            }
+            Self::Activation(Activation::Relu) => {
+                input.iter().zip(delta).map(|(&x, &d)| if x > 0.0 { d } else { 0.0 }).collect()
+            }
+            Self::MaxPool { channels, side } => {
+                let mut input_delta = vec![0.0; input.len()];
+                for (window, d) in windows(*channels, *side).zip(delta) {
+                    input_delta[argmax(input, window)] += d;
+                }
+                input_delta
+            }
+        }
+    }
+}
+
+/// y_o = b_o + Σ_i w_oi x_i.
+fn dense(layer: &Layer, parameters: &[f32], input: &[f64]) -> Vec<f64> {
+    let rows = parameters[layer.weights()].chunks(layer.fan_in);
+    let biases = &parameters[layer.biases()];
+    rows.zip(biases)
+        .map(|(row, &bias)| f64::from(bias) + row.iter().zip(input).map(|(&w, x)| f64::from(w) * x).sum::<f64>())
+        .collect()
+}
+
+/// ∂ℓ/∂w_oi = δ_o x_i; ∂ℓ/∂b_o = δ_o; ∂ℓ/∂x_i = Σ_o δ_o w_oi.
+fn dense_backward(layer: &Layer, parameters: &[f32], input: &[f64], delta: &[f64], gradient: &mut [f32]) -> Vec<f64> {
+    let mut input_delta = vec![0.0; input.len()];
+    let weights = &parameters[layer.weights()];
+    for (o, d) in delta.iter().enumerate() {
+        let row = layer.offset + o * layer.fan_in;
+        for (i, x) in input.iter().enumerate() {
+            gradient[row + i] = (d * x) as f32;
+            input_delta[i] += d * f64::from(weights[o * layer.fan_in + i]);
+        }
+        gradient[layer.biases().start + o] = *d as f32;
+    }
+    input_delta
+}
+
+/// y_o(r, c) = b_o + Σ_k w_ok x(what cell k sees at (r, c)).
+fn convolution(layer: &Layer, geometry: Geometry, parameters: &[f32], input: &[f64]) -> Vec<f64> {
+    let side = geometry.output_side();
+    let weights = &parameters[layer.weights()];
+    let biases = &parameters[layer.biases()];
+    let mut output = Vec::with_capacity(layer.outputs * side * side);
+    for o in 0..layer.outputs {
+        let kernel = &weights[o * layer.fan_in..][..layer.fan_in];
+        for position in 0..side * side {
+            let mut sum = f64::from(biases[o]);
+            for (cell, &w) in kernel.iter().enumerate() {
+                if let Some(i) = geometry.input_index(position / side, position % side, cell) {
+                    sum += f64::from(w) * input[i];
+                }
+            }
+            output.push(sum);
+        }
+    }
+    output
+}
+
+/// ∂ℓ/∂w_ok = Σ_(r,c) δ_o(r, c) x(what k sees at (r, c)); ∂ℓ/∂b_o = Σ δ_o; ∂ℓ/∂x = Σ of δ_o w_ok over all that see x.
+fn convolution_backward(
+    layer: &Layer,
+    geometry: Geometry,
+    parameters: &[f32],
+    input: &[f64],
+    delta: &[f64],
+    gradient: &mut [f32],
+) -> Vec<f64> {
+    let side = geometry.output_side();
+    let weights = &parameters[layer.weights()];
+    let mut input_delta = vec![0.0; input.len()];
+    for (o, deltas) in delta.chunks(side * side).enumerate() {
+        for cell in 0..layer.fan_in {
+            let w = f64::from(weights[o * layer.fan_in + cell]);
+            let mut sum = 0.0;
+            for (position, d) in deltas.iter().enumerate() {
+                if let Some(i) = geometry.input_index(position / side, position % side, cell) {
+                    sum += d * input[i];
+                    input_delta[i] += d * w;
+                }
+            }
+            gradient[layer.offset + o * layer.fan_in + cell] = sum as f32;
+        }
+        gradient[layer.biases().start + o] = deltas.iter().sum::<f64>() as f32;
+    }
+    input_delta
+}
+
+/// Indices of each 2×2 window of stride 1, row by row, in output order.
+fn windows(channels: usize, side: usize) -> impl Iterator<Item = [usize; 4]> {
+    let starts = (0..channels * side * side).filter(move |i| i % side < side - 1 && i / side % side < side - 1);
+    starts.map(move |i| [i, i + 1, i + side, i + side + 1])
+}
+
+/// The first of the window's largest values, row by row.
+fn argmax(input: &[f64], window: [usize; 4]) -> usize {
+    window.into_iter().reduce(|best, i| if input[i] > input[best] { i } else { best }).unwrap_or(window[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::initial_parameters;
+
+    /// A blot that no pixel grid lines up with.
+    fn image(example: usize) -> Vec<f32> {
+        let phase = example as f32;
+        (0..PIXELS)
+            .map(|i| {
+                let (y, x) = ((i / 28) as f32 - 13.0 - phase, (i % 28) as f32 - 14.5 + 2.0 * phase);
+                let ink = (-(x * x / 30.0 + y * y / 50.0) / 2.0).exp() * (1.0 + 0.5 * (x * 0.9 + phase).sin());
+                if ink < 0.05 { 0.0 } else { ink.min(1.0) }
+            })
+            .collect()
+    }
+
+    /// Central differences in f64: parameters are perturbed by whole f32 steps, so that the step is known exactly.
+    #[test]
+    fn gradients_match_central_differences() {
+        for architecture in Architecture::ALL {
+            let parameters = initial_parameters(architecture, 11);
+            let image = image(1);
+            let mut gradient = vec![0.0; parameters.len()];
+            let loss = super::gradient(architecture, &parameters, &image, 3, &mut gradient);
+            let mut checked = 0;
+            for i in (0..parameters.len()).step_by(211) {
+                let mut shifted = parameters.clone();
+                let mut loss_at = |value: f32| {
+                    shifted[i] = value;
+                    cross_entropy(&logits(architecture, &shifted, &image), 3)
+                };
+                let (low, high) = (parameters[i] - 1e-6, parameters[i] + 1e-6);
+                let slope = (loss_at(high) - loss_at(low)) / (f64::from(high) - f64::from(low));
+                let difference = (slope - f64::from(gradient[i])).abs();
+                // A kink (ReLU, pooling) inside so short an interval would part them; for this image there is none.
+                assert!(
+                    difference < 2e-6 * (1.0 + slope.abs()),
+                    "{architecture:?} {i}: {slope} against {}",
+                    gradient[i]
+                );
+                checked += usize::from(slope != 0.0);
+            }
+            assert!(checked > 10, "{architecture:?}: only {checked} slopes were not zero");
+            assert!(loss > 0.0 && loss.is_finite());
+        }
+    }
+
+    #[test]
+    fn a_model_of_zeros_knows_nothing() {
+        for architecture in Architecture::ALL {
+            let zeros = vec![0.0; architecture.parameters()];
+            let mut gradient = vec![f32::NAN; zeros.len()];
+            let loss = super::gradient(architecture, &zeros, &image(0), 7, &mut gradient);
+            assert!((loss - 10f64.ln()).abs() < 1e-12);
+            assert!(probabilities(architecture, &zeros, &image(0)).iter().all(|p| (p - 0.1).abs() < 1e-15));
+            let last = architecture.layers().pop().unwrap();
+            let expected: Vec<f32> = (0..CLASSES).map(|c| if c == 7 { -0.9 } else { 0.1 }).collect();
+            for (g, e) in gradient[last.biases()].iter().zip(expected) {
+                assert!((g - e).abs() < 1e-7);
+            }
+            assert_eq!(classify(architecture, &zeros, &image(0)), 0);
+            assert!(gradient.iter().all(|g| g.is_finite()), "every entry is written");
+        }
+    }
+
+    #[test]
+    fn huge_logits_stay_finite() {
+        let mut parameters = vec![0.0; Architecture::Linear.parameters()];
+        let biases = Architecture::Linear.layers()[0].biases();
+        parameters[biases.start] = 1e30;
+        let mut gradient = vec![0.0; parameters.len()];
+        let loss = super::gradient(Architecture::Linear, &parameters, &image(0), 1, &mut gradient);
+        assert!((loss / 1e30 - 1.0).abs() < 1e-6);
+        assert!(gradient.iter().all(|g| g.is_finite()));
+    }
+}
