@@ -1,1 +1,147 @@
-fn main() {}
+//! `cargo xtask serve | test | dist | deny`: everything that must be done around cargo.
+
+mod browser;
+mod checks;
+mod debian;
+mod deny;
+mod error;
+mod mnist;
+#[path = "../../src/data/mnist_files.rs"]
+mod mnist_files;
+mod project;
+mod screen;
+mod serve;
+mod site;
+mod sizes;
+mod tools;
+mod wasm_target;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use error::{At, Error, Result};
+use project::Project;
+use screen::Screen;
+
+const HELP: &str = "\
+cargo xtask serve [--open] [--port N]   build the site and serve it on 127.0.0.1 (port 8080, or the next free one)
+cargo xtask dist [--out DIR]            write the site into a folder (dist) that any static host can serve
+cargo xtask test                        set up and run every check; the last line counts the tests
+cargo xtask deny                        check licences, sources and known vulnerabilities of the dependencies
+
+Each installs what is missing: see docs/building.md.
+";
+
+/// What was asked for.
+#[derive(Debug, PartialEq)]
+enum Task {
+    Serve { open: bool, port: Option<u16> },
+    Dist { out: PathBuf },
+    Test,
+    Deny,
+    Help,
+}
+
+fn main() -> ExitCode {
+    match parse(std::env::args().skip(1)).and_then(run) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("\nerror: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
+    let mut task = match words.next().as_deref() {
+        Some("serve") => Task::Serve { open: false, port: None },
+        Some("dist") => Task::Dist { out: "dist".into() },
+        Some("test") => Task::Test,
+        Some("deny") => Task::Deny,
+        None | Some("help" | "--help" | "-h") => Task::Help,
+        Some(other) => return Err(Error::Usage(format!("no such task: {other}\n\n{HELP}"))),
+    };
+    while let Some(word) = words.next() {
+        match (&mut task, word.as_str()) {
+            (_, "--help" | "-h") => return Ok(Task::Help),
+            (Task::Serve { open, .. }, "--open") => *open = true,
+            (Task::Serve { port, .. }, "--port") => {
+                let number = words.next().unwrap_or_default();
+                let wrong = || Error::Usage(format!("--port takes a number from 1 to 65535, not `{number}`"));
+                *port = Some(number.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?);
+            }
+            (Task::Dist { out }, "--out") => {
+                *out = words.next().ok_or_else(|| Error::Usage("--out takes a folder".into()))?.into();
+            }
+            (_, other) => return Err(Error::Usage(format!("not understood here: {other}\n\n{HELP}"))),
+        }
+    }
+    Ok(task)
+}
+
+/// Whether all went well.
+fn run(task: Task) -> Result<bool> {
+    if task == Task::Help {
+        print!("{HELP}");
+        return Ok(true);
+    }
+    let mut project = Project::find()?;
+    let screen = Screen::new(project.cache.join("logs"))?;
+    match task {
+        Task::Help => {}
+        Task::Serve { open, port } => {
+            // Before the work: a port that is taken is told at once.
+            let listener = serve::listen(port)?;
+            let out = project.target()?.join("site");
+            build_site(&mut project, &screen, &out)?;
+            let address = format!("http://{}/", listener.local_addr().at("listen on", &out)?);
+            println!("\nhushgrad is at {address}  (Ctrl-C ends it)");
+            if open {
+                serve::open(&address);
+            }
+            serve::serve(&listener, &out);
+        }
+        Task::Dist { out } => {
+            let out = std::path::absolute(&out).at("find", &out)?;
+            let sizes = build_site(&mut project, &screen, &out)?;
+            println!("\n{}", sizes.table());
+            println!("The site is in {}: copy it to any static host, under any path.", out.display());
+            sizes.check()?;
+        }
+        Task::Test => return Ok(checks::run(&mut project, &screen)),
+        Task::Deny => deny::run(&mut project, &screen)?,
+    }
+    Ok(true)
+}
+
+fn build_site(project: &mut Project, screen: &Screen, out: &std::path::Path) -> Result<sizes::Sizes> {
+    screen.say("Set-up");
+    project.claim()?;
+    let wasm = wasm_target::ensure(project, screen)?;
+    let tools = tools::ensure(project, screen)?;
+    let digits = mnist::ensure(project, screen)?;
+    screen.say("Site");
+    let site = site::build(project, screen, &wasm, &tools, &digits, out)?;
+    project.release();
+    Ok(site.sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Task> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn the_command_line_is_read_or_refused() {
+        assert_eq!(parsed("serve --open --port 9000").unwrap(), Task::Serve { open: true, port: Some(9000) });
+        assert_eq!(parsed("dist --out x/y").unwrap(), Task::Dist { out: "x/y".into() });
+        assert_eq!(parsed("test").unwrap(), Task::Test);
+        assert_eq!(parsed("").unwrap(), Task::Help);
+        for wrong in ["sreve", "serve --port", "serve --port 0", "serve --port 70000", "test --open", "dist --out"] {
+            assert!(matches!(parsed(wrong), Err(Error::Usage(_))), "{wrong}");
+        }
+    }
+}

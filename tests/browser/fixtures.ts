@@ -1,0 +1,93 @@
+import { test as base, expect, type Page } from "@playwright/test";
+import { resolve } from "node:path";
+import { serve, type Site } from "./server";
+
+export { expect };
+
+/** What other tools rely on; each is a `data-testid` of the page. */
+export const HOOKS = [
+  "play",
+  "pause",
+  "step-once",
+  "reset",
+  "step",
+  "accuracy",
+  "epsilon",
+  "backend",
+  "dataset",
+  "model",
+  "noise-family",
+  "noise-scale",
+  "encoder",
+  "denoiser",
+  "lot",
+  "learning-rate",
+  "delta",
+  "error",
+] as const;
+export type Hook = (typeof HOOKS)[number];
+
+/** What a page did behind its own back. */
+export interface Watched {
+  /** Errors on the console, of the page and of its threads, and exceptions that nobody caught. */
+  errors: string[];
+  /** Addresses of all requests, `data:` and `blob:` left out. */
+  requests: string[];
+}
+
+interface TestFixtures {
+  watched: Watched;
+  /** Console errors that this test provokes; all others fail it. */
+  allowed: RegExp[];
+}
+interface WorkerFixtures {
+  site: Site;
+}
+
+/** Every test: no error on the console but those allowed, and no request to anywhere but the page's own origin. */
+export const test = base.extend<TestFixtures, WorkerFixtures>({
+  site: [
+    async ({}, use) => {
+      const site = await serve(resolve(process.env.HUSHGRAD_SITE ?? "../../dist"));
+      await use(site);
+      await site.close();
+    },
+    { scope: "worker" },
+  ],
+  allowed: [[], { option: true }],
+  watched: [
+    async ({ page, context, site, allowed }, use) => {
+      const watched: Watched = { errors: [], requests: [] };
+      context.on("request", (request) => {
+        if (!/^(data|blob):/.test(request.url())) watched.requests.push(request.url());
+      });
+      context.on("console", (message) => {
+        if (message.type() === "error") watched.errors.push(`${message.text()} (${message.location().url})`);
+      });
+      context.on("weberror", (error) => watched.errors.push(String(error.error())));
+      page.on("crash", () => watched.errors.push("the page crashed"));
+      await use(watched);
+      site.missing.clear();
+      const elsewhere = watched.requests.filter((url) => !url.startsWith(`${site.origin}/`));
+      expect(elsewhere, "requests that leave the page's origin").toEqual([]);
+      const unexpected = watched.errors.filter((error) => !allowed.some((pattern) => pattern.test(error)));
+      expect(unexpected, "errors on the console").toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+/** The element of a hook. */
+export const hook = (page: Page, name: Hook) => page.getByTestId(name);
+
+/** The bare number that `step`, `accuracy` and `epsilon` carry; NaN while they carry none. */
+export async function value(page: Page, name: "step" | "accuracy" | "epsilon"): Promise<number> {
+  const text = await hook(page, name).getAttribute("data-value");
+  return text === null || text === "" ? NaN : Number(text);
+}
+
+/** Waits until the page's training thread has chosen its engine and stands ready. */
+export async function open(page: Page, site: Site, query = "") {
+  await page.goto(site.url + query);
+  await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i, { timeout: 30_000 });
+}

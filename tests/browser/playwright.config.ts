@@ -1,0 +1,35 @@
+import { defineConfig } from "@playwright/test";
+
+/** What gives Chromium a WebGPU adapter without a GPU (SwiftShader), and keeps it from calling home. */
+export const FLAGS = [
+  "--no-sandbox",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--enable-unsafe-webgpu",
+  "--use-webgpu-adapter=swiftshader",
+  "--enable-features=Vulkan",
+];
+
+export default defineConfig({
+  testDir: ".",
+  testMatch: "*.spec.ts",
+  outputDir: "test-results",
+  // Two tests that train at once on two cores would both be slow.
+  workers: 1,
+  fullyParallel: false,
+  // A test that passes only now and then is a failing test.
+  retries: 0,
+  forbidOnly: true,
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  use: {
+    headless: true,
+    viewport: { width: 1440, height: 900 },
+    launchOptions: { executablePath: process.env.CHROMIUM || undefined, args: FLAGS },
+    trace: "retain-on-failure",
+    screenshot: "only-on-failure",
+  },
+});

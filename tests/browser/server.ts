@@ -1,0 +1,60 @@
+import { createReadStream, existsSync, statSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, normalize } from "node:path";
+
+const TYPES: Record<string, string> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".wasm": "application/wasm",
+  ".json": "application/json",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+};
+
+export interface Site {
+  /** Scheme, host and port. */
+  origin: string;
+  /** The page, under a path that no build knew of. */
+  url: string;
+  /** Paths asked for since the start, in order, relative to the page. */
+  asked: string[];
+  /** Paths (relative to the page) that answer 404 although the file is there. */
+  missing: Set<string>;
+  close(): Promise<void>;
+}
+
+/** Serves a folder on the loopback interface under `path`, as the simplest of hosts would: no special headers. */
+export async function serve(folder: string, path = "/some/path/"): Promise<Site> {
+  if (!existsSync(join(folder, "index.html"))) {
+    throw new Error(`${folder} holds no site; build one with \`cargo xtask dist\` and name it in HUSHGRAD_SITE`);
+  }
+  const asked: string[] = [];
+  const missing = new Set<string>();
+  const server: Server = createServer((request, response) => {
+    const target = decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname);
+    const inner = target.startsWith(path) ? normalize(target.slice(path.length) || "index.html") : "..";
+    asked.push(inner);
+    const file = join(folder, inner);
+    if (inner.startsWith("..") || missing.has(inner) || !existsSync(file) || !statSync(file).isFile()) {
+      response.writeHead(404, { "content-type": "text/plain" }).end("no such file\n");
+      return;
+    }
+    response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" });
+    createReadStream(file).pipe(response);
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    origin,
+    url: origin + path,
+    asked,
+    missing,
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,343 @@
+//! `cargo xtask test`: set up, check, test, and count.
+
+use std::{
+    path::PathBuf,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    browser::{self, Adapter},
+    error::{At, Error, Result},
+    mnist::{self, Digits},
+    project::Project,
+    screen::{Said, Screen, clock},
+    site, tools,
+    wasm_target::{self, TARGET},
+};
+
+/// Tests that ran, of all runners together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Count {
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+}
+
+impl std::fmt::Display for Count {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.skipped > 0 {
+            write!(f, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
+    }
+}
+
+/// All checks, one after the other; what fails is told at once and counted at the end.
+struct Checks<'a> {
+    project: &'a Project,
+    screen: &'a Screen,
+    count: Count,
+    table: Vec<(String, Duration, String)>,
+}
+
+impl Checks<'_> {
+    /// Runs a part; its error is one failure more.
+    fn part<T>(&mut self, name: &str, part: impl FnOnce(&mut Self) -> Result<(T, String)>) -> Option<T> {
+        let start = Instant::now();
+        match part(self) {
+            Ok((value, word)) => {
+                self.table.push((name.to_owned(), start.elapsed(), word));
+                Some(value)
+            }
+            Err(error) => {
+                eprintln!("\n{name}: {error}\n");
+                self.count.failed += 1;
+                self.table.push((name.to_owned(), start.elapsed(), "FAILED".to_owned()));
+                None
+            }
+        }
+    }
+
+    /// A program that says yes or no.
+    fn check(&mut self, name: &str, mut command: Command) {
+        self.part(name, |checks| {
+            let step = checks.screen.step(name);
+            step.run(&mut command)?;
+            step.done("");
+            Ok(((), "ok".to_owned()))
+        });
+    }
+
+    /// A wanted part whose set-up failed.
+    fn impossible(&mut self, name: &str, why: &str) {
+        self.part::<()>(name, |_| Err(Error::Wrong(format!("could not run: {why}"))));
+    }
+}
+
+/// Whether everything passed. The last line is the count, also when the set-up fails.
+pub fn run(project: &mut Project, screen: &Screen) -> bool {
+    match set_up_and_check(project, screen) {
+        Ok(passed) => passed,
+        Err(error) => {
+            eprintln!("\nerror: {error}\n");
+            println!("{}", Count { failed: 1, ..Count::default() });
+            false
+        }
+    }
+}
+
+fn set_up_and_check(project: &mut Project, screen: &Screen) -> Result<bool> {
+    let start = Instant::now();
+    screen.say("Set-up");
+    project.claim()?;
+    components(project, screen)?;
+    let wasm = wasm_target::ensure(project, screen);
+    let playwright = browser::playwright(project, screen).and_then(|()| browser::chromium(project, screen));
+    let adapter = browser::adapter(project, screen)?;
+    let digits = mnist::ensure(project, screen);
+
+    screen.say("Checks");
+    let mut checks = Checks { project, screen, count: Count::default(), table: Vec::new() };
+    let cargo = |words: &str| {
+        let mut command = project.cargo();
+        command.args(words.split(' '));
+        command
+    };
+    checks.check("formatting", cargo("fmt --all --check"));
+    checks.check("clippy, native", cargo("clippy --locked --workspace --all-targets -- -D warnings"));
+    let mut docs = cargo("doc --locked --workspace --no-deps");
+    docs.env("RUSTDOCFLAGS", "-D warnings");
+    checks.check("documentation", docs);
+    match &wasm {
+        Ok(wasm) => {
+            let mut clippy = wasm.clippy(project);
+            clippy.args(["--locked", "--target", TARGET, "--lib", "--bins", "--", "-D", "warnings"]);
+            checks.check("clippy, browser", clippy);
+        }
+        Err(error) => checks.impossible("clippy, browser", &error.to_string()),
+    }
+    native(&mut checks, &adapter);
+
+    let (wasm, digits) = match (wasm, digits) {
+        (Ok(wasm), Ok(digits)) => (wasm, digits),
+        (Err(error), _) | (_, Err(error)) => {
+            checks.impossible("site", &error.to_string());
+            checks.impossible("browser tests", "there is no site");
+            return Ok(finish(&checks, start));
+        }
+    };
+    let built = checks.part("site", |checks| build_site(checks, &wasm, &digits));
+    match (built, playwright) {
+        (Some(site), Ok(chromium)) => {
+            checks.part("browser tests", |checks| in_browser(checks, &site, &chromium, &digits));
+        }
+        (None, _) => checks.impossible("browser tests", "there is no site"),
+        (_, Err(error)) => checks.impossible("browser tests", &error.to_string()),
+    }
+    Ok(finish(&checks, start))
+}
+
+/// The last word: a table of the parts, and the count alone on its line.
+fn finish(checks: &Checks<'_>, start: Instant) -> bool {
+    checks.screen.say("\nSummary");
+    for (name, time, word) in &checks.table {
+        checks.screen.say(&format!("  {name:<34} {:>10}  {word}", clock(*time)));
+    }
+    checks.screen.say(&format!("  {:<34} {:>10}\n", "all, with set-up", clock(start.elapsed())));
+    println!("{}", checks.count);
+    checks.count.failed == 0
+}
+
+/// rustfmt and clippy, which a minimal toolchain lacks.
+fn components(project: &Project, screen: &Screen) -> Result<()> {
+    let step = screen.step("rustfmt and clippy");
+    let there = |tool: &str| project.cargo().args([tool, "--version"]).output().is_ok_and(|out| out.status.success());
+    let missing: Vec<&str> = [("fmt", "rustfmt"), ("clippy", "clippy")]
+        .into_iter()
+        .filter(|(tool, _)| !there(tool))
+        .map(|(_, component)| component)
+        .collect();
+    if missing.is_empty() {
+        step.done("of the default toolchain");
+        return Ok(());
+    }
+    let mut command = project.command("rustup");
+    let said = step.ask(command.args(["component", "add"]).args(&missing));
+    match said {
+        Ok(said) if said.ok => {
+            step.done("installed by rustup");
+            Ok(())
+        }
+        _ => Err(Error::Missing {
+            what: missing.join(" and "),
+            why: "the default Rust toolchain was installed without, and rustup could not add it".into(),
+            how: format!("Run: rustup component add {}", missing.join(" ")),
+        }),
+    }
+}
+
+/// Unit, integration, shader and documentation tests.
+fn native(checks: &mut Checks<'_>, adapter: &Adapter) {
+    if let Adapter::None(why) = adapter {
+        checks.screen.say(&format!(
+            "\n  !!! NO GPU ADAPTER: the tests of the WebGPU engine on this machine are SKIPPED. {why}\n"
+        ));
+        checks.count.skipped += 1;
+    }
+    checks.part("native tests", |checks| {
+        let step = checks.screen.step("native tests");
+        let mut command = checks.project.cargo();
+        command.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
+        if matches!(adapter, Adapter::None(_)) {
+            command.env("HUSHGRAD_NO_GPU", "1");
+        }
+        let said = step.ask(&mut command)?;
+        let count = count_cargo(&said.lines);
+        add(&mut checks.count, count);
+        for line in said.lines.iter().filter(|l| l.ends_with("... FAILED") || l.contains("panicked at")) {
+            step.say(line);
+        }
+        match (said.ok, count.failed) {
+            (true, _) if count.passed == 0 => Err(Error::Wrong("cargo ran no test".into())),
+            (true, _) => {
+                step.done(&count.to_string());
+                Ok(((), count.to_string()))
+            }
+            // Not a test, but the build or a whole test program failed; its error is counted by the caller.
+            (false, 0) => Err(step.error(&command, &said)),
+            (false, _) => {
+                step.say(&said.tail());
+                step.failed(&count.to_string());
+                Ok(((), format!("{count}; see {}", said.log.display())))
+            }
+        }
+    });
+}
+
+fn build_site(checks: &Checks<'_>, wasm: &wasm_target::Wasm, digits: &Digits) -> Result<(PathBuf, String)> {
+    let (project, screen) = (checks.project, checks.screen);
+    let tools = tools::ensure(project, screen)?;
+    let out = project.target()?.join("site");
+    let site = site::build(project, screen, wasm, &tools, digits, &out)?;
+    screen.say(&site.sizes.table());
+    site.sizes.check()?;
+    Ok((out, "within its budgets".to_owned()))
+}
+
+fn in_browser(
+    checks: &mut Checks<'_>,
+    site: &std::path::Path,
+    chromium: &std::path::Path,
+    digits: &Digits,
+) -> Result<((), String)> {
+    let project = checks.project;
+    // The page's ε is compared with this program's.
+    let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
+    let step = checks.screen.step("native tool");
+    step.run(project.cargo().args(["build", "--locked", "--bin", "hushgrad"]))?;
+    step.done("");
+
+    let step = checks.screen.step("browser tests");
+    let report = project.cache.join("logs").join("browser-tests.json");
+    crate::project::remove(&report)?;
+    let mut command = project.command(crate::project::which("npx").unwrap_or_else(|| "npx".into()));
+    command
+        .current_dir(browser::tests(project))
+        .args(["playwright", "test", "--reporter=list,json"])
+        .env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report)
+        .env("CHROMIUM", chromium)
+        .env("HUSHGRAD_SITE", site)
+        .env("HUSHGRAD_NATIVE", native)
+        .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" })
+        .env("NO_COLOR", "1")
+        .env_remove("FORCE_COLOR");
+    let said = step.ask(&mut command)?;
+    let text = std::fs::read_to_string(&report).at("read the report", &report);
+    let Ok(text) = text else { return Err(step.error(&command, &said)) };
+    let count = count_playwright(&text)?;
+    add(&mut checks.count, count);
+    verdict(&said, count, &command, step)
+}
+
+fn verdict(said: &Said, count: Count, command: &Command, step: crate::screen::Step<'_>) -> Result<((), String)> {
+    if said.ok && count.failed == 0 && count.passed > 0 {
+        step.done(&count.to_string());
+        return Ok(((), count.to_string()));
+    }
+    if count.failed == 0 {
+        return Err(step.error(command, said));
+    }
+    // Playwright's list is on the screen from its first failure to its end.
+    let from = said.lines.iter().position(|line| line.trim_start().starts_with("1) ")).unwrap_or(0);
+    said.lines[from..].iter().for_each(|line| step.say(line));
+    step.failed(&count.to_string());
+    Ok(((), format!("{count}; see {}", said.log.display())))
+}
+
+fn add(total: &mut Count, more: Count) {
+    total.passed += more.passed;
+    total.failed += more.failed;
+    total.skipped += more.skipped;
+}
+
+/// Sums cargo's closing lines: `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
+fn count_cargo(lines: &[String]) -> Count {
+    let mut total = Count::default();
+    for line in lines.iter().filter_map(|l| l.trim().strip_prefix("test result: ")) {
+        let of = |word: &str| {
+            let before = line.split([';', '.']).find_map(|part| part.trim().strip_suffix(word));
+            before.and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0)
+        };
+        add(&mut total, Count { passed: of("passed"), failed: of("failed"), skipped: of("ignored") });
+    }
+    total
+}
+
+/// Reads Playwright's JSON report; a test that passed only when tried again counts as failed.
+fn count_playwright(report: &str) -> Result<Count> {
+    let json: serde_json::Value =
+        serde_json::from_str(report).map_err(|e| Error::Wrong(format!("Playwright's report is no JSON: {e}")))?;
+    let of = |key: &str| json["stats"][key].as_u64();
+    let missing = || Error::Wrong("Playwright's report has no counts".into());
+    let errors = json["errors"].as_array().map_or(0, Vec::len) as u64;
+    Ok(Count {
+        passed: of("expected").ok_or_else(missing)?,
+        failed: of("unexpected").ok_or_else(missing)? + of("flaky").unwrap_or(0) + errors,
+        skipped: of("skipped").unwrap_or(0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_of_all_test_programs_are_summed() {
+        let lines = [
+            "running 3 tests",
+            "test a ... ok",
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.01s",
+            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.50s",
+        ]
+        .map(str::to_owned);
+        assert_eq!(count_cargo(&lines), Count { passed: 16, failed: 2, skipped: 1 });
+        assert_eq!(count_cargo(&[]), Count::default());
+    }
+
+    #[test]
+    fn the_browser_report_is_read_strictly() {
+        let report = r#"{"errors":[],"stats":{"expected":7,"unexpected":1,"flaky":1,"skipped":2}}"#;
+        assert_eq!(count_playwright(report).unwrap(), Count { passed: 7, failed: 2, skipped: 2 });
+        let broken = r#"{"errors":[{"message":"no tests"}],"stats":{"expected":0,"unexpected":0}}"#;
+        assert_eq!(count_playwright(broken).unwrap().failed, 1);
+        assert!(count_playwright("{}").is_err() && count_playwright("").is_err());
+    }
+
+    #[test]
+    fn the_last_line_is_plain() {
+        assert_eq!(Count { passed: 3, failed: 0, skipped: 0 }.to_string(), "3 passed, 0 failed");
+        assert_eq!(Count { passed: 3, failed: 1, skipped: 2 }.to_string(), "3 passed, 1 failed, 2 skipped");
+    }
+}

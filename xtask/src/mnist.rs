@@ -1,0 +1,163 @@
+//! MNIST for the site: found on this machine, downloaded from a mirror, or none.
+
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    error::{At, Error, Result},
+    mnist_files::{self, FILES, MIRRORS, MnistFile, Why},
+    project::{Project, which},
+    screen::Screen,
+    site::digest,
+};
+
+pub enum Digits {
+    /// Folder of the four files, each checked.
+    Mnist(PathBuf),
+    /// None to be had: the page draws its own, and says so.
+    Synthetic,
+}
+
+/// `MNIST_DIR`; `../shared/mnist` beside the checkout; the cache; a download into the cache; else none.
+pub fn ensure(project: &Project, screen: &Screen) -> Result<Digits> {
+    let step = screen.step("MNIST");
+    let places = mnist_files::places(|key| std::env::var_os(key), Some(&project.root));
+    for place in &places {
+        let asked = place.why == Why::MnistDir;
+        if !asked && !FILES.iter().any(|file| mnist_files::find(&place.folder, file).is_some()) {
+            continue;
+        }
+        match check_folder(&place.folder) {
+            Ok(()) => {
+                step.done(&format!("found: {}", place.why));
+                return Ok(Digits::Mnist(place.folder.clone()));
+            }
+            Err(error) if asked => return Err(error),
+            Err(error) => step.say(&format!("passed over {}: {error}", place.why)),
+        }
+    }
+    let cache = project.cache.join("mnist");
+    match download(project, &step, &cache) {
+        Ok(mirror) => {
+            step.done(&format!("downloaded from {mirror}"));
+            Ok(Digits::Mnist(cache))
+        }
+        Err(why) => {
+            step.done(&format!(
+                "not to be had ({why}): the page will use the synthetic digits that it draws itself. \
+                 To use MNIST, put its four files into a folder and name it in MNIST_DIR"
+            ));
+            Ok(Digits::Synthetic)
+        }
+    }
+}
+
+/// Writes what the page loads into `folder`; says what that is.
+pub fn write_site(digits: &Digits, _folder: &Path) -> Result<String> {
+    match digits {
+        Digits::Mnist(_) | Digits::Synthetic => Ok("none: the page draws its own".to_owned()),
+    }
+}
+
+fn check_folder(folder: &Path) -> Result<()> {
+    for file in &FILES {
+        let path = mnist_files::find(folder, file).ok_or_else(|| {
+            Error::Wrong(format!("{} holds neither {} nor {}", folder.display(), file.name, file.gz_name()))
+        })?;
+        let bytes = std::fs::read(&path).at("read", &path)?;
+        check(file, &bytes).map_err(|why| Error::Wrong(format!("{} is not MNIST's: {why}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// Whether these bytes, unpacked if they are gzip, are the file.
+fn check(file: &MnistFile, bytes: &[u8]) -> std::result::Result<(), String> {
+    let mut unpacked = Vec::new();
+    let plain = if bytes.starts_with(&[0x1f, 0x8b]) {
+        // One byte more than it may have is enough to know.
+        let mut limited = flate2::read::MultiGzDecoder::new(bytes).take(file.bytes + 1);
+        limited.read_to_end(&mut unpacked).map_err(|e| format!("it is no whole gzip file: {e}"))?;
+        &unpacked
+    } else {
+        bytes
+    };
+    if plain.len() as u64 != file.bytes {
+        return Err(format!("it has {} bytes where {} are due", plain.len(), file.bytes));
+    }
+    if digest(&[plain]) != file.sha256 {
+        return Err("its SHA-256 is another".to_owned());
+    }
+    Ok(())
+}
+
+/// The four files from the first mirror that has them all, or why not.
+fn download(
+    project: &Project,
+    step: &crate::screen::Step<'_>,
+    folder: &Path,
+) -> std::result::Result<&'static str, String> {
+    let curl = which("curl").ok_or("there is no `curl` to download it with")?;
+    let mut why = String::new();
+    for mirror in MIRRORS {
+        let got = project.install(folder, |into| {
+            for file in &FILES {
+                let path = into.join(file.gz_name());
+                let mut command = project.command(&curl);
+                // A mirror that does not answer, or crawls, must not hold up the build: there are digits without it.
+                command
+                    .args(["--fail", "--silent", "--show-error", "--location", "--proto", "=https"])
+                    .args([
+                        "--connect-timeout",
+                        "5",
+                        "--speed-limit",
+                        "20000",
+                        "--speed-time",
+                        "8",
+                        "--max-time",
+                        "120",
+                    ])
+                    .args(["--max-filesize", "20000000", "--output"])
+                    .arg(&path)
+                    .arg(format!("{mirror}/{}", file.gz_name()));
+                step.status(&file.gz_name());
+                let said = step.ask(&mut command)?;
+                if !said.ok {
+                    return Err(Error::Wrong(said.lines.last().cloned().unwrap_or(said.status)));
+                }
+                let bytes = std::fs::read(&path).at("read", &path)?;
+                check(file, &bytes).map_err(|why| Error::Wrong(format!("{mirror}/{}: {why}", file.gz_name())))?;
+            }
+            Ok(())
+        });
+        match got {
+            Ok(()) => return Ok(mirror),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_very_bytes_are_mnist() {
+        let content = b"idx";
+        let sha256: &'static str = Box::leak(digest(&[content]).into_boxed_str());
+        let file = MnistFile { name: "x", bytes: 3, sha256 };
+        let gzip = |bytes: &[u8]| {
+            let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            std::io::Write::write_all(&mut out, bytes).unwrap();
+            out.finish().unwrap()
+        };
+        assert_eq!(check(&file, content), Ok(()));
+        assert_eq!(check(&file, &gzip(content)), Ok(()));
+        assert!(check(&file, b"idy").unwrap_err().contains("SHA-256"));
+        assert!(check(&file, b"idx2").unwrap_err().contains("4 bytes"));
+        assert!(check(&file, &gzip(&[0; 100_000])).unwrap_err().contains("4 bytes"), "reads no further than it must");
+        assert!(check(&file, &gzip(content)[..12]).unwrap_err().contains("gzip"));
+    }
+}

@@ -1,0 +1,182 @@
+//! A static server for the loopback interface: right types, no caching, nothing else.
+
+use std::{
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::error::{Error, Result};
+
+/// Longest request head that is read.
+const HEAD: u64 = 16 << 10;
+
+/// A listener on `port`, or on the next free one of twenty when nobody asked for that very port.
+pub fn listen(port: Option<u16>) -> Result<TcpListener> {
+    let first = port.unwrap_or(8080);
+    let ports = if port.is_some() { first..=first } else { first..=first + 20 };
+    for port in ports {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Ok(listener) => return Ok(listener),
+            Err(e) if e.kind() == ErrorKind::AddrInUse => {}
+            Err(e) => {
+                return Err(Error::Usage(format!("cannot listen on 127.0.0.1:{port}: {e}; choose another --port")));
+            }
+        }
+    }
+    Err(Error::Usage(format!("port {first} is taken by another program; choose another with --port")))
+}
+
+/// Serves `folder` until the program ends.
+pub fn serve(listener: &TcpListener, folder: &Path) {
+    let folder: Arc<Path> = folder.into();
+    for stream in listener.incoming().flatten() {
+        let folder = Arc::clone(&folder);
+        std::thread::spawn(move || {
+            // A visitor who goes away is no error of ours.
+            let _ = talk(&stream, &folder);
+        });
+    }
+}
+
+fn talk(stream: &TcpStream, folder: &Path) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = Vec::new();
+        let mut limited = reader.by_ref().take(HEAD);
+        while !head.ends_with(b"\r\n\r\n") {
+            if limited.read_until(b'\n', &mut head)? == 0 {
+                return Ok(());
+            }
+        }
+        let head = String::from_utf8_lossy(&head);
+        let mut words = head.split(' ');
+        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let (status, kind, body) = match method {
+            "GET" | "HEAD" => answer(folder, target),
+            _ => ("405 Method Not Allowed", "text/plain", b"only GET and HEAD\n".to_vec()),
+        };
+        let length = body.len();
+        let mut out = stream;
+        write!(
+            out,
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-cache\r\n\
+             X-Content-Type-Options: nosniff\r\n\r\n"
+        )?;
+        if method != "HEAD" {
+            out.write_all(&body)?;
+        }
+    }
+}
+
+fn answer(folder: &Path, target: &str) -> (&'static str, &'static str, Vec<u8>) {
+    let file = path_of(folder, target);
+    let read = file.as_ref().and_then(|path| std::fs::read(path).ok());
+    match (file, read) {
+        (Some(path), Some(body)) => ("200 OK", kind(&path), body),
+        _ => ("404 Not Found", "text/plain; charset=utf-8", b"no such file\n".to_vec()),
+    }
+}
+
+/// The file that a request names; `None` when it would be outside of the folder.
+fn path_of(folder: &Path, target: &str) -> Option<PathBuf> {
+    let path = decode(target.split(['?', '#']).next()?.strip_prefix('/')?)?;
+    let plain = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\\', ':', '\0']);
+    let inner = path.strip_suffix('/').unwrap_or(&path);
+    if !inner.is_empty() && !inner.split('/').all(plain) {
+        return None;
+    }
+    let full = folder.join(inner);
+    Some(if path.is_empty() || path.ends_with('/') { full.join("index.html") } else { full })
+}
+
+/// Percent-decoding.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let hex = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&hex).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn kind(path: &Path) -> &'static str {
+    match path.extension().and_then(|e| e.to_str()).unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "wasm" => "application/wasm",
+        "json" | "webmanifest" => "application/json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "woff2" => "font/woff2",
+        "txt" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+/// Asks the system to show an address in the browser.
+pub fn open(address: &str) {
+    let (program, before): (&str, &[&str]) = match std::env::consts::OS {
+        "macos" => ("open", &[]),
+        "windows" => ("cmd", &["/C", "start", ""]),
+        _ => ("xdg-open", &[]),
+    };
+    let started = std::process::Command::new(program).args(before).arg(address).spawn();
+    if started.is_err() {
+        eprintln!("  no `{program}` here to open a browser with; please open the address yourself");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_stay_in_the_folder() {
+        let folder = Path::new("/site");
+        let inside = |target| path_of(folder, target);
+        assert_eq!(inside("/"), Some("/site/index.html".into()));
+        assert_eq!(inside("/data/a%20b.bin?v=1"), Some("/site/data/a b.bin".into()));
+        assert_eq!(inside("/sub/"), Some("/site/sub/index.html".into()));
+        for outside in ["/../x", "/%2e%2e/x", "/a/../../x", "//etc/passwd", "/a\\..\\x", "/%ff", "/%2", "x"] {
+            assert_eq!(inside(outside), None, "{outside}");
+        }
+    }
+
+    #[test]
+    fn a_browser_gets_files_with_their_types() {
+        let folder = std::env::temp_dir().join(format!("hushgrad-serve-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.wasm"), b"\0asm").unwrap();
+        let listener = listen(Some(0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let served = folder.clone();
+        std::thread::spawn(move || serve(&listener, &served));
+        let ask = |request: &str| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            let mut said = String::new();
+            stream.read_to_string(&mut said).unwrap();
+            said
+        };
+        let two = ask("GET /a.wasm HTTP/1.1\r\n\r\nHEAD /a.wasm HTTP/1.1\r\n\r\n");
+        assert_eq!(two.matches("200 OK").count(), 2, "{two}");
+        assert_eq!(two.matches("application/wasm").count(), 2);
+        assert_eq!(two.matches("\0asm").count(), 1, "a HEAD carries no body");
+        assert!(ask("GET /b.wasm HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
+        assert!(ask("POST /a.wasm HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

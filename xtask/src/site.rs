@@ -1,0 +1,217 @@
+//! The static site: compile, bundle, shrink, name by content, add the digits, measure, put in place.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    error::{At, Error, Result},
+    mnist::{self, Digits},
+    project::{Project, remove},
+    screen::Screen,
+    sizes::{self, Sizes},
+    tools::Tools,
+    wasm_target::{TARGET, Wasm},
+};
+
+/// Named in `www/index.html` too.
+const PROFILE: &str = "wasm-release";
+/// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
+const WASM_OPT: [&str; 8] = [
+    "-Os",
+    "--enable-bulk-memory",
+    "--enable-nontrapping-float-to-int",
+    "--enable-sign-ext",
+    "--enable-mutable-globals",
+    "--enable-reference-types",
+    "--enable-multivalue",
+    "--enable-simd",
+];
+/// Lists the files of a site with their digests; a folder that has it was made here and may be replaced.
+pub const LIST: &str = "files.json";
+
+pub struct Site {
+    pub sizes: Sizes,
+}
+
+/// Builds the site and puts it into `out`, which is replaced as a whole, or not at all.
+pub fn build(
+    project: &Project,
+    screen: &Screen,
+    wasm: &Wasm,
+    tools: &Tools,
+    digits: &Digits,
+    out: &Path,
+) -> Result<Site> {
+    let replaceable =
+        !out.exists() || out.join(LIST).is_file() || std::fs::read_dir(out).at("list", out)?.next().is_none();
+    if !replaceable {
+        let out = out.display();
+        return Err(Error::Usage(format!(
+            "{out} holds something that is not a site built by this; name another folder"
+        )));
+    }
+    let parent = out.parent().unwrap_or(&project.root);
+    let staging = parent.join(".unfinished-site");
+    let made = make(project, screen, wasm, tools, digits, &staging);
+    if made.is_err() {
+        remove(&staging)?;
+    }
+    let site = made?;
+    let old = parent.join(".unfinished-old-site");
+    remove(&old)?;
+    if out.exists() {
+        std::fs::rename(out, &old).at("move away", out)?;
+    }
+    std::fs::rename(&staging, out).at("put in place", out)?;
+    remove(&old)?;
+    Ok(site)
+}
+
+fn make(
+    project: &Project,
+    screen: &Screen,
+    wasm: &Wasm,
+    tools: &Tools,
+    digits: &Digits,
+    staging: &Path,
+) -> Result<Site> {
+    remove(staging)?;
+    std::fs::create_dir_all(staging).at("create the folder", staging)?;
+
+    // One run for both, so that the two links happen side by side; Trunk would do them one after the other.
+    let step = screen.step("compile page and training thread");
+    let mut compile = project.cargo();
+    compile.args(["build", "--locked", "--profile", PROFILE, "--target", TARGET, "--bin", "app", "--bin", "worker"]);
+    wasm.prepare(&mut compile);
+    step.run(&mut compile)?;
+    step.done("");
+
+    let step = screen.step("bundle with Trunk");
+    let mut bundle = project.command(&tools.trunk);
+    wasm.prepare(&mut bundle);
+    let first = tools.wasm_bindgen.parent().map(Path::to_owned).into_iter();
+    let path = std::env::join_paths(first.chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
+    bundle
+        .args(["build", "--release", "--dist"])
+        .arg(staging)
+        .env("PATH", path.map_err(|e| Error::Wrong(e.to_string()))?)
+        // Trunk takes only these two words, not the `1` that others set.
+        .env("NO_COLOR", "true")
+        .env("TRUNK_SKIP_VERSION_CHECK", "true");
+    step.run(&mut bundle)?;
+    step.done("");
+
+    shrink(project, screen, tools, staging)?;
+    name_worker(staging)?;
+
+    let step = screen.step("digits for the page");
+    let detail = mnist::write_site(digits, &staging.join("data"))?;
+    step.done(&detail);
+
+    write_list(staging)?;
+    let step = screen.step("measure");
+    let sizes = sizes::measure(&project.cache.join("sizes"), staging)?;
+    step.done("");
+    Ok(Site { sizes })
+}
+
+/// wasm-opt on every program, or what it made of the very same one before.
+fn shrink(project: &Project, screen: &Screen, tools: &Tools, staging: &Path) -> Result<()> {
+    let Some(wasm_opt) = &tools.wasm_opt else { return Ok(()) };
+    let cache = project.cache.join("wasm-opt");
+    std::fs::create_dir_all(&cache).at("create the folder", &cache)?;
+    for wasm in files(staging)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "wasm")) {
+        let name = wasm.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let short = name.split(['-', '_', '.']).next().unwrap_or_default();
+        let step = screen.step(&format!("wasm-opt {short}"));
+        let bytes = std::fs::read(&wasm).at("read", &wasm)?;
+        let key = digest(&[&bytes, WASM_OPT.join(" ").as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
+        let kept = cache.join(format!("{short}-{key}.wasm"));
+        if !kept.is_file() {
+            // Earlier ones of this program are of no use any more.
+            for old in std::fs::read_dir(&cache).at("list", &cache)?.flatten() {
+                if old.file_name().to_string_lossy().starts_with(&format!("{short}-")) {
+                    remove(&old.path())?;
+                }
+            }
+            let unfinished = cache.join(format!(".unfinished-{short}"));
+            let mut command = Command::new("node");
+            command.arg(wasm_opt).args(WASM_OPT).arg(&wasm).arg("-o").arg(&unfinished);
+            step.run(&mut command)?;
+            std::fs::rename(&unfinished, &kept).at("put in place", &kept)?;
+        }
+        std::fs::copy(&kept, &wasm).at("copy", &kept)?;
+        let after = std::fs::metadata(&wasm).at("measure", &wasm)?.len();
+        step.done(&format!("{} → {}", sizes::bytes(bytes.len() as u64), sizes::bytes(after)));
+    }
+    Ok(())
+}
+
+/// Trunk names the page's files by their content, and the worker's not; a browser must never pair an old worker with a
+/// new page, so its files get a digest too, and the page a word of it.
+fn name_worker(staging: &Path) -> Result<()> {
+    const OLD: [&str; 3] = ["worker_bg.wasm", "worker.js", "worker_loader.js"];
+    let mut contents = Vec::new();
+    for name in OLD {
+        let path = staging.join(name);
+        contents.push(std::fs::read(&path).at("read", &path)?);
+    }
+    let key = &digest(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>())[..16];
+    let new = |old: &str| old.replacen("worker", &format!("worker-{key}"), 1);
+    let rewrite = |file: &str, old: &str, save_as: &str| -> Result<()> {
+        let path = staging.join(file);
+        let text = std::fs::read_to_string(&path).at("read", &path)?;
+        if !text.contains(old) {
+            return Err(Error::Wrong(format!("{file} as Trunk made it does not name {old}")));
+        }
+        remove(&path)?;
+        let path = staging.join(save_as);
+        std::fs::write(&path, text.replace(old, &new(old))).at("write", &path)
+    };
+    rewrite("worker.js", "worker_bg.wasm", &new("worker.js"))?;
+    rewrite("worker_loader.js", "worker.js", &new("worker_loader.js"))?;
+    rewrite("index.html", "worker_loader.js", "index.html")?;
+    let wasm = staging.join("worker_bg.wasm");
+    std::fs::rename(&wasm, staging.join(new("worker_bg.wasm"))).at("rename", &wasm)
+}
+
+/// Every file of the site with its size and digest, and one digest over all: the version of this site.
+fn write_list(staging: &Path) -> Result<()> {
+    let mut listed = BTreeMap::new();
+    for path in files(staging)? {
+        let bytes = std::fs::read(&path).at("read", &path)?;
+        let name = path.strip_prefix(staging).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        listed.insert(name, serde_json::json!({ "bytes": bytes.len(), "sha256": digest(&[&bytes]) }));
+    }
+    let files = serde_json::json!(listed);
+    let version = digest(&[files.to_string().as_bytes()])[..16].to_owned();
+    let text = serde_json::to_string_pretty(&serde_json::json!({ "version": version, "files": files }));
+    let path = staging.join(LIST);
+    std::fs::write(&path, text.unwrap_or_default() + "\n").at("write", &path)
+}
+
+/// Every file below a folder, in order.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).at("list", &folder)? {
+            let path = entry.at("list", &folder)?.path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// SHA-256 over the parts in order, in hexadecimal.
+pub fn digest(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.update(part));
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,135 @@
+//! Trunk, wasm-bindgen, wasm-opt: the right versions, from PATH where they are, else in the cache.
+
+use std::{path::PathBuf, process::Command};
+
+use crate::{
+    error::{At, Error, Result},
+    project::{Project, first_line, which},
+    screen::Screen,
+};
+
+/// Later ones want a newer compiler than this crate asks for.
+const TRUNK: &str = "0.21.14";
+
+/// Folders that go in front of PATH for Trunk.
+pub struct Tools {
+    pub trunk: PathBuf,
+    pub wasm_bindgen: PathBuf,
+    /// `None`: no npm; the site works, and is bigger than it need be.
+    pub wasm_opt: Option<PathBuf>,
+}
+
+pub fn ensure(project: &Project, screen: &Screen) -> Result<Tools> {
+    // Trunk downloads nothing here, so it is built without what it would download with (TLS takes half of its build).
+    let trunk = cargo_tool(project, screen, "trunk", "trunk", TRUNK, &["--no-default-features"])?;
+    let bindgen = project.locked("wasm-bindgen")?;
+    let wasm_bindgen = cargo_tool(project, screen, "wasm-bindgen-cli", "wasm-bindgen", &bindgen, &[])?;
+    Ok(Tools { trunk, wasm_bindgen, wasm_opt: wasm_opt(project, screen)? })
+}
+
+/// A program from crates.io in exactly this version.
+pub fn cargo_tool(
+    project: &Project,
+    screen: &Screen,
+    package: &str,
+    program: &str,
+    version: &str,
+    more: &[&str],
+) -> Result<PathBuf> {
+    let step = screen.step(&format!("{program} {version}"));
+    let is_it =
+        |path: &PathBuf| first_line(path, "--version").is_some_and(|line| line.split(' ').any(|w| w == version));
+    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    let folder = project.tools().join(format!("{program}-{version}"));
+    let ours = folder.join("bin").join(&name);
+    let there = [Some(ours.clone()), which(program)];
+    if let Some(path) = there.into_iter().flatten().find(is_it) {
+        step.done(if path == ours { "installed before" } else { "found on PATH" });
+        return Ok(path);
+    }
+    project.install(&folder, |into| {
+        // The lock file that a package carries is tried first; a registry's mirror may lack a version that it names.
+        let mut said = None;
+        for locked in [true, false] {
+            let mut command = install_command(project, into, package, program, version, more);
+            if locked {
+                command.arg("--locked");
+            }
+            let answer = step.ask(&mut command)?;
+            if answer.ok {
+                // The build is bigger than the tool.
+                return crate::project::remove(&into.join("build"));
+            }
+            said = Some(step.error(&command, &answer));
+        }
+        Err(said.unwrap_or_else(|| Error::Wrong(format!("{package} was not installed"))))
+    })?;
+    if !is_it(&ours) {
+        return Err(Error::Wrong(format!("{} does not run as version {version}", ours.display())));
+    }
+    step.done("installed");
+    Ok(ours)
+}
+
+fn install_command(
+    project: &Project,
+    into: &std::path::Path,
+    package: &str,
+    program: &str,
+    version: &str,
+    more: &[&str],
+) -> Command {
+    let mut command = project.cargo();
+    command
+        // Away from the checkout, whose configuration is not meant for tools.
+        .current_dir(&project.cache)
+        .env("CARGO_TARGET_DIR", into.join("build"))
+        // These tools wait for the compiler and the disk: quick to build matters more than quick to run.
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
+        .env_remove("RUSTFLAGS")
+        .args(["install", package, "--version", version, "--bin", program, "--root"])
+        .arg(into)
+        .args(more);
+    command
+}
+
+/// wasm-opt comes with npm's `binaryen`, in the version that `xtask/npm` locks.
+fn wasm_opt(project: &Project, screen: &Screen) -> Result<Option<PathBuf>> {
+    let lock = project.root.join("xtask").join("npm");
+    let manifest = lock.join("package.json");
+    let text = std::fs::read_to_string(&manifest).at("read", &manifest)?;
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let version = json["dependencies"]["binaryen"].as_str().unwrap_or_default().to_owned();
+    let step = screen.step(&format!("wasm-opt {version}"));
+    let folder = project.tools().join(format!("binaryen-{version}"));
+    let program = folder.join("node_modules").join("binaryen").join("bin").join("wasm-opt");
+    let major = version.split('.').next().unwrap_or_default().to_owned();
+    let runs = |path: &std::path::Path| {
+        // A script in JavaScript: node runs it, whatever the file system says about it.
+        let out = Command::new("node").arg(path).arg("--version").output();
+        out.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains(&format!("version {major}")))
+    };
+    if program.is_file() && runs(&program) {
+        step.done("installed before");
+        return Ok(Some(program));
+    }
+    let Some(npm) = which("npm") else {
+        step.done("not here: it needs Node.js (nodejs.org); the site will be about twice as big as with it");
+        return Ok(None);
+    };
+    project.install(&folder, |into| {
+        for file in ["package.json", "package-lock.json"] {
+            std::fs::copy(lock.join(file), into.join(file)).at("copy", &lock.join(file))?;
+        }
+        let mut command = project.command(npm);
+        command.current_dir(into).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        step.run(&mut command).map(|_| ())
+    })?;
+    if !runs(&program) {
+        return Err(Error::Wrong(format!("{} does not run as version {major}", program.display())));
+    }
+    step.done("installed");
+    Ok(Some(program))
+}
