@@ -2,27 +2,239 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{noise::NoiseSpec, sampling::Sampling};
+use super::{
+    envelope::EnvelopeProfile,
+    error::{PrivacyError, require},
+    noise::NoiseSpec,
+    sampling::{Neighbours, Sampling},
+};
 
 /// What bounds one example's contribution to the noisy sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sensitivity {
-    /// L2 norm at most `norm` (plain clipping; a micro-batch of one).
+    /// L2 norm at most `norm` (plain clipping).
     L2 { norm: f64 },
     /// Coordinates inside some arrangement of one of the envelope's vectors; the profile says which.
     Envelope { profile: EnvelopeProfile },
+    /// Nothing bounds it: no guarantee.
+    Unbounded,
 }
 
-/// The privacy core replaces this: what of Ψ the accountant needs (power sums, or a fine histogram).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EnvelopeProfile {}
+/// What a clipped or encoded gradient belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// One example, encoded by itself.
+    #[default]
+    Example,
+    /// One example of a micro-batch that is averaged, then encoded: taking it out turns one encoded gradient into another,
+    /// up to twice the bound away. The grouping must be fixed beforehand, so that no other micro-batch changes.
+    ExampleInMicroBatch,
+    /// The whole micro-batch is what is protected (and what is sampled): its examples are not protected from one another.
+    MicroBatch,
+}
+
+impl Unit {
+    /// As the page says it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Example => "one example",
+            Self::ExampleInMicroBatch => "one example (inside a micro-batch: sensitivity doubled)",
+            Self::MicroBatch => "one micro-batch (not one example)",
+        }
+    }
+}
 
 /// One noisy sum over a sample: sampled, summed within its sensitivity, noised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Release {
     pub sampling: Sampling,
     pub sensitivity: Sensitivity,
     /// `None`: no noise was added, and there is no guarantee whatever came before or after.
     pub noise: Option<NoiseSpec>,
+    #[serde(default)]
+    pub unit: Unit,
+}
+
+impl Release {
+    /// A release whose protected unit is one example, encoded by itself.
+    #[must_use]
+    pub fn new(sampling: Sampling, sensitivity: Sensitivity, noise: Option<NoiseSpec>) -> Self {
+        Self { sampling, sensitivity, noise, unit: Unit::Example }
+    }
+
+    /// Checks every part.
+    ///
+    /// # Errors
+    /// The field, its value and its range.
+    pub fn validate(&self) -> Result<(), PrivacyError> {
+        self.sampling.validate()?;
+        match &self.sensitivity {
+            Sensitivity::L2 { norm } => {
+                require((1e-100..=1e100).contains(norm), "sensitivity.norm", *norm, "finite and above 0")?;
+            }
+            Sensitivity::Envelope { profile } => profile.validate()?,
+            Sensitivity::Unbounded => {}
+        }
+        if let Some(noise) = &self.noise {
+            noise.build()?;
+        }
+        Ok(())
+    }
+
+    /// How much further apart two neighbouring sums may be than one encoded gradient is from zero: 2 where one gradient turns into
+    /// another (replace-one neighbours, or an example inside a micro-batch).
+    #[must_use]
+    pub fn doubling(&self) -> f64 {
+        let replaced = self.sampling.neighbours() == Neighbours::ReplaceOne || self.unit == Unit::ExampleInMicroBatch;
+        if replaced { 2.0 } else { 1.0 }
+    }
+}
+
+const FORMAT: &str = "hushgrad-ledger";
+const VERSION: u32 = 1;
+/// More steps than any run takes, and few enough that every count is exact in f64.
+const MOST_STEPS: u64 = 1 << 53;
+
+/// A run's releases, in order. JSON by [`Ledger::to_json`] and [`Ledger::from_json`]; a run of equal steps is one event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Ledger {
+    format: String,
+    version: u32,
+    /// The distinct releases that events refer to.
+    releases: Vec<Release>,
+    events: Vec<Event>,
+}
+
+/// `count` releases of one kind in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Event {
+    /// Index into [`Ledger::releases`].
+    pub release: u32,
+    pub count: u64,
+}
+
+/// Names a release of one ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleaseId(u32);
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Ledger {
+    /// Nothing released yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { format: FORMAT.to_owned(), version: VERSION, releases: Vec::new(), events: Vec::new() }
+    }
+
+    /// Enters a kind of release (an equal one is found again).
+    ///
+    /// # Errors
+    /// When the release is impossible: [`Release::validate`].
+    pub fn register(&mut self, release: Release) -> Result<ReleaseId, PrivacyError> {
+        release.validate()?;
+        let index = self.releases.iter().position(|r| *r == release).unwrap_or_else(|| {
+            self.releases.push(release);
+            self.releases.len() - 1
+        });
+        Ok(ReleaseId(index as u32))
+    }
+
+    /// One release happened.
+    pub fn record(&mut self, release: ReleaseId) {
+        self.record_many(release, 1);
+    }
+
+    /// `count` releases happened.
+    pub fn record_many(&mut self, release: ReleaseId, count: u64) {
+        debug_assert!((release.0 as usize) < self.releases.len(), "a release of another ledger");
+        match self.events.last_mut() {
+            _ if count == 0 => {}
+            Some(last) if last.release == release.0 => last.count = last.count.saturating_add(count),
+            _ => self.events.push(Event { release: release.0, count }),
+        }
+    }
+
+    /// The distinct releases.
+    #[must_use]
+    pub fn releases(&self) -> &[Release] {
+        &self.releases
+    }
+
+    /// What happened, in order.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// How many releases happened.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.events.iter().fold(0, |sum, e| sum.saturating_add(e.count))
+    }
+
+    /// The ledger as JSON.
+    ///
+    /// # Panics
+    /// Never: every field has a JSON form.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a ledger has a JSON form")
+    }
+
+    /// Reads a ledger and checks it.
+    ///
+    /// # Errors
+    /// Text that is not a ledger, another version, or a ledger that cannot have happened; the place is named.
+    pub fn from_json(text: &str) -> Result<Self, PrivacyError> {
+        let ledger: Self = serde_json::from_str(text).map_err(|e| PrivacyError::Ledger {
+            place: format!("line {}, column {}", e.line(), e.column()),
+            problem: e.to_string(),
+        })?;
+        ledger.validate()?;
+        Ok(ledger)
+    }
+
+    /// Checks that the ledger can have happened.
+    ///
+    /// # Errors
+    /// The first release or event that cannot, and why.
+    pub fn validate(&self) -> Result<(), PrivacyError> {
+        let fail = |place: String, problem: String| Err(PrivacyError::Ledger { place, problem });
+        if self.format != FORMAT {
+            return fail("format".into(), format!("is {:?}; it must be {FORMAT:?}", self.format));
+        }
+        if self.version != VERSION {
+            return fail("version".into(), format!("is {}; this program reads {VERSION}", self.version));
+        }
+        for (i, release) in self.releases.iter().enumerate() {
+            if let Err(e) = release.validate() {
+                return fail(format!("releases[{i}]"), e.to_string());
+            }
+        }
+        let mut steps = 0u64;
+        for (i, event) in self.events.iter().enumerate() {
+            if event.release as usize >= self.releases.len() {
+                let known = self.releases.len();
+                return fail(
+                    format!("events[{i}].release"),
+                    format!("is {}; there are {known} releases", event.release),
+                );
+            }
+            steps = steps.saturating_add(event.count);
+            if event.count == 0 || steps > MOST_STEPS {
+                return fail(format!("events[{i}].count"), format!("is {}; it must be 1 to 2^53 in all", event.count));
+            }
+        }
+        Ok(())
+    }
 }

@@ -1,9 +1,25 @@
 //! Differential privacy accounting in plain f64. No tensor, no browser.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`noise`] | families of noise: density, distribution, sampler, ln I_k |
+//! | [`envelope`] | Ψ as the sums that accountants need |
+//! | [`sampling`] | Poisson, fixed size, shuffled partition: the sampler and its price |
+//! | [`ledger`] | what a run released |
+//! | [`rdp`] | Lemma 4, Lemma 5, Theorem 1, conversions, the accountant |
+//! | [`dynamics`] | hidden-state bound of noisy gradient descent |
+//! | [`risk`] | what (ε, δ) means to an attacker |
+//! | [`normal`], [`numeric`] | the normal distribution; sums in log space, safe bisection |
 
 pub mod dynamics;
+pub mod envelope;
+pub mod error;
 pub mod ledger;
 pub mod noise;
 pub mod normal;
+pub mod numeric;
 pub mod rdp;
 pub mod risk;
 pub mod sampling;
+
+pub use error::PrivacyError;

@@ -1,6 +1,9 @@
 //! Sampling policies: what is drawn, and what it costs, side by side.
 
+use rand::rand_core::Rng;
 use serde::{Deserialize, Serialize};
+
+use super::error::{PrivacyError, require};
 
 /// How the examples of a step are chosen. The sampler that runs and the price are both made from this value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,4 +15,211 @@ pub enum Sampling {
     FixedSize { population: u64, size: u64 },
     /// A fresh random partition into `batches` disjoint batches each epoch. No amplification. Add/remove-one.
     Shuffled { batches: u64 },
+}
+
+/// Which pairs of data sets a guarantee protects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// One has an example more.
+    AddOrRemoveOne,
+    /// Equally large, one example exchanged.
+    ReplaceOne,
+}
+
+impl Neighbours {
+    /// As the page says it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AddOrRemoveOne => "add or remove one",
+            Self::ReplaceOne => "replace one",
+        }
+    }
+}
+
+impl Sampling {
+    /// Checks the policy itself.
+    ///
+    /// # Errors
+    /// A rate outside [0, 1]; a size of 0 or above the population; no batches.
+    pub fn validate(&self) -> Result<(), PrivacyError> {
+        match *self {
+            Self::Poisson { rate } => {
+                require((0.0..=1.0).contains(&rate), "sampling.rate", rate, "a probability, 0 to 1")
+            }
+            Self::FixedSize { population, size } => {
+                require(population >= 1, "sampling.population", population as f64, "at least 1")?;
+                let range = "at least 1 and at most the population";
+                require(size >= 1 && size <= population, "sampling.size", size as f64, range)
+            }
+            Self::Shuffled { batches } => require(batches >= 1, "sampling.batches", batches as f64, "at least 1"),
+        }
+    }
+
+    /// The neighbouring relation its price is for.
+    #[must_use]
+    pub fn neighbours(&self) -> Neighbours {
+        match self {
+            Self::Poisson { .. } | Self::Shuffled { .. } => Neighbours::AddOrRemoveOne,
+            Self::FixedSize { .. } => Neighbours::ReplaceOne,
+        }
+    }
+
+    /// As the page says it.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match *self {
+            Self::Poisson { rate } => format!("Poisson, rate {rate}"),
+            Self::FixedSize { population, size } => {
+                format!("fixed size, {size} of {population} without replacement")
+            }
+            Self::Shuffled { batches } => format!("shuffled partition into {batches} batches, no amplification"),
+        }
+    }
+
+    /// The sampler of this policy over `population` examples.
+    ///
+    /// # Errors
+    /// As [`Sampling::validate`]; also a population that is empty, above 2^32 − 1, smaller than the number of batches, or not the one
+    /// that a fixed-size policy was priced for.
+    pub fn sampler(self, population: u64) -> Result<Sampler, PrivacyError> {
+        self.validate()?;
+        let as_f64 = population as f64;
+        require((1..=u64::from(u32::MAX)).contains(&population), "population", as_f64, "1 to 2^32 − 1")?;
+        match self {
+            Self::FixedSize { population: priced, .. } => {
+                require(priced == population, "population", as_f64, "the population of the sampling policy")?;
+            }
+            Self::Shuffled { batches } => {
+                require(batches <= population, "sampling.batches", batches as f64, "at most the population")?;
+            }
+            Self::Poisson { .. } => {}
+        }
+        Ok(Sampler { policy: self, population: population as u32, partition: Vec::new(), next_batch: 0 })
+    }
+
+    /// One draw of a policy without memory (Poisson, fixed size) over `population` examples: indices, strictly ascending.
+    /// A shuffled partition needs a [`Sampler`], which remembers the epoch.
+    ///
+    /// # Errors
+    /// As [`Sampling::sampler`], and for a shuffled partition.
+    pub fn sample<R: Rng + ?Sized>(
+        &self,
+        population: u64,
+        rng: &mut R,
+        out: &mut Vec<u32>,
+    ) -> Result<(), PrivacyError> {
+        if matches!(self, Self::Shuffled { .. }) {
+            return Err(PrivacyError::Unpriced("a shuffled partition is drawn by its sampler, epoch by epoch"));
+        }
+        self.sampler(population)?.draw(rng, out);
+        Ok(())
+    }
+}
+
+/// Draws lots by one policy. Holds the current partition of a shuffled policy, which is private: keep it with the data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sampler {
+    policy: Sampling,
+    population: u32,
+    partition: Vec<u32>,
+    next_batch: u64,
+}
+
+impl Sampler {
+    /// The policy, for the ledger.
+    #[must_use]
+    pub fn policy(&self) -> Sampling {
+        self.policy
+    }
+
+    /// The next lot: indices, strictly ascending, in place of what `out` held. Private only if `rng` is.
+    pub fn draw<R: Rng + ?Sized>(&mut self, rng: &mut R, out: &mut Vec<u32>) {
+        out.clear();
+        match self.policy {
+            Sampling::Poisson { rate } => poisson(rate, self.population, rng, out),
+            Sampling::FixedSize { size, .. } => fixed_size(self.population, size as u32, rng, out),
+            Sampling::Shuffled { batches } => {
+                if self.next_batch == 0 {
+                    self.partition.clear();
+                    self.partition.extend(0..self.population);
+                    for i in (1..self.population).rev() {
+                        self.partition.swap(i as usize, below(i + 1, rng) as usize);
+                    }
+                }
+                let edge = |b: u64| (u128::from(self.population) * u128::from(b) / u128::from(batches)) as usize;
+                out.extend_from_slice(&self.partition[edge(self.next_batch)..edge(self.next_batch + 1)]);
+                out.sort_unstable();
+                self.next_batch = (self.next_batch + 1) % batches;
+            }
+        }
+    }
+}
+
+/// Independent Bernoulli(rate) for each index: exact, by comparing the bits of a uniform number with those of `rate`,
+/// 32 at a time, until they differ.
+fn poisson<R: Rng + ?Sized>(rate: f64, population: u32, rng: &mut R, out: &mut Vec<u32>) {
+    if rate >= 1.0 {
+        out.extend(0..population);
+        return;
+    }
+    let (first, rest) = next_digit(rate);
+    let mut words = [0u8; 4096];
+    let mut index = 0;
+    while index < population {
+        let take = (population - index).min(1024);
+        rng.fill_bytes(&mut words[..take as usize * 4]);
+        for (offset, word) in words.chunks_exact(4).take(take as usize).enumerate() {
+            let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+            if word < first || (word == first && rest > 0.0 && uniform_below(rest, rng)) {
+                out.push(index + offset as u32);
+            }
+        }
+        index += take;
+    }
+}
+
+/// The first 32 binary digits of `fraction` in [0, 1), and what is left, scaled back to [0, 1). Exact in f64.
+fn next_digit(fraction: f64) -> (u32, f64) {
+    let scaled = fraction * 4_294_967_296.0;
+    let digit = scaled.floor();
+    (digit as u32, scaled - digit)
+}
+
+/// Whether a uniform number falls below `fraction` in [0, 1): exact.
+fn uniform_below<R: Rng + ?Sized>(mut fraction: f64, rng: &mut R) -> bool {
+    while fraction > 0.0 {
+        let (digit, rest) = next_digit(fraction);
+        let word = rng.next_u32();
+        if word != digit {
+            return word < digit;
+        }
+        fraction = rest;
+    }
+    false
+}
+
+/// A uniform integer in [0, n), n ≥ 1: multiply and reject (Lemire 2019), exact.
+fn below<R: Rng + ?Sized>(n: u32, rng: &mut R) -> u32 {
+    let threshold = n.wrapping_neg() % n;
+    loop {
+        let product = u64::from(rng.next_u32()) * u64::from(n);
+        if product as u32 >= threshold {
+            return (product >> 32) as u32;
+        }
+    }
+}
+
+/// `size` distinct indices below `population` (Floyd's algorithm, Bentley & Floyd 1987), ascending.
+fn fixed_size<R: Rng + ?Sized>(population: u32, size: u32, rng: &mut R, out: &mut Vec<u32>) {
+    let mut chosen = std::collections::HashSet::with_capacity(size as usize);
+    for top in population - size..population {
+        let pick = below(top + 1, rng);
+        if !chosen.insert(pick) {
+            chosen.insert(top);
+        }
+    }
+    out.extend(chosen);
+    out.sort_unstable();
 }

@@ -1,6 +1,16 @@
-//! Noise families: one a file. What a run uses is named by [`NoiseSpec`].
+//! Noise families: one a file. What a run uses is named by [`NoiseSpec`]; [`NoiseSpec::build`] checks it and gives a [`Noise`].
 
+mod gaussian;
+mod moments;
+mod student_t;
+
+use std::fmt::Debug;
+
+use rand::rand_core::Rng;
 use serde::{Deserialize, Serialize};
+
+pub use gaussian::Gaussian;
+pub use student_t::StudentT;
 
 /// A noise distribution, i.i.d. per coordinate, symmetric about 0 and unimodal. Scales are in the units of the
 /// sum of encoded gradients (sensitivity included: with an envelope or clip of norm 1, `sigma` is the noise multiplier).
@@ -22,4 +32,163 @@ pub enum NoiseSpec {
     /// Density ∝ exp(−|x/scale|^exponent), exponent ≥ 1.
     GeneralizedGaussian { exponent: f64, scale: f64 },
     // `Custom` (tabulated or a formula) joins here.
+}
+
+/// A noise that cannot be used, and why.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NoiseError {
+    #[error("{family} noise: {field} is {value}; it must be {range}")]
+    Parameter { family: &'static str, field: &'static str, value: f64, range: &'static str },
+    #[error("{0} noise is not available in this build")]
+    Unavailable(&'static str),
+}
+
+/// A symmetric unimodal noise. Lengths are in the units of the sum of encoded gradients.
+pub trait Noise: Debug + Send + Sync {
+    /// ln z(x).
+    fn log_density(&self, x: f64) -> f64;
+
+    /// z(x).
+    fn density(&self, x: f64) -> f64 {
+        self.log_density(x).exp()
+    }
+
+    /// P(X > x) for x ≥ 0, to full relative accuracy.
+    fn tail(&self, x: f64) -> f64;
+
+    /// P(X ≤ x).
+    fn cdf(&self, x: f64) -> f64 {
+        if x < 0.0 { self.tail(-x) } else { 1.0 - self.tail(x) }
+    }
+
+    /// x > 0 with P(X > x) = q, for q in (0, ½].
+    fn tail_quantile(&self, q: f64) -> f64 {
+        super::numeric::invert_tail(q, self.scale(), |x| self.tail(x))
+    }
+
+    /// x with P(X ≤ x) = p; ∓∞ at 0 and 1, NaN outside [0, 1].
+    fn quantile(&self, p: f64) -> f64 {
+        match p {
+            p if !(0.0..=1.0).contains(&p) => f64::NAN,
+            0.0 => f64::NEG_INFINITY,
+            1.0 => f64::INFINITY,
+            0.5 => 0.0,
+            p if p < 0.5 => -self.tail_quantile(p),
+            p => self.tail_quantile(1.0 - p),
+        }
+    }
+
+    /// One draw from four uniform 32-bit words (the engines' contract: same words, same noise).
+    fn from_words(&self, words: [u32; 4]) -> f64;
+
+    /// One draw. Private only if `rng` is.
+    fn sample(&self, rng: &mut dyn Rng) -> f64 {
+        self.from_words([rng.next_u32(), rng.next_u32(), rng.next_u32(), rng.next_u32()])
+    }
+
+    /// E|X|; infinite for Cauchy.
+    fn mean_absolute(&self) -> f64;
+
+    /// √Var X; infinite where the variance is.
+    fn standard_deviation(&self) -> f64;
+
+    /// E[(ln z)′²]: what a small shift shows. 1/√ of it is the Gaussian σ of equal small-shift privacy.
+    fn fisher_information(&self) -> f64;
+
+    /// The length by which the family scales: z is a function of x/scale alone.
+    fn scale(&self) -> f64;
+
+    /// ln z(x − τ) − ln z(x), without cancellation for small τ: the privacy loss of a shift by τ at x − τ + …
+    fn log_ratio(&self, x: f64, tau: f64) -> f64;
+
+    /// ln I_k(τ) = ln E_{x∼Z}[(z(x−τ)/z(x))^k] for k = 2, 3, …, `out.len() + 1`: `out[j]` is order j + 2.
+    /// Upper bounds: the quadrature's error is added. +∞ where the moment exceeds what logarithms hold.
+    ///
+    /// Even and increasing in |τ| for symmetric unimodal densities, so a bound on |gradient| bounds it.
+    /// Nasr, Shokri & Houmansadr 2020, eq. 5.
+    fn log_moments(&self, tau: f64, out: &mut [f64]);
+
+    /// ln I_k(τ) at one k (0 and 1 give 0), upper bound.
+    fn log_moment(&self, k: u32, tau: f64) -> f64 {
+        if k < 2 {
+            return 0.0;
+        }
+        let mut out = vec![0.0; k as usize - 1];
+        self.log_moments(tau, &mut out);
+        out[k as usize - 2]
+    }
+
+    /// `Some(σ)` if this is the normal distribution: then everything has a closed form, also at fractional orders.
+    fn gaussian_sigma(&self) -> Option<f64> {
+        None
+    }
+}
+
+impl NoiseSpec {
+    /// Checks the parameters and makes the distribution.
+    ///
+    /// # Errors
+    /// When a scale is not positive and finite, ν ≤ 2, or an exponent is below 1: the field, its value and its range.
+    pub fn build(&self) -> Result<Box<dyn Noise>, NoiseError> {
+        Ok(match *self {
+            Self::Gaussian { sigma } => Box::new(Gaussian::new(sigma)?),
+            Self::StudentT { nu, scale } => Box::new(StudentT::new(nu, scale)?),
+            Self::Laplace { .. }
+            | Self::Cauchy { .. }
+            | Self::VarianceGamma { .. }
+            | Self::HyperbolicSecant { .. }
+            | Self::GeneralizedGaussian { .. } => return Err(NoiseError::Unavailable(self.family())),
+        })
+    }
+
+    /// The family's name, as the page shows it.
+    #[must_use]
+    pub fn family(&self) -> &'static str {
+        match self {
+            Self::Gaussian { .. } => "Gaussian",
+            Self::StudentT { .. } => "Student-t",
+            Self::Laplace { .. } => "Laplace",
+            Self::Cauchy { .. } => "Cauchy",
+            Self::VarianceGamma { .. } => "variance gamma",
+            Self::HyperbolicSecant { .. } => "hyperbolic secant",
+            Self::GeneralizedGaussian { .. } => "generalised Gaussian",
+        }
+    }
+
+    /// The scale parameter (σ, s, b, γ, c).
+    #[must_use]
+    pub fn scale(&self) -> f64 {
+        match *self {
+            Self::Gaussian { sigma } => sigma,
+            Self::StudentT { scale, .. }
+            | Self::Laplace { scale }
+            | Self::Cauchy { scale }
+            | Self::VarianceGamma { scale }
+            | Self::HyperbolicSecant { scale }
+            | Self::GeneralizedGaussian { scale, .. } => scale,
+        }
+    }
+
+    /// The same family with another scale.
+    #[must_use]
+    pub fn with_scale(&self, scale: f64) -> Self {
+        match *self {
+            Self::Gaussian { .. } => Self::Gaussian { sigma: scale },
+            Self::StudentT { nu, .. } => Self::StudentT { nu, scale },
+            Self::Laplace { .. } => Self::Laplace { scale },
+            Self::Cauchy { .. } => Self::Cauchy { scale },
+            Self::VarianceGamma { .. } => Self::VarianceGamma { scale },
+            Self::HyperbolicSecant { .. } => Self::HyperbolicSecant { scale },
+            Self::GeneralizedGaussian { exponent, .. } => Self::GeneralizedGaussian { exponent, scale },
+        }
+    }
+}
+
+/// A length that must be positive, finite and far enough from the ends of f64 that its square is, too.
+pub(crate) fn check_scale(family: &'static str, field: &'static str, value: f64) -> Result<(), NoiseError> {
+    if value.is_finite() && (1e-100..=1e100).contains(&value) {
+        Ok(())
+    } else {
+        Err(NoiseError::Parameter { family, field, value, range: "a finite number above 0 (1e-100 to 1e100)" })
+    }
 }

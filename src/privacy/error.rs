@@ -1,0 +1,36 @@
+//! What can be wrong with a mechanism, a ledger or a question about it.
+
+use super::noise::NoiseError;
+
+/// Errors of the privacy layer: each names the field, the value and what would be right.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PrivacyError {
+    #[error("{field} is {value}; it must be {range}")]
+    Parameter { field: &'static str, value: f64, range: &'static str },
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    #[error("no guarantee: a release was made without noise, so ε is not a number")]
+    NoNoise,
+    #[error("no guarantee: a release had no bound on one example's contribution (clip it, or use an envelope)")]
+    NoBound,
+    #[error("no finite bound: the loss is infinite at every order for this noise; use a larger scale")]
+    Infinite,
+    #[error("no price: {0}")]
+    Unpriced(&'static str),
+    #[error(
+        "the ledger mixes releases priced for add/remove-one neighbours with releases priced for replace-one: \
+         their losses do not add up to one guarantee; account for them apart"
+    )]
+    MixedNeighbours,
+    #[error("envelope: {0}")]
+    Envelope(String),
+    #[error("ledger, {place}: {problem}")]
+    Ledger { place: String, problem: String },
+    #[error("{0}")]
+    Calibration(String),
+}
+
+/// Checks `lo < value ≤ hi`-like ranges in one line where values are read.
+pub(crate) fn require(ok: bool, field: &'static str, value: f64, range: &'static str) -> Result<(), PrivacyError> {
+    if ok { Ok(()) } else { Err(PrivacyError::Parameter { field, value, range }) }
+}

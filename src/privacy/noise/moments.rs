@@ -1,0 +1,142 @@
+//! ln I_k by quadrature, for all orders at once, with the quadrature's error added.
+//!
+//! With r = z(x−τ)/z(x) the integrand of I_k − 1 is e_k = r^k − 1 − k(r−1) ≥ 0 (∫ z·(r−1) = 0, so subtracting it is free), and
+//! e_{k+1} = r·e_k + k·(r−1)², e_1 = 0: every term is positive, nothing cancels, and one logarithm a node serves every k.
+//! Where r^k would overflow, ln I_k is a log-sum-exp over the same nodes.
+
+/// A density that is analytic on the whole line: the trapezoidal rule under x = τ + width·sinh(u) converges geometrically
+/// (Trefethen & Weideman 2014).
+pub(super) trait SmoothDensity: super::Noise {
+    /// Distance to the nearest complex singularity, or the natural length if there is none.
+    fn width(&self) -> f64;
+    /// |x|/width beyond which the integrand of I_k − 1 is below 1e-17 of the integral.
+    fn reach(&self, k: f64, tau: f64) -> f64;
+}
+
+/// One quadrature node: ln r and ln(weight·z).
+pub(super) struct Node {
+    pub log_ratio: f64,
+    pub log_weight: f64,
+}
+
+/// Fills `out[j]` = ln I_{j+2}(τ) for a smooth density.
+pub(super) fn smooth_log_moments<D: SmoothDensity + ?Sized>(density: &D, tau: f64, out: &mut [f64]) {
+    let tau = tau.abs();
+    let width = density.width();
+    let u_max = density.reach((out.len() + 1) as f64, tau).asinh();
+    trapezoid(u_max, u_max, tau, out, |u, nodes| {
+        let x = tau + width * u.sinh();
+        nodes.push(Node {
+            log_ratio: density.log_ratio(x, tau),
+            log_weight: density.log_density(x) + (width * u.cosh()).ln(),
+        });
+    });
+}
+
+/// Trapezoidal rule on [−left, right] in u, the step halved until every order agrees to 1e-11; what the last halving changed
+/// is added to the result. `push` gives the nodes at u (one, or one for each piece of a split line).
+pub(super) fn trapezoid(left: f64, right: f64, tau: f64, out: &mut [f64], push: impl Fn(f64, &mut Vec<Node>)) {
+    if tau == 0.0 || out.is_empty() {
+        out.fill(0.0);
+        return;
+    }
+    const START: usize = 32;
+    const FINEST: usize = 1 << 13;
+    let mut count = START;
+    let mut nodes = Vec::with_capacity(3 * START);
+    let step_of = |count: usize| (left + right) / count as f64;
+    for j in 0..=count {
+        push(-left + j as f64 * step_of(count), &mut nodes);
+    }
+    let mut sums = Sums::new(out.len(), &nodes);
+    sums.add(&nodes);
+    let mut before = vec![0.0; out.len()];
+    sums.log_moments(step_of(count), &mut before);
+    loop {
+        count *= 2;
+        nodes.clear();
+        for j in (1..count).step_by(2) {
+            push(-left + j as f64 * step_of(count), &mut nodes);
+        }
+        sums.add(&nodes);
+        sums.log_moments(step_of(count), out);
+        let agree = out.iter().zip(&before).all(|(new, old)| (new - old).abs() <= 1e-11 * new.abs());
+        if agree || count >= FINEST {
+            for (new, old) in out.iter_mut().zip(&before) {
+                let change = (*new - *old).abs();
+                // 1e-14: rounding of the sums.
+                *new = if new.is_nan() { f64::INFINITY } else { *new * (1.0 + 1e-14) + change };
+            }
+            return;
+        }
+        before.copy_from_slice(out);
+    }
+}
+
+/// Running sums for all orders: linear where r^k cannot overflow, logarithmic above.
+struct Sums {
+    /// Σ weight·e_k for k = 2.., eight lanes each, so that the inner loop has no horizontal sum.
+    linear: Vec<[f64; 8]>,
+    /// ln Σ weight·r^k for the orders above the linear ones.
+    logarithmic: Vec<f64>,
+}
+
+impl Sums {
+    fn new(orders: usize, nodes: &[Node]) -> Self {
+        // The order below which neither r^k overflows nor an underflowing density hides a large r^k. The nodes of finer levels lie
+        // between these, so a generous margin (e^400 of e^709) covers them.
+        let mut limit = orders as f64 + 1.0;
+        for node in nodes {
+            if node.log_ratio > 0.0 {
+                limit = limit.min(400.0 / node.log_ratio);
+                if node.log_weight < -600.0 {
+                    limit = limit.min((-200.0 - node.log_weight) / node.log_ratio);
+                }
+            }
+        }
+        let linear = if limit < 2.0 { 0 } else { (limit as usize - 1).min(orders) };
+        Self { linear: vec![[0.0; 8]; linear], logarithmic: vec![f64::NEG_INFINITY; orders - linear] }
+    }
+
+    fn add(&mut self, nodes: &[Node]) {
+        for chunk in nodes.chunks(8) {
+            let (mut ratio, mut square, mut excess) = ([0.0; 8], [0.0; 8], [0.0; 8]);
+            for (lane, node) in chunk.iter().enumerate() {
+                let weight = node.log_weight.exp();
+                if weight > 0.0 {
+                    let difference = node.log_ratio.exp_m1();
+                    ratio[lane] = 1.0 + difference;
+                    square[lane] = weight * difference * difference;
+                    excess[lane] = square[lane];
+                }
+            }
+            for (j, sum) in self.linear.iter_mut().enumerate() {
+                let k = (j + 2) as f64;
+                for lane in 0..8 {
+                    sum[lane] += excess[lane];
+                    excess[lane] = ratio[lane] * excess[lane] + k * square[lane];
+                }
+            }
+        }
+        let first = self.linear.len() + 2;
+        for (j, sum) in self.logarithmic.iter_mut().enumerate() {
+            let k = (first + j) as f64;
+            let exponent = |n: &Node| k * n.log_ratio + n.log_weight;
+            let top = nodes.iter().map(exponent).fold(*sum, f64::max);
+            if top > f64::NEG_INFINITY {
+                let rest: f64 = nodes.iter().map(|n| (exponent(n) - top).exp()).sum();
+                *sum = top + ((*sum - top).exp() + rest).ln();
+            }
+        }
+    }
+
+    fn log_moments(&self, step: f64, out: &mut [f64]) {
+        let (linear, logarithmic) = out.split_at_mut(self.linear.len());
+        for (value, sum) in linear.iter_mut().zip(&self.linear) {
+            *value = (step * sum.iter().sum::<f64>()).ln_1p();
+        }
+        for (value, sum) in logarithmic.iter_mut().zip(&self.logarithmic) {
+            *value = sum + step.ln();
+        }
+    }
+}

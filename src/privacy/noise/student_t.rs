@@ -1,0 +1,99 @@
+//! Student-t noise (non-standardised): scale·T_ν. Nasr et al. use ν = 9.
+
+use std::f64::consts::{PI, TAU};
+
+use super::{
+    Noise, NoiseError, check_scale,
+    moments::{SmoothDensity, smooth_log_moments},
+};
+use crate::privacy::numeric::{ln_gamma_half_step, unit_from_words};
+
+/// Density ∝ (1 + x²/(ν s²))^{−(ν+1)/2}.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StudentT {
+    nu: f64,
+    scale: f64,
+    log_peak: f64,
+}
+
+impl StudentT {
+    /// `scale`·T_ν.
+    ///
+    /// # Errors
+    /// Unless ν > 2 (below, the variance is infinite and the paper's family ends) and 0 < scale < ∞.
+    pub fn new(nu: f64, scale: f64) -> Result<Self, NoiseError> {
+        check_scale("Student-t", "scale", scale)?;
+        if !(nu > 2.0 && nu <= 1e9) {
+            let range = "above 2 and at most 1e9 (ν ≤ 2 has no variance)";
+            return Err(NoiseError::Parameter { family: "Student-t", field: "nu", value: nu, range });
+        }
+        let log_peak = ln_gamma_half_step(0.5 * nu) - 0.5 * (nu * PI).ln() - scale.ln();
+        Ok(Self { nu, scale, log_peak })
+    }
+}
+
+impl Noise for StudentT {
+    fn log_density(&self, x: f64) -> f64 {
+        let y = x / self.scale;
+        self.log_peak - 0.5 * (self.nu + 1.0) * (y * y / self.nu).ln_1p()
+    }
+
+    /// ½·I_w(ν/2, ½) with w = ν/(ν + x²/s²).
+    fn tail(&self, x: f64) -> f64 {
+        let y = x / self.scale;
+        let y2 = y * y;
+        if y2 * 1e9 < self.nu.min(1.0) * 1e-9 {
+            // Too close to the middle for the incomplete beta's argument to tell: one Taylor term is exact.
+            return 0.5 - x * self.log_peak.exp();
+        }
+        0.5 * statrs::function::beta::beta_reg(0.5 * self.nu, 0.5, self.nu / (self.nu + y2))
+    }
+
+    /// Bailey 1994, eq. 3: the polar method, exact for every ν.
+    fn from_words(&self, [w0, w1, w2, _]: [u32; 4]) -> f64 {
+        let u1 = unit_from_words(w0, w1);
+        let u2 = (f64::from(w2) + 0.5) * 2f64.powi(-32);
+        // u^{−2/ν} − 1 by expm1: no cancellation for large ν.
+        self.scale * (self.nu * (-2.0 / self.nu * u1.ln()).exp_m1()).sqrt() * (TAU * u2).cos()
+    }
+
+    /// 2√ν·Γ((ν+1)/2) / ((ν−1)·√π·Γ(ν/2)) · s.
+    fn mean_absolute(&self) -> f64 {
+        2.0 * self.scale * (ln_gamma_half_step(0.5 * self.nu) + 0.5 * (self.nu / PI).ln()).exp() / (self.nu - 1.0)
+    }
+
+    fn standard_deviation(&self) -> f64 {
+        self.scale * (self.nu / (self.nu - 2.0)).sqrt()
+    }
+
+    fn fisher_information(&self) -> f64 {
+        (self.nu + 1.0) / ((self.nu + 3.0) * self.scale * self.scale)
+    }
+
+    fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    fn log_ratio(&self, x: f64, tau: f64) -> f64 {
+        let (y, t) = (x / self.scale, tau / self.scale);
+        -0.5 * (self.nu + 1.0) * (t * (t - 2.0 * y) / (self.nu + y * y)).ln_1p()
+    }
+
+    fn log_moments(&self, tau: f64, out: &mut [f64]) {
+        smooth_log_moments(self, tau, out);
+    }
+}
+
+impl SmoothDensity for StudentT {
+    /// Poles at ±i√ν: a map of this width keeps them at the strip's edge ±iπ/2.
+    fn width(&self) -> f64 {
+        self.scale * self.nu.sqrt().min(3.0)
+    }
+
+    /// The integrand of I_k − 1 decays as x^{−(ν+3)}, once |x| is beyond k(ν+1)τ.
+    fn reach(&self, k: f64, tau: f64) -> f64 {
+        let decay = self.nu + 2.0;
+        let start = 4.0 + k.sqrt() + (self.nu + 1.0) * k * (tau / self.scale).min(1.0) / self.nu + tau / self.scale;
+        start * (40.0 / decay).exp().min(1e40)
+    }
+}

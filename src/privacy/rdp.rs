@@ -1,1 +1,0 @@
-//! Rényi accounting: Lemma 4, Lemma 5, Theorem 1 and the conversions to (ε, δ).

@@ -1,0 +1,274 @@
+//! Theorem 1: losses of steps add, order by order; then the best order is taken.
+
+use super::{
+    Orders,
+    conversion::{Bound, Epsilon, classic, improved},
+    curve::{FIRST_ORDER, LAST_ORDER, RdpCurve},
+};
+use crate::privacy::{
+    error::{PrivacyError, require},
+    ledger::Ledger,
+    sampling::Sampling,
+};
+
+/// Adds the losses of releases and converts the sum to (ε, δ).
+#[derive(Clone, Debug, Default)]
+pub struct Accountant {
+    curves: Vec<RdpCurve>,
+    /// Runs of equal steps, in order.
+    runs: Vec<(CurveId, u64)>,
+}
+
+/// Names a curve of one accountant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CurveId(u32);
+
+impl Accountant {
+    /// Nothing released yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Enters a curve.
+    ///
+    /// # Errors
+    /// [`PrivacyError::MixedNeighbours`] if it is for other neighbours than the curves before.
+    pub fn add_curve(&mut self, curve: RdpCurve) -> Result<CurveId, PrivacyError> {
+        if self.curves.iter().any(|c| c.sampling().neighbours() != curve.sampling().neighbours()) {
+            return Err(PrivacyError::MixedNeighbours);
+        }
+        self.curves.push(curve);
+        Ok(CurveId(self.curves.len() as u32 - 1))
+    }
+
+    /// `steps` more releases of one curve.
+    pub fn compose(&mut self, curve: CurveId, steps: u64) {
+        match self.runs.last_mut() {
+            _ if steps == 0 => {}
+            Some((last, count)) if *last == curve => *count = count.saturating_add(steps),
+            _ => self.runs.push((curve, steps)),
+        }
+    }
+
+    /// Releases so far.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.runs.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
+    }
+
+    /// ε at `delta` over the best of all orders.
+    ///
+    /// # Errors
+    /// δ outside (0, 1); [`PrivacyError::Infinite`] where no order gives a number.
+    pub fn epsilon(&self, delta: f64) -> Result<Epsilon, PrivacyError> {
+        self.epsilon_at(delta, Orders::All)
+    }
+
+    /// ε at `delta` over the given orders.
+    ///
+    /// # Errors
+    /// As [`Accountant::epsilon`].
+    pub fn epsilon_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
+        require(delta > 0.0 && delta < 1.0, "delta", delta, "strictly between 0 and 1")?;
+        let charges = self.charges();
+        let exact_zero = charges.iter().all(|(set, count)| {
+            *count == 0 || set.iter().all(|id| self.curves[id.0 as usize].integer_orders().iter().all(|r| *r == 0.0))
+        });
+        if exact_zero {
+            // Equal distributions: ε = 0 at every δ.
+            let none = Bound { epsilon: 0.0, order: f64::from(LAST_ORDER) };
+            return Ok(Epsilon { classic: none, improved: none });
+        }
+        let result = match orders {
+            Orders::Listed(list) => {
+                let known: Vec<(f64, f64)> =
+                    list.iter().filter_map(|&order| Some((order, self.total_at(&charges, order)?))).collect();
+                Epsilon { classic: best(&known, delta, classic), improved: best(&known, delta, improved) }
+            }
+            Orders::Integers | Orders::All => {
+                let known = self.integer_totals(&charges);
+                let mut result =
+                    Epsilon { classic: best(&known, delta, classic), improved: best(&known, delta, improved) };
+                if orders == Orders::All {
+                    result.classic = self.refine(&charges, delta, result.classic, classic);
+                    result.improved = self.refine(&charges, delta, result.improved, improved);
+                }
+                result
+            }
+        };
+        if result.classic.epsilon.is_finite() || result.improved.epsilon.is_finite() {
+            Ok(result)
+        } else {
+            Err(PrivacyError::Infinite)
+        }
+    }
+
+    /// Total ε(α) at an order, if every curve is known there.
+    #[must_use]
+    pub fn rdp(&self, order: f64) -> Option<f64> {
+        self.total_at(&self.charges(), order)
+    }
+
+    /// Sets of curves of which the dearest is paid, with how often. One curve a set, but for shuffled epochs that mix curves: each
+    /// example takes part in one batch of an epoch, so an epoch costs the maximum over its batches.
+    fn charges(&self) -> Vec<(Vec<CurveId>, u64)> {
+        let mut charges: Vec<(Vec<CurveId>, u64)> = Vec::new();
+        let mut charge = |set: &[CurveId], count: u64| match charges.iter_mut().find(|(s, _)| s == set) {
+            _ if count == 0 => {}
+            Some((_, total)) => *total = total.saturating_add(count),
+            None => charges.push((set.to_vec(), count)),
+        };
+        // The open epoch: its number of batches, how many have run, and their curves.
+        let mut epoch: Option<(u64, u64, Vec<CurveId>)> = None;
+        for &(id, steps) in &self.runs {
+            let Sampling::Shuffled { batches } = self.curves[id.0 as usize].sampling() else {
+                if let Some((_, _, set)) = epoch.take() {
+                    charge(&set, 1);
+                }
+                charge(&[id], steps);
+                continue;
+            };
+            let mut left = steps;
+            match epoch.take() {
+                Some((open, done, mut set)) if open == batches => {
+                    if !set.contains(&id) {
+                        set.push(id);
+                    }
+                    let take = left.min(batches - done);
+                    left -= take;
+                    if done + take == batches {
+                        charge(&set, 1);
+                    } else {
+                        epoch = Some((batches, done + take, set));
+                    }
+                }
+                Some((_, _, set)) => charge(&set, 1),
+                None => {}
+            }
+            charge(&[id], left / batches);
+            if left % batches > 0 {
+                epoch = Some((batches, left % batches, vec![id]));
+            }
+        }
+        if let Some((_, _, set)) = epoch {
+            charge(&set, 1);
+        }
+        charges
+    }
+
+    fn integer_totals(&self, charges: &[(Vec<CurveId>, u64)]) -> Vec<(f64, f64)> {
+        let mut totals: Vec<(f64, f64)> = (FIRST_ORDER..=LAST_ORDER).map(|a| (f64::from(a), 0.0)).collect();
+        for (set, count) in charges {
+            for (j, (_, total)) in totals.iter_mut().enumerate() {
+                let dearest = set.iter().map(|id| self.curves[id.0 as usize].integer_orders()[j]).fold(0.0, f64::max);
+                *total += dearest * *count as f64;
+            }
+        }
+        totals
+    }
+
+    fn total_at(&self, charges: &[(Vec<CurveId>, u64)], order: f64) -> Option<f64> {
+        let mut total = 0.0;
+        for (set, count) in charges {
+            let mut dearest = 0.0f64;
+            for id in set {
+                dearest = dearest.max(self.curves[id.0 as usize].at(order)?);
+            }
+            total += dearest * *count as f64;
+        }
+        Some(total)
+    }
+
+    /// Looks beyond the integers 2..=256: between them where every curve allows it, above 256 if that was the best.
+    /// ε as a function of the order is quasi-convex up to the small logarithms of the improved conversion, and every order gives a
+    /// valid bound, so a search by thirds is enough.
+    fn refine(
+        &self,
+        charges: &[(Vec<CurveId>, u64)],
+        delta: f64,
+        start: Bound,
+        convert: fn(f64, f64, f64) -> f64,
+    ) -> Bound {
+        let mut best = start;
+        let mut at = |order: f64| match self.total_at(charges, order) {
+            Some(total) => {
+                let epsilon = convert(total, order, delta);
+                if epsilon < best.epsilon {
+                    best = Bound { epsilon, order };
+                }
+                epsilon
+            }
+            None => f64::INFINITY,
+        };
+        if start.order >= f64::from(LAST_ORDER) {
+            let last = self.curves.iter().map(RdpCurve::last_order).min().unwrap_or(LAST_ORDER);
+            let (mut low, mut high) = (f64::from(LAST_ORDER), f64::from(LAST_ORDER));
+            let mut value = start.epsilon;
+            while high < f64::from(last) {
+                let next = (high * 1.5).floor().min(f64::from(last));
+                let reached = at(next);
+                if reached >= value {
+                    high = next;
+                    break;
+                }
+                (low, high, value) = (high, next, reached);
+            }
+            while high - low > 3.0 {
+                let (a, b) = ((low + (high - low) / 3.0).floor(), (high - (high - low) / 3.0).ceil());
+                if at(a) <= at(b) { high = b } else { low = a }
+            }
+            at((0.5 * (low + high)).floor());
+        } else if self.curves.iter().all(RdpCurve::has_fractions) {
+            let floor = if start.order <= f64::from(FIRST_ORDER) { 1.02 } else { start.order - 1.0 };
+            let (mut low, mut high) = (floor, start.order + 1.0);
+            while high - low > 1e-3 {
+                let (a, b) = (low + (high - low) * 0.382, high - (high - low) * 0.382);
+                if at(a) <= at(b) { high = b } else { low = a }
+            }
+        }
+        best
+    }
+}
+
+fn best(known: &[(f64, f64)], delta: f64, convert: fn(f64, f64, f64) -> f64) -> Bound {
+    known
+        .iter()
+        .map(|&(order, total)| Bound { epsilon: convert(total, order, delta), order })
+        .fold(Bound { epsilon: f64::INFINITY, order: f64::from(FIRST_ORDER) }, |best, bound| {
+            if bound.epsilon < best.epsilon { bound } else { best }
+        })
+}
+
+/// ε of everything a ledger records, at `delta`, by Rényi accounting: upper bounds.
+///
+/// # Errors
+/// No noise or no bound in any release that happened (no guarantee), mixed neighbouring relations, δ outside (0, 1), no finite bound.
+pub fn epsilon_of(ledger: &Ledger, delta: f64) -> Result<Epsilon, PrivacyError> {
+    Accountant::of(ledger)?.epsilon(delta)
+}
+
+impl Accountant {
+    /// The accountant of a ledger's events.
+    ///
+    /// # Errors
+    /// As [`epsilon_of`], but for δ.
+    pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
+        ledger.validate()?;
+        let mut accountant = Self::new();
+        let mut ids: Vec<Option<CurveId>> = vec![None; ledger.releases().len()];
+        for event in ledger.events() {
+            let index = event.release as usize;
+            let id = match ids[index] {
+                Some(id) => id,
+                None => {
+                    let id = accountant.add_curve(RdpCurve::of(&ledger.releases()[index])?)?;
+                    ids[index] = Some(id);
+                    id
+                }
+            };
+            accountant.compose(id, event.count);
+        }
+        Ok(accountant)
+    }
+}

@@ -1,0 +1,264 @@
+//! ε(α) of one release.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{fixed_size, poisson};
+use crate::privacy::{
+    envelope::{Panel, Series},
+    error::PrivacyError,
+    ledger::{Release, Sensitivity},
+    noise::{Noise, NoiseSpec},
+    sampling::{Neighbours, Sampling},
+};
+
+/// The orders every curve has: integers from this …
+pub const FIRST_ORDER: u32 = 2;
+/// … to this.
+pub const LAST_ORDER: u32 = 256;
+/// Largest order of families without a closed form.
+const LAST_EXTENDED: u32 = 1024;
+/// Largest order of the Gaussian.
+const LAST_GAUSSIAN: u32 = 1 << 17;
+/// With more vectors than this in contention for the maximum, ln I_k is maximised for each k before it is summed (never lower).
+const CONTENDERS: usize = 8;
+/// Octaves of |τ| below an L2 norm on which ln I_k(τ)/τ² is maximised.
+const L2_OCTAVES: usize = 6;
+
+/// Rényi divergence bound ε(α) of one release, for neighbours as its sampling says. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct RdpCurve(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    sampling: Sampling,
+    source: Source,
+    integers: Vec<f64>,
+    extended: OnceLock<Vec<f64>>,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// Gaussian noise of this standard deviation over the L2 sensitivity.
+    Gaussian { noise_multiplier: f64 },
+    /// Any other: ln I_k is computed for the orders asked.
+    Other { noise: NoiseSpec, sensitivity: Sensitivity, doubling: f64 },
+}
+
+impl RdpCurve {
+    /// Lemma 4 and 5 for one release, at integers 2..=256.
+    ///
+    /// # Errors
+    /// [`PrivacyError::NoNoise`] and [`PrivacyError::NoBound`] where there is no guarantee; anything [`Release::validate`] refuses.
+    pub fn of(release: &Release) -> Result<Self, PrivacyError> {
+        release.validate()?;
+        let spec = release.noise.as_ref().ok_or(PrivacyError::NoNoise)?;
+        let noise = spec.build()?;
+        let doubling = release.doubling();
+        let source = match (noise.gaussian_sigma(), &release.sensitivity) {
+            (_, Sensitivity::Unbounded) => return Err(PrivacyError::NoBound),
+            (Some(sigma), Sensitivity::L2 { norm }) => Source::Gaussian { noise_multiplier: sigma / (norm * doubling) },
+            // Σ k(k−1)ψ²/(2σ²) depends on ψ's norm alone.
+            (Some(sigma), Sensitivity::Envelope { profile }) => {
+                Source::Gaussian { noise_multiplier: sigma / (profile.norm() * doubling) }
+            }
+            (None, sensitivity) => Source::Other { noise: spec.clone(), sensitivity: sensitivity.clone(), doubling },
+        };
+        let integers = source.integers(release.sampling, LAST_ORDER, Some(noise.as_ref()))?;
+        Ok(Self(Arc::new(Inner { sampling: release.sampling, source, integers, extended: OnceLock::new() })))
+    }
+
+    /// The Poisson-sampled Gaussian mechanism (DP-SGD): noise multiplier σ, rate q.
+    ///
+    /// # Errors
+    /// A multiplier or rate out of range.
+    pub fn sampled_gaussian(noise_multiplier: f64, rate: f64) -> Result<Self, PrivacyError> {
+        Self::of(&Release::new(
+            Sampling::Poisson { rate },
+            Sensitivity::L2 { norm: 1.0 },
+            Some(NoiseSpec::Gaussian { sigma: noise_multiplier }),
+        ))
+    }
+
+    /// ε(α) at α = 2, 3, …, 256.
+    #[must_use]
+    pub fn integer_orders(&self) -> &[f64] {
+        &self.0.integers
+    }
+
+    /// How its examples are chosen.
+    #[must_use]
+    pub fn sampling(&self) -> Sampling {
+        self.0.sampling
+    }
+
+    /// ε(α) at any order for which a bound is known: integers from 2 to 1024 (Gaussian: 2^17), for the Gaussian also fractions.
+    #[must_use]
+    pub fn at(&self, order: f64) -> Option<f64> {
+        let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);
+        if whole && order <= f64::from(LAST_ORDER) {
+            return Some(self.0.integers[order as usize - 2]);
+        }
+        match (&self.0.source, self.0.sampling) {
+            (Source::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
+                Some(0.5 * order / noise_multiplier / noise_multiplier)
+            }
+            (Source::Gaussian { noise_multiplier }, Sampling::Poisson { rate }) => {
+                if whole {
+                    let moments = gaussian_log_moments(*noise_multiplier, order as u32);
+                    return Some(poisson::at_integer(rate, order as u32, &moments));
+                }
+                (order > 1.0).then(|| poisson::gaussian_at(rate, *noise_multiplier, order)).flatten()
+            }
+            (source, sampling) if whole && order <= f64::from(LAST_EXTENDED) => {
+                let all =
+                    self.0.extended.get_or_init(|| source.integers(sampling, LAST_EXTENDED, None).unwrap_or_default());
+                all.get(order as usize - 2).copied()
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether fractional orders are known.
+    pub(super) fn has_fractions(&self) -> bool {
+        matches!(self.0.source, Source::Gaussian { .. }) && self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne
+    }
+
+    /// Largest order [`RdpCurve::at`] knows.
+    pub(super) fn last_order(&self) -> u32 {
+        match self.0.source {
+            Source::Gaussian { .. } if self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne => LAST_GAUSSIAN,
+            _ => LAST_EXTENDED,
+        }
+    }
+}
+
+impl Source {
+    fn integers(&self, sampling: Sampling, last: u32, noise: Option<&dyn Noise>) -> Result<Vec<f64>, PrivacyError> {
+        let vectors = match self {
+            Self::Gaussian { noise_multiplier } => vec![gaussian_log_moments(*noise_multiplier, last)],
+            Self::Other { noise: spec, sensitivity, doubling } => {
+                let built;
+                let noise = match noise {
+                    Some(noise) => noise,
+                    None => {
+                        built = spec.build()?;
+                        built.as_ref()
+                    }
+                };
+                log_moments(noise, sensitivity, *doubling, last as usize - 1)
+            }
+        };
+        Ok(match sampling {
+            Sampling::Poisson { rate } => largest(&vectors, |moments| poisson::at_integers(rate, moments)),
+            // Each example meets one release of an epoch, unamplified.
+            Sampling::Shuffled { .. } => largest(&vectors, |moments| poisson::at_integers(1.0, moments)),
+            Sampling::FixedSize { population, size } => {
+                let rate = size as f64 / population as f64;
+                let tight = matches!(self, Self::Gaussian { .. });
+                largest(&vectors, |moments| fixed_size::at_integers(rate, moments, tight))
+            }
+        })
+    }
+}
+
+/// k(k−1)/(2σ²) for k = 2..=last.
+fn gaussian_log_moments(noise_multiplier: f64, last: u32) -> Vec<f64> {
+    let half_square = 0.5 / noise_multiplier / noise_multiplier;
+    (2..=last).map(|k| f64::from(k) * f64::from(k - 1) * half_square).collect()
+}
+
+/// For each vector of the envelope (one for an L2 ball) an upper bound on Σ_i ln I_k(v_i), k = 2.. .
+fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, doubling: f64, orders: usize) -> Vec<Vec<f64>> {
+    match sensitivity {
+        Sensitivity::Unbounded => vec![vec![f64::INFINITY; orders]],
+        Sensitivity::L2 { norm } => vec![l2_log_moments(noise, doubling * norm, doubling * norm, orders)],
+        Sensitivity::Envelope { profile } if doubling == 1.0 => profile.log_moment_sums(noise, 1.0, orders),
+        Sensitivity::Envelope { profile } => {
+            // Neighbours differ by v − v′, each in its own arrangement of its own vector: |v_i − v′_i| ≤ a_i + b_i. Where F = ln I_k is convex,
+            // F(a+b) ≤ ½F(2a) + ½F(2b), so the sum is at most the doubled envelope's. Where it is not, the L2 ball of twice the norm holds.
+            let reach = doubling * profile.largest();
+            let convex = convex_orders(noise, reach, orders);
+            let mut sums = profile.log_moment_sums(noise, doubling, orders);
+            if convex.iter().any(|c| !c) {
+                let ball = l2_log_moments(noise, doubling * profile.norm(), reach, orders);
+                for vector in &mut sums {
+                    for ((value, bound), convex) in vector.iter_mut().zip(&ball).zip(&convex) {
+                        if !convex {
+                            *value = *bound;
+                        }
+                    }
+                }
+            }
+            sums
+        }
+    }
+}
+
+/// max Σ_i ln I_k(v_i) over all v with ‖v‖₂ ≤ norm and |v_i| ≤ reach, of any dimension: with G(τ) = ln I_k(τ)/τ²,
+/// Σ v_i²·G(v_i) ≤ norm²·sup G. Attained in the limit of many coordinates if G is largest at 0, as it is for every family here.
+fn l2_log_moments(noise: &dyn Noise, norm: f64, reach: f64, orders: usize) -> Vec<f64> {
+    let mut supremum = vec![0.0f64; orders];
+    for panel in Panel::ladder(reach, L2_OCTAVES) {
+        let series = Series::new(&panel, noise, 1.0, orders);
+        for (order, value) in supremum.iter_mut().enumerate() {
+            *value = value.max(series.supremum(order));
+        }
+    }
+    for value in &mut supremum {
+        *value *= norm * norm;
+    }
+    supremum
+}
+
+/// For each order whether ln I_k is convex in τ on [0, reach], judged on a fine grid of secants.
+fn convex_orders(noise: &dyn Noise, reach: f64, orders: usize) -> Vec<bool> {
+    const POINTS: usize = 48;
+    let mut convex = vec![true; orders];
+    let (mut before, mut moments) = (vec![0.0; orders], vec![0.0; orders]);
+    let mut slope = vec![0.0; orders];
+    for j in 1..=POINTS {
+        noise.log_moments(reach * j as f64 / POINTS as f64, &mut moments);
+        for k in 0..orders {
+            let rise = moments[k] - before[k];
+            convex[k] &= rise >= slope[k] * (1.0 - 1e-9);
+            slope[k] = rise;
+        }
+        before.copy_from_slice(&moments);
+    }
+    convex
+}
+
+/// Lemma 4's maximum over vectors, order by order; `price` must not decrease in any ln I_k.
+fn largest(vectors: &[Vec<f64>], price: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
+    let (first, rest) = match vectors {
+        [only] => return price(only),
+        [first, rest @ ..] => (first, rest),
+        [] => return Vec::new(),
+    };
+    // What no other vector exceeds at every k stays in contention.
+    let dominates = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x >= y);
+    let mut front: Vec<&Vec<f64>> = vec![first];
+    for vector in rest {
+        if front.iter().any(|f| dominates(f, vector)) {
+            continue;
+        }
+        front.retain(|f| !dominates(vector, f));
+        front.push(vector);
+    }
+    if front.len() > CONTENDERS {
+        let mut top = front[0].clone();
+        for vector in &front[1..] {
+            for (t, v) in top.iter_mut().zip(vector.iter()) {
+                *t = t.max(*v);
+            }
+        }
+        return price(&top);
+    }
+    let mut result = price(front[0]);
+    for vector in &front[1..] {
+        for (r, v) in result.iter_mut().zip(price(vector)) {
+            *r = r.max(v);
+        }
+    }
+    result
+}
