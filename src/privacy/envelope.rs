@@ -162,7 +162,13 @@ impl EnvelopeProfile {
                 top = top.max(magnitude);
             }
             if !finite {
-                let bad = vector.iter().position(|&e| !(Into::<f64>::into(e).abs() < 1e100)).unwrap_or(0);
+                let bad = vector
+                    .iter()
+                    .position(|&e| {
+                        let e: f64 = e.into();
+                        e.is_nan() || e.abs() >= 1e100
+                    })
+                    .unwrap_or(0);
                 return fail(format!("entry {bad} of vector {v} is not a finite number below 1e100"));
             }
             largest = largest.max(top);
@@ -361,7 +367,8 @@ impl EnvelopeProfile {
                         let most = panel.high * panel.high * self.dimension as f64 * (1.0 + 1e-9);
                         // |T_j| ≤ 1, so no sum can exceed the panel's square sum.
                         let bound = block[0] * (1.0 + 1e-9) + 1e-300;
-                        if !(block[0] >= 0.0 && block[0] <= most) || block.iter().any(|s| !(s.abs() <= bound)) {
+                        let possible = (0.0..=most).contains(&block[0]) && block.iter().all(|s| s.abs() <= bound);
+                        if !possible {
                             return fail(format!("vector {v} has sums that no entries give"));
                         }
                     }
@@ -369,7 +376,8 @@ impl EnvelopeProfile {
                 }
             }
         }
-        if !((self.squared_norm - squared_norm).abs() <= 1e-9 * squared_norm) {
+        let agrees = (self.squared_norm - squared_norm).abs() <= 1e-9 * squared_norm;
+        if !agrees {
             return fail(format!("its squared norm is {}, its entries give {squared_norm}", self.squared_norm));
         }
         Ok(())

@@ -63,12 +63,6 @@ pub fn ln_gamma_half_step(a: f64) -> f64 {
     0.5 * a.ln() - i * (1.0 / 8.0 - i2 * (1.0 / 192.0 - i2 * (1.0 / 640.0 - i2 * 17.0 / 14336.0)))
 }
 
-/// Tail probability P(X > x) of the standard normal.
-#[must_use]
-pub fn normal_tail(x: f64) -> f64 {
-    0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2)
-}
-
 /// x > 0 with `tail(x) = q` for a decreasing `tail` on (0, ∞), q in (0, ½]; about one part in 1e15.
 /// Bisection in ln x, so that it takes the same few hundred evaluations for every family and never diverges.
 #[must_use]

@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::{Noise, NoiseError, check_scale};
-use crate::privacy::numeric::{normal_tail, unit_from_words};
+use crate::privacy::{normal, numeric::unit_draw};
 
 /// N(0, σ²).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,17 +29,17 @@ impl Noise for Gaussian {
     }
 
     fn tail(&self, x: f64) -> f64 {
-        normal_tail(x / self.sigma)
+        normal::survival(x / self.sigma)
     }
 
     fn tail_quantile(&self, q: f64) -> f64 {
-        self.sigma * standard_normal_tail_quantile(q)
+        self.sigma * normal::survival_quantile(q)
     }
 
     /// Box–Muller, first coordinate.
-    fn from_words(&self, [w0, w1, w2, _]: [u32; 4]) -> f64 {
+    fn draw(&self, [w0, w1, w2, _]: [u32; 4]) -> f64 {
         let u2 = (f64::from(w2) + 0.5) * 2f64.powi(-32);
-        self.sigma * (-2.0 * unit_from_words(w0, w1).ln()).sqrt() * (TAU * u2).cos()
+        self.sigma * (-2.0 * unit_draw(w0, w1).ln()).sqrt() * (TAU * u2).cos()
     }
 
     fn mean_absolute(&self) -> f64 {
@@ -81,21 +81,4 @@ impl Noise for Gaussian {
     fn gaussian_sigma(&self) -> Option<f64> {
         Some(self.sigma)
     }
-}
-
-/// x with P(N(0,1) > x) = q, q in (0, ½]: a Newton step in ln q on the library's inverse keeps the far tail right.
-#[must_use]
-pub fn standard_normal_tail_quantile(q: f64) -> f64 {
-    if q < 1e-280 {
-        return crate::privacy::numeric::invert_tail(q, 1.0, normal_tail);
-    }
-    let mut x = std::f64::consts::SQRT_2 * statrs::function::erf::erfc_inv(2.0 * q);
-    for _ in 0..2 {
-        let tail = normal_tail(x);
-        let density = (-0.5 * x * x).exp() / TAU.sqrt();
-        if density > 0.0 && tail > 0.0 {
-            x += tail * (tail / q).ln() / density;
-        }
-    }
-    x
 }

@@ -79,11 +79,11 @@ pub trait Noise: Debug + Send + Sync {
     }
 
     /// One draw from four uniform 32-bit words (the engines' contract: same words, same noise).
-    fn from_words(&self, words: [u32; 4]) -> f64;
+    fn draw(&self, words: [u32; 4]) -> f64;
 
     /// One draw. Private only if `rng` is.
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
-        self.from_words([rng.next_u32(), rng.next_u32(), rng.next_u32(), rng.next_u32()])
+        self.draw([rng.next_u32(), rng.next_u32(), rng.next_u32(), rng.next_u32()])
     }
 
     /// E|X|; infinite for Cauchy.

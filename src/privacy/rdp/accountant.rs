@@ -232,12 +232,12 @@ impl Accountant {
 }
 
 fn best(known: &[(f64, f64)], delta: f64, convert: fn(f64, f64, f64) -> f64) -> Bound {
-    known
-        .iter()
-        .map(|&(order, total)| Bound { epsilon: convert(total, order, delta), order })
-        .fold(Bound { epsilon: f64::INFINITY, order: f64::from(FIRST_ORDER) }, |best, bound| {
+    known.iter().map(|&(order, total)| Bound { epsilon: convert(total, order, delta), order }).fold(
+        Bound { epsilon: f64::INFINITY, order: f64::from(FIRST_ORDER) },
+        |best, bound| {
             if bound.epsilon < best.epsilon { bound } else { best }
-        })
+        },
+    )
 }
 
 /// ε of everything a ledger records, at `delta`, by Rényi accounting: upper bounds.
