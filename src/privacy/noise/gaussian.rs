@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::{Noise, NoiseError, check_scale};
-use crate::privacy::{normal, numeric::unit_draw};
+use crate::privacy::{normal, numeric::unit_from_words};
 
 /// N(0, σ²).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl Noise for Gaussian {
     /// Box–Muller, first coordinate.
     fn draw(&self, [w0, w1, w2, _]: [u32; 4]) -> f64 {
         let u2 = (f64::from(w2) + 0.5) * 2f64.powi(-32);
-        self.sigma * (-2.0 * unit_draw(w0, w1).ln()).sqrt() * (TAU * u2).cos()
+        self.sigma * (-2.0 * unit_from_words(w0, w1).ln()).sqrt() * (TAU * u2).cos()
     }
 
     fn mean_absolute(&self) -> f64 {

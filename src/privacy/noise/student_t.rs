@@ -6,7 +6,7 @@ use super::{
     Noise, NoiseError, check_scale,
     moments::{SmoothDensity, smooth_log_moments},
 };
-use crate::privacy::numeric::{ln_gamma_half_step, unit_draw};
+use crate::privacy::numeric::{ln_gamma_half_step, unit_from_words};
 
 /// Density ∝ (1 + x²/(ν s²))^{−(ν+1)/2}.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +51,7 @@ impl Noise for StudentT {
 
     /// Bailey 1994, eq. 3: the polar method, exact for every ν.
     fn draw(&self, [w0, w1, w2, _]: [u32; 4]) -> f64 {
-        let u1 = unit_draw(w0, w1);
+        let u1 = unit_from_words(w0, w1);
         let u2 = (f64::from(w2) + 0.5) * 2f64.powi(-32);
         // u^{−2/ν} − 1 by expm1: no cancellation for large ν.
         self.scale * (self.nu * (-2.0 / self.nu * u1.ln()).exp_m1()).sqrt() * (TAU * u2).cos()
