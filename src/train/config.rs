@@ -14,7 +14,8 @@ use crate::{
 pub struct RunConfig {
     pub model: Architecture,
     pub encoder: EncoderSpec,
-    /// `None`: train without noise, and without a guarantee.
+    /// Scale relative to the encoder's norm (for a Gaussian: the noise multiplier). `None`: train without noise, and
+    /// without a guarantee.
     pub noise: Option<NoiseSpec>,
     pub denoiser: Denoiser,
     /// Expected examples a step; Poisson rate = lot / training examples. Updates divide by it.

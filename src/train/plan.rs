@@ -1,0 +1,163 @@
+//! A configuration with meaning: checked once, never again. The sampling that runs and the sampling that is paid for are
+//! one value here.
+
+use std::sync::Arc;
+
+use super::{
+    config::{RunConfig, Schedule},
+    error::ConfigError,
+};
+use crate::{
+    engine::Task,
+    mechanism::{Denoiser, EncoderSpec, envelope::Envelope},
+    model,
+    privacy::{
+        PrivacyError,
+        envelope::EnvelopeProfile,
+        ledger::{Release, Sensitivity},
+        noise::NoiseSpec,
+        rdp::RdpCurve,
+        sampling::Sampling,
+    },
+};
+
+/// Steps that a run may be planned for; an accountant stays exact far beyond.
+const MOST_STEPS: u64 = 1_000_000_000;
+
+/// What will run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub config: RunConfig,
+    pub task: Task,
+    pub sampling: Sampling,
+    /// What every step releases and what it costs; `Err` says why no guarantee can be stated for this run.
+    pub priced: Result<(Release, RdpCurve), String>,
+    /// Training examples, fixed for the run.
+    pub train_examples: u32,
+}
+
+impl Plan {
+    /// Checks `config` against a training set of `train_examples`.
+    ///
+    /// # Errors
+    /// The first field that is out of its range or contradicts another.
+    pub fn new(config: RunConfig, train_examples: u32) -> Result<Self, ConfigError> {
+        check_ranges(&config, train_examples)?;
+        if config.noise.is_none() && config.denoiser != Denoiser::None {
+            return Err(ConfigError::Contradiction {
+                field: "denoiser",
+                sentence: "it compares the sum with the noise's distribution, and there is no noise; choose a noise or no denoiser",
+            });
+        }
+        if let Some(noise) = &config.noise {
+            noise.build().map_err(PrivacyError::from)?;
+        }
+        let sampling = Sampling::Poisson { rate: f64::from(config.lot) / f64::from(train_examples) };
+        let envelope = match config.encoder {
+            EncoderSpec::Envelope { shape, vectors, seed, .. } => {
+                Some(Arc::new(Envelope::draw(shape, vectors, config.model.parameters(), seed)?))
+            }
+            _ => None,
+        };
+        let priced = match (release_of(&config, sampling, envelope.as_deref())?, config.replay) {
+            (Ok(_), Some(_)) => Err("sampling and noise are replayed from a known seed, so anybody can subtract them".to_owned()),
+            (Ok(release), None) => {
+                let curve = RdpCurve::of(&release)?;
+                Ok((release, curve))
+            }
+            (Err(reason), _) => Err(reason.to_owned()),
+        };
+        let task = Task {
+            model: config.model,
+            encoder: config.encoder.clone(),
+            envelope,
+            noise: absolute_noise(&config),
+            denoiser: config.denoiser,
+            expected_lot: config.lot as f32,
+            momentum: config.momentum as f32,
+        };
+        Ok(Self { config, task, sampling, priced, train_examples })
+    }
+
+    /// Learning rate of step `step` (the first is 0).
+    #[must_use]
+    pub fn learning_rate(&self, step: u64) -> f64 {
+        let RunConfig { learning_rate, schedule, steps, .. } = self.config;
+        // Without an end there is nothing to decay towards.
+        let Some(steps) = steps else { return learning_rate };
+        let progress = (step as f64 / steps as f64).min(1.0);
+        learning_rate
+            * match schedule {
+                Schedule::Constant => 1.0,
+                Schedule::Linear { to } => 1.0 + (to - 1.0) * progress,
+                Schedule::Cosine { to } => to + (1.0 - to) * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos()),
+            }
+    }
+
+    /// Initial parameters, flat.
+    #[must_use]
+    pub fn initial_parameters(&self) -> Vec<f32> {
+        model::initial_parameters(self.config.model, self.config.init_seed)
+    }
+
+    /// Expected steps to look at every example once.
+    #[must_use]
+    pub fn steps_per_epoch(&self) -> f64 {
+        f64::from(self.train_examples) / f64::from(self.config.lot)
+    }
+}
+
+fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
+    let range = |field, value: f64, fine: bool, range: &str| {
+        if fine { Ok(()) } else { Err(ConfigError::OutOfRange { field, value: value.to_string(), range: range.to_owned() }) }
+    };
+    let RunConfig { learning_rate, momentum, delta, .. } = *config;
+    range(
+        "lot",
+        config.lot.into(),
+        (1..=train_examples).contains(&config.lot),
+        &format!("between 1 and the {train_examples} training examples"),
+    )?;
+    range("learning-rate", learning_rate, learning_rate > 0.0 && learning_rate <= 1e6, "above 0 and at most 1000000")?;
+    range("momentum", momentum, (0.0..1.0).contains(&momentum), "at least 0 and below 1")?;
+    range("delta", delta, delta > 0.0 && delta < 1.0, "above 0 and below 1 (and smaller than 1/examples to mean anything)")?;
+    if let Some(steps) = config.steps {
+        range("steps", steps as f64, (1..=MOST_STEPS).contains(&steps), "between 1 and 1000000000")?;
+    }
+    if let Schedule::Linear { to } | Schedule::Cosine { to } = config.schedule {
+        range("schedule", to, (0.0..=1.0).contains(&to), "between 0 and 1")?;
+    }
+    match config.encoder {
+        EncoderSpec::None => Ok(()),
+        EncoderSpec::Clip { norm } => range("encoder.norm", norm, norm > 0.0 && norm <= 1e6, "above 0 and at most 1000000"),
+        EncoderSpec::Envelope { pre_scale, .. } => {
+            range("encoder.pre-scale", pre_scale, pre_scale > 0.0 && pre_scale <= 1e6, "above 0 and at most 1000000")
+        }
+    }
+}
+
+/// The noise in units of the sum: the configuration gives it as a multiple of the clipping norm (an envelope's norm is 1).
+fn absolute_noise(config: &RunConfig) -> Option<NoiseSpec> {
+    let norm = if let EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
+    config.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * norm))
+}
+
+/// What a step releases, or why nothing can be claimed of it.
+fn release_of(
+    config: &RunConfig,
+    sampling: Sampling,
+    envelope: Option<&Envelope>,
+) -> Result<Result<Release, &'static str>, ConfigError> {
+    let Some(noise) = absolute_noise(config) else {
+        return Ok(Err("no noise is added, so the sums themselves are released"));
+    };
+    let sensitivity = match (&config.encoder, envelope) {
+        (EncoderSpec::Clip { norm }, _) => Sensitivity::L2 { norm: *norm },
+        (EncoderSpec::Envelope { .. }, Some(envelope)) => {
+            let vectors = (0..envelope.vectors()).map(|index| envelope.vector(index));
+            Sensitivity::Envelope { profile: EnvelopeProfile::from_vectors(vectors)? }
+        }
+        _ => return Ok(Err("gradients are not bounded (no encoder), so no noise can hide one example")),
+    };
+    Ok(Ok(Release::new(sampling, sensitivity, Some(noise))))
+}
