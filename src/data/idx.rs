@@ -72,6 +72,21 @@ impl Idx {
             Kind::Labels => self.elements.len(),
         }
     }
+
+    /// SHA-256 of the unpacked file, lower-case hexadecimal.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        let count = u32::try_from(self.count()).unwrap_or(u32::MAX);
+        sha256(&[&header(self.kind, count), &self.elements])
+    }
+}
+
+/// SHA-256 of the parts one after the other, lower-case hexadecimal.
+pub(crate) fn sha256(parts: &[&[u8]]) -> String {
+    use sha2::{Digest, Sha256};
+    let mut hasher = Sha256::new();
+    parts.iter().for_each(|part| hasher.update(part));
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Why a file, or a pair of files, was refused.
@@ -196,7 +211,10 @@ fn read_plain(bytes: &[u8]) -> Result<Idx, Fault> {
     match found.cmp(&expected) {
         std::cmp::Ordering::Less => Err(Fault::Truncated { found, expected }),
         std::cmp::Ordering::Greater => Err(Fault::TooLong { found, at_least: false, expected }),
-        std::cmp::Ordering::Equal => header.finish(bytes[header.kind.header_bytes()..].to_vec()),
+        std::cmp::Ordering::Equal => {
+            let elements = bytes[header.kind.header_bytes()..].to_vec();
+            header.finish(elements)
+        }
     }
 }
 
@@ -245,8 +263,7 @@ impl Header {
         if bytes.iter().take(2).any(|&b| b != 0) {
             return Err(magic(bytes[..bytes.len().min(4)].to_vec()));
         }
-        let short =
-            |field, expected: usize| Fault::HeaderTruncated { field, found: bytes.len(), expected };
+        let short = |field, expected: usize| Fault::HeaderTruncated { field, found: bytes.len(), expected };
         if bytes.len() < 2 {
             return Err(short(Field::Magic, 4));
         }
@@ -306,6 +323,9 @@ impl Header {
 const _: () = assert!((MAX_EXAMPLES as u64) * (PIXELS as u64) < u32::MAX as u64);
 
 fn hex(bytes: &[u8]) -> String {
+    if bytes.is_empty() {
+        return "none".to_owned();
+    }
     bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
 }
 

@@ -1,9 +1,17 @@
 //! Images and labels: IDX files, the digits that the program draws itself, datasets in memory.
 
+pub mod idx;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod mnist;
+pub mod mnist_files;
+pub mod visitor;
+
 use std::sync::Arc;
 
+use idx::{Idx, IdxError, Kind, PIXELS};
+
 /// Labelled 28×28 grey images, one byte a pixel (0 is paper, 255 is ink), row by row. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataset {
     /// What the page calls it, e.g. "MNIST" or "synthetic digits".
     pub name: String,
@@ -14,6 +22,30 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// From the contents of an images file and of a labels file; the names are the files', for errors.
+    ///
+    /// # Errors
+    /// Either file's fault, or [`IdxError::CountsDiffer`].
+    pub fn from_idx(name: &str, images: (&str, &[u8]), labels: (&str, &[u8])) -> Result<Self, IdxError> {
+        let pixels = idx::read_kind(images.0, images.1, Kind::Images)?;
+        let digits = idx::read_kind(labels.0, labels.1, Kind::Labels)?;
+        Self::pair(name, (images.0, pixels), (labels.0, digits))
+    }
+
+    /// Joins two files that have been read already.
+    fn pair(name: &str, images: (&str, Idx), labels: (&str, Idx)) -> Result<Self, IdxError> {
+        if images.1.count() != labels.1.count() {
+            return Err(IdxError::CountsDiffer {
+                images_file: images.0.to_owned(),
+                images: images.1.count(),
+                labels_file: labels.0.to_owned(),
+                labels: labels.1.count(),
+            });
+        }
+        let (images, labels) = (images.1.elements.into(), labels.1.elements.into());
+        Ok(Self { name: name.to_owned(), images, labels })
+    }
+
     #[must_use]
     pub fn len(&self) -> usize {
         self.labels.len()
@@ -25,18 +57,48 @@ impl Dataset {
     }
 
     /// Pixels of example `i`.
+    ///
+    /// # Panics
+    /// When `i` is not below [`Self::len`].
     #[must_use]
     pub fn image(&self, i: usize) -> &[u8] {
-        &self.images[i * 784..(i + 1) * 784]
+        &self.images[i * PIXELS..(i + 1) * PIXELS]
+    }
+
+    /// The examples of `range`, copied; what lies beyond the end is left out.
+    #[must_use]
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        let end = range.end.min(self.len());
+        let start = range.start.min(end);
+        Self {
+            name: self.name.clone(),
+            images: self.images[start * PIXELS..end * PIXELS].into(),
+            labels: self.labels[start..end].into(),
+        }
+    }
+
+    /// Every `n`-th example and the others, in order: `(others, every n-th)`.
+    ///
+    /// Spread over the file, not cut off its end: files are often sorted by label.
+    fn hold_out(&self, n: usize) -> (Self, Self) {
+        let part = |held: bool| {
+            let chosen = || (0..self.len()).filter(move |i| (i % n == n - 1) == held);
+            let mut images = Vec::with_capacity(self.len() * PIXELS);
+            chosen().for_each(|i| images.extend_from_slice(self.image(i)));
+            let labels = chosen().map(|i| self.labels[i]).collect();
+            Self { name: self.name.clone(), images: images.into(), labels }
+        };
+        (part(false), part(true))
     }
 }
 
-/// A training set (private) and a test set (public).
+/// A training set (private) and a test set.
 #[derive(Clone, Debug)]
 pub struct Digits {
     pub train: Dataset,
     pub test: Dataset,
     pub source: Source,
+    pub test_set: TestSet,
 }
 
 /// Where the digits came from; the page says it.
@@ -49,4 +111,34 @@ pub enum Source {
     Synthetic,
     /// The visitor's own files, which stay on the machine.
     Visitor,
+    /// Carried by the site, and not MNIST.
+    Site,
+}
+
+/// Where the test set came from, and so what a test accuracy reveals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestSet {
+    /// Public examples: accuracy on them reveals nothing about anybody.
+    Public,
+    /// The visitor's own test files. Training never sees them, and ε does not cover them.
+    Visitor,
+    /// Every sixth of the visitor's training examples. Training never sees them, and ε does not cover them.
+    HeldOut,
+}
+
+impl TestSet {
+    /// What the page says beside the accuracy; `None` where there is nothing to say.
+    #[must_use]
+    pub const fn caution(self) -> Option<&'static str> {
+        match self {
+            Self::Public => None,
+            Self::Visitor => Some(
+                "The test examples are your own: ε covers the training examples alone, so a published test accuracy says something exact about your test files.",
+            ),
+            Self::HeldOut => Some(
+                "No test files were given, so every sixth example is held out for testing: training does not see it and ε does not cover it, so a published test accuracy says something exact about those examples.",
+            ),
+        }
+    }
 }

@@ -1,0 +1,333 @@
+//! Data: every way in which a file can be wrong, what a drop of files becomes, and MNIST where it is found.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+use std::{io::Write, path::PathBuf};
+
+use hushgrad::data::{
+    Dataset, Source, TestSet,
+    idx::{self, Fault, Field, IdxError, Kind, PIXELS},
+    mnist, mnist_files,
+    visitor::{self, Role, VisitorError},
+};
+use proptest::prelude::*;
+
+/// An images file of `count` images; pixel = (7·index) mod 256.
+fn images(count: u32) -> Vec<u8> {
+    let mut bytes = idx::header(Kind::Images, count);
+    bytes.extend((0..count as usize * PIXELS).map(|i| (7 * i) as u8));
+    bytes
+}
+
+/// A labels file of `count` labels 0 1 2 … 9 0 1 ….
+fn labels(count: u32) -> Vec<u8> {
+    let mut bytes = idx::header(Kind::Labels, count);
+    bytes.extend((0..count).map(|i| (i % 10) as u8));
+    bytes
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn fault(bytes: &[u8]) -> Fault {
+    match idx::read("digits.idx", bytes) {
+        Err(IdxError::File { file, fault }) => {
+            assert_eq!(file, "digits.idx");
+            fault
+        }
+        other => panic!("expected a fault, got {:?}", other.map(|idx| idx.count())),
+    }
+}
+
+fn with(mut bytes: Vec<u8>, at: usize, value: &[u8]) -> Vec<u8> {
+    bytes[at..at + value.len()].copy_from_slice(value);
+    bytes
+}
+
+#[test]
+fn reads_images_and_labels_plain_and_gzipped() {
+    for pack in [|b: Vec<u8>| b, |b: Vec<u8>| gzip(&b)] {
+        let idx = idx::read("i", &pack(images(3))).unwrap();
+        assert_eq!((idx.kind, idx.count()), (Kind::Images, 3));
+        assert_eq!(idx.elements, images(3)[16..]);
+        let idx = idx::read("l", &pack(labels(12))).unwrap();
+        assert_eq!((idx.kind, idx.count()), (Kind::Labels, 12));
+        assert_eq!(idx.elements, labels(12)[8..]);
+    }
+    // A gzip file may consist of several members (RFC 1952, 2.2).
+    let whole = images(2);
+    let parts = [gzip(&whole[..100]), gzip(&whole[100..])].concat();
+    assert_eq!(idx::read("i", &parts).unwrap().elements, whole[16..]);
+}
+
+#[test]
+fn a_wrong_header_names_its_field() {
+    assert_eq!(fault(&[]), Fault::Empty);
+    assert_eq!(fault(b"PK\x03\x04zip"), Fault::Magic { found: b"PK\x03\x04".to_vec() });
+    assert_eq!(fault(&gzip(b"<html>")), Fault::NotIdxInside { found: b"<htm".to_vec() });
+    assert_eq!(fault(&gzip(b"")), Fault::NotIdxInside { found: vec![] });
+    assert_eq!(fault(&with(images(1), 2, &[0x0d])), Fault::ElementType { found: 0x0d });
+    for dimensions in [0, 2, 4, 255] {
+        assert_eq!(fault(&with(images(1), 3, &[dimensions])), Fault::Dimensions { found: dimensions });
+        assert_eq!(fault(&gzip(&with(images(1), 3, &[dimensions]))), Fault::Dimensions { found: dimensions });
+    }
+    assert_eq!(fault(&with(images(1), 4, &[0; 4])), Fault::NoExamples { kind: Kind::Images });
+    assert_eq!(fault(&with(labels(1), 4, &[0; 4])), Fault::NoExamples { kind: Kind::Labels });
+    assert_eq!(fault(&with(images(1), 8, &[0, 0, 0, 32])), Fault::Size { field: Field::Rows, found: 32 });
+    assert_eq!(fault(&with(images(1), 12, &[0, 1, 0, 0])), Fault::Size { field: Field::Columns, found: 65536 });
+
+    let wrong_kind = idx::read_kind("digits.idx", &labels(5), Kind::Images).unwrap_err();
+    let fault = Fault::WrongKind { found: Kind::Labels, expected: Kind::Images };
+    assert_eq!(wrong_kind, IdxError::File { file: "digits.idx".into(), fault });
+}
+
+#[test]
+fn a_header_cut_anywhere_names_the_field_it_ends_in() {
+    use Field::{Columns, Count, Dimensions, ElementType, Magic, Rows};
+    let fields = [Magic, Magic, ElementType, Dimensions, Count, Count, Count, Count];
+    let fields = fields.into_iter().chain([Rows; 4]).chain([Columns; 4]);
+    for (length, expected) in fields.enumerate().skip(1) {
+        for bytes in [images(1)[..length].to_vec(), gzip(&images(1)[..length])] {
+            match fault(&bytes) {
+                Fault::HeaderTruncated { field, found, .. } => assert_eq!((field, found), (expected, length)),
+                other => panic!("{length} bytes: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_length_is_told_with_both_numbers() {
+    let whole = images(2);
+    let expected = whole.len() as u64;
+    for cut in [1, PIXELS, 2 * PIXELS] {
+        let found = expected - cut as u64;
+        let cut = &whole[..whole.len() - cut];
+        assert_eq!(fault(cut), Fault::Truncated { found, expected });
+        assert_eq!(fault(&gzip(cut)), Fault::Truncated { found, expected });
+    }
+    let long = [whole, vec![0; 1000]].concat();
+    assert_eq!(fault(&long), Fault::TooLong { found: expected + 1000, at_least: false, expected });
+    assert_eq!(fault(&gzip(&long)), Fault::TooLong { found: expected + 1, at_least: true, expected });
+}
+
+#[test]
+fn damaged_gzip_is_not_taken_for_data() {
+    let good = gzip(&images(4));
+    for length in 2..good.len() {
+        assert_eq!(fault(&good[..length]), Fault::GzipTruncated, "{length} of {}", good.len());
+    }
+    // A flipped bit in the checksum, with everything before it intact.
+    let mut bad = good.clone();
+    let at = bad.len() - 8;
+    bad[at] ^= 1;
+    assert!(matches!(fault(&bad), Fault::GzipDamaged { .. }));
+    let trailing = [good, b"more than ten bytes".to_vec()].concat();
+    assert!(matches!(fault(&trailing), Fault::GzipDamaged { .. }));
+}
+
+#[test]
+fn claims_cost_no_memory() {
+    // The count alone would need 3.4 TB; 32-bit arithmetic would overflow.
+    assert_eq!(fault(&with(images(1), 4, &[0xff; 4])), Fault::TooMany { found: u32::MAX });
+    let most = idx::MAX_EXAMPLES;
+    assert_eq!(fault(&with(labels(1), 4, &(most + 1).to_be_bytes())), Fault::TooMany { found: most + 1 });
+    let expected = 16 + u64::from(most) * PIXELS as u64;
+    let claim = with(images(1), 4, &most.to_be_bytes());
+    assert_eq!(fault(&claim), Fault::Truncated { found: 16 + PIXELS as u64, expected });
+    // A bomb: 64 MB of zeros behind a header that declares one image. Unpacking stops at the first byte too many.
+    let bomb = gzip(&[images(1), vec![0; 64 << 20]].concat());
+    assert!(bomb.len() < 400_000);
+    let start = std::time::Instant::now();
+    assert!(matches!(fault(&bomb), Fault::TooLong { at_least: true, .. }));
+    assert!(start.elapsed().as_millis() < 50);
+}
+
+#[test]
+fn labels_over_nine_and_unequal_counts_are_refused() {
+    assert_eq!(fault(&with(labels(30), 8 + 17, &[10])), Fault::Label { index: 17, found: 10 });
+    let error = Dataset::from_idx("d", ("a", &images(3)), ("b", &labels(4))).unwrap_err();
+    let counts = IdxError::CountsDiffer { images_file: "a".into(), images: 3, labels_file: "b".into(), labels: 4 };
+    assert_eq!(error, counts);
+    assert!(error.to_string().contains("a has 3 images and b has 4 labels"));
+}
+
+#[test]
+fn sentences_name_file_field_found_and_expected() {
+    let sentence = |bytes: &[u8]| idx::read("digits.idx", bytes).unwrap_err().to_string();
+    for (bytes, words) in [
+        (with(images(1), 8, &[0, 0, 0, 32]), &["digits.idx: rows 32; expected 28"][..]),
+        (with(images(1), 2, &[0x0d]), &["element type 0x0d (32-bit floats); expected 0x08"]),
+        (b"PK\x03\x04".to_vec(), &["50 4b 03 04", "ZIP archive", "unpack it first"]),
+        (gzip(b"<!doctype html>"), &["digits.idx: ", "3c 21 64 6f", "error page"]),
+        (images(1)[..100].to_vec(), &["declares 800 bytes", "has 100"]),
+    ] {
+        let sentence = sentence(&bytes);
+        for word in words {
+            assert!(sentence.contains(word), "{sentence:?} lacks {word:?}");
+        }
+    }
+}
+
+#[test]
+fn a_drop_sorts_itself_out() {
+    let named = |name: &str, bytes: Vec<u8>| (name.to_owned(), bytes);
+    let all = [
+        named("t10k-labels-idx1-ubyte.gz", gzip(&labels(20))),
+        named("train-images-idx3-ubyte", images(60)),
+        named("t10k-images-idx3-ubyte", images(20)),
+        named("train-labels-idx1-ubyte", labels(60)),
+    ];
+    let digits = visitor::assemble(&all).unwrap();
+    assert_eq!((digits.train.len(), digits.test.len()), (60, 20));
+    assert_eq!((digits.source, digits.test_set), (Source::Visitor, TestSet::Visitor));
+
+    // Without telling names the larger pair is for training.
+    let plain = [named("a", images(20)), named("b", labels(20)), named("c", labels(60)), named("d", images(60))];
+    let digits = visitor::assemble(&plain).unwrap();
+    assert_eq!((digits.train.len(), digits.test.len()), (60, 20));
+
+    // One pair: every sixth example is held out, and said to be the visitor's own.
+    let digits = visitor::assemble(&[named("x", images(60)), named("y", labels(60))]).unwrap();
+    assert_eq!((digits.train.len(), digits.test.len(), digits.test_set), (50, 10, TestSet::HeldOut));
+    assert!(digits.test_set.caution().unwrap().contains("ε does not cover"));
+    let whole = images(60);
+    assert_eq!(digits.test.image(1), &whole[16 + 11 * PIXELS..16 + 12 * PIXELS]);
+    assert_eq!(digits.train.image(5), &whole[16 + 6 * PIXELS..16 + 7 * PIXELS]);
+    assert_eq!(digits.test.labels[..3], [5, 1, 7]);
+}
+
+#[test]
+fn a_drop_that_does_not_fit_together_is_refused_as_a_whole() {
+    let drop = |files: &[(&str, Vec<u8>)]| visitor::assemble(files).unwrap_err();
+    assert_eq!(drop(&[]), VisitorError::Nothing);
+    let file = "train-images";
+    assert_eq!(
+        drop(&[(file, images(9))]),
+        VisitorError::Unpaired { file: file.into(), found: Kind::Images, missing: Kind::Labels }
+    );
+    assert_eq!(
+        drop(&[("train-images", images(9)), ("train-labels", labels(9)), ("t10k-images", images(8))]),
+        VisitorError::Unpaired { file: "t10k-images".into(), found: Kind::Images, missing: Kind::Labels }
+    );
+    assert_eq!(
+        drop(&[("a", labels(9)), ("b", images(9)), ("c", labels(8))]),
+        VisitorError::Unpaired { file: "c".into(), found: Kind::Labels, missing: Kind::Images }
+    );
+    let duplicate = drop(&[
+        ("train-1", images(9)),
+        ("train-2", images(8)),
+        ("train-labels", labels(9)),
+        ("test-labels", labels(8)),
+    ]);
+    let (first, second) = ("train-1".into(), "train-2".into());
+    assert_eq!(duplicate, VisitorError::Duplicate { first, second, role: Role::Training, kind: Kind::Images });
+    let ambiguous = drop(&[("a", images(9)), ("b", images(9)), ("c", labels(9)), ("d", labels(9))]);
+    assert_eq!(ambiguous, VisitorError::Ambiguous { first: "a".into(), second: "b".into(), kind: Kind::Images });
+    assert!(matches!(
+        drop(&[("train-images", images(9)), ("t10k-labels", labels(9))]),
+        VisitorError::RolesDiffer { .. }
+    ));
+    assert!(matches!(drop(&[("a", images(9)), ("b", labels(8))]), VisitorError::Idx(IdxError::CountsDiffer { .. })));
+    assert!(matches!(drop(&[("a", images(5)), ("b", labels(5))]), VisitorError::TooFew { count: 5, .. }));
+    let five = ["a", "b", "c", "d", "e"].map(|name| (name, labels(6)));
+    assert_eq!(drop(&five), VisitorError::TooManyFiles { given: 5 });
+}
+
+proptest! {
+    /// Whatever the bytes, reading ends with data of the declared size or with a fault.
+    #[test]
+    fn no_bytes_break_the_reader(mut bytes in prop::collection::vec(any::<u8>(), 0..4000), shape in 0..4u8) {
+        // Half of the cases begin as files do, so that they get past the first field.
+        let start = match shape {
+            0 => vec![],
+            1 => idx::header(Kind::Images, 2),
+            2 => idx::header(Kind::Labels, 300),
+            _ => vec![0, 0, 8],
+        };
+        bytes.splice(0..0, start);
+        for bytes in [gzip(&bytes), bytes] {
+            if let Ok(idx) = idx::read("f", &bytes) {
+                prop_assert!(idx.count() > 0);
+                prop_assert!(idx.kind == Kind::Images || idx.elements.iter().all(|&label| label < 10));
+            }
+        }
+    }
+
+    /// One flipped byte in a gzip file is noticed or harmless, never other data.
+    #[test]
+    fn gzip_never_yields_other_data(at in 0usize..4000, flip in 1u8..) {
+        let whole = images(5);
+        let mut bytes = gzip(&whole);
+        let at = at % bytes.len();
+        bytes[at] ^= flip;
+        if let Ok(idx) = idx::read("f", &bytes) {
+            prop_assert_eq!(&idx.elements[..], &whole[16..]);
+        }
+    }
+}
+
+/// An empty folder of this test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn places_come_in_the_promised_order() {
+    let env = |key: &str| match key {
+        "MNIST_DIR" => Some("/m".into()),
+        "XDG_CACHE_HOME" => Some("/x".into()),
+        _ => None,
+    };
+    let folders = |places: Vec<mnist_files::Place>| places.into_iter().map(|p| p.folder).collect::<Vec<_>>();
+    let checkout = PathBuf::from("/src/hushgrad");
+    let all = folders(mnist_files::places(env, Some(&checkout)));
+    assert_eq!(all, [PathBuf::from("/m"), "/src/shared/mnist".into(), "/x/hushgrad/mnist".into()]);
+    let own = |key: &str| (key == "HUSHGRAD_CACHE").then(|| "/c".into());
+    assert_eq!(folders(mnist_files::places(own, None)), [PathBuf::from("/c/mnist")]);
+    assert!(mnist_files::places(|_| Some("".into()), None).is_empty());
+}
+
+#[test]
+fn a_folder_without_mnist_is_reported_with_the_reason() {
+    use mnist_files::{Place, Why};
+    let (empty, other) = (folder("empty"), folder("other"));
+    for file in &mnist_files::FILES {
+        let bytes = if file.name.contains("images") { images(9) } else { labels(9) };
+        std::fs::write(other.join(file.gz_name()), gzip(&bytes)).unwrap();
+    }
+    let place = |why, folder: &PathBuf| Place { why, folder: folder.clone() };
+    let places = vec![place(Why::BesideCheckout, &empty), place(Why::Cache, &other)];
+    let error = mnist::locate_in(places).unwrap_err().to_string();
+    assert!(error.contains("train-images-idx3-ubyte (plain or .gz) is not there"), "{error}");
+    assert!(error.contains("is not MNIST's: SHA-256"), "{error}");
+    // MNIST_DIR is binding: the cache is not tried after it.
+    let error = mnist::locate_in(vec![place(Why::MnistDir, &empty), place(Why::Cache, &other)]).unwrap_err();
+    assert!(matches!(error, mnist::MnistError::MnistDir { .. }), "{error}");
+    // The same folder is good data of its own.
+    let digits = mnist::load_any(&other).unwrap();
+    assert_eq!((digits.train.len(), digits.test.len(), digits.source), (9, 9, Source::Visitor));
+    assert!(matches!(mnist::load_any(&empty), Err(mnist::FolderError::NoFiles)));
+}
+
+#[test]
+fn mnist_is_found_whole_where_the_machine_has_it() {
+    match mnist::locate() {
+        Ok(found) => {
+            assert_eq!((found.digits.train.len(), found.digits.test.len()), (60_000, 10_000));
+            assert_eq!(found.digits.source, Source::Mnist);
+            assert_eq!(found.digits.train.labels[..5], [5, 0, 4, 1, 9]);
+            let digits = mnist::load_any(&found.place.folder).unwrap();
+            assert_eq!((digits.source, digits.test_set), (Source::Mnist, TestSet::Public));
+        }
+        Err(mnist::MnistError::Absent { tried }) => {
+            println!("MNIST is not on this machine ({} places tried): its files are not checked here", tried.len());
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
