@@ -4,6 +4,7 @@ pub mod idx;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod mnist;
 pub mod mnist_files;
+pub mod synthetic;
 pub mod visitor;
 
 use std::sync::Arc;

@@ -60,7 +60,9 @@ impl Plan {
             _ => None,
         };
         let priced = match (release_of(&config, sampling, envelope.as_deref())?, config.replay) {
-            (Ok(_), Some(_)) => Err("sampling and noise are replayed from a known seed, so anybody can subtract them".to_owned()),
+            (Ok(_), Some(_)) => {
+                Err("sampling and noise are replayed from a known seed, so anybody can subtract them".to_owned())
+            }
             (Ok(release), None) => {
                 let curve = RdpCurve::of(&release)?;
                 Ok((release, curve))
@@ -109,7 +111,11 @@ impl Plan {
 
 fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
     let range = |field, value: f64, fine: bool, range: &str| {
-        if fine { Ok(()) } else { Err(ConfigError::OutOfRange { field, value: value.to_string(), range: range.to_owned() }) }
+        if fine {
+            Ok(())
+        } else {
+            Err(ConfigError::OutOfRange { field, value: value.to_string(), range: range.to_owned() })
+        }
     };
     let RunConfig { learning_rate, momentum, delta, .. } = *config;
     range(
@@ -120,7 +126,12 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
     )?;
     range("learning-rate", learning_rate, learning_rate > 0.0 && learning_rate <= 1e6, "above 0 and at most 1000000")?;
     range("momentum", momentum, (0.0..1.0).contains(&momentum), "at least 0 and below 1")?;
-    range("delta", delta, delta > 0.0 && delta < 1.0, "above 0 and below 1 (and smaller than 1/examples to mean anything)")?;
+    range(
+        "delta",
+        delta,
+        delta > 0.0 && delta < 1.0,
+        "above 0 and below 1 (and smaller than 1/examples to mean anything)",
+    )?;
     if let Some(steps) = config.steps {
         range("steps", steps as f64, (1..=MOST_STEPS).contains(&steps), "between 1 and 1000000000")?;
     }
@@ -129,7 +140,9 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
     }
     match config.encoder {
         EncoderSpec::None => Ok(()),
-        EncoderSpec::Clip { norm } => range("encoder.norm", norm, norm > 0.0 && norm <= 1e6, "above 0 and at most 1000000"),
+        EncoderSpec::Clip { norm } => {
+            range("encoder.norm", norm, norm > 0.0 && norm <= 1e6, "above 0 and at most 1000000")
+        }
         EncoderSpec::Envelope { pre_scale, .. } => {
             range("encoder.pre-scale", pre_scale, pre_scale > 0.0 && pre_scale <= 1e6, "above 0 and at most 1000000")
         }

@@ -65,7 +65,17 @@ impl<E: Engine> Session<E> {
             }
             Err(_) => None,
         };
-        Ok(Self { plan, engine, rng, sampler, account, lot: Vec::new(), step: 0, training: Duration::ZERO, examples: 0 })
+        Ok(Self {
+            plan,
+            engine,
+            rng,
+            sampler,
+            account,
+            lot: Vec::new(),
+            step: 0,
+            training: Duration::ZERO,
+            examples: 0,
+        })
     }
 
     #[must_use]
@@ -223,12 +233,18 @@ fn mechanism(release: &Release) -> String {
     let bound = match &release.sensitivity {
         Sensitivity::L2 { norm } => format!("each gradient clipped to L2 norm {norm}"),
         Sensitivity::Envelope { profile } => {
-            format!("each gradient clamped into one of {} envelopes over {} parameters", profile.len(), profile.dimension())
+            format!(
+                "each gradient clamped into one of {} envelopes over {} parameters",
+                profile.len(),
+                profile.dimension()
+            )
         }
         Sensitivity::Unbounded => "gradients without a bound".to_owned(),
     };
     match &release.noise {
-        Some(noise) => format!("{bound}; {} noise of scale {} on every coordinate of the sum", noise.family(), noise.scale()),
+        Some(noise) => {
+            format!("{bound}; {} noise of scale {} on every coordinate of the sum", noise.family(), noise.scale())
+        }
         None => bound,
     }
 }

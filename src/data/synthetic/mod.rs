@@ -1,0 +1,176 @@
+//! Digits that the program draws itself, any number of them, with no download.
+//!
+//! A digit is a [skeleton](skeletons) whose control points are jittered, joined by smooth curves, bent by a slow warp,
+//! rotated, slanted and stretched, drawn with a pen of its own width, fitted into MNIST's 20×20 box and placed by its
+//! centre of mass in 28×28. The skeletons and the spread of the variations were set by hand, by looking at MNIST's
+//! training images; no pixel of them is in here, and drawing needs none.
+//!
+//! Example `i` of seed `s` has a stream of its own, so that any range can be drawn, in any order, on any machine, to
+//! the same bytes: all arithmetic is IEEE f32 and `libm`.
+
+mod pen;
+mod skeletons;
+
+use super::{Dataset, Digits, Source, TestSet, idx::PIXELS};
+use crate::rng::NotPrivateReplay;
+use pen::Page;
+use rand::rand_core::Rng;
+use skeletons::{ASPECT, STYLES, Style};
+
+/// What the page calls them.
+pub const NAME: &str = "synthetic digits";
+/// Where the test examples of a seed begin: far beyond any training example.
+pub const TEST_START: u64 = 1 << 40;
+
+/// `train` training examples and `test` test examples of `seed`; 60,000 take a few seconds on one core.
+#[must_use]
+pub fn digits(seed: u64, train: usize, test: usize) -> Digits {
+    Digits {
+        train: dataset(seed, 0, train),
+        test: dataset(seed, TEST_START, test),
+        source: Source::Synthetic,
+        test_set: TestSet::Public,
+    }
+}
+
+/// Examples `start..start + len` of `seed`.
+#[must_use]
+pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
+    let (mut images, mut labels) = (vec![0; len * PIXELS], vec![0; len]);
+    fill(seed, start, &mut images, &mut labels);
+    Dataset { name: NAME.to_owned(), images: images.into(), labels: labels.into() }
+}
+
+/// Draws examples `start..start + labels.len()` of `seed` into `images` (784 bytes each) and `labels`.
+///
+/// Where `images` holds fewer or more than `labels`, the smaller number is drawn.
+pub fn fill(seed: u64, start: u64, images: &mut [u8], labels: &mut [u8]) {
+    let mut page = Page::new();
+    for ((image, label), index) in images.chunks_exact_mut(PIXELS).zip(labels).zip(start..) {
+        let mut chance = Chance::new(seed, index);
+        *label = chance.below(10) as u8;
+        write(&mut page, &mut chance, *label);
+        page.place(image);
+    }
+}
+
+/// One example's stream of chance.
+struct Chance(NotPrivateReplay);
+
+impl Chance {
+    fn new(seed: u64, index: u64) -> Self {
+        Self(NotPrivateReplay::new(mix(mix(seed) ^ index)))
+    }
+
+    /// Uniform in [0, 1).
+    fn unit(&mut self) -> f32 {
+        (self.0.next_u32() >> 8) as f32 * (1.0 / (1 << 24) as f32)
+    }
+
+    /// Uniform below `n`; the bias of 2^-32·n is of no account here.
+    fn below(&mut self, n: u32) -> u32 {
+        ((u64::from(self.0.next_u32()) * u64::from(n)) >> 32) as u32
+    }
+
+    /// Bell-shaped with mean 0 and variance 1, within ±3: a hand strays, never wildly.
+    fn bell(&mut self) -> f32 {
+        2.0 * (self.unit() + self.unit() + self.unit() - 1.5)
+    }
+}
+
+/// A bijection of the 64-bit words that leaves no pattern: the finaliser of SplitMix64 (Steele, Lea & Flood 2014).
+const fn mix(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// Standard deviation of a control point's jitter, in units of the skeleton.
+const JITTER: f32 = 0.055;
+/// Mean slant (x per unit of height, to the right) and its standard deviation.
+const SLANT: (f32, f32) = (0.18, 0.29);
+/// Standard deviation of the rotation, radians.
+const ROTATION: f32 = 0.12;
+/// Amplitude of the slow warp, in units of the digit's height.
+const WARP: f32 = 0.05;
+/// Standard deviation of the taper: how much wider the top is written than the bottom, as a share.
+const TAPER: f32 = 0.25;
+/// Standard deviation of the waist: how far the middle moves up or down, in units of the height.
+const WAIST: f32 = 0.085;
+/// Pen radius in pixels of the 20×20 box: median, and standard deviation of its logarithm.
+const RADIUS: (f32, f32) = (1.22, 0.33);
+
+/// Writes one digit on the page.
+fn write(page: &mut Page, chance: &mut Chance, label: u8) {
+    let digit = usize::from(label);
+    let style = pick(chance, STYLES[digit]);
+    let (aspect, spread) = ASPECT[digit];
+    let width = aspect * libm::expf(spread * chance.bell());
+    let slant = SLANT.0 + SLANT.1 * chance.bell();
+    let (sin, cos) = libm::sincosf(ROTATION * chance.bell());
+    let warp = Warp::new(chance);
+    let (taper, waist) = (TAPER * chance.bell(), WAIST * chance.bell());
+    // Some hands shake more than others.
+    let jitter = JITTER * (0.4 + 1.2 * chance.unit());
+
+    let radius = RADIUS.0 * libm::expf(RADIUS.1 * chance.bell());
+    page.begin(radius, 0.15 * chance.unit(), 6.0 * chance.unit());
+    for stroke in style.strokes {
+        let mut points = [(0.0, 0.0); MOST_POINTS];
+        let mut previous = None;
+        for (place, &(x, y)) in points.iter_mut().zip(*stroke) {
+            // A corner is one point given twice: both move together.
+            if let Some((given, moved)) = previous
+                && given == (x, y)
+            {
+                *place = moved;
+                continue;
+            }
+            let (u, v) = (x + jitter * chance.bell(), y + jitter * chance.bell());
+            let (u, v) = ((u - 0.5) * width, v - 0.5);
+            // Ends stay, the middle moves.
+            let (u, v) = (u * (1.0 + taper * v), v + waist * (1.0 - 4.0 * v * v));
+            let (u, v) = warp.bend(u, v);
+            let u = u - slant * v;
+            let moved = (cos * u - sin * v, sin * u + cos * v);
+            previous = Some(((x, y), moved));
+            *place = moved;
+        }
+        page.stroke(&points[..stroke.len().min(MOST_POINTS)]);
+    }
+}
+
+/// No stroke has more control points.
+const MOST_POINTS: usize = 12;
+
+fn pick(chance: &mut Chance, styles: &'static [Style]) -> &'static Style {
+    let total: f32 = styles.iter().map(|style| style.weight).sum();
+    let mut left = total * chance.unit();
+    styles
+        .iter()
+        .find(|style| {
+            left -= style.weight;
+            left < 0.0
+        })
+        .unwrap_or(&styles[0])
+}
+
+/// A slow bend of the page: one wave along each axis for each coordinate.
+struct Warp([(f32, f32, f32); 4]);
+
+impl Warp {
+    fn new(chance: &mut Chance) -> Self {
+        Self(std::array::from_fn(|_| {
+            (WARP * chance.bell(), 2.0 + 4.0 * chance.unit(), std::f32::consts::TAU * chance.unit())
+        }))
+    }
+
+    fn bend(&self, x: f32, y: f32) -> (f32, f32) {
+        let wave = |i: usize, at: f32| {
+            let (amplitude, frequency, phase) = self.0[i];
+            amplitude * libm::sinf(frequency * at + phase)
+        };
+        (x + wave(0, x) + wave(1, y), y + wave(2, x) + wave(3, y))
+    }
+}
