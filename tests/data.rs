@@ -7,6 +7,9 @@ use hushgrad::data::{
     Dataset, Source, TestSet,
     idx::{self, Fault, Field, IdxError, Kind, PIXELS},
     mnist, mnist_files,
+    shard_writer::{self, MANIFEST, Set},
+    shards::{Assembler, Manifest, ManifestFault, Part, ShardError},
+    synthetic,
     visitor::{self, Role, VisitorError},
 };
 use proptest::prelude::*;
@@ -162,7 +165,7 @@ fn sentences_name_file_field_found_and_expected() {
         (with(images(1), 2, &[0x0d]), &["element type 0x0d (32-bit floats); expected 0x08"]),
         (b"PK\x03\x04".to_vec(), &["50 4b 03 04", "ZIP archive", "unpack it first"]),
         (gzip(b"<!doctype html>"), &["digits.idx: ", "3c 21 64 6f", "error page"]),
-        (images(1)[..100].to_vec(), &["declares 800 bytes", "has 100"]),
+        (images(1)[..100].to_vec(), &["800 bytes were declared", "has 100"]),
     ] {
         let sentence = sentence(&bytes);
         for word in words {
@@ -330,4 +333,184 @@ fn mnist_is_found_whole_where_the_machine_has_it() {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// A site's folder with 21,000 training and 500 test examples, its manifest, and the training set.
+fn site(name: &str) -> (PathBuf, Manifest, Dataset) {
+    let folder = folder(name);
+    let (train, test) = (synthetic::dataset(3, 0, 21_000), synthetic::dataset(4, 0, 500));
+    fn set(data: &Dataset) -> Set<'_> {
+        Set { pixels: &data.images, labels: &data.labels }
+    }
+    let written = shard_writer::write(&folder, "drawn", set(&train), set(&test)).unwrap();
+    assert_eq!(written.len(), 5, "three training shards, one test shard, the manifest");
+    for (path, bytes) in written {
+        assert_eq!(std::fs::metadata(path).unwrap().len(), bytes);
+    }
+    let manifest = Manifest::parse(&std::fs::read(folder.join(MANIFEST)).unwrap()).unwrap();
+    (folder, manifest, train)
+}
+
+#[test]
+fn shards_join_as_they_arrive() {
+    let (folder, manifest, train) = site("site");
+    assert!(!manifest.is_mnist());
+    let mut assembler = Assembler::new(manifest);
+    let mut sizes = Vec::new();
+    while let Some(shard) = assembler.next().cloned() {
+        let packed = std::fs::read(folder.join(shard.file())).unwrap();
+        assert_eq!(packed.len() as u64, shard.bytes());
+        if sizes.len() % 2 == 0 {
+            assembler.take(shard.file(), &packed).unwrap();
+        } else {
+            // As from a server that declares the encoding: the browser has unpacked it.
+            let mut plain = Vec::new();
+            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut plain).unwrap();
+            assembler.take(shard.file(), &plain).unwrap();
+        }
+        sizes.push(assembler.digits().map(|digits| (digits.train.len(), digits.test.len())));
+    }
+    assert_eq!(sizes, [None, Some((10_000, 500)), Some((20_000, 500)), Some((21_000, 500))]);
+    assert!(assembler.is_complete());
+    let digits = assembler.digits().unwrap();
+    assert_eq!(digits.source, Source::Site);
+    assert!(digits.train.images == train.images && digits.train.labels == train.labels);
+}
+
+#[test]
+fn a_missing_or_damaged_shard_is_named_and_the_rest_is_kept() {
+    let (folder, manifest, _) = site("broken");
+    let mut assembler = Assembler::new(manifest);
+    let mut files = Vec::new();
+    while let Some(file) = assembler.next().map(|shard| shard.file().to_owned()) {
+        let mut bytes = std::fs::read(folder.join(&file)).unwrap();
+        match files.len() {
+            2 => {
+                let sentence = assembler.missing(&file, "404 Not Found").to_string();
+                assert!(sentence.contains(&file) && sentence.contains("404 Not Found"), "{sentence}");
+            }
+            3 => {
+                let at = bytes.len() / 2;
+                bytes[at] ^= 1;
+                let error = assembler.take(&file, &bytes).unwrap_err();
+                assert!(
+                    matches!(&error, ShardError::Damaged { file: f, .. } | ShardError::Digest { file: f, .. } if *f == file)
+                );
+            }
+            _ => assembler.take(&file, &bytes).unwrap(),
+        }
+        files.push(file);
+    }
+    assert_eq!(files.len(), 4, "each shard is asked for once");
+    assert!(!assembler.is_complete());
+    assert_eq!(assembler.digits().unwrap().train.len(), 10_000);
+    // Another try at the same file mends it.
+    assembler.take(&files[2], &std::fs::read(folder.join(&files[2])).unwrap()).unwrap();
+    assert_eq!(assembler.digits().unwrap().train.len(), 20_000);
+    // A page in the shard's place, as some servers answer, and a shard under another's name.
+    let page = assembler.take(&files[3], b"<html>").unwrap_err();
+    assert!(matches!(page, ShardError::Damaged { fault: Fault::Truncated { found: 6, .. }, .. }));
+    let swapped = std::fs::read(folder.join(&files[0])).unwrap();
+    assert!(matches!(assembler.take(&files[2], &swapped), Err(ShardError::Digest { .. })));
+    assert_eq!(assembler.digits().unwrap().train.len(), 20_000);
+    assert_eq!(assembler.take("x", b""), Err(ShardError::Unknown { file: "x".into() }));
+}
+
+#[test]
+fn a_manifest_that_lies_is_refused() {
+    let shard = |set: &str, file: &str, first: u32, count: u32| {
+        let sha256 = "0".repeat(64);
+        serde_json::json!({"set": set, "file": file, "first": first, "count": count, "bytes": 1, "sha256": sha256})
+    };
+    let parse = |format: u32, train: u32, test: u32, shards: &[serde_json::Value]| {
+        let json = serde_json::json!({"format": format, "name": "n", "train": train, "test": test, "shards": shards});
+        match Manifest::parse(json.to_string().as_bytes()) {
+            Ok(manifest) => panic!("accepted: {manifest:?}"),
+            Err(ShardError::Manifest { fault }) => fault,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let (train, test) = (shard("train", "a", 0, 5), shard("test", "b", 0, 5));
+    assert_eq!(parse(2, 5, 5, &[]), ManifestFault::Format { found: 2 });
+    assert_eq!(parse(1, 5, 0, std::slice::from_ref(&train)), ManifestFault::NoShard { set: Part::Test });
+    let total = ManifestFault::Total { set: Part::Train, found: 6, expected: 5 };
+    assert_eq!(parse(1, 6, 5, &[train.clone(), test.clone()]), total);
+    for name in ["../a", "/a", "https://elsewhere/a", "//elsewhere", ".a", "a?b", "a\\b", ""] {
+        let fault = parse(1, 5, 5, &[shard("train", name, 0, 5), test.clone()]);
+        assert_eq!(fault, ManifestFault::FileName(name.into()));
+    }
+    assert_eq!(parse(1, 5, 5, &[train.clone(), shard("test", "a", 0, 5)]), ManifestFault::Repeated("a".into()));
+    let gap = [train.clone(), shard("train", "c", 6, 4), test.clone()];
+    assert_eq!(parse(1, 9, 5, &gap), ManifestFault::First { file: "c".into(), found: 6, expected: 5 });
+    for count in [0, 10_001, u32::MAX] {
+        let fault = parse(1, count, 5, &[shard("train", "a", 0, count.min(10_001)), test.clone()]);
+        assert!(matches!(fault, ManifestFault::Count { .. }), "{fault:?}");
+    }
+    assert!(matches!(Manifest::parse(b"<html>"), Err(ShardError::Manifest { fault: ManifestFault::Json(_) })));
+    let large = Manifest::parse(&vec![b' '; 1 << 20]);
+    assert!(matches!(large, Err(ShardError::Manifest { fault: ManifestFault::TooLarge { .. } })));
+}
+
+#[test]
+fn mnist_in_shards_is_known_for_mnist() {
+    let Ok(found) = mnist::locate() else {
+        return println!("MNIST is not on this machine: its shards are not checked here");
+    };
+    let folder = folder("mnist");
+    let [train, test] = [&found.digits.train, &found.digits.test].map(|d| Set { pixels: &d.images, labels: &d.labels });
+    shard_writer::write(&folder, "MNIST", train, test).unwrap();
+    let manifest = Manifest::parse(&std::fs::read(folder.join(MANIFEST)).unwrap()).unwrap();
+    assert!(manifest.is_mnist());
+    assert!(manifest.bytes() < 12 << 20);
+    let mut assembler = Assembler::new(manifest);
+    for _ in 0..2 {
+        let file = assembler.next().unwrap().file().to_owned();
+        assembler.take(&file, &std::fs::read(folder.join(&file)).unwrap()).unwrap();
+    }
+    let digits = assembler.digits().unwrap();
+    assert_eq!((digits.train.len(), digits.test.len(), digits.source), (10_000, 10_000, Source::Mnist));
+    assert!(digits.train == found.digits.train.slice(0..10_000) && digits.test == found.digits.test);
+}
+
+/// FNV-1a, to pin what a seed draws.
+fn fingerprint(data: &Dataset) -> u64 {
+    let bytes = data.images.iter().chain(data.labels.iter());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn a_seed_draws_the_same_digits_in_any_pieces() {
+    let whole = synthetic::dataset(11, 0, 300);
+    let parts = [synthetic::dataset(11, 0, 100), synthetic::dataset(11, 100, 200)];
+    assert!(whole.slice(0..100) == parts[0] && whole.slice(100..300) == parts[1]);
+    assert_ne!(synthetic::dataset(12, 0, 300).images, whole.images);
+    let digits = synthetic::digits(11, 300, 50);
+    assert!(digits.train == whole && digits.test == synthetic::dataset(11, synthetic::TEST_START, 50));
+    assert_eq!((digits.source, digits.test_set), (Source::Synthetic, TestSet::Public));
+    println!("fingerprint {:#x}", fingerprint(&whole));
+}
+
+#[test]
+fn drawn_digits_lie_as_mnists_do() {
+    let data = synthetic::dataset(5, 0, 4000);
+    let mut counts = [0; 10];
+    for i in 0..data.len() {
+        counts[usize::from(data.labels[i])] += 1;
+        let image = data.image(i);
+        let ink = |at: usize| f64::from(image[at]);
+        let mass: f64 = (0..784).map(ink).sum();
+        let x: f64 = (0..784).map(|at| ink(at) * (at % 28) as f64).sum::<f64>() / mass;
+        let y: f64 = (0..784).map(|at| ink(at) * (at / 28) as f64).sum::<f64>() / mass;
+        // The centre of mass is within half a pixel of the image's centre.
+        assert!((x - 13.5).abs() < 0.51 && (y - 13.5).abs() < 0.51, "example {i}: centre of mass {x}, {y}");
+        // All ink lies in a box whose longer side is 20 pixels, give or take the pen's faint edge.
+        let rows = (0..28).filter(|row| image[28 * row..28 * (row + 1)].iter().any(|&p| p > 63)).count();
+        let columns = (0..28).filter(|column| (0..28).any(|row| image[28 * row + column] > 63)).count();
+        assert!((18..=21).contains(&rows.max(columns)), "example {i}: {columns}×{rows}");
+        assert!(image.iter().any(|&p| p > 180), "example {i} is faint");
+    }
+    // 4000 draws of a tenth: 400 ± 5 standard deviations.
+    assert!(counts.iter().all(|n| (305..=495).contains(n)), "{counts:?}");
+    let mean = data.images.iter().map(|&p| f64::from(p)).sum::<f64>() / data.images.len() as f64;
+    assert!((mean - 33.3).abs() < 3.0, "mean grey {mean}, MNIST's is 33.3");
 }

@@ -127,9 +127,9 @@ pub enum Fault {
     TooMany { found: u32 },
     #[error("{field} {found}; expected {SIDE}: the models read images of {SIDE}×{SIDE} pixels, so scale them first")]
     Size { field: Field, found: u32 },
-    #[error("length: the header declares {expected} bytes and the file has {found}; it was cut short")]
+    #[error("length: {expected} bytes were declared and the file has {found}; it was cut short")]
     Truncated { found: u64, expected: u64 },
-    #[error("length: the header declares {expected} bytes and the file has {}{found}; it is not one IDX file", if *.at_least { "at least " } else { "" })]
+    #[error("length: {expected} bytes were declared and the file has {}{found}; something else is in it", if *.at_least { "at least " } else { "" })]
     TooLong {
         found: u64,
         /// Unpacking stopped at the first byte too many.
@@ -240,6 +240,24 @@ fn read_gzip(bytes: &[u8]) -> Result<Idx, Fault> {
         std::cmp::Ordering::Less => Err(Fault::Truncated { found, expected }),
         std::cmp::Ordering::Greater => Err(Fault::TooLong { found, at_least: true, expected }),
         std::cmp::Ordering::Equal => header.finish(elements),
+    }
+}
+
+/// Exactly `expected` bytes, unpacked if they are gzip.
+pub(crate) fn unpack_exactly(bytes: &[u8], expected: usize) -> Result<Vec<u8>, Fault> {
+    let (mut unpacked, at_least) = (Vec::new(), bytes.starts_with(&GZIP));
+    if at_least {
+        unpacked.reserve(expected.min(bytes.len().saturating_mul(DEFLATE_RATIO)));
+        unpack(&mut MultiGzDecoder::new(bytes), expected as u64 + 1, &mut unpacked)?;
+    } else {
+        unpacked.extend_from_slice(bytes);
+    }
+    let (found, expected) = (unpacked.len() as u64, expected as u64);
+    match found.cmp(&expected) {
+        std::cmp::Ordering::Less if found == 0 => Err(Fault::Empty),
+        std::cmp::Ordering::Less => Err(Fault::Truncated { found, expected }),
+        std::cmp::Ordering::Greater => Err(Fault::TooLong { found, at_least, expected }),
+        std::cmp::Ordering::Equal => Ok(unpacked),
     }
 }
 

@@ -4,6 +4,8 @@ pub mod idx;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod mnist;
 pub mod mnist_files;
+pub mod shard_writer;
+pub mod shards;
 pub mod synthetic;
 pub mod visitor;
 

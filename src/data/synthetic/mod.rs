@@ -15,7 +15,7 @@ use super::{Dataset, Digits, Source, TestSet, idx::PIXELS};
 use crate::rng::NotPrivateReplay;
 use pen::Page;
 use rand::rand_core::Rng;
-use skeletons::{ASPECT, STYLES, Style};
+use skeletons::{ASPECT, STEADINESS, STYLES, Style};
 
 /// What the page calls them.
 pub const NAME: &str = "synthetic digits";
@@ -89,7 +89,7 @@ const fn mix(word: u64) -> u64 {
 /// Standard deviation of a control point's jitter, in units of the skeleton.
 const JITTER: f32 = 0.055;
 /// Mean slant (x per unit of height, to the right) and its standard deviation.
-const SLANT: (f32, f32) = (0.18, 0.29);
+const SLANT: (f32, f32) = (0.18, 0.33);
 /// Standard deviation of the rotation, radians.
 const ROTATION: f32 = 0.12;
 /// Amplitude of the slow warp, in units of the digit's height.
@@ -99,7 +99,7 @@ const TAPER: f32 = 0.25;
 /// Standard deviation of the waist: how far the middle moves up or down, in units of the height.
 const WAIST: f32 = 0.085;
 /// Pen radius in pixels of the 20×20 box: median, and standard deviation of its logarithm.
-const RADIUS: (f32, f32) = (1.22, 0.33);
+const RADIUS: (f32, f32) = (1.22, 0.36);
 
 /// Writes one digit on the page.
 fn write(page: &mut Page, chance: &mut Chance, label: u8) {
@@ -112,7 +112,7 @@ fn write(page: &mut Page, chance: &mut Chance, label: u8) {
     let warp = Warp::new(chance);
     let (taper, waist) = (TAPER * chance.bell(), WAIST * chance.bell());
     // Some hands shake more than others.
-    let jitter = JITTER * (0.4 + 1.2 * chance.unit());
+    let jitter = JITTER * STEADINESS[digit] * (0.4 + 1.2 * chance.unit());
 
     let radius = RADIUS.0 * libm::expf(RADIUS.1 * chance.bell());
     page.begin(radius, 0.15 * chance.unit(), 6.0 * chance.unit());

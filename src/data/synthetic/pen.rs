@@ -96,7 +96,7 @@ impl Page {
             high = (high.0.max(x), high.1.max(y));
         }
         let longer = (high.0 - low.0).max(high.1 - low.1).max(1e-3);
-        let scale = (BOX - 2.0 * self.radius).max(4.0) / longer;
+        let scale = (BOX - 2.0 * self.radius * (1.0 + self.pressure)).max(4.0) / longer;
         let middle = ((low.0 + high.0) / 2.0, (low.1 + high.1) / 2.0);
         let centre = SIDE as f32 / 2.0;
         for point in &mut self.points {

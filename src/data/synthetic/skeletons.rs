@@ -17,7 +17,7 @@ const fn style(weight: f32, strokes: &'static [Stroke]) -> Style {
 
 /// Width over height at which the skeletons of a digit are meant, and how much that varies (ln standard deviation).
 pub const ASPECT: [(f32, f32); 10] = [
-    (0.85, 0.22),
+    (0.85, 0.30),
     (0.50, 0.25),
     (0.92, 0.22),
     (0.80, 0.20),
@@ -28,6 +28,9 @@ pub const ASPECT: [(f32, f32); 10] = [
     (0.74, 0.22),
     (0.70, 0.20),
 ];
+
+/// How much of the jitter a digit gets: a straight line is written in one swing.
+pub const STEADINESS: [f32; 10] = [1.0, 0.7, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
 /// Styles by digit.
 pub const STYLES: [&[Style]; 10] = [&ZERO, &ONE, &TWO, &THREE, &FOUR, &FIVE, &SIX, &SEVEN, &EIGHT, &NINE];
@@ -113,7 +116,7 @@ const ONE: [Style; 4] = [
     ),
 ];
 
-const TWO: [Style; 5] = [
+const TWO: [Style; 6] = [
     // Neck straight into a corner, flat foot.
     style(
         3.0,
@@ -193,6 +196,23 @@ const TWO: [Style; 5] = [
             (0.00, 0.96),
             (0.50, 0.92),
             (0.96, 0.94),
+        ]],
+    ),
+    // A loop that the foot leaves downwards.
+    style(
+        2.5,
+        &[&[
+            (0.15, 0.20),
+            (0.42, 0.00),
+            (0.68, 0.14),
+            (0.64, 0.44),
+            (0.42, 0.74),
+            (0.14, 0.88),
+            (0.08, 0.76),
+            (0.30, 0.68),
+            (0.56, 0.80),
+            (0.78, 0.96),
+            (1.00, 1.00),
         ]],
     ),
 ];
@@ -599,7 +619,7 @@ const EIGHT: [Style; 5] = [
     ),
 ];
 
-const NINE: [Style; 5] = [
+const NINE: [Style; 6] = [
     // A ring and a straight stem.
     style(
         3.0,
@@ -677,6 +697,22 @@ const NINE: [Style; 5] = [
             (0.84, 0.14),
             (0.82, 0.56),
             (0.72, 1.00),
+        ]],
+    ),
+    // A small closed ring at the top of a long stem.
+    style(
+        2.0,
+        &[&[
+            (0.76, 0.08),
+            (0.50, 0.00),
+            (0.26, 0.14),
+            (0.28, 0.34),
+            (0.54, 0.38),
+            (0.76, 0.22),
+            (0.78, 0.06),
+            (0.74, 0.30),
+            (0.64, 0.66),
+            (0.56, 1.00),
         ]],
     ),
 ];

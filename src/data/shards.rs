@@ -1,0 +1,326 @@
+//! The dataset that the site carries beside the page: a manifest and shards, read one after the other.
+//!
+//! Nothing here fetches: the caller asks [`Assembler::next`] for a file's name, fetches it from the page's own origin
+//! and hands in the bytes. Ten thousand training examples and the test set are enough to start; more join later, so
+//! [`Assembler::digits`] takes a snapshot, and a run's training set stays as large as it was when the run began.
+
+use serde::{Deserialize, Serialize};
+
+pub use super::shard_writer::{FORMAT, MANIFEST};
+use super::{
+    Dataset, Digits, Source, TestSet,
+    idx::{self, Fault, IdxError, Kind, PIXELS},
+    shard_writer::SHARD_EXAMPLES,
+};
+
+/// Most bytes of a manifest: a hundred times what MNIST's takes.
+const MAX_MANIFEST_BYTES: usize = 256 << 10;
+
+/// SHA-256 of MNIST's unpacked shards, in the order training, test.
+const MNIST_SHARDS: [&str; 7] = [
+    "0f10eb18222f5cce3ff95589fb0d455684af123955877a30110606eefe8c6026",
+    "dd0337ae2f129348ca304a00a6c648638eb9d25ff11569364793f106e6f44e20",
+    "31450511f885a684918056c1256c760220ac9b5000152bfe53e71f35bdc89f6e",
+    "dcebefde43d6ed3625376afbc269257a262280db9ef19c70ed3323c2ed37a046",
+    "ee1c4e5851a48d330f7e7caccffa72906173f0d682a7b47faa6c915f588e99f5",
+    "f3df4de4e95379073062f8ab2487c2d9801aec631969847e349bfb27542bf19c",
+    "18489308deedfe2f7bd3a11e599a597126f161d991b1ffcffb71642aa76f7f62",
+];
+
+/// Why the site's dataset cannot be had, as a whole or in part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShardError {
+    #[error("{MANIFEST}: {fault}")]
+    Manifest { fault: ManifestFault },
+    #[error(
+        "shard {file} is missing on the server ({reason}); train on the examples that did arrive, or load the page again"
+    )]
+    Missing { file: String, reason: String },
+    #[error("shard {file} is not in the manifest")]
+    Unknown { file: String },
+    #[error("shard {file} is damaged: {fault}; load the page again")]
+    Damaged { file: String, fault: Fault },
+    #[error(
+        "shard {file} is damaged: SHA-256 of the unpacked bytes is {found}; expected {expected}; load the page again"
+    )]
+    Digest { file: String, found: String, expected: String },
+}
+
+/// What is wrong with a manifest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestFault {
+    #[error("{bytes} bytes; expected at most {MAX_MANIFEST_BYTES}")]
+    TooLarge { bytes: usize },
+    #[error("it is no manifest ({0})")]
+    Json(String),
+    #[error("format {found}; expected {FORMAT}")]
+    Format { found: u32 },
+    #[error("file name {0:?}; expected letters, digits, `-` and `.`, beginning with a letter or digit")]
+    FileName(String),
+    #[error("file name {0:?} occurs twice")]
+    Repeated(String),
+    #[error("shard {file}: sha256 {found:?}; expected 64 lower-case hexadecimal digits")]
+    Sha256 { file: String, found: String },
+    #[error("shard {file}: count {found}; expected 1 to {SHARD_EXAMPLES}")]
+    Count { file: String, found: u32 },
+    #[error("shard {file}: first {found}; expected {expected}, where the shard before it ends")]
+    First { file: String, found: u32, expected: u32 },
+    #[error("{set} {found} examples in all; the shards hold {expected}")]
+    Total { set: Part, found: u32, expected: u32 },
+    #[error("{set} has no shard")]
+    NoShard { set: Part },
+    #[error("{set} has {found} examples; expected at most {}", idx::MAX_EXAMPLES)]
+    TooMany { set: Part, found: u32 },
+}
+
+/// Training or test set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    Train,
+    Test,
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Train => "train",
+            Self::Test => "test",
+        })
+    }
+}
+
+/// What the site carries. Checked: see [`Manifest::parse`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    format: u32,
+    name: String,
+    train: u32,
+    test: u32,
+    shards: Vec<Shard>,
+}
+
+/// One file of consecutive examples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    set: Part,
+    file: String,
+    first: u32,
+    count: u32,
+    bytes: u64,
+    sha256: String,
+}
+
+impl Shard {
+    /// Name of the file beside the manifest.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Bytes to fetch, for a progress bar.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Manifest {
+    /// Reads and checks a manifest. File names can lead nowhere but to the manifest's own folder.
+    ///
+    /// # Errors
+    /// [`ShardError::Manifest`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, ShardError> {
+        Self::check(bytes).map_err(|fault| ShardError::Manifest { fault })
+    }
+
+    fn check(bytes: &[u8]) -> Result<Self, ManifestFault> {
+        if bytes.len() > MAX_MANIFEST_BYTES {
+            return Err(ManifestFault::TooLarge { bytes: bytes.len() });
+        }
+        let manifest: Self = serde_json::from_slice(bytes).map_err(|error| ManifestFault::Json(error.to_string()))?;
+        if manifest.format != FORMAT {
+            return Err(ManifestFault::Format { found: manifest.format });
+        }
+        for (i, shard) in manifest.shards.iter().enumerate() {
+            let file = || shard.file.clone();
+            let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+            if !shard.file.starts_with(|c: char| c.is_ascii_alphanumeric()) || !shard.file.chars().all(letters) {
+                return Err(ManifestFault::FileName(file()));
+            }
+            if manifest.shards[..i].iter().any(|other| other.file == shard.file) {
+                return Err(ManifestFault::Repeated(file()));
+            }
+            let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+            if shard.sha256.len() != 64 || !shard.sha256.bytes().all(hexadecimal) {
+                return Err(ManifestFault::Sha256 { file: file(), found: shard.sha256.clone() });
+            }
+            if shard.count == 0 || shard.count as usize > SHARD_EXAMPLES {
+                return Err(ManifestFault::Count { file: file(), found: shard.count });
+            }
+        }
+        for (set, found) in [(Part::Train, manifest.train), (Part::Test, manifest.test)] {
+            if found > idx::MAX_EXAMPLES {
+                return Err(ManifestFault::TooMany { set, found });
+            }
+            // Neither can overflow: a manifest of this size has few shards, each of 10,000 at most.
+            let mut expected = 0;
+            for shard in manifest.shards.iter().filter(|shard| shard.set == set) {
+                if shard.first != expected {
+                    return Err(ManifestFault::First { file: shard.file.clone(), found: shard.first, expected });
+                }
+                expected += shard.count;
+            }
+            if expected == 0 {
+                return Err(ManifestFault::NoShard { set });
+            }
+            if found != expected {
+                return Err(ManifestFault::Total { set, found, expected });
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// Whether these are MNIST's shards, by their known digests.
+    #[must_use]
+    pub fn is_mnist(&self) -> bool {
+        self.order().map(|i| self.shards[i].sha256.as_str()).eq(self.mnist_order())
+    }
+
+    /// Bytes to fetch for everything.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.shards.iter().fold(0, |sum, shard| sum.saturating_add(shard.bytes))
+    }
+
+    /// Training examples in all.
+    #[must_use]
+    pub const fn train(&self) -> u32 {
+        self.train
+    }
+
+    /// Shards in the order in which they are wanted: the first of training, the test set, the rest of training.
+    fn order(&self) -> impl Iterator<Item = usize> + '_ {
+        let of = |set| (0..self.shards.len()).filter(move |&i| self.shards[i].set == set);
+        of(Part::Train).take(1).chain(of(Part::Test)).chain(of(Part::Train).skip(1))
+    }
+
+    /// MNIST's digests in that order.
+    fn mnist_order(&self) -> impl Iterator<Item = &'static str> {
+        [0, 6, 1, 2, 3, 4, 5].into_iter().map(|i| MNIST_SHARDS[i])
+    }
+}
+
+/// Collects shards as they arrive.
+#[derive(Clone, Debug)]
+pub struct Assembler {
+    manifest: Manifest,
+    /// By the manifest's index: pixels and labels.
+    arrived: Vec<Option<(Vec<u8>, Vec<u8>)>>,
+    /// Reported missing or damaged: not asked for again.
+    failed: Vec<bool>,
+}
+
+impl Assembler {
+    #[must_use]
+    pub fn new(manifest: Manifest) -> Self {
+        let shards = manifest.shards.len();
+        Self { manifest, arrived: vec![None; shards], failed: vec![false; shards] }
+    }
+
+    #[must_use]
+    pub const fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The shard to fetch next; `None` when all have arrived or failed.
+    #[must_use]
+    pub fn next(&self) -> Option<&Shard> {
+        let wanted = |&i: &usize| self.arrived[i].is_none() && !self.failed[i];
+        self.manifest.order().find(wanted).map(|i| &self.manifest.shards[i])
+    }
+
+    /// Takes a shard's bytes, packed or already unpacked by the browser.
+    ///
+    /// # Errors
+    /// [`ShardError::Unknown`], [`ShardError::Damaged`] or [`ShardError::Digest`]; what arrived before stays, and this
+    /// shard is not asked for again.
+    pub fn take(&mut self, file: &str, bytes: &[u8]) -> Result<(), ShardError> {
+        let i = self.index(file)?;
+        match read(&self.manifest.shards[i], bytes) {
+            Ok(examples) => {
+                self.arrived[i] = Some(examples);
+                self.failed[i] = false;
+                Ok(())
+            }
+            Err(error) => {
+                self.failed[i] = self.arrived[i].is_none();
+                Err(error)
+            }
+        }
+    }
+
+    /// Notes that a shard could not be fetched (`reason`, e.g. "404 Not Found"), and gives the error to show.
+    pub fn missing(&mut self, file: &str, reason: &str) -> ShardError {
+        match self.index(file) {
+            Ok(i) => {
+                self.failed[i] = self.arrived[i].is_none();
+                ShardError::Missing { file: file.to_owned(), reason: reason.to_owned() }
+            }
+            Err(error) => error,
+        }
+    }
+
+    /// Whether every shard has arrived.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.arrived.iter().all(Option::is_some)
+    }
+
+    /// What can be trained on now: the training shards that arrived (in the manifest's order, gaps left out) and the
+    /// test set; `None` until there is at least one training shard and the whole test set.
+    #[must_use]
+    pub fn digits(&self) -> Option<Digits> {
+        let of = |set| self.manifest.shards.iter().zip(&self.arrived).filter(move |(shard, _)| shard.set == set);
+        if of(Part::Test).any(|(_, arrived)| arrived.is_none()) {
+            return None;
+        }
+        let source = if self.manifest.is_mnist() { Source::Mnist } else { Source::Site };
+        let name = if source == Source::Mnist { "MNIST" } else { &self.manifest.name };
+        let join = |set| {
+            let examples = || of(set).filter_map(|(_, arrived)| arrived.as_ref());
+            Dataset {
+                name: name.to_owned(),
+                images: examples().flat_map(|(pixels, _)| pixels.iter().copied()).collect::<Vec<_>>().into(),
+                labels: examples().flat_map(|(_, labels)| labels.iter().copied()).collect::<Vec<_>>().into(),
+            }
+        };
+        let (train, test) = (join(Part::Train), join(Part::Test));
+        (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public })
+    }
+
+    fn index(&self, file: &str) -> Result<usize, ShardError> {
+        let found = self.manifest.shards.iter().position(|shard| shard.file == file);
+        found.ok_or_else(|| ShardError::Unknown { file: file.to_owned() })
+    }
+}
+
+/// Unpacks and checks one shard: pixels and labels.
+fn read(shard: &Shard, bytes: &[u8]) -> Result<(Vec<u8>, Vec<u8>), ShardError> {
+    let damaged = |fault| ShardError::Damaged { file: shard.file.clone(), fault };
+    let expected = 16 + shard.count as usize * PIXELS + 8 + shard.count as usize;
+    let unpacked = idx::unpack_exactly(bytes, expected).map_err(damaged)?;
+    let found = idx::sha256(&[&unpacked]);
+    if found != shard.sha256 {
+        return Err(ShardError::Digest { file: shard.file.clone(), found, expected: shard.sha256.clone() });
+    }
+    // The digest holds, so what follows can only fail where the manifest was made of something else.
+    let (images, labels) = unpacked.split_at(16 + shard.count as usize * PIXELS);
+    let of_kind = |bytes: &[u8], kind| {
+        idx::read_kind(&shard.file, bytes, kind).map(|idx| idx.elements).map_err(|error| match error {
+            IdxError::File { file, fault } => ShardError::Damaged { file, fault },
+            IdxError::CountsDiffer { .. } => ShardError::Unknown { file: shard.file.clone() },
+        })
+    };
+    Ok((of_kind(images, Kind::Images)?, of_kind(labels, Kind::Labels)?))
+}
