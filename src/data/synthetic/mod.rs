@@ -87,7 +87,7 @@ const fn mix(word: u64) -> u64 {
 }
 
 /// Standard deviation of a control point's jitter, in units of the skeleton.
-const JITTER: f32 = 0.055;
+const JITTER: f32 = 0.064;
 /// Mean slant (x per unit of height, to the right) and its standard deviation.
 const SLANT: (f32, f32) = (0.18, 0.33);
 /// Standard deviation of the rotation, radians.

@@ -8,7 +8,7 @@ const SIDE_PIXELS: usize = SIDE as usize;
 /// Straight pieces to a span between two control points.
 const PIECES: usize = 6;
 /// Pixels over which the pen's edge fades from ink to paper.
-const EDGE: f32 = 1.05;
+const EDGE: f32 = 1.15;
 
 /// A sheet on which one digit is written; reused from digit to digit.
 pub struct Page {

@@ -35,7 +35,7 @@ pub const STEADINESS: [f32; 10] = [1.0, 0.7, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 
 /// Styles by digit.
 pub const STYLES: [&[Style]; 10] = [&ZERO, &ONE, &TWO, &THREE, &FOUR, &FIVE, &SIX, &SEVEN, &EIGHT, &NINE];
 
-const ZERO: [Style; 4] = [
+const ZERO: [Style; 5] = [
     // An oval that closes where it began.
     style(
         3.0,
@@ -95,6 +95,22 @@ const ZERO: [Style; 4] = [
             (0.86, 0.48),
             (0.70, 0.16),
             (0.44, 0.08),
+        ]],
+    ),
+    // Begun inside, with a hook.
+    style(
+        1.5,
+        &[&[
+            (0.52, 0.24),
+            (0.62, 0.04),
+            (0.30, 0.06),
+            (0.08, 0.48),
+            (0.22, 0.90),
+            (0.56, 1.00),
+            (0.88, 0.66),
+            (0.86, 0.24),
+            (0.58, 0.02),
+            (0.38, 0.10),
         ]],
     ),
 ];
@@ -200,7 +216,7 @@ const TWO: [Style; 6] = [
     ),
     // A loop that the foot leaves downwards.
     style(
-        2.5,
+        3.5,
         &[&[
             (0.15, 0.20),
             (0.42, 0.00),
@@ -619,7 +635,7 @@ const EIGHT: [Style; 5] = [
     ),
 ];
 
-const NINE: [Style; 6] = [
+const NINE: [Style; 7] = [
     // A ring and a straight stem.
     style(
         3.0,
@@ -713,6 +729,22 @@ const NINE: [Style; 6] = [
             (0.74, 0.30),
             (0.64, 0.66),
             (0.56, 1.00),
+        ]],
+    ),
+    // A ring left open at the upper right, the stem crossing its end.
+    style(
+        1.5,
+        &[&[
+            (0.84, 0.16),
+            (0.56, 0.02),
+            (0.22, 0.16),
+            (0.10, 0.38),
+            (0.30, 0.50),
+            (0.62, 0.40),
+            (0.88, 0.08),
+            (0.80, 0.44),
+            (0.68, 0.74),
+            (0.58, 1.00),
         ]],
     ),
 ];
