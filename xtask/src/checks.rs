@@ -11,7 +11,7 @@ use crate::{
     error::{At, Error, Result},
     mnist::{self, Digits},
     project::Project,
-    screen::{Said, Screen, clock},
+    screen::{Said, Screen, Step, clock},
     site, tools,
     wasm_target::{self, TARGET},
 };
@@ -261,7 +261,7 @@ fn in_browser(
     verdict(&said, count, &command, step)
 }
 
-fn verdict(said: &Said, count: Count, command: &Command, step: crate::screen::Step<'_>) -> Result<((), String)> {
+fn verdict(said: &Said, count: Count, command: &Command, step: Step<'_>) -> Result<((), String)> {
     if said.ok && count.failed == 0 && count.passed > 0 {
         step.done(&count.to_string());
         return Ok(((), count.to_string()));

@@ -9,7 +9,7 @@ use crate::{
     error::{At, Error, Result},
     mnist_files::{self, FILES, MIRRORS, MnistFile, Why},
     project::{Project, which},
-    screen::Screen,
+    screen::{Screen, Step},
     site::digest,
 };
 
@@ -93,11 +93,7 @@ fn check(file: &MnistFile, bytes: &[u8]) -> std::result::Result<(), String> {
 }
 
 /// The four files from the first mirror that has them all, or why not.
-fn download(
-    project: &Project,
-    step: &crate::screen::Step<'_>,
-    folder: &Path,
-) -> std::result::Result<&'static str, String> {
+fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::Result<&'static str, String> {
     let curl = which("curl").ok_or("there is no `curl` to download it with")?;
     let mut why = String::new();
     for mirror in MIRRORS {

@@ -67,9 +67,9 @@ impl Screen {
 
     fn status(&self, text: &str) {
         if self.live {
-            let width = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100usize);
-            let text: String = text.chars().filter(|c| !c.is_control()).take(width.saturating_sub(1)).collect();
-            eprint!("\r\x1b[2K{text}");
+            let text: String = text.chars().filter(|c| !c.is_control()).collect();
+            // Without automatic line breaks: a long line is cut at the edge, however wide the terminal is.
+            eprint!("\r\x1b[2K\x1b[?7l{text}\x1b[?7h");
             let _ = std::io::stderr().flush();
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     debian,
     error::{At, Error, Result},
     project::{Project, first_line, remove, which},
-    screen::Screen,
+    screen::{Screen, Step},
 };
 
 pub const TARGET: &str = "wasm32-unknown-unknown";
@@ -70,8 +70,7 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Wasm> {
             why = format!("`rustup target add {TARGET}` failed ({})", last.map_or("no reason given", |l| l.trim()));
         }
     }
-    step.say(&format!("{why}; taking Debian's compiler for browsers instead"));
-    drop_quietly(step, "see the next steps");
+    step.done(&format!("not rustup's: {why}"));
 
     let usable = Path::new(RUSTC).is_file() && PACKAGES.iter().all(|p| debian::is_installed(p));
     if !usable && !debian::may_install() {
@@ -104,11 +103,6 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Wasm> {
     remove(&project.target()?.join(TARGET))?;
     step.done("of Debian's compiler");
     Ok(Wasm { sysroot: Some(sysroot) })
-}
-
-/// The step went on under another name.
-fn drop_quietly(step: crate::screen::Step<'_>, detail: &str) {
-    step.done(detail);
 }
 
 /// Whether the compiler that cargo uses has a standard library for the browser.
@@ -149,7 +143,7 @@ fn linker(project: &Project) -> Result<PathBuf> {
 }
 
 /// `folder` becomes a sysroot: links to the compiler's own, and a standard library for the browser built from source.
-fn build_std(project: &Project, step: &crate::screen::Step<'_>, folder: &Path) -> Result<()> {
+fn build_std(project: &Project, step: &Step<'_>, folder: &Path) -> Result<()> {
     let host = host()?;
     let theirs = Path::new("/usr/lib/rustlib");
     let ours = folder.join("lib").join("rustlib");

@@ -1,0 +1,79 @@
+import { gzipSync } from "node:zlib";
+import { expect, hook, open, test, value } from "./fixtures";
+import { file, images, labels, small, type Dropped } from "./idx";
+
+const wrongMagic = Buffer.from(images(20));
+wrongMagic.writeUInt32BE(0x805, 0);
+const hugeCount = Buffer.from(images(20));
+hugeCount.writeUInt32BE(2_000_000_000, 4);
+
+/** What a visitor may drop by mistake, and a word that the sentence must have beside the file's name. */
+const MISTAKES: { what: string; dropped: Dropped[]; says: RegExp }[] = [
+  { what: "truncated images", dropped: [file("train-images-idx3-ubyte", images(20).subarray(0, 9000)), ...small().slice(1)], says: /train-images-idx3-ubyte/ },
+  { what: "a wrong magic number", dropped: [file("train-images-idx3-ubyte", wrongMagic), ...small().slice(1)], says: /train-images-idx3-ubyte.*magic/i },
+  { what: "a count beyond all size", dropped: [file("train-images-idx3-ubyte", hugeCount), ...small().slice(1)], says: /train-images-idx3-ubyte/ },
+  { what: "fewer labels than images", dropped: [small()[0], file("train-labels-idx1-ubyte.gz", gzipSync(labels(300))), ...small().slice(2)], says: /300/ },
+  { what: "gzip that is none", dropped: [file("train-images-idx3-ubyte.gz", Buffer.from("\x1f\x8bnot gzip at all", "latin1")), ...small().slice(1)], says: /train-images-idx3-ubyte\.gz/ },
+  { what: "a text file", dropped: [file("notes.txt", Buffer.from("hello"))], says: /notes\.txt/ },
+];
+
+test("files that are not what they say get a sentence each, and the run stays", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const [data, epsilon] = [await page.getByTestId("digits-in-use").textContent(), await value(page, "epsilon")];
+  for (const { what, dropped, says } of MISTAKES) {
+    await test.step(what, async () => {
+      await page.getByTestId("files").setInputFiles(dropped);
+      await expect(hook(page, "error")).toHaveText(says);
+      expect(await page.getByTestId("digits-in-use").textContent()).toBe(data);
+      expect(await value(page, "step")).toBe(1);
+      expect(await value(page, "epsilon")).toBe(epsilon);
+    });
+  }
+});
+
+test("numbers out of range are named, and the run stays", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await page.getByText("Advanced", { exact: true }).click();
+  for (const [name, text] of [
+    ["noise-scale", "0"],
+    ["noise-scale", "-1"],
+    ["noise-scale", "NaN"],
+    ["delta", "1"],
+    ["delta", "0"],
+    ["lot", "1000000"],
+    ["learning-rate", "abc"],
+  ] as const) {
+    await test.step(`${name} = ${text}`, async () => {
+      const field = hook(page, name);
+      const before = await field.inputValue();
+      await field.fill(text);
+      await field.press("Enter");
+      // The sentence stands at the field or in the page's place for errors.
+      await expect(page.locator("[role=alert]:visible, .field-error:visible").filter({ hasText: /\S/ }).first()).toBeVisible();
+      expect(await value(page, "step")).toBe(1);
+      await field.fill(before);
+      await field.press("Enter");
+    });
+  }
+});
+
+test("a shard that is missing on the server gets a sentence that names it", async ({ page, site, watched }) => {
+  test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
+  await page.goto(site.url);
+  await page.waitForLoadState("networkidle");
+  const shard = site.asked.findLast((path) => path.startsWith("data/") && !path.endsWith(".json"));
+  expect(shard, "the page loads shards").toBeTruthy();
+  site.missing.add(shard!);
+  watched.errors.length = 0;
+  await page.goto(`${site.url}?backend=cpu`);
+  await expect(page.locator("[data-testid=error], [data-testid=notice]").filter({ hasText: shard!.split("/").pop()! })).toBeVisible();
+  // Chromium itself tells the 404 on the console.
+  expect(watched.errors.every((error) => error.includes("404"))).toBe(true);
+  watched.errors.length = 0;
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+});

@@ -1,0 +1,39 @@
+import { chromium } from "@playwright/test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, hook, open, test, value } from "./fixtures";
+import { small } from "./idx";
+import { requests } from "./netlog";
+import { FLAGS } from "./playwright.config";
+
+test("nothing leaves the page's origin, not even when files are dropped and trained on", async ({ site }) => {
+  const folder = mkdtempSync(join(tmpdir(), "hushgrad-netlog-"));
+  const log = join(folder, "netlog.json");
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM || undefined,
+    args: [...FLAGS, `--log-net-log=${log}`],
+  });
+  const page = await browser.newPage();
+  await open(page, site, "?backend=cpu");
+  await page.waitForLoadState("networkidle");
+  const loaded = site.asked.length;
+
+  await page.getByTestId("files").setInputFiles(small());
+  await expect(page.getByTestId("digits-in-use")).toContainText("400");
+  await hook(page, "reset").click();
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
+  await hook(page, "pause").click();
+  expect(site.asked.slice(loaded), "requests to the own host after the load").toEqual([]);
+  await browser.close();
+
+  const all = requests(log);
+  const origin = new URL(site.url).origin;
+  expect(all.some(({ url }) => url.startsWith(site.url)), "the log saw the page itself").toBe(true);
+  // What Chromium does on its own behalf has no page for an initiator.
+  const pages = all.filter(({ initiator }) => initiator !== "not an origin");
+  expect(pages.length).toBeGreaterThan(2);
+  expect(pages.filter(({ url }) => !/^(data|blob):/.test(url) && !url.startsWith(`${origin}/`))).toEqual([]);
+  rmSync(folder, { recursive: true });
+});
