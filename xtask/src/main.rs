@@ -11,6 +11,8 @@ mod mnist_files;
 mod project;
 mod screen;
 mod serve;
+#[path = "../../src/data/shard_writer.rs"]
+mod shard_writer;
 mod site;
 mod sizes;
 mod tools;

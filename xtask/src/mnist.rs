@@ -10,7 +10,9 @@ use crate::{
     mnist_files::{self, FILES, MIRRORS, MnistFile, Why},
     project::{Project, which},
     screen::{Screen, Step},
+    shard_writer,
     site::digest,
+    sizes::bytes,
 };
 
 pub enum Digits {
@@ -29,7 +31,7 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Digits> {
         if !asked && !FILES.iter().any(|file| mnist_files::find(&place.folder, file).is_some()) {
             continue;
         }
-        match check_folder(&place.folder) {
+        match FILES.iter().try_for_each(|file| read(&place.folder, file).map(drop)) {
             Ok(()) => {
                 step.done(&format!("found: {}", place.why));
                 return Ok(Digits::Mnist(place.folder.clone()));
@@ -55,41 +57,51 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Digits> {
 }
 
 /// Writes what the page loads into `folder`; says what that is.
-pub fn write_site(digits: &Digits, _folder: &Path) -> Result<String> {
-    match digits {
-        Digits::Mnist(_) | Digits::Synthetic => Ok("none: the page draws its own".to_owned()),
-    }
-}
-
-fn check_folder(folder: &Path) -> Result<()> {
-    for file in &FILES {
-        let path = mnist_files::find(folder, file).ok_or_else(|| {
-            Error::Wrong(format!("{} holds neither {} nor {}", folder.display(), file.name, file.gz_name()))
-        })?;
-        let bytes = std::fs::read(&path).at("read", &path)?;
-        check(file, &bytes).map_err(|why| Error::Wrong(format!("{} is not MNIST's: {why}", path.display())))?;
-    }
-    Ok(())
-}
-
-/// Whether these bytes, unpacked if they are gzip, are the file.
-fn check(file: &MnistFile, bytes: &[u8]) -> std::result::Result<(), String> {
-    let mut unpacked = Vec::new();
-    let plain = if bytes.starts_with(&[0x1f, 0x8b]) {
-        // One byte more than it may have is enough to know.
-        let mut limited = flate2::read::MultiGzDecoder::new(bytes).take(file.bytes + 1);
-        limited.read_to_end(&mut unpacked).map_err(|e| format!("it is no whole gzip file: {e}"))?;
-        &unpacked
-    } else {
-        bytes
+pub fn write_site(digits: &Digits, folder: &Path) -> Result<String> {
+    let Digits::Mnist(from) = digits else {
+        return Ok("none: the page draws its own".to_owned());
     };
+    let [train_images, train_labels, test_images, test_labels] = FILES;
+    let pair = |images, labels| Ok((data_of(from, images, 16)?, data_of(from, labels, 8)?));
+    let (train, test) = (pair(train_images, train_labels)?, pair(test_images, test_labels)?);
+    let train = shard_writer::Set { pixels: &train.0, labels: &train.1 };
+    let test = shard_writer::Set { pixels: &test.0, labels: &test.1 };
+    let files = shard_writer::write(folder, "MNIST", train, test).at("write the shards to", folder)?;
+    let total: u64 = files.iter().map(|(_, bytes)| bytes).sum();
+    Ok(format!("MNIST, {} files, {}", files.len(), bytes(total)))
+}
+
+/// What a file of the folder holds after its header of `header` bytes. The file has been checked, so the header need not be read.
+fn data_of(folder: &Path, file: MnistFile, header: usize) -> Result<Vec<u8>> {
+    Ok(read(folder, &file)?.split_off(header))
+}
+
+/// One file of MNIST, unpacked, and MNIST's to the last byte.
+fn read(folder: &Path, file: &MnistFile) -> Result<Vec<u8>> {
+    let path = mnist_files::find(folder, file).ok_or_else(|| {
+        Error::Wrong(format!("{} holds neither {} nor {}", folder.display(), file.name, file.gz_name()))
+    })?;
+    let bytes = std::fs::read(&path).at("read", &path)?;
+    unpack(file, bytes).map_err(|why| Error::Wrong(format!("{} is not MNIST's: {why}", path.display())))
+}
+
+/// The file's bytes, unpacked if they are gzip, when they are what they must be.
+fn unpack(file: &MnistFile, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, String> {
+    let mut plain = bytes;
+    if plain.starts_with(&[0x1f, 0x8b]) {
+        let mut unpacked = Vec::new();
+        // One byte more than it may have is enough to know.
+        let mut limited = flate2::read::MultiGzDecoder::new(&plain[..]).take(file.bytes + 1);
+        limited.read_to_end(&mut unpacked).map_err(|e| format!("it is no whole gzip file: {e}"))?;
+        plain = unpacked;
+    }
     if plain.len() as u64 != file.bytes {
         return Err(format!("it has {} bytes where {} are due", plain.len(), file.bytes));
     }
-    if digest(&[plain]) != file.sha256 {
+    if digest(&[&plain]) != file.sha256 {
         return Err("its SHA-256 is another".to_owned());
     }
-    Ok(())
+    Ok(plain)
 }
 
 /// The four files from the first mirror that has them all, or why not.
@@ -122,8 +134,7 @@ fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::R
                 if !said.ok {
                     return Err(Error::Wrong(said.lines.last().cloned().unwrap_or(said.status)));
                 }
-                let bytes = std::fs::read(&path).at("read", &path)?;
-                check(file, &bytes).map_err(|why| Error::Wrong(format!("{mirror}/{}: {why}", file.gz_name())))?;
+                read(into, file)?;
             }
             Ok(())
         });
@@ -149,11 +160,12 @@ mod tests {
             std::io::Write::write_all(&mut out, bytes).unwrap();
             out.finish().unwrap()
         };
-        assert_eq!(check(&file, content), Ok(()));
-        assert_eq!(check(&file, &gzip(content)), Ok(()));
-        assert!(check(&file, b"idy").unwrap_err().contains("SHA-256"));
-        assert!(check(&file, b"idx2").unwrap_err().contains("4 bytes"));
-        assert!(check(&file, &gzip(&[0; 100_000])).unwrap_err().contains("4 bytes"), "reads no further than it must");
-        assert!(check(&file, &gzip(content)[..12]).unwrap_err().contains("gzip"));
+        assert_eq!(unpack(&file, content.to_vec()).unwrap(), content);
+        assert_eq!(unpack(&file, gzip(content)).unwrap(), content);
+        let refused = |bytes: &[u8]| unpack(&file, bytes.to_vec()).unwrap_err();
+        assert!(refused(b"idy").contains("SHA-256"));
+        assert!(refused(b"idx2").contains("4 bytes"));
+        assert!(refused(&gzip(&[0; 100_000])).contains("4 bytes"), "reads no further than it must");
+        assert!(refused(&gzip(content)[..12]).contains("gzip"));
     }
 }
