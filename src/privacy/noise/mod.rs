@@ -1,16 +1,27 @@
 //! Noise families: one a file. What a run uses is named by [`NoiseSpec`]; [`NoiseSpec::build`] checks it and gives a [`Noise`].
 
+mod cauchy;
 mod gaussian;
+mod generalized_gaussian;
+mod hyperbolic_secant;
+mod laplace;
+mod legendre;
 mod moments;
 mod student_t;
+mod variance_gamma;
 
 use std::fmt::Debug;
 
 use rand::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
+pub use cauchy::Cauchy;
 pub use gaussian::Gaussian;
+pub use generalized_gaussian::GeneralizedGaussian;
+pub use hyperbolic_secant::HyperbolicSecant;
+pub use laplace::Laplace;
 pub use student_t::StudentT;
+pub use variance_gamma::VarianceGamma;
 
 /// A noise distribution, i.i.d. per coordinate, symmetric about 0 and unimodal. Scales are in the units of the
 /// sum of encoded gradients (sensitivity included: with an envelope or clip of norm 1, `sigma` is the noise multiplier).
@@ -39,8 +50,6 @@ pub enum NoiseSpec {
 pub enum NoiseError {
     #[error("{family} noise: {field} is {value}; it must be {range}")]
     Parameter { family: &'static str, field: &'static str, value: f64, range: &'static str },
-    #[error("{0} noise is not available in this build")]
-    Unavailable(&'static str),
 }
 
 /// A symmetric unimodal noise. Lengths are in the units of the sum of encoded gradients.
@@ -98,7 +107,12 @@ pub trait Noise: Debug + Send + Sync {
     /// The length by which the family scales: z is a function of x/scale alone.
     fn scale(&self) -> f64;
 
-    /// ln z(x − τ) − ln z(x), without cancellation for small τ: the privacy loss of a shift by τ at x − τ + …
+    /// x ≥ 0 where the density is not smooth.
+    fn kinks(&self) -> &[f64] {
+        &[]
+    }
+
+    /// ln z(x − τ) − ln z(x), without cancellation for small τ: the privacy loss of a shift by τ where x comes out
     fn log_ratio(&self, x: f64, tau: f64) -> f64;
 
     /// ln I_k(τ) = ln E_{x∼Z}[(z(x−τ)/z(x))^k] for k = 2, 3, …, `out.len() + 1`: `out[j]` is order j + 2.
@@ -133,11 +147,11 @@ impl NoiseSpec {
         Ok(match *self {
             Self::Gaussian { sigma } => Box::new(Gaussian::new(sigma)?),
             Self::StudentT { nu, scale } => Box::new(StudentT::new(nu, scale)?),
-            Self::Laplace { .. }
-            | Self::Cauchy { .. }
-            | Self::VarianceGamma { .. }
-            | Self::HyperbolicSecant { .. }
-            | Self::GeneralizedGaussian { .. } => return Err(NoiseError::Unavailable(self.family())),
+            Self::Laplace { scale } => Box::new(Laplace::new(scale)?),
+            Self::Cauchy { scale } => Box::new(Cauchy::new(scale)?),
+            Self::VarianceGamma { scale } => Box::new(VarianceGamma::new(scale)?),
+            Self::HyperbolicSecant { scale } => Box::new(HyperbolicSecant::new(scale)?),
+            Self::GeneralizedGaussian { exponent, scale } => Box::new(GeneralizedGaussian::new(exponent, scale)?),
         })
     }
 
@@ -191,4 +205,9 @@ pub(crate) fn check_scale(family: &'static str, field: &'static str, value: f64)
     } else {
         Err(NoiseError::Parameter { family, field, value, range: "a finite number above 0 (1e-100 to 1e100)" })
     }
+}
+
+/// `magnitude`, negative where the top bit of `bits` is set.
+fn signed(magnitude: f64, bits: u32) -> f64 {
+    if bits >> 31 == 1 { -magnitude } else { magnitude }
 }

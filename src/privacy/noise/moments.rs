@@ -19,37 +19,94 @@ pub(super) struct Node {
     pub log_weight: f64,
 }
 
+/// A density with a kink at 0 (and analytic on either side): the line is cut at 0 and τ, so that each piece converges geometrically.
+pub(super) trait KinkedDensity: super::Noise {
+    /// ln r where |x| = a, |x − τ| = b, with `difference` = a − b given without cancellation.
+    fn log_ratio_of(&self, a: f64, b: f64, difference: f64) -> f64;
+    /// Distance from 0 and τ, in scales, beyond which nothing of I_2..I_k is left.
+    fn reach(&self, k: f64, tau: f64) -> f64;
+    /// Where z·r^k peaks beyond τ, as (distance from τ, width of the peak), if it can be narrow.
+    fn peak(&self, _k: f64, _tau: f64) -> Option<(f64, f64)> {
+        None
+    }
+}
+
 /// Fills `out[j]` = ln I_{j+2}(τ) for a smooth density.
 pub(super) fn smooth_log_moments<D: SmoothDensity + ?Sized>(density: &D, tau: f64, out: &mut [f64]) {
     let tau = tau.abs();
     let width = density.width();
     let u_max = density.reach((out.len() + 1) as f64, tau).asinh();
-    trapezoid(u_max, u_max, tau, out, |u, nodes| {
+    let push = |u: f64, nodes: &mut Vec<Node>| {
         let x = tau + width * u.sinh();
         nodes.push(Node {
             log_ratio: density.log_ratio(x, tau),
             log_weight: density.log_density(x) + (width * u.cosh()).ln(),
         });
-    });
+    };
+    trapezoid(Range { left: u_max, right: u_max, finest: 1 << 13 }, tau, out, push, |_, _| true);
+}
+
+/// Fills `out[j]` = ln I_{j+2}(τ) for a density with a kink at 0: double-exponential rules (Takahasi & Mori 1974) on (0, τ), and with
+/// a single exponential towards infinity on either side.
+pub(super) fn kinked_log_moments<D: KinkedDensity + ?Sized>(density: &D, tau: f64, out: &mut [f64]) {
+    const LEFT: f64 = 3.8;
+    let (tau, scale) = (tau.abs(), density.scale());
+    let right = density.reach((out.len() + 1) as f64, tau).min(1e290).ln().max(LEFT);
+    let push = |u: f64, nodes: &mut Vec<Node>| {
+        let y = scale * (u - (-u).exp()).exp();
+        let log_step = y.ln() + (-u).exp().ln_1p();
+        let beyond = density.log_density(y) + log_step;
+        nodes.push(Node { log_ratio: density.log_ratio_of(y, y + tau, -tau), log_weight: beyond });
+        nodes.push(Node {
+            log_ratio: density.log_ratio_of(y + tau, y, tau),
+            log_weight: density.log_density(y + tau) + log_step,
+        });
+        if u.abs() <= LEFT {
+            let w = std::f64::consts::FRAC_PI_2 * u.sinh();
+            let (a, b) = (tau / (1.0 + (-2.0 * w).exp()), tau / (1.0 + (2.0 * w).exp()));
+            // dx = τ·(π/4)·cosh u/cosh² w du = (π/2)·cosh u·2ab/τ du.
+            let log_step = (std::f64::consts::PI * u.cosh() / tau).ln() + a.ln() + b.ln();
+            nodes.push(Node {
+                log_ratio: density.log_ratio_of(a, b, tau * w.tanh()),
+                log_weight: density.log_density(a) + log_step,
+            });
+        }
+    };
+    // A peak of width w at distance y is seen by steps up to about w/y in ln y; one that is not makes its order infinite, which is safe.
+    let resolved = |k: f64, step: f64| density.peak(k, tau).is_none_or(|(y, w)| y < 0.3 * scale || w > 1.2 * step * y);
+    trapezoid(Range { left: LEFT, right, finest: 1 << 10 }, tau, out, push, resolved);
+}
+
+/// Interval of the trapezoidal rule in u, and the most nodes it may take.
+struct Range {
+    left: f64,
+    right: f64,
+    finest: usize,
 }
 
 /// Trapezoidal rule on [−left, right] in u, the step halved until every order agrees to 1e-11; what the last halving changed
-/// is added to the result. `push` gives the nodes at u (one, or one for each piece of a split line).
-pub(super) fn trapezoid(left: f64, right: f64, tau: f64, out: &mut [f64], push: impl Fn(f64, &mut Vec<Node>)) {
+/// is added to the result. An order that does not settle is infinite. `push` gives the nodes at u (one for each piece of the line).
+fn trapezoid(
+    range: Range,
+    tau: f64,
+    out: &mut [f64],
+    push: impl Fn(f64, &mut Vec<Node>),
+    resolved: impl Fn(f64, f64) -> bool,
+) {
     if tau == 0.0 || out.is_empty() {
         out.fill(0.0);
         return;
     }
-    const START: usize = 32;
-    const FINEST: usize = 1 << 13;
-    let mut count = START;
-    let mut nodes = Vec::with_capacity(3 * START);
+    let Range { left, right, finest } = range;
+    let mut count = 32;
+    let mut nodes = Vec::with_capacity(3 * finest / 8);
     let step_of = |count: usize| (left + right) / count as f64;
     for j in 0..=count {
         push(-left + j as f64 * step_of(count), &mut nodes);
     }
     let mut sums = Sums::new(out.len(), &nodes);
     sums.add(&nodes);
+    let wanted: Vec<bool> = (0..out.len()).map(|j| resolved((j + 2) as f64, step_of(finest))).collect();
     let mut before = vec![0.0; out.len()];
     sums.log_moments(step_of(count), &mut before);
     loop {
@@ -60,12 +117,17 @@ pub(super) fn trapezoid(left: f64, right: f64, tau: f64, out: &mut [f64], push: 
         }
         sums.add(&nodes);
         sums.log_moments(step_of(count), out);
-        let agree = out.iter().zip(&before).all(|(new, old)| (new - old).abs() <= 1e-11 * new.abs());
-        if agree || count >= FINEST {
-            for (new, old) in out.iter_mut().zip(&before) {
+        let agree = out
+            .iter()
+            .zip(&before)
+            .zip(&wanted)
+            .all(|((new, old), wanted)| !wanted || (new - old).abs() <= 1e-11 * new.abs());
+        if agree || count >= finest {
+            for ((new, old), wanted) in out.iter_mut().zip(&before).zip(&wanted) {
                 let change = (*new - *old).abs();
                 // 1e-14: rounding of the sums.
-                *new = if new.is_nan() { f64::INFINITY } else { *new * (1.0 + 1e-14) + change };
+                *new =
+                    if *wanted && change <= 1e-6 * new.abs() { *new * (1.0 + 1e-14) + change } else { f64::INFINITY };
             }
             return;
         }

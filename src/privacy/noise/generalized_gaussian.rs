@@ -1,0 +1,127 @@
+//! Generalised Gaussian (exponential power) noise: Laplace at exponent 1, normal at 2, flatter above.
+
+use super::{
+    Noise, NoiseError, check_scale,
+    moments::{KinkedDensity, kinked_log_moments},
+    signed,
+};
+use crate::privacy::numeric::{invert_tail, ln_gamma, unit_from_words};
+
+/// Density ∝ exp(−|x/scale|^p), p ≥ 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GeneralizedGaussian {
+    exponent: f64,
+    scale: f64,
+    log_peak: f64,
+}
+
+impl GeneralizedGaussian {
+    /// Exponent p and scale.
+    ///
+    /// # Errors
+    /// Unless 1 ≤ p ≤ 100 (below, the density has a pole in its slope and is not log-concave; above, it is a box, which shifts
+    /// give away) and 0 < scale < ∞.
+    pub fn new(exponent: f64, scale: f64) -> Result<Self, NoiseError> {
+        check_scale("generalised Gaussian", "scale", scale)?;
+        if !(1.0..=100.0).contains(&exponent) {
+            let (family, range) = ("generalised Gaussian", "1 to 100");
+            return Err(NoiseError::Parameter { family, field: "exponent", value: exponent, range });
+        }
+        let log_peak = exponent.ln() - (2.0 * scale).ln() - ln_gamma(exponent.recip());
+        Ok(Self { exponent, scale, log_peak })
+    }
+
+    /// x/scale with probability u of a larger magnitude: |x/scale|^p is Gamma(1/p, 1).
+    fn magnitude(&self, u: f64) -> f64 {
+        invert_tail(u, 1.0, |y| {
+            statrs::function::gamma::gamma_ur(self.exponent.recip(), y.powf(self.exponent).min(1e5))
+        })
+    }
+}
+
+impl Noise for GeneralizedGaussian {
+    fn log_density(&self, x: f64) -> f64 {
+        self.log_peak - (x / self.scale).abs().powf(self.exponent)
+    }
+
+    fn tail(&self, x: f64) -> f64 {
+        let y = (x / self.scale).powf(self.exponent);
+        match y {
+            y if y.is_nan() => f64::NAN,
+            0.0 => 0.5,
+            // Γ(a, y) ≤ y^{a−1}e^{−y} for a ≤ 1: below the smallest number.
+            y if y > 740.0 => 0.0,
+            y => 0.5 * statrs::function::gamma::gamma_ur(self.exponent.recip(), y),
+        }
+    }
+
+    fn draw(&self, [w0, w1, w2, _]: [u32; 4]) -> f64 {
+        signed(self.scale * self.magnitude(unit_from_words(w0, w1)), w2)
+    }
+
+    fn mean_absolute(&self) -> f64 {
+        self.scale * (ln_gamma(2.0 / self.exponent) - ln_gamma(1.0 / self.exponent)).exp()
+    }
+
+    fn standard_deviation(&self) -> f64 {
+        self.scale * (0.5 * (ln_gamma(3.0 / self.exponent) - ln_gamma(1.0 / self.exponent))).exp()
+    }
+
+    /// p²·Γ(2 − 1/p)/Γ(1/p)/scale².
+    fn fisher_information(&self) -> f64 {
+        let p = self.exponent;
+        (p / self.scale).powi(2) * (ln_gamma(2.0 - 1.0 / p) - ln_gamma(1.0 / p)).exp()
+    }
+
+    fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    fn kinks(&self) -> &[f64] {
+        &[0.0]
+    }
+
+    fn log_ratio(&self, x: f64, tau: f64) -> f64 {
+        let (a, b) = (x.abs(), (x - tau).abs());
+        self.log_ratio_of(a, b, a - b)
+    }
+
+    fn log_moments(&self, tau: f64, out: &mut [f64]) {
+        // The two exponents with a closed form.
+        if self.exponent == 1.0 {
+            let same = super::Laplace::new(self.scale);
+            same.expect("the scale was checked").log_moments(tau, out);
+        } else if self.exponent == 2.0 {
+            let same = super::Gaussian::new(self.scale * std::f64::consts::FRAC_1_SQRT_2);
+            same.expect("the scale was checked").log_moments(tau, out);
+        } else {
+            kinked_log_moments(self, tau, out);
+        }
+    }
+}
+
+impl KinkedDensity for GeneralizedGaussian {
+    /// a^p − b^p.
+    fn log_ratio_of(&self, a: f64, b: f64, difference: f64) -> f64 {
+        let p = self.exponent;
+        let (a, b, d) = (a / self.scale, b / self.scale, difference / self.scale);
+        if d.abs() < 0.5 * a { -a.powf(p) * (p * (-d / a).ln_1p()).exp_m1() } else { a.powf(p) - b.powf(p) }
+    }
+
+    /// With y = x/scale, ln(z·r^k) ≤ y^{p−1}(kpτ − y): below −y^p/2 beyond twice kpτ.
+    fn reach(&self, k: f64, tau: f64) -> f64 {
+        2.0 * k * self.exponent * tau / self.scale + 1600f64.powf(self.exponent.recip())
+    }
+
+    /// The peak of z·r^k beyond τ: (x/(x−τ))^{p−1} = k/(k−1).
+    fn peak(&self, k: f64, tau: f64) -> Option<(f64, f64)> {
+        let p = self.exponent;
+        let fold = (((k - 1.0).recip()).ln_1p() / (p - 1.0)).exp_m1();
+        let y = tau / self.scale / fold;
+        // −(ln z r^k)″ = p(p−1)(k·y^{p−2} − (k−1)·x^{p−2}).
+        let x = y + tau / self.scale;
+        let curvature = p * (p - 1.0) * (k * y.powf(p - 2.0) - (k - 1.0) * x.powf(p - 2.0));
+        let width = curvature.sqrt().recip();
+        (y > 0.0 && y.is_finite() && width > 0.0 && width.is_finite()).then_some((y * self.scale, width * self.scale))
+    }
+}

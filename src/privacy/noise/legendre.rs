@@ -1,0 +1,34 @@
+//! ln P_n(1 + w) for all n at once: I_k of the Cauchy and the hyperbolic secant noise is P_{k−1}.
+
+/// `out[j]` = ln P_{j+1}(1 + w), w ≥ 0.
+///
+/// (n+1)P_{n+1} = (2n+1)x·P_n − n·P_{n−1} with x = 1 + w, for the differences d_n = P_n − P_{n−1}:
+/// (n+1)·d_{n+1} = n·d_n + (2n+1)·w·P_n. Every term is positive, so P_n − 1 = Σ d keeps its digits however small w is.
+pub(super) fn log_legendre(w: f64, out: &mut [f64]) {
+    if !w.is_finite() {
+        out.fill(f64::INFINITY);
+        return;
+    }
+    const FOLD: f64 = 1e200;
+    // P_n − 1 and d_n, both divided by e^shift; `one` is 1 on the same scale.
+    let (mut excess, mut difference, mut one, mut shift) = (0.0f64, 0.0f64, 1.0f64, 0.0f64);
+    for (n, value) in out.iter_mut().enumerate() {
+        let n = n as f64;
+        difference = (n * difference + (2.0 * n + 1.0) * w * (excess + one)) / (n + 1.0);
+        excess += difference;
+        *value = if shift == 0.0 { excess.ln_1p() } else { shift + (excess + one).ln() };
+        if excess > FOLD {
+            // w itself may be as large as 1e300: two steps of growth would overflow without this.
+            let scale = excess;
+            (excess, difference, one) = (1.0, difference / scale, one / scale);
+            shift += scale.ln();
+        }
+    }
+    // For w near the end of f64 one product can overflow: there P_n ≤ (2x)^n.
+    let bound = (2.0 * (1.0 + w)).min(f64::MAX).ln();
+    for (n, value) in out.iter_mut().enumerate() {
+        if !value.is_finite() {
+            *value = (n as f64 + 1.0) * bound;
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Variance gamma noise with λ = 2: the sum of two Laplace variables.
+
+use super::{
+    Noise, NoiseError, check_scale,
+    moments::{KinkedDensity, kinked_log_moments},
+    signed,
+};
+use crate::privacy::numeric::unit_from_words;
+
+/// e·E₁(1) = ∫₀^∞ e^{−y}/(1+y) dy.
+const E_E1: f64 = 0.596_347_362_323_194_1;
+
+/// Density (1+|x|/c)·exp(−|x|/c)/(4c).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VarianceGamma {
+    scale: f64,
+}
+
+impl VarianceGamma {
+    /// Scale c; variance 4c².
+    ///
+    /// # Errors
+    /// Unless 0 < c < ∞.
+    pub fn new(scale: f64) -> Result<Self, NoiseError> {
+        check_scale("variance gamma", "scale", scale)?;
+        Ok(Self { scale })
+    }
+}
+
+impl Noise for VarianceGamma {
+    fn log_density(&self, x: f64) -> f64 {
+        let y = x.abs() / self.scale;
+        y.ln_1p() - y - (4.0 * self.scale).ln()
+    }
+
+    /// ¼(2 + y)e^{−y}.
+    fn tail(&self, x: f64) -> f64 {
+        let y = x / self.scale;
+        if y > 800.0 { 0.0 } else { 0.25 * (2.0 + y) * (-y).exp() }
+    }
+
+    fn draw(&self, [w0, w1, w2, w3]: [u32; 4]) -> f64 {
+        let u2 = (f64::from(w2) + 0.5) * 2f64.powi(-32);
+        signed(-self.scale * unit_from_words(w0, w1).ln(), w3) + signed(-self.scale * u2.ln(), w3 << 1)
+    }
+
+    fn mean_absolute(&self) -> f64 {
+        1.5 * self.scale
+    }
+
+    fn standard_deviation(&self) -> f64 {
+        2.0 * self.scale
+    }
+
+    /// ½c⁻²∫ y²/(1+y)·e^{−y} dy = e·E₁(1)/(2c²).
+    fn fisher_information(&self) -> f64 {
+        0.5 * E_E1 / (self.scale * self.scale)
+    }
+
+    fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    fn kinks(&self) -> &[f64] {
+        &[0.0]
+    }
+
+    fn log_ratio(&self, x: f64, tau: f64) -> f64 {
+        let (a, b) = (x.abs(), (x - tau).abs());
+        self.log_ratio_of(a, b, a - b)
+    }
+
+    fn log_moments(&self, tau: f64, out: &mut [f64]) {
+        kinked_log_moments(self, tau, out);
+    }
+}
+
+impl KinkedDensity for VarianceGamma {
+    fn log_ratio_of(&self, a: f64, _b: f64, difference: f64) -> f64 {
+        let d = difference / self.scale;
+        (-d / (1.0 + a / self.scale)).ln_1p() + d
+    }
+
+    fn reach(&self, _k: f64, _tau: f64) -> f64 {
+        // Both z and z·r^k fall as e^{−x/c}.
+        100.0
+    }
+}
