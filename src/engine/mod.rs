@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+pub mod reference;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -57,6 +57,21 @@ impl Encoder {
         })
     }
 
+    /// As [`Encoder::new`], with a Ψ that was drawn before, if `spec` needs one.
+    ///
+    /// # Errors
+    /// As [`EncoderSpec::validate`], and when Ψ's vectors are not of length `p`.
+    pub fn with_envelope(spec: &EncoderSpec, envelope: Arc<Envelope>, p: usize) -> Result<Self, MechanismError> {
+        let EncoderSpec::Envelope { pre_scale, .. } = *spec else {
+            return Self::new(spec, p);
+        };
+        spec.validate()?;
+        if envelope.dimension() != p {
+            return Err(MechanismError::EnvelopeLength { expected: p, found: envelope.dimension() });
+        }
+        Ok(Self::Envelope { envelope, pre_scale: pre_scale as f32 })
+    }
+
     /// Encodes one example's gradient in place. Answers `false` where it was not finite: it is zero then, because an example
     /// must not get past its bound, nor spoil the sum, by being broken.
     ///

@@ -1,6 +1,7 @@
 //! What this layer refuses.
 
 use super::envelope::{MAX_ENTRIES, MAX_VECTORS};
+use crate::privacy::noise::NoiseError;
 
 /// A mechanism that cannot be built, or slices that do not fit together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -14,6 +15,8 @@ pub enum MechanismError {
          take fewer vectors"
     )]
     EnvelopeSize { vectors: u32, dimension: usize },
+    #[error("the envelope's vectors have length {found}; the model has {expected} parameters")]
+    EnvelopeLength { expected: usize, found: usize },
     #[error("no memory for the envelope's {bytes} bytes: take fewer vectors")]
     EnvelopeMemory { bytes: usize },
     #[error("the clipping norm is {0}; it takes a number from 1e-9 to 1e9")]
@@ -22,6 +25,6 @@ pub enum MechanismError {
     PreScale(f64),
     #[error("the Kolmogorov–Smirnov denoiser compares with the noise's distribution, and there is no noise")]
     DenoiserWithoutNoise,
-    #[error("{what} has {found} entries where {expected} belong")]
-    Length { what: &'static str, expected: usize, found: usize },
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
 }

@@ -8,8 +8,11 @@ pub mod envelope;
 pub mod error;
 pub mod noise;
 mod quantile;
+mod step;
 
+pub use encode::Encoder;
 pub use error::MechanismError;
+pub use step::{Algorithm, State, Trace};
 
 /// What a per-example gradient becomes before it is summed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,12 +1,10 @@
 //! Noise by ChaCha20: coordinate i's noise is a function of the key and i alone, so every engine can make it in any order.
 //!
-//! One block (RFC 8439, section 2.3) serves four coordinates, four words each. Inverse distribution functions act on tail
-//! probabilities, so that tails reach as far as 64 bits allow. As everywhere in machine learning, the sums are floating
-//! point numbers: the guarantee is that of the real-valued mechanism (Mironov 2012 tells what rounding could leak).
+//! One block (RFC 8439, section 2.3) serves four coordinates, four words each; [`Noise::draw`] makes a real number of them.
+//! As everywhere in machine learning, the sums are floating point numbers: the guarantee is that of the real-valued
+//! mechanism (Mironov 2012 tells what rounding could leak).
 
-use core::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, TAU};
-
-use crate::privacy::noise::NoiseSpec;
+use crate::privacy::noise::Noise;
 
 /// Nonce of the noise stream: "nois".
 pub const NONCE: [u32; 3] = [0x6e6f_6973, 0, 0];
@@ -60,66 +58,28 @@ pub fn words_at(key: &[u32; 8], i: u32) -> [u32; 4] {
 
 /// Noise of coordinate `i`.
 #[must_use]
-pub fn noise_at(key: &[u32; 8], i: u32, spec: &NoiseSpec) -> f64 {
-    from_words(spec, words_at(key, i))
+pub fn noise_at(key: &[u32; 8], i: u32, noise: &dyn Noise) -> f64 {
+    noise.draw(words_at(key, i))
 }
 
 /// sum_i + z_i, in f64 and rounded once.
 ///
 /// # Panics
 /// When the lengths differ.
-pub fn add_noise(key: &[u32; 8], spec: &NoiseSpec, sum: &[f64], noisy: &mut [f32]) {
+pub fn add_noise(key: &[u32; 8], noise: &dyn Noise, sum: &[f64], noisy: &mut [f32]) {
     assert_eq!(sum.len(), noisy.len(), "sum and noisy sum have the same length");
     for (counter, (sums, noisy)) in (0..).zip(sum.chunks(4).zip(noisy.chunks_mut(4))) {
         let block = chacha20_block(key, counter, &NONCE);
         for ((sum, noisy), words) in sums.iter().zip(noisy).zip(block.as_chunks::<4>().0) {
-            *noisy = (sum + from_words(spec, *words)) as f32;
+            *noisy = (sum + noise.draw(*words)) as f32;
         }
     }
-}
-
-/// One draw of the noise from 128 uniform bits.
-#[must_use]
-pub fn from_words(spec: &NoiseSpec, words: [u32; 4]) -> f64 {
-    let [w0, w1, w2, w3] = words;
-    // In (0, 1); 64 and 32 bits.
-    let u1 = ((f64::from(w0) * 4_294_967_296.0 + f64::from(w1)) + 0.5) / 18_446_744_073_709_551_616.0;
-    let u2 = (f64::from(w2) + 0.5) / 4_294_967_296.0;
-    match *spec {
-        // Box & Muller 1958.
-        NoiseSpec::Gaussian { sigma } => sigma * (-2.0 * u1.ln()).sqrt() * (TAU * u2).cos(),
-        // Bailey 1994: the polar method, exact for every ν. expm1: u^(−2/ν) − 1 without cancellation near u = 1.
-        NoiseSpec::StudentT { nu, scale } => scale * (nu * (-2.0 / nu * u1.ln()).exp_m1()).sqrt() * (TAU * u2).cos(),
-        NoiseSpec::Laplace { scale } => with_sign(-scale * u1.ln(), w2),
-        NoiseSpec::Cauchy { scale } => with_sign(scale / (FRAC_PI_2 * u1).tan(), w2),
-        NoiseSpec::HyperbolicSecant { scale } => with_sign(-2.0 * scale / PI * (FRAC_PI_4 * u1).tan().ln(), w2),
-        // λ = 2: the sum of two independent Laplace variables.
-        NoiseSpec::VarianceGamma { scale } => with_sign(-scale * u1.ln(), w3) + with_sign(-scale * u2.ln(), w3 << 1),
-        NoiseSpec::GeneralizedGaussian { exponent, scale } => {
-            with_sign(scale * upper_gamma_quantile(1.0 / exponent, u1).powf(1.0 / exponent), w2)
-        }
-    }
-}
-
-/// `magnitude`, negative where the top bit of `bits` is set.
-fn with_sign(magnitude: f64, bits: u32) -> f64 {
-    if bits >> 31 == 1 { -magnitude } else { magnitude }
-}
-
-/// y with Pr[Gamma(shape, 1) > y] = u, by bisection: |x/scale|^exponent of a generalised Gaussian x is Gamma(1/exponent, 1).
-fn upper_gamma_quantile(shape: f64, u: f64) -> f64 {
-    // Beyond 64 the tail is below 2^−65 for every shape up to 1.
-    let (mut low, mut high) = (0.0, 64.0);
-    for _ in 0..64 {
-        let middle = f64::midpoint(low, high);
-        if statrs::function::gamma::gamma_ur(shape, middle) > u { low = middle } else { high = middle }
-    }
-    high
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::noise::NoiseSpec;
 
     /// RFC 8439, 2.1.1.
     #[test]
@@ -165,18 +125,18 @@ mod tests {
     #[test]
     fn one_coordinate_needs_no_other() {
         let key = [1, 2, 3, 4, 5, 6, 7, 8];
-        let spec = NoiseSpec::StudentT { nu: 9.0, scale: 1.0 };
-        let noise = |p: usize| {
+        let noise = NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }.build().unwrap();
+        let noises = |p: usize| {
             let mut noisy = vec![0.0; p];
-            add_noise(&key, &spec, &vec![0.0; p], &mut noisy);
+            add_noise(&key, &*noise, &vec![0.0; p], &mut noisy);
             noisy
         };
-        let long = noise(1003);
+        let long = noises(1003);
         for p in [0, 1, 3, 4, 5, 1000] {
-            assert_eq!(noise(p), long[..p]);
+            assert_eq!(noises(p), long[..p]);
         }
         for (i, &z) in (0..).zip(&long) {
-            assert_eq!(noise_at(&key, i, &spec) as f32, z);
+            assert_eq!(noise_at(&key, i, &*noise) as f32, z);
         }
     }
 }

@@ -1,0 +1,98 @@
+//! The reference as an engine: `mechanism` and `model` put together, slow and plain, for the other engines to be compared with.
+
+use std::sync::Arc;
+
+use super::{Backend, Engine, EngineError, EngineInfo, Metrics, StepInput, StepTrace, Task};
+use crate::{
+    data::Dataset,
+    mechanism::{Algorithm, Encoder, MechanismError, State},
+    model::{Architecture, initial_parameters, reference},
+};
+
+/// Runs [`Algorithm`] on [`reference::gradient`], one example after the other.
+pub struct ReferenceEngine {
+    info: EngineInfo,
+    model: Architecture,
+    algorithm: Algorithm,
+    train: Dataset,
+    state: State,
+    metrics: Metrics,
+}
+
+impl ReferenceEngine {
+    /// An engine at the initial parameters of `seed`, with momentum zero.
+    ///
+    /// # Errors
+    /// When the task's encoder, noise or denoiser is refused.
+    pub fn new(task: &Task, train: Dataset, seed: u64) -> Result<Self, MechanismError> {
+        let parameters = initial_parameters(task.model, seed);
+        let encoder = match &task.envelope {
+            Some(envelope) => Encoder::with_envelope(&task.encoder, Arc::clone(envelope), parameters.len())?,
+            None => Encoder::new(&task.encoder, parameters.len())?,
+        };
+        let algorithm = Algorithm::new(encoder, task.noise.as_ref(), task.denoiser, task.expected_lot, task.momentum)?;
+        let info = EngineInfo { backend: Backend::Cpu, device: "plain reference, 1 thread".to_owned() };
+        let momentum = vec![0.0; parameters.len()];
+        let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };
+        Ok(Self { info, model: task.model, algorithm, train, state: State { parameters, momentum }, metrics })
+    }
+
+    /// One step, at once.
+    pub fn step_now(&mut self, input: &StepInput<'_>) -> StepTrace {
+        let (model, train) = (self.model, &self.train);
+        let gradient = |example: u32, parameters: &[f32], out: &mut [f32]| {
+            let i = example as usize;
+            reference::gradient(model, parameters, &pixels(train.image(i)), train.labels[i], out);
+        };
+        let trace = self.algorithm.step(&mut self.state, input.lot, gradient, &input.noise_key, input.learning_rate);
+        self.metrics.non_finite += trace.non_finite;
+        self.metrics.denoise_factor = trace.denoise_factor as f32;
+        StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised }
+    }
+}
+
+/// Bytes to grey values in [0, 1].
+#[must_use]
+pub fn pixels(bytes: &[u8]) -> Vec<f32> {
+    bytes.iter().map(|&byte| f32::from(byte) / 255.0).collect()
+}
+
+impl Engine for ReferenceEngine {
+    fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
+        self.step_now(&input);
+        Ok(())
+    }
+
+    async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
+        Ok(self.step_now(&input))
+    }
+
+    async fn metrics(&mut self) -> Result<Metrics, EngineError> {
+        Ok(self.metrics)
+    }
+
+    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
+        let correct = |&i: &usize| {
+            reference::classify(self.model, &self.state.parameters, &pixels(data.image(i))) == data.labels[i]
+        };
+        Ok((0..data.len()).filter(correct).count() as u32)
+    }
+
+    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
+        Ok(reference::probabilities(self.model, &self.state.parameters, image).map(|p| p as f32))
+    }
+
+    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
+        Ok((self.state.parameters.clone(), self.state.momentum.clone()))
+    }
+
+    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError> {
+        self.state.parameters.copy_from_slice(parameters);
+        self.state.momentum.copy_from_slice(momentum);
+        Ok(())
+    }
+}

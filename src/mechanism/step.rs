@@ -1,0 +1,108 @@
+//! Algorithm 1, one step, as the paper writes it. Engines do the same faster; `tests/engines.rs` holds them to this.
+
+use super::{Denoiser, Encoder, MechanismError, denoise::kolmogorov_smirnov, noise::add_noise};
+use crate::privacy::noise::{Noise, NoiseSpec};
+
+/// What stays the same from step to step.
+#[derive(Debug)]
+pub struct Algorithm {
+    encoder: Encoder,
+    noise: Option<Box<dyn Noise>>,
+    denoiser: Denoiser,
+    /// The sum is divided by this.
+    expected_lot: f32,
+    momentum: f32,
+}
+
+/// What a step changes; both of length P.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    pub parameters: Vec<f32>,
+    pub momentum: Vec<f32>,
+}
+
+/// What a step leaves to look at: sums over the lot, before division. `raw`, `encoded` and `non_finite` look at private data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Σg, of the finite gradients.
+    pub raw: Vec<f32>,
+    pub encoded: Vec<f32>,
+    pub noisy: Vec<f32>,
+    pub denoised: Vec<f32>,
+    /// Examples whose gradient was not finite; each contributed zero.
+    pub non_finite: u64,
+    /// The factor from `noisy` to `denoised`.
+    pub denoise_factor: f64,
+}
+
+impl Algorithm {
+    /// Puts the pieces together, and refuses those that do not fit.
+    ///
+    /// # Errors
+    /// A denoiser that has no noise to compare with; noise parameters out of range.
+    pub fn new(
+        encoder: Encoder,
+        noise: Option<&NoiseSpec>,
+        denoiser: Denoiser,
+        expected_lot: f32,
+        momentum: f32,
+    ) -> Result<Self, MechanismError> {
+        if noise.is_none() && denoiser != Denoiser::None {
+            return Err(MechanismError::DenoiserWithoutNoise);
+        }
+        let noise = noise.map(NoiseSpec::build).transpose()?;
+        Ok(Self { encoder, noise, denoiser, expected_lot, momentum })
+    }
+
+    /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters.
+    ///
+    /// `gradient` writes the loss gradient of an example of `lot` at the given parameters over a slice of length P.
+    ///
+    /// # Panics
+    /// When parameters and momentum have different lengths, or Ψ another.
+    pub fn step(
+        &self,
+        state: &mut State,
+        lot: &[u32],
+        mut gradient: impl FnMut(u32, &[f32], &mut [f32]),
+        noise_key: &[u32; 8],
+        learning_rate: f32,
+    ) -> Trace {
+        let p = state.parameters.len();
+        assert_eq!(state.momentum.len(), p, "one momentum for each parameter");
+        let (mut raw, mut encoded) = (vec![0.0_f64; p], vec![0.0_f64; p]);
+        let mut non_finite = 0;
+        let mut example_gradient = vec![0.0_f32; p];
+        let add = |sum: &mut [f64], terms: &[f32]| sum.iter_mut().zip(terms).for_each(|(s, &t)| *s += f64::from(t));
+        for &example in lot {
+            gradient(example, &state.parameters, &mut example_gradient);
+            let unencoded = example_gradient.clone();
+            if self.encoder.encode(&mut example_gradient) {
+                add(&mut raw, &unencoded);
+                add(&mut encoded, &example_gradient);
+            } else {
+                non_finite += 1;
+            }
+        }
+
+        let mut noisy: Vec<f32> = to_f32(&encoded);
+        let mut denoise_factor = 1.0;
+        if let Some(noise) = &self.noise {
+            add_noise(noise_key, &**noise, &encoded, &mut noisy);
+            if self.denoiser == Denoiser::KolmogorovSmirnov {
+                denoise_factor = kolmogorov_smirnov(&noisy, |x| noise.cdf(x));
+            }
+        }
+        let denoised: Vec<f32> = noisy.iter().map(|&g| (denoise_factor * f64::from(g)) as f32).collect();
+
+        for ((theta, m), g) in state.parameters.iter_mut().zip(&mut state.momentum).zip(&denoised) {
+            *m = self.momentum * *m + g / self.expected_lot;
+            *theta -= learning_rate * *m;
+        }
+        Trace { raw: to_f32(&raw), encoded: to_f32(&encoded), noisy, denoised, non_finite, denoise_factor }
+    }
+}
+
+fn to_f32(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&v| v as f32).collect()
+}
