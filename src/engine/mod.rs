@@ -1,6 +1,9 @@
 //! One trait, two engines. What an engine computes is fixed by [`Task`]; how fast, by [`Performance`], which can
 //! change nothing else.
 
+#[cfg(feature = "gpu")]
+pub mod gpu;
+
 use std::sync::Arc;
 
 pub mod reference;

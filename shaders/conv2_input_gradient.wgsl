@@ -1,0 +1,75 @@
+// model::reference::convolution_backward, ∂ℓ/∂x of the second layer: the delta of conv2's 16×13×13 inputs. It
+// takes the inputs' place: run after conv2_gradient. An invocation makes two rows of an input channel. At stride 2
+// the four parities of a cell (y, x) share the same four output deltas, so a vec4 holds the cells (2Y, 2X), (2Y,
+// 2X+1), (2Y+1, 2X), (2Y+1, 2X+1).
+
+override DELTA: u32;
+override TARGET: u32;
+override WEIGHTS: u32;
+
+// The taps (ky, kx), (ky, kx+1), (ky+1, kx), (ky+1, kx+1) from w = (ky, kx).
+fn taps(w: u32) -> vec4<f32> {
+    return vec4<f32>(parameters[w], parameters[w + 1u], parameters[w + 4u], parameters[w + 5u]);
+}
+
+fn put(at: u32, below: bool, v: vec4<f32>) {
+    work[at] = v.x;
+    work[at + 1u] = v.y;
+    if (below) {
+        work[at + 13u] = v.z;
+        work[at + 14u] = v.w;
+    }
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    let e = id.x / 112u;
+    if (e >= chunk_count()) {
+        return;
+    }
+    let channel = (id.x / 7u) % 16u;
+    let y = id.x % 7u;
+    var g0 = vec4<f32>();
+    var g1 = g0;
+    var g2 = g0;
+    var g3 = g0;
+    var g4 = g0;
+    var g5 = g0;
+    // Row y of the deltas meets the taps ky = 0, 1; row y−1 the taps ky = 2, 3. Row 6 of cells gets nothing.
+    for (var above = 0u; above < 2u; above++) {
+        if (y < above || y - above >= 5u) {
+            continue;
+        }
+        var w = WEIGHTS + channel * 16u + above * 8u;
+        var d = e * STRIDE + DELTA + (y - above) * 5u;
+        for (var o = 0u; o < 32u; o++) {
+            let near = taps(w);
+            let far = taps(w + 2u);
+            let d0 = work[d];
+            let d1 = work[d + 1u];
+            let d2 = work[d + 2u];
+            let d3 = work[d + 3u];
+            let d4 = work[d + 4u];
+            g0 += d0 * near;
+            g1 += d1 * near + d0 * far;
+            g2 += d2 * near + d1 * far;
+            g3 += d3 * near + d2 * far;
+            g4 += d4 * near + d3 * far;
+            g5 += d4 * far;
+            w += 256u;
+            d += 25u;
+        }
+    }
+    let below = y < 6u;
+    let at = e * STRIDE + TARGET + channel * 169u + 26u * y;
+    put(at, below, g0);
+    put(at + 2u, below, g1);
+    put(at + 4u, below, g2);
+    put(at + 6u, below, g3);
+    put(at + 8u, below, g4);
+    put(at + 10u, below, g5);
+    work[at + 12u] = 0.0;
+    if (below) {
+        work[at + 25u] = 0.0;
+    }
+}

@@ -1,0 +1,43 @@
+// mechanism::encode::histogram, for a dense layer's gradient δ aᵀ and δ. An invocation owns an input and runs over
+// the outputs; the bias is the input after the last.
+
+override INPUTS: u32;
+override OUTPUTS: u32;
+override DELTA: u32;
+override BYTES: bool;
+override SOURCE: u32 = 0;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    let e = id.y;
+    let i = id.x;
+    let factor = work[e * STRIDE + STATUS + 1u];
+    if (i > INPUTS || factor == 0.0) {
+        return;
+    }
+    var a = 1.0;
+    if (i < INPUTS) {
+        if (BYTES) {
+            a = unpack4x8unorm(examples[example(e) + i / 4u])[i % 4u];
+        } else {
+            a = work[e * STRIDE + SOURCE + i];
+        }
+    }
+    let counts = HISTOGRAMS + e * BUCKETS;
+    if (a == 0.0) {
+        atomicAdd(&tallies[counts], OUTPUTS);
+        return;
+    }
+    var smallest = 0u;
+    for (var o = 0u; o < OUTPUTS; o++) {
+        let b = bucket(abs(factor * (work[e * STRIDE + DELTA + o] * a)));
+        if (b == 0u) {
+            smallest++;
+        } else {
+            atomicAdd(&tallies[counts + b], 1u);
+        }
+    }
+    if (smallest > 0u) {
+        atomicAdd(&tallies[counts], smallest);
+    }
+}

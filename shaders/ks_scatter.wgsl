@@ -1,0 +1,41 @@
+// Second pass of mechanism::denoise::kolmogorov_smirnov: a counting sort into the bins. Each workgroup adds the
+// bins' counts up for itself, which is less work than one more dispatch.
+
+var<workgroup> starts: array<u32, 1024>;
+var<workgroup> totals: array<u32, 64>;
+
+@compute @workgroup_size(64)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) t: u32,
+) {
+    var own = 0u;
+    for (var k = 0u; k < 16u; k++) {
+        starts[16u * t + k] = own;
+        own += atomicLoad(&bins[COUNTS + 16u * t + k]);
+    }
+    totals[t] = own;
+    for (var reach = 1u; reach < 64u; reach *= 2u) {
+        workgroupBarrier();
+        var before = 0u;
+        if (t >= reach) {
+            before = totals[t - reach];
+        }
+        workgroupBarrier();
+        totals[t] += before;
+    }
+    let base = totals[t] - own;
+    for (var k = 0u; k < 16u; k++) {
+        starts[16u * t + k] += base;
+        if (group.x == 0u) {
+            atomicStore(&bins[STARTS + 16u * t + k], starts[16u * t + k]);
+        }
+    }
+    workgroupBarrier();
+    let p = release.dimension;
+    for (var i = group.x * 64u + t; i < p; i += groups.x * 64u) {
+        let u = values[i];
+        values[2u * p + starts[u / (0xffffffffu / BINS + 1u)] + values[p + i]] = u;
+    }
+}

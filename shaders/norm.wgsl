@@ -1,0 +1,83 @@
+// mechanism::encode::finite_norm and clip's factor: ‖g‖² of each example, whether it is finite, and the factor on
+// its gradient.
+//
+// Dense layers by products of norms, ‖δ aᵀ‖² + ‖δ‖² = ‖δ‖²(‖a‖² + 1); convolutions' gradients by their entries.
+// One workgroup an example; 64 partial sums and a tree, so that rounding stays far below the clip's margin of
+// 2^-14.
+
+override ENCODER: u32;
+// Stored gradients (convolutions), then up to two dense layers: (source, inputs) and (delta, outputs).
+override STORED: u32 = 0;
+override STORED_LENGTH: u32 = 0;
+override BYTES: bool;
+override SOURCE_1: u32 = 0;
+override INPUTS_1: u32 = 0;
+override DELTA_1: u32 = 0;
+override OUTPUTS_1: u32 = 0;
+override SOURCE_2: u32 = 0;
+override INPUTS_2: u32 = 0;
+override DELTA_2: u32 = 0;
+override OUTPUTS_2: u32 = 0;
+
+const NONE: u32 = 0;
+const CLIP: u32 = 1;
+const ENVELOPE: u32 = 2;
+
+// Stored gradient; inputs and deltas of the first dense layer; of the second.
+var<workgroup> partial_stored: array<f32, 64>;
+var<workgroup> partial: array<vec4<f32>, 64>;
+
+fn slice(start: u32, length: u32, t: u32) -> f32 {
+    var sum = 0.0;
+    for (var i = t; i < length; i += 64u) {
+        let v = work[start + i];
+        sum += v * v;
+    }
+    return sum;
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    let base = group.y * STRIDE;
+    partial_stored[t] = slice(base + STORED, STORED_LENGTH, t);
+    var a = 0.0;
+    if (BYTES) {
+        let image = example(group.y);
+        for (var w = t; w < PIXEL_WORDS; w += 64u) {
+            let pixels = unpack4x8unorm(examples[image + w]);
+            a += dot(pixels, pixels);
+        }
+    } else {
+        a = slice(base + SOURCE_1, INPUTS_1, t);
+    }
+    partial[t] = vec4<f32>(
+        a,
+        slice(base + DELTA_1, OUTPUTS_1, t),
+        slice(base + SOURCE_2, INPUTS_2, t),
+        slice(base + DELTA_2, OUTPUTS_2, t),
+    );
+    for (var half = 32u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if (t < half) {
+            partial[t] += partial[t + half];
+            partial_stored[t] += partial_stored[t + half];
+        }
+    }
+    if (t == 0u) {
+        let p = partial[0];
+        let square = partial_stored[0] + (p.x + 1.0) * p.y + (p.z + 1.0) * p.w;
+        var factor = 0.0;
+        if (finite(square) && work[base + STATUS] == 1.0) {
+            factor = 1.0;
+            if (ENCODER == CLIP && square > run.clip * run.clip) {
+                factor = run.clip / sqrt(square);
+            }
+            if (ENCODER == ENVELOPE) {
+                factor = run.pre_scale;
+            }
+        } else {
+            atomicAdd(&tallies[NON_FINITE], 1u);
+        }
+        work[base + STATUS + 1u] = factor;
+    }
+}

@@ -1,0 +1,44 @@
+// What the kernels after the sum see: noise, Kolmogorov–Smirnov distance, momentum, update. Prepended to each.
+
+struct Release {
+    // Key of this step's ChaCha20 stream.
+    key_low: vec4<u32>,
+    key_high: vec4<u32>,
+    dimension: u32,
+    family: u32,
+    // Scale of the noise and its second parameter (Student-t: ν).
+    scale: f32,
+    shape: f32,
+    learning_rate: f32,
+    momentum: f32,
+    expected_lot: f32,
+    // The distribution function is tabulated over |x| / (|x| + this).
+    half_point: f32,
+}
+
+@group(0) @binding(0) var<storage, read_write> parameters: array<f32>;
+@group(0) @binding(1) var<storage, read_write> momentum: array<f32>;
+@group(0) @binding(2) var<storage, read_write> sums: array<f32>;
+@group(0) @binding(3) var<storage, read_write> noisy: array<f32>;
+// The distance, then BINS counts, then BINS first places.
+@group(0) @binding(4) var<storage, read_write> bins: array<atomic<u32>>;
+// P values of the distribution function, P places in their bins, P values ordered by bin.
+@group(0) @binding(5) var<storage, read_write> values: array<u32>;
+// Tail probabilities at TAIL_CELLS + 1 nodes.
+@group(0) @binding(6) var<storage, read> tails: array<f32>;
+@group(0) @binding(7) var<storage, read> quantiles: array<f32>;
+@group(0) @binding(8) var<uniform> release: Release;
+
+// Times a fixed-point probability: 2^-32 is one unit.
+const UNIT: f32 = 2.3283064365386963e-10;
+const DISTANCE: u32 = 0;
+const COUNTS: u32 = 64;
+const BINS: u32 = 1024;
+const STARTS: u32 = COUNTS + BINS;
+
+// m ← μ m + ĝ / lot; θ ← θ − η m.
+fn update(i: u32, denoised: f32) {
+    let m = release.momentum * momentum[i] + denoised / release.expected_lot;
+    momentum[i] = m;
+    parameters[i] -= release.learning_rate * m;
+}

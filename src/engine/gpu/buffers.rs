@@ -1,0 +1,216 @@
+//! Every buffer of a run, allocated once, and how large a chunk may be.
+
+use std::sync::Arc;
+
+use super::{
+    device::Gpu,
+    passes::{BUCKETS, COUNTERS, EXAMPLE_WORDS, Encoding, Slices},
+};
+use crate::{
+    data::Dataset,
+    engine::EngineError,
+    mechanism::envelope::Envelope,
+    model::{Architecture, CLASSES, PIXELS},
+};
+
+/// All buffers together stay below this.
+const BUDGET: u64 = 240 << 20;
+/// Larger chunks gain nothing, and flat grids would exceed a dimension's 65,535 workgroups.
+const LARGEST_CHUNK: u64 = 1024;
+/// Distance between the chunks' uniforms: WebGPU's default alignment of dynamic offsets, and what every device takes.
+pub const CHUNK_STRIDE: u64 = 256;
+/// `STARTS + BINS` of release.wgsl.
+pub const BINS_WORDS: u64 = 64 + 2 * 1024;
+/// Cleared before each step: the distance and the counts.
+pub const BINS_CLEARED: u64 = 4 * (64 + 1024);
+
+/// A dataset on the device: 197 words an example, and the indices of the examples in hand.
+#[derive(Debug)]
+pub struct Examples {
+    /// The very images that were uploaded, to know them again.
+    images: Arc<[u8]>,
+    labels: Arc<[u8]>,
+    pub len: u32,
+    pub words: wgpu::Buffer,
+    pub indices: wgpu::Buffer,
+}
+
+impl Examples {
+    /// # Errors
+    /// [`EngineError::OutOfMemory`] when the device cannot hold them; [`EngineError::Unsupported`] when there are none.
+    pub async fn upload(gpu: &Gpu, data: &Dataset) -> Result<Self, EngineError> {
+        const WHAT: &str = "the examples";
+        if data.is_empty() {
+            return Err(EngineError::Unsupported("on a dataset without examples".to_owned()));
+        }
+        if data.images.len() != data.len() * PIXELS {
+            let (images, labels) = (data.images.len() / PIXELS, data.len());
+            return Err(EngineError::Unsupported(format!("on {images} images with {labels} labels")));
+        }
+        if let Some(label) = data.labels.iter().find(|&&label| usize::from(label) >= CLASSES) {
+            return Err(EngineError::Unsupported(format!("on a label of {label}: there are {CLASSES} classes")));
+        }
+        let bytes = data.len() as u64 * EXAMPLE_WORDS as u64 * 4;
+        fits(gpu, WHAT, bytes)?;
+        let indices_bytes = data.len() as u64 * 4;
+        let (words, indices) = gpu
+            .guarded(WHAT, bytes + indices_bytes, || {
+                (storage(gpu, "examples", bytes), storage(gpu, "lot", indices_bytes))
+            })
+            .await?;
+        // In slices, so that the host never holds a second copy of the whole.
+        let mut packed = Vec::with_capacity(1024 * EXAMPLE_WORDS * 4);
+        for first in (0..data.len()).step_by(1024) {
+            packed.clear();
+            for i in first..data.len().min(first + 1024) {
+                packed.extend_from_slice(data.image(i));
+                packed.extend_from_slice(&u32::from(data.labels[i]).to_le_bytes());
+            }
+            gpu.queue().write_buffer(&words, (first * EXAMPLE_WORDS * 4) as u64, &packed);
+        }
+        let all: Vec<u32> = (0..data.len() as u32).collect();
+        gpu.queue().write_buffer(&indices, 0, bytemuck::cast_slice(&all));
+        let (images, labels) = (Arc::clone(&data.images), Arc::clone(&data.labels));
+        Ok(Self { images, labels, len: data.len() as u32, words, indices })
+    }
+
+    /// Whether these are the examples of `data`.
+    #[must_use]
+    pub fn hold(&self, data: &Dataset) -> bool {
+        Arc::ptr_eq(&self.images, &data.images) && Arc::ptr_eq(&self.labels, &data.labels)
+    }
+}
+
+/// What a run needs besides its examples.
+#[derive(Debug)]
+pub struct Buffers {
+    pub chunk: u32,
+    pub parameters: wgpu::Buffer,
+    pub momentum: wgpu::Buffer,
+    pub work: wgpu::Buffer,
+    /// 2 P: what is released, and the raw sum of a traced step.
+    pub sums: wgpu::Buffer,
+    pub noisy: wgpu::Buffer,
+    pub tallies: wgpu::Buffer,
+    pub envelope: wgpu::Buffer,
+    pub bins: wgpu::Buffer,
+    pub values: wgpu::Buffer,
+    pub tails: wgpu::Buffer,
+    pub quantiles: wgpu::Buffer,
+    /// `Run`, for the lot and for an evaluation.
+    pub run: wgpu::Buffer,
+    pub evaluation_run: wgpu::Buffer,
+    pub release: wgpu::Buffer,
+    /// Read by the host: 4 P floats.
+    pub staging: wgpu::Buffer,
+}
+
+/// What decides the buffers' sizes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes<'a> {
+    pub model: Architecture,
+    pub encoding: Encoding,
+    pub envelope: Option<&'a Envelope>,
+    pub slices: Slices,
+    /// Examples of the training set.
+    pub examples: u32,
+    pub expected_lot: f32,
+    /// As asked for.
+    pub chunk: Option<u32>,
+    pub denoise: bool,
+    pub tails: usize,
+    pub quantiles: usize,
+}
+
+impl Buffers {
+    /// # Errors
+    /// [`EngineError::OutOfMemory`].
+    pub async fn new(gpu: &Gpu, sizes: &Sizes<'_>) -> Result<Self, EngineError> {
+        let p = sizes.model.parameters() as u64;
+        let envelope = sizes.envelope.map_or(4, |e| 4 * (e.values().len() + e.block_sums().len()) as u64);
+        fits(gpu, "the envelope Ψ", envelope)?;
+        let fixed = envelope + 4 * p * 12 + u64::from(sizes.examples) * 4 * EXAMPLE_WORDS as u64;
+        let per_example =
+            4 * sizes.slices.stride as u64 + if sizes.encoding == Encoding::Envelope { 4 * BUCKETS as u64 } else { 0 };
+        let chunk = chunk_size(gpu, sizes, fixed, per_example)?;
+
+        let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + PIXELS as u64);
+        let histograms = if sizes.encoding == Encoding::Envelope { u64::from(chunk) * BUCKETS as u64 } else { 0 };
+        let values = if sizes.denoise { 12 * p } else { 4 };
+        gpu.guarded("the run's buffers", fixed + u64::from(chunk) * per_example, || Self {
+            chunk,
+            parameters: storage(gpu, "parameters", 4 * p),
+            momentum: storage(gpu, "momentum", 4 * p),
+            work: storage(gpu, "work", work),
+            sums: storage(gpu, "sums", 8 * p),
+            noisy: storage(gpu, "noisy", 4 * p),
+            tallies: storage(gpu, "tallies", 4 * (COUNTERS as u64 + histograms)),
+            envelope: storage(gpu, "envelope", envelope),
+            bins: storage(gpu, "bins", 4 * BINS_WORDS),
+            values: storage(gpu, "values", values),
+            tails: storage(gpu, "tails", 4 * sizes.tails as u64),
+            quantiles: storage(gpu, "quantiles", 4 * sizes.quantiles as u64),
+            run: uniform(gpu, "run", 32),
+            evaluation_run: uniform(gpu, "evaluation run", 32),
+            release: uniform(gpu, "release", 64),
+            staging: gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: Some("staging"),
+                size: 16 * p,
+                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+                mapped_at_creation: false,
+            }),
+        })
+        .await
+    }
+}
+
+/// Room for a Poisson lot in one chunk where memory allows: six standard deviations above what is expected.
+fn chunk_size(gpu: &Gpu, sizes: &Sizes<'_>, fixed: u64, per_example: u64) -> Result<u32, EngineError> {
+    let lot = f64::from(sizes.expected_lot.max(1.0));
+    let wanted = sizes.chunk.map_or((lot + 6.0 * lot.sqrt()).ceil() as u64, u64::from);
+    let binding = gpu.device().limits().max_storage_buffer_binding_size;
+    let largest_row = 4 * (sizes.slices.stride as u64).max(BUCKETS as u64);
+    let by_binding = (binding.min(gpu.report().max_buffer) - 4096) / largest_row;
+    let by_budget = BUDGET.saturating_sub(fixed) / per_example;
+    let most = LARGEST_CHUNK.min(by_binding).min(by_budget).min(u64::from(sizes.examples).max(1));
+    if most == 0 {
+        return Err(EngineError::OutOfMemory { what: "training", needed: fixed + per_example, limit: BUDGET });
+    }
+    Ok(wanted.clamp(1, most) as u32)
+}
+
+/// The first example of each chunk of up to `examples`, [`CHUNK_STRIDE`] bytes apart: one uniform, bound at an offset.
+pub fn chunk_starts(gpu: &Gpu, examples: u32, chunk: u32) -> wgpu::Buffer {
+    let words = CHUNK_STRIDE as usize / 4;
+    let mut starts = vec![0_u32; examples.div_ceil(chunk) as usize * words];
+    for (slot, first) in starts.chunks_mut(words).zip((0..).step_by(chunk as usize)) {
+        slot[0] = first;
+    }
+    let buffer = uniform(gpu, "chunk starts", 4 * starts.len() as u64);
+    gpu.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(&starts));
+    buffer
+}
+
+/// One buffer must fit into one binding.
+fn fits(gpu: &Gpu, what: &'static str, needed: u64) -> Result<(), EngineError> {
+    let limits = gpu.device().limits();
+    let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+    if needed > limit { Err(EngineError::OutOfMemory { what, needed, limit }) } else { Ok(()) }
+}
+
+fn storage(gpu: &Gpu, label: &'static str, size: u64) -> wgpu::Buffer {
+    buffer(gpu, label, size, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC)
+}
+
+fn uniform(gpu: &Gpu, label: &'static str, size: u64) -> wgpu::Buffer {
+    buffer(gpu, label, size, wgpu::BufferUsages::UNIFORM)
+}
+
+fn buffer(gpu: &Gpu, label: &'static str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size,
+        usage: usage | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}

@@ -1,0 +1,350 @@
+//! The graphics device: found once, shared with Burn, watched for its loss.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use burn::tensor::{Device as BurnDevice, wgpu::WgpuSetup};
+use serde::{Deserialize, Serialize};
+
+use super::kernels::{Bindings, Kernel};
+use crate::engine::EngineError;
+
+/// What the adapter is and can do, in words for the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdapterReport {
+    /// E.g. "SwiftShader Device".
+    pub name: String,
+    /// The graphics API below, e.g. "Vulkan" or "WebGPU".
+    pub backend: String,
+    /// Runs on the CPU: correct, and slow.
+    pub software: bool,
+    /// Bytes of the largest storage buffer that a kernel may see.
+    pub max_storage_binding: u64,
+    /// Bytes of the largest buffer.
+    pub max_buffer: u64,
+    /// Bytes of a workgroup's memory.
+    pub workgroup_memory: u32,
+    pub timestamp_query: bool,
+    pub subgroups: bool,
+}
+
+impl AdapterReport {
+    fn new(adapter: &wgpu::Adapter) -> Self {
+        let info = adapter.get_info();
+        let limits = adapter.limits();
+        let features = adapter.features();
+        let named: Vec<&str> = [info.name.as_str(), info.driver.as_str(), info.driver_info.as_str()]
+            .into_iter()
+            .filter(|s| !s.is_empty())
+            .collect();
+        let all = named.join(" ").to_lowercase();
+        let software = info.device_type == wgpu::DeviceType::Cpu
+            || ["swiftshader", "llvmpipe", "lavapipe", "softpipe", "basic render"].iter().any(|s| all.contains(s));
+        Self {
+            name: named.first().map_or_else(|| "unnamed adapter".to_owned(), |&s| s.to_owned()),
+            backend: match info.backend {
+                wgpu::Backend::BrowserWebGpu => "WebGPU".to_owned(),
+                backend => format!("{backend:?}"),
+            },
+            software,
+            max_storage_binding: limits.max_storage_buffer_binding_size,
+            max_buffer: limits.max_buffer_size,
+            workgroup_memory: limits.max_compute_workgroup_storage_size,
+            timestamp_query: features.contains(wgpu::Features::TIMESTAMP_QUERY),
+            subgroups: features.contains(wgpu::Features::SUBGROUP),
+        }
+    }
+}
+
+/// What the kernels need, which every WebGPU adapter has: anything less is refused by name.
+fn check_limits(limits: &wgpu::Limits) -> Result<(), EngineError> {
+    let needs = [
+        ("storage buffers in a kernel", limits.max_storage_buffers_per_shader_stage, 8),
+        ("bytes of workgroup memory", limits.max_compute_workgroup_storage_size, 16_384),
+        ("invocations in a workgroup", limits.max_compute_invocations_per_workgroup, 256),
+    ];
+    match needs.iter().find(|(_, found, needed)| found < needed) {
+        Some((what, found, needed)) => {
+            Err(EngineError::NoAdapter(format!("it allows {found} {what}, and {needed} are needed")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn instance() -> wgpu::Instance {
+    static INSTANCE: Mutex<Option<wgpu::Instance>> = Mutex::new(None);
+    lock(&INSTANCE)
+        .get_or_insert_with(|| wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle()))
+        .clone()
+}
+
+async fn request_adapter() -> Result<wgpu::Adapter, EngineError> {
+    let options = wgpu::RequestAdapterOptions {
+        power_preference: wgpu::PowerPreference::HighPerformance,
+        ..wgpu::RequestAdapterOptions::default()
+    };
+    let adapter = instance()
+        .request_adapter(&options)
+        .await
+        .map_err(|e| EngineError::NoAdapter(format!("this browser or system offers none ({e})")))?;
+    check_limits(&adapter.limits())?;
+    Ok(adapter)
+}
+
+/// Asks for an adapter, makes no device, changes nothing.
+///
+/// # Errors
+/// [`EngineError::NoAdapter`] when there is none, or it allows too little.
+pub async fn probe() -> Result<AdapterReport, EngineError> {
+    Ok(AdapterReport::new(&request_adapter().await?))
+}
+
+/// A device that works until [`Gpu::check`] says otherwise. Cheap to clone.
+#[derive(Clone)]
+pub struct Gpu {
+    shared: Arc<Shared>,
+}
+
+/// A kernel's name and the bits of its constants.
+type Specialisation = (&'static str, Vec<(&'static str, u64)>);
+
+struct Shared {
+    report: AdapterReport,
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    /// Burn's handle on the same device; `None` where Burn cannot run on the adapter.
+    burn: Option<BurnDevice>,
+    /// Why it no longer works.
+    fault: Arc<Mutex<Option<String>>>,
+    layouts: [(Bindings, wgpu::BindGroupLayout); 2],
+    pipelines: Mutex<HashMap<Specialisation, wgpu::ComputePipeline>>,
+}
+
+impl core::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Gpu").field("report", &self.shared.report).finish_non_exhaustive()
+    }
+}
+
+/// The device of this process (or worker): a second run takes it up again.
+static CURRENT: Mutex<Option<Gpu>> = Mutex::new(None);
+
+impl Gpu {
+    /// The device that is already there, or a new one if there is none or it was lost.
+    ///
+    /// # Errors
+    /// [`EngineError::NoAdapter`].
+    #[cfg(target_arch = "wasm32")]
+    pub async fn acquire() -> Result<Self, EngineError> {
+        if let Some(gpu) = lock(&CURRENT).clone().filter(|gpu| gpu.check().is_ok()) {
+            return Ok(gpu);
+        }
+        let gpu = Self::open().await?;
+        Ok(lock(&CURRENT).insert(gpu).clone())
+    }
+
+    /// The device that is already there, or a new one if there is none or it was lost.
+    ///
+    /// # Errors
+    /// [`EngineError::NoAdapter`].
+    #[cfg(not(target_arch = "wasm32"))]
+    #[expect(clippy::unused_async, reason = "one signature for both targets")]
+    pub async fn acquire() -> Result<Self, EngineError> {
+        // Threads wait here for the first of them. Graphics loaders do not like to be started by several at once.
+        let mut current = lock(&CURRENT);
+        if let Some(gpu) = current.clone().filter(|gpu| gpu.check().is_ok()) {
+            return Ok(gpu);
+        }
+        let gpu = pollster::block_on(Self::open())?;
+        Ok(current.insert(gpu).clone())
+    }
+
+    /// Burn's own device if it can be had. Where Burn is set up already (its device was lost), or would not run (in browsers it
+    /// cannot do without timestamp queries), a device of our own.
+    async fn open() -> Result<Self, EngineError> {
+        let adapter = request_adapter().await?;
+        let timestamps = adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        if timestamps || cfg!(not(target_arch = "wasm32")) {
+            // An error here is no loss: the adapter itself is asked next, and its refusal is the one to report.
+            if let Ok((burn, setup)) = BurnDevice::wgpu_options().init_with_setup_async().await {
+                check_limits(&setup.device.limits())?;
+                let report = AdapterReport::new(&setup.adapter);
+                return Ok(Self::new(report, setup.device, setup.queue, Some(burn)));
+            }
+        }
+        let limits = adapter.limits();
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("hushgrad"),
+            required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+            required_limits: limits,
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let (device, queue) = adapter
+            .request_device(&descriptor)
+            .await
+            .map_err(|e| EngineError::NoAdapter(format!("it refused to open a device ({e})")))?;
+        let report = AdapterReport::new(&adapter);
+        let burn = if timestamps {
+            let backend = adapter.get_info().backend;
+            let setup =
+                WgpuSetup { instance: instance(), adapter, device: device.clone(), queue: queue.clone(), backend };
+            BurnDevice::wgpu_options().setup(setup).init().ok()
+        } else {
+            None
+        };
+        Ok(Self::new(report, device, queue, burn))
+    }
+
+    fn new(report: AdapterReport, device: wgpu::Device, queue: wgpu::Queue, burn: Option<BurnDevice>) -> Self {
+        let fault = Arc::new(Mutex::new(None));
+        let on_loss = Arc::clone(&fault);
+        device.set_device_lost_callback(move |reason, message| {
+            lock(&on_loss)
+                .get_or_insert_with(|| if message.is_empty() { format!("{reason:?}").to_lowercase() } else { message });
+        });
+        let on_error = Arc::clone(&fault);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            lock(&on_error).get_or_insert_with(|| error.to_string());
+        }));
+        let layouts = [Bindings::Examples, Bindings::Release].map(|bindings| (bindings, layout(&device, bindings)));
+        let shared = Shared { report, device, queue, burn, fault, layouts, pipelines: Mutex::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    #[must_use]
+    pub fn report(&self) -> &AdapterReport {
+        &self.shared.report
+    }
+
+    #[must_use]
+    pub fn device(&self) -> &wgpu::Device {
+        &self.shared.device
+    }
+
+    #[must_use]
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.shared.queue
+    }
+
+    /// Burn's device on the same adapter and queue.
+    #[must_use]
+    pub fn burn(&self) -> Option<&BurnDevice> {
+        self.shared.burn.as_ref()
+    }
+
+    /// Whether the device still works.
+    ///
+    /// # Errors
+    /// [`EngineError::DeviceLost`] from the first loss or uncaught error on.
+    pub fn check(&self) -> Result<(), EngineError> {
+        match &*lock(&self.shared.fault) {
+            Some(fault) => Err(EngineError::DeviceLost(fault.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs `make` and waits for the device's opinion on it.
+    ///
+    /// # Errors
+    /// [`EngineError::OutOfMemory`] with `what` and `needed`; [`EngineError::Unsupported`] when the device refuses.
+    pub async fn guarded<T>(
+        &self,
+        what: &'static str,
+        needed: u64,
+        make: impl FnOnce() -> T,
+    ) -> Result<T, EngineError> {
+        let memory = self.device().push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let validation = self.device().push_error_scope(wgpu::ErrorFilter::Validation);
+        let internal = self.device().push_error_scope(wgpu::ErrorFilter::Internal);
+        let made = make();
+        // Scopes close in the reverse order; all of them before the first wait.
+        let (internal, validation, memory) = (internal.pop(), validation.pop(), memory.pop());
+        let (internal, validation, memory) = (internal.await, validation.await, memory.await);
+        self.check()?;
+        if memory.is_some() {
+            return Err(EngineError::OutOfMemory { what, needed, limit: self.report().max_buffer });
+        }
+        match internal.or(validation) {
+            Some(error) => Err(EngineError::Unsupported(format!("{what} on this device: {error}"))),
+            None => Ok(made),
+        }
+    }
+
+    /// The bind group layout of the kernels of one kind.
+    ///
+    /// # Panics
+    /// For [`Bindings::Own`].
+    #[must_use]
+    pub fn layout(&self, bindings: Bindings) -> &wgpu::BindGroupLayout {
+        let found = self.shared.layouts.iter().find(|(kind, _)| *kind == bindings);
+        &found.expect("only shared layouts are asked for").1
+    }
+
+    /// The pipeline of a kernel with these constants, compiled at its first use.
+    #[must_use]
+    pub fn pipeline(&self, kernel: &Kernel, constants: &[(&'static str, f64)]) -> wgpu::ComputePipeline {
+        let key = (kernel.name, constants.iter().map(|&(name, value)| (name, value.to_bits())).collect());
+        let mut pipelines = lock(&self.shared.pipelines);
+        pipelines.entry(key).or_insert_with(|| self.compile(kernel, constants)).clone()
+    }
+
+    fn compile(&self, kernel: &Kernel, constants: &[(&'static str, f64)]) -> wgpu::ComputePipeline {
+        let device = self.device();
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(kernel.name),
+            source: wgpu::ShaderSource::Wgsl(kernel.source().into()),
+        });
+        let layout = (kernel.bindings != Bindings::Own).then(|| {
+            device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some(kernel.name),
+                bind_group_layouts: &[Some(self.layout(kernel.bindings))],
+                immediate_size: 0,
+            })
+        });
+        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(kernel.name),
+            layout: layout.as_ref(),
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants,
+                // No kernel reads workgroup memory that it has not written.
+                zero_initialize_workgroup_memory: false,
+            },
+            cache: None,
+        })
+    }
+}
+
+/// Bindings as `common.wgsl` and `release.wgsl` declare them.
+fn layout(device: &wgpu::Device, bindings: Bindings) -> wgpu::BindGroupLayout {
+    const READ: wgpu::BufferBindingType = wgpu::BufferBindingType::Storage { read_only: true };
+    const WRITE: wgpu::BufferBindingType = wgpu::BufferBindingType::Storage { read_only: false };
+    const UNIFORM: wgpu::BufferBindingType = wgpu::BufferBindingType::Uniform;
+    let types: &[wgpu::BufferBindingType] = match bindings {
+        Bindings::Examples => &[READ, READ, READ, WRITE, WRITE, WRITE, READ, UNIFORM, UNIFORM],
+        Bindings::Release | Bindings::Own => &[WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, READ, READ, UNIFORM],
+    };
+    let entries: Vec<_> = (0..)
+        .zip(types)
+        .map(|(binding, &ty)| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty,
+                // The chunk in hand.
+                has_dynamic_offset: bindings == Bindings::Examples && binding == 8,
+                min_binding_size: None,
+            },
+            count: None,
+        })
+        .collect();
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries })
+}
+
+/// A poisoned lock means that a thread panicked; what these locks guard is whole at every moment.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

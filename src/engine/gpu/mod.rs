@@ -1,0 +1,534 @@
+//! Algorithm 1 on WebGPU: hand-written WGSL on the device that Burn shares, buffers allocated once, a step in one command
+//! buffer, nothing read back but what is asked for.
+//!
+//! The way of a step: [`passes`] says which kernels a model runs over a chunk of the lot; [`buffers`] holds what they work on;
+//! [`families`] describes the noise; this file records and submits.
+
+mod buffers;
+mod device;
+mod families;
+pub mod kernels;
+mod passes;
+mod wait;
+
+use std::collections::VecDeque;
+
+use buffers::{BINS_CLEARED, Buffers, CHUNK_STRIDE, Examples, Sizes, chunk_starts};
+use bytemuck::{Pod, Zeroable};
+pub use device::{AdapterReport, Gpu, probe};
+use families::Family;
+use kernels::Bindings;
+use passes::{BUCKETS, COUNTERS, Dispatch, Encoding, Grid, Passes};
+use wait::Fence;
+
+use super::{Backend, Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task};
+use crate::{
+    data::Dataset,
+    mechanism::{Denoiser, EncoderSpec},
+    model::{CLASSES, PIXELS},
+};
+
+/// Steps that may be under way at a time: enough to keep the device busy, few enough to answer Pause at once.
+const IN_FLIGHT: usize = 4;
+
+/// `Run` of common.wgsl.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Run {
+    count: u32,
+    chunk: u32,
+    vectors: u32,
+    dimension: u32,
+    clip: f32,
+    pre_scale: f32,
+    padding: [u32; 2],
+}
+
+/// `Release` of release.wgsl.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Release {
+    key: [u32; 8],
+    dimension: u32,
+    family: u32,
+    scale: f32,
+    shape: f32,
+    learning_rate: f32,
+    momentum: f32,
+    expected_lot: f32,
+    half_point: f32,
+}
+
+/// The WebGPU engine.
+#[derive(Debug)]
+pub struct GpuEngine {
+    gpu: Gpu,
+    info: EngineInfo,
+    /// P.
+    dimension: usize,
+    encoding: Encoding,
+    denoise: bool,
+    run: Run,
+    release: Release,
+    buffers: Buffers,
+    training: ExampleSet,
+    evaluation: Option<ExampleSet>,
+    /// Kernels over a chunk of the lot.
+    step: Vec<Dispatch>,
+    /// The same, with the raw sum.
+    traced: Vec<Dispatch>,
+    evaluate: Vec<Dispatch>,
+    predict: Vec<Dispatch>,
+    /// Kernels on the sum.
+    finish: Vec<Dispatch>,
+    release_group: wgpu::BindGroup,
+    /// Bytes where a prediction's pixels go.
+    pixels_at: u64,
+    /// Pixels go there on a field with a border of 3.
+    padded: bool,
+    logits_at: u64,
+    in_flight: VecDeque<Fence>,
+    stepped: bool,
+}
+
+/// A dataset on the device, bound with a run's buffers.
+#[derive(Debug)]
+struct ExampleSet {
+    examples: Examples,
+    group: wgpu::BindGroup,
+}
+
+impl ExampleSet {
+    fn new(gpu: &Gpu, examples: Examples, buffers: &Buffers, run: &wgpu::Buffer) -> Self {
+        let starts = chunk_starts(gpu, examples.len, buffers.chunk);
+        let whole = [
+            &examples.words,
+            &examples.indices,
+            &buffers.parameters,
+            &buffers.work,
+            &buffers.sums,
+            &buffers.tallies,
+            &buffers.envelope,
+            run,
+        ];
+        let mut entries = entries(&whole);
+        let start = wgpu::BufferBinding { buffer: &starts, offset: 0, size: wgpu::BufferSize::new(16) };
+        entries.push(wgpu::BindGroupEntry { binding: 8, resource: wgpu::BindingResource::Buffer(start) });
+        let group = gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("examples"),
+            layout: gpu.layout(Bindings::Examples),
+            entries: &entries,
+        });
+        Self { examples, group }
+    }
+}
+
+fn entries<'a>(buffers: &[&'a wgpu::Buffer]) -> Vec<wgpu::BindGroupEntry<'a>> {
+    let entry = |(binding, buffer): (u32, &&'a wgpu::Buffer)| wgpu::BindGroupEntry {
+        binding,
+        resource: buffer.as_entire_binding(),
+    };
+    (0..).zip(buffers).map(entry).collect()
+}
+
+impl GpuEngine {
+    /// Uploads the training set, compiles the kernels that the task needs and allocates everything.
+    ///
+    /// # Errors
+    /// When the device cannot hold the run, refuses a kernel, or is lost; when parameters or envelope do not fit the model.
+    pub async fn new(
+        gpu: &Gpu,
+        task: &Task,
+        train: &Dataset,
+        initial_parameters: &[f32],
+        performance: Performance,
+    ) -> Result<Self, EngineError> {
+        gpu.check()?;
+        let dimension = task.model.parameters();
+        if initial_parameters.len() != dimension {
+            return Err(EngineError::Unsupported(format!(
+                "{} parameters where the model has {dimension}",
+                initial_parameters.len()
+            )));
+        }
+        let refused = |e: &dyn core::fmt::Display| EngineError::Unsupported(format!("this task: {e}"));
+        task.encoder.validate().map_err(|e| refused(&e))?;
+        let (encoding, clip, pre_scale) = match task.encoder {
+            EncoderSpec::None => (Encoding::Plain, 0.0, 1.0),
+            // Just below the norm: no rounding of the norm's square may let an example exceed it.
+            EncoderSpec::Clip { norm } => (Encoding::Clip, (norm * (1.0 - 1.0 / 16_384.0)) as f32, 1.0),
+            EncoderSpec::Envelope { pre_scale, .. } => (Encoding::Envelope, 0.0, pre_scale as f32),
+        };
+        let envelope = task.envelope.as_deref().filter(|_| encoding == Encoding::Envelope);
+        match envelope {
+            None if encoding == Encoding::Envelope => {
+                return Err(EngineError::Unsupported("an envelope encoder without its vectors".to_owned()));
+            }
+            Some(e) if e.dimension() != dimension => {
+                return Err(EngineError::Unsupported(format!(
+                    "envelope vectors of length {} for {dimension} parameters",
+                    e.dimension()
+                )));
+            }
+            _ => {}
+        }
+        let denoise = task.denoiser == Denoiser::KolmogorovSmirnov;
+        if denoise && task.noise.is_none() {
+            return Err(EngineError::Unsupported("the Kolmogorov–Smirnov denoiser without noise".to_owned()));
+        }
+        let family = Family::new(task.noise.as_ref(), denoise)?;
+
+        let examples = Examples::upload(gpu, train).await?;
+        let passes = Passes::new(gpu, task.model);
+        let sizes = Sizes {
+            model: task.model,
+            encoding,
+            envelope,
+            slices: passes.slices,
+            examples: examples.len,
+            expected_lot: task.expected_lot,
+            chunk: performance.chunk,
+            denoise,
+            tails: family.tails.len(),
+            quantiles: family.quantiles.len(),
+        };
+        let buffers = Buffers::new(gpu, &sizes).await?;
+        let queue = gpu.queue();
+        queue.write_buffer(&buffers.parameters, 0, bytemuck::cast_slice(initial_parameters));
+        queue.write_buffer(&buffers.tails, 0, bytemuck::cast_slice(&family.tails));
+        queue.write_buffer(&buffers.quantiles, 0, bytemuck::cast_slice(&family.quantiles));
+        if let Some(envelope) = envelope {
+            queue.write_buffer(&buffers.envelope, 0, bytemuck::cast_slice(envelope.values()));
+            let after = 4 * envelope.values().len() as u64;
+            queue.write_buffer(&buffers.envelope, after, bytemuck::cast_slice(envelope.block_sums()));
+        }
+        let run = Run {
+            count: 0,
+            chunk: buffers.chunk,
+            vectors: envelope.map_or(0, |e| e.vectors() as u32),
+            dimension: dimension as u32,
+            clip,
+            pre_scale,
+            padding: [0; 2],
+        };
+        let release = Release {
+            key: [0; 8],
+            dimension: dimension as u32,
+            family: family.code,
+            scale: family.scale,
+            shape: family.shape,
+            learning_rate: 0.0,
+            momentum: task.momentum,
+            expected_lot: task.expected_lot,
+            half_point: family.half_point,
+        };
+
+        let stride = passes.slices.stride;
+        let padded = passes.padded();
+        let convolutional = padded.is_some();
+        // Dense models take a prediction's pixels behind the last example.
+        let pixels_at = padded.unwrap_or(buffers.chunk as usize * stride);
+        let made = gpu
+            .guarded("the kernels", 0, || {
+                let mut step = passes.forward(None);
+                step.push(passes.head());
+                let mut evaluate = step.clone();
+                evaluate.push(passes.count_correct());
+                step.extend(passes.backward());
+                step.extend(passes.weigh(encoding));
+                let mut traced = step.clone();
+                step.extend(passes.accumulate(encoding, false));
+                traced.extend(passes.accumulate(encoding, false));
+                traced.extend(passes.accumulate(encoding, true));
+                let mut predict = passes.forward(Some(pixels_at));
+                predict.push(passes.head());
+                let finish = finish(gpu, dimension, denoise);
+                let release_buffers = [
+                    &buffers.parameters,
+                    &buffers.momentum,
+                    &buffers.sums,
+                    &buffers.noisy,
+                    &buffers.bins,
+                    &buffers.values,
+                    &buffers.tails,
+                    &buffers.quantiles,
+                    &buffers.release,
+                ];
+                let group = gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
+                    label: Some("release"),
+                    layout: gpu.layout(Bindings::Release),
+                    entries: &entries(&release_buffers),
+                });
+                let training = ExampleSet::new(gpu, examples, &buffers, &buffers.run);
+                (step, traced, evaluate, predict, finish, group, training)
+            })
+            .await?;
+        let (step, traced, evaluate, predict, finish, release_group, training) = made;
+        let report = gpu.report();
+        let device = format!("{} ({}{})", report.name, report.backend, if report.software { ", software" } else { "" });
+        Ok(Self {
+            gpu: gpu.clone(),
+            info: EngineInfo { backend: Backend::Gpu, device },
+            dimension,
+            encoding,
+            denoise,
+            run,
+            release,
+            training,
+            evaluation: None,
+            step,
+            traced,
+            evaluate,
+            predict,
+            finish,
+            release_group,
+            pixels_at: 4 * pixels_at as u64,
+            padded: convolutional,
+            logits_at: 4 * passes.slices.logits as u64,
+            in_flight: VecDeque::new(),
+            stepped: false,
+            buffers,
+        })
+    }
+
+    /// The device it runs on.
+    #[must_use]
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Examples whose gradients are in memory at a time.
+    #[must_use]
+    pub fn chunk(&self) -> u32 {
+        self.buffers.chunk
+    }
+
+    /// Records and submits one step. Nothing waits.
+    fn submit_step(&mut self, input: &StepInput<'_>, traced: bool) -> Result<(), EngineError> {
+        self.gpu.check()?;
+        let count = input.lot.len() as u32;
+        if input.lot.len() > self.training.examples.len as usize
+            || input.lot.last().is_some_and(|&last| last >= self.training.examples.len)
+        {
+            return Err(EngineError::Unsupported(format!(
+                "a lot of {} examples up to index {} from a training set of {}",
+                input.lot.len(),
+                input.lot.last().copied().unwrap_or(0),
+                self.training.examples.len
+            )));
+        }
+        let queue = self.gpu.queue();
+        if count > 0 {
+            queue.write_buffer(&self.training.examples.indices, 0, bytemuck::cast_slice(input.lot));
+        }
+        queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&Run { count, ..self.run }));
+        let release = Release { key: input.noise_key, learning_rate: input.learning_rate, ..self.release };
+        queue.write_buffer(&self.buffers.release, 0, bytemuck::bytes_of(&release));
+
+        let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let sum_bytes = 4 * self.dimension as u64 * if traced { 2 } else { 1 };
+        encoder.clear_buffer(&self.buffers.sums, 0, Some(sum_bytes));
+        if self.denoise {
+            encoder.clear_buffer(&self.buffers.bins, 0, Some(BINS_CLEARED));
+        }
+        let passes = if traced { &self.traced } else { &self.step };
+        self.record_chunks(&mut encoder, &self.training.group, passes, count, self.encoding == Encoding::Envelope);
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        pass.set_bind_group(0, &self.release_group, &[]);
+        for dispatch in &self.finish {
+            dispatch.record(&mut pass, 1);
+        }
+        drop(pass);
+        queue.submit([encoder.finish()]);
+        self.stepped = true;
+        Ok(())
+    }
+
+    /// Runs `passes` over every chunk of `count` examples.
+    fn record_chunks(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        group: &wgpu::BindGroup,
+        passes: &[Dispatch],
+        count: u32,
+        histograms: bool,
+    ) {
+        for (index, first) in (0..count).step_by(self.buffers.chunk as usize).enumerate() {
+            let in_chunk = (count - first).min(self.buffers.chunk);
+            if histograms {
+                let bytes = 4 * u64::from(in_chunk) * BUCKETS as u64;
+                encoder.clear_buffer(&self.buffers.tallies, 4 * COUNTERS as u64, Some(bytes));
+            }
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            pass.set_bind_group(0, group, &[(index as u64 * CHUNK_STRIDE) as u32]);
+            for dispatch in passes {
+                dispatch.record(&mut pass, in_chunk);
+            }
+        }
+    }
+
+    /// Reads slices of buffers: (buffer, first byte, bytes).
+    async fn read<const N: usize>(
+        &mut self,
+        slices: [(&wgpu::Buffer, u64, u64); N],
+    ) -> Result<[Vec<u8>; N], EngineError> {
+        self.in_flight.clear();
+        let gpu = self.gpu.clone();
+        gpu.check()?;
+        let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut total = 0;
+        for (buffer, start, bytes) in slices {
+            encoder.copy_buffer_to_buffer(buffer, start, &self.buffers.staging, total, bytes);
+            total += bytes;
+        }
+        gpu.queue().submit([encoder.finish()]);
+        let data = wait::read(&gpu, &self.buffers.staging, total).await?;
+        let mut rest = data.as_slice();
+        Ok(slices.map(|(_, _, bytes)| {
+            let (slice, after) = rest.split_at(bytes as usize);
+            rest = after;
+            slice.to_vec()
+        }))
+    }
+}
+
+/// What follows the sum.
+fn finish(gpu: &Gpu, dimension: usize, denoise: bool) -> Vec<Dispatch> {
+    let blocks = (dimension as u32).div_ceil(4).div_ceil(64);
+    let coordinates = (dimension as u32).div_ceil(64);
+    let flag = f64::from(u8::from(denoise));
+    let mut passes = vec![Dispatch::new(gpu, &kernels::NOISE, &[("DENOISE", flag)], Grid::Fixed(blocks))];
+    if denoise {
+        passes.push(Dispatch::new(gpu, &kernels::KS_SCATTER, &[], Grid::Fixed(coordinates.min(64))));
+        passes.push(Dispatch::new(gpu, &kernels::KS_DISTANCE, &[], Grid::Fixed(1024)));
+        passes.push(Dispatch::new(gpu, &kernels::UPDATE, &[], Grid::Fixed(coordinates)));
+    }
+    passes
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect()
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    bytes.first_chunk::<4>().map_or(0, |&b| u32::from_le_bytes(b))
+}
+
+/// From units of 2^-32.
+fn probability(fixed: u32) -> f32 {
+    (f64::from(fixed) / 4_294_967_296.0) as f32
+}
+
+impl Engine for GpuEngine {
+    fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
+        if self.in_flight.len() >= IN_FLIGHT
+            && let Some(oldest) = self.in_flight.pop_front()
+        {
+            oldest.wait(&self.gpu).await?;
+        }
+        self.submit_step(&input, false)?;
+        self.in_flight.push_back(Fence::new(&self.gpu));
+        Ok(())
+    }
+
+    async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
+        self.submit_step(&input, true)?;
+        let bytes = 4 * self.dimension as u64;
+        let (sums, noisy, bins) = (self.buffers.sums.clone(), self.buffers.noisy.clone(), self.buffers.bins.clone());
+        let [sums, noisy, distance] = self.read([(&sums, 0, 2 * bytes), (&noisy, 0, bytes), (&bins, 0, 4)]).await?;
+        let mut encoded = floats(&sums);
+        let raw = encoded.split_off(self.dimension);
+        let noisy = floats(&noisy);
+        let factor = if self.denoise { probability(word(&distance)) } else { 1.0 };
+        let denoised = noisy.iter().map(|v| factor * v).collect();
+        Ok(StepTrace { raw, encoded, noisy, denoised })
+    }
+
+    async fn metrics(&mut self) -> Result<Metrics, EngineError> {
+        let (tallies, bins) = (self.buffers.tallies.clone(), self.buffers.bins.clone());
+        let [non_finite, distance] = self.read([(&tallies, 0, 4), (&bins, 0, 4)]).await?;
+        let denoise_factor = if self.denoise && self.stepped { probability(word(&distance)) } else { 1.0 };
+        Ok(Metrics { non_finite: u64::from(word(&non_finite)), denoise_factor })
+    }
+
+    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
+        if data.is_empty() {
+            return Ok(0);
+        }
+        self.gpu.check()?;
+        if self.evaluation.as_ref().is_none_or(|set| !set.examples.hold(data)) {
+            // The old one goes first, so that both need not fit.
+            self.evaluation = None;
+            let examples = Examples::upload(&self.gpu, data).await?;
+            self.evaluation = Some(ExampleSet::new(&self.gpu, examples, &self.buffers, &self.buffers.evaluation_run));
+        }
+        let Some(set) = &self.evaluation else { return Ok(0) };
+        let count = set.examples.len;
+        let run = Run { count, ..self.run };
+        self.gpu.queue().write_buffer(&self.buffers.evaluation_run, 0, bytemuck::bytes_of(&run));
+        let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        // `CORRECT` of common.wgsl.
+        encoder.clear_buffer(&self.buffers.tallies, 4, Some(4));
+        self.record_chunks(&mut encoder, &set.group, &self.evaluate, count, false);
+        self.gpu.queue().submit([encoder.finish()]);
+        let tallies = self.buffers.tallies.clone();
+        let [correct] = self.read([(&tallies, 4, 4)]).await?;
+        Ok(word(&correct))
+    }
+
+    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
+        if image.len() != PIXELS {
+            return Err(EngineError::Unsupported(format!("an image of {} pixels: it takes {PIXELS}", image.len())));
+        }
+        self.gpu.check()?;
+        let queue = self.gpu.queue();
+        if self.padded {
+            let mut field = [0.0_f32; 34 * 34];
+            for (row, pixels) in field.chunks_mut(34).skip(3).zip(image.chunks(28)) {
+                row[3..31].copy_from_slice(pixels);
+            }
+            queue.write_buffer(&self.buffers.work, self.pixels_at, bytemuck::cast_slice(&field));
+        } else {
+            queue.write_buffer(&self.buffers.work, self.pixels_at, bytemuck::cast_slice(image));
+        }
+        queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&Run { count: 1, ..self.run }));
+        let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        self.record_chunks(&mut encoder, &self.training.group, &self.predict, 1, false);
+        queue.submit([encoder.finish()]);
+        let work = self.buffers.work.clone();
+        let [logits] = self.read([(&work, self.logits_at, 4 * CLASSES as u64)]).await?;
+        Ok(softmax(&floats(&logits)))
+    }
+
+    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
+        let bytes = 4 * self.dimension as u64;
+        let (parameters, momentum) = (self.buffers.parameters.clone(), self.buffers.momentum.clone());
+        let [parameters, momentum] = self.read([(&parameters, 0, bytes), (&momentum, 0, bytes)]).await?;
+        Ok((floats(&parameters), floats(&momentum)))
+    }
+
+    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError> {
+        self.gpu.check()?;
+        if parameters.len() != self.dimension || momentum.len() != self.dimension {
+            return Err(EngineError::Unsupported(format!(
+                "a state of {} parameters and {} momenta where the model has {}",
+                parameters.len(),
+                momentum.len(),
+                self.dimension
+            )));
+        }
+        self.gpu.queue().write_buffer(&self.buffers.parameters, 0, bytemuck::cast_slice(parameters));
+        self.gpu.queue().write_buffer(&self.buffers.momentum, 0, bytemuck::cast_slice(momentum));
+        Ok(())
+    }
+}
+
+fn softmax(logits: &[f32]) -> [f32; CLASSES] {
+    let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let total: f64 = logits.iter().map(|&z| f64::from(z - largest).exp()).sum();
+    core::array::from_fn(|k| (f64::from(logits[k] - largest).exp() / total) as f32)
+}

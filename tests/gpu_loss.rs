@@ -1,0 +1,60 @@
+//! A device that goes away in mid-run: an error that says so, no panic, and a new device for the next run. A process of its own,
+//! because the device is the process's.
+#![cfg(feature = "gpu")]
+
+use hushgrad::{
+    data::Dataset,
+    engine::{
+        Engine, EngineError, Performance, StepInput, Task,
+        gpu::{Gpu, GpuEngine},
+    },
+    mechanism::{Denoiser, EncoderSpec},
+    model::{Architecture, PIXELS, initial_parameters},
+    privacy::noise::NoiseSpec,
+};
+use pollster::block_on;
+
+#[test]
+fn a_lost_device_is_an_error_and_can_be_replaced() {
+    let gpu = match block_on(Gpu::acquire()) {
+        Ok(gpu) => gpu,
+        Err(error) if std::env::var_os("HUSHGRAD_NO_GPU").is_some_and(|v| v == "1") => {
+            eprintln!("**** NOT RUN: {error}. HUSHGRAD_NO_GPU=1 allows it; nothing on the GPU was tested. ****");
+            return;
+        }
+        Err(error) => panic!("{error}; install a software adapter (mesa-vulkan-drivers) or set HUSHGRAD_NO_GPU=1"),
+    };
+    let data = Dataset { name: "two".into(), images: vec![100; 2 * PIXELS].into(), labels: vec![3, 4].into() };
+    let task = Task {
+        model: Architecture::Linear,
+        encoder: EncoderSpec::Clip { norm: 1.0 },
+        envelope: None,
+        noise: Some(NoiseSpec::Gaussian { sigma: 1.0 }),
+        denoiser: Denoiser::None,
+        expected_lot: 2.0,
+        momentum: 0.0,
+    };
+    let start = initial_parameters(task.model, 1);
+    let input = || StepInput { lot: &[0, 1], noise_key: [7; 8], learning_rate: 0.1 };
+    let mut engine = block_on(GpuEngine::new(&gpu, &task, &data, &start, Performance::default())).unwrap();
+    block_on(engine.step(input())).unwrap();
+    block_on(engine.metrics()).unwrap();
+
+    gpu.device().destroy();
+    // The loss may be noticed by the first call or the next, and by every one after that.
+    let lost = |result: Result<(), EngineError>| matches!(result, Err(EngineError::DeviceLost(_)));
+    let _ = block_on(engine.step(input()));
+    assert!(lost(block_on(engine.metrics()).map(drop)));
+    assert!(lost(block_on(engine.step(input()))));
+    assert!(lost(block_on(engine.traced_step(input())).map(drop)));
+    assert!(lost(block_on(engine.count_correct(&data)).map(drop)));
+    assert!(lost(block_on(engine.predict(&[0.0; PIXELS])).map(drop)));
+    assert!(lost(block_on(engine.state()).map(drop)));
+    assert!(lost(block_on(engine.set_state(&start, &start))));
+    assert!(lost(block_on(GpuEngine::new(&gpu, &task, &data, &start, Performance::default())).map(drop)));
+
+    let fresh = block_on(Gpu::acquire()).unwrap();
+    let mut engine = block_on(GpuEngine::new(&fresh, &task, &data, &start, Performance::default())).unwrap();
+    block_on(engine.step(input())).unwrap();
+    assert_ne!(block_on(engine.state()).unwrap().0, start);
+}

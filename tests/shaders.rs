@@ -1,0 +1,296 @@
+//! The WGSL kernels: each is valid, small enough for every WebGPU device, and does on a device what its plain function does.
+//!
+//! Without any adapter these tests fail, unless `HUSHGRAD_NO_GPU=1` says that this is known.
+#![cfg(feature = "gpu")]
+
+use std::collections::BTreeSet;
+
+use hushgrad::{
+    data::Dataset,
+    engine::{
+        Engine, Performance, StepInput, StepTrace, Task,
+        gpu::{
+            Gpu, GpuEngine,
+            kernels::{self, Bindings, Kernel},
+        },
+    },
+    mechanism::{
+        Denoiser, EncoderSpec,
+        denoise::kolmogorov_smirnov,
+        encode::bucket,
+        noise::{chacha20_block, noise_at},
+    },
+    model::{Architecture, PIXELS, initial_parameters, reference},
+    privacy::noise::NoiseSpec,
+};
+use pollster::block_on;
+
+/// The device, or `None` where its absence was announced.
+fn gpu() -> Option<Gpu> {
+    match block_on(Gpu::acquire()) {
+        Ok(gpu) => Some(gpu),
+        Err(error) if std::env::var_os("HUSHGRAD_NO_GPU").is_some_and(|v| v == "1") => {
+            eprintln!("**** NOT RUN: {error}. HUSHGRAD_NO_GPU=1 allows it; nothing on the GPU was tested. ****");
+            None
+        }
+        Err(error) => panic!("{error}; install a software adapter (mesa-vulkan-drivers) or set HUSHGRAD_NO_GPU=1"),
+    }
+}
+
+#[test]
+fn every_file_belongs_to_a_kernel() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
+    let found: BTreeSet<String> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let listed: BTreeSet<String> =
+        kernels::ALL.iter().flat_map(|kernel| kernel.parts).map(|(file, _)| (*file).to_owned()).collect();
+    assert_eq!(found, listed);
+    for kernel in kernels::ALL {
+        let (file, text) = kernel.parts.last().unwrap();
+        let comment: String = text.lines().take_while(|line| line.starts_with("//")).collect();
+        assert!(comment.contains("model::") || comment.contains("mechanism::"), "{file} names no plain function");
+    }
+}
+
+#[test]
+fn every_kernel_is_valid_within_default_limits() {
+    for kernel in kernels::ALL {
+        let source = kernel.source();
+        let module = naga::front::wgsl::parse_str(&source)
+            .unwrap_or_else(|error| panic!("{}: {}", kernel.name, error.emit_to_string(&source)));
+        let flags = naga::valid::ValidationFlags::all();
+        naga::valid::Validator::new(flags, naga::valid::Capabilities::empty())
+            .validate(&module)
+            .unwrap_or_else(|error| panic!("{}: {}", kernel.name, error.emit_to_string(&source)));
+
+        let spaces = module.global_variables.iter().map(|(_, variable)| variable.space);
+        let storage = spaces.filter(|space| matches!(space, naga::AddressSpace::Storage { .. })).count();
+        assert!(storage <= 8, "{}: {storage} storage buffers", kernel.name);
+        let mut layouter = naga::proc::Layouter::default();
+        layouter.update(module.to_ctx()).unwrap();
+        let workgroup: u32 = module
+            .global_variables
+            .iter()
+            .filter(|(_, variable)| variable.space == naga::AddressSpace::WorkGroup)
+            .map(|(_, variable)| layouter[variable.ty].size)
+            .sum();
+        assert!(workgroup <= 16_384, "{}: {workgroup} bytes of workgroup memory", kernel.name);
+        let [entry] = module.entry_points.as_slice() else { panic!("{}: one entry point", kernel.name) };
+        assert!(entry.name == "main" && entry.workgroup_size.iter().product::<u32>() <= 256);
+    }
+}
+
+/// Runs a kernel of its own bindings on `inputs` (binding `input`), and reads `outputs` bytes (binding `output`).
+fn run(
+    gpu: &Gpu,
+    kernel: &Kernel,
+    groups: u32,
+    (input, inputs): (u32, &[u8]),
+    (output, outputs): (u32, u64),
+) -> Vec<u8> {
+    let device = gpu.device();
+    let buffer = |size, usage| {
+        device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+    };
+    let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+    let source = buffer(inputs.len() as u64, storage);
+    let target = buffer(outputs, storage);
+    let staging = buffer(outputs, wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ);
+    gpu.queue().write_buffer(&source, 0, inputs);
+    let pipeline = gpu.pipeline(kernel, &[]);
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[
+            wgpu::BindGroupEntry { binding: input, resource: source.as_entire_binding() },
+            wgpu::BindGroupEntry { binding: output, resource: target.as_entire_binding() },
+        ],
+    });
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+    pass.set_pipeline(&pipeline);
+    pass.set_bind_group(0, &group, &[]);
+    pass.dispatch_workgroups(groups, 1, 1);
+    drop(pass);
+    encoder.copy_buffer_to_buffer(&target, 0, &staging, 0, outputs);
+    gpu.queue().submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let data = staging.get_mapped_range(..).unwrap().to_vec();
+    gpu.check().unwrap();
+    data
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks::<4>().0.iter().map(|&b| u32::from_le_bytes(b)).collect()
+}
+
+/// RFC 8439, 2.3.2 and A.1 (vectors 1 to 5) by first and last words, then random inputs against the plain function.
+#[test]
+fn chacha20_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let counting = core::array::from_fn(|i| u32::from_le_bytes(core::array::from_fn(|b| (4 * i + b) as u8)));
+    let zero = [0; 8];
+    let (mut one, mut ff) = (zero, zero);
+    one[7] = 0x0100_0000;
+    ff[0] = 0x0000_ff00;
+    let vectors = [
+        (counting, 1, [0x0900_0000, 0x4a00_0000, 0], 0xe4e7_f110, 0x4e3c_50a2),
+        (zero, 0, [0; 3], 0xade0_b876, 0x8665_eeb2),
+        (zero, 1, [0; 3], 0xbee7_079f, 0x6f4d_794b),
+        (one, 1, [0; 3], 0x2452_eb3a, 0xa013_6c00),
+        (ff, 2, [0; 3], 0xfb4d_d572, 0x96f0_992e),
+        (zero, 0, [0, 0, 0x0200_0000], 0x374d_c6c2, 0x6ded_1b53_u32),
+    ];
+    let mut inputs: Vec<([u32; 8], u32, [u32; 3])> = vectors.iter().map(|&(k, c, n, ..)| (k, c, n)).collect();
+    let mut state = 1_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state ^ (state >> 16)
+    };
+    inputs.extend((0..250).map(|_| (core::array::from_fn(|_| next()), next(), core::array::from_fn(|_| next()))));
+    let packed: Vec<u32> =
+        inputs.iter().flat_map(|(k, c, n)| k.iter().chain([c]).chain(n).copied().collect::<Vec<_>>()).collect();
+    let bytes = bytemuck::cast_slice(&packed);
+    let out = words(&run(&gpu, &kernels::CHACHA20_BLOCKS, 4, (0, bytes), (1, 64 * inputs.len() as u64)));
+    for ((key, counter, nonce), block) in inputs.iter().zip(out.chunks(16)) {
+        assert_eq!(block, chacha20_block(key, *counter, nonce));
+    }
+    for (&(.., first, last), block) in vectors.iter().zip(out.chunks(16)) {
+        assert_eq!((block[0], block[15]), (first, last));
+    }
+}
+
+/// The buckets of many magnitudes: all edges with their neighbours, and a walk through all bit patterns.
+#[test]
+fn buckets_on_the_device() {
+    const ENTRY: &str = "@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        if (id.x < arrayLength(&examples)) { atomicStore(&tallies[id.x], bucket(bitcast<f32>(examples[id.x]))); }
+    }";
+    let Some(gpu) = gpu() else { return };
+    let common = kernels::UNPACK.parts[0];
+    let parts: &'static [_] = vec![common, ("entry", ENTRY)].leak();
+    let kernel = Kernel { name: "bucket test", bindings: Bindings::Own, parts };
+    let edges = (0..16_384_u32).map(|b| (b + (97 << 9)) << 14).flat_map(|edge| [edge - 1, edge, edge + 1]);
+    let patterns: Vec<u32> = edges.chain((0..0x7f80_0000).step_by(50_021)).collect();
+    let groups = patterns.len().div_ceil(64) as u32;
+    let bytes = bytemuck::cast_slice(&patterns);
+    let buckets = words(&run(&gpu, &kernel, groups, (0, bytes), (5, 4 * patterns.len() as u64)));
+    for (&pattern, &found) in patterns.iter().zip(&buckets) {
+        assert_eq!(found as usize, bucket(f32::from_bits(pattern)), "{pattern:#x}");
+    }
+}
+
+/// Blots of different size, place and darkness.
+fn examples(count: usize) -> Dataset {
+    let images = (0..count).flat_map(|example| {
+        let e = example as f32;
+        let (cy, cx) = (13.0 + 4.0 * (e * 1.7).sin(), 14.0 + 4.0 * (e * 2.3).cos());
+        (0..PIXELS).map(move |i| {
+            let (y, x) = ((i / 28) as f32 - cy, (i % 28) as f32 - cx);
+            let ink = (-(y * y / 20.0 + x * x / 30.0) / 2.0).exp() * (1.0 + 0.6 * (x * 0.9 + e).sin());
+            if ink < 0.05 { 0 } else { (255.0 * ink.min(1.0)) as u8 }
+        })
+    });
+    let labels = (0..count).map(|i| (i % 10) as u8);
+    Dataset { name: "blots".into(), images: images.collect(), labels: labels.collect() }
+}
+
+fn engine(gpu: &Gpu, model: Architecture, noise: Option<NoiseSpec>, denoiser: Denoiser) -> GpuEngine {
+    let encoder = EncoderSpec::None;
+    let task = Task { model, encoder, envelope: None, noise, denoiser, expected_lot: 1.0, momentum: 0.0 };
+    let start = initial_parameters(model, 5);
+    block_on(GpuEngine::new(gpu, &task, &examples(20), &start, Performance::default())).unwrap()
+}
+
+fn trace(engine: &mut GpuEngine, lot: &[u32], key: u32) -> StepTrace {
+    let noise_key = core::array::from_fn(|i| key.wrapping_mul(0x9e37_79b9).wrapping_add(i as u32));
+    block_on(engine.traced_step(StepInput { lot, noise_key, learning_rate: 0.0 })).unwrap()
+}
+
+fn families() -> Vec<NoiseSpec> {
+    vec![
+        NoiseSpec::Gaussian { sigma: 1.1 },
+        NoiseSpec::StudentT { nu: 9.0, scale: 1.2 },
+        NoiseSpec::StudentT { nu: 2.5, scale: 0.7 },
+        NoiseSpec::Laplace { scale: 0.8 },
+        NoiseSpec::Cauchy { scale: 0.3 },
+        NoiseSpec::VarianceGamma { scale: 0.5 },
+        NoiseSpec::HyperbolicSecant { scale: 0.9 },
+        NoiseSpec::GeneralizedGaussian { exponent: 1.0, scale: 0.6 },
+        NoiseSpec::GeneralizedGaussian { exponent: 4.0, scale: 2.0 },
+    ]
+}
+
+/// Coordinate by coordinate what the plain function draws, and together what the distribution says: a KS test of 101,770 draws
+/// with a false-alarm rate of 1e-6 for each family (√(ln(2·10⁶)/2)/√P, Massart 1990). Keys are fixed, so that it never flickers.
+#[test]
+fn noise_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    for (number, spec) in (1..).zip(families()) {
+        let mut engine = engine(&gpu, Architecture::Mlp, Some(spec.clone()), Denoiser::None);
+        let noise = trace(&mut engine, &[], number).noisy;
+        let key = core::array::from_fn(|i| number.wrapping_mul(0x9e37_79b9).wrapping_add(i as u32));
+        let distribution = spec.build().unwrap();
+        let scale = f64::from(noise.iter().map(|z| z.abs()).sum::<f32>()) / noise.len() as f64;
+        for (i, &z) in (0..).zip(&noise) {
+            let plain = noise_at(&key, i, &*distribution);
+            let error = (f64::from(z) - plain).abs();
+            // Where two large terms cancel (cos near 0), what is left keeps the error of the terms.
+            assert!(error < 2e-6 * (plain.abs() + scale), "{spec:?}, coordinate {i}: {z} against {plain}");
+        }
+        let distance = kolmogorov_smirnov(&noise, |x| distribution.cdf(x));
+        let alarm = ((2e6_f64).ln() / 2.0).sqrt() / (noise.len() as f64).sqrt();
+        assert!(distance < alarm, "{spec:?}: {distance} is not below {alarm}");
+        let symmetric = noise.iter().filter(|z| **z < 0.0).count() as f64 / noise.len() as f64;
+        assert!((symmetric - 0.5).abs() < alarm);
+    }
+}
+
+/// The distance is exact for values that follow the noise, for values far from it (nearly all in one bin), and between.
+#[test]
+fn kolmogorov_smirnov_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    for model in [Architecture::Linear, Architecture::CnnTanh, Architecture::Mlp] {
+        for spec in families() {
+            let lots: [&[u32]; 2] = [&[], &[0, 3, 4, 5, 6, 7]];
+            for lot in lots {
+                for factor in [1.0, 1e-6] {
+                    let spec = spec.with_scale(spec.scale() * factor);
+                    let mut engine = engine(&gpu, model, Some(spec.clone()), Denoiser::KolmogorovSmirnov);
+                    let trace = trace(&mut engine, lot, 77);
+                    let found = f64::from(block_on(engine.metrics()).unwrap().denoise_factor);
+                    let distribution = spec.build().unwrap();
+                    let exact = kolmogorov_smirnov(&trace.noisy, |x| distribution.cdf(x));
+                    assert!((found - exact).abs() < 3e-7, "{model:?}, {spec:?}, {lot:?}: {found} against {exact}");
+                }
+            }
+        }
+    }
+}
+
+/// Each layer's gradient of one example, against the plain reference.
+#[test]
+fn gradients_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let data = examples(20);
+    for model in Architecture::ALL {
+        let mut engine = engine(&gpu, model, None, Denoiser::None);
+        let parameters = initial_parameters(model, 5);
+        for example in [0, 7, 13] {
+            let image: Vec<f32> = data.image(example).iter().map(|&byte| f32::from(byte) / 255.0).collect();
+            let mut plain = vec![0.0; parameters.len()];
+            reference::gradient(model, &parameters, &image, data.labels[example], &mut plain);
+            let found = trace(&mut engine, &[example as u32], 1);
+            assert_eq!(found.raw, found.encoded);
+            for layer in model.layers() {
+                let range = layer.weights().start..layer.biases().end;
+                let (found, plain) = (&found.raw[range.clone()], &plain[range]);
+                let square = |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>();
+                let error =
+                    square(&mut found.iter().zip(plain).map(|(a, b)| a - b)) / square(&mut plain.iter().copied());
+                assert!(error.sqrt() < 1e-5, "{model:?}, {}: {:.2e}", layer.name, error.sqrt());
+            }
+        }
+    }
+}
