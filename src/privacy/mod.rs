@@ -7,19 +7,25 @@
 //! | [`sampling`] | Poisson, fixed size, shuffled partition: the sampler and its price |
 //! | [`ledger`] | what a run released |
 //! | [`rdp`] | Lemma 4, Lemma 5, Theorem 1, conversions, the accountant |
+//! | [`pld`] | tight accounting: privacy loss distributions by FFT |
 //! | [`dynamics`] | hidden-state bound of noisy gradient descent |
+//! | [`groups`] | clips and noise by layer, metrics as groups, the one query they equal |
+//! | [`rounding`] | releases on a power-of-two grid, and what inexact noise costs |
 //! | [`risk`] | what (ε, δ) means to an attacker |
 //! | [`normal`], [`numeric`] | the normal distribution; sums in log space, safe bisection |
 
 pub mod dynamics;
 pub mod envelope;
 pub mod error;
+pub mod groups;
 pub mod ledger;
 pub mod noise;
 pub mod normal;
 pub mod numeric;
+pub mod pld;
 pub mod rdp;
 pub mod risk;
+pub mod rounding;
 pub mod sampling;
 
 pub use error::PrivacyError;

@@ -1,0 +1,401 @@
+//! Many releases: convolution of lattices by FFT, under exponential tilting, with its rounding error bounded and added.
+//!
+//! Tilting: with weights p·e^{λl − K(λ)}, which sum to 1, n-fold convolution commutes with the tilt, and
+//! δ(ε) = e^{K − λε}·Σ g(l)·e^{−λ(l−ε)}(1 − e^{−(l−ε)}) over l > ε, where g is the tilted convolution. With λ near the saddle
+//! point K′(λ) = ε the mass that makes up δ(ε) sits in the middle of g, so rounding errors of the FFT are relative to δ(ε)
+//! itself, be it 1e-5 or 1e-300.
+//!
+//! Three errors are accounted for, each upwards:
+//! - *Aliasing*: the window [first, first + N) wraps. What wraps in can only add. What left through the top is bounded
+//!   by Chernoff, P(L > top) ≤ e^{K(λ′) − λ′·top}, and counted as δ.
+//! - *Rounding*: each coefficient of a Cooley–Tukey FFT of x is off by at most c·u·log₂N·Σ|x| (every term passes through
+//!   log₂N twiddles and sums; Higham 2002, §24.1, has c < 7), which the n-th power multiplies by n/|φ|, and the inverse
+//!   transform averages. The bound is evaluated frequency by frequency and added to every element.
+//! - *Weights*: the relative error of exp in the tilt, raised to the n-th power.
+
+use std::cell::RefCell;
+
+use realfft::{RealFftPlanner, num_complex::Complex};
+
+use super::lattice::{Builder, Lattice};
+
+/// Error of one FFT coefficient over u·log₂N·Σ|x|.
+const FFT_ERROR: f64 = 10.0;
+/// ln of what is small enough to be dropped from the spectrum (and is added to the error).
+const NEGLIGIBLE: f64 = -85.0;
+
+thread_local! {
+    /// Twiddle factors cost as much as a transform.
+    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
+}
+
+/// The sum of independent losses under tilt: upper bounds of g on a window, and what lies outside it.
+#[derive(Clone, Debug)]
+pub(super) struct Sum {
+    first: i64,
+    step: f64,
+    tilt: f64,
+    log_moment: f64,
+    mass: Vec<f64>,
+    /// ln of the factor that covers relative errors.
+    log_relative: f64,
+    /// P-mass that is not in the window: counted as infinite loss.
+    escaped: f64,
+}
+
+/// Where the sum will live: from bounds on its tails.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub low: f64,
+    pub high: f64,
+    pub mean: f64,
+    pub deviation: f64,
+    /// ln of a bound on the P-mass above `high`.
+    pub log_above: f64,
+}
+
+/// K of a sum of independent losses.
+pub(super) fn log_moment(parts: &[(Lattice, u64)], lambda: f64) -> f64 {
+    parts.iter().map(|(lattice, count)| *count as f64 * lattice.log_moment(lambda)).sum()
+}
+
+/// The λ > 0 that gives the least ε by Chernoff's bound at this ln δ, with that ε. In orders, λ = α − 1: this is
+/// the conversion from Rényi divergences (Canonne, Kamath & Steinke 2020, Proposition 12), of real order.
+pub(super) fn chernoff(moment: impl Fn(f64) -> f64, log_delta: f64, largest: f64) -> (f64, f64) {
+    let epsilon = |lambda: f64| {
+        let slack = if lambda == 0.0 { 0.0 } else { lambda * lambda.ln() - (1.0 + lambda) * lambda.ln_1p() };
+        (moment(lambda) - log_delta + slack) / lambda
+    };
+    // One valley in ln λ: first a walk by factors, then a golden section.
+    let (mut best, mut at) = (f64::INFINITY, 1.0_f64.min(largest));
+    let mut lambda = at;
+    let mut factor = 4.0;
+    for _ in 0..2 {
+        loop {
+            let value = epsilon(lambda);
+            if value.is_nan() || value >= best {
+                break;
+            }
+            (best, at) = (value, lambda);
+            if lambda * factor > largest || lambda * factor < 1e-9 {
+                break;
+            }
+            lambda *= factor;
+        }
+        factor = 1.0 / factor;
+        lambda = (at * factor).clamp(1e-9, largest);
+    }
+    let shrink = 0.5 * (5.0_f64.sqrt() - 1.0);
+    let (mut low, mut high) = ((at / 4.0).ln(), (at * 4.0).min(largest).ln());
+    let (mut left, mut right) = (high - shrink * (high - low), low + shrink * (high - low));
+    let (mut at_left, mut at_right) = (epsilon(left.exp()), epsilon(right.exp()));
+    for _ in 0..14 {
+        if at_left < at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - shrink * (high - low);
+            at_left = epsilon(left.exp());
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + shrink * (high - low);
+            at_right = epsilon(right.exp());
+        }
+    }
+    for (x, value) in [(left, at_left), (right, at_right)] {
+        if value < best {
+            (best, at) = (value, x.exp());
+        }
+    }
+    (at, best)
+}
+
+/// Tilted mass that may be left below a window.
+pub(super) const LOW_TAIL: f64 = 1e-13;
+/// Tilted mass that may wrap from above it: this makes the answer larger, by a relative amount of this order.
+const ALIASED: f64 = 1e-9;
+
+/// What a sum is for, which says what may lie below its window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// To read δ(ε) above the window's start: mass below only wraps, and weighs at most [`LOW_TAIL`].
+    Final,
+    /// To be composed further: all P-mass below, moved up to the window's start, weighs at most [`LOW_TAIL`].
+    Composed,
+}
+
+/// Bounds the window of the sum under tilt λ ≥ 0, so that P-mass above is at most e^`log_tail`.
+pub(super) fn window(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach: Reach) -> Window {
+    let (mut mean, mut variance, mut moment) = (0.0, 0.0, 0.0);
+    let (mut least, mut most) = (0.0, 0.0);
+    for (lattice, count) in parts {
+        let count = *count as f64;
+        let cumulants = lattice.cumulants(lambda);
+        mean += count * cumulants.mean;
+        variance += count * cumulants.variance;
+        moment += count * cumulants.log_moment;
+        least += count * lattice.loss(0);
+        most += count * lattice.last_loss();
+    }
+    let step = parts.first().map_or(1.0, |(lattice, _)| lattice.step);
+    let deviation = variance.sqrt().max(step);
+    let mut window = Window { low: least, high: most, mean, deviation, log_above: f64::NEG_INFINITY };
+    // Above this the tilted mass is at most ALIASED.
+    let mut tilted_high = most;
+    for steps in [1.0, 2.0, 3.5, 5.0, 6.5, 8.0, 11.0, 16.0, 24.0] {
+        let shift = steps / deviation;
+        for larger in [lambda + shift, lambda * (1.0 + 0.25 * steps)] {
+            if larger > lambda && larger.is_finite() {
+                let at = log_moment(parts, larger);
+                let high = (at - log_tail) / larger;
+                if high < window.high {
+                    (window.high, window.log_above) = (high, log_tail);
+                }
+                tilted_high = tilted_high.min((at - moment - ALIASED.ln()) / (larger - lambda));
+            }
+        }
+        if steps < 12.0 {
+            // The tilted mass below `low` is at most e^{K(λ″) − K(λ) + (λ − λ″)·low}, for λ″ < λ. For λ″ ≤ 0 that bounds
+            // e^{λ·low − K(λ)}·P(L < low) too.
+            let smaller = match reach {
+                Reach::Final => lambda - shift,
+                Reach::Composed => (lambda - shift).min(0.0),
+            };
+            let low = (LOW_TAIL.ln() + moment - log_moment(parts, smaller)) / (lambda - smaller);
+            window.low = window.low.max(low);
+        }
+    }
+    // Mass above the window wraps to its start. To be tight it must not reach the answer, somewhere near the mean.
+    let clear = match reach {
+        Reach::Final => tilted_high.min(window.low + tilted_high - (mean - 4.0 * deviation)),
+        Reach::Composed => tilted_high,
+    };
+    window.high = window.high.max(clear).max(window.low + 4.0 * step);
+    window
+}
+
+/// A transform length ≥ `points` with small factors.
+fn length(points: usize) -> usize {
+    let two = points.max(16).next_power_of_two();
+    [two / 8 * 5, two / 4 * 3, two].into_iter().find(|n| *n >= points).unwrap_or(two)
+}
+
+/// Number of points that [`sum`] would transform.
+pub(super) fn points(window: &Window, step: f64) -> f64 {
+    (window.high - window.low) / step + 3.0
+}
+
+/// The sum of `count` independent losses of each of `parts`, on one grid, under tilt λ.
+pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Sum {
+    let step = parts[0].0.step;
+    let n = length(points(window, step).ceil() as usize);
+    let first = (window.low / step).floor() as i64 - 1;
+    // With round-up of the length the true top is higher; Chernoff's bound was at `high`, which is safe.
+    let bits = (n as f64).log2();
+    let unit = FFT_ERROR * 0.5 * f64::EPSILON * bits;
+    let (forward, inverse) =
+        PLANNER.with_borrow_mut(|planner| (planner.plan_fft_forward(n), planner.plan_fft_inverse(n)));
+    let bins = n / 2 + 1;
+    let mut product = vec![Complex::new(1.0, 0.0); bins];
+    // ln of an upper bound of each |product|, and the relative error it carries.
+    let mut log_size = vec![0.0_f64; bins];
+    let mut relative = vec![0.0_f64; bins];
+    let mut offset: i64 = 0;
+    let (mut moment, mut log_relative, mut escaped) = (0.0, 0.0, 0.0);
+    let mut buffer = vec![0.0; n];
+    let mut spectrum = vec![Complex::new(0.0, 0.0); bins];
+    let mut scratch = forward.make_scratch_vec();
+    for (lattice, count) in parts {
+        let (weights, log_moment) = lattice.tilted(lambda);
+        // Placed so that the mean is at index 0: the spectrum turns slowly.
+        let mean = weights.iter().enumerate().map(|(i, w)| i as f64 * w).sum::<f64>().round() as i64;
+        buffer.fill(0.0);
+        // Denormal numbers would slow the transform down; so little is inside the error that is added below.
+        for (index, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 1e-200) {
+            buffer[(index as i64 - mean).rem_euclid(n as i64) as usize] += weight;
+        }
+        forward.process_with_scratch(&mut buffer, &mut spectrum, &mut scratch).expect("lengths are those of the plan");
+        let power = *count as f64;
+        for bin in 0..bins {
+            if log_size[bin] < NEGLIGIBLE {
+                continue;
+            }
+            let value = spectrum[bin];
+            let size = value.norm();
+            log_size[bin] += power * (size + unit).min(1.0).ln();
+            if log_size[bin] >= NEGLIGIBLE {
+                relative[bin] += power * (unit / size.max(f64::MIN_POSITIVE) + 4.0 * f64::EPSILON);
+                product[bin] *= integer_power(value, *count);
+            }
+        }
+        let reach = (lambda - lattice.tilt).abs() * step * weights.len() as f64;
+        log_relative += power * f64::EPSILON * (8.0 + reach.min(1400.0));
+        offset += (lattice.first + mean) * *count as i64;
+        moment += power * log_moment;
+        escaped += power * lattice.infinity;
+    }
+    let (mut error, mut total) = (0.0, 0.0);
+    for bin in 0..bins {
+        // Every bin but the first and (n even) the last stands for two.
+        let copies = if bin == 0 || 2 * bin == n { 1.0 } else { 2.0 };
+        let bound = log_size[bin].min(0.0).exp();
+        if log_size[bin] < NEGLIGIBLE {
+            product[bin] = Complex::new(0.0, 0.0);
+            error += copies * bound;
+        } else {
+            error += copies * (bound * relative[bin].exp_m1()).min(2.0 * bound);
+            total += copies * bound;
+        }
+    }
+    product[0].im = 0.0;
+    if n.is_multiple_of(2) {
+        product[bins - 1].im = 0.0;
+    }
+    inverse
+        .process_with_scratch(&mut product, &mut buffer, &mut inverse.make_scratch_vec())
+        .expect("lengths are those of the plan, and the ends are real");
+    let error = (error + unit * total) / n as f64;
+    let scale = 1.0 / n as f64;
+    let start = (first - offset).rem_euclid(n as i64) as usize;
+    let mut mass = Vec::with_capacity(n);
+    for value in buffer[start..].iter().chain(&buffer[..start]) {
+        mass.push((value * scale + error).max(0.0));
+    }
+    // Chernoff's exponent is off by the same relative errors.
+    escaped += (window.log_above + 2.0 * log_relative).exp() * (1.0 + 1e-9);
+    Sum { first, step, tilt: lambda, log_moment: moment, mass, log_relative, escaped }
+}
+
+/// zⁿ by squaring: relative error below 4u·n.
+fn integer_power(value: Complex<f64>, mut exponent: u64) -> Complex<f64> {
+    let (mut result, mut base) = (Complex::new(1.0, 0.0), value);
+    loop {
+        if exponent & 1 == 1 {
+            result *= base;
+        }
+        exponent >>= 1;
+        if exponent == 0 {
+            return result;
+        }
+        base *= base;
+    }
+}
+
+impl Sum {
+    fn loss(&self, index: usize) -> f64 {
+        (self.first + index as i64) as f64 * self.step
+    }
+
+    /// Lowers `bounds[k]` to this sum's bound of the P-mass at loss k·step, k ≥ 0, where its window has it; points that no window has
+    /// yet are infinite. Returns the P-mass above the window.
+    pub fn bounds(&self, bounds: &mut Vec<f64>) -> f64 {
+        let points = (self.first + self.mass.len() as i64).max(1) as usize;
+        if bounds.len() < points {
+            bounds.resize(points, f64::INFINITY);
+        }
+        for (index, mass) in self.mass.iter().enumerate() {
+            if let Ok(k) = usize::try_from(self.first + index as i64) {
+                let log_scale = self.log_moment + self.log_relative + 1e-12 - self.tilt * self.loss(index);
+                // Far from the mean the factor alone may exceed what a double holds.
+                let bound =
+                    if *mass > 0.0 { (mass.ln() + log_scale).exp().max(f64::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
+                bounds[k] = bounds[k].min(bound);
+            }
+        }
+        self.escaped
+    }
+
+    /// δ(ε), from above.
+    pub fn delta(&self, epsilon: f64) -> f64 {
+        if epsilon < self.loss(0) {
+            return 1.0;
+        }
+        let mut sum = 0.0;
+        for index in (0..self.mass.len()).rev() {
+            let over = self.loss(index) - epsilon;
+            if over <= 0.0 {
+                break;
+            }
+            // Elements far above ε count for nothing once the tilt has shrunk them.
+            if self.tilt * over < 745.0 {
+                sum += self.mass[index] * (-self.tilt * over).exp() * -(-over).exp_m1();
+            }
+        }
+        let log_finite = sum.ln() + self.log_moment - self.tilt * epsilon + self.log_relative;
+        (log_finite.exp() * (1.0 + 1e-12) + self.escaped).min(1.0)
+    }
+
+    /// The smallest ε (of any sign, but not below the window) with δ(ε) ≤ e^`log_delta`; infinite if what escaped is
+    /// more than that.
+    pub fn epsilon(&self, log_delta: f64) -> f64 {
+        let left = -(self.escaped.ln() - log_delta).exp_m1();
+        if left.is_nan() || left <= 0.0 {
+            return f64::INFINITY;
+        }
+        // Compare in logs: δ(l_k) = e^{K − λ l_k}·D_k.
+        let goal = log_delta + left.ln() - self.log_moment - self.log_relative - 1e-12;
+        let decay = (-self.tilt * self.step).exp();
+        let faster = (-(self.tilt + 1.0) * self.step).exp();
+        let gap = -(-self.step).exp_m1();
+        // C_k = Σ_{j≥k} g_j e^{−(λ+1)(l_j−l_k)}; D_k = Σ_{j≥k} g_j e^{−λ(l_j−l_k)}(1 − e^{−(l_j−l_k)}). All terms positive.
+        let (mut c, mut d) = (0.0, 0.0);
+        for index in (0..self.mass.len()).rev() {
+            let (c_above, d_above) = (c, d);
+            d = decay * (d + gap * c);
+            c = self.mass[index] + faster * c;
+            if d > 0.0 && d.ln() > goal + self.tilt * self.loss(index) {
+                // Between here and the next point a, δ(ε) = e^{K − λa}·(D + (1 − e^{ε−a})·C) with the sums from a up.
+                let above = self.loss(index + 1);
+                let t = (goal + self.tilt * above).exp();
+                let back = ((d_above - t) / c_above).clamp(-gap, 0.0).ln_1p();
+                return above + back + 4.0 * f64::EPSILON * above.abs();
+            }
+        }
+        self.loss(0)
+    }
+
+    /// The same sum on a coarser grid, still tilted, for a window made with [`Reach::Composed`]: P-mass below it
+    /// moves up to its start, where it weighs at most [`LOW_TAIL`].
+    pub fn coarsen(&self, step: f64) -> Lattice {
+        let first = (self.loss(0) / step).floor() as i64;
+        let last = (self.loss(self.mass.len() - 1) / step).ceil() as i64 + 1;
+        let mut weight = vec![0.0; (last - first) as usize + 1];
+        weight[0] = LOW_TAIL * (self.tilt * step).exp();
+        let gap = -(-step).exp_m1();
+        for (index, mass) in self.mass.iter().enumerate() {
+            if *mass > 0.0 {
+                let loss = self.loss(index);
+                let position = loss / step - first as f64;
+                let cell = position as usize;
+                let over = (position - cell as f64) * step + 4.0 * f64::EPSILON * loss.abs();
+                let up = (-(-over).exp_m1() / gap).clamp(0.0, 1.0);
+                // In tilted weights moving by d multiplies by e^{λd}.
+                weight[cell] += mass * (1.0 - up) * (-self.tilt * over).exp();
+                weight[cell + 1] += mass * up * (self.tilt * (step - over)).exp();
+            }
+        }
+        let mut lattice = Lattice {
+            first,
+            step,
+            tilt: self.tilt,
+            log_scale: self.log_moment + self.log_relative + 1e-12,
+            weight,
+            infinity: self.escaped,
+        };
+        lattice.trim();
+        lattice
+    }
+}
+
+/// A lattice on another grid, by the safe split (untilted weights).
+pub(super) fn regrid(lattice: &Lattice, step: f64) -> Lattice {
+    let first = (lattice.loss(0) / step).floor() as i64;
+    let last = (lattice.last_loss() / step).ceil() as i64 + 1;
+    let mut builder = Builder::new(first, last, step);
+    for (index, weight) in lattice.weight.iter().enumerate() {
+        if *weight > 0.0 {
+            let loss = lattice.loss(index);
+            builder.add(loss, weight * (lattice.log_scale - lattice.tilt * loss).exp());
+        }
+    }
+    builder.at_infinity(lattice.infinity);
+    builder.finish(1e-15)
+}

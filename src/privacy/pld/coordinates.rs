@@ -1,0 +1,432 @@
+//! Unsampled pairs, and how an envelope with any noise becomes one.
+//!
+//! An example's encoded gradient v lies inside an arrangement of some ψ: |v_i| ≤ ψ_i. With Z's coordinates independent the worst pair is
+//! (Z + ψ, Z):
+//! 1. *One coordinate.* For symmetric unimodal z and α ≥ 1, H_α(τ) = ∫(z(x−τ) − α·z(x))₊ dx does not decrease in τ ≥ 0. Its derivative is
+//!    −∫_B z′ with B = {u : z(u) > α·z(u+τ)}. There |u| < |u+τ|, so u > −τ/2. If −u ∈ B for some u > 0, so is u, because
+//!    z(u) = z(−u) > α·z(τ−u) ≥ α·z(τ+u); so over B the rise of z at negative arguments is outweighed by its fall at positive ones. For α < 1,
+//!    H_α(P‖Q) = 1 − α + α·H_{1/α}(Q‖P), and by symmetry exchanging P and Q changes nothing. ∎ No family needs a check of its own.
+//! 2. *All coordinates.* Products of dominating pairs dominate products (Zhu, Dong & Wang 2022, Theorem 10); signs and the order do not matter.
+//! 3. *Several ψ.* Each step may use another ψ, so the pair must dominate every one: the pointwise maximum of the curves, which is convex and
+//!    so again the curve of a pair (Blackwell). The maximum of the ε of single ψ would be too small.
+//!
+//! A coordinate's loss is put on a grid cell by cell: Gauss–Legendre gives the P-mass of a cell and what of it exceeds the
+//! Q-mass, and the safe split keeps both. The symmetry u → −u about τ/2 halves the work and keeps lattices symmetric.
+
+use std::sync::Arc;
+
+use super::{
+    Rigor,
+    compose::{self, Reach},
+    gaussian::SampledGaussian,
+    lattice::{Builder, Lattice},
+    sampled::Source,
+};
+use crate::privacy::{PrivacyError, envelope::EnvelopeProfile, noise::Noise};
+
+/// A symmetric pair on a lattice: the loss under P has the law of minus the loss under Q.
+#[derive(Clone, Debug)]
+pub(super) struct Symmetric {
+    step: f64,
+    /// P-mass at k·step, k = 0, 1, …; at −k·step it is e^{−k·step} times that.
+    mass: Arc<[f64]>,
+    infinity: f64,
+}
+
+impl Symmetric {
+    /// (loss, P-mass, Q-mass).
+    pub fn atoms(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+        let last = self.mass.len() as i64 - 1;
+        (-last..=last).map(|k| {
+            let l = k as f64 * self.step;
+            let large = self.mass[k.unsigned_abs() as usize];
+            let small = large * (-l.abs()).exp();
+            if k >= 0 { (l, large, small) } else { (l, small, large) }
+        })
+    }
+
+    pub fn infinity(&self) -> f64 {
+        self.infinity
+    }
+
+    /// From P-masses at k ≥ 0 alone.
+    fn lattice(&self) -> Lattice {
+        let last = self.mass.len() as i64 - 1;
+        let weight = self.atoms().map(|(_, p, _)| p).collect();
+        Lattice::untilted(-last, self.step, weight, self.infinity)
+    }
+}
+
+/// The pair of an example that takes part for certain.
+#[derive(Clone, Debug)]
+pub(super) enum Unsampled {
+    Gaussian { mu: f64 },
+    Atoms(Symmetric),
+}
+
+/// P-mass of a whole vector's loss that may be called infinite, and that of one coordinate.
+const TAIL: f64 = 1e-30;
+/// Relative accuracy of the base's variance.
+const ACCURACY: f64 = 5e-6;
+/// Vectors whose curves are computed one by one; of more, those that lead in some order.
+const MOST_VECTORS: usize = 4;
+/// By this much the entries of a summarised vector are enlarged.
+const ENLARGED: f64 = 1e-6;
+
+impl Unsampled {
+    /// N(μ, 1) against N(0, 1). Tiny μ are rounded up, out of the reach of underflow.
+    pub fn gaussian(mu: f64) -> Self {
+        Self::Gaussian { mu: mu.max(1e-60) }
+    }
+
+    pub fn mu(&self) -> Option<f64> {
+        match self {
+            Self::Gaussian { mu } => Some(*mu),
+            Self::Atoms(_) => None,
+        }
+    }
+
+    pub fn sampled(&self, rate: f64) -> Source {
+        // A rate this small is rounded up.
+        let rate = rate.max(1e-60);
+        match self {
+            // Beyond this the pair is told apart for certain: all P-mass at infinite loss.
+            Self::Gaussian { mu } if *mu > 1e6 => {
+                let pair = Symmetric { step: 1.0, mass: vec![0.0].into(), infinity: 1.0 };
+                Source::Atoms { pair, rate }
+            }
+            Self::Gaussian { mu } => Source::Gaussian(SampledGaussian { mu: *mu, rate }),
+            Self::Atoms(pair) => Source::Atoms { pair: pair.clone(), rate },
+        }
+    }
+
+    /// Z + factor·ψ against Z, for every ψ of the profile at once.
+    pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile, factor: f64) -> Result<(Self, Rigor), PrivacyError> {
+        let mut rigor = Rigor::Proven;
+        let mut curves = Vec::new();
+        let leaders = leaders(noise, profile, factor);
+        if leaders.len() < profile.len() {
+            rigor = Rigor::Numerical("the worst vectors of the envelope were chosen by their Rényi divergences");
+        }
+        let mut summaries = Vec::new();
+        for vector in leaders {
+            let (parts, exact) = entries(profile, vector, factor);
+            if !exact {
+                rigor = Rigor::Numerical("the envelope's entries are known by their Chebyshev sums, not one by one");
+            }
+            summaries.push(parts);
+        }
+        // One grid for all, so that the curves can be compared.
+        let information = noise.fisher_information();
+        let deviation = summaries
+            .iter()
+            .map(|parts| parts.iter().map(|(tau, count)| tau * tau * *count as f64).sum::<f64>() * information)
+            .fold(0.0, f64::max)
+            .sqrt();
+        let most_parts = summaries.iter().map(Vec::len).max().unwrap_or(1) as f64;
+        let single = summaries.iter().all(|parts| parts.len() == 1 && parts[0].1 == 1);
+        let fine = if single { 1e-3 } else { (12.0 * ACCURACY / most_parts).sqrt() };
+        // Entries far beyond the scale have losses that are bounded or huge; a grid of some 1e5 points does for either.
+        let step = (deviation.min(40.0) * fine).max(1e-250);
+        for parts in &summaries {
+            let (curve, complete) = product(noise, parts, step)?;
+            if !complete {
+                rigor =
+                    Rigor::Numerical("the noise's density is too rough for the quadrature that puts it on the grid");
+            }
+            curves.push(curve);
+        }
+        let pair = if curves.len() == 1 { curves.swap_remove(0) } else { maximum(&curves) };
+        Ok((Self::Atoms(pair), rigor))
+    }
+}
+
+/// Indices of the vectors to compute: all if few, else the leaders at some orders.
+fn leaders(noise: &dyn Noise, profile: &EnvelopeProfile, factor: f64) -> Vec<usize> {
+    if profile.len() <= MOST_VECTORS {
+        return (0..profile.len()).collect();
+    }
+    let sums = profile.log_moment_sums(noise, factor, 31);
+    let mut chosen = Vec::new();
+    for order in [0, 6, 30] {
+        let leader = (0..sums.len()).max_by(|a, b| sums[*a][order].total_cmp(&sums[*b][order])).unwrap_or(0);
+        if !chosen.contains(&leader) {
+            chosen.push(leader);
+        }
+    }
+    chosen
+}
+
+/// (entry, how many), and whether that is exactly the vector.
+///
+/// A profile that keeps Chebyshev sums gives nodes with weights; each panel's are replaced by the two entries that have the same
+/// Σψ², Σψ³, Σψ⁴ and Σψ⁵ (Gauss's rule for the measure ψ², so counts are positive), each made a whole number of equal entries and one
+/// smaller, with the same Σψ². What is lost is of the order of the sixth power of the entries over the noise's scale.
+fn entries(profile: &EnvelopeProfile, vector: usize, factor: f64) -> (Vec<(f64, u64)>, bool) {
+    let nodes = profile.quadrature(vector);
+    let whole = |weight: f64| weight >= 1.0 && weight.fract() == 0.0 && weight < 9e15;
+    if nodes.iter().all(|(_, weight)| whole(*weight)) {
+        return (nodes.iter().map(|(tau, weight)| (tau * factor, *weight as u64)).collect(), true);
+    }
+    let first_panel = nodes.iter().filter(|(tau, _)| *tau > 0.5 * profile.largest()).count().max(1);
+    let mut parts = Vec::new();
+    for panel in nodes.chunks(first_panel) {
+        for (tau, weight) in gauss_two(panel) {
+            let tau = tau * factor * (1.0 + ENLARGED);
+            let count = weight / (tau * tau) * factor * factor * (1.0 + 2.0 * ENLARGED);
+            if count.floor() >= 1.0 {
+                parts.push((tau, count.floor().min(9e15) as u64));
+            }
+            let rest = tau * count.fract().sqrt();
+            // Below this an entry changes no digit of the sum.
+            if rest > 1e-9 * factor * profile.largest() {
+                parts.push((rest, 1));
+            }
+        }
+    }
+    (parts, false)
+}
+
+/// Nodes τ and weights of Gauss's two-point rule for the measure Σ weight·τ²·δ_τ, whose total is positive.
+fn gauss_two(nodes: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let measure = |f: &dyn Fn(f64) -> f64| nodes.iter().map(|(tau, weight)| weight * tau * tau * f(*tau)).sum::<f64>();
+    let total = measure(&|_| 1.0);
+    if total <= 0.0 {
+        return Vec::new();
+    }
+    let low = nodes.iter().map(|n| n.0).fold(f64::INFINITY, f64::min);
+    let high = nodes.iter().map(|n| n.0).fold(0.0, f64::max);
+    let mean = measure(&|tau| tau) / total;
+    let variance = measure(&|tau| (tau - mean) * (tau - mean)) / total;
+    let third = measure(&|tau| (tau - mean).powi(3)) / total;
+    let scale = (high - low).max(1e-300);
+    if variance <= 1e-9 * scale * scale {
+        return vec![(mean.clamp(low, high), total)];
+    }
+    // Roots of t² − (third/variance)·t − variance about the mean.
+    let half = 0.5 * third / variance;
+    let root = (half * half + variance).sqrt();
+    let (a, b) = (half - root, half + root);
+    // The panel that reaches down to 0 may have its lower node there: then keep to its bulk.
+    let a = a.max(0.2 * low - mean);
+    let share = (-a / (b - a)).clamp(0.0, 1.0);
+    vec![(mean + b, total * share), (mean + a, total * (1.0 - share))]
+}
+
+/// The loss of one coordinate shifted by `tau`, on `step`; and whether the quadrature found all of the mass.
+fn coordinate(noise: &dyn Noise, tau: f64, step: f64) -> (Lattice, bool) {
+    // u = x − τ/2 ≥ 0, where the loss is ≥ 0; the other half follows by symmetry.
+    let end = noise.tail_quantile(TAIL).min(noise.scale() * 1e40);
+    let loss = |u: f64| noise.log_ratio(u + 0.5 * tau, tau).max(0.0);
+    let edges = edges(&loss, noise.scale(), tau, end, step);
+    let largest = edges.iter().map(|(_, l)| *l).fold(0.0, f64::max);
+    let last = ((largest / step).ceil() as i64 + 1).min(2_000_000);
+    let mut builder = Builder::new(0, last, step);
+    for pair in edges.windows(2) {
+        let ((from, l_from), (to, l_to)) = (pair[0], pair[1]);
+        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let mut points = [(0.0, 0.0); 4];
+        for (point, (node, weight)) in points.iter_mut().zip(GAUSS) {
+            let u = centre + half * node;
+            *point = (loss(u), half * weight * noise.density(u - 0.5 * tau));
+        }
+        let mass: f64 = points.iter().map(|p| p.1).sum();
+        let least = points.iter().map(|p| p.0).fold(l_from.min(l_to), f64::min);
+        let most = points.iter().map(|p| p.0).fold(l_from.max(l_to), f64::max);
+        let low = ((least / step).floor() as i64).max(0);
+        let high = ((most / step).ceil() as i64).max(low + 1);
+        if high > last {
+            builder.at_infinity(mass);
+            continue;
+        }
+        let start = low as f64 * step;
+        // ∫(1 − e^{start − l}) dP over 1 − e^{−(high − low)·step}: the share that goes up.
+        let excess: f64 = points.iter().map(|(l, p)| p * -(start - l).min(0.0).exp_m1()).sum();
+        let up = (excess / -(-((high - low) as f64 * step)).exp_m1()).clamp(0.0, mass);
+        builder.at(low as usize, mass - up);
+        builder.at(high as usize, up);
+    }
+    // Beyond the last edge, under P (u − τ/2 from there on): the loss is at most what it is anywhere further out.
+    let tail = noise.tail(end);
+    builder.at_infinity(tail);
+    let mut lattice = mirrored(builder.finish(1e-12));
+    let total = lattice.weight.iter().sum::<f64>() + lattice.infinity;
+    // A density that is no polynomial between the edges: what the rule missed or found twice is spread over all.
+    let complete = (total - 1.0).abs() < 1e-9;
+    if total < 1.0 {
+        lattice.log_scale = -total.ln();
+    }
+    (lattice, complete)
+}
+
+/// The symmetric lattice of a half: P-mass at k > 0 with its image at −k; the mass at 0 is met from both sides.
+fn mirrored(half: Lattice) -> Lattice {
+    let step = half.step;
+    let last = half.first + half.weight.len() as i64 - 1;
+    let mut weight = vec![0.0; 2 * last.max(0) as usize + 1];
+    let centre = last as usize;
+    for (index, mass) in half.weight.iter().enumerate() {
+        let k = (half.first + index as i64) as usize;
+        weight[centre + k] += mass;
+        weight[centre - k] += mass * (-(k as f64) * step).exp();
+    }
+    let mut lattice = Lattice::untilted(-last, step, weight, half.infinity);
+    lattice.infinity += 1e-320;
+    lattice
+}
+
+/// Cell edges u with their loss, from 0 to past `end`: no cell spans much of the grid's step, nor of the density's scale, and
+/// u = τ/2, where the density may have a kink, is one.
+fn edges(loss: &dyn Fn(f64) -> f64, scale: f64, tau: f64, end: f64, step: f64) -> Vec<(f64, f64)> {
+    let kink = 0.5 * tau;
+    let end = end + kink;
+    let mut edges = vec![(0.0, loss(0.0))];
+    let (mut u, mut at) = edges[0];
+    let mut width = 0.05 * scale.min(if tau > 0.0 { tau.max(0.1 * scale) } else { scale });
+    while u < end && edges.len() < 400_000 {
+        // Distance to the density's two centres sets how far a polynomial reaches.
+        let near = (u - kink).abs().min(u + kink);
+        let natural = 0.12 * (scale + near);
+        width = (width * 1.6).min(natural);
+        let mut next = u + width;
+        if u < kink && next > kink * (1.0 - 1e-9) {
+            next = kink;
+        }
+        let mut there = loss(next);
+        let mut tries = 0;
+        while (there - at).abs() > 0.11 * step && tries < 60 && next - u > 1e-14 * (u + scale) {
+            width = (next - u) * (0.1 * step / (there - at).abs()).clamp(0.05, 0.7);
+            next = u + width;
+            there = loss(next);
+            tries += 1;
+        }
+        edges.push((next, there));
+        (u, at) = (next, there);
+    }
+    edges
+}
+
+/// The whole vector's loss: coordinates of equal size composed on their own fine grid, then all together on `step`.
+fn product(noise: &dyn Noise, parts: &[(f64, u64)], step: f64) -> Result<(Symmetric, bool), PrivacyError> {
+    let information = noise.fisher_information();
+    let log_tail = (TAIL * 1e3).ln();
+    let mut complete = true;
+    let mut small: Vec<(Lattice, u64)> = Vec::new();
+    let mut fine: Vec<(Lattice, u64)> = Vec::new();
+    for &(tau, count) in parts {
+        let own = (tau * information.sqrt()).min(40.0) * (12.0 * ACCURACY).sqrt();
+        let (lattice, found) = coordinate(noise, tau, if count == 1 { step } else { own.min(step) });
+        complete &= found;
+        if count == 1 { small.push((lattice, 1)) } else { fine.push((lattice, count)) }
+    }
+    if fine.is_empty() && small.len() == 1 {
+        return Ok((half(&small[0].0), complete));
+    }
+    // Tilts from 0 until the last one's window reaches the tail; each is precise about its own mean.
+    let mut mass: Vec<f64> = Vec::new();
+    let mut infinity = 0.0;
+    let mut tilt = 0.0;
+    for _ in 0..24 {
+        let mut coarse = small.clone();
+        for (lattice, count) in &fine {
+            let inner = [(lattice.clone(), *count)];
+            let window = compose::window(&inner, tilt, log_tail, Reach::Composed);
+            if compose::points(&window, lattice.step) > 4e6 {
+                return Err(PrivacyError::Unpriced("privacy loss distributions of this envelope: too many points"));
+            }
+            coarse.push((compose::sum(&inner, tilt, &window).coarsen(step), 1));
+        }
+        let window = compose::window(&coarse, tilt, log_tail, Reach::Final);
+        if compose::points(&window, step) > 4e6 {
+            return Err(PrivacyError::Unpriced("privacy loss distributions of this noise: too many points"));
+        }
+        let sum = compose::sum(&coarse, tilt, &window);
+        infinity = sum.bounds(&mut mass).max(infinity);
+        // Under tilt 0 the window ends at the tail already; the rest only sharpens it.
+        tilt += 4.0 / window.deviation;
+        if window.mean > window.high - 4.0 * window.deviation
+            || window.mean + 6.0 * window.deviation > mass.len() as f64 * step
+        {
+            break;
+        }
+    }
+    // The first window starts below 0 or leaves at most 1e-13 of P-mass below: it counts as infinite loss.
+    if let Some(start) = mass.iter().position(|m| m.is_finite()).filter(|start| *start > 0) {
+        mass[..start].fill(0.0);
+        infinity += compose::LOW_TAIL;
+    }
+    if mass.iter().any(|m| !m.is_finite()) {
+        return Err(PrivacyError::Unpriced("privacy loss distributions of this noise: its tail is not covered"));
+    }
+    let mut trimmed = mass.len();
+    while trimmed > 1 && mass[trimmed - 1] < 1e-305 {
+        trimmed -= 1;
+    }
+    mass.truncate(trimmed);
+    Ok((Symmetric { step, mass: mass.into(), infinity: infinity + 1e-300 }, complete))
+}
+
+fn half(lattice: &Lattice) -> Symmetric {
+    let start = (-lattice.first).max(0) as usize;
+    let scale = lattice.log_scale.exp();
+    let mass = lattice.weight[start..].iter().map(|w| w * scale).collect();
+    Symmetric { step: lattice.step, mass, infinity: lattice.infinity }
+}
+
+/// The pair of the pointwise largest δ(ε), on the common grid.
+///
+/// A grid point's mass depends on the curve at its neighbours: where one pair leads at all three it is that pair's, and where the lead
+/// changes the curve has a kink, which adds mass.
+fn maximum(curves: &[Symmetric]) -> Symmetric {
+    let step = curves[0].step;
+    let lattices: Vec<Lattice> = curves.iter().map(Symmetric::lattice).collect();
+    let last = curves.iter().map(|c| c.mass.len()).max().unwrap_or(1) as i64;
+    // δ at every grid point from −1 on, by the recursion of positive terms.
+    let deltas: Vec<Vec<f64>> = lattices
+        .iter()
+        .map(|lattice| {
+            let (mut c, mut d) = (0.0, lattice.infinity);
+            let gap = -(-step).exp_m1();
+            let decay = (-step).exp();
+            let mut values = vec![0.0; last as usize + 3];
+            for k in (-1..=last + 1).rev() {
+                // From point k+1 to k: every loss above is one step further off.
+                d += gap * c;
+                values[(k + 1) as usize] = d;
+                let index = k - lattice.first;
+                let own = if (0..lattice.weight.len() as i64).contains(&index) {
+                    lattice.weight[index as usize]
+                } else {
+                    0.0
+                };
+                c = own + decay * c;
+            }
+            values
+        })
+        .collect();
+    let leader = |k: i64| {
+        let at = (k + 1) as usize;
+        (0..deltas.len()).max_by(|a, b| deltas[*a][at].total_cmp(&deltas[*b][at])).unwrap_or(0)
+    };
+    let mut mass = Vec::with_capacity(last as usize + 1);
+    for k in 0..=last {
+        let own = leader(k);
+        let mut p = curves[own].mass.get(k as usize).copied().unwrap_or(0.0);
+        // Slopes are per e^ε: a lead of d at the next point above adds d/(e^{l+step} − e^l) of Q-mass, e^l times that of P-mass.
+        let above = leader(k + 1);
+        p += (deltas[above][(k + 2) as usize] - deltas[own][(k + 2) as usize]).max(0.0) / step.exp_m1();
+        let below = leader(k - 1);
+        p += (deltas[below][k as usize] - deltas[own][k as usize]).max(0.0) / -(-step).exp_m1();
+        mass.push(p);
+    }
+    let infinity = curves.iter().map(|c| c.infinity).fold(0.0, f64::max);
+    Symmetric { step, mass: mass.into(), infinity }
+}
+
+/// Four points of Gauss–Legendre on [−1, 1].
+const GAUSS: [(f64, f64); 4] = [
+    (-0.861_136_311_594_052_6, 0.347_854_845_137_453_9),
+    (-0.339_981_043_584_856_3, 0.652_145_154_862_546_1),
+    (0.339_981_043_584_856_3, 0.652_145_154_862_546_1),
+    (0.861_136_311_594_052_6, 0.347_854_845_137_453_9),
+];

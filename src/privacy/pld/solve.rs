@@ -1,0 +1,312 @@
+//! From releases and a question, ε(δ) or δ(ε), to a tilt, a grid, and the answer.
+
+use super::{
+    Direction, Neighbour,
+    compose::{self, Reach, Sum, Window},
+    lattice::Lattice,
+    sampled::Source,
+};
+
+/// Grid points of one release's lattice, at most.
+const MOST_CELLS: f64 = 300_000.0;
+/// Points of one transform before long compositions are done in two levels.
+const MOST_POINTS: f64 = 300_000.0;
+/// Grid points of the first look at a release.
+const PILOT_CELLS: f64 = 2048.0;
+/// Above this ε nothing is protected, and Chernoff's bound says so as well as any.
+const MEANINGLESS: f64 = 100.0;
+/// P-mass that may be declared infinite loss, over δ.
+const TAIL: f64 = 1e-7;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Question {
+    /// ln δ.
+    Epsilon { log_delta: f64 },
+    /// ε.
+    Delta { epsilon: f64 },
+}
+
+impl Question {
+    /// Whether this value, as ε, is not worth sharpening.
+    fn is_hopeless(self, value: f64) -> bool {
+        matches!(self, Self::Epsilon { .. }) && (value.is_nan() || value > MEANINGLESS)
+    }
+}
+
+/// Releases on one grid, ready to be composed, and the tilt for the question.
+struct Plan {
+    parts: Vec<(Lattice, u64)>,
+    lambda: f64,
+    epsilon: f64,
+    log_tail: f64,
+    /// Chernoff's answer: an upper bound on its own.
+    fallback: f64,
+    tolerance: f64,
+}
+
+/// The answer, and whether it is the convolution's or Chernoff's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    pub value: f64,
+    pub convolved: bool,
+}
+
+impl Answer {
+    pub fn max(self, other: Self) -> Self {
+        if other.value > self.value { other } else { self }
+    }
+}
+
+/// The largest over both directions: a neighbour has one example more, or one less. Replacing is one direction.
+pub(super) fn answer(sources: &[(Source, u64)], question: Question, tolerance: f64, replace: bool) -> Answer {
+    if let Question::Epsilon { log_delta } = question {
+        // δ(0) is the total variation distance, and those add up.
+        let variation: f64 = sources.iter().map(|(source, count)| *count as f64 * source.total_variation()).sum();
+        if variation * (1.0 + 1e-9) <= log_delta.exp() {
+            return Answer { value: 0.0, convolved: true };
+        }
+    }
+    if replace {
+        return one_relation(sources, Neighbour::Another, question, tolerance, f64::NEG_INFINITY);
+    }
+    let remove = one_relation(sources, Neighbour::One(Direction::Remove), question, tolerance, f64::NEG_INFINITY);
+    if sources.iter().all(|(source, _)| source.is_symmetric()) {
+        return remove;
+    }
+    remove.max(one_relation(sources, Neighbour::One(Direction::Add), question, tolerance, remove.value))
+}
+
+/// The answer for one relation. If a cheap bound shows that it is at most `known`, that bound will do.
+fn one_relation(
+    sources: &[(Source, u64)],
+    neighbour: Neighbour,
+    question: Question,
+    tolerance: f64,
+    known: f64,
+) -> Answer {
+    let pilot = Pilot::new(sources, neighbour, question, tolerance);
+    let cheap = Answer { value: pilot.fallback, convolved: false };
+    let hopeless = question.is_hopeless(cheap.value);
+    if cheap.value <= known || hopeless {
+        return cheap;
+    }
+    if known.is_finite() {
+        let coarse = pilot.plan(sources, neighbour, 30.0 * tolerance).solve(question);
+        if coarse.value <= known {
+            return coarse;
+        }
+    }
+    pilot.plan(sources, neighbour, tolerance).solve(question)
+}
+
+/// A first look on a coarse grid: enough to choose the tilt and the step.
+struct Pilot {
+    lambda: f64,
+    epsilon: f64,
+    deviation: f64,
+    tail: f64,
+    log_tail: f64,
+    fallback: f64,
+    steps: f64,
+}
+
+impl Pilot {
+    fn new(sources: &[(Source, u64)], neighbour: Neighbour, question: Question, tolerance: f64) -> Self {
+        let steps: f64 = sources.iter().map(|(_, count)| *count as f64).sum();
+        let mut log_delta = match question {
+            Question::Epsilon { log_delta } => log_delta,
+            Question::Delta { .. } => 1e-10_f64.ln(),
+        };
+        let mut cells = vec![PILOT_CELLS; sources.len()];
+        let mut rounds = 0;
+        loop {
+            let log_tail = (log_delta + TAIL.ln()).max(1e-300_f64.ln());
+            let tail = (log_tail.exp() / steps).max(1e-318);
+            let mut spans = Vec::with_capacity(sources.len());
+            let parts: Vec<(Lattice, u64)> = sources
+                .iter()
+                .zip(&cells)
+                .map(|((source, count), cells)| {
+                    let (low, high) = source.range(neighbour, tail);
+                    let span = (high - low).max(f64::MIN_POSITIVE * 1e10);
+                    spans.push(span);
+                    (source.lattice(neighbour, span / cells, tail), *count)
+                })
+                .collect();
+            let finest = parts.iter().map(|(lattice, _)| lattice.step).fold(f64::INFINITY, f64::min);
+            let largest = 30.0 / finest;
+            let moment = |lambda: f64| compose::log_moment(&parts, lambda);
+            let (lambda, fallback) = match question {
+                Question::Epsilon { .. } => compose::chernoff(moment, log_delta, largest),
+                Question::Delta { epsilon } => chernoff_delta(moment, epsilon, largest),
+            };
+            let variance: f64 =
+                parts.iter().map(|(lattice, count)| *count as f64 * lattice.cumulants(lambda).variance).sum();
+            let deviation = variance.sqrt();
+            let epsilon = match question {
+                Question::Epsilon { .. } => fallback,
+                Question::Delta { epsilon } => epsilon,
+            };
+            let step = grid_step(lambda, epsilon, deviation, steps, tolerance);
+            rounds += 1;
+            let mut again = false;
+            for (cells, span) in cells.iter_mut().zip(&spans) {
+                let wanted = (span / step).min(MOST_CELLS);
+                // A pilot four times coarser than the final grid already has the variance within a few per cent.
+                if *cells * 5.0 < wanted {
+                    *cells = (wanted / 3.0).max(*cells * 4.0).min(MOST_CELLS);
+                    again = true;
+                }
+            }
+            if let Question::Delta { .. } = question {
+                // The tail must be small against the δ that comes out.
+                let estimate = fallback.max(1e-290).ln() - 5.0;
+                if estimate < log_delta {
+                    log_delta = estimate;
+                    again = true;
+                }
+            }
+            let hopeless = question.is_hopeless(fallback);
+            if !again || rounds >= 6 || hopeless {
+                let escaped: f64 = parts.iter().map(|(lattice, count)| *count as f64 * lattice.infinity).sum();
+                let fallback = match question {
+                    Question::Epsilon { log_delta } => {
+                        let left = -(escaped.ln() - log_delta).exp_m1();
+                        if left > 0.0 {
+                            compose::chernoff(moment, log_delta + left.ln(), largest).1.max(0.0)
+                        } else {
+                            f64::INFINITY
+                        }
+                    }
+                    Question::Delta { .. } => (fallback * (1.0 + 1e-9) + escaped).min(1.0),
+                };
+                return Self { lambda, epsilon, deviation, tail, log_tail, fallback, steps };
+            }
+        }
+    }
+
+    fn plan(&self, sources: &[(Source, u64)], neighbour: Neighbour, tolerance: f64) -> Plan {
+        let widest = sources
+            .iter()
+            .map(|(source, _)| source.range(neighbour, self.tail))
+            .map(|(low, high)| high - low)
+            .fold(0.0, f64::max);
+        let step = grid_step(self.lambda, self.epsilon, self.deviation, self.steps, tolerance)
+            .max(widest / MOST_CELLS)
+            .max(1e-300);
+        let parts =
+            sources.iter().map(|(source, count)| (source.lattice(neighbour, step, self.tail), *count)).collect();
+        Plan {
+            parts,
+            epsilon: self.epsilon,
+            lambda: self.lambda,
+            log_tail: self.log_tail,
+            fallback: self.fallback,
+            tolerance,
+        }
+    }
+}
+
+/// The grid for a relative error of ε of about `tolerance`.
+///
+/// The safe split adds a variance of up to step²/4 a release (step²/6 on average over a cell) to the tilted loss, so e^{K}, and
+/// δ with it, grows by the factor 1 + λ(λ+1)·v/2, and ε by that over λ. Few releases are not smooth at that scale, and cheap.
+fn grid_step(lambda: f64, epsilon: f64, deviation: f64, releases: f64, tolerance: f64) -> f64 {
+    let by_tilt = 8.0 * tolerance * epsilon.max(0.1 / (1.0 + lambda)) / ((1.0 + lambda) * releases);
+    let by_deviation = 12.0 * tolerance * deviation * deviation / releases;
+    let rough = if releases < 4000.0 { 2.5 } else { 1.0 };
+    by_tilt.min(by_deviation).sqrt() / rough
+}
+
+/// min over λ ≥ 0 of e^{K(λ) − λε}·λ^λ/(1+λ)^{1+λ}, with the λ.
+fn chernoff_delta(moment: impl Fn(f64) -> f64, epsilon: f64, largest: f64) -> (f64, f64) {
+    let log_delta = |log_lambda: f64| {
+        let lambda = log_lambda.exp();
+        moment(lambda) - lambda * epsilon + lambda * log_lambda - (1.0 + lambda) * lambda.ln_1p()
+    };
+    let shrink = 0.5 * (5.0_f64.sqrt() - 1.0);
+    let (mut low, mut high) = (1e-6_f64.ln(), largest.ln());
+    for _ in 0..40 {
+        let (left, right) = (high - shrink * (high - low), low + shrink * (high - low));
+        if log_delta(left) < log_delta(right) { high = right } else { low = left }
+    }
+    let at = 0.5 * (low + high);
+    (at.exp(), log_delta(at).exp().min(1.0))
+}
+
+impl Plan {
+    fn solve(mut self, question: Question) -> Answer {
+        let mut best = Answer { value: self.fallback, convolved: false };
+        for _ in 0..3 {
+            let (sum, window) = self.compose();
+            let value = match question {
+                Question::Epsilon { log_delta } => sum.epsilon(log_delta).max(0.0),
+                Question::Delta { epsilon } => sum.delta(epsilon),
+            };
+            if value <= best.value {
+                best = Answer { value, convolved: true };
+            }
+            // The digits are where the tilted mass is: move it if the answer lies elsewhere.
+            let at = match question {
+                Question::Epsilon { .. } => value,
+                Question::Delta { epsilon } => epsilon,
+            };
+            let off = (at - window.mean) / window.deviation;
+            let settled = off.abs() < 3.5 || off.is_nan() || self.lambda == 0.0 && off < 0.0;
+            if settled || at.is_infinite() {
+                break;
+            }
+            let moved = (self.lambda + off.clamp(-20.0, 20.0) / window.deviation).max(0.0);
+            if moved == self.lambda {
+                break;
+            }
+            self.lambda = moved;
+        }
+        best
+    }
+
+    /// The convolution under the plan's tilt; in two levels where one transform would be too long.
+    fn compose(&self) -> (Sum, Window) {
+        let window = compose::window(&self.parts, self.lambda, self.log_tail, Reach::Final);
+        let step = self.parts[0].0.step;
+        let releases: f64 = self.parts.iter().map(|(_, count)| *count as f64).sum();
+        if compose::points(&window, step) <= MOST_POINTS || releases < 64.0 {
+            let cap = 2.0 * MOST_POINTS;
+            if compose::points(&window, step) > cap {
+                // Few releases of very unlike scale: a coarser grid is the safe way out.
+                let coarse = (window.high - window.low) / cap;
+                let parts: Vec<_> =
+                    self.parts.iter().map(|(lattice, count)| (compose::regrid(lattice, coarse), *count)).collect();
+                let window = compose::window(&parts, self.lambda, self.log_tail, Reach::Final);
+                return (compose::sum(&parts, self.lambda, &window), window);
+            }
+            return (compose::sum(&self.parts, self.lambda, &window), window);
+        }
+        let group = 2.0_f64.powi((0.5 * releases.log2()).ceil() as i32) as u64;
+        let copies: u64 = self.parts.iter().map(|(_, count)| count / group + u64::from(count % group > 0)).sum();
+        let coarse = grid_step(self.lambda, self.epsilon, window.deviation, copies as f64, self.tolerance)
+            .max((window.high - window.low) / (2.0 * MOST_POINTS))
+            .max(step);
+        let log_tail = self.log_tail - (copies as f64).ln();
+        let mut parts = Vec::new();
+        for (lattice, count) in &self.parts {
+            for (size, copies) in [(group, count / group), (count % group, 1)] {
+                if size > 0 && copies > 0 {
+                    let inner = [(lattice.clone(), size)];
+                    let mut window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
+                    let mut sum = None;
+                    let most = 2.0 * MOST_POINTS;
+                    if compose::points(&window, step) > most {
+                        let inner = [(compose::regrid(lattice, (window.high - window.low) / most), size)];
+                        window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
+                        sum = Some(compose::sum(&inner, self.lambda, &window));
+                    }
+                    let sum = sum.unwrap_or_else(|| compose::sum(&inner, self.lambda, &window));
+                    parts.push((sum.coarsen(coarse), copies));
+                }
+            }
+        }
+        let window = compose::window(&parts, self.lambda, self.log_tail, Reach::Final);
+        (compose::sum(&parts, self.lambda, &window), window)
+    }
+}

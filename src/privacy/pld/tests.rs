@@ -1,0 +1,286 @@
+use super::*;
+use crate::privacy::{envelope::EnvelopeProfile, noise::NoiseSpec};
+
+const RATE: f64 = 256.0 / 60_000.0;
+
+fn epsilon(sigma: f64, rate: f64, steps: u64, delta: f64) -> Tight {
+    Pld::sampled_gaussian(sigma, rate).unwrap().compose(steps).epsilon(delta).unwrap()
+}
+
+/// Enclosures of the truth by another implementation: pessimistic from above, tangents of the curve from below.
+#[test]
+fn known_cases() {
+    for (q, sigma, steps, delta, lower, best) in [
+        (RATE, 0.7, 14_062, 1e-5, 6.539_039_012_886_586, 6.539_093_717_742_827),
+        (RATE, 1.1, 14_062, 1e-5, 2.381_593_715_554_361_6, 2.381_596_906_123_018_4),
+        (0.01, 1.0, 1000, 1e-6, 2.124_514_935_321_244, 2.124_515_160_532_771),
+        (0.1, 3.0, 200, 1e-5, 2.003_651_658_710_371, 2.003_651_713_548_274),
+        (0.02, 0.9, 10, 1e-5, 1.073_171_846_708_573_4, 1.073_171_848_164_318_7),
+        (0.005, 2.0, 20_000, 1e-7, 1.851_843_908_750_356_2, 1.851_851_791_262_159_7),
+    ] {
+        let found = epsilon(sigma, q, steps, delta);
+        assert!(found.value >= lower && found.value <= best * (1.0 + 1e-4), "{sigma} {q} {steps}: {found:?}");
+        assert_eq!((found.method, found.rigor), (Method::Convolution, Rigor::Proven));
+        let back = Pld::sampled_gaussian(sigma, q).unwrap().compose(steps).delta(found.value).unwrap();
+        assert!((back.value / delta - 1.0).abs() < 5e-3, "{back:?}");
+    }
+}
+
+#[test]
+fn long_compositions_agree_with_their_limit() {
+    // As T grows with q√T fixed the loss becomes that of a Gaussian mechanism with μ = q√(T(e^{1/σ²} − 1)).
+    for (rate, steps) in [(1e-4, 100_000_000), (1e-5, 1_000_000_000)] {
+        let sigma: f64 = 2.0;
+        let mu = rate * (steps as f64 * (1.0 / (sigma * sigma)).exp_m1()).sqrt();
+        let limit = normal::epsilon_gaussian(mu, 1e-5);
+        let found = epsilon(sigma, rate, steps, 1e-5);
+        assert!(found.value > 0.99 * limit && found.value < 1.02 * limit, "{found:?} {limit}");
+        assert_eq!(found.method, Method::Convolution);
+    }
+}
+
+#[test]
+fn nothing_panics_or_hangs() {
+    for rate in [0.0, 1e-9, 1e-4, 0.5, 1.0] {
+        for sigma in [1e-3, 0.3, 5.0, 1e3] {
+            for steps in [1, 1_000_000_000] {
+                for delta in [1e-300, 1e-5, 0.9] {
+                    let found = epsilon(sigma, rate, steps, delta);
+                    assert!(found.value >= 0.0, "{rate} {sigma} {steps} {delta:e}: {found:?}");
+                }
+            }
+        }
+    }
+}
+
+fn release(noise: NoiseSpec, vectors: &[&[f64]], rate: f64) -> Release {
+    let profile = EnvelopeProfile::from_vectors_f64(vectors.iter().copied()).unwrap();
+    Release::new(Sampling::Poisson { rate }, Sensitivity::Envelope { profile }, Some(noise))
+}
+
+/// Half-normal quantiles, norm 1.
+fn spread(coordinates: usize) -> Vec<f64> {
+    let n = 2.0 * coordinates as f64;
+    let raw: Vec<f64> = (0..coordinates).map(|i| normal::quantile(0.5 + (i as f64 + 0.5) / n)).collect();
+    let norm = raw.iter().map(|x| x * x).sum::<f64>().sqrt();
+    raw.iter().map(|x| x / norm).collect()
+}
+
+#[test]
+fn spread_noise_acts_like_gaussian_noise_of_the_same_information() {
+    let psi = spread(26_010);
+    let step = Pld::for_release(&release(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }, &[&psi], RATE)).unwrap();
+    let found = step.compose(14_062).epsilon(1e-5).unwrap();
+    // σ_eff = 1/√J = s·√((ν+3)/(ν+1)).
+    let gaussian = epsilon(1.2_f64.sqrt(), RATE, 14_062, 1e-5);
+    assert!((found.value / gaussian.value - 1.0).abs() < 3e-4);
+    assert_eq!(found.method, Method::Convolution);
+    assert!(matches!(found.rigor, Rigor::Numerical(_)));
+}
+
+/// One coordinate, one step: δ(ε) = ∫(z(x−τ) − e^ε z(x))₊ dx by brute force.
+#[test]
+fn one_coordinate_matches_brute_force() {
+    for (noise, tau) in
+        [(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }, 1.0), (NoiseSpec::StudentT { nu: 3.0, scale: 0.5 }, 2.0)]
+    {
+        let pld = Pld::for_release(&release(noise.clone(), &[&[tau]], 1.0)).unwrap();
+        assert_eq!(pld.rigor(), Rigor::Proven);
+        let z = noise.build().unwrap();
+        for epsilon in [0.0_f64, 0.3, 0.9, 1.4] {
+            let h: f64 = 1e-3;
+            let want: f64 = (-60_000..60_000)
+                .map(|i| (f64::from(i) + 0.5) * h)
+                .map(|x| (z.density(x - tau) - epsilon.exp() * z.density(x)).max(0.0) * h)
+                .sum();
+            let got = pld.delta(epsilon).unwrap();
+            if epsilon == 0.0 {
+                // The total variation distance is known.
+                let variation = 1.0 - 2.0 * z.tail(0.5 * tau);
+                assert!(got.value >= variation * (1.0 - 1e-12) && got.value <= variation * (1.0 + 1e-6));
+            }
+            assert!(got.value >= want - 1e-7 && got.value <= want * 1.001 + 2e-6, "{epsilon}: {got:?} {want}");
+        }
+    }
+}
+
+/// The convolution itself, also where a closed form would be used: never below it, and close.
+#[test]
+fn never_below_the_gaussian_curve() {
+    for (mu, steps) in [(1.0, 1), (0.3, 7), (0.05, 900), (2.0, 3)] {
+        for delta in [1e-2, 1e-5, 1e-12, 1e-40] {
+            let source = Unsampled::gaussian(mu).sampled(1.0);
+            let question = Question::Epsilon { log_delta: f64::ln(delta) };
+            let found = solve::answer(&[(source, steps)], question, 1e-4, false);
+            let exact = normal::epsilon_gaussian(mu * (steps as f64).sqrt(), delta);
+            assert!(found.value >= exact, "{mu} {steps} {delta}: {found:?} below {exact}");
+            assert!(found.convolved && found.value <= exact * (1.0 + 5e-4), "{mu} {steps} {delta}: {found:?} {exact}");
+        }
+    }
+}
+
+#[test]
+fn a_closed_form_is_used_where_there_is_one() {
+    let pld = Pld::sampled_gaussian(4.0, 1.0).unwrap().compose(60);
+    let found = pld.epsilon(1e-5).unwrap();
+    assert_eq!((found.method, found.rigor), (Method::ClosedForm, Rigor::Proven));
+    assert!((found.value / 9.608_352_398_133_775 - 1.0).abs() < 1e-10);
+    assert!((pld.delta(found.value).unwrap().value / 1e-5 - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn monotone_and_below_renyi() {
+    let base = epsilon(1.0, 0.01, 500, 1e-5).value;
+    assert!(epsilon(1.0, 0.01, 501, 1e-5).value >= base);
+    assert!(epsilon(1.0, 0.0101, 500, 1e-5).value > base);
+    assert!(epsilon(0.99, 0.01, 500, 1e-5).value > base);
+    assert!(epsilon(1.0, 0.01, 500, 9e-6).value > base);
+    for (sigma, rate, steps, delta) in [(1.0, 0.01, 500, 1e-5), (5.0, 0.5, 30, 1e-9), (0.6, 1e-3, 4000, 1e-6)] {
+        let release = Pld::sampled_gaussian(sigma, rate).unwrap();
+        let mut renyi = Accountant::new();
+        let curve = renyi.add_curve(RdpCurve::sampled_gaussian(sigma, rate).unwrap()).unwrap();
+        renyi.compose(curve, steps);
+        let tight = release.compose(steps).epsilon(delta).unwrap();
+        assert!(tight.method == Method::Convolution);
+        assert!(tight.value < renyi.epsilon(delta).unwrap().improved.epsilon, "{sigma} {rate}: {tight:?}");
+    }
+}
+
+#[test]
+fn counts_compositions_and_sums_agree() {
+    let one = Pld::sampled_gaussian(1.5, 0.02).unwrap();
+    let whole = one.compose(300).epsilon(1e-6).unwrap();
+    let parts = one.compose(100).and(&one.compose(150)).unwrap().and(&one.compose(50)).unwrap();
+    assert_eq!(parts.epsilon(1e-6).unwrap(), whole);
+    assert_eq!(one.compose(30).compose(10).epsilon(1e-6).unwrap(), whole);
+    // Two releases: more than either, no more than Rényi's sum, and in any order.
+    let other = Pld::sampled_gaussian(2.0, 0.05).unwrap().compose(40);
+    let both = one.compose(300).and(&other).unwrap();
+    let reverse = other.and(&one.compose(300)).unwrap();
+    let (a, b) = (both.epsilon(1e-6).unwrap().value, reverse.epsilon(1e-6).unwrap().value);
+    assert!((a / b - 1.0).abs() < 1e-9 && a > whole.value && a > other.epsilon(1e-6).unwrap().value, "{a} {b}");
+    assert_eq!(one.compose(0).epsilon(1e-6).unwrap().value, 0.0);
+    let fixed = Release::new(
+        Sampling::FixedSize { population: 1000, size: 10 },
+        Sensitivity::L2 { norm: 1.0 },
+        Some(NoiseSpec::Gaussian { sigma: 2.0 }),
+    );
+    assert_eq!(one.and(&Pld::for_release(&fixed).unwrap()).unwrap_err(), PrivacyError::MixedNeighbours);
+}
+
+/// Two steps by brute force: δ(ε) of the product of two sampled pairs on a fine grid of both outputs.
+#[test]
+fn two_steps_match_brute_force() {
+    let (sigma, rate) = (0.8_f64, 0.3_f64);
+    let pld = Pld::sampled_gaussian(sigma, rate).unwrap().compose(2);
+    let h = 0.01;
+    let grid: Vec<(f64, f64)> = (-700..900)
+        .map(|i| f64::from(i) * h)
+        .map(|x| {
+            let z = |y: f64| (-0.5 * (y / sigma).powi(2)).exp() / (sigma * (2.0 * std::f64::consts::PI).sqrt());
+            ((1.0 - rate) * z(x) + rate * z(x - 1.0), z(x))
+        })
+        .collect();
+    for epsilon in [0.0_f64, 0.5, 1.5, 3.0] {
+        let mut remove = 0.0;
+        let mut add = 0.0;
+        for (p1, q1) in &grid {
+            for (p2, q2) in &grid {
+                remove += (p1 * p2 - epsilon.exp() * q1 * q2).max(0.0);
+                add += (q1 * q2 - epsilon.exp() * p1 * p2).max(0.0);
+            }
+        }
+        let want = f64::max(remove, add) * h * h;
+        let got = pld.delta(epsilon).unwrap().value;
+        assert!(got >= want * (1.0 - 1e-4) && got <= want * 1.001 + 1e-12, "{epsilon}: {got} {want}");
+    }
+}
+
+#[test]
+fn fixed_size_lies_between_poisson_and_renyi() {
+    let release =
+        |sampling, norm| Release::new(sampling, Sensitivity::L2 { norm }, Some(NoiseSpec::Gaussian { sigma: 2.0 }));
+    let fixed = release(Sampling::FixedSize { population: 1000, size: 10 }, 1.0);
+    let mut renyi = Accountant::new();
+    let curve = renyi.add_curve(RdpCurve::of(&fixed).unwrap()).unwrap();
+    renyi.compose(curve, 1000);
+    let fixed = Pld::for_release(&fixed).unwrap().compose(1000).epsilon(1e-5).unwrap();
+    // The same shift of the mean; the one curve joins the worse half of each direction.
+    let poisson = Pld::for_release(&release(Sampling::Poisson { rate: 0.01 }, 2.0)).unwrap();
+    let poisson = poisson.compose(1000).epsilon(1e-5).unwrap();
+    assert!(fixed.value >= poisson.value && fixed.value < 1.5 * poisson.value, "{fixed:?} {poisson:?}");
+    assert!(fixed.value < renyi.epsilon(1e-5).unwrap().improved.epsilon);
+}
+
+#[test]
+fn a_shuffled_epoch_is_one_release_wherever_it_begins() {
+    let release = |sigma: f64| {
+        Pld::for_release(&Release::new(
+            Sampling::Shuffled { batches: 10 },
+            Sensitivity::L2 { norm: 1.0 },
+            Some(NoiseSpec::Gaussian { sigma }),
+        ))
+        .unwrap()
+    };
+    let exact = |squares: f64| normal::epsilon_gaussian(squares.sqrt(), 1e-5);
+    let close = |pld: Pld, squares: f64| {
+        let got = pld.epsilon(1e-5).unwrap().value;
+        assert!((got / exact(squares) - 1.0).abs() < 1e-12, "{got} {}", exact(squares));
+    };
+    close(release(4.0).compose(600), 60.0 / 16.0);
+    close(release(4.0).compose(1), 1.0 / 16.0);
+    close(release(4.0).compose(11), 2.0 / 16.0);
+    // Five steps of one noise, then ten of another: an example may be in both of the epochs that the ten touch.
+    close(release(2.0).compose(5).and(&release(4.0).compose(10)).unwrap(), 1.0 / 4.0 + 2.0 / 16.0);
+}
+
+#[test]
+fn what_has_no_guarantee_is_refused() {
+    let poisson = Sampling::Poisson { rate: 0.1 };
+    let l2 = Sensitivity::L2 { norm: 1.0 };
+    let refuse = |release: Release| Pld::for_release(&release).unwrap_err();
+    assert_eq!(refuse(Release::new(poisson, l2.clone(), None)), PrivacyError::NoNoise);
+    let gaussian = Some(NoiseSpec::Gaussian { sigma: 1.0 });
+    assert_eq!(refuse(Release::new(poisson, Sensitivity::Unbounded, gaussian)), PrivacyError::NoBound);
+    let student = Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 });
+    assert!(matches!(refuse(Release::new(poisson, l2, student)), PrivacyError::Unpriced(_)));
+    let one = Pld::sampled_gaussian(1.0, 0.1).unwrap();
+    for delta in [0.0, -1.0, 1.1, f64::NAN] {
+        assert!(one.epsilon(delta).is_err());
+    }
+    assert!(one.delta(-0.1).is_err() && one.delta(f64::NAN).is_err());
+    assert_eq!(one.epsilon(1.0).unwrap().value, 0.0);
+}
+
+/// Whatever an example does inside the envelope, its pair is no worse than the envelope's.
+#[test]
+fn the_envelope_dominates_what_is_inside_it() {
+    let noise = NoiseSpec::StudentT { nu: 4.0, scale: 0.7 };
+    let curve = |psi: &[f64], epsilon: f64| {
+        let release = release(noise.clone(), &[psi], 1.0);
+        Pld::for_release(&release).unwrap().delta(epsilon).unwrap().value
+    };
+    for epsilon in [0.1, 0.8, 2.0] {
+        let whole = curve(&[0.9, 0.4, 0.2], epsilon);
+        for inside in [[0.9, 0.4, 0.1], [0.85, 0.4, 0.2], [0.5, 0.3, 0.2], [0.9, 0.05, 0.0]] {
+            assert!(curve(&inside, epsilon) <= whole * (1.0 + 1e-4), "{inside:?} at {epsilon}");
+        }
+    }
+}
+
+/// With several ψ the curve is the pointwise maximum, which no single ψ attains everywhere.
+#[test]
+fn several_vectors_take_the_larger_curve_at_every_point() {
+    let noise = NoiseSpec::StudentT { nu: 3.0, scale: 0.6 };
+    let (one, many) = ([1.15, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0 / 3.0; 9]);
+    let pld = |vectors: &[&[f64]]| Pld::for_release(&release(noise.clone(), vectors, 1.0)).unwrap();
+    let (a, b, both) = (pld(&[&one]), pld(&[&many]), pld(&[&one, &many]));
+    let mut leads = [0, 0];
+    for epsilon in (0..40).map(|i| 0.1 * f64::from(i)) {
+        let [a, b, both] = [&a, &b, &both].map(|pld| pld.delta(epsilon).unwrap().value);
+        leads[usize::from(b > a)] += 1;
+        assert!(both >= a.max(b) * (1.0 - 1e-3), "{epsilon}: {both} {a} {b}");
+        assert!(both <= a.max(b) * 1.01 + 1e-9, "{epsilon}: {both} {a} {b}");
+    }
+    assert!(leads[0] > 2 && leads[1] > 2, "the curves should cross: {leads:?}");
+}
