@@ -131,6 +131,7 @@ impl Lattice {
     }
 
     /// δ(ε) of this pair alone.
+    #[cfg(test)]
     pub fn delta(&self, epsilon: f64) -> f64 {
         let mut total = self.infinity;
         for (index, weight) in self.weight.iter().enumerate().rev() {

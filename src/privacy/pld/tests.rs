@@ -78,6 +78,32 @@ fn spread_noise_acts_like_gaussian_noise_of_the_same_information() {
     assert!(matches!(found.rigor, Rigor::Numerical(_)));
 }
 
+/// Every family, spread over many coordinates: close to the Gaussian of the same Fisher information, and below Rényi's bound.
+#[test]
+fn every_family_has_its_limit() {
+    let psi = spread(3000);
+    for noise in [
+        NoiseSpec::Laplace { scale: 1.1 },
+        NoiseSpec::Cauchy { scale: 0.8 },
+        NoiseSpec::VarianceGamma { scale: 0.6 },
+        NoiseSpec::HyperbolicSecant { scale: 1.2 },
+        NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.5 },
+    ] {
+        let sigma = noise.build().unwrap().fisher_information().sqrt().recip();
+        let gaussian = epsilon(sigma, 0.01, 1000, 1e-5).value;
+        let start = std::time::Instant::now();
+        let pld = Pld::for_release(&release(noise.clone(), &[&psi], 0.01)).unwrap();
+        let prepared = start.elapsed();
+        let found = pld.compose(1000).epsilon(1e-5).unwrap();
+        println!(
+            "{noise:?}: {found:?}, Gaussian {gaussian}; prepared in {prepared:?}, then {:?}",
+            start.elapsed() - prepared
+        );
+        assert_eq!(found.method, Method::Convolution, "{noise:?}");
+        assert!((found.value / gaussian - 1.0).abs() < 0.02, "{noise:?}: {found:?} {gaussian}");
+    }
+}
+
 /// One coordinate, one step: δ(ε) = ∫(z(x−τ) − e^ε z(x))₊ dx by brute force.
 #[test]
 fn one_coordinate_matches_brute_force() {
@@ -85,7 +111,7 @@ fn one_coordinate_matches_brute_force() {
         [(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }, 1.0), (NoiseSpec::StudentT { nu: 3.0, scale: 0.5 }, 2.0)]
     {
         let pld = Pld::for_release(&release(noise.clone(), &[&[tau]], 1.0)).unwrap();
-        assert_eq!(pld.rigor(), Rigor::Proven);
+        assert_eq!(pld.rigor(), Rigor::Proven, "{noise:?}");
         let z = noise.build().unwrap();
         for epsilon in [0.0_f64, 0.3, 0.9, 1.4] {
             let h: f64 = 1e-3;
@@ -97,9 +123,12 @@ fn one_coordinate_matches_brute_force() {
             if epsilon == 0.0 {
                 // The total variation distance is known.
                 let variation = 1.0 - 2.0 * z.tail(0.5 * tau);
-                assert!(got.value >= variation * (1.0 - 1e-12) && got.value <= variation * (1.0 + 1e-6));
+                assert!(got.value >= variation * (1.0 - 1e-9) && got.value <= variation * (1.0 + 1e-6), "{noise:?}");
             }
-            assert!(got.value >= want - 1e-7 && got.value <= want * 1.001 + 2e-6, "{epsilon}: {got:?} {want}");
+            assert!(
+                got.value >= want - 1e-7 && got.value <= want * 1.001 + 2e-6,
+                "{noise:?} {epsilon}: {got:?} {want}"
+            );
         }
     }
 }
