@@ -10,7 +10,7 @@
 //! | [`engine`] | one trait, two engines: CPU and WebGPU | the above |
 //! | [`train`] | configuration, plan, session, report | the above |
 //! | [`worker`] | the protocol between page and training thread | the above |
-//! | `ui` | the page (browser only) | [`worker`]'s protocol and [`privacy`] |
+//! | [`ui`] | the page: plain logic everywhere, Leptos in the browser | [`worker`]'s protocol and [`privacy`] |
 //!
 //! Never upward. Nothing in [`privacy`] knows a tensor; nothing that computes gradients knows ε.
 
@@ -21,6 +21,5 @@ pub mod model;
 pub mod privacy;
 pub mod rng;
 pub mod train;
-#[cfg(target_arch = "wasm32")]
 pub mod ui;
 pub mod worker;

@@ -1,0 +1,247 @@
+//! The page: header, transport and three panels; what concerns all of it (keys, dropped files, theme, link).
+
+use leptos::{ev, html, prelude::*};
+use wasm_bindgen::JsCast;
+
+use super::{
+    browser,
+    presets::{self, Preset},
+    query::{self, Link},
+    results, runs,
+    settings::{Choice, Theme},
+    setup,
+    state::Page,
+    tiles, transport,
+};
+
+/// Panels of the page: tabs on a phone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Panel {
+    Setup,
+    Step,
+    Results,
+}
+
+/// Builds the page into `root`, whose first content is only what shows before this runs.
+pub fn start(root: web_sys::HtmlElement) {
+    let (link, problems) = query::read(&browser::query());
+    root.set_inner_html("");
+    mount_to(root, move || {
+        let page = Page::new(link, problems);
+        browser::apply_theme(page.theme.get_untracked());
+        // The training thread is fetched after the first paint.
+        request_animation_frame(move || set_timeout(move || page.connect(), std::time::Duration::ZERO));
+        view(page)
+    })
+    .forget();
+}
+
+fn view(page: Page) -> impl IntoView {
+    let help = NodeRef::<html::Dialog>::new();
+    keys(page, help);
+    let dropping = drops(page);
+    address(page);
+    let shown = RwSignal::new(Panel::Results);
+    let tab = move |panel: Panel, name: &'static str| {
+        view! {
+            <button type="button" aria-pressed=move || (shown.get() == panel).to_string() on:click=move |_| shown.set(panel)>{name}</button>
+        }
+    };
+    let class = move |panel: Panel, name: &'static str| {
+        move || format!("panel {name}{}", if shown.get() == panel { " shown" } else { "" })
+    };
+    view! {
+        <a class="skip" href="#results">"To the results"</a>
+        {header(page, help)}
+        <div class="top">{transport::bar(page)}{messages(page)}</div>
+        <nav class="tabs" aria-label="Panels">{tab(Panel::Setup, "Set-up")}{tab(Panel::Step, "One step")}{tab(Panel::Results, "Results")}</nav>
+        <main class="panels">
+            <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel(page)}</section>
+            <section class=class(Panel::Step, "step") aria-label="One step">{tiles::panel(page)}</section>
+            <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label="Results">{results::panel(page)}</section>
+            {runs::panel(page)}
+        </main>
+        <footer><p>"Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere."</p></footer>
+        <p class="visually-hidden" role="status" aria-live="polite">{move || page.spoken.get()}</p>
+        <div class="drop-here" hidden=move || !dropping.get() aria-hidden="true"><p>"Drop IDX files: images and labels"</p></div>
+        {help_dialog(help)}
+    }
+    .into_any()
+}
+
+fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
+    let themes = Theme::ALL
+        .iter()
+        .map(|&theme| view! { <option value=theme.key() selected=move || page.theme.get() == theme>{theme.label()}</option> })
+        .collect_view();
+    let preset =
+        Memo::new(move |_| page.settings.with(|settings| Preset::of(settings).map_or("", |preset| preset.key)));
+    let custom = view! { <option value="" disabled selected=move || preset.get().is_empty()>"Your own"</option> };
+    let presets = presets::ALL
+        .iter()
+        .map(|each| view! { <option value=each.key selected=move || preset.get() == each.key>{each.label}</option> })
+        .collect_view();
+    let presets = (custom, presets);
+    view! {
+        <header class="bar">
+            <svg class="logo" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+                <path class="wave" d="M2 20c3 0 3-9 6-9s3 13 6 13 3-17 6-17 3 11 5 11 2-4 5-4"></path></svg>
+            <h1>"hushgrad"</h1>
+            <p class="tagline">"Train a model privately, in your browser, and watch what it costs."</p>
+            <label class="preset"><span class="small-label">"Preset"</span>
+                <select data-testid="preset" prop:value=move || preset.get() on:change=move |event| {
+                    if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
+                        page.choose_preset(preset);
+                    }
+                }>{presets}</select></label>
+            <label class="theme"><span class="visually-hidden">"Theme"</span>
+                <select data-testid="theme" prop:value=move || page.theme.get().key() on:change=move |event| {
+                    if let Some(theme) = Theme::by_key(&event_target_value(&event)) {
+                        browser::apply_theme(theme);
+                        page.theme.set(theme);
+                    }
+                }>{themes}</select></label>
+            <button type="button" class="quiet" data-testid="share" title="Copy the link to this state" on:click=move |_| runs::share(page)>"Share"</button>
+            {runs::export_menu(page)}
+            <button type="button" class="quiet help" aria-label="Help and keys" title="Help and keys (?)" on:click=move |_| open(help)>"?"</button>
+        </header>
+    }
+    .into_any()
+}
+
+/// The error, which is always there to be filled, and what is worth knowing.
+fn messages(page: Page) -> impl IntoView {
+    let error = Memo::new(move |_| page.problems.with(|problems| problems.last().cloned()));
+    let dismiss = move |_| {
+        if let Some((field, _)) = error.get_untracked() {
+            page.clear_problem(field);
+        }
+    };
+    view! {
+        <div class="messages">
+            <div class="error" class:shown=move || error.with(Option::is_some)>
+                <p role="alert" data-testid="error">{move || error.get().map(|(_, sentence)| sentence)}</p>
+                <button type="button" class="quiet" aria-label="Dismiss the message" hidden=move || error.with(Option::is_none) on:click=dismiss>"×"</button>
+            </div>
+            {move || page.notice.get().map(|notice| view! {
+                <div class="notice"><p role="status" data-testid="notice">{notice}</p>
+                    <button type="button" class="quiet" aria-label="Dismiss the notice" on:click=move |_| page.notice.set(None)>"×"</button></div>
+            })}
+        </div>
+    }
+    .into_any()
+}
+
+fn open(dialog: NodeRef<html::Dialog>) {
+    if let Some(dialog) = dialog.get_untracked()
+        && !dialog.open()
+    {
+        // Refused only if the dialog has left the page.
+        drop(dialog.show_modal());
+    }
+}
+
+fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
+    let close = move |_| {
+        if let Some(dialog) = dialog.get_untracked() {
+            dialog.close();
+        }
+    };
+    view! {
+        <dialog class="help-dialog" node_ref=dialog aria-labelledby="help-title">
+            <h2 id="help-title">"How this works"</h2>
+            <p>"A model learns to read digits. In every step the gradients of a random lot of examples are bounded one by one, added up, and hidden under noise; only that noisy sum moves the model. ε says how much anybody could learn about one image from all of it, and it grows with every step."</p>
+            <dl class="keys">
+                <div><dt><kbd>"space"</kbd></dt><dd>"play, pause"</dd></div>
+                <div><dt><kbd>"s"</kbd></dt><dd>"one step, taken apart"</dd></div>
+                <div><dt><kbd>"r"</kbd></dt><dd>"start again"</dd></div>
+                <div><dt><kbd>"?"</kbd></dt><dd>"this help"</dd></div>
+                <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>"in a number: a little more, a little less"</dd></div>
+                <div><dt><kbd>"Esc"</kbd></dt><dd>"in a number: what it was"</dd></div>
+            </dl>
+            <button type="button" class="primary" on:click=close>"Close"</button>
+        </dialog>
+    }
+    .into_any()
+}
+
+/// Keys that work anywhere but where they mean something else.
+fn keys(page: Page, help: NodeRef<html::Dialog>) {
+    let listener = window_event_listener(ev::keydown, move |event| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() || event.is_composing() || event.default_prevented()
+        {
+            return;
+        }
+        let target = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok());
+        let within =
+            |selector: &str| target.as_ref().is_some_and(|element| element.closest(selector).ok().flatten().is_some());
+        // Typing is typing, and a dialog has the keys for itself.
+        if within("input[type=text], textarea, select, dialog, [contenteditable]") {
+            return;
+        }
+        match event.key().as_str() {
+            // On a button or a link, space is that button's or link's; on play and pause both mean the same.
+            " " if !within("button, a, summary, input, [role=region]")
+                || within("[data-testid=play], [data-testid=pause]") =>
+            {
+                event.prevent_default();
+                if !event.repeat() {
+                    page.toggle();
+                }
+            }
+            "s" => page.step_once(),
+            "r" if !event.repeat() => page.reset(),
+            "?" => open(help),
+            _ => {}
+        }
+    });
+    on_cleanup(move || listener.remove());
+}
+
+/// Files dropped anywhere are loaded; true while files hover over the page.
+fn drops(page: Page) -> RwSignal<bool> {
+    let over = RwSignal::new(false);
+    let carries_files =
+        |event: &ev::DragEvent| event.data_transfer().is_some_and(|data| data.types().includes(&"Files".into(), 0));
+    let dragged = window_event_listener(ev::dragover, move |event| {
+        if carries_files(&event) {
+            event.prevent_default();
+            if !over.get_untracked() {
+                over.set(true);
+            }
+        }
+    });
+    let left = window_event_listener(ev::dragleave, move |event| {
+        if event.related_target().is_none() {
+            over.set(false);
+        }
+    });
+    let dropped = window_event_listener(ev::drop, move |event| {
+        if carries_files(&event) {
+            event.prevent_default();
+            over.set(false);
+            if let Some(list) = event.data_transfer().and_then(|data| data.files()) {
+                setup::load_list(page, &list);
+            }
+        }
+    });
+    on_cleanup(move || {
+        dragged.remove();
+        left.remove();
+        dropped.remove();
+    });
+    over
+}
+
+/// The address follows the settings, so that it can be shared at any moment.
+fn address(page: Page) {
+    let mut first = true;
+    Effect::new(move |_| {
+        let link = Link { settings: page.settings.get(), backend: page.backend, speed: page.speed.get(), theme: None };
+        // A link stays as it came until something is changed.
+        if std::mem::take(&mut first) {
+            return;
+        }
+        browser::set_query(&link.write());
+    });
+}

@@ -1,0 +1,137 @@
+//! The controls of the set-up: labelled choices and numbers, each with its sentence, its range and its error.
+
+use leptos::prelude::*;
+use web_sys::KeyboardEvent;
+
+use super::{
+    field::Number,
+    format,
+    settings::{Choice, Settings},
+    state::Page,
+};
+
+/// ⓘ and the sentence that it shows.
+fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyView, AnyView) {
+    let open = RwSignal::new(false);
+    let button = view! {
+        <button type="button" class="hint" aria-label=format!("About: {label}") aria-controls=format!("{id}-hint")
+            aria-expanded=move || open.get().to_string() on:click=move |_| open.update(|open| *open = !*open)>"i"</button>
+    };
+    let sentence = view! { <p class="hint-text" id=format!("{id}-hint") hidden=move || !open.get()>{text}</p> };
+    (button.into_any(), sentence.into_any())
+}
+
+/// A labelled `<select>`. `refuse` tells why an option cannot be chosen now.
+pub fn choice<C: Choice + Send + Sync>(
+    page: Page,
+    testid: &'static str,
+    label: &'static str,
+    text: &'static str,
+    options: Vec<C>,
+    get: fn(&Settings) -> C,
+    choose: impl Fn(Page, C) + Copy + 'static,
+) -> impl IntoView {
+    let (button, sentence) = hint(testid, label, text);
+    let id = format!("choice-{testid}");
+    let current = Memo::new(move |_| page.settings.with(get).key());
+    let list = options
+        .into_iter()
+        .map(|option| {
+            view! { <option value=option.key() selected=move || current.get() == option.key()>{option.label()}</option> }
+        })
+        .collect_view();
+    view! {
+        <div class="control">
+            <span class="label"><label for=id.clone()>{label}</label>{button}</span>
+            <select id=id data-testid=testid prop:value=move || current.get()
+                on:change=move |event| {
+                    if let Some(choice) = C::by_key(&event_target_value(&event)) {
+                        choose(page, choice);
+                    }
+                }>{list}</select>
+            {sentence}
+        </div>
+    }
+    .into_any()
+}
+
+/// A labelled number, with a slider where its field has one. It complains only when it is committed.
+pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> impl IntoView {
+    let spec = number.spec();
+    let (button, sentence) = hint(spec.key, spec.label, spec.hint);
+    let id = format!("number-{}", spec.key);
+    let error_id = format!("error-{}", spec.key);
+    let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
+    let shown = move |value: Option<f64>| value.map(format::exact).unwrap_or_default();
+    let text = RwSignal::new(shown(set.get_untracked()));
+    Effect::new(move |_| text.set(shown(set.get())));
+    let problem = Memo::new(move |_| page.problem_of(number));
+    let commit = move || page.commit(number, &text.get_untracked());
+    let nudge = move |event: KeyboardEvent, up: bool| {
+        event.prevent_default();
+        let Ok(Some(value)) = number.parse(&text.get_untracked()) else { return };
+        let nudged = if spec.slider.is_some() {
+            let share = spec.slider_share(value);
+            (1..=100)
+                .map(|i| spec.slider_value(share + if up { 0.01 } else { -0.01 } * f64::from(i)))
+                .find(|next| *next != value)
+        } else {
+            Some(if spec.whole {
+                value + if up { 1.0 } else { -1.0 }
+            } else {
+                value * if up { 1.1 } else { 1.0 / 1.1 }
+            })
+        };
+        if let Some(nudged) =
+            nudged.map(|n| if spec.whole { n } else { (n * 1e6).round() / 1e6 }).filter(|n| spec.allows(*n))
+        {
+            text.set(format::exact(nudged));
+            commit();
+        }
+    };
+    let slider = spec.slider.map(|slider| {
+        let share = move || {
+            let value = number.parse(&text.get()).ok().flatten().or_else(|| set.get()).unwrap_or_default();
+            format!("{:.0}", spec.slider_share(value) * 1000.0)
+        };
+        let value_of = move |event: &web_sys::Event| {
+            let share: f64 = event_target_value(event).parse().unwrap_or_default();
+            format::exact(spec.slider_value(share / 1000.0))
+        };
+        // A field that may be empty has nothing to slide while it is.
+        let idle = move || spec.optional && text.with(|text| text.trim().is_empty());
+        view! {
+            <input type="range" hidden=idle min="0" max="1000" step="any" class="slider" aria-label=format!("{}, slider", spec.label)
+                aria-valuetext=move || text.get() prop:value=share
+                on:input=move |event| text.set(value_of(&event))
+                on:change=move |event| { text.set(value_of(&event)); commit(); } />
+            <span class="ends" aria-hidden="true" hidden=idle><span>{slider.low_end}</span><span>{slider.high_end}</span></span>
+        }
+    });
+    view! {
+        <div class="control number" class:wrong=move || problem.with(Option::is_some)>
+            <span class="label"><label for=id.clone()>{spec.label}</label>{button}</span>
+            <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=testid
+                placeholder=if spec.optional { "open" } else { "" }
+                prop:value=move || text.get()
+                aria-invalid=move || problem.with(Option::is_some).to_string()
+                aria-describedby=error_id.clone()
+                on:input=move |event| text.set(event_target_value(&event))
+                on:change=move |_| commit()
+                on:keydown=move |event: KeyboardEvent| match event.key().as_str() {
+                    "ArrowUp" => nudge(event, true),
+                    "ArrowDown" => nudge(event, false),
+                    "Enter" => commit(),
+                    "Escape" => {
+                        text.set(shown(set.get_untracked()));
+                        page.clear_problem(Some(number));
+                    }
+                    _ => {}
+                } />
+            {slider}
+            <p class="field-error" id=error_id>{move || problem.get()}</p>
+            {sentence}
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,451 @@
+//! Number fields: what each is called, what it may be, and the sentence that says so.
+
+/// The numbers that a visitor can set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Number {
+    ClipNorm,
+    Vectors,
+    PreScale,
+    EnvelopeSeed,
+    Budget,
+    Scale,
+    Nu,
+    Exponent,
+    Lot,
+    LearningRate,
+    RateEnd,
+    Momentum,
+    Steps,
+    Delta,
+    InitSeed,
+    Replay,
+}
+
+/// What a number field is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spec {
+    /// Name in links, and of the element in the page.
+    pub key: &'static str,
+    pub label: &'static str,
+    /// One sentence behind ⓘ.
+    pub hint: &'static str,
+    pub least: Bound,
+    pub most: Bound,
+    pub whole: bool,
+    /// Whether the field may be left empty.
+    pub optional: bool,
+    /// What a slider shows, and what its two ends mean for the visitor.
+    pub slider: Option<Slider>,
+}
+
+/// A slider on a logarithmic scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slider {
+    pub low: f64,
+    pub high: f64,
+    pub low_end: &'static str,
+    pub high_end: &'static str,
+}
+
+/// One end of a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// This value is allowed.
+    At(f64),
+    /// Only what lies beyond this value is allowed.
+    Beyond(f64),
+}
+
+/// Seeds and counts are exact in f64, and in JSON, up to here.
+const WHOLE: f64 = 9_007_199_254_740_991.0;
+
+impl Number {
+    pub const ALL: [Self; 16] = [
+        Self::ClipNorm,
+        Self::Vectors,
+        Self::PreScale,
+        Self::EnvelopeSeed,
+        Self::Budget,
+        Self::Scale,
+        Self::Nu,
+        Self::Exponent,
+        Self::Lot,
+        Self::LearningRate,
+        Self::RateEnd,
+        Self::Momentum,
+        Self::Steps,
+        Self::Delta,
+        Self::InitSeed,
+        Self::Replay,
+    ];
+
+    /// Name, range and words of the field.
+    #[must_use]
+    pub const fn spec(self) -> Spec {
+        use Bound::{At, Beyond};
+        let plain = Spec {
+            key: "",
+            label: "",
+            hint: "",
+            least: Beyond(0.0),
+            most: At(1e6),
+            whole: false,
+            optional: false,
+            slider: None,
+        };
+        match self {
+            Self::ClipNorm => Spec {
+                key: "clip",
+                label: "Clip norm",
+                hint: "Each example's gradient is scaled down to this length where it is longer, so that no single digit can move the sum by more.",
+                slider: Some(Slider { low: 0.01, high: 10.0, low_end: "bounds more", high_end: "keeps more" }),
+                ..plain
+            },
+            Self::Vectors => Spec {
+                key: "vectors",
+                label: "Envelope vectors",
+                hint: "How many public vectors the envelope offers; each gradient takes the one that looks most like it. The choice costs no extra privacy.",
+                least: At(1.0),
+                most: At(4096.0),
+                whole: true,
+                ..plain
+            },
+            Self::PreScale => Spec {
+                key: "pre-scale",
+                label: "Pre-scale",
+                hint: "Gradients are multiplied by this before they are fitted under the envelope, whose vectors have length 1; about 1 works best.",
+                slider: Some(Slider { low: 0.01, high: 100.0, low_end: "clamps less", high_end: "clamps more" }),
+                ..plain
+            },
+            Self::EnvelopeSeed => Spec {
+                key: "envelope-seed",
+                label: "Envelope seed",
+                hint: "The envelope is public: it is drawn from this number, never from the training data.",
+                least: At(0.0),
+                most: At(WHOLE),
+                whole: true,
+                ..plain
+            },
+            Self::Budget => Spec {
+                key: "epsilon",
+                label: "Budget ε",
+                hint: "Fix what the whole run may cost, and the noise scale follows from it; set the noise scale yourself, and the budget is off.",
+                most: At(1000.0),
+                optional: true,
+                slider: Some(Slider { low: 0.1, high: 20.0, low_end: "more private", high_end: "more accurate" }),
+                ..plain
+            },
+            Self::Scale => Spec {
+                key: "sigma",
+                label: "Noise scale",
+                hint: "How wide the noise is that is added to every coordinate of the sum, as a multiple of the most that one example can contribute.",
+                most: At(1e4),
+                slider: Some(Slider { low: 0.2, high: 20.0, low_end: "more accurate", high_end: "more private" }),
+                ..plain
+            },
+            Self::Nu => Spec {
+                key: "nu",
+                label: "Degrees of freedom ν",
+                hint: "How heavy the tails of the Student-t noise are: near 2 very heavy, at 30 almost Gaussian; the paper uses 9.",
+                least: Beyond(2.0),
+                slider: Some(Slider { low: 2.1, high: 100.0, low_end: "heavier tails", high_end: "nearly Gaussian" }),
+                ..plain
+            },
+            Self::Exponent => Spec {
+                key: "exponent",
+                label: "Exponent",
+                hint: "The density falls like exp(−|x|^exponent): 1 is Laplace, 2 is Gaussian, more is flatter at the top.",
+                least: At(1.0),
+                most: At(100.0),
+                ..plain
+            },
+            Self::Lot => Spec {
+                key: "lot",
+                label: "Lot size",
+                hint: "Expected examples in a step: each example takes part with probability lot ÷ examples, on its own. Larger lots drown the noise, and cost more privacy a step.",
+                least: At(1.0),
+                most: At(1e9),
+                whole: true,
+                slider: Some(Slider { low: 16.0, high: 8192.0, low_end: "more private", high_end: "more accurate" }),
+                ..plain
+            },
+            Self::LearningRate => Spec {
+                key: "rate",
+                label: "Learning rate",
+                hint: "How far a step goes along the noisy average gradient; it costs no privacy. The denoiser shrinks steps about a hundredfold, so it wants rates near 50.",
+                slider: Some(Slider { low: 0.01, high: 100.0, low_end: "slower", high_end: "faster" }),
+                ..plain
+            },
+            Self::RateEnd => Spec {
+                key: "rate-end",
+                label: "Falls to",
+                hint: "The share of the learning rate that is left at the last step.",
+                least: At(0.0),
+                most: At(1.0),
+                ..plain
+            },
+            Self::Momentum => Spec {
+                key: "momentum",
+                label: "Momentum",
+                hint: "The share of the last step that is carried into the next; it costs no privacy.",
+                least: At(0.0),
+                most: Beyond(1.0),
+                ..plain
+            },
+            Self::Steps => Spec {
+                key: "steps",
+                label: "Stop after",
+                hint: "Steps after which the run is complete; leave it empty to train until you pause.",
+                least: At(1.0),
+                most: At(1e9),
+                whole: true,
+                optional: true,
+                ..plain
+            },
+            Self::Delta => Spec {
+                key: "delta",
+                label: "δ",
+                hint: "The guarantee may fail with at most this probability; it should be well below one divided by the number of training examples.",
+                most: Beyond(1.0),
+                ..plain
+            },
+            Self::InitSeed => Spec {
+                key: "seed",
+                label: "Model seed",
+                hint: "The model starts from weights drawn from this number; it is public and costs no privacy.",
+                least: At(0.0),
+                most: At(WHOLE),
+                whole: true,
+                ..plain
+            },
+            Self::Replay => Spec {
+                key: "replay",
+                label: "Replay seed",
+                hint: "With a number here, sampling and noise repeat exactly, for lessons and comparisons; whoever knows the number can subtract the noise, so there is no guarantee.",
+                least: At(0.0),
+                most: At(WHOLE),
+                whole: true,
+                optional: true,
+                ..plain
+            },
+        }
+    }
+
+    /// The field whose name in links is `key`.
+    #[must_use]
+    pub fn by_key(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|number| number.spec().key == key)
+    }
+
+    /// The field that the training thread calls `path` in a configuration (`noise.sigma`, `learning-rate`).
+    #[must_use]
+    pub fn by_config_path(path: &str) -> Option<Self> {
+        Some(match path {
+            "encoder.norm" => Self::ClipNorm,
+            "encoder.vectors" => Self::Vectors,
+            "encoder.pre-scale" => Self::PreScale,
+            "encoder.seed" => Self::EnvelopeSeed,
+            "noise" | "noise.sigma" | "noise.scale" => Self::Scale,
+            "noise.nu" => Self::Nu,
+            "noise.exponent" => Self::Exponent,
+            "lot" => Self::Lot,
+            "learning-rate" => Self::LearningRate,
+            "schedule" => Self::RateEnd,
+            "momentum" => Self::Momentum,
+            "steps" => Self::Steps,
+            "delta" => Self::Delta,
+            "init-seed" => Self::InitSeed,
+            "replay" => Self::Replay,
+            _ => return None,
+        })
+    }
+
+    /// Reads what was typed: `None` for an empty optional field.
+    ///
+    /// # Errors
+    /// One sentence that names the field, what it may be, and what it is.
+    pub fn parse(self, text: &str) -> Result<Option<f64>, String> {
+        let spec = self.spec();
+        let typed = text.trim();
+        if typed.is_empty() && spec.optional {
+            return Ok(None);
+        }
+        let value = read(typed).filter(|&value| spec.allows(value));
+        value.map(Some).ok_or_else(|| match typed {
+            "" => format!("{} is empty; it must be {}.", spec.label, spec.range()),
+            _ => format!("{} must be {}; “{}” is not.", spec.label, spec.range(), clipped(typed)),
+        })
+    }
+}
+
+impl Spec {
+    /// Whether a value is in range.
+    #[must_use]
+    pub fn allows(&self, value: f64) -> bool {
+        let above = match self.least {
+            Bound::At(least) => value >= least,
+            Bound::Beyond(least) => value > least,
+        };
+        let below = match self.most {
+            Bound::At(most) => value <= most,
+            Bound::Beyond(most) => value < most,
+        };
+        // NaN fails both comparisons.
+        above && below && (!self.whole || value.fract() == 0.0)
+    }
+
+    /// The range in words: "a whole number from 1 to 4,096".
+    #[must_use]
+    pub fn range(&self) -> String {
+        let n = super::format::number;
+        let kind = if self.whole { "a whole number" } else { "a number" };
+        match (self.least, self.most) {
+            (Bound::At(least), Bound::At(most)) if most >= WHOLE => format!("{kind} of at least {}", n(least)),
+            (Bound::At(least), Bound::At(most)) => format!("{kind} from {} to {}", n(least), n(most)),
+            (Bound::At(least), Bound::Beyond(most)) => format!("{kind} from {} to below {}", n(least), n(most)),
+            (Bound::Beyond(least), Bound::At(most)) => format!("{kind} above {} and at most {}", n(least), n(most)),
+            (Bound::Beyond(least), Bound::Beyond(most)) => {
+                format!("{kind} between {} and {}, without the ends", n(least), n(most))
+            }
+        }
+    }
+
+    /// Where on the slider (0 to 1) a value stands.
+    #[must_use]
+    pub fn slider_share(&self, value: f64) -> f64 {
+        match self.slider {
+            Some(Slider { low, high, .. }) if value > 0.0 => ((value / low).ln() / (high / low).ln()).clamp(0.0, 1.0),
+            _ => 0.0,
+        }
+    }
+
+    /// The value at a place on the slider, rounded as people would.
+    #[must_use]
+    pub fn slider_value(&self, share: f64) -> f64 {
+        let Some(Slider { low, high, .. }) = self.slider else { return 0.0 };
+        let value = low * (high / low).powf(share.clamp(0.0, 1.0));
+        if self.whole {
+            // Powers of two and what lies half-way: lots are counted so.
+            let power = 2f64.powf((value.log2() * 2.0).round() / 2.0);
+            let unit = if power >= 64.0 { 16.0 } else { 4.0 };
+            return ((power / unit).round() * unit).clamp(low, high);
+        }
+        let unit = 10f64.powf(value.log10().floor() - 1.0);
+        // Division by a power of ten is exact where multiplication by its inverse is not: 0.3, not 0.30000000000000004.
+        let rounded =
+            if unit < 1.0 { (value / unit).round() / (1.0 / unit).round() } else { (value / unit).round() * unit };
+        rounded.clamp(low, high)
+    }
+}
+
+/// A number as people type it: `0.5`, `.5`, `1e-5`, `1,000`, `0,5`, `60 000`.
+fn read(typed: &str) -> Option<f64> {
+    let mut text: String = typed.chars().filter(|c| !c.is_whitespace() && *c != '\u{202f}').collect();
+    text = text.replace('−', "-");
+    if let Some((whole, rest)) = text.split_once(',') {
+        let groups = !whole.is_empty() && rest.split(',').all(|g| g.split('.').next().is_some_and(|g| g.len() == 3));
+        if groups && !whole.trim_start_matches('-').starts_with('0') {
+            text = text.replace(',', "");
+        } else if !rest.contains([',', '.']) {
+            text = format!("{whole}.{rest}");
+        }
+    }
+    text.parse::<f64>().ok().filter(|value| value.is_finite())
+}
+
+/// What is quoted back of something that may be a novel.
+#[must_use]
+pub fn clipped(text: &str) -> String {
+    let mut short: String = text.chars().filter(|c| !c.is_control()).take(24).collect();
+    if text.chars().count() > 24 {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_are_read_as_people_type_them() {
+        for (text, value) in [
+            ("0.5", 0.5),
+            (" .5 ", 0.5),
+            ("1e-5", 1e-5),
+            ("1,000", 1000.0),
+            ("0,5", 0.5),
+            ("60 000", 60_000.0),
+            ("1,000.5", 1000.5),
+            ("−3", -3.0),
+            ("0,125", 0.125),
+        ] {
+            assert_eq!(read(text), Some(value), "{text}");
+        }
+        for text in ["", "NaN", "inf", "1e999", "abc", "1,2,3", "--1", "1.2.3"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_values_get_a_sentence_that_names_field_range_and_value() {
+        assert_eq!(
+            Number::Scale.parse("-1"),
+            Err("Noise scale must be a number above 0 and at most 10,000; “-1” is not.".to_owned())
+        );
+        assert_eq!(
+            Number::Scale.parse("0").unwrap_err(),
+            "Noise scale must be a number above 0 and at most 10,000; “0” is not."
+        );
+        assert_eq!(
+            Number::Delta.parse("1").unwrap_err(),
+            "δ must be a number between 0 and 1, without the ends; “1” is not."
+        );
+        assert!(Number::Delta.parse("0").is_err());
+        assert!(Number::Nu.parse("2").is_err());
+        assert_eq!(Number::Nu.parse("2.5"), Ok(Some(2.5)));
+        assert!(Number::Lot.parse("12.5").is_err());
+        assert!(Number::Scale.parse("NaN").is_err());
+        assert_eq!(
+            Number::Scale.parse("").unwrap_err(),
+            "Noise scale is empty; it must be a number above 0 and at most 10,000."
+        );
+        assert_eq!(Number::Steps.parse("  "), Ok(None));
+        assert!(Number::Steps.parse(&"9".repeat(100_000)).unwrap_err().len() < 200);
+    }
+
+    #[test]
+    fn names_are_unique_and_found_again() {
+        for number in Number::ALL {
+            assert_eq!(Number::by_key(number.spec().key), Some(number));
+            assert!(number.spec().hint.ends_with('.'), "{number:?}");
+        }
+        assert_eq!(Number::by_config_path("noise.sigma"), Some(Number::Scale));
+        assert_eq!(Number::by_config_path("dataset"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_field_panic(text in ".{0,60}") {
+            for number in Number::ALL {
+                if let Ok(Some(value)) = number.parse(&text) {
+                    prop_assert!(number.spec().allows(value));
+                }
+            }
+        }
+
+        #[test]
+        fn sliders_stay_in_range_and_come_back(share in 0.0..=1.0f64) {
+            for number in Number::ALL {
+                let spec = number.spec();
+                if spec.slider.is_some() {
+                    let value = spec.slider_value(share);
+                    prop_assert!(spec.allows(value), "{number:?} {value}");
+                    prop_assert!((spec.slider_share(value) - share).abs() < 0.05);
+                    prop_assert!(super::super::format::exact(value).len() <= 6, "{number:?} {value}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Numbers as people read them.
+
+/// `60000` → `60,000`.
+#[must_use]
+pub fn integer(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A share from 0 to 1 → `84.2%`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// ε to about three digits, rounded *up*: what is shown is still an upper bound.
+#[must_use]
+pub fn epsilon(epsilon: f64) -> String {
+    if !epsilon.is_finite() {
+        return "∞".to_owned();
+    }
+    let decimals = match epsilon {
+        e if e < 0.1 => 4,
+        e if e < 1.0 => 3,
+        e if e < 10.0 => 2,
+        e if e < 100.0 => 1,
+        _ => 0,
+    };
+    let unit = 10f64.powi(decimals);
+    // A value that is a round number but for the last bits of f64 stays what it is.
+    let shown = (epsilon * unit * (1.0 - 1e-12)).ceil() / unit;
+    let text = format!("{shown:.*}", decimals as usize);
+    if shown >= 100.0 { integer(shown as u64) } else { text }
+}
+
+/// Any finite number in few characters: `0.05`, `1e-5`, `12,000`.
+#[must_use]
+pub fn number(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 {
+        "0".to_owned()
+    } else if !(1e-3..1e9).contains(&size) {
+        let text = format!("{x:.2e}");
+        // 1.00e-5 → 1e-5
+        match text.split_once('e') {
+            Some((digits, exponent)) => {
+                let digits =
+                    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+                format!("{digits}e{exponent}")
+            }
+            None => text,
+        }
+    } else if size >= 10_000.0 && x.fract() == 0.0 {
+        format!("{}{}", if x < 0.0 { "−" } else { "" }, integer(size as u64))
+    } else {
+        let decimals = (4 - size.log10().floor() as i32).clamp(0, 6) as usize;
+        let text = format!("{x:.decimals$}");
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    }
+}
+
+/// What a text field shows: every digit that the number has, and no more.
+#[must_use]
+pub fn exact(x: f64) -> String {
+    let size = x.abs();
+    if x != 0.0 && !(1e-4..1e15).contains(&size) { format!("{x:e}") } else { format!("{x}") }
+}
+
+/// Seconds → `0.8 s`, `42 s`, `3 min 05 s`, `1 h 02 min`.
+#[must_use]
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match seconds {
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 59.5 => format!("{whole} s"),
+        s if s < 3599.5 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// Bytes → `1.2 MB`.
+#[must_use]
+pub fn bytes(n: u64) -> String {
+    match n {
+        0..1_000 => format!("{n} bytes"),
+        1_000..1_000_000 => format!("{:.0} KB", n as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
+        _ => format!("{:.1} GB", n as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(integer(0), "0");
+        assert_eq!(integer(999), "999");
+        assert_eq!(integer(1000), "1,000");
+        assert_eq!(integer(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn a_shown_epsilon_is_never_below_the_bound() {
+        for e in [1e-9, 0.0421, 0.56781, 0.9999, 1.2802, 2.597, 9.999, 16.41, 99.99, 123.4, 1e7] {
+            let shown: f64 = epsilon(e).replace(',', "").parse().unwrap();
+            assert!(shown >= e * (1.0 - 1e-9), "{e} is shown as {shown}");
+            assert!(shown <= e * 1.01 + 1.01e-4, "{e} is shown as {shown}");
+        }
+        assert_eq!(epsilon(2.6), "2.60");
+        assert_eq!(epsilon(2.597), "2.60");
+        assert_eq!(epsilon(f64::INFINITY), "∞");
+    }
+
+    #[test]
+    fn numbers_stay_short() {
+        assert_eq!(number(0.5), "0.5");
+        assert_eq!(number(1e-5), "1e-5");
+        assert_eq!(number(60_000.0), "60,000");
+        assert_eq!(number(1.1), "1.1");
+        assert_eq!(number(0.0), "0");
+        assert_eq!(number(-0.25), "-0.25");
+        assert_eq!(exact(1e-5), "1e-5");
+        assert_eq!(exact(0.1), "0.1");
+        assert_eq!(exact(256.0), "256");
+    }
+
+    #[test]
+    fn durations_read_naturally() {
+        assert_eq!(duration(0.84), "0.8 s");
+        assert_eq!(duration(42.2), "42 s");
+        assert_eq!(duration(185.0), "3 min 05 s");
+        assert_eq!(duration(3720.0), "1 h 02 min");
+    }
+}

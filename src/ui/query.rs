@@ -1,0 +1,281 @@
+//! The page's state in its address: short, readable, checked. Only what differs from the default is written; unknown
+//! keys are ignored; a bad value gets a sentence, and its default stays.
+
+use super::{
+    field::{Number, clipped},
+    presets::{self, Preset},
+    settings::{Choice, Settings, Speed, Theme},
+};
+use crate::{mechanism::EnvelopeShape, worker::protocol::BackendChoice};
+
+/// Version of the keys below; a link from a later one is read as far as it is understood, and says so.
+const VERSION: u32 = 1;
+/// A longer address is not one of ours.
+const LONGEST: usize = 4096;
+
+/// All that an address can say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    pub settings: Settings,
+    pub backend: BackendChoice,
+    pub speed: Speed,
+    pub theme: Option<Theme>,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self { settings: Settings::default(), backend: BackendChoice::Automatic, speed: Speed::Max, theme: None }
+    }
+}
+
+/// Reads a query (`?model=mlp&sigma=2`), and says in a sentence each what was wrong with it.
+#[must_use]
+pub fn read(query: &str) -> (Link, Vec<String>) {
+    let mut link = Link::default();
+    let mut problems = vec![];
+    if query.len() > LONGEST {
+        problems.push(format!(
+            "The address is {} characters long, and no link of this page is; it was left aside.",
+            super::format::integer(query.len() as u64)
+        ));
+        return (link, problems);
+    }
+    let pairs: Vec<(String, String)> = query
+        .trim_start_matches('?')
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(key, value)| (decode(key), decode(value)))
+        .collect();
+    // A preset is the ground that all else is laid on, wherever it stands.
+    let (ground, rest): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(key, _)| key == "preset");
+    for (key, value) in ground.into_iter().chain(rest) {
+        if let Err(problem) = link.take(&key, &value) {
+            problems.push(problem);
+        }
+    }
+    (link, problems)
+}
+
+impl Link {
+    fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let settings = &mut self.settings;
+        match key {
+            "v" => match value.parse::<u32>() {
+                Ok(version) if version <= VERSION => {}
+                Ok(version) => {
+                    return Err(format!(
+                        "The link is of version {version}, and this page reads {VERSION}; parts of it may be missing."
+                    ));
+                }
+                Err(_) => return Err(format!("The link's version (v) must be a number; “{}” is not.", clipped(value))),
+            },
+            "preset" => {
+                let preset = Preset::by_key(value);
+                *settings =
+                    preset.ok_or_else(|| wrong(key, value, &presets::ALL.map(|preset| preset.key)))?.settings(settings);
+            }
+            "dataset" => settings.digits = choice(key, value)?,
+            "model" => settings.model = choice(key, value)?,
+            "encoder" => settings.encoder = choice(key, value)?,
+            "shape" => settings.shape = choice::<EnvelopeShape>(key, value)?,
+            "noise" => settings.family = choice(key, value)?,
+            "denoiser" => settings.denoiser = choice(key, value)?,
+            "schedule" => settings.decay = choice(key, value)?,
+            "speed" => self.speed = choice(key, value)?,
+            "theme" => self.theme = Some(choice(key, value)?),
+            "backend" => {
+                self.backend = match value {
+                    "auto" => BackendChoice::Automatic,
+                    "cpu" => BackendChoice::Cpu,
+                    "gpu" => BackendChoice::Gpu,
+                    _ => return Err(wrong(key, value, &["auto", "cpu", "gpu"])),
+                }
+            }
+            _ => {
+                if let Some(number) = Number::by_key(key) {
+                    let read = number.parse(value).map_err(|problem| format!("In the link, {key}: {problem}"))?;
+                    settings.set_number(number, read);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The query that says this, without `?`; empty where everything is as by default.
+    #[must_use]
+    pub fn write(&self) -> String {
+        let settings = &self.settings;
+        let mut pairs: Vec<(&str, String)> = vec![];
+        let preset = Preset::of(settings).filter(|preset| preset.settings(&Settings::default()) != Settings::default());
+        let default = preset.map_or_else(Settings::default, |preset| preset.settings(&Settings::default()));
+        if let Some(preset) = preset {
+            pairs.push(("preset", preset.key.to_owned()));
+        }
+        macro_rules! put {
+            ($key:literal, $field:ident) => {
+                if settings.$field != default.$field {
+                    pairs.push(($key, settings.$field.key().to_owned()));
+                }
+            };
+        }
+        put!("dataset", digits);
+        put!("model", model);
+        put!("encoder", encoder);
+        put!("shape", shape);
+        put!("noise", family);
+        put!("denoiser", denoiser);
+        put!("schedule", decay);
+        for number in Number::ALL {
+            let value = settings.number(number);
+            if value != default.number(number) {
+                pairs.push((number.spec().key, value.map_or_else(String::new, super::format::exact)));
+            }
+        }
+        if self.speed != Speed::Max {
+            pairs.push(("speed", self.speed.key().to_owned()));
+        }
+        match self.backend {
+            BackendChoice::Automatic => {}
+            BackendChoice::Cpu => pairs.push(("backend", "cpu".to_owned())),
+            BackendChoice::Gpu => pairs.push(("backend", "gpu".to_owned())),
+        }
+        if pairs.is_empty() {
+            return String::new();
+        }
+        pairs.insert(0, ("v", VERSION.to_string()));
+        pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join("&")
+    }
+}
+
+fn choice<C: Choice>(key: &str, value: &str) -> Result<C, String> {
+    C::by_key(value).ok_or_else(|| wrong(key, value, &C::ALL.iter().map(|c| c.key()).collect::<Vec<_>>()))
+}
+
+fn wrong(key: &str, value: &str, allowed: &[&str]) -> String {
+    format!("In the link, {key} must be one of {}; “{}” is not.", allowed.join(", "), clipped(value))
+}
+
+/// Percent-decoding, `+` as a space; what is not UTF-8 becomes �.
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = |b: u8| (b as char).to_digit(16).map(|d| d as u8);
+        rest = tail;
+        match (first, tail) {
+            (b'+', _) => bytes.push(b' '),
+            (b'%', [a, b, after @ ..]) if hex(*a).is_some() && hex(*b).is_some() => {
+                bytes.push(hex(*a).unwrap_or(0) << 4 | hex(*b).unwrap_or(0));
+                rest = after;
+            }
+            _ => bytes.push(*first),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        mechanism::Denoiser,
+        model::Architecture,
+        ui::settings::{Decay, Digits, Encoder, Family},
+    };
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_default_state_is_an_empty_query() {
+        assert_eq!(Link::default().write(), "");
+        assert_eq!(read(""), (Link::default(), vec![]));
+        assert_eq!(read("?utm_source=x&foo"), (Link::default(), vec![]));
+    }
+
+    #[test]
+    fn links_are_short_and_readable() {
+        let mut link = Link::default();
+        link.settings.family = Family::StudentT;
+        link.settings.scale = 1.5;
+        link.backend = BackendChoice::Cpu;
+        assert_eq!(link.write(), "v=1&noise=student-t&sigma=1.5&backend=cpu");
+        assert_eq!(read("?v=1&noise=student-t&sigma=1.5&backend=cpu"), (link, vec![]));
+    }
+
+    #[test]
+    fn a_preset_is_one_word_and_can_be_changed() {
+        for preset in presets::ALL {
+            let link = Link { settings: preset.settings(&Settings::default()), ..Link::default() };
+            let expected = if preset.key == "dp-sgd" { String::new() } else { format!("v=1&preset={}", preset.key) };
+            assert_eq!(link.write(), expected);
+            assert_eq!(read(&link.write()), (link, vec![]));
+        }
+        let (link, problems) = read("?sigma=2&preset=best-1");
+        assert_eq!((link.settings.scale, link.settings.lot, problems), (2.0, 1024, vec![]));
+    }
+
+    #[test]
+    fn bad_values_are_named_and_the_rest_is_taken() {
+        let (link, problems) = read("?backend=quantum&sigma=-2&model=mlp&delta=%2B7&v=9&lot=NaN");
+        assert_eq!(
+            link,
+            Link { settings: Settings { model: Architecture::Mlp, ..Settings::default() }, ..Link::default() }
+        );
+        assert_eq!(
+            problems,
+            [
+                "In the link, backend must be one of auto, cpu, gpu; “quantum” is not.",
+                "In the link, sigma: Noise scale must be a number above 0 and at most 10,000; “-2” is not.",
+                "In the link, delta: δ must be a number between 0 and 1, without the ends; “+7” is not.",
+                "The link is of version 9, and this page reads 1; parts of it may be missing.",
+                "In the link, lot: Lot size must be a whole number from 1 to 1e9; “NaN” is not.",
+            ]
+        );
+        assert!(read("?preset=x").1[0].starts_with("In the link, preset must be one of no-privacy, dp-sgd, "));
+        let (link, problems) = read(&format!("?sigma={}", "1".repeat(100_000)));
+        assert_eq!(link, Link::default());
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].contains("100,007 characters"));
+    }
+
+    fn any<C: Choice + std::fmt::Debug>() -> impl Strategy<Value = C> {
+        (0..C::ALL.len()).prop_map(|i| C::ALL[i])
+    }
+
+    prop_compose! {
+        fn settings()(
+            digits in any::<Digits>(), model in any::<Architecture>(), encoder in any::<Encoder>(), shape in any::<EnvelopeShape>(),
+            family in any::<Family>(), denoiser in any::<Denoiser>(), decay in any::<Decay>(),
+            a in (1e-6..1e6f64, 1u32..=4096, 1e-6..1e6f64, 0u64..1 << 53, prop::option::of(1e-6..1e3f64), 1e-6..1e4f64, 2.0001..1e6f64),
+            b in (1.0..100.0f64, 1u32..=1_000_000_000, 1e-6..1e6f64, 0.0..=1.0f64, 0.0..1.0f64),
+            c in (prop::option::of(1u64..=1_000_000_000), 1e-12..0.999f64, 0u64..1 << 53, prop::option::of(0u64..1 << 53)),
+        ) -> Settings {
+            Settings {
+                digits, model, encoder, shape, family, denoiser, decay,
+                clip_norm: a.0, vectors: a.1, pre_scale: a.2, envelope_seed: a.3, budget: a.4, scale: a.5, nu: a.6,
+                exponent: b.0, lot: b.1, learning_rate: b.2, rate_end: b.3, momentum: b.4,
+                steps: c.0, delta: c.1, init_seed: c.2, replay: c.3,
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_state_survives_its_link(settings in settings(), speed in any::<Speed>()) {
+            let link = Link { settings, speed, ..Link::default() };
+            let (back, problems) = read(&format!("?{}", link.write()));
+            prop_assert_eq!(problems, Vec::<String>::new());
+            prop_assert_eq!(back, link);
+        }
+
+        #[test]
+        fn no_query_makes_the_page_panic(query in ".{0,200}") {
+            let (link, _) = read(&query);
+            for number in Number::ALL {
+                if let Some(value) = link.settings.number(number) {
+                    prop_assert!(number.spec().allows(value));
+                }
+            }
+        }
+    }
+}

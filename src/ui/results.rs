@@ -1,0 +1,260 @@
+//! RESULTS: curves of this run and ghosts of earlier ones, where the run stands in numbers, and what its ε says.
+
+use leptos::prelude::*;
+
+use super::{
+    axis,
+    chart::{Drawing, Frame, Line, Range, Write, chart},
+    format, pad,
+    runs::pin_class,
+    series::Point,
+    state::{Curves, Page},
+};
+use crate::{
+    privacy::risk::{AttackBound, EpsilonDelta},
+    train::report::{OrderedEpsilon, Privacy, PrivacyBound},
+};
+
+/// Ghosts in a chart; older ones would only be fog.
+const GHOSTS: usize = 4;
+/// Steps that an empty chart of an open run shows.
+const FIRST_STEPS: u64 = 60;
+
+/// The whole panel.
+pub fn panel(page: Page) -> impl IntoView {
+    view! {
+        <h2>"Results"</h2>
+        {chart(Frame { title: "Test accuracy", height: 165.0, full: true }, move || accuracy(page))}
+        {chart(Frame { title: "ε spent", height: 150.0, full: true }, move || epsilon(page))}
+        {meaning(page)}
+        {pad::pad(page)}
+        {numbers(page)}
+    }
+    .into_any()
+}
+
+/// Steps that the charts show: all that are planned, else all that were done.
+fn steps(page: Page, lines: &[Line]) -> Range {
+    let last = lines.iter().filter_map(|line| line.points.last()).map(|p| p.0).fold(0.0, f64::max);
+    let planned = page.settings.with(|settings| settings.steps).unwrap_or(FIRST_STEPS) as f64;
+    Range { low: 0.0, high: last.max(planned), logarithmic: false, label: "step", write: Write::Whole }
+}
+
+/// Earlier runs: the pinned ones in their colours, the last others as shadows.
+fn ghosts(page: Page, of: fn(&Curves) -> &[Point]) -> Vec<Line> {
+    page.past.with(|past| {
+        let loose = past.iter().filter(|past| !past.pinned).count();
+        let mut skip = loose.saturating_sub(GHOSTS);
+        past.iter()
+            .filter(|past| {
+                past.pinned || {
+                    let old = skip > 0;
+                    skip = skip.saturating_sub(1);
+                    !old
+                }
+            })
+            .map(|each| {
+                let class = pin_class(past, each.run);
+                let name = if class.is_some() { each.name.clone() } else { String::new() };
+                Line { class: class.unwrap_or("ghost"), name, points: of(&each.curves).to_vec() }
+            })
+            .collect()
+    })
+}
+
+fn accuracy(page: Page) -> Drawing {
+    page.chart_tick.track();
+    let mut lines = ghosts(page, |curves| curves.accuracy.points());
+    page.curves.with_value(|curves| {
+        lines.push(Line {
+            class: "line-accuracy",
+            name: "this run".to_owned(),
+            points: curves.accuracy.points().to_vec(),
+        });
+    });
+    let last = lines.last().and_then(|line| line.points.last().copied());
+    let summary = match last {
+        Some((step, accuracy)) => format!("Test accuracy by step: {} at step {step}.", format::percent(accuracy)),
+        None => "Test accuracy by step: nothing trained yet.".to_owned(),
+    };
+    let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent };
+    Drawing { x: steps(page, &lines), y, lines, summary }
+}
+
+fn epsilon(page: Page) -> Drawing {
+    page.chart_tick.track();
+    let mut lines = ghosts(page, |curves| curves.improved.points());
+    page.curves.with_value(|curves| {
+        lines.push(Line {
+            class: "line-classic",
+            name: "classic".to_owned(),
+            points: curves.classic.points().to_vec(),
+        });
+        lines.push(Line {
+            class: "line-epsilon",
+            name: "improved".to_owned(),
+            points: curves.improved.points().to_vec(),
+        });
+    });
+    let shown = steps(page, &lines);
+    let planned = page.settings.with(|settings| settings.steps.is_some());
+    if let Some(Ok(projection)) = page.projection.get() {
+        let points: Vec<Point> = projection.curve.iter().copied().filter(|p| p.0 <= shown.high).collect();
+        // Where nothing is planned, the way ahead stays in the chart's frame.
+        let name = if points.is_empty() { String::new() } else { "projected".to_owned() };
+        lines.insert(0, Line { class: "line-projected", name, points });
+    }
+    let budget = page.settings.with(|settings| settings.budget).filter(|_| planned);
+    if let Some(budget) = budget {
+        lines.insert(
+            0,
+            Line { class: "line-budget", name: "budget".to_owned(), points: vec![(0.0, budget), (shown.high, budget)] },
+        );
+    }
+    let highest = lines.iter().flat_map(|line| &line.points).map(|p| p.1).fold(0.0, f64::max);
+    let summary = match lines.last().and_then(|line| line.points.last()) {
+        Some((step, epsilon)) => {
+            format!("Upper bound on epsilon by step: {} at step {step}.", format::epsilon(*epsilon))
+        }
+        None => "Upper bound on epsilon by step: none to show.".to_owned(),
+    };
+    let high = if highest > 0.0 { axis::nice_end(highest * 1.02, 4) } else { 1.0 };
+    let y = Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Number };
+    Drawing { x: shown, y, lines, summary }
+}
+
+fn numbers(page: Page) -> impl IntoView {
+    let of = move |read: fn(&crate::train::report::Report) -> String| {
+        move || page.report.with(|report| report.as_ref().map_or_else(|| "–".to_owned(), read))
+    };
+    let rate = move || {
+        page.run
+            .with(|run| run.as_ref().map_or_else(|| "–".to_owned(), |run| format!("{:.3}%", run.sampling_rate * 100.0)))
+    };
+    let non_finite = move || {
+        page.report.with(|report| report.as_ref().filter(|report| report.non_finite > 0).map(|report| {
+            view! { <div><dt>"Not finite, left out " {teaching()}</dt><dd>{format::integer(report.non_finite)}</dd></div> }
+        }))
+    };
+    view! {
+        <dl class="numbers" aria-label="This run">
+            <div><dt>"Epoch"</dt><dd data-testid="epoch">{of(|report| format!("{:.2}", report.epoch))}</dd></div>
+            <div><dt>"Sampling rate"</dt><dd>{rate}</dd></div>
+            <div><dt>"Last lot " {teaching()}</dt><dd>{of(|report| format::integer(report.lot_size.into()))}</dd></div>
+            <div><dt>"Training time"</dt><dd data-testid="training-time">{of(|report| format::duration(report.training_seconds))}</dd></div>
+            <div><dt>"Examples a second"</dt><dd data-testid="examples-per-second">{of(|report| format::integer(report.examples_per_second.round() as u64))}</dd></div>
+            <div><dt>"Learning rate"</dt><dd>{of(|report| format::number(report.learning_rate))}</dd></div>
+            {non_finite}
+        </dl>
+    }
+    .into_any()
+}
+
+/// The mark of what looks at private data outside the mechanism.
+pub fn teaching() -> impl IntoView {
+    view! { <abbr class="teaching" title="Teaching view: it looks at private data outside the mechanism, so ε does not cover publishing it.">"teaching view"</abbr> }
+}
+
+/// The bound as it is shown: it changes when its third digit does.
+fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
+    Memo::new_with_compare(
+        move |_| page.report.with(|report| report.as_ref().map(|report| report.privacy.clone())),
+        |old, new| {
+            let shown = |privacy: Option<&Option<Privacy>>| match privacy {
+                Some(Some(Privacy::Bounded(bound))) => Some(Ok(format::epsilon(bound.improved.epsilon))),
+                Some(Some(Privacy::NoGuarantee { reason })) => Some(Err(reason.clone())),
+                _ => None,
+            };
+            shown(old) != shown(new)
+        },
+    )
+}
+
+fn meaning(page: Page) -> impl IntoView {
+    let privacy = shown_bound(page);
+    let attack = Memo::new(move |_| match privacy.get() {
+        Some(Privacy::Bounded(bound)) => Some((bound.improved.epsilon, bound.delta)),
+        _ => None,
+    });
+    let sentence = move || match privacy.get() {
+        None => view! { <p>"Nothing has been released yet."</p> }.into_any(),
+        Some(Privacy::NoGuarantee { reason }) => {
+            view! { <p><strong>"No guarantee: "</strong>{reason}". No number would be honest here."</p> }.into_any()
+        }
+        Some(Privacy::Bounded(_)) => attack_sentence(attack).into_any(),
+    };
+    let steps = move || page.report.with(|report| format::integer(report.as_ref().map_or(0, |report| report.step)));
+    let details = move || match privacy.get() {
+        Some(Privacy::Bounded(bound)) => Some(view! {
+            {conversions(&bound)}
+            <p>"It holds for the "{steps}" steps that ran, under these assumptions:"</p>
+            <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{phrase.clone()}</li> }).collect_view()}</ul>
+        }),
+        _ => None,
+    };
+    let curve = chart(Frame { title: "What an attacker can do at most", height: 190.0, full: true }, move || {
+        allowed(attack.get())
+    });
+    view! {
+        <details class="meaning" data-testid="epsilon-meaning">
+            <summary>"What this ε says"</summary>
+            {sentence}
+            <div hidden=move || attack.get().is_none()>{curve}</div>
+            {details}
+        </details>
+    }
+    .into_any()
+}
+
+/// The rate at which the sentence about attackers lets them be wrong.
+const FALSE_ALARMS: f64 = 0.05;
+
+fn attack_sentence(attack: Memo<Option<(f64, f64)>>) -> impl IntoView {
+    let found = move || {
+        let (epsilon, delta) = attack.get()?;
+        Some(format::percent(EpsilonDelta::new(epsilon, delta).ok()?.best_true_positive_rate(FALSE_ALARMS)))
+    };
+    let alarms = format::percent(FALSE_ALARMS);
+    view! {
+        <p>"Suppose somebody sees everything that this training released, and guesses whether a certain image was in the data. \
+            If they accept being wrong about "{alarms.clone()}" of the images that were not, they find at most "<strong>{found}</strong>
+            " of those that were; blind guessing finds "{alarms}". This is an upper bound: the truth may be less."</p>
+    }
+}
+
+/// True-positive against false-positive rate: the curve that no attack lies above.
+fn allowed(attack: Option<(f64, f64)>) -> Drawing {
+    let share = |label| Range { low: 0.0, high: 1.0, logarithmic: false, label, write: Write::Percent };
+    let attack = attack.and_then(|(epsilon, delta)| EpsilonDelta::new(epsilon, delta).ok());
+    let points: Vec<Point> = attack
+        .map(|attack| (0..=100).map(|i| f64::from(i) / 100.0).map(|f| (f, attack.best_true_positive_rate(f))).collect())
+        .unwrap_or_default();
+    Drawing {
+        lines: vec![
+            Line { class: "line-epsilon", name: "members found, at most".to_owned(), points },
+            Line { class: "ghost", name: "guessing".to_owned(), points: vec![(0.0, 0.0), (1.0, 1.0)] },
+        ],
+        x: share("false alarms"),
+        y: share("members found"),
+        summary: "Largest share of members that any attack finds, by its share of false alarms.".to_owned(),
+    }
+}
+
+fn conversions(bound: &PrivacyBound) -> AnyView {
+    let row = |name: &'static str, source: &'static str, value: OrderedEpsilon| {
+        view! {
+            <tr><th scope="row">{name}</th><td>{format::epsilon(value.epsilon)}</td><td>{format::number(value.order)}</td><td>{source}</td></tr>
+        }
+    };
+    view! {
+        <div class="scroll" tabindex="0" role="region" aria-label="Both conversions">
+        <table>
+            <thead><tr><th scope="col">"Conversion"</th><th scope="col">"ε ≤"</th><th scope="col">"order α"</th><th scope="col">"source"</th></tr></thead>
+            <tbody>
+                {row("improved", "Canonne, Kamath, Steinke 2020", bound.improved)}
+                {row("classic", "Mironov 2017", bound.classic)}
+            </tbody>
+        </table></div>
+    }
+    .into_any()
+}

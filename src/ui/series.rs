@@ -1,0 +1,138 @@
+//! Curves: points that arrive in order of x, thinned out to what a screen can show.
+
+/// A point of a curve: x, y.
+pub type Point = (f64, f64);
+
+/// At most about `budget` points that look the same: first, last, and the lowest and highest of each stretch.
+#[must_use]
+pub fn decimate(points: &[Point], budget: usize) -> Vec<Point> {
+    let budget = budget.max(4);
+    if points.len() <= budget {
+        return points.to_vec();
+    }
+    let inner = &points[1..points.len() - 1];
+    let stretch = inner.len().div_ceil(budget / 2 - 1);
+    let mut kept = vec![points[0]];
+    for part in inner.chunks(stretch) {
+        let by_y = |a: &&Point, b: &&Point| a.1.total_cmp(&b.1);
+        if let (Some(low), Some(high)) = (part.iter().min_by(by_y), part.iter().max_by(by_y)) {
+            let (first, second) = if low.0 <= high.0 { (low, high) } else { (high, low) };
+            kept.push(*first);
+            if first != second {
+                kept.push(*second);
+            }
+        }
+    }
+    kept.push(points[points.len() - 1]);
+    kept
+}
+
+/// A growing curve that forgets detail, never the shape: beyond `limit` points, every second one goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    points: Vec<Point>,
+}
+
+impl Curve {
+    const LIMIT: usize = 4096;
+
+    /// Appends a point; one at the same x (or before it) replaces what stands there.
+    pub fn push(&mut self, point: Point) {
+        if !(point.0.is_finite() && point.1.is_finite()) {
+            return;
+        }
+        while self.points.last().is_some_and(|last| last.0 >= point.0) {
+            self.points.pop();
+        }
+        self.points.push(point);
+        if self.points.len() > Self::LIMIT {
+            self.points = decimate(&self.points, Self::LIMIT / 2);
+        }
+    }
+
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    #[must_use]
+    pub fn last(&self) -> Option<Point> {
+        self.points.last().copied()
+    }
+
+    /// The point whose x is nearest.
+    #[must_use]
+    pub fn nearest(&self, x: f64) -> Option<Point> {
+        nearest(&self.points, x)
+    }
+}
+
+/// The point whose x is nearest; `points` ascend in x.
+#[must_use]
+pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
+    let after = points.partition_point(|p| p.0 < x);
+    match (after.checked_sub(1).and_then(|i| points.get(i)), points.get(after)) {
+        (Some(a), Some(b)) => Some(if x - a.0 <= b.0 - x { *a } else { *b }),
+        (a, b) => a.or(b).copied(),
+    }
+}
+
+/// `d` of an SVG path through pixels, to a tenth of a pixel.
+#[must_use]
+pub fn path(pixels: impl IntoIterator<Item = Point>) -> String {
+    use std::fmt::Write;
+    let mut d = String::new();
+    for (i, (x, y)) in pixels.into_iter().enumerate() {
+        // Writing into a string cannot fail.
+        _ = write!(d, "{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' });
+    }
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_ends_and_spikes() {
+        let mut points: Vec<Point> = (0..10_000).map(|i| (f64::from(i), (f64::from(i) * 0.01).sin())).collect();
+        points[7_777].1 = 9.0;
+        let thin = decimate(&points, 300);
+        assert!(thin.len() <= 302, "{}", thin.len());
+        assert_eq!(thin.first(), points.first());
+        assert_eq!(thin.last(), points.last());
+        assert!(thin.iter().any(|p| p.1 == 9.0));
+        assert!(thin.windows(2).all(|w| w[0].0 < w[1].0));
+        assert_eq!(decimate(&points[..50], 300), &points[..50]);
+    }
+
+    #[test]
+    fn a_curve_stays_bounded_and_in_order() {
+        let mut curve = Curve::default();
+        for i in 0..100_000 {
+            curve.push((f64::from(i), f64::from(i % 7)));
+        }
+        assert!(curve.points().len() <= Curve::LIMIT);
+        assert_eq!(curve.last(), Some((99_999.0, (99_999 % 7) as f64)));
+        assert!(curve.points().windows(2).all(|w| w[0].0 < w[1].0));
+        curve.push((f64::NAN, 1.0));
+        curve.push((99_999.0, 3.0));
+        assert_eq!(curve.last(), Some((99_999.0, 3.0)));
+    }
+
+    #[test]
+    fn nearest_finds_the_nearer_side() {
+        let points = [(0.0, 1.0), (10.0, 2.0), (20.0, 3.0)];
+        assert_eq!(nearest(&points, -5.0), Some((0.0, 1.0)));
+        assert_eq!(nearest(&points, 14.0), Some((10.0, 2.0)));
+        assert_eq!(nearest(&points, 16.0), Some((20.0, 3.0)));
+        assert_eq!(nearest(&points, 99.0), Some((20.0, 3.0)));
+        assert_eq!(nearest(&[], 1.0), None);
+    }
+
+    #[test]
+    fn paths_are_plain_svg() {
+        assert_eq!(path([(0.0, 1.0), (2.25, 3.0)]), "M0.0 1.0L2.2 3.0");
+        assert_eq!(path([]), "");
+    }
+}

@@ -1,0 +1,539 @@
+//! What a visitor has set: every control of the page as plain data, and the run configuration that it means.
+
+use super::field::Number;
+use crate::{
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
+    model::Architecture,
+    privacy::noise::NoiseSpec,
+    train::config::{RunConfig, Schedule},
+};
+
+/// A choice in a native `<select>`.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// In the order of the list.
+    const ALL: &'static [Self];
+    /// Value of the option, and of the key in links.
+    fn key(self) -> &'static str;
+    fn label(self) -> String;
+    fn by_key(key: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|choice| choice.key() == key)
+    }
+}
+
+macro_rules! choices {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $key:literal, $label:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($variant),* }
+        impl Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+            fn key(self) -> &'static str { match self { $(Self::$variant => $key),* } }
+            fn label(self) -> String { match self { $(Self::$variant => $label),* }.to_owned() }
+        }
+    };
+}
+
+choices! {
+    /// Where digits come from.
+    Digits {
+        Mnist = "mnist", "MNIST";
+        Synthetic = "synthetic", "Synthetic digits";
+        Files = "files", "Your own files";
+    }
+}
+choices! {
+    /// How one example's contribution is bounded.
+    Encoder {
+        None = "none", "None (no guarantee)";
+        Clip = "clip", "L2 clipping (DP-SGD)";
+        Envelope = "envelope", "Envelope (Algorithm 2)";
+    }
+}
+choices! {
+    /// The noise's family.
+    Family {
+        None = "none", "No noise (no guarantee)";
+        Gaussian = "gaussian", "Gaussian";
+        StudentT = "student-t", "Student-t";
+        Laplace = "laplace", "Laplace";
+        VarianceGamma = "variance-gamma", "Variance gamma";
+        HyperbolicSecant = "hyperbolic-secant", "Hyperbolic secant";
+        GeneralizedGaussian = "generalized-gaussian", "Generalised Gaussian";
+        Cauchy = "cauchy", "Cauchy";
+    }
+}
+choices! {
+    /// What happens to the learning rate over the run.
+    Decay {
+        Constant = "constant", "stays constant";
+        Linear = "linear", "falls in a line";
+        Cosine = "cosine", "falls by half a cosine";
+    }
+}
+choices! {
+    /// How fast a run plays.
+    Speed {
+        Slow = "slow", "Slow";
+        Normal = "normal", "Normal";
+        Max = "max", "Max";
+    }
+}
+choices! {
+    /// Colours of the page.
+    Theme {
+        System = "system", "System";
+        Light = "light", "Light";
+        Dark = "dark", "Dark";
+    }
+}
+
+impl Speed {
+    /// Milliseconds to wait after a step.
+    #[must_use]
+    pub const fn wait(self) -> u32 {
+        match self {
+            Self::Slow => 2000,
+            Self::Normal => 100,
+            Self::Max => 0,
+        }
+    }
+}
+
+impl Choice for Architecture {
+    const ALL: &'static [Self] = &Architecture::ALL;
+    fn key(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Mlp => "mlp",
+            Self::CnnTanh => "cnn-tanh",
+            Self::CnnRelu => "cnn-relu",
+        }
+    }
+    fn label(self) -> String {
+        let name = match self {
+            Self::Linear => "Linear",
+            Self::Mlp => "Two layers (128 hidden)",
+            Self::CnnTanh => "CNN, tanh",
+            Self::CnnRelu => "CNN, ReLU (the paper's)",
+        };
+        format!("{name} · {} parameters", super::format::integer(self.parameters() as u64))
+    }
+}
+
+impl Choice for EnvelopeShape {
+    const ALL: &'static [Self] = &[Self::Gaussian, Self::HeavyTailed, Self::Sparse, Self::Mixed];
+    fn key(self) -> &'static str {
+        match self {
+            Self::Gaussian => "gaussian",
+            Self::HeavyTailed => "heavy-tailed",
+            Self::Sparse => "sparse",
+            Self::Mixed => "mixed",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::Gaussian => "Gaussian",
+            Self::HeavyTailed => "Heavy-tailed",
+            Self::Sparse => "Sparse (a tenth)",
+            Self::Mixed => "Mixed",
+        }
+        .to_owned()
+    }
+}
+
+impl Choice for Denoiser {
+    const ALL: &'static [Self] = &[Self::None, Self::KolmogorovSmirnov];
+    fn key(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::KolmogorovSmirnov => "kolmogorov-smirnov",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::None => "None",
+            Self::KolmogorovSmirnov => "Kolmogorov–Smirnov",
+        }
+        .to_owned()
+    }
+}
+
+/// Passes over the data that a budget is planned for where the run has no end.
+const EPOCHS: u32 = 5;
+
+/// Every control's value. Numbers of controls that do not apply now are kept for when they do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    pub digits: Digits,
+    pub model: Architecture,
+    pub encoder: Encoder,
+    pub clip_norm: f64,
+    pub shape: EnvelopeShape,
+    pub vectors: u32,
+    pub pre_scale: f64,
+    pub envelope_seed: u64,
+    pub family: Family,
+    /// ε that the planned steps may cost: then the scale follows from it.
+    pub budget: Option<f64>,
+    pub scale: f64,
+    pub nu: f64,
+    pub exponent: f64,
+    pub denoiser: Denoiser,
+    pub lot: u32,
+    pub learning_rate: f64,
+    pub decay: Decay,
+    pub rate_end: f64,
+    pub momentum: f64,
+    pub steps: Option<u64>,
+    pub delta: f64,
+    pub init_seed: u64,
+    pub replay: Option<u64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            digits: Digits::Mnist,
+            model: Architecture::Linear,
+            encoder: Encoder::Clip,
+            clip_norm: 1.0,
+            shape: EnvelopeShape::Gaussian,
+            vectors: 100,
+            pre_scale: 1.0,
+            envelope_seed: 0,
+            family: Family::Gaussian,
+            budget: None,
+            scale: 1.1,
+            nu: 9.0,
+            exponent: 1.5,
+            denoiser: Denoiser::None,
+            lot: 256,
+            learning_rate: 0.5,
+            decay: Decay::Constant,
+            rate_end: 0.1,
+            momentum: 0.0,
+            steps: None,
+            delta: 1e-5,
+            init_seed: 0,
+            replay: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The value of a number field; `None`: left empty.
+    #[must_use]
+    pub fn number(&self, number: Number) -> Option<f64> {
+        Some(match number {
+            Number::ClipNorm => self.clip_norm,
+            Number::Vectors => self.vectors.into(),
+            Number::PreScale => self.pre_scale,
+            Number::EnvelopeSeed => self.envelope_seed as f64,
+            Number::Budget => return self.budget,
+            Number::Scale => self.scale,
+            Number::Nu => self.nu,
+            Number::Exponent => self.exponent,
+            Number::Lot => self.lot.into(),
+            Number::LearningRate => self.learning_rate,
+            Number::RateEnd => self.rate_end,
+            Number::Momentum => self.momentum,
+            Number::Steps => return self.steps.map(|n| n as f64),
+            Number::Delta => self.delta,
+            Number::InitSeed => self.init_seed as f64,
+            Number::Replay => return self.replay.map(|n| n as f64),
+        })
+    }
+
+    /// Sets a number that [`Number::parse`] has allowed.
+    pub fn set_number(&mut self, number: Number, value: Option<f64>) {
+        let whole = value.map(|v| v as u64);
+        match (number, value) {
+            (Number::Steps, _) => self.steps = whole,
+            (Number::Replay, _) => self.replay = whole,
+            (Number::Budget, _) => self.budget = value,
+            (_, None) => {}
+            (Number::ClipNorm, Some(v)) => self.clip_norm = v,
+            (Number::Vectors, Some(v)) => self.vectors = v as u32,
+            (Number::PreScale, Some(v)) => self.pre_scale = v,
+            (Number::EnvelopeSeed, Some(v)) => self.envelope_seed = v as u64,
+            (Number::Scale, Some(v)) => self.scale = v,
+            (Number::Nu, Some(v)) => self.nu = v,
+            (Number::Exponent, Some(v)) => self.exponent = v,
+            (Number::Lot, Some(v)) => self.lot = v as u32,
+            (Number::LearningRate, Some(v)) => self.learning_rate = v,
+            (Number::RateEnd, Some(v)) => self.rate_end = v,
+            (Number::Momentum, Some(v)) => self.momentum = v,
+            (Number::Delta, Some(v)) => self.delta = v,
+            (Number::InitSeed, Some(v)) => self.init_seed = v as u64,
+        }
+    }
+
+    /// Whether a number plays a part in the run that these settings describe.
+    #[must_use]
+    pub fn applies(&self, number: Number) -> bool {
+        match number {
+            Number::ClipNorm => self.encoder == Encoder::Clip,
+            Number::Vectors | Number::PreScale | Number::EnvelopeSeed => self.encoder == Encoder::Envelope,
+            Number::Scale | Number::Budget => self.family != Family::None,
+            Number::Nu => self.family == Family::StudentT,
+            Number::Exponent => self.family == Family::GeneralizedGaussian,
+            Number::RateEnd => self.decay != Decay::Constant,
+            _ => true,
+        }
+    }
+
+    /// Checks what depends on the data: `train` examples.
+    ///
+    /// # Errors
+    /// The field and one sentence.
+    pub fn check_data(&self, train: u32) -> Result<(), (Number, String)> {
+        if self.lot > train {
+            let n = |n: u32| super::format::integer(n.into());
+            return Err((
+                Number::Lot,
+                format!(
+                    "Lot size is {}, and there are only {} training images; choose at most that.",
+                    n(self.lot),
+                    n(train)
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Lets the noise scale follow from the budget, if one is set, on `train` examples. A run without an end gets one.
+    ///
+    /// # Errors
+    /// One sentence: why no scale keeps the budget.
+    pub fn follow_budget(&mut self, train: u32) -> Result<(), String> {
+        let Some(budget) = self.budget.filter(|_| self.family != Family::None && self.encoder != Encoder::None) else {
+            return Ok(());
+        };
+        let lot = self.lot.max(1);
+        let steps = *self.steps.get_or_insert((u64::from(EPOCHS) * u64::from(train) / u64::from(lot)).max(1));
+        // A replayed run has no guarantee, yet its noise may be what a budget asks for.
+        let config = RunConfig { replay: None, ..self.config() };
+        self.scale = super::project::scale_for(&config, train, steps, budget)?;
+        Ok(())
+    }
+
+    /// The noise of these settings.
+    #[must_use]
+    pub fn noise(&self) -> Option<NoiseSpec> {
+        let scale = self.scale;
+        Some(match self.family {
+            Family::None => return None,
+            Family::Gaussian => NoiseSpec::Gaussian { sigma: scale },
+            Family::StudentT => NoiseSpec::StudentT { nu: self.nu, scale },
+            Family::Laplace => NoiseSpec::Laplace { scale },
+            Family::Cauchy => NoiseSpec::Cauchy { scale },
+            Family::VarianceGamma => NoiseSpec::VarianceGamma { scale },
+            Family::HyperbolicSecant => NoiseSpec::HyperbolicSecant { scale },
+            Family::GeneralizedGaussian => NoiseSpec::GeneralizedGaussian { exponent: self.exponent, scale },
+        })
+    }
+
+    /// The run that these settings describe.
+    #[must_use]
+    pub fn config(&self) -> RunConfig {
+        RunConfig {
+            model: self.model,
+            encoder: match self.encoder {
+                Encoder::None => EncoderSpec::None,
+                Encoder::Clip => EncoderSpec::Clip { norm: self.clip_norm },
+                Encoder::Envelope => EncoderSpec::Envelope {
+                    shape: self.shape,
+                    vectors: self.vectors,
+                    pre_scale: self.pre_scale,
+                    seed: self.envelope_seed,
+                },
+            },
+            noise: self.noise(),
+            // Without noise there is nothing to compare with.
+            denoiser: if self.family == Family::None { Denoiser::None } else { self.denoiser },
+            lot: self.lot,
+            learning_rate: self.learning_rate,
+            schedule: match self.decay {
+                Decay::Constant => Schedule::Constant,
+                Decay::Linear => Schedule::Linear { to: self.rate_end },
+                Decay::Cosine => Schedule::Cosine { to: self.rate_end },
+            },
+            momentum: self.momentum,
+            steps: self.steps,
+            delta: self.delta,
+            init_seed: self.init_seed,
+            replay: self.replay,
+        }
+    }
+
+    /// The settings that mean this configuration.
+    #[must_use]
+    pub fn of_config(config: &RunConfig, digits: Digits) -> Self {
+        let mut settings = Self {
+            digits,
+            model: config.model,
+            denoiser: config.denoiser,
+            lot: config.lot,
+            learning_rate: config.learning_rate,
+            momentum: config.momentum,
+            steps: config.steps,
+            delta: config.delta,
+            init_seed: config.init_seed,
+            replay: config.replay,
+            ..Self::default()
+        };
+        match config.encoder {
+            EncoderSpec::None => settings.encoder = Encoder::None,
+            EncoderSpec::Clip { norm } => (settings.encoder, settings.clip_norm) = (Encoder::Clip, norm),
+            EncoderSpec::Envelope { shape, vectors, pre_scale, seed } => {
+                settings.encoder = Encoder::Envelope;
+                (settings.shape, settings.vectors) = (shape, vectors);
+                (settings.pre_scale, settings.envelope_seed) = (pre_scale, seed);
+            }
+        }
+        if let Some(noise) = &config.noise {
+            settings.scale = noise.scale();
+        }
+        settings.family = match config.noise {
+            None => Family::None,
+            Some(NoiseSpec::Gaussian { .. }) => Family::Gaussian,
+            Some(NoiseSpec::StudentT { nu, .. }) => {
+                settings.nu = nu;
+                Family::StudentT
+            }
+            Some(NoiseSpec::Laplace { .. }) => Family::Laplace,
+            Some(NoiseSpec::Cauchy { .. }) => Family::Cauchy,
+            Some(NoiseSpec::VarianceGamma { .. }) => Family::VarianceGamma,
+            Some(NoiseSpec::HyperbolicSecant { .. }) => Family::HyperbolicSecant,
+            Some(NoiseSpec::GeneralizedGaussian { exponent, .. }) => {
+                settings.exponent = exponent;
+                Family::GeneralizedGaussian
+            }
+        };
+        (settings.decay, settings.rate_end) = match config.schedule {
+            Schedule::Constant => (Decay::Constant, settings.rate_end),
+            Schedule::Linear { to } => (Decay::Linear, to),
+            Schedule::Cosine { to } => (Decay::Cosine, to),
+        };
+        settings
+    }
+
+    /// What changed from one run to the next, in few words: the runs' labels.
+    #[must_use]
+    pub fn changes_since(&self, old: &Self) -> String {
+        let mut changes = vec![];
+        let mut note = |changed: bool, text: String| {
+            if changed {
+                changes.push(text);
+            }
+        };
+        note(self.digits != old.digits, self.digits.label());
+        note(self.model != old.model, self.model.label());
+        note(self.encoder != old.encoder, format!("encoder: {}", self.encoder.label()));
+        note(self.shape != old.shape && self.encoder == Encoder::Envelope, format!("{} envelope", self.shape.label()));
+        note(self.family != old.family, self.family.label());
+        note(self.denoiser != old.denoiser, format!("denoiser: {}", self.denoiser.label()));
+        note(self.decay != old.decay, format!("rate {}", self.decay.label()));
+        for number in Number::ALL {
+            let (now, before) = (self.number(number), old.number(number));
+            if now != before && self.applies(number) {
+                let value = now.map_or_else(|| "open".to_owned(), super::format::number);
+                changes.push(format!("{} {value}", number.spec().label.to_lowercase()));
+            }
+        }
+        changes.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys_are_unique<C: Choice + std::fmt::Debug>() {
+        for choice in C::ALL {
+            assert_eq!(C::by_key(choice.key()), Some(*choice));
+        }
+        assert_eq!(C::by_key("no such thing"), None);
+    }
+
+    #[test]
+    fn choices_are_found_by_their_keys() {
+        keys_are_unique::<Digits>();
+        keys_are_unique::<Encoder>();
+        keys_are_unique::<Family>();
+        keys_are_unique::<Decay>();
+        keys_are_unique::<Speed>();
+        keys_are_unique::<Theme>();
+        keys_are_unique::<Architecture>();
+        keys_are_unique::<EnvelopeShape>();
+        keys_are_unique::<Denoiser>();
+        assert_eq!(<Architecture as Choice>::ALL[0], Architecture::Linear);
+        assert_eq!(Architecture::CnnTanh.label(), "CNN, tanh · 26,010 parameters");
+    }
+
+    #[test]
+    fn the_page_starts_with_the_default_run() {
+        assert_eq!(Settings::default().config(), RunConfig::default());
+    }
+
+    #[test]
+    fn configurations_become_settings_again() {
+        for preset in super::super::presets::ALL {
+            let config = preset.settings(&Settings::default()).config();
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config, "{}", preset.key);
+        }
+        for family in Family::ALL {
+            let config = Settings { family: *family, decay: Decay::Cosine, ..Settings::default() }.config();
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+        }
+    }
+
+    #[test]
+    fn every_number_is_kept_as_set() {
+        let mut settings = Settings::default();
+        for number in Number::ALL {
+            settings.set_number(number, Some(3.0));
+            assert_eq!(settings.number(number), Some(3.0), "{number:?}");
+        }
+        settings.set_number(Number::Steps, None);
+        assert_eq!(settings.number(Number::Steps), None);
+        settings.set_number(Number::Lot, None);
+        assert_eq!(settings.number(Number::Lot), Some(3.0));
+    }
+
+    #[test]
+    fn a_lot_larger_than_the_data_is_named() {
+        let settings = Settings { lot: 70_000, ..Settings::default() };
+        let (field, sentence) = settings.check_data(60_000).unwrap_err();
+        assert_eq!(field, Number::Lot);
+        assert_eq!(sentence, "Lot size is 70,000, and there are only 60,000 training images; choose at most that.");
+        assert!(settings.check_data(70_000).is_ok());
+    }
+
+    #[test]
+    fn without_noise_nothing_is_denoised() {
+        let settings = Settings { family: Family::None, denoiser: Denoiser::KolmogorovSmirnov, ..Settings::default() };
+        assert_eq!(settings.config().denoiser, Denoiser::None);
+        assert_eq!(settings.config().noise, None);
+    }
+
+    #[test]
+    fn a_budget_plans_steps_and_sets_the_noise() {
+        let mut settings = Settings { budget: Some(1.0), ..Settings::default() };
+        settings.follow_budget(60_000).unwrap();
+        assert_eq!(settings.steps, Some(1171));
+        let end = super::super::project::project(&settings.config(), 60_000, 1171).unwrap().end.improved.epsilon;
+        assert!(end <= 1.0 && end > 0.98, "{end}");
+        let mut off = Settings::default();
+        off.follow_budget(60_000).unwrap();
+        assert_eq!(off, Settings::default());
+    }
+
+    #[test]
+    fn runs_are_labelled_by_what_changed() {
+        let old = Settings::default();
+        let new = Settings { scale: 2.0, family: Family::StudentT, ..old.clone() };
+        assert_eq!(new.changes_since(&old), "Student-t, noise scale 2");
+        assert_eq!(old.changes_since(&old), "");
+    }
+}

@@ -1,0 +1,740 @@
+//! What the page knows, as signals, and the one place that talks to the training thread.
+
+use std::sync::Arc;
+
+use gloo::timers::callback::Timeout;
+use gloo_worker::{Spawnable, WorkerBridge};
+use leptos::prelude::*;
+
+use super::{
+    browser,
+    export::RunFile,
+    field::Number,
+    link::{Postcard, Thread},
+    presets::Preset,
+    project::{Projection, project},
+    query::Link,
+    runs,
+    series::Curve,
+    settings::{Digits, Settings, Speed, Theme},
+    trace::Pictures,
+};
+use crate::{
+    data::Source,
+    engine::{EngineInfo, StepTrace},
+    model::Architecture,
+    privacy::noise::NoiseSpec,
+    train::{
+        config::RunConfig,
+        report::{Privacy, Report},
+    },
+    worker::protocol::{BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+};
+
+/// Charts are drawn anew at most this often.
+const CHARTS_MS: u32 = 100;
+/// A projection waits until the settings have stood still this long.
+const PROJECTION_MS: u32 = 120;
+/// Passes over the data that are projected where a run has no end.
+pub const OPEN_EPOCHS: u64 = 10;
+/// Tiles are drawn anew at most this often; at full speed a step is looked into at most this often, too.
+const TILES_MS: u32 = 250;
+const LOOK_MS: u32 = 1000;
+/// The screen reader hears of a playing run this often.
+const SPOKEN_MS: f64 = 10_000.0;
+/// Older runs are forgotten.
+const MOST_PAST: usize = 12;
+/// Digits drawn where the visitor asks for synthetic ones.
+const SYNTHETIC: (u32, u32) = (20_000, 5_000);
+
+/// Curves of one run by step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    pub accuracy: Curve,
+    pub improved: Curve,
+    pub classic: Curve,
+}
+
+/// A run that is over, kept as a ghost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Past {
+    pub run: u32,
+    pub name: String,
+    /// What changed from the run before.
+    pub note: String,
+    /// Drawn in a colour of its own, and never forgotten by itself.
+    pub pinned: bool,
+    pub settings: Settings,
+    pub info: RunInfo,
+    pub curves: Arc<Curves>,
+    pub last: Report,
+    pub accuracy: Option<f64>,
+}
+
+/// A model that outlives its run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    pub model: Architecture,
+    pub parameters: Vec<f32>,
+    /// Whether its run had a guarantee.
+    pub private: bool,
+}
+
+/// The digits at hand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedDigits {
+    pub name: String,
+    pub source: Source,
+    pub train: u32,
+    pub test: u32,
+    pub complete: bool,
+}
+
+/// All signals. Copied freely.
+#[derive(Clone, Copy)]
+pub struct Page {
+    pub settings: RwSignal<Settings>,
+    pub backend: BackendChoice,
+    pub speed: RwSignal<Speed>,
+    pub theme: RwSignal<Theme>,
+    pub engine: RwSignal<Option<(EngineInfo, Option<String>)>>,
+    pub digits: RwSignal<Option<LoadedDigits>>,
+    /// Bytes done and to do.
+    pub loading: RwSignal<Option<(u64, u64)>>,
+    pub run: RwSignal<Option<RunInfo>>,
+    pub playing: RwSignal<bool>,
+    pub report: RwSignal<Option<Report>>,
+    pub accuracy: RwSignal<Option<f64>>,
+    pub curves: StoredValue<Curves>,
+    /// Changes whenever charts should look at `curves` again.
+    pub chart_tick: RwSignal<u32>,
+    pub past: RwSignal<Vec<Past>>,
+    pub pictures: RwSignal<Option<(u64, Arc<Pictures>)>>,
+    pub prediction: RwSignal<Option<[f32; 10]>>,
+    /// The last model of the other kind (with a guarantee, without one), for answers side by side.
+    pub kept: RwSignal<Option<Arc<Kept>>>,
+    /// What the settings will cost; why nothing can be said.
+    pub projection: RwSignal<Option<Result<Arc<Projection>, String>>>,
+    /// What is drawn on the pad, as the model sees it.
+    pub drawing: RwSignal<Option<Vec<f32>>>,
+    /// Problems by field; those of no field under `None`. The last is shown.
+    pub problems: RwSignal<Vec<(Option<Number>, String)>>,
+    pub notice: RwSignal<Option<String>>,
+    pub spoken: RwSignal<String>,
+    inner: StoredValue<Inner, LocalStorage>,
+}
+
+/// Why parameters were asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ParametersFor {
+    /// Their run is about to end; whether it had a guarantee.
+    Keeping {
+        model: Architecture,
+        private: bool,
+    },
+    Export {
+        model: Architecture,
+    },
+}
+
+/// What no view depends on.
+#[derive(Default)]
+struct Inner {
+    bridge: Option<WorkerBridge<Thread>>,
+    /// Play as soon as there is a run.
+    play_when_ready: bool,
+    /// Start a run as soon as the digits that the visitor asked for are there.
+    start_when_loaded: bool,
+    /// The settings of the current run, and of the one that was asked for last.
+    run_settings: Option<Settings>,
+    /// Digits that were in use when others were asked for.
+    digits_before: Option<Digits>,
+    projection_due: Option<Timeout>,
+    /// What the parameters that were asked for last are for.
+    parameters_for: Option<ParametersFor>,
+    charts_due: Option<Timeout>,
+    tiles_due: Option<Timeout>,
+    trace: Option<StepTrace>,
+    /// When a step was last looked into, and whether one is being waited for.
+    looked_at: f64,
+    looking: bool,
+    spoken_at: f64,
+    predicted_at: f64,
+}
+
+impl Page {
+    /// The state that a link describes; nothing is started.
+    #[must_use]
+    pub fn new(link: Link, problems: Vec<String>) -> Self {
+        Self {
+            settings: RwSignal::new(link.settings),
+            backend: link.backend,
+            speed: RwSignal::new(link.speed),
+            theme: RwSignal::new(link.theme.unwrap_or_else(browser::stored_theme)),
+            engine: RwSignal::new(None),
+            digits: RwSignal::new(None),
+            loading: RwSignal::new(None),
+            run: RwSignal::new(None),
+            playing: RwSignal::new(false),
+            report: RwSignal::new(None),
+            accuracy: RwSignal::new(None),
+            curves: StoredValue::new(Curves::default()),
+            chart_tick: RwSignal::new(0),
+            past: RwSignal::new(vec![]),
+            pictures: RwSignal::new(None),
+            prediction: RwSignal::new(None),
+            kept: RwSignal::new(None),
+            projection: RwSignal::new(None),
+            drawing: RwSignal::new(None),
+            problems: RwSignal::new(problems.into_iter().map(|problem| (None, problem)).collect()),
+            notice: RwSignal::new(None),
+            spoken: RwSignal::new(String::new()),
+            inner: StoredValue::new_local(Inner::default()),
+        }
+    }
+
+    /// Starts the training thread and asks it for a backend and for digits.
+    pub fn connect(self) {
+        let spawner = Thread::spawner();
+        let bridge = { spawner }
+            .encoding::<Postcard>()
+            .callback(move |event| self.take(event))
+            .with_loader(true)
+            .spawn(&browser::worker_address());
+        self.inner.update_value(|inner| inner.bridge = Some(bridge));
+        self.send(Request::Open { backend: self.backend });
+        self.send_speed();
+        self.load_digits(self.settings.with_untracked(|s| s.digits));
+    }
+
+    pub fn send(self, request: Request) {
+        self.inner.with_value(|inner| {
+            if let Some(bridge) = &inner.bridge {
+                bridge.send(request);
+            }
+        });
+    }
+
+    // What the visitor does.
+
+    pub fn play(self) {
+        if self.run.with_untracked(Option::is_none) {
+            self.inner.update_value(|inner| inner.play_when_ready = true);
+            return;
+        }
+        if self.complete() {
+            self.send(Request::Reset);
+        }
+        self.send(Request::Play);
+    }
+
+    pub fn pause(self) {
+        self.inner.update_value(|inner| inner.play_when_ready = false);
+        self.send(Request::Pause);
+    }
+
+    pub fn toggle(self) {
+        if self.playing.get_untracked() { self.pause() } else { self.play() }
+    }
+
+    pub fn step_once(self) {
+        if self.complete() {
+            self.send(Request::Reset);
+        }
+        self.send(Request::StepOnce);
+    }
+
+    pub fn reset(self) {
+        self.send(Request::Reset);
+    }
+
+    pub fn set_speed(self, speed: Speed) {
+        self.speed.set(speed);
+        self.send_speed();
+    }
+
+    fn send_speed(self) {
+        self.inner.update_value(|inner| inner.looking = false);
+        self.send(Request::SlowMotion { milliseconds: self.speed.get_untracked().wait() });
+    }
+
+    /// Changes settings; a new run starts where the change means one, and goes on playing if the old one did.
+    pub fn change(self, edit: impl FnOnce(&mut Settings)) {
+        let mut settings = self.settings.get_untracked();
+        edit(&mut settings);
+        if self.settings.with_untracked(|old| *old == settings) {
+            return;
+        }
+        if let Err(sentence) = self.follow_budget(&mut settings) {
+            return self.put_problem(Some(Number::Budget), as_sentence(&sentence));
+        }
+        // What a field was refused for is void once something else has given it a value.
+        for number in Number::ALL {
+            if self.settings.with_untracked(|old| old.number(number) != settings.number(number)) {
+                self.clear_problem(Some(number));
+            }
+        }
+        self.settings.set(settings);
+        self.schedule_projection();
+        self.restart();
+    }
+
+    fn follow_budget(self, settings: &mut Settings) -> Result<(), String> {
+        match self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train)) {
+            Some(train) => settings.follow_budget(train),
+            None => Ok(()),
+        }
+    }
+
+    pub fn choose_preset(self, preset: Preset) {
+        self.problems.set(vec![]);
+        self.change(|settings| *settings = preset.settings(settings));
+        self.notice.set(Some(preset.note.to_owned()));
+    }
+
+    /// A number field was committed with this text.
+    pub fn commit(self, number: Number, text: &str) {
+        match number.parse(text) {
+            Ok(value) => {
+                self.clear_problem(Some(number));
+                self.change(|settings| {
+                    settings.set_number(number, value);
+                    if number == Number::Scale {
+                        settings.budget = None;
+                    }
+                });
+            }
+            Err(sentence) => self.put_problem(Some(number), sentence),
+        }
+    }
+
+    fn restart(self) {
+        let settings = self.settings.get_untracked();
+        let Some(train) = self.digits.with_untracked(|digits| digits.as_ref().map(|d| d.train)) else { return };
+        if let Err((field, sentence)) = settings.check_data(train) {
+            return self.put_problem(Some(field), sentence);
+        }
+        let config = settings.config();
+        if self.run.with_untracked(|run| run.as_ref().is_some_and(|run| run.config == config)) {
+            return;
+        }
+        let playing = self.playing.get_untracked();
+        self.inner.update_value(|inner| inner.play_when_ready |= playing);
+        self.keep_model();
+        self.send(Request::Start(config));
+    }
+
+    /// Asks for the parameters of a run that is about to end, so that its model can still answer.
+    fn keep_model(self) {
+        let (Some(info), Some(report)) = (self.run.get_untracked(), self.report.get_untracked()) else { return };
+        if report.step > 0 {
+            let private = matches!(report.privacy, Privacy::Bounded(_));
+            let reason = ParametersFor::Keeping { model: info.config.model, private };
+            self.inner.update_value(|inner| inner.parameters_for = Some(reason));
+            self.send(Request::ExportParameters);
+        }
+    }
+
+    fn take_parameters(self, parameters: Vec<f32>) {
+        match self.inner.try_update_value(|inner| inner.parameters_for.take()).flatten() {
+            Some(ParametersFor::Keeping { model, private }) if parameters.len() == model.parameters() => {
+                self.kept.set(Some(Arc::new(Kept { model, parameters, private })));
+            }
+            Some(ParametersFor::Export { model }) => {
+                let file = super::export::safetensors(model, &parameters);
+                browser::download("hushgrad-model.safetensors", "application/octet-stream", &file);
+            }
+            Some(ParametersFor::Keeping { .. }) | None => {}
+        }
+    }
+
+    /// Looks anew at what the settings will cost, once they stand still.
+    pub fn schedule_projection(self) {
+        self.inner.update_value(|inner| {
+            inner.projection_due = Some(Timeout::new(PROJECTION_MS, move || {
+                let train = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train));
+                let (Some(train), settings) = (train, self.settings.get_untracked()) else { return };
+                let steps =
+                    settings.steps.unwrap_or(OPEN_EPOCHS * u64::from(train) / u64::from(settings.lot.max(1))).max(1);
+                self.projection.set(Some(project(&settings.config(), train, steps).map(Arc::new)));
+            }));
+        });
+    }
+
+    /// Asks for other digits; a new run starts on them when they are there.
+    pub fn choose_digits(self, digits: Digits) {
+        let before = self.settings.with_untracked(|settings| settings.digits);
+        self.settings.update(|settings| settings.digits = digits);
+        self.inner.update_value(|inner| inner.digits_before = Some(before));
+        self.load_digits(digits);
+    }
+
+    fn load_digits(self, digits: Digits) {
+        let request = match digits {
+            Digits::Mnist => DataRequest::Site { manifest: browser::address("data/manifest.json") },
+            Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: SYNTHETIC.0, test: SYNTHETIC.1 },
+            // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
+            Digits::Files if self.digits.with_untracked(Option::is_none) => {
+                self.settings.update(|settings| settings.digits = Digits::Mnist);
+                self.notice.set(Some("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.".to_owned()));
+                return self.load_digits(Digits::Mnist);
+            }
+            Digits::Files => return,
+        };
+        self.ask_for(request);
+    }
+
+    pub fn load_files(self, files: Vec<(String, Vec<u8>)>) {
+        let before = self.settings.with_untracked(|settings| settings.digits);
+        self.inner.update_value(|inner| inner.digits_before = Some(before));
+        self.ask_for(DataRequest::Files(files));
+    }
+
+    fn ask_for(self, request: DataRequest) {
+        self.clear_problem(None);
+        self.loading.set(Some((0, 0)));
+        self.inner.update_value(|inner| inner.start_when_loaded = true);
+        self.send(Request::Load(request));
+    }
+
+    pub fn draw(self, pixels: Option<Vec<f32>>) {
+        self.prediction.update(|prediction| {
+            if pixels.is_none() {
+                *prediction = None;
+            }
+        });
+        self.drawing.set(pixels);
+        self.predict();
+    }
+
+    fn predict(self) {
+        if let Some(pixels) = self.drawing.get_untracked()
+            && self.run.with_untracked(Option::is_some)
+        {
+            self.inner.update_value(|inner| inner.predicted_at = browser::now());
+            self.send(Request::Predict { pixels });
+        }
+    }
+
+    // Problems.
+
+    pub fn put_problem(self, field: Option<Number>, sentence: String) {
+        self.problems.update(|problems| {
+            problems.retain(|(of, _)| *of != field);
+            problems.push((field, sentence));
+        });
+    }
+
+    pub fn clear_problem(self, field: Option<Number>) {
+        if self.problems.with_untracked(|problems| problems.iter().any(|(of, _)| *of == field)) {
+            self.problems.update(|problems| problems.retain(|(of, _)| *of != field));
+        }
+    }
+
+    /// The sentence at a field.
+    #[must_use]
+    pub fn problem_of(self, field: Number) -> Option<String> {
+        self.problems
+            .with(|problems| problems.iter().find(|(of, _)| *of == Some(field)).map(|(_, sentence)| sentence.clone()))
+    }
+
+    fn complete(self) -> bool {
+        self.report.with_untracked(|report| report.as_ref().is_some_and(|report| report.complete))
+    }
+
+    // What the training thread says.
+
+    fn take(self, event: Event) {
+        match event {
+            Event::Opened { engine, instead } => self.engine.set(Some((engine, instead))),
+            Event::Loading { done, total } => self.loading.set(Some((done, total))),
+            Event::Loaded { name, source, train, test, complete, .. } => {
+                self.take_digits(LoadedDigits { name, source, train, test, complete });
+            }
+            Event::Started(info) => self.take_run(info),
+            Event::Playing(playing) => {
+                self.playing.set(playing);
+                if playing {
+                    self.clear_problem(None);
+                    self.notice.set(None);
+                }
+                self.speak(true);
+            }
+            Event::Report(report) => self.take_report(report),
+            Event::Trace(trace) => self.take_trace(trace),
+            Event::Prediction(classes) => {
+                if self.drawing.with_untracked(Option::is_some) {
+                    self.prediction.set(Some(classes));
+                }
+            }
+            Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
+            Event::Parameters(parameters) => self.take_parameters(parameters),
+            Event::Notice(sentence) => self.notice.set(Some(sentence)),
+            Event::Problem(problem) => self.take_problem(problem),
+        }
+    }
+
+    fn take_problem(self, Problem { field, sentence }: Problem) {
+        let number = field.as_deref().and_then(Number::by_config_path);
+        self.inner.update_value(|inner| inner.play_when_ready = false);
+        if self.loading.with_untracked(Option::is_some) && number.is_none() {
+            self.loading.set(None);
+            let before = self.inner.try_update_value(|inner| {
+                inner.start_when_loaded = false;
+                inner.digits_before.take()
+            });
+            if let Some(Some(before)) = before {
+                self.settings.update(|settings| settings.digits = before);
+            }
+        }
+        self.put_problem(number, as_sentence(&sentence));
+    }
+
+    fn take_digits(self, loaded: LoadedDigits) {
+        let own = match loaded.source {
+            Source::Mnist | Source::Site => Digits::Mnist,
+            Source::Synthetic => Digits::Synthetic,
+            Source::Visitor => Digits::Files,
+        };
+        if self.settings.with_untracked(|settings| settings.digits != own) {
+            self.settings.update(|settings| settings.digits = own);
+        }
+        if loaded.complete {
+            self.loading.set(None);
+        }
+        let train = loaded.train;
+        self.digits.set(Some(loaded));
+        self.schedule_projection();
+        let start = self.inner.try_update_value(|inner| {
+            inner.digits_before = None;
+            std::mem::take(&mut inner.start_when_loaded)
+        });
+        if start == Some(true) || self.run.with_untracked(Option::is_none) {
+            let mut settings = self.settings.get_untracked();
+            if let Err(sentence) = settings.follow_budget(train) {
+                self.put_problem(Some(Number::Budget), as_sentence(&sentence));
+            } else if self.settings.with_untracked(|old| *old != settings) {
+                self.settings.set(settings.clone());
+            }
+            match settings.check_data(train) {
+                Ok(()) => {
+                    self.clear_problem(Some(Number::Lot));
+                    self.keep_model();
+                    self.send(Request::Start(settings.config()));
+                }
+                Err((field, sentence)) => self.put_problem(Some(field), sentence),
+            }
+        }
+    }
+
+    fn take_run(self, info: RunInfo) {
+        self.keep_past();
+        self.clear_problem(None);
+        for number in Number::ALL {
+            let applied = self.settings.with_untracked(|settings| !settings.applies(number));
+            if applied {
+                self.clear_problem(Some(number));
+            }
+        }
+        self.curves.set_value(Curves::default());
+        self.report.set(None);
+        self.accuracy.set(None);
+        self.pictures.set(None);
+        let settings = self.settings.get_untracked();
+        self.run.set(Some(info));
+        let play = self.inner.try_update_value(|inner| {
+            inner.run_settings = Some(settings);
+            inner.trace = None;
+            inner.looking = false;
+            std::mem::take(&mut inner.play_when_ready)
+        });
+        self.chart_tick.update(|tick| *tick += 1);
+        if play == Some(true) {
+            self.send(Request::Play);
+        }
+        self.predict();
+    }
+
+    /// The run that stands, if it has anything to show.
+    #[must_use]
+    pub fn current(self) -> Option<Past> {
+        let (info, last) = (self.run.get_untracked()?, self.report.get_untracked()?);
+        let settings = self.inner.with_value(|inner| inner.run_settings.clone()).filter(|_| last.step > 0)?;
+        let curves = Arc::new(self.curves.get_value());
+        let accuracy = self.accuracy.get_untracked();
+        let before = self.past.with_untracked(|past| past.last().map(|past| past.settings.clone()));
+        let note = before.map_or_else(String::new, |before| settings.changes_since(&before));
+        Some(Past {
+            run: info.run,
+            name: format!("Run {}", info.run),
+            note,
+            pinned: false,
+            settings,
+            info,
+            curves,
+            last,
+            accuracy,
+        })
+    }
+
+    /// The run that ends becomes a ghost; the oldest that is not pinned goes where there are too many.
+    fn keep_past(self) {
+        let Some(current) = self.current() else { return };
+        self.past.update(|past| {
+            past.push(current);
+            if past.len() > MOST_PAST {
+                let oldest = past.iter().position(|past| !past.pinned).unwrap_or(0);
+                past.remove(oldest);
+            }
+        });
+    }
+
+    pub fn export_weights(self) {
+        match self.run.with_untracked(|run| run.as_ref().map(|run| run.config.model)) {
+            Some(model) => {
+                self.inner.update_value(|inner| inner.parameters_for = Some(ParametersFor::Export { model }));
+                self.send(Request::ExportParameters);
+            }
+            None => self.notice.set(Some("There is no model to export yet.".to_owned())),
+        }
+    }
+
+    /// A run from a file: a ghost beside the others, its settings taken over, its ε computed anew.
+    pub fn take_run_file(self, file: RunFile) {
+        let digits = self.settings.with_untracked(|settings| settings.digits);
+        let settings = Settings::of_config(&file.config, digits);
+        let steps = file.report.step.max(1);
+        let cost = project(&file.config, file.train, steps).ok().map(|projection| projection.end);
+        match runs::difference(&file.report.privacy, cost.as_ref()) {
+            Some(sentence) => return self.put_problem(None, format!("{sentence} It was not opened.")),
+            None => self.notice.set(Some(format!(
+                "“{}” is drawn beside your runs, its ε was computed anew, and its settings are set: press Play to run it again.",
+                file.name
+            ))),
+        }
+        // Runs of files count down from the top, runs of the training thread up from 1.
+        let run = self
+            .past
+            .with_untracked(|past| past.iter().map(|past| past.run).filter(|run| *run > u32::MAX / 2).min())
+            .map_or(u32::MAX, |run| run - 1);
+        let past = runs::past_of(run, file, settings.clone());
+        self.past.update(|all| all.push(past));
+        self.chart_tick.update(|tick| *tick += 1);
+        self.change(|now| *now = settings);
+    }
+
+    fn take_report(self, report: Report) {
+        let step = report.step as f64;
+        self.curves.update_value(|curves| {
+            if let Some(accuracy) = report.test_accuracy {
+                curves.accuracy.push((step, accuracy));
+            }
+            if let Privacy::Bounded(bound) = &report.privacy {
+                curves.improved.push((step, bound.improved.epsilon));
+                curves.classic.push((step, bound.classic.epsilon));
+            }
+        });
+        if let Some(accuracy) = report.test_accuracy {
+            self.accuracy.set(Some(accuracy));
+        }
+        let complete = report.complete;
+        self.report.set(Some(report));
+        self.schedule_charts();
+        self.speak(complete);
+        let now = browser::now();
+        if self.inner.with_value(|inner| now - inner.predicted_at > 400.0) {
+            self.predict();
+        }
+        // At full speed steps are not traced; now and then one is asked for, so that the tiles live.
+        let look = self.playing.get_untracked()
+            && self.speed.get_untracked() == Speed::Max
+            && self.inner.with_value(|inner| !inner.looking && now - inner.looked_at > f64::from(LOOK_MS));
+        if look {
+            self.inner.update_value(|inner| inner.looking = true);
+            self.send(Request::SlowMotion { milliseconds: 1 });
+        }
+    }
+
+    fn schedule_charts(self) {
+        self.inner.update_value(|inner| {
+            if inner.charts_due.is_none() {
+                inner.charts_due = Some(Timeout::new(CHARTS_MS, move || {
+                    self.inner.update_value(|inner| inner.charts_due = None);
+                    self.chart_tick.update(|tick| *tick += 1);
+                }));
+            }
+        });
+    }
+
+    fn take_trace(self, trace: StepTrace) {
+        let end_look = self.inner.try_update_value(|inner| {
+            inner.trace = Some(trace);
+            inner.looked_at = browser::now();
+            std::mem::take(&mut inner.looking)
+        });
+        if end_look == Some(true) {
+            self.send(Request::SlowMotion { milliseconds: self.speed.get_untracked().wait() });
+        }
+        self.inner.update_value(|inner| {
+            if inner.tiles_due.is_none() {
+                // The first picture after a quiet time comes at once.
+                let wait = if self.pictures.with_untracked(Option::is_none) { 0 } else { TILES_MS };
+                inner.tiles_due = Some(Timeout::new(wait, move || self.show_trace()));
+            }
+        });
+    }
+
+    fn show_trace(self) {
+        let trace = self.inner.try_update_value(|inner| {
+            inner.tiles_due = None;
+            inner.trace.take()
+        });
+        let (Some(Some(trace)), Some(info)) = (trace, self.run.get_untracked()) else { return };
+        let noise = absolute_noise(&info.config).and_then(|noise| noise.build().ok());
+        if let Some(pictures) = Pictures::new(&trace, info.config.model, noise.as_deref()) {
+            let step = self.report.with_untracked(|report| report.as_ref().map_or(0, |report| report.step));
+            self.pictures.set(Some((step, Arc::new(pictures))));
+        }
+    }
+
+    /// Tells the screen reader where the run stands: at once if `now`, else every ten seconds.
+    fn speak(self, now: bool) {
+        let time = browser::now();
+        if !now && self.inner.with_value(|inner| time - inner.spoken_at < SPOKEN_MS) {
+            return;
+        }
+        self.inner.update_value(|inner| inner.spoken_at = time);
+        let Some(report) = self.report.get_untracked() else { return };
+        let privacy = match &report.privacy {
+            Privacy::Bounded(bound) => format!("epsilon at most {}", super::format::epsilon(bound.improved.epsilon)),
+            Privacy::NoGuarantee { .. } => "no privacy guarantee".to_owned(),
+        };
+        let accuracy = self
+            .accuracy
+            .get_untracked()
+            .map_or_else(String::new, |a| format!("test accuracy {}, ", super::format::percent(a)));
+        let state = match (report.complete, self.playing.get_untracked()) {
+            (true, _) => "Run complete",
+            (_, true) => "Training",
+            _ => "Paused",
+        };
+        self.spoken.set(format!("{state} at step {}: {accuracy}{privacy}.", super::format::integer(report.step)));
+    }
+}
+
+/// The noise in the units of the sum: a configuration gives it as a multiple of the clipping norm.
+#[must_use]
+pub fn absolute_noise(config: &RunConfig) -> Option<NoiseSpec> {
+    let norm = if let crate::mechanism::EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
+    config.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * norm))
+}
+
+/// Errors of the lower layers start small and end without a stop.
+fn as_sentence(text: &str) -> String {
+    let mut chars = text.trim().chars();
+    let mut sentence: String = chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default();
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}

@@ -1,0 +1,277 @@
+//! The four pictures of one step as few numbers: norms, magnitudes by rank, distribution functions, weight images.
+
+use super::series::Point;
+use crate::{engine::StepTrace, model::Architecture, privacy::noise::Noise};
+
+/// Points of a drawn curve.
+const POINTS: usize = 120;
+
+/// One of the four vectors, ready to be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tile {
+    /// L2 norm.
+    pub norm: f64,
+    /// Rank from 1 (log-spaced) and magnitude there; zeros left out.
+    pub ranks: Vec<Point>,
+    /// Weights of the first layer that make pictures, as the model's layout says.
+    pub picture: Vec<f32>,
+}
+
+/// What ONE STEP shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pictures {
+    /// Raw, encoded, noisy, denoised.
+    pub tiles: [Tile; 4],
+    /// Magnitudes that the noise alone would have by rank; none without noise.
+    pub noise_ranks: Vec<Point>,
+    /// Empirical distribution function of the noisy values: value, share at most that.
+    pub empirical: Vec<Point>,
+    /// The noise's distribution function at the same values.
+    pub noise: Vec<Point>,
+    /// Where the two are furthest apart, among the drawn points: value, share of either.
+    pub gap: Option<(f64, f64, f64)>,
+    /// Magnitude at which the shared colour scale is full.
+    pub full_colour: f64,
+    /// ‖denoised‖ / ‖noisy‖.
+    pub factor: f64,
+    pub layout: PictureLayout,
+}
+
+/// How the first layer's weights are cut into pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureLayout {
+    pub images: usize,
+    /// Pixels of a side.
+    pub side: usize,
+    /// Images in a row.
+    pub columns: usize,
+    /// What an image is, for the caption.
+    pub caption: &'static str,
+}
+
+impl PictureLayout {
+    /// Pictures of a model's first layer.
+    #[must_use]
+    pub const fn of(model: Architecture) -> Self {
+        match model {
+            Architecture::Linear => {
+                Self { images: 10, side: 28, columns: 5, caption: "the ten digits' weights, 0 to 9" }
+            }
+            Architecture::Mlp => {
+                Self { images: 10, side: 28, columns: 5, caption: "weights into the first ten hidden units" }
+            }
+            Architecture::CnnTanh | Architecture::CnnRelu => {
+                Self { images: 16, side: 8, columns: 8, caption: "the sixteen filters of the first layer" }
+            }
+        }
+    }
+
+    /// Width and height of the whole picture in pixels, one pixel between images.
+    #[must_use]
+    pub const fn size(self) -> (usize, usize) {
+        (self.columns * (self.side + 1) - 1, self.images.div_ceil(self.columns) * (self.side + 1) - 1)
+    }
+
+    /// Where pixel (x, y) of the whole picture is in the flat weights; `None`: between images.
+    #[must_use]
+    pub const fn weight(self, x: usize, y: usize) -> Option<usize> {
+        let (column, in_x) = (x / (self.side + 1), x % (self.side + 1));
+        let (row, in_y) = (y / (self.side + 1), y % (self.side + 1));
+        let image = row * self.columns + column;
+        if in_x == self.side || in_y == self.side || image >= self.images {
+            return None;
+        }
+        Some(image * self.side * self.side + in_y * self.side + in_x)
+    }
+}
+
+impl Pictures {
+    /// Reduces a trace; `noise` is the distribution in the units of the sum. `None` for an empty or mismatched trace.
+    #[must_use]
+    pub fn new(trace: &StepTrace, model: Architecture, noise: Option<&dyn Noise>) -> Option<Self> {
+        let p = trace.raw.len();
+        if p == 0 || [&trace.encoded, &trace.noisy, &trace.denoised].iter().any(|v| v.len() != p) {
+            return None;
+        }
+        let layout = PictureLayout::of(model);
+        let tile = |values: &[f32], ranks: Vec<Point>| Tile {
+            norm: norm(values),
+            ranks,
+            picture: values.iter().take(layout.images * layout.side * layout.side).copied().collect(),
+        };
+        let magnitudes = |values: &[f32]| -> Vec<f32> {
+            let mut sorted: Vec<f32> = values.iter().map(|v| v.abs()).collect();
+            sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+            sorted
+        };
+        let raw = magnitudes(&trace.raw);
+        let encoded = magnitudes(&trace.encoded);
+        let mut noisy: Vec<f32> = trace.noisy.clone();
+        noisy.sort_unstable_by(f32::total_cmp);
+        let noisy_magnitudes = merged_magnitudes(&noisy);
+        let (noisy_norm, denoised_norm) = (norm(&trace.noisy), norm(&trace.denoised));
+        let factor = if noisy_norm > 0.0 { denoised_norm / noisy_norm } else { 1.0 };
+        let noisy_ranks = by_rank(&noisy_magnitudes);
+        let denoised_ranks =
+            noisy_ranks.iter().map(|&(rank, size)| (rank, size * factor)).filter(|p| p.1 > 0.0).collect();
+        let ranks = rank_grid(p);
+        let noise_ranks = noise.map_or_else(Vec::new, |noise| {
+            ranks.iter().map(|&r| (r as f64 + 1.0, noise.tail_quantile((r as f64 + 0.5) / p as f64 / 2.0))).collect()
+        });
+        let empirical: Vec<Point> = quantile_grid(p)
+            .map(|i| (f64::from(noisy[i]), (i as f64 + 1.0) / p as f64))
+            .filter(|point| point.0.is_finite())
+            .collect();
+        let noise: Vec<Point> =
+            noise.map_or_else(Vec::new, |z| empirical.iter().map(|&(x, _)| (x, z.cdf(x))).collect());
+        let gap = empirical
+            .iter()
+            .zip(&noise)
+            .map(|(&(x, share), &(_, expected))| (x, share, expected))
+            .max_by(|a, b| (a.1 - a.2).abs().total_cmp(&(b.1 - b.2).abs()));
+        // Bright, but not for a handful of outliers: the 99th percentile of what is released.
+        let full_colour = f64::from(noisy_magnitudes[p / 100]).max(f64::from(encoded[p / 100])).max(f64::MIN_POSITIVE);
+        Some(Self {
+            tiles: [
+                tile(&trace.raw, by_rank(&raw)),
+                tile(&trace.encoded, by_rank(&encoded)),
+                tile(&trace.noisy, noisy_ranks),
+                tile(&trace.denoised, denoised_ranks),
+            ],
+            noise_ranks,
+            empirical,
+            noise,
+            gap,
+            full_colour,
+            factor,
+            layout,
+        })
+    }
+
+    /// Ranks and magnitudes that hold all rank–magnitude curves: (ranks, lowest, highest).
+    #[must_use]
+    pub fn rank_range(&self) -> (f64, f64, f64) {
+        let curves = || self.tiles.iter().take(3).flat_map(|tile| &tile.ranks).chain(&self.noise_ranks);
+        let high = curves().map(|p| p.1).fold(f64::MIN_POSITIVE, f64::max);
+        let low = curves().map(|p| p.1).fold(high, f64::min);
+        let ranks = curves().map(|p| p.0).fold(10.0, f64::max);
+        // Four decades show the shape; what is smaller is nothing beside the noise.
+        (ranks, low.max(high * 1e-4).min(high / 10.0), high * 1.2)
+    }
+}
+
+fn norm(values: &[f32]) -> f64 {
+    values.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt()
+}
+
+/// Magnitudes, largest first, from values in ascending order: the two ends are merged.
+fn merged_magnitudes(ascending: &[f32]) -> Vec<f32> {
+    let (mut low, mut high) = (0, ascending.len());
+    let mut merged = Vec::with_capacity(ascending.len());
+    while low < high {
+        let (negative, positive) = (ascending[low].abs(), ascending[high - 1].abs());
+        if negative > positive {
+            merged.push(negative);
+            low += 1;
+        } else {
+            merged.push(positive);
+            high -= 1;
+        }
+    }
+    merged
+}
+
+/// Ranks from 0 to p − 1, dense where they are low.
+fn rank_grid(p: usize) -> Vec<usize> {
+    let mut ranks: Vec<usize> = (0..POINTS)
+        .map(|i| ((p as f64).powf(i as f64 / (POINTS - 1) as f64) - 1.0).round() as usize)
+        .map(|rank| rank.min(p - 1))
+        .collect();
+    ranks.dedup();
+    ranks
+}
+
+fn by_rank(descending: &[f32]) -> Vec<Point> {
+    rank_grid(descending.len())
+        .into_iter()
+        .map(|rank| (rank as f64 + 1.0, f64::from(descending[rank])))
+        .filter(|point| point.1 > 0.0 && point.1.is_finite())
+        .collect()
+}
+
+/// Indices at even shares of p values, both ends included.
+fn quantile_grid(p: usize) -> impl Iterator<Item = usize> {
+    let points = POINTS.min(p);
+    (0..points).map(move |i| if points == 1 { 0 } else { i * (p - 1) / (points - 1) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{privacy::noise::NoiseSpec, rng::NotPrivateReplay};
+
+    fn trace(p: usize, factor: f32) -> StepTrace {
+        let noise = NoiseSpec::Gaussian { sigma: 2.0 }.build().unwrap();
+        let mut rng = NotPrivateReplay::new(1);
+        let raw: Vec<f32> = (0..p).map(|i| (i as f32).sin() * 0.3).collect();
+        let encoded: Vec<f32> = raw.iter().map(|v| v.clamp(-0.1, 0.1)).collect();
+        let noisy: Vec<f32> = encoded.iter().map(|v| v + noise.sample(&mut rng) as f32).collect();
+        let denoised = noisy.iter().map(|v| v * factor).collect();
+        StepTrace { raw, encoded, noisy, denoised }
+    }
+
+    #[test]
+    fn a_step_becomes_norms_ranks_and_distributions() {
+        let trace = trace(7850, 0.01);
+        let noise = NoiseSpec::Gaussian { sigma: 2.0 }.build().unwrap();
+        let pictures = Pictures::new(&trace, Architecture::Linear, Some(noise.as_ref())).unwrap();
+        assert!((pictures.factor - 0.01).abs() < 1e-6);
+        assert!(pictures.tiles[0].norm > pictures.tiles[1].norm);
+        for tile in &pictures.tiles {
+            assert!(tile.ranks.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 >= w[1].1));
+            assert_eq!(tile.picture.len(), 7840);
+        }
+        // Sorting by magnitude gives what merging the two ends gives.
+        let mut sorted: Vec<f32> = trace.noisy.iter().map(|v| v.abs()).collect();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        assert_eq!(pictures.tiles[2].ranks, by_rank(&sorted));
+        assert!(pictures.empirical.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
+        let (_, share, expected) = pictures.gap.unwrap();
+        assert!((share - expected).abs() < 0.03, "noise drowns the sum, so the curves nearly agree");
+        let (ranks, low, high) = pictures.rank_range();
+        assert!(ranks >= 7850.0 && low > 0.0 && high > low);
+    }
+
+    #[test]
+    fn odd_traces_do_no_harm() {
+        assert_eq!(Pictures::new(&StepTrace::default(), Architecture::Linear, None), None);
+        let mut uneven = trace(100, 1.0);
+        uneven.noisy.pop();
+        assert_eq!(Pictures::new(&uneven, Architecture::Linear, None), None);
+        let one = |x: f32| StepTrace { raw: vec![x], encoded: vec![x], noisy: vec![x], denoised: vec![x] };
+        for x in [0.0, f32::NAN, f32::INFINITY, 1.0] {
+            let pictures = Pictures::new(&one(x), Architecture::Linear, None).unwrap();
+            let (ranks, low, high) = pictures.rank_range();
+            assert!(ranks > 1.0 && low < high, "{x}");
+        }
+    }
+
+    #[test]
+    fn pictures_cover_every_weight_once() {
+        for model in Architecture::ALL {
+            let layout = PictureLayout::of(model);
+            let (width, height) = layout.size();
+            let mut seen = vec![0; layout.images * layout.side * layout.side];
+            for y in 0..height {
+                for x in 0..width {
+                    if let Some(weight) = layout.weight(x, y) {
+                        seen[weight] += 1;
+                    }
+                }
+            }
+            assert!(seen.iter().all(|n| *n == 1), "{model:?}");
+            let first = &model.layers()[0];
+            assert!(seen.len() <= first.outputs * first.fan_in);
+        }
+    }
+}

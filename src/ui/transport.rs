@@ -1,0 +1,136 @@
+//! The transport: play, pause, step, reset, speed, and where the run stands.
+
+use leptos::prelude::*;
+
+use super::{
+    backend, browser, format,
+    settings::{Choice, Speed},
+    state::Page,
+};
+use crate::{engine::Backend, train::report::Privacy, worker::protocol::BackendChoice};
+
+/// The bar.
+pub fn bar(page: Page) -> impl IntoView {
+    view! {
+        <section class="transport" aria-label="Transport">
+            <div class="buttons">
+                <button type="button" class="quiet" data-testid="reset" title="Start again from step 0 (r)" on:click=move |_| page.reset()>
+                    {icon("M12 5V2L7 6.5 12 11V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-8z")}<span>"Reset"</span>
+                </button>
+                <button type="button" class="play" class:primary=move || !page.playing.get() data-testid="play" title="Train (space)"
+                    aria-disabled=move || page.playing.get().to_string()
+                    on:click=move |_| if !page.playing.get_untracked() { page.play() }>
+                    {icon("M7 4v16l13-8z")}<span>"Play"</span>
+                </button>
+                <button type="button" class="play" class:primary=move || page.playing.get() data-testid="pause" title="Pause (space)"
+                    aria-disabled=move || (!page.playing.get()).to_string()
+                    on:click=move |_| page.pause()>
+                    {icon("M6 4h4v16H6zM14 4h4v16h-4z")}<span>"Pause"</span>
+                </button>
+                <button type="button" class="quiet" data-testid="step-once" title="One step, taken apart (s)" on:click=move |_| page.step_once()>
+                    {icon("M5 4v16l10-8zM16 4h3v16h-3z")}<span>"Step"</span>
+                </button>
+                {speed(page)}
+            </div>
+            {readouts(page)}
+        </section>
+    }
+    .into_any()
+}
+
+/// A picture of 24 × 24 units.
+pub fn icon(path: &'static str) -> impl IntoView {
+    view! { <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d=path></path></svg> }
+}
+
+fn speed(page: Page) -> impl IntoView {
+    let options = Speed::ALL
+        .iter()
+        .map(|&speed| {
+            let id = format!("speed-{}", speed.key());
+            view! {
+                <input type="radio" name="speed" id=id.clone() value=speed.key() prop:checked=move || page.speed.get() == speed
+                    on:change=move |_| page.set_speed(speed) />
+                <label for=id>{speed.label()}</label>
+            }
+        })
+        .collect_view();
+    view! { <fieldset class="speed" data-testid="speed"><legend class="visually-hidden">"Speed"</legend>{options}</fieldset> }.into_any()
+}
+
+fn readouts(page: Page) -> impl IntoView {
+    let step = Memo::new(move |_| page.report.with(|report| report.as_ref().map_or(0, |report| report.step)));
+    let planned = move || page.run.with(|run| run.as_ref().and_then(|run| run.config.steps));
+    let step_text = move || match planned() {
+        Some(steps) => format!("{} / {}", format::integer(step.get()), format::integer(steps)),
+        None => format::integer(step.get()),
+    };
+    let accuracy_value = move || page.accuracy.get().map_or_else(String::new, |accuracy| accuracy.to_string());
+    let accuracy_text = move || page.accuracy.get().map_or_else(|| "–".to_owned(), format::percent);
+    let epsilon = Memo::new(move |_| {
+        page.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
+            Some(Privacy::Bounded(bound)) => Some(Ok((bound.improved.epsilon, bound.classic.epsilon))),
+            Some(Privacy::NoGuarantee { .. }) => Some(Err(())),
+            None => None,
+        })
+    });
+    let epsilon_value =
+        move || epsilon.get().and_then(Result::ok).map_or_else(String::new, |(improved, _)| improved.to_string());
+    let epsilon_text = move || match epsilon.get() {
+        Some(Ok((improved, _))) => format!("≤ {}", format::epsilon(improved)),
+        Some(Err(())) => "no guarantee".to_owned(),
+        None => "–".to_owned(),
+    };
+    let classic_text = move || match epsilon.get() {
+        Some(Ok((_, classic))) => format!("classic {}", format::epsilon(classic)),
+        _ => String::new(),
+    };
+    view! {
+        <dl class="readouts">
+            <div><dt>"Step"</dt><dd data-testid="step" data-value=move || step.get().to_string()>{step_text}</dd></div>
+            <div class="accuracy"><dt>"Test accuracy"</dt><dd data-testid="accuracy" data-value=accuracy_value>{accuracy_text}</dd></div>
+            <div class="epsilon" class:none=move || matches!(epsilon.get(), Some(Err(())))>
+                <dt>"ε spent" <span class="small">{classic_text}</span></dt>
+                <dd data-testid="epsilon" data-value=epsilon_value>{epsilon_text}</dd>
+            </div>
+        </dl>
+        {badge(page)}
+    }
+    .into_any()
+}
+
+/// Which backend runs; where it is not the one that was wanted, why, and what helps.
+fn badge(page: Page) -> impl IntoView {
+    let kind = move || {
+        page.engine.with(|engine| match engine {
+            Some((info, _)) if info.backend == Backend::Gpu => ("gpu", "WebGPU"),
+            Some(_) => ("cpu", "CPU"),
+            None => ("", "Starting…"),
+        })
+    };
+    let device =
+        move || page.engine.with(|engine| engine.as_ref().map(|(info, _)| info.device.clone()).unwrap_or_default());
+    let reason = move || {
+        page.engine.with(|engine| match engine {
+            Some((_, Some(reason))) => Some(format!(
+                "The CPU trains here, because of this: {reason}. {}",
+                backend::how_to_get_webgpu(&browser::user_agent())
+            )),
+            Some((info, None)) if info.backend == Backend::Cpu && page.backend == BackendChoice::Cpu => {
+                Some("The CPU trains here because the address says backend=cpu.".to_owned())
+            }
+            Some((info, None)) if info.backend == Backend::Gpu => {
+                Some("WebGPU was checked: one known step gave the CPU's numbers.".to_owned())
+            }
+            _ => None,
+        })
+    };
+    view! {
+        <details class="badge">
+            <summary><span class="dot" class:gpu=move || kind().0 == "gpu"></span>
+                <span data-testid="backend" data-value=move || kind().0>{move || kind().1}</span></summary>
+            <div class="badge-text"><p>{device}</p><p data-testid="backend-reason">{reason}</p></div>
+        </details>
+    }
+    .into_any()
+}
