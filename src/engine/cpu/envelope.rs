@@ -1,0 +1,199 @@
+//! Algorithm 2 on one gradient at a time: a histogram of magnitudes, a running count from the top, a clamp.
+//!
+//! Equals [`crate::mechanism::encode`] exactly; no sort, and nothing of the gradient's length is kept but the gradient.
+
+use super::simd::Simd;
+use crate::mechanism::{
+    encode::{BUCKETS, lower_edge},
+    envelope::{BLOCKS, Envelope, block_edge},
+};
+
+/// As [`crate::mechanism::encode::bucket`]: the exponent and nine bits of the significand, from 2^−30 on.
+const SHIFT: u32 = 14;
+const FIRST: u32 = (127 - 30) << 9;
+
+/// Counts, bounds and scores of one gradient at a time.
+pub struct Ranker {
+    /// Two counts a bucket, for neighbouring coordinates, which often share one and must not wait for each other.
+    counts: Box<[[u32; 2]; BUCKETS]>,
+    bounds: Box<[f32; BUCKETS]>,
+    scores: Vec<f32>,
+}
+
+impl Ranker {
+    pub fn new(envelope: &Envelope) -> Self {
+        Self {
+            counts: vec![[0; 2]; BUCKETS].try_into().expect("the length is right"),
+            bounds: vec![0.0; BUCKETS].try_into().expect("the length is right"),
+            scores: vec![0.0; envelope.vectors()],
+        }
+    }
+
+    /// sum += the encoded gradient. `gradient` is scaled already; both are padded with zeros to a multiple of the lanes
+    /// beyond the envelope's dimension.
+    pub fn add_encoded<S: Simd>(&mut self, simd: S, psi: &Psi, gradient: &[f32], sum: &mut [f32]) {
+        let p = psi.envelope.dimension();
+        simd.run(count::<S>, (gradient, &mut self.counts));
+        // Padding was counted as zeros; the pair's sum is what counts, and wraps back.
+        let zeros = &mut self.counts[0][0];
+        *zeros = zeros.wrapping_sub((gradient.len() - p) as u32);
+        let chosen = simd.run(choose::<S>, (psi, &self.counts, &mut self.scores));
+        simd.run(bound::<S>, (psi.envelope.vector(chosen), &mut self.counts, &mut self.bounds));
+        simd.run(clamp::<S>, (gradient, &self.bounds, sum));
+    }
+}
+
+/// Ψ as the choice among its vectors reads it.
+pub struct Psi {
+    pub envelope: std::sync::Arc<Envelope>,
+    /// Block sums, `[block][vector]`.
+    sums: Vec<f32>,
+}
+
+impl Psi {
+    pub fn new(envelope: std::sync::Arc<Envelope>) -> Self {
+        let sums = (0..BLOCKS)
+            .flat_map(|j| envelope.block_sums().iter().skip(j).step_by(BLOCKS).copied().collect::<Vec<_>>())
+            .collect();
+        Self { envelope, sums }
+    }
+}
+
+#[inline(always)]
+fn bucket<S: Simd>(s: S, x: S::F) -> S::U {
+    let index = s.sub_u(s.shr(s.bits(s.abs(x)), SHIFT), s.splat_u(FIRST));
+    s.max_i(s.splat_u(0), s.min_i(s.splat_u(BUCKETS as u32 - 1), index))
+}
+
+/// Coordinates in a bucket.
+#[inline(always)]
+fn total(count: [u32; 2]) -> u32 {
+    count[0].wrapping_add(count[1])
+}
+
+#[inline(always)]
+fn count<S: Simd>(s: S, (gradient, counts): (&[f32], &mut [[u32; 2]; BUCKETS])) {
+    let mut buckets = [0; super::simd::MOST_LANES];
+    for x in gradient.chunks_exact(S::LANES) {
+        s.store_u(bucket(s, s.load(x)), &mut buckets);
+        for k in 0..S::LANES {
+            counts[buckets[k] as usize % BUCKETS][k % 2] += 1;
+        }
+    }
+}
+
+/// The vector with the largest score (see [`crate::mechanism::encode::choose`]), in the same order of operations.
+#[inline(always)]
+fn choose<S: Simd>(_: S, (psi, counts, scores): (&Psi, &[[u32; 2]; BUCKETS], &mut [f32])) -> usize {
+    let n = scores.len();
+    if n == 1 {
+        return 0;
+    }
+    scores.fill(0.0);
+    let p = psi.envelope.dimension();
+    let mut bucket = BUCKETS - 1;
+    let mut ranked = total(counts[bucket]);
+    for j in 0..BLOCKS {
+        let (start, end) = (block_edge(p, j), block_edge(p, j + 1));
+        if start == end {
+            continue;
+        }
+        while ranked as usize <= usize::midpoint(start, end) {
+            bucket -= 1;
+            ranked += total(counts[bucket]);
+        }
+        let middle = lower_edge(bucket);
+        for (score, &sum) in scores.iter_mut().zip(&psi.sums[j * n..]) {
+            *score += middle * sum;
+        }
+    }
+    let mut best = 0;
+    for (index, &score) in scores.iter().enumerate() {
+        if score > scores[best] {
+            best = index;
+        }
+    }
+    best
+}
+
+/// The bound of every bucket that holds something; clears the counts.
+#[inline(always)]
+fn bound<S: Simd>(_: S, (psi, counts, bounds): (&[f32], &mut [[u32; 2]; BUCKETS], &mut [f32; BUCKETS])) {
+    let mut ranked = 0;
+    for (bound, count) in bounds.iter_mut().zip(counts.iter_mut()).rev() {
+        ranked += total(*count) as usize;
+        *count = [0; 2];
+        // Of a bucket that holds nothing the bound is not used.
+        *bound = psi[ranked.saturating_sub(1)];
+    }
+}
+
+#[inline(always)]
+fn clamp<S: Simd>(s: S, (gradient, bounds, sum): (&[f32], &[f32; BUCKETS], &mut [f32])) {
+    for (x, sum) in gradient.chunks_exact(S::LANES).zip(sum.chunks_exact_mut(S::LANES)) {
+        let x = s.load(x);
+        let bound = s.gather(bounds, bucket(s, x));
+        let encoded = s.max(s.neg(bound), s.min(bound, x));
+        s.store(s.add(s.load(sum), encoded), sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        engine::cpu::{
+            simd::{Dispatch, for_each},
+            worker::padded,
+        },
+        mechanism::{Encoder, EncoderSpec, EnvelopeShape},
+    };
+
+    #[derive(Clone, Copy)]
+    struct Ranks;
+
+    impl Dispatch for Ranks {
+        type Output = ();
+        fn with<S: Simd>(self, simd: S) {
+            for (shape, vectors, p) in [
+                (EnvelopeShape::Gaussian, 1, 7850),
+                (EnvelopeShape::Mixed, 50, 1003),
+                (EnvelopeShape::Sparse, 3, 26_010),
+            ] {
+                let spec = EncoderSpec::Envelope { shape, vectors, pre_scale: 1.0, seed: 4 };
+                let envelope = Arc::new(Envelope::draw(shape, vectors, p, 4).unwrap());
+                let reference = Encoder::with_envelope(&spec, Arc::clone(&envelope), p).unwrap();
+                let psi = Psi::new(envelope);
+                let mut ranker = Ranker::new(&psi.envelope);
+                // Heavy tails, many zeros, repeated values, tiny and huge ones; the second time counts must be clean.
+                for round in 0..4_u32 {
+                    let mut gradient = vec![0.0; padded(p)];
+                    for (k, g) in gradient[..p].iter_mut().enumerate() {
+                        let hash = (k as u32 ^ (round << 20)).wrapping_mul(2_654_435_761) >> 8;
+                        let t = hash as f32 / (1 << 24) as f32 - 0.5;
+                        *g = match hash % 7 {
+                            0 | 1 => 0.0,
+                            2 => 0.01,
+                            3 => t.powi(25),
+                            4 => 1e3 * t,
+                            _ => 0.02 * t.powi(3),
+                        };
+                    }
+                    let mut expected = gradient[..p].to_vec();
+                    assert!(reference.encode(&mut expected));
+                    let mut sum = vec![0.0; padded(p)];
+                    ranker.add_encoded(simd, &psi, &gradient, &mut sum);
+                    assert_eq!(sum[..p], expected, "{} {shape:?}", S::NAME);
+                    assert!(sum[p..].iter().all(|&v| v == 0.0));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn encodes_as_the_reference_does() {
+        for_each(Ranks);
+    }
+}

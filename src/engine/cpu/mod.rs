@@ -1,0 +1,272 @@
+//! The CPU engine: threads and the machine's widest vectors natively, simd128 on one thread in the browser.
+
+mod cnn;
+mod conv;
+mod dense;
+mod distance;
+mod envelope;
+mod math;
+mod network;
+mod noise;
+mod perceptron;
+mod pool;
+mod simd;
+mod team;
+mod worker;
+
+use std::sync::Arc;
+
+use self::{
+    distance::{Cdf, Distance},
+    envelope::Psi,
+    noise::Family,
+    simd::{Dispatch, Simd, dispatch},
+    team::{Crew, Team},
+    worker::{Encoding, padded},
+};
+use super::{Backend, Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task};
+use crate::{
+    data::Dataset,
+    mechanism::{Denoiser, EncoderSpec},
+    model::PIXELS,
+};
+
+/// Momenta below this are taken as zero, before they become denormal.
+const NEGLIGIBLE_MOMENTUM: f32 = 1e-30;
+
+/// Runs Algorithm 1 on the processor.
+pub struct CpuEngine {
+    info: EngineInfo,
+    task: Task,
+    train: Dataset,
+    encoding: Encoding,
+    team: Box<dyn Team>,
+    noise: Option<Family>,
+    /// P numbers each, then padding.
+    parameters: Vec<f32>,
+    momentum: Vec<f32>,
+    /// The sum that becomes noisy, then denoised.
+    sum: Vec<f32>,
+    /// F(noisy), and what the distance needs, where the denoiser asks for them.
+    denoising: Option<Denoising>,
+    metrics: Metrics,
+}
+
+struct Denoising {
+    cdf: Cdf,
+    uniforms: Vec<f32>,
+    distance: Distance,
+}
+
+impl CpuEngine {
+    /// An engine for `task` on `train`, whose first parameters are given.
+    ///
+    /// # Errors
+    /// When the task cannot be run: parameters, envelope or labels that do not fit, or threads that do not start.
+    pub fn new(
+        task: Task,
+        train: Dataset,
+        initial_parameters: &[f32],
+        performance: Performance,
+    ) -> Result<Self, EngineError> {
+        let p = task.model.parameters();
+        check_length("initial parameters", initial_parameters.len(), p)?;
+        check_dataset(&train)?;
+        let encoding = encoding(&task)?;
+        let noise = task.noise.as_ref().map(Family::new).transpose();
+        let noise = noise.map_err(|e| EngineError::Unsupported(e.to_string()))?;
+        let denoising = match (task.denoiser, &noise) {
+            (Denoiser::None, _) => None,
+            (Denoiser::KolmogorovSmirnov, None) => {
+                return Err(EngineError::Unsupported("the KS denoiser without noise to compare with".into()));
+            }
+            (Denoiser::KolmogorovSmirnov, Some(Family { noise, .. })) => Some(Denoising {
+                cdf: Cdf::new(|x| noise.cdf(x)),
+                uniforms: vec![0.0; padded(p)],
+                distance: Distance::new(p),
+            }),
+        };
+        let team = dispatch(BuildTeam { task: &task, encoding: &encoding, performance })?;
+        let info = EngineInfo { backend: Backend::Cpu, device: team.describe() };
+        let mut parameters = vec![0.0; padded(p)];
+        parameters[..p].copy_from_slice(initial_parameters);
+        Ok(Self {
+            info,
+            encoding,
+            team,
+            noise,
+            parameters,
+            momentum: vec![0.0; padded(p)],
+            sum: vec![0.0; padded(p)],
+            denoising,
+            metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
+            task,
+            train,
+        })
+    }
+
+    fn check_lot(&self, lot: &[u32]) -> Result<(), EngineError> {
+        match lot.iter().find(|&&i| i as usize >= self.train.len()) {
+            Some(i) => {
+                Err(EngineError::Unsupported(format!("example {i} of a training set of {} examples", self.train.len())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// sum ← encoded gradients.
+    fn encode(&mut self, lot: &[u32]) {
+        let (parameters, sum) = (&self.parameters, &mut self.sum);
+        self.metrics.non_finite += self.team.sum_encoded(&self.encoding, parameters, &self.train, lot, sum);
+    }
+
+    /// sum += noise.
+    fn add_noise(&mut self, key: &[u32; 8]) {
+        if let Some(noise) = &self.noise {
+            let p = self.task.model.parameters();
+            self.team.add_noise(noise, key, &mut self.sum[..p]);
+        }
+    }
+
+    /// The factor of the denoiser.
+    fn denoise_factor(&mut self) -> f32 {
+        let Some(Denoising { cdf, uniforms, distance }) = &mut self.denoising else { return 1.0 };
+        let p = self.task.model.parameters();
+        self.team.to_uniform(cdf, &self.sum, uniforms);
+        distance.of(&uniforms[..p]) as f32
+    }
+
+    /// m ← momentum·m + ĝ/expected lot; θ ← θ − rate·m.
+    fn update(&mut self, factor: f32, learning_rate: f32) {
+        self.metrics.denoise_factor = factor;
+        let scale = factor / self.task.expected_lot;
+        let decay = self.task.momentum;
+        for ((theta, m), &g) in self.parameters.iter_mut().zip(&mut self.momentum).zip(&self.sum) {
+            let next = decay * *m + scale * g;
+            *m = if next.abs() < NEGLIGIBLE_MOMENTUM { 0.0 } else { next };
+            *theta -= learning_rate * *m;
+        }
+    }
+}
+
+impl CpuEngine {
+    /// What runs here, before there is an engine.
+    #[must_use]
+    pub fn describe(performance: Performance) -> EngineInfo {
+        let task = Task {
+            model: crate::model::Architecture::Linear,
+            encoder: EncoderSpec::None,
+            envelope: None,
+            noise: None,
+            denoiser: Denoiser::None,
+            expected_lot: 1.0,
+            momentum: 0.0,
+        };
+        let team = dispatch(BuildTeam { task: &task, encoding: &Encoding::None, performance });
+        let device = team.map_or_else(|error| error.to_string(), |team| team.describe());
+        EngineInfo { backend: Backend::Cpu, device }
+    }
+}
+
+impl Engine for CpuEngine {
+    fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
+        self.check_lot(input.lot)?;
+        self.encode(input.lot);
+        self.add_noise(&input.noise_key);
+        let factor = self.denoise_factor();
+        self.update(factor, input.learning_rate);
+        Ok(())
+    }
+
+    async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
+        self.check_lot(input.lot)?;
+        let p = self.task.model.parameters();
+        self.team.sum_encoded(&Encoding::None, &self.parameters, &self.train, input.lot, &mut self.sum);
+        let raw = self.sum[..p].to_vec();
+        self.encode(input.lot);
+        let encoded = self.sum[..p].to_vec();
+        self.add_noise(&input.noise_key);
+        let noisy = self.sum[..p].to_vec();
+        let factor = self.denoise_factor();
+        self.update(factor, input.learning_rate);
+        let denoised = noisy.iter().map(|x| x * factor).collect();
+        Ok(StepTrace { raw, encoded, noisy, denoised })
+    }
+
+    async fn metrics(&mut self) -> Result<Metrics, EngineError> {
+        Ok(self.metrics)
+    }
+
+    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
+        check_dataset(data)?;
+        Ok(self.team.count_correct(&self.parameters, data))
+    }
+
+    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
+        check_length("pixels", image.len(), PIXELS)?;
+        Ok(self.team.predict(&self.parameters, image))
+    }
+
+    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
+        let p = self.task.model.parameters();
+        Ok((self.parameters[..p].to_vec(), self.momentum[..p].to_vec()))
+    }
+
+    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError> {
+        let p = self.task.model.parameters();
+        check_length("parameters", parameters.len(), p)?;
+        check_length("momenta", momentum.len(), p)?;
+        self.parameters[..p].copy_from_slice(parameters);
+        self.momentum[..p].copy_from_slice(momentum);
+        Ok(())
+    }
+}
+
+fn encoding(task: &Task) -> Result<Encoding, EngineError> {
+    let unsupported = |e: String| Err(EngineError::Unsupported(e));
+    if let Err(e) = task.encoder.validate() {
+        return unsupported(e.to_string());
+    }
+    match (&task.encoder, &task.envelope) {
+        (EncoderSpec::None, _) => Ok(Encoding::None),
+        (EncoderSpec::Clip { norm }, _) => Ok(Encoding::Clip { norm: *norm }),
+        (EncoderSpec::Envelope { .. }, None) => unsupported("an envelope encoder without its vectors".into()),
+        (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
+            check_length("entries of an envelope's vector", envelope.dimension(), task.model.parameters())?;
+            Ok(Encoding::Envelope { psi: Psi::new(Arc::clone(envelope)), pre_scale: *pre_scale as f32 })
+        }
+    }
+}
+
+fn check_length(what: &str, found: usize, expected: usize) -> Result<(), EngineError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(EngineError::Unsupported(format!("{found} {what} where {expected} are needed")))
+}
+
+fn check_dataset(data: &Dataset) -> Result<(), EngineError> {
+    check_length("bytes of images", data.images.len(), data.labels.len() * PIXELS)?;
+    match data.labels.iter().find(|&&label| label > 9) {
+        Some(label) => Err(EngineError::Unsupported(format!("the label {label}; labels are digits from 0 to 9"))),
+        None => Ok(()),
+    }
+}
+
+struct BuildTeam<'a> {
+    task: &'a Task,
+    encoding: &'a Encoding,
+    performance: Performance,
+}
+
+impl Dispatch for BuildTeam<'_> {
+    type Output = Result<Box<dyn Team>, EngineError>;
+
+    fn with<S: Simd>(self, simd: S) -> Self::Output {
+        Ok(Box::new(Crew::new(simd, self.task.model, self.encoding, self.performance)?))
+    }
+}

@@ -1,0 +1,266 @@
+//! The workers and the sums they fill. The result does not depend on how many workers there are.
+//!
+//! A lot is cut into slots, a number that follows from the lot alone; a slot is summed by one worker, in order, and slots are
+//! added in order. Natively workers are threads; in the browser there is one.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use super::{
+    distance::{Cdf, to_uniform},
+    noise::{Family, add_noise},
+    simd::Simd,
+    worker::{Encoding, Worker, padded},
+};
+use crate::{
+    data::Dataset,
+    engine::{EngineError, Performance},
+    model::{Architecture, CLASSES},
+};
+
+/// Most slots of a lot.
+const SLOTS: usize = 16;
+/// Blocks of a slot, where there are enough: a slot costs a pass over the parameters.
+const BLOCKS_PER_SLOT: usize = 2;
+/// Coordinates that a thread takes at a time in passes over the parameters.
+const STRETCH: usize = 4096;
+
+/// What the engine needs of an instruction set.
+pub trait Team: Send {
+    /// Name of the instruction set and number of threads.
+    fn describe(&self) -> String;
+
+    /// sum ← the encoded gradients of `lot`, added; answers how many were not finite.
+    fn sum_encoded(
+        &mut self,
+        encoding: &Encoding,
+        parameters: &[f32],
+        data: &Dataset,
+        lot: &[u32],
+        sum: &mut [f32],
+    ) -> u64;
+
+    /// sum += noise.
+    fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &mut [f32]);
+
+    /// out ← F(values).
+    fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]);
+
+    fn count_correct(&mut self, parameters: &[f32], data: &Dataset) -> u32;
+
+    fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES];
+}
+
+pub struct Crew<S: Simd> {
+    simd: S,
+    workers: Vec<Worker<S>>,
+    slots: Vec<Mutex<Vec<f32>>>,
+    parameters: usize,
+    #[cfg(not(target_arch = "wasm32"))]
+    pool: Option<rayon::ThreadPool>,
+}
+
+impl<S: Simd> Crew<S> {
+    pub fn new(
+        simd: S,
+        model: Architecture,
+        encoding: &Encoding,
+        performance: Performance,
+    ) -> Result<Self, EngineError> {
+        #[cfg(not(target_arch = "wasm32"))]
+        let threads = {
+            let all = || std::thread::available_parallelism().map_or(1, usize::from);
+            performance.threads.map_or_else(all, |n| n as usize).clamp(1, 256)
+        };
+        #[cfg(target_arch = "wasm32")]
+        let threads = 1;
+        // A chunk bounds the examples whose gradients are in memory: one block a worker.
+        let chunk = performance.chunk.map_or(usize::MAX, |n| n as usize);
+        let workers = threads.min((chunk / S::LANES).max(1));
+        Ok(Self {
+            simd,
+            workers: (0..workers).map(|_| Worker::new(simd, model, encoding)).collect(),
+            slots: Vec::new(),
+            parameters: model.parameters(),
+            #[cfg(not(target_arch = "wasm32"))]
+            pool: if workers > 1 { Some(start_threads(workers)?) } else { None },
+        })
+    }
+
+    /// Runs `task` on every worker; the workers share out numbers below `count` among themselves.
+    fn share(&mut self, count: usize, task: impl Fn(&mut Worker<S>, usize) + Sync) {
+        let next = AtomicUsize::new(0);
+        let work = |worker: &mut Worker<S>| {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    return;
+                }
+                task(worker, number);
+            }
+        };
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(pool) = &self.pool {
+            use rayon::prelude::*;
+            pool.install(|| self.workers.par_iter_mut().with_max_len(1).for_each(work));
+            return;
+        }
+        self.workers.iter_mut().take(1).for_each(work);
+    }
+
+    /// Calls `task` with every stretch of `values` and its first index, on all threads.
+    fn stretches(&self, values: &mut [f32], task: impl Fn(usize, &mut [f32]) + Sync) {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(pool) = &self.pool {
+            use rayon::prelude::*;
+            let stretches = values.par_chunks_mut(STRETCH).enumerate();
+            pool.install(|| stretches.for_each(|(k, stretch)| task(k * STRETCH, stretch)));
+            return;
+        }
+        for (k, stretch) in values.chunks_mut(STRETCH).enumerate() {
+            task(k * STRETCH, stretch);
+        }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn start_threads(count: usize) -> Result<rayon::ThreadPool, EngineError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(count)
+        .thread_name(|k| format!("hushgrad-{k}"))
+        .build()
+        .map_err(|e| EngineError::Unsupported(format!("{count} threads: {e}")))
+}
+
+impl<S: Simd> Team for Crew<S> {
+    fn describe(&self) -> String {
+        let threads = self.workers.len();
+        format!("{}, {threads} thread{}", S::NAME, if threads == 1 { "" } else { "s" })
+    }
+
+    fn sum_encoded(
+        &mut self,
+        encoding: &Encoding,
+        parameters: &[f32],
+        data: &Dataset,
+        lot: &[u32],
+        sum: &mut [f32],
+    ) -> u64 {
+        let blocks = lot.len().div_ceil(S::LANES);
+        let slots = (blocks / BLOCKS_PER_SLOT).clamp(1, SLOTS);
+        // Slots differ by at most one block.
+        let edge = |slot: usize| lot.len().min(slot * blocks / slots * S::LANES);
+        while self.slots.len() < slots {
+            self.slots.push(Mutex::new(vec![0.0; padded(self.parameters)]));
+        }
+        let sums = std::mem::take(&mut self.slots);
+        let non_finite = AtomicU64::new(0);
+        self.share(slots, |worker, slot| {
+            let mut sum = sums[slot].lock().unwrap_or_else(PoisonError::into_inner);
+            sum.fill(0.0);
+            let lot = &lot[edge(slot)..edge(slot + 1)];
+            let broken = worker.add_encoded(encoding, parameters, data, lot, &mut sum);
+            non_finite.fetch_add(broken, Ordering::Relaxed);
+        });
+        self.slots = sums;
+        let slots: Vec<_> =
+            self.slots[..slots].iter_mut().map(|slot| slot.get_mut().unwrap_or_else(PoisonError::into_inner)).collect();
+        sum.fill(0.0);
+        for slot in slots {
+            for (sum, &x) in sum.iter_mut().zip(slot.iter()) {
+                *sum += x;
+            }
+        }
+        non_finite.into_inner()
+    }
+
+    fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &mut [f32]) {
+        let simd = self.simd;
+        self.stretches(sum, |first, sum| simd.run(add_noise, (noise, key, first as u32, sum)));
+    }
+
+    fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]) {
+        let simd = self.simd;
+        self.stretches(out, |first, out| simd.run(to_uniform, (cdf, &values[first..first + out.len()], out)));
+    }
+
+    fn count_correct(&mut self, parameters: &[f32], data: &Dataset) -> u32 {
+        const PART: usize = 256;
+        let correct = AtomicU64::new(0);
+        self.share(data.len().div_ceil(PART), |worker, part| {
+            let range = part * PART..data.len().min((part + 1) * PART);
+            correct.fetch_add(u64::from(worker.count_correct(parameters, data, range)), Ordering::Relaxed);
+        });
+        correct.into_inner() as u32
+    }
+
+    fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES] {
+        self.workers[0].predict(parameters, image)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        engine::cpu::{
+            envelope::Psi,
+            simd::{Dispatch, Portable, for_each},
+        },
+        mechanism::{EnvelopeShape, envelope::Envelope},
+        model::initial_parameters,
+    };
+
+    fn blots(count: usize) -> Dataset {
+        let images = (0..count * 784).map(|i| {
+            let (y, x) = (i % 784 / 28, i % 28);
+            let ink = (i / 784 * 37 + y * x * 5 + x) % 256;
+            if y.abs_diff(13) + x.abs_diff(14) < 12 { ink as u8 } else { 0 }
+        });
+        Dataset { name: "blots".into(), images: images.collect(), labels: (0..count).map(|i| (i % 10) as u8).collect() }
+    }
+
+    #[derive(Clone, Copy)]
+    struct AsPortable;
+
+    impl Dispatch for AsPortable {
+        type Output = ();
+        fn with<S: Simd>(self, simd: S) {
+            let data = blots(37);
+            let lot: Vec<u32> = (0..37).collect();
+            for model in Architecture::ALL {
+                let p = model.parameters();
+                let parameters = initial_parameters(model, 2);
+                let psi = || Psi::new(Arc::new(Envelope::draw(EnvelopeShape::Gaussian, 1, p, 1).unwrap()));
+                for encoding in
+                    [Encoding::None, Encoding::Clip { norm: 0.5 }, Encoding::Envelope { psi: psi(), pre_scale: 1.0 }]
+                {
+                    let performance = Performance { chunk: None, threads: Some(2) };
+                    let (mut sum, mut expected) = (vec![0.0; padded(p)], vec![0.0; padded(p)]);
+                    let mut team = Crew::new(simd, model, &encoding, performance).unwrap();
+                    team.sum_encoded(&encoding, &parameters, &data, &lot, &mut sum);
+                    let mut team = Crew::new(Portable::<4>, model, &encoding, performance).unwrap();
+                    team.sum_encoded(&encoding, &parameters, &data, &lot, &mut expected);
+                    let square =
+                        |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>();
+                    let difference = square(&mut sum.iter().zip(&expected).map(|(a, b)| a - b));
+                    let total = square(&mut expected.iter().copied());
+                    assert!(
+                        total > 0.0 && difference < 1e-9 * total,
+                        "{} {model:?}: {difference:e} of {total:e}",
+                        S::NAME
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_computes_the_same() {
+        for_each(AsPortable);
+    }
+}

@@ -1,0 +1,112 @@
+//! One thread's share of a lot: gradients of a block at a time, encoded and added to a sum.
+
+use super::{
+    envelope::{Psi, Ranker},
+    network::{Block, Network, network},
+    simd::{MOST_LANES, Simd},
+};
+use crate::{
+    data::Dataset,
+    model::{Architecture, CLASSES},
+};
+
+/// Clipping aims this far below its bound: more than any rounding error of a norm here, whose sums are of few terms.
+const CLIP_MARGIN: f64 = 1.0 / 16_384.0;
+
+/// What becomes of each gradient.
+pub enum Encoding {
+    None,
+    Clip { norm: f64 },
+    Envelope { psi: Psi, pre_scale: f32 },
+}
+
+pub struct Worker<S: Simd> {
+    simd: S,
+    block: Block<S>,
+    network: Box<dyn Network<S>>,
+    /// Where an envelope asks for gradients one by one.
+    ranker: Option<(Ranker, Vec<f32>)>,
+}
+
+impl<S: Simd> Worker<S> {
+    pub fn new(simd: S, model: Architecture, encoding: &Encoding) -> Self {
+        let ranker = match encoding {
+            Encoding::Envelope { psi, .. } => Some((Ranker::new(&psi.envelope), vec![0.0; padded(model.parameters())])),
+            _ => None,
+        };
+        Self { simd, block: Block::new(simd, model), network: network(simd, model), ranker }
+    }
+
+    /// sum += the encoded gradients of `lot`; answers how many were not finite. `sum` is as long as [`padded`] says.
+    pub fn add_encoded(
+        &mut self,
+        encoding: &Encoding,
+        parameters: &[f32],
+        data: &Dataset,
+        lot: &[u32],
+        sum: &mut [f32],
+    ) -> u64 {
+        let mut non_finite = 0;
+        for indices in lot.chunks(S::LANES) {
+            self.block.load(data, indices.iter().map(|&i| i as usize));
+            let mut norms = [0.0; MOST_LANES];
+            let squares = self.network.gradients(parameters, &self.block);
+            self.simd.run(|s, (squares, norms): (S::F, &mut [f32])| s.store(squares, norms), (squares, &mut norms[..]));
+            let norms = &norms[..self.block.live];
+            non_finite += norms.iter().filter(|n| !n.is_finite()).count() as u64;
+            if let (Encoding::Envelope { psi, pre_scale }, Some((ranker, row))) = (encoding, &mut self.ranker) {
+                self.network.prepare_rows();
+                for (lane, _) in norms.iter().enumerate().filter(|(_, n)| n.is_finite()) {
+                    self.network.row(&self.block, lane, *pre_scale, row);
+                    ranker.add_encoded(self.simd, psi, row, sum);
+                }
+            } else {
+                let mut scales = [0.0; MOST_LANES];
+                for (scale, &square) in scales.iter_mut().zip(norms) {
+                    *scale = scale_of(encoding, square);
+                }
+                let scale = self.simd.run(|s, scales: &[f32]| s.load(scales), &scales[..]);
+                self.network.add_scaled(&self.block, scale, sum);
+            }
+        }
+        non_finite
+    }
+
+    /// How many of the examples `range` of `data` the model gets right.
+    pub fn count_correct(&mut self, parameters: &[f32], data: &Dataset, range: std::ops::Range<usize>) -> u32 {
+        let mut correct = 0;
+        for start in range.clone().step_by(S::LANES) {
+            let end = range.end.min(start + S::LANES);
+            self.block.load(data, start..end);
+            let logits = S::flat(self.network.logits(parameters, &self.block));
+            for (lane, index) in (start..end).enumerate() {
+                let logit = |class: usize| logits[class * S::LANES + lane];
+                let best = (1..CLASSES).fold(0, |best, class| if logit(class) > logit(best) { class } else { best });
+                correct += u32::from(best == usize::from(data.labels[index]));
+            }
+        }
+        correct
+    }
+
+    /// Class probabilities of one image.
+    pub fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES] {
+        self.block.load_image(image);
+        let logits = self.network.logits(parameters, &self.block);
+        self.simd.run(super::dense::softmax, logits);
+        std::array::from_fn(|class| S::flat(&logits[class..=class])[0])
+    }
+}
+
+/// Factor by which a gradient of squared norm `square` is added; 0 where that is not finite.
+fn scale_of(encoding: &Encoding, square: f32) -> f32 {
+    match encoding {
+        _ if !square.is_finite() => 0.0,
+        Encoding::Clip { norm } => (norm * (1.0 - CLIP_MARGIN) / f64::from(square).sqrt()).min(1.0) as f32,
+        _ => 1.0,
+    }
+}
+
+/// Length of a buffer for `parameters` numbers that every instruction set's vectors fill evenly.
+pub const fn padded(parameters: usize) -> usize {
+    parameters.next_multiple_of(MOST_LANES)
+}
