@@ -1,6 +1,8 @@
 //! One trait, two engines. What an engine computes is fixed by [`Task`]; how fast, by [`Performance`], which can
 //! change nothing else.
 
+pub mod cpu;
+mod factory;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 
@@ -10,6 +12,7 @@ pub mod reference;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::factory::{AnyEngine, EngineFactory};
 use crate::{
     data::Dataset,
     mechanism::{Denoiser, EncoderSpec, envelope::Envelope},

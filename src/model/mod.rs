@@ -70,6 +70,17 @@ impl Layer {
     }
 }
 
+impl std::fmt::Display for Architecture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Linear => "linear model",
+            Self::Mlp => "multilayer perceptron (tanh)",
+            Self::CnnTanh => "CNN (tanh)",
+            Self::CnnRelu => "CNN (ReLU)",
+        })
+    }
+}
+
 impl Architecture {
     pub const ALL: [Self; 4] = [Self::Linear, Self::Mlp, Self::CnnTanh, Self::CnnRelu];
 

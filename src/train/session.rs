@@ -8,15 +8,15 @@ use web_time::Instant;
 use super::{
     error::SessionError,
     plan::Plan,
-    report::{OrderedEpsilon, Privacy, PrivacyBound, Report},
+    report::{Privacy, PrivacyBound, Report},
 };
 use crate::{
     data::Dataset,
     engine::{Engine, StepInput, StepTrace},
     privacy::{
         PrivacyError,
-        ledger::{Ledger, Release, ReleaseId, Sensitivity},
-        rdp::{Accountant, Bound, CurveId},
+        ledger::{Ledger, ReleaseId},
+        rdp::{Accountant, CurveId},
         sampling::Sampler,
     },
     rng::{NotPrivateReplay, Source, SystemRng},
@@ -198,53 +198,15 @@ impl<E: Engine> Session<E> {
     /// When the accountant refuses the plan's δ.
     pub fn privacy(&self) -> Result<Privacy, SessionError> {
         let account = match (&self.account, &self.plan.priced) {
-            (Some(account), Ok((release, _))) => (account, release),
-            (_, Err(reason)) => return Ok(Privacy::NoGuarantee { reason: reason.clone() }),
+            (Some(account), _) => account,
+            (None, Err(reason)) => return Ok(Privacy::NoGuarantee { reason: reason.clone() }),
             (None, Ok(_)) => return Ok(Privacy::NoGuarantee { reason: "the run kept no ledger".to_owned() }),
         };
-        let (account, release) = account;
         let delta = self.plan.config.delta;
-        let epsilon = match account.accountant.epsilon(delta) {
-            Err(error @ PrivacyError::Infinite) => return Ok(Privacy::NoGuarantee { reason: error.to_string() }),
-            other => other?,
-        };
-        let ordered = |bound: Bound| OrderedEpsilon { epsilon: bound.epsilon, order: bound.order };
-        Ok(Privacy::Bounded(PrivacyBound {
-            delta,
-            classic: ordered(epsilon.classic),
-            improved: ordered(epsilon.improved),
-            assumptions: assumptions(release, account.ledger.steps()),
-        }))
-    }
-}
-
-/// Everything that ε rests on, a phrase each.
-fn assumptions(release: &Release, steps: u64) -> Vec<String> {
-    let mut phrases = vec![mechanism(release)];
-    phrases.push(release.sampling.describe());
-    phrases.push(format!("neighbours: {}", release.sampling.neighbours().name()));
-    phrases.push(format!("protected unit: {}", release.unit.name()));
-    phrases.push(format!("{steps} steps that ran, every one of them released (Theorem 1 of Nasr et al. 2020)"));
-    phrases.push("an upper bound: an attacker may see every noisy step, and can do no better than this".to_owned());
-    phrases
-}
-
-fn mechanism(release: &Release) -> String {
-    let bound = match &release.sensitivity {
-        Sensitivity::L2 { norm } => format!("each gradient clipped to L2 norm {norm}"),
-        Sensitivity::Envelope { profile } => {
-            format!(
-                "each gradient clamped into one of {} envelopes over {} parameters",
-                profile.len(),
-                profile.dimension()
-            )
+        match account.accountant.epsilon(delta) {
+            Ok(epsilon) => Ok(Privacy::Bounded(PrivacyBound::new(delta, &epsilon, &account.ledger))),
+            Err(error @ PrivacyError::Infinite) => Ok(Privacy::NoGuarantee { reason: error.to_string() }),
+            Err(error) => Err(error.into()),
         }
-        Sensitivity::Unbounded => "gradients without a bound".to_owned(),
-    };
-    match &release.noise {
-        Some(noise) => {
-            format!("{bound}; {} noise of scale {} on every coordinate of the sum", noise.family(), noise.scale())
-        }
-        None => bound,
     }
 }

@@ -75,6 +75,7 @@ pub enum Event {
         source: data::Source,
         train: u32,
         test: u32,
+        test_set: data::TestSet,
         complete: bool,
     },
     /// Shards or files on their way, in bytes.

@@ -30,6 +30,12 @@ pub struct AdapterReport {
     pub subgroups: bool,
 }
 
+impl core::fmt::Display for AdapterReport {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} ({}{})", self.name, self.backend, if self.software { ", software" } else { "" })
+    }
+}
+
 impl AdapterReport {
     fn new(adapter: &wgpu::Adapter) -> Self {
         let info = adapter.get_info();

@@ -265,7 +265,7 @@ impl GpuEngine {
             .await?;
         let (step, traced, evaluate, predict, finish, release_group, training) = made;
         let report = gpu.report();
-        let device = format!("{} ({}{})", report.name, report.backend, if report.software { ", software" } else { "" });
+        let device = report.to_string();
         Ok(Self {
             gpu: gpu.clone(),
             info: EngineInfo { backend: Backend::Gpu, device },

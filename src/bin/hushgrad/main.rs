@@ -1,0 +1,42 @@
+//! The native tool: the same runs as the page, without one.
+
+#[cfg(not(target_arch = "wasm32"))]
+mod account;
+#[cfg(not(target_arch = "wasm32"))]
+mod train;
+
+#[cfg(target_arch = "wasm32")]
+fn main() {}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn main() -> std::process::ExitCode {
+    use clap::{Parser, Subcommand};
+
+    /// Train small models on MNIST with differential privacy, and account for what was released.
+    #[derive(Parser)]
+    #[command(version)]
+    struct Arguments {
+        #[command(subcommand)]
+        command: Command,
+    }
+
+    #[derive(Subcommand)]
+    enum Command {
+        /// Train a model; report accuracy and ε as it goes
+        Train(Box<train::Arguments>),
+        /// Recompute ε from the ledger of a run
+        Account(account::Arguments),
+    }
+
+    let done = match Arguments::parse().command {
+        Command::Train(arguments) => train::run(&arguments),
+        Command::Account(arguments) => account::run(&arguments),
+    };
+    match done {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hushgrad: {error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! `hushgrad train`: a session with a progress bar, or with a line of JSON a report.
+
+use std::{
+    error::Error,
+    io::{IsTerminal, Write},
+    path::PathBuf,
+};
+
+use clap::ValueEnum;
+use hushgrad::{
+    data::{self, Digits},
+    engine::{AnyEngine, EngineFactory},
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
+    model::Architecture,
+    privacy::noise::NoiseSpec,
+    train::{
+        config::{RunConfig, Schedule},
+        plan::Plan,
+        report::{Privacy, Report},
+        session::Session,
+    },
+};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Options; each that is given changes the configuration of `--config` (or the defaults).
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Configuration as JSON (`--print-config` shows one)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Folder with IDX files, plain or gzip; else MNIST is looked for, else digits are drawn
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Train on the built-in synthetic digits
+    #[arg(long, conflicts_with = "data")]
+    synthetic: bool,
+    /// What computes
+    #[arg(long, value_enum, default_value_t = Backend::Cpu)]
+    backend: Backend,
+    /// CPU threads [default: all]
+    #[arg(long)]
+    threads: Option<u32>,
+    /// A line of JSON a report on standard output, no progress bar
+    #[arg(long)]
+    json: bool,
+    /// Print the configuration that would run, and stop
+    #[arg(long)]
+    print_config: bool,
+    /// Steps between evaluations on the test set [default: an epoch]
+    #[arg(long, value_name = "STEPS")]
+    evaluate_every: Option<u64>,
+    /// Write the ledger here at the end (`hushgrad account` reads it)
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+
+    #[arg(long, value_enum)]
+    model: Option<Model>,
+    /// How one example's gradient is bounded
+    #[arg(long, value_enum)]
+    encoder: Option<Encoder>,
+    /// Clipping norm C
+    #[arg(long, value_name = "C")]
+    clip: Option<f64>,
+    /// Vectors in the envelope
+    #[arg(long, value_name = "N")]
+    vectors: Option<u32>,
+    /// Factor on gradients before they meet the envelope
+    #[arg(long)]
+    pre_scale: Option<f64>,
+    /// Noise family; its scale is relative to the norm of the encoder
+    #[arg(long, value_enum)]
+    noise: Option<Family>,
+    /// Scale of the noise: σ of a Gaussian, s of Student's t
+    #[arg(long, value_name = "SCALE")]
+    sigma: Option<f64>,
+    /// Degrees of freedom of Student's t
+    #[arg(long)]
+    nu: Option<f64>,
+    /// Multiply the noisy sum by its Kolmogorov–Smirnov distance from the noise
+    #[arg(long)]
+    denoise: bool,
+    /// Expected examples a step
+    #[arg(long)]
+    lot: Option<u32>,
+    /// Learning rate, applied to sum/lot
+    #[arg(long = "lr", value_name = "RATE")]
+    learning_rate: Option<f64>,
+    /// Learning rate falls in a line to this share of itself
+    #[arg(long, value_name = "SHARE")]
+    decay_to: Option<f64>,
+    #[arg(long)]
+    momentum: Option<f64>,
+    #[arg(long, conflicts_with = "epochs")]
+    steps: Option<u64>,
+    /// Epochs (examples / lot steps each)
+    #[arg(long)]
+    epochs: Option<f64>,
+    #[arg(long)]
+    delta: Option<f64>,
+    /// Seed of the initial parameters
+    #[arg(long)]
+    init_seed: Option<u64>,
+    /// Replay sampling and noise from this seed: reproducible, and without any guarantee
+    #[arg(long, value_name = "SEED")]
+    replay: Option<u64>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Backend {
+    Cpu,
+    Gpu,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Model {
+    Linear,
+    Mlp,
+    CnnTanh,
+    CnnRelu,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Encoder {
+    None,
+    Clip,
+    /// |N(0, 1)| envelope
+    Gaussian,
+    HeavyTailed,
+    Sparse,
+    Mixed,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Family {
+    None,
+    Gaussian,
+    StudentT,
+    Laplace,
+    Cauchy,
+    VarianceGamma,
+    HyperbolicSecant,
+}
+
+/// Trains until the planned steps are done.
+///
+/// # Errors
+/// With a sentence that says what to change.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let digits = digits(arguments)?;
+    let config = configuration(arguments, digits.train.len())?;
+    if arguments.print_config {
+        println!("{}", serde_json::to_string_pretty(&config)?);
+        return Ok(());
+    }
+    pollster::block_on(train(arguments, config, &digits))
+}
+
+async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Result<(), Box<dyn Error>> {
+    let plan = Plan::new(config, digits.train.len() as u32)?;
+    let steps = plan.config.steps.unwrap_or_else(|| plan.steps_per_epoch().ceil() as u64);
+    let every = arguments.evaluate_every.unwrap_or_else(|| plan.steps_per_epoch().round() as u64).max(1);
+    let mut factory = match arguments.backend {
+        Backend::Cpu => EngineFactory::cpu(),
+        Backend::Gpu => EngineFactory::gpu_checked().await?,
+    };
+    factory.threads(arguments.threads);
+    let engine = factory.build(&plan.task, &digits.train, &plan.initial_parameters()).await?;
+    if !arguments.json {
+        eprintln!(
+            "{} on {} ({} training, {} test images), {} parameters, {}",
+            plan.config.model,
+            digits.train.name,
+            digits.train.len(),
+            digits.test.len(),
+            plan.config.model.parameters(),
+            factory.info().device,
+        );
+    }
+    let mut session = Session::new(plan, engine)?;
+    let bar = if arguments.json || !std::io::stderr().is_terminal() {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new(steps)
+    };
+    bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
+    let mut last = None;
+    for step in 1..=steps {
+        session.step().await?;
+        bar.inc(1);
+        if step % every == 0 || step == steps {
+            let accuracy = session.accuracy(&digits.test).await?;
+            let report = session.report(Some(accuracy)).await?;
+            announce(arguments, &bar, &report)?;
+            last = Some(report);
+        }
+    }
+    bar.finish_and_clear();
+    if let (Some(path), Some(ledger)) = (&arguments.ledger, session.ledger()) {
+        std::fs::write(path, ledger.to_json())
+            .map_err(|e| format!("cannot write the ledger {}: {e}", path.display()))?;
+    }
+    if let (Some(report), false) = (last, arguments.json) {
+        explain(&report, &session);
+    }
+    Ok(())
+}
+
+fn announce(arguments: &Arguments, bar: &ProgressBar, report: &Report) -> Result<(), Box<dyn Error>> {
+    if arguments.json {
+        let mut out = std::io::stdout().lock();
+        serde_json::to_writer(&mut out, report)?;
+        writeln!(out)?;
+        out.flush()?;
+        return Ok(());
+    }
+    let line = format!(
+        "step {:>6}  epoch {:>6.2}  accuracy {:>6.2} %  {}  {:.0} examples/s",
+        report.step,
+        report.epoch,
+        100.0 * report.test_accuracy.unwrap_or(f64::NAN),
+        spent(&report.privacy),
+        report.examples_per_second,
+    );
+    if bar.is_hidden() {
+        eprintln!("{line}")
+    } else {
+        bar.println(line)
+    }
+    Ok(())
+}
+
+fn spent(privacy: &Privacy) -> String {
+    match privacy {
+        Privacy::Bounded(bound) => {
+            format!("ε ≤ {:.4} (classic {:.4}) at δ = {:e}", bound.improved.epsilon, bound.classic.epsilon, bound.delta)
+        }
+        Privacy::NoGuarantee { .. } => "no privacy guarantee".to_owned(),
+    }
+}
+
+fn explain(report: &Report, session: &Session<AnyEngine>) {
+    eprintln!("{:.1} s of training, {} of {} steps", report.training_seconds, report.step, session.step_count());
+    match &report.privacy {
+        Privacy::Bounded(bound) => {
+            eprintln!("{}; orders {} and {}", spent(&report.privacy), bound.improved.order, bound.classic.order);
+            for assumption in &bound.assumptions {
+                eprintln!("  · {assumption}");
+            }
+        }
+        Privacy::NoGuarantee { reason } => eprintln!("no privacy guarantee: {reason}"),
+    }
+    if report.non_finite > 0 {
+        eprintln!("{} examples had a gradient that was not finite; each contributed zero", report.non_finite);
+    }
+}
+
+fn digits(arguments: &Arguments) -> Result<Digits, Box<dyn Error>> {
+    if let Some(folder) = &arguments.data {
+        return Ok(data::mnist::load_any(folder)?);
+    }
+    if !arguments.synthetic {
+        match data::mnist::locate() {
+            Ok(found) => return Ok(found.digits),
+            Err(error @ data::mnist::MnistError::MnistDir { .. }) => return Err(error.into()),
+            Err(error) => eprintln!("MNIST was not found ({error}); training on synthetic digits."),
+        }
+    }
+    Ok(data::synthetic::digits(0, 60_000, 10_000))
+}
+
+fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Box<dyn Error>> {
+    let mut config: RunConfig = match &arguments.config {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+            serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?
+        }
+        None => RunConfig::default(),
+    };
+    if let Some(model) = arguments.model {
+        config.model = match model {
+            Model::Linear => Architecture::Linear,
+            Model::Mlp => Architecture::Mlp,
+            Model::CnnTanh => Architecture::CnnTanh,
+            Model::CnnRelu => Architecture::CnnRelu,
+        };
+    }
+    encoder(arguments, &mut config.encoder)?;
+    noise(arguments, &mut config.noise)?;
+    if arguments.denoise {
+        config.denoiser = Denoiser::KolmogorovSmirnov;
+    }
+    if let Some(to) = arguments.decay_to {
+        config.schedule = Schedule::Linear { to };
+    }
+    macro_rules! take {
+        ($($field:ident),*) => { $(if let Some(value) = arguments.$field { config.$field = value; })* };
+    }
+    take!(lot, learning_rate, momentum, delta, init_seed);
+    config.steps = arguments.steps.or(config.steps);
+    config.replay = arguments.replay.or(config.replay);
+    if let Some(epochs) = arguments.epochs {
+        if !(epochs > 0.0 && epochs.is_finite()) {
+            return Err(format!("--epochs is {epochs}; it must be above 0").into());
+        }
+        config.steps = Some((epochs * examples as f64 / f64::from(config.lot.max(1))).round().max(1.0) as u64);
+    }
+    Ok(config)
+}
+
+fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), String> {
+    let envelope = |shape| EncoderSpec::Envelope { shape, vectors: 1000, pre_scale: 1.0, seed: 0 };
+    match arguments.encoder {
+        None => {}
+        Some(Encoder::None) => *encoder = EncoderSpec::None,
+        Some(Encoder::Clip) => *encoder = EncoderSpec::Clip { norm: 1.0 },
+        Some(Encoder::Gaussian) => *encoder = envelope(EnvelopeShape::Gaussian),
+        Some(Encoder::HeavyTailed) => *encoder = envelope(EnvelopeShape::HeavyTailed),
+        Some(Encoder::Sparse) => *encoder = envelope(EnvelopeShape::Sparse),
+        Some(Encoder::Mixed) => *encoder = envelope(EnvelopeShape::Mixed),
+    }
+    match encoder {
+        EncoderSpec::Clip { norm } => *norm = arguments.clip.unwrap_or(*norm),
+        _ if arguments.clip.is_some() => return Err("--clip needs --encoder clip".to_owned()),
+        _ => {}
+    }
+    match encoder {
+        EncoderSpec::Envelope { vectors, pre_scale, .. } => {
+            *vectors = arguments.vectors.unwrap_or(*vectors);
+            *pre_scale = arguments.pre_scale.unwrap_or(*pre_scale);
+        }
+        _ if arguments.vectors.is_some() || arguments.pre_scale.is_some() => {
+            return Err(
+                "--vectors and --pre-scale need an envelope (--encoder gaussian, heavy-tailed, sparse or mixed)"
+                    .to_owned(),
+            );
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), String> {
+    let scale = arguments.sigma.unwrap_or(1.1);
+    match arguments.noise {
+        None => {}
+        Some(Family::None) => *noise = None,
+        Some(Family::Gaussian) => *noise = Some(NoiseSpec::Gaussian { sigma: scale }),
+        Some(Family::StudentT) => *noise = Some(NoiseSpec::StudentT { nu: 9.0, scale }),
+        Some(Family::Laplace) => *noise = Some(NoiseSpec::Laplace { scale }),
+        Some(Family::Cauchy) => *noise = Some(NoiseSpec::Cauchy { scale }),
+        Some(Family::VarianceGamma) => *noise = Some(NoiseSpec::VarianceGamma { scale }),
+        Some(Family::HyperbolicSecant) => *noise = Some(NoiseSpec::HyperbolicSecant { scale }),
+    }
+    match noise {
+        Some(noise) => {
+            if let Some(sigma) = arguments.sigma {
+                *noise = noise.with_scale(sigma);
+            }
+            match noise {
+                NoiseSpec::StudentT { nu, .. } => *nu = arguments.nu.unwrap_or(*nu),
+                _ if arguments.nu.is_some() => return Err("--nu needs --noise student-t".to_owned()),
+                _ => {}
+            }
+        }
+        None if arguments.sigma.is_some() || arguments.nu.is_some() => {
+            return Err("--sigma and --nu need a noise".to_owned());
+        }
+        None => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! Chooses an engine once and builds one for every run.
+
+use super::{
+    Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task, cpu::CpuEngine,
+};
+#[cfg(feature = "gpu")]
+use super::{
+    Backend,
+    gpu::{Gpu, GpuEngine},
+};
+use crate::data::Dataset;
+#[cfg(feature = "gpu")]
+use crate::{
+    data,
+    mechanism::{Denoiser, EncoderSpec},
+    model::{self, Architecture},
+    privacy::noise::NoiseSpec,
+};
+
+/// Largest relative difference (L2) between the parameters of both engines after the known step.
+#[cfg(feature = "gpu")]
+const CHECK_TOLERANCE: f64 = 1e-4;
+
+/// Either engine. An enum, because an async trait makes no trait objects.
+pub enum AnyEngine {
+    Cpu(Box<CpuEngine>),
+    #[cfg(feature = "gpu")]
+    Gpu(Box<GpuEngine>),
+}
+
+macro_rules! forward {
+    ($self:ident, $engine:ident => $call:expr) => {
+        match $self {
+            AnyEngine::Cpu($engine) => $call,
+            #[cfg(feature = "gpu")]
+            AnyEngine::Gpu($engine) => $call,
+        }
+    };
+}
+
+impl Engine for AnyEngine {
+    fn info(&self) -> &EngineInfo {
+        forward!(self, engine => engine.info())
+    }
+    async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
+        forward!(self, engine => engine.step(input).await)
+    }
+    async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
+        forward!(self, engine => engine.traced_step(input).await)
+    }
+    async fn metrics(&mut self) -> Result<Metrics, EngineError> {
+        forward!(self, engine => engine.metrics().await)
+    }
+    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
+        forward!(self, engine => engine.count_correct(data).await)
+    }
+    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
+        forward!(self, engine => engine.predict(image).await)
+    }
+    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
+        forward!(self, engine => engine.state().await)
+    }
+    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError> {
+        forward!(self, engine => engine.set_state(parameters, momentum).await)
+    }
+}
+
+/// Makes engines of one backend.
+pub struct EngineFactory {
+    #[cfg(feature = "gpu")]
+    gpu: Option<Gpu>,
+    performance: Performance,
+    info: EngineInfo,
+}
+
+impl EngineFactory {
+    /// The CPU engine: always there.
+    #[must_use]
+    pub fn cpu() -> Self {
+        Self {
+            #[cfg(feature = "gpu")]
+            gpu: None,
+            performance: Performance::default(),
+            info: CpuEngine::describe(Performance::default()),
+        }
+    }
+
+    /// WebGPU, after one known step whose result agrees with the CPU's: some drivers return wrong numbers without an error.
+    ///
+    /// # Errors
+    /// With a sentence for the page: why the CPU is used instead.
+    #[cfg(feature = "gpu")]
+    pub async fn gpu_checked() -> Result<Self, EngineError> {
+        let gpu = Gpu::acquire().await?;
+        let info = EngineInfo { backend: Backend::Gpu, device: gpu.report().to_string() };
+        let factory = Self { gpu: Some(gpu), performance: Performance::default(), info };
+        factory.check_known_step().await?;
+        Ok(factory)
+    }
+
+    /// This build has no WebGPU.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(feature = "gpu"))]
+    pub async fn gpu_checked() -> Result<Self, EngineError> {
+        Err(EngineError::NoAdapter("this build was made without the WebGPU engine".to_owned()))
+    }
+
+    /// CPU threads of the engines to come; `None`: all. Without effect on the results.
+    pub fn threads(&mut self, threads: Option<u32>) {
+        self.performance.threads = threads;
+    }
+
+    #[must_use]
+    pub fn info(&self) -> EngineInfo {
+        self.info.clone()
+    }
+
+    /// An engine that trains on `train` from `initial` parameters.
+    ///
+    /// # Errors
+    /// When the device has too little memory or is lost.
+    pub async fn build(&self, task: &Task, train: &Dataset, initial: &[f32]) -> Result<AnyEngine, EngineError> {
+        #[cfg(feature = "gpu")]
+        if let Some(gpu) = &self.gpu {
+            let engine = GpuEngine::new(gpu, task, train, initial, self.performance).await?;
+            return Ok(AnyEngine::Gpu(Box::new(engine)));
+        }
+        let engine = CpuEngine::new(task.clone(), train.clone(), initial, self.performance)?;
+        Ok(AnyEngine::Cpu(Box::new(engine)))
+    }
+
+    #[cfg(feature = "gpu")]
+    async fn check_known_step(&self) -> Result<(), EngineError> {
+        let train = data::synthetic::digits(1, 40, 1).train;
+        let task = Task {
+            model: Architecture::Linear,
+            encoder: EncoderSpec::Clip { norm: 1.0 },
+            envelope: None,
+            noise: Some(NoiseSpec::Gaussian { sigma: 0.5 }),
+            denoiser: Denoiser::KolmogorovSmirnov,
+            expected_lot: 32.0,
+            momentum: 0.5,
+        };
+        let initial = model::initial_parameters(task.model, 1);
+        let lot: Vec<u32> = (0..33).collect();
+        let input = || StepInput { lot: &lot, noise_key: [1, 2, 3, 4, 5, 6, 7, 8], learning_rate: 1.0 };
+        let mut here = self.build(&task, &train, &initial).await?;
+        let mut there = Self::cpu().build(&task, &train, &initial).await?;
+        here.step(input()).await?;
+        there.step(input()).await?;
+        let (here, _) = here.state().await?;
+        let (there, _) = there.state().await?;
+        let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+        let moved = norm(&mut there.iter().zip(&initial).map(|(a, b)| f64::from(a - b)));
+        let apart = norm(&mut here.iter().zip(&there).map(|(a, b)| f64::from(a - b)));
+        // A NaN anywhere makes the comparison false, and the adapter is refused.
+        if apart <= CHECK_TOLERANCE * moved {
+            Ok(())
+        } else {
+            Err(EngineError::WrongResult { adapter: self.info.device.clone(), difference: apart / moved })
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! The training thread's loop: takes requests, plays the run, reports. It runs anywhere; what differs between a browser
+//! and a test is its [`Host`].
+//!
+//! One task owns the run. Between two steps (and between two slices of an evaluation) it looks into its inbox, so every
+//! request is answered within a step's time, and none meets a half-done one.
+
+use std::{rc::Rc, time::Duration};
+
+use futures::{StreamExt, channel::mpsc::UnboundedReceiver};
+use web_time::Instant;
+
+use super::{
+    loader::{self, LoadError},
+    protocol::{BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+};
+use crate::{
+    data::{Dataset, Digits},
+    engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory},
+    train::{
+        config::RunConfig,
+        error::{ConfigError, SessionError},
+        plan::Plan,
+        report::Report,
+        session::Session,
+    },
+};
+
+/// Reports while playing, at most this often.
+const REPORT_EVERY: Duration = Duration::from_millis(50);
+/// Between two looks at the inbox the thread computes at most this long (and at least one step).
+const YIELD_EVERY: Duration = Duration::from_millis(8);
+/// While playing, evaluation may take this share of the time.
+const EVALUATION_SHARE: f64 = 0.2;
+/// Slow motion sleeps in pieces of this length, so that pausing needs no more.
+const SLEEP: Duration = Duration::from_millis(30);
+/// Examples evaluated between two looks at the inbox.
+const SLICE: usize = 500;
+
+/// What the loop needs of the place where it runs.
+#[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]
+pub trait Host: 'static {
+    /// Bytes at a URL of the page's own origin.
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, LoadError>;
+    /// Lets messages arrive.
+    async fn breathe(&self);
+    async fn sleep(&self, time: Duration);
+    /// Runs a task beside the loop.
+    fn spawn(&self, task: impl Future<Output = ()> + 'static);
+    fn send(&self, event: Event);
+}
+
+/// What reaches the loop: the page's requests, and digits as they arrive.
+pub enum Message {
+    Request(Request),
+    Digits(Result<Loaded, LoadError>),
+}
+
+/// Digits to train on from the next run.
+pub struct Loaded {
+    pub digits: Digits,
+    /// False while more are on their way.
+    pub complete: bool,
+    /// Loads that were started later make this one stale.
+    pub generation: u32,
+}
+
+/// Answers requests until the inbox closes.
+pub async fn run<H: Host>(
+    host: Rc<H>,
+    mut inbox: UnboundedReceiver<Message>,
+    reply: futures::channel::mpsc::UnboundedSender<Message>,
+) {
+    let mut agent = Agent {
+        host,
+        reply,
+        factory: EngineFactory::cpu(),
+        digits: None,
+        slices: Vec::new(),
+        generation: 0,
+        session: None,
+        run_data: None,
+        runs: 0,
+        playing: false,
+        slow: Duration::ZERO,
+        wake: None,
+        checkpoint: None,
+        last_report: None,
+        evaluation: Evaluation::default(),
+    };
+    loop {
+        let message = if agent.idle() { inbox.next().await.map(Some) } else { poll(&mut inbox) };
+        match message {
+            None => return,
+            Some(Some(message)) => agent.receive(message).await,
+            Some(None) => agent.advance().await,
+        }
+    }
+}
+
+/// `Some(None)`: nothing there now; `None`: closed.
+fn poll(inbox: &mut UnboundedReceiver<Message>) -> Option<Option<Message>> {
+    match inbox.try_recv() {
+        Ok(message) => Some(Some(message)),
+        Err(futures::channel::mpsc::TryRecvError::Empty) => Some(None),
+        Err(futures::channel::mpsc::TryRecvError::Closed) => None,
+    }
+}
+
+/// How far the test set has been looked at, for the model as it stands.
+#[derive(Default)]
+struct Evaluation {
+    /// Slice that comes next; `None`: no evaluation is under way.
+    next: Option<usize>,
+    correct: u32,
+    spent: Duration,
+    /// When the last one ended, and how long it took.
+    last: Option<(Instant, Duration)>,
+}
+
+struct Agent<H> {
+    host: Rc<H>,
+    reply: futures::channel::mpsc::UnboundedSender<Message>,
+    factory: EngineFactory,
+    digits: Option<Digits>,
+    /// The test set of the current run, cut for evaluation.
+    slices: Vec<Dataset>,
+    generation: u32,
+    session: Option<Session<AnyEngine>>,
+    /// What the current run trains on; newer digits wait for the next.
+    run_data: Option<Dataset>,
+    runs: u32,
+    playing: bool,
+    slow: Duration,
+    /// When slow motion takes its next step.
+    wake: Option<Instant>,
+    /// Parameters and momentum after the last evaluation, for a device that may be lost.
+    checkpoint: Option<(Vec<f32>, Vec<f32>)>,
+    last_report: Option<Instant>,
+    evaluation: Evaluation,
+}
+
+impl<H: Host> Agent<H> {
+    fn idle(&self) -> bool {
+        !self.playing && self.evaluation.next.is_none()
+    }
+
+    fn problem(&self, field: Option<&str>, error: &dyn std::fmt::Display) {
+        self.host.send(Event::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_string() }));
+    }
+
+    async fn receive(&mut self, message: Message) {
+        match message {
+            Message::Digits(loaded) => self.take_digits(loaded).await,
+            Message::Request(request) => self.answer(request).await,
+        }
+    }
+
+    async fn answer(&mut self, request: Request) {
+        match request {
+            Request::Open { backend } => self.open(backend).await,
+            Request::Load(request) => self.load(request),
+            Request::Start(config) => {
+                self.start(config).await;
+            }
+            Request::Reset => match self.session.as_ref().map(|session| session.plan().config.clone()) {
+                Some(config) => self.start(config).await,
+                None => self.problem(None, &"there is no run to reset yet; wait for the digits to load"),
+            },
+            Request::Play => match &self.session {
+                Some(session) if session.complete() => {
+                    self.host.send(Event::Notice("The run has done all its steps. Reset it, or plan more steps.".to_owned()));
+                }
+                Some(_) => self.set_playing(true),
+                None => self.problem(None, &"there is no run to play yet; wait for the digits to load"),
+            },
+            Request::Pause => {
+                if self.playing {
+                    self.set_playing(false);
+                    self.evaluate_now();
+                }
+            }
+            Request::StepOnce => {
+                self.set_playing(false);
+                self.step(true).await;
+                self.evaluate_now();
+            }
+            Request::SlowMotion { milliseconds } => {
+                self.slow = Duration::from_millis(milliseconds.min(60_000).into());
+                self.wake = None;
+            }
+            Request::Predict { pixels } => self.predict(&pixels).await,
+            Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
+                Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
+                _ => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),
+            },
+            Request::ExportParameters => {
+                if let Some(session) = &mut self.session {
+                    match session.engine().state().await {
+                        Ok((parameters, _)) => self.host.send(Event::Parameters(parameters)),
+                        Err(error) => self.fail(error.into()).await,
+                    }
+                }
+            }
+        }
+    }
+
+    async fn open(&mut self, backend: BackendChoice) {
+        let (factory, instead) = match backend {
+            BackendChoice::Cpu => (EngineFactory::cpu(), None),
+            BackendChoice::Gpu | BackendChoice::Automatic => match EngineFactory::gpu_checked().await {
+                Ok(factory) => (factory, None),
+                Err(error) => (EngineFactory::cpu(), Some(error.to_string())),
+            },
+        };
+        self.host.send(Event::Opened { engine: factory.info(), instead });
+        self.factory = factory;
+    }
+
+    fn load(&mut self, request: DataRequest) {
+        self.generation += 1;
+        let (host, reply, generation) = (self.host.clone(), self.reply.clone(), self.generation);
+        // The loop may have ended: then nobody waits for the digits.
+        let deliver = move |message| drop(reply.unbounded_send(Message::Digits(message)));
+        self.host.clone().spawn(async move { loader::load(&*host, request, generation, deliver).await });
+    }
+
+    async fn take_digits(&mut self, loaded: Result<Loaded, LoadError>) {
+        let loaded = match loaded {
+            Ok(loaded) if loaded.generation == self.generation => loaded,
+            Ok(_) => return,
+            Err(error) => return self.problem(error.file(), &error),
+        };
+        let Loaded { digits, complete, .. } = loaded;
+        self.host.send(Event::Loaded {
+            name: digits.train.name.clone(),
+            source: digits.source,
+            train: digits.train.len() as u32,
+            test: digits.test.len() as u32,
+            test_set: digits.test_set,
+            complete,
+        });
+        self.digits = Some(digits);
+        // A run that has released nothing yet takes the fuller data; any other keeps the data that it was accounted for.
+        if let Some(session) = &self.session
+            && session.step_count() == 0
+            && !self.playing
+        {
+            let config = session.plan().config.clone();
+            self.start(config).await;
+        }
+    }
+
+    async fn start(&mut self, config: RunConfig) {
+        match self.prepare(config).await {
+            Ok((session, slices)) => {
+                self.set_playing(false);
+                self.slices = slices;
+                self.run_data = self.digits.as_ref().map(|digits| digits.train.clone());
+                self.checkpoint = None;
+                self.wake = None;
+                self.evaluation = Evaluation::default();
+                self.last_report = None;
+                self.runs += 1;
+                let plan = session.plan();
+                self.host.send(Event::Started(RunInfo {
+                    run: self.runs,
+                    config: plan.config.clone(),
+                    engine: self.factory.info(),
+                    parameters: plan.config.model.parameters() as u32,
+                    train: plan.train_examples,
+                    test: self.slices.iter().map(Dataset::len).sum::<usize>() as u32,
+                    data: self.digits.as_ref().map(|digits| digits.train.name.clone()).unwrap_or_default(),
+                    sampling_rate: f64::from(plan.config.lot) / f64::from(plan.train_examples),
+                }));
+                self.session = Some(session);
+                self.evaluate_now();
+            }
+            Err(error) => {
+                let field = if let SessionError::Config(error) = &error { Some(error.field()) } else { None };
+                self.problem(field, &error);
+            }
+        }
+    }
+
+    async fn prepare(&mut self, config: RunConfig) -> Result<(Session<AnyEngine>, Vec<Dataset>), SessionError> {
+        let Some(digits) = &self.digits else {
+            return Err(ConfigError::Contradiction { field: "dataset", sentence: "no digits are loaded yet" }.into());
+        };
+        let plan = Plan::new(config, digits.train.len() as u32)?;
+        let engine = self.factory.build(&plan.task, &digits.train, &plan.initial_parameters()).await?;
+        Ok((Session::new(plan, engine)?, cut(&digits.test)))
+    }
+
+    fn set_playing(&mut self, playing: bool) {
+        if self.playing != playing {
+            self.playing = playing;
+            self.host.send(Event::Playing(playing));
+        }
+    }
+
+    fn evaluate_now(&mut self) {
+        self.evaluation.next = Some(0);
+        self.evaluation.correct = 0;
+        self.evaluation.spent = Duration::ZERO;
+    }
+
+    /// Does the next piece of work: a slice of an evaluation, else a few steps.
+    async fn advance(&mut self) {
+        if let Some(slice) = self.evaluation.next {
+            self.evaluate_slice(slice).await;
+        } else if let Some(left) = self.wake.take().and_then(|wake| wake.checked_duration_since(Instant::now())) {
+            self.wake = Some(Instant::now() + left);
+            self.host.sleep(left.min(SLEEP)).await;
+        } else if self.slow > Duration::ZERO {
+            self.step(true).await;
+            self.report(None).await;
+            self.wake = Some(Instant::now() + self.slow);
+        } else {
+            let start = Instant::now();
+            while self.playing && start.elapsed() < YIELD_EVERY {
+                self.step(false).await;
+            }
+            self.after_steps().await;
+        }
+        self.host.breathe().await;
+    }
+
+    async fn step(&mut self, traced: bool) {
+        let Some(session) = &mut self.session else { return };
+        if session.complete() {
+            return self.set_playing(false);
+        }
+        let done = if traced {
+            session.traced_step().await.map(|trace| self.host.send(Event::Trace(trace)))
+        } else {
+            session.step().await
+        };
+        if let Err(error) = done {
+            return self.fail(error).await;
+        }
+        if self.session.as_ref().is_some_and(Session::complete) {
+            self.set_playing(false);
+            self.evaluate_now();
+        }
+    }
+
+    /// Reports, and starts an evaluation, when they are due.
+    async fn after_steps(&mut self) {
+        let now = Instant::now();
+        if self.playing
+            && self.last_report.is_none_or(|last| now.duration_since(last) >= REPORT_EVERY)
+        {
+            let due = self.evaluation.last.is_none_or(|(ended, took)| {
+                now.duration_since(ended).as_secs_f64() * EVALUATION_SHARE >= took.as_secs_f64() * (1.0 - EVALUATION_SHARE)
+            });
+            self.report(None).await;
+            if due {
+                self.evaluate_now();
+            }
+        }
+    }
+
+    async fn evaluate_slice(&mut self, slice: usize) {
+        let Some(session) = &mut self.session else {
+            self.evaluation.next = None;
+            return;
+        };
+        // Steps still on the device are training time, not evaluation time.
+        if slice == 0
+            && let Err(error) = session.settle().await
+        {
+            return self.fail(error).await;
+        }
+        let start = Instant::now();
+        match session.engine().count_correct(&self.slices[slice]).await {
+            Ok(correct) => self.evaluation.correct += correct,
+            Err(error) => return self.fail(error.into()).await,
+        }
+        self.evaluation.spent += start.elapsed();
+        self.evaluation.next = Some(slice + 1).filter(|&next| next < self.slices.len());
+        if self.evaluation.next.is_none() {
+            let examples: usize = self.slices.iter().map(Dataset::len).sum();
+            self.evaluation.last = Some((Instant::now(), self.evaluation.spent));
+            if self.factory.info().backend == Backend::Gpu {
+                match session.engine().state().await {
+                    Ok(state) => self.checkpoint = Some(state),
+                    Err(error) => return self.fail(error.into()).await,
+                }
+            }
+            self.report(Some(f64::from(self.evaluation.correct) / examples as f64)).await;
+        }
+    }
+
+    async fn report(&mut self, accuracy: Option<f64>) {
+        let Some(session) = &mut self.session else { return };
+        let report: Result<Report, _> = session.report(accuracy).await;
+        match report {
+            Ok(report) => self.host.send(Event::Report(report)),
+            Err(error) => return self.fail(error).await,
+        }
+        self.last_report = Some(Instant::now());
+    }
+
+    async fn predict(&mut self, pixels: &[f32]) {
+        let fine = pixels.len() == crate::model::PIXELS && pixels.iter().all(|p| (0.0..=1.0).contains(p));
+        if !fine {
+            return self.problem(None, &"a drawn digit must have 784 pixels between 0 and 1");
+        }
+        let Some(session) = &mut self.session else { return };
+        match session.engine().predict(pixels).await {
+            Ok(classes) => self.host.send(Event::Prediction(classes)),
+            Err(error) => self.fail(error.into()).await,
+        }
+    }
+
+    /// A run whose device is lost goes on from its last checkpoint on the CPU; the ledger counts every step that was
+    /// released, also those that are trained anew. Any other failure stops the run where it is.
+    async fn fail(&mut self, error: SessionError) {
+        let was_playing = self.playing;
+        self.set_playing(false);
+        self.evaluation.next = None;
+        self.problem(None, &error);
+        if !matches!(error, SessionError::Engine(EngineError::DeviceLost(_))) || self.factory.info().backend == Backend::Cpu {
+            return;
+        }
+        self.factory = EngineFactory::cpu();
+        self.host.send(Event::Opened { engine: self.factory.info(), instead: Some(error.to_string()) });
+        match self.move_to_cpu().await {
+            Ok(()) => self.set_playing(was_playing),
+            Err(error) => self.problem(None, &error),
+        }
+    }
+
+    async fn move_to_cpu(&mut self) -> Result<(), SessionError> {
+        let (Some(session), Some(digits)) = (&mut self.session, &self.run_data) else { return Ok(()) };
+        let initial = session.plan().initial_parameters();
+        let mut engine = self.factory.build(&session.plan().task, digits, &initial).await?;
+        if let Some((parameters, momentum)) = &self.checkpoint {
+            engine.set_state(parameters, momentum).await?;
+        }
+        session.replace_engine(engine);
+        Ok(())
+    }
+}
+
+/// The test set in pieces that are evaluated without a look at the inbox.
+fn cut(test: &Dataset) -> Vec<Dataset> {
+    (0..test.len()).step_by(SLICE).map(|start| test.slice(start..start + SLICE)).collect()
+}

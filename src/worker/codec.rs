@@ -1,0 +1,24 @@
+//! Postcard for gloo-worker's messages (its default codec is no longer maintained).
+
+use js_sys::Uint8Array;
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::JsValue;
+
+/// Messages as postcard bytes in a `Uint8Array`.
+#[derive(Debug)]
+pub struct Postcard;
+
+impl gloo_worker::Codec for Postcard {
+    /// # Panics
+    /// Never for this crate's messages: they hold nothing that postcard refuses (checked by a test on every kind).
+    fn encode<I: Serialize>(input: I) -> JsValue {
+        let bytes = postcard::to_allocvec(&input).expect("a message of this crate is always encodable");
+        Uint8Array::from(bytes.as_slice()).into()
+    }
+
+    /// # Panics
+    /// When page and worker come from different builds: the versioned file names prevent it.
+    fn decode<O: for<'de> Deserialize<'de>>(input: JsValue) -> O {
+        postcard::from_bytes(&Uint8Array::from(input).to_vec()).expect("page and worker are of one build")
+    }
+}

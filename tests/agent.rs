@@ -1,0 +1,289 @@
+//! The training loop as the page meets it: messages in, messages out, on the CPU engine with synthetic digits.
+
+use std::{cell::RefCell, rc::Rc, time::Duration};
+
+use futures::{
+    channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded},
+    task::LocalSpawnExt,
+};
+use futures_executor::{LocalPool, LocalSpawner};
+use hushgrad::{
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
+    privacy::{ledger::Ledger, noise::NoiseSpec, rdp},
+    train::{
+        config::RunConfig,
+        report::{Privacy, Report},
+    },
+    worker::{
+        agent::{self, Host, Message},
+        loader::LoadError,
+        protocol::{BackendChoice, DataRequest, Event, Problem, Request},
+    },
+};
+
+/// A page that serves files from memory and writes down what it is told.
+struct Page {
+    events: RefCell<Vec<Event>>,
+    files: Vec<(String, Vec<u8>)>,
+    spawner: LocalSpawner,
+}
+
+impl Host for Page {
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, LoadError> {
+        let file = self.files.iter().find(|(name, _)| url.ends_with(name.as_str()));
+        file.map(|(_, bytes)| bytes.clone())
+            .ok_or_else(|| LoadError::Fetch { url: url.to_owned(), reason: "404 Not Found".to_owned() })
+    }
+    async fn breathe(&self) {
+        // One turn of the executor, as a browser's event loop would take.
+        let mut turned = false;
+        std::future::poll_fn(|context| {
+            if std::mem::replace(&mut turned, true) {
+                return std::task::Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            std::task::Poll::Pending
+        })
+        .await;
+    }
+    async fn sleep(&self, _: Duration) {
+        self.breathe().await;
+    }
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.spawner.spawn_local(task).unwrap();
+    }
+    fn send(&self, event: Event) {
+        self.events.borrow_mut().push(event);
+    }
+}
+
+struct Thread {
+    pool: LocalPool,
+    page: Rc<Page>,
+    inbox: UnboundedSender<Message>,
+}
+
+impl Thread {
+    fn new(files: Vec<(String, Vec<u8>)>) -> Self {
+        let pool = LocalPool::new();
+        let page = Rc::new(Page { events: RefCell::default(), files, spawner: pool.spawner() });
+        let (inbox, messages): (_, UnboundedReceiver<Message>) = unbounded();
+        pool.spawner().spawn_local(agent::run(page.clone(), messages, inbox.clone())).unwrap();
+        Self { pool, page, inbox }
+    }
+
+    /// Digits loaded, and a run at step 0.
+    fn with_run(config: RunConfig) -> Self {
+        let mut thread = Self::new(Vec::new());
+        thread.ask(Request::Open { backend: BackendChoice::Cpu });
+        thread.ask(Request::Load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 }));
+        thread.settle();
+        let events = thread.ask_and_settle(Request::Start(config));
+        assert!(events.iter().any(|e| matches!(e, Event::Started(info) if info.train == 600)), "{events:?}");
+        thread
+    }
+
+    fn ask(&self, request: Request) {
+        self.inbox.unbounded_send(Message::Request(request)).unwrap();
+    }
+
+    /// Runs until the loop waits for a message, and hands over what it said.
+    fn settle(&mut self) -> Vec<Event> {
+        self.pool.run_until_stalled();
+        self.page.events.take()
+    }
+
+    /// Only for requests after which the loop comes to rest.
+    fn ask_and_settle(&mut self, request: Request) -> Vec<Event> {
+        self.ask(request);
+        self.settle()
+    }
+
+    fn problems(events: &[Event]) -> Vec<&Problem> {
+        events.iter().filter_map(|e| if let Event::Problem(problem) = e { Some(problem) } else { None }).collect()
+    }
+
+    fn last_report(events: &[Event]) -> Report {
+        let reports = events.iter().rev().find_map(|e| if let Event::Report(r) = e { Some(r.clone()) } else { None });
+        reports.unwrap_or_else(|| panic!("no report in {events:?}"))
+    }
+}
+
+fn short() -> RunConfig {
+    RunConfig { lot: 60, steps: Some(40), learning_rate: 1.0, ..RunConfig::default() }
+}
+
+fn epsilon(report: &Report) -> f64 {
+    let Privacy::Bounded(bound) = &report.privacy else { panic!("no bound: {:?}", report.privacy) };
+    bound.improved.epsilon
+}
+
+#[test]
+fn a_planned_run_completes_and_its_ledger_gives_the_same_epsilon() {
+    let mut thread = Thread::with_run(short());
+    let events = thread.ask_and_settle(Request::Play);
+    let report = Thread::last_report(&events);
+    assert_eq!(report.step, 40);
+    assert!(report.complete);
+    assert!(report.test_accuracy.unwrap() > 0.3, "it learns: {report:?}");
+    assert!(matches!(events.iter().rfind(|e| matches!(e, Event::Playing(_))), Some(Event::Playing(false))));
+    let events = thread.ask_and_settle(Request::ExportLedger);
+    let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
+    let ledger = Ledger::from_json(json).unwrap();
+    assert_eq!(ledger.steps(), 40);
+    let again = rdp::epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon;
+    assert!((again - epsilon(&report)).abs() <= 1e-9, "{again} against {report:?}");
+}
+
+#[test]
+fn one_step_is_one_step_and_a_reset_spends_nothing() {
+    let mut thread = Thread::with_run(short());
+    let events = thread.ask_and_settle(Request::StepOnce);
+    assert_eq!(Thread::last_report(&events).step, 1);
+    let traces: Vec<_> = events.iter().filter(|e| matches!(e, Event::Trace(_))).collect();
+    assert_eq!(traces.len(), 1);
+    let first = epsilon(&Thread::last_report(&events));
+    let second = epsilon(&Thread::last_report(&thread.ask_and_settle(Request::StepOnce)));
+    assert!(second > first);
+    let events = thread.ask_and_settle(Request::Reset);
+    let report = Thread::last_report(&events);
+    assert_eq!((report.step, epsilon(&report)), (0, 0.0));
+}
+
+#[test]
+fn a_pause_freezes_step_and_epsilon() {
+    let mut thread = Thread::with_run(RunConfig { steps: None, ..short() });
+    thread.ask(Request::Play);
+    // Some turns of play, then a pause that arrives in mid-run.
+    for _ in 0..200 {
+        thread.pool.try_run_one();
+    }
+    let events = thread.ask_and_settle(Request::Pause);
+    let report = Thread::last_report(&events);
+    assert!(report.test_accuracy.is_some(), "a pause measures where it stands");
+    assert!(thread.settle().is_empty(), "nothing happens while paused");
+    let again = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
+    assert_eq!(again.step, report.step + 1);
+}
+
+#[test]
+fn what_is_refused_is_named_and_changes_nothing() {
+    let mut thread = Thread::with_run(short());
+    thread.ask_and_settle(Request::StepOnce);
+    let gaussian = |sigma| Some(NoiseSpec::Gaussian { sigma });
+    let bad = [
+        ("lot", RunConfig { lot: 0, ..short() }),
+        ("lot", RunConfig { lot: 601, ..short() }),
+        ("delta", RunConfig { delta: 0.0, ..short() }),
+        ("delta", RunConfig { delta: 1.0, ..short() }),
+        ("delta", RunConfig { delta: f64::NAN, ..short() }),
+        ("learning-rate", RunConfig { learning_rate: f64::NAN, ..short() }),
+        ("learning-rate", RunConfig { learning_rate: -1.0, ..short() }),
+        ("momentum", RunConfig { momentum: 1.0, ..short() }),
+        ("steps", RunConfig { steps: Some(0), ..short() }),
+        ("noise", RunConfig { noise: gaussian(0.0), ..short() }),
+        ("noise", RunConfig { noise: gaussian(-1.0), ..short() }),
+        ("noise", RunConfig { noise: gaussian(f64::NAN), ..short() }),
+        ("noise", RunConfig { noise: gaussian(f64::INFINITY), ..short() }),
+        ("noise", RunConfig { noise: Some(NoiseSpec::StudentT { nu: 2.0, scale: 1.0 }), ..short() }),
+        ("encoder.norm", RunConfig { encoder: EncoderSpec::Clip { norm: 0.0 }, ..short() }),
+        (
+            "encoder",
+            RunConfig {
+                encoder: EncoderSpec::Envelope {
+                    shape: EnvelopeShape::Gaussian,
+                    vectors: 0,
+                    pre_scale: 1.0,
+                    seed: 0,
+                },
+                ..short()
+            },
+        ),
+        ("denoiser", RunConfig { noise: None, denoiser: Denoiser::KolmogorovSmirnov, ..short() }),
+    ];
+    for (field, config) in bad {
+        let events = thread.ask_and_settle(Request::Start(config.clone()));
+        let problems = Thread::problems(&events);
+        assert_eq!(problems.len(), 1, "{config:?}: {events:?}");
+        assert_eq!(problems[0].field.as_deref(), Some(field), "{problems:?}");
+        assert_eq!(events.len(), 1, "nothing else happened: {events:?}");
+    }
+    let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
+    assert_eq!(report.step, 2, "the run before is still there");
+}
+
+#[test]
+fn without_noise_or_bound_or_secrecy_there_is_no_number() {
+    let runs = [
+        RunConfig { noise: None, ..short() },
+        RunConfig { encoder: EncoderSpec::None, ..short() },
+        RunConfig { replay: Some(7), ..short() },
+    ];
+    for config in runs {
+        let mut thread = Thread::with_run(config.clone());
+        let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
+        assert!(matches!(report.privacy, Privacy::NoGuarantee { .. }), "{config:?}: {report:?}");
+        assert_eq!(Thread::problems(&thread.ask_and_settle(Request::ExportLedger)).len(), 1);
+    }
+}
+
+#[test]
+fn a_replayed_run_repeats_itself() {
+    let run = || {
+        let mut thread = Thread::with_run(RunConfig { replay: Some(7), ..short() });
+        thread.ask_and_settle(Request::Play);
+        let events = thread.ask_and_settle(Request::ExportParameters);
+        let [Event::Parameters(parameters)] = &events[..] else { panic!("{events:?}") };
+        parameters.clone()
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
+    let mut thread = Thread::new(Vec::new());
+    thread.ask(Request::Open { backend: BackendChoice::Cpu });
+    let events =
+        thread.ask_and_settle(Request::Load(DataRequest::Site { manifest: "http://here/data/manifest.json".into() }));
+    assert!(events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
+    assert!(events.iter().any(|e| matches!(e, Event::Loaded { complete: true, .. })), "{events:?}");
+}
+
+#[test]
+fn a_damaged_file_is_named_and_the_digits_before_stay() {
+    let mut thread = Thread::with_run(short());
+    let files = vec![("mine-images-idx3-ubyte".to_owned(), vec![0, 0, 8, 3, 0, 0])];
+    let events = thread.ask_and_settle(Request::Load(DataRequest::Files(files)));
+    let problems = Thread::problems(&events);
+    assert_eq!(problems.len(), 1, "{events:?}");
+    assert!(problems[0].sentence.contains("mine-images-idx3-ubyte"), "{problems:?}");
+    let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
+    assert_eq!(report.step, 1);
+}
+
+#[test]
+fn a_drawing_that_is_no_picture_is_refused() {
+    let mut thread = Thread::with_run(short());
+    for pixels in [vec![0.0; 783], vec![f32::NAN; 784], vec![2.0; 784]] {
+        assert_eq!(Thread::problems(&thread.ask_and_settle(Request::Predict { pixels })).len(), 1);
+    }
+    let events = thread.ask_and_settle(Request::Predict { pixels: vec![0.5; 784] });
+    let [Event::Prediction(classes)] = &events[..] else { panic!("{events:?}") };
+    assert!((classes.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn every_message_survives_postcard() {
+    let mut thread = Thread::with_run(short());
+    let mut events = thread.ask_and_settle(Request::StepOnce);
+    events.extend(thread.ask_and_settle(Request::Start(RunConfig { lot: 0, ..short() })));
+    events.extend(thread.ask_and_settle(Request::ExportLedger));
+    for event in events {
+        let bytes = postcard::to_allocvec(&event).unwrap();
+        assert_eq!(postcard::from_bytes::<Event>(&bytes).unwrap(), event);
+    }
+    let envelope = EncoderSpec::Envelope { shape: EnvelopeShape::Mixed, vectors: 3, pre_scale: 1.0, seed: 1 };
+    let request = Request::Start(RunConfig { encoder: envelope, ..short() });
+    let bytes = postcard::to_allocvec(&request).unwrap();
+    assert_eq!(postcard::from_bytes::<Request>(&bytes).unwrap(), request);
+}
