@@ -190,12 +190,7 @@ fn what_is_refused_is_named_and_changes_nothing() {
         (
             "encoder",
             RunConfig {
-                encoder: EncoderSpec::Envelope {
-                    shape: EnvelopeShape::Gaussian,
-                    vectors: 0,
-                    pre_scale: 1.0,
-                    seed: 0,
-                },
+                encoder: EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 0, pre_scale: 1.0, seed: 0 },
                 ..short()
             },
         ),

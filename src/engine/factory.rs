@@ -1,13 +1,11 @@
 //! Chooses an engine once and builds one for every run.
 
-use super::{
-    Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task, cpu::CpuEngine,
-};
 #[cfg(feature = "gpu")]
 use super::{
     Backend,
     gpu::{Gpu, GpuEngine},
 };
+use super::{Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task, cpu::CpuEngine};
 use crate::data::Dataset;
 #[cfg(feature = "gpu")]
 use crate::{

@@ -168,7 +168,9 @@ impl<H: Host> Agent<H> {
             },
             Request::Play => match &self.session {
                 Some(session) if session.complete() => {
-                    self.host.send(Event::Notice("The run has done all its steps. Reset it, or plan more steps.".to_owned()));
+                    self.host.send(Event::Notice(
+                        "The run has done all its steps. Reset it, or plan more steps.".to_owned(),
+                    ));
                 }
                 Some(_) => self.set_playing(true),
                 None => self.problem(None, &"there is no run to play yet; wait for the digits to load"),
@@ -347,11 +349,10 @@ impl<H: Host> Agent<H> {
     /// Reports, and starts an evaluation, when they are due.
     async fn after_steps(&mut self) {
         let now = Instant::now();
-        if self.playing
-            && self.last_report.is_none_or(|last| now.duration_since(last) >= REPORT_EVERY)
-        {
+        if self.playing && self.last_report.is_none_or(|last| now.duration_since(last) >= REPORT_EVERY) {
             let due = self.evaluation.last.is_none_or(|(ended, took)| {
-                now.duration_since(ended).as_secs_f64() * EVALUATION_SHARE >= took.as_secs_f64() * (1.0 - EVALUATION_SHARE)
+                now.duration_since(ended).as_secs_f64() * EVALUATION_SHARE
+                    >= took.as_secs_f64() * (1.0 - EVALUATION_SHARE)
             });
             self.report(None).await;
             if due {
@@ -420,7 +421,9 @@ impl<H: Host> Agent<H> {
         self.set_playing(false);
         self.evaluation.next = None;
         self.problem(None, &error);
-        if !matches!(error, SessionError::Engine(EngineError::DeviceLost(_))) || self.factory.info().backend == Backend::Cpu {
+        if !matches!(error, SessionError::Engine(EngineError::DeviceLost(_)))
+            || self.factory.info().backend == Backend::Cpu
+        {
             return;
         }
         self.factory = EngineFactory::cpu();

@@ -5,8 +5,7 @@ use super::{
     protocol::{DataRequest, Event},
 };
 use crate::data::{
-    self,
-    Digits,
+    self, Digits,
     shards::{Assembler, Manifest, ShardError},
     visitor::{self, VisitorError},
 };
@@ -111,7 +110,8 @@ async fn site<H: Host>(
     }
     if announced == 0 {
         host.send(Event::Notice(
-            "Too little of the site's dataset arrived to train on it, so digits drawn by the program are used.".to_owned(),
+            "Too little of the site's dataset arrived to train on it, so digits drawn by the program are used."
+                .to_owned(),
         ));
         deliver(Ok(Loaded { digits: synthetic(0), complete: true, generation }));
     }
