@@ -254,6 +254,8 @@ fn in_browser(
         .env("NO_COLOR", "1")
         .env_remove("FORCE_COLOR");
     let said = step.ask(&mut command)?;
+    // Each test with its time.
+    said.lines.iter().filter(|line| line.contains(".spec.ts:") && line.contains(" › ")).for_each(|line| step.say(line));
     let text = std::fs::read_to_string(&report).at("read the report", &report);
     let Ok(text) = text else { return Err(step.error(&command, &said)) };
     let count = count_playwright(&text)?;
@@ -269,7 +271,7 @@ fn verdict(said: &Said, count: Count, command: &Command, step: Step<'_>) -> Resu
     if count.failed == 0 {
         return Err(step.error(command, said));
     }
-    // Playwright's list is on the screen from its first failure to its end.
+    // What failed, from the first failure's story on.
     let from = said.lines.iter().position(|line| line.trim_start().starts_with("1) ")).unwrap_or(0);
     said.lines[from..].iter().for_each(|line| step.say(line));
     step.failed(&count.to_string());
