@@ -113,7 +113,9 @@ fn set_up_and_check(project: &mut Project, screen: &Screen) -> Result<bool> {
     match &wasm {
         Ok(wasm) => {
             let mut clippy = wasm.clippy(project);
-            clippy.args(["--locked", "--target", TARGET, "--lib", "--bins", "--", "-D", "warnings"]);
+            clippy.args([
+                "--locked", "--target", TARGET, "--lib", "--bin", "app", "--bin", "worker", "--", "-D", "warnings",
+            ]);
             checks.check("clippy, browser", clippy);
         }
         Err(error) => checks.impossible("clippy, browser", &error.to_string()),
