@@ -91,7 +91,7 @@ pub fn run(project: &mut Project, screen: &Screen) -> bool {
 fn set_up_and_check(project: &mut Project, screen: &Screen) -> Result<bool> {
     let start = Instant::now();
     screen.say("Set-up");
-    project.claim()?;
+    project.claim(screen)?;
     components(project, screen)?;
     let wasm = wasm_target::ensure(project, screen);
     let playwright = browser::playwright(project, screen).and_then(|()| browser::chromium(project, screen));

@@ -7,7 +7,7 @@ use crate::{error::Result, project::Project, screen::Screen, tools};
 const VERSION: &str = "0.20.2";
 
 pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
-    project.claim()?;
+    project.claim(screen)?;
     let program = tools::cargo_tool(project, screen, "cargo-deny", "cargo-deny", VERSION, &[])?;
     project.release();
     for what in ["licenses", "bans", "sources", "advisories"] {

@@ -118,7 +118,7 @@ fn run(task: Task) -> Result<bool> {
 
 fn build_site(project: &mut Project, screen: &Screen, out: &std::path::Path) -> Result<sizes::Sizes> {
     screen.say("Set-up");
-    project.claim()?;
+    project.claim(screen)?;
     let wasm = wasm_target::ensure(project, screen)?;
     let tools = tools::ensure(project, screen)?;
     let digits = mnist::ensure(project, screen)?;

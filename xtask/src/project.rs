@@ -10,6 +10,7 @@ use std::{
 use crate::{
     error::{At, Error, Result},
     mnist_files,
+    screen::Screen,
 };
 
 pub struct Project {
@@ -39,10 +40,13 @@ impl Project {
     }
 
     /// Waits until no other run installs or builds a site, then clears what an interrupted one left.
-    pub fn claim(&mut self) -> Result<()> {
+    pub fn claim(&mut self, screen: &Screen) -> Result<()> {
         let path = self.cache.join("tools").join("lock");
         let file = File::create(&path).at("open", &path)?;
-        file.lock().at("lock", &path)?;
+        if file.try_lock().is_err() {
+            screen.say("  waiting for another run of xtask that installs or builds");
+            file.lock().at("lock", &path)?;
+        }
         self.lock = Some(file);
         for folder in [self.cache.clone(), self.tools(), self.cache.join("mnist")] {
             for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
