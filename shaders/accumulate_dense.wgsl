@@ -23,7 +23,7 @@ fn inputs(e: u32, k: u32) -> vec4<f32> {
 }
 
 fn clamped(e: u32, h: f32) -> f32 {
-    let bound = bitcast<f32>(atomicLoad(&tallies[HISTOGRAMS + e * BUCKETS + bucket(abs(h))]));
+    let bound = bitcast<f32>(table[HISTOGRAMS + e * BUCKETS + bucket(abs(h))]);
     return clamp(h, -bound, bound);
 }
 

@@ -29,7 +29,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             sum += g;
         } else if (ENVELOPE) {
             let h = factor * g;
-            let bound = bitcast<f32>(atomicLoad(&tallies[HISTOGRAMS + e * BUCKETS + bucket(abs(h))]));
+            let bound = bitcast<f32>(table[HISTOGRAMS + e * BUCKETS + bucket(abs(h))]);
             sum += clamp(h, -bound, bound);
         } else {
             sum += factor * g;

@@ -16,16 +16,12 @@ fn main(
         own += atomicLoad(&bins[COUNTS + 16u * t + k]);
     }
     totals[t] = own;
-    for (var reach = 1u; reach < 64u; reach *= 2u) {
-        workgroupBarrier();
-        var before = 0u;
-        if (t >= reach) {
-            before = totals[t - reach];
-        }
-        workgroupBarrier();
-        totals[t] += before;
+    workgroupBarrier();
+    // 64 reads by everybody cost less than the barriers of a tree.
+    var base = 0u;
+    for (var other = 0u; other < t; other++) {
+        base += totals[other];
     }
-    let base = totals[t] - own;
     for (var k = 0u; k < 16u; k++) {
         starts[16u * t + k] += base;
         if (group.x == 0u) {

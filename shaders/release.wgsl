@@ -20,7 +20,7 @@ struct Release {
 @group(0) @binding(1) var<storage, read_write> momentum: array<f32>;
 @group(0) @binding(2) var<storage, read_write> sums: array<f32>;
 @group(0) @binding(3) var<storage, read_write> noisy: array<f32>;
-// The distance, then BINS counts, then BINS first places.
+// The distance, then BINS counts, BINS first places, and a list of full bins.
 @group(0) @binding(4) var<storage, read_write> bins: array<atomic<u32>>;
 // P values of the distribution function, P places in their bins, P values ordered by bin.
 @group(0) @binding(5) var<storage, read_write> values: array<u32>;
@@ -35,10 +35,29 @@ const DISTANCE: u32 = 0;
 const COUNTS: u32 = 64;
 const BINS: u32 = 1024;
 const STARTS: u32 = COUNTS + BINS;
+// Bins with more than FEW values: their number, and which.
+const FULL_COUNT: u32 = 1;
+const FULL: u32 = STARTS + BINS;
+const FEW: u32 = 512;
 
 // m ← μ m + ĝ / lot; θ ← θ − η m.
 fn update(i: u32, denoised: f32) {
     let m = release.momentum * momentum[i] + denoised / release.expected_lot;
     momentum[i] = m;
     parameters[i] -= release.learning_rate * m;
+}
+
+// rank / P in units of 2^-32, saturated at 1.
+fn share(rank: u32) -> u32 {
+    let p = release.dimension;
+    if (rank >= p) {
+        return 0xffffffffu;
+    }
+    let whole = 0xffffffffu / p;
+    let rest = 0xffffffffu - whole * p + 1u;
+    return rank * whole + u32(f32(rank) * f32(rest) / f32(p));
+}
+
+fn distance(a: u32, b: u32) -> u32 {
+    return max(a, b) - min(a, b);
 }

@@ -19,8 +19,8 @@ const BUDGET: u64 = 240 << 20;
 const LARGEST_CHUNK: u64 = 1024;
 /// Distance between the chunks' uniforms: WebGPU's default alignment of dynamic offsets, and what every device takes.
 pub const CHUNK_STRIDE: u64 = 256;
-/// `STARTS + BINS` of release.wgsl.
-pub const BINS_WORDS: u64 = 64 + 2 * 1024;
+/// Up to the end of `FULL` in release.wgsl: at most P/512 bins are full.
+pub const BINS_WORDS: u64 = 64 + 2 * 1024 + 256;
 /// Cleared before each step: the distance and the counts.
 pub const BINS_CLEARED: u64 = 4 * (64 + 1024);
 

@@ -68,6 +68,7 @@ kernels! {
     NOISE: Release ["release.wgsl", "chacha20.wgsl", "families.wgsl", "noise.wgsl"];
     KS_SCATTER: Release ["release.wgsl", "ks_scatter.wgsl"];
     KS_DISTANCE: Release ["release.wgsl", "ks_distance.wgsl"];
+    KS_FULL: Release ["release.wgsl", "ks_full.wgsl"];
     UPDATE: Release ["release.wgsl", "update.wgsl"];
     CHACHA20_BLOCKS: Own ["chacha20.wgsl", "chacha20_blocks.wgsl"];
 }

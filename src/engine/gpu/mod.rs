@@ -400,7 +400,8 @@ fn finish(gpu: &Gpu, dimension: usize, denoise: bool) -> Vec<Dispatch> {
     let mut passes = vec![Dispatch::new(gpu, &kernels::NOISE, &[("DENOISE", flag)], Grid::Fixed(blocks))];
     if denoise {
         passes.push(Dispatch::new(gpu, &kernels::KS_SCATTER, &[], Grid::Fixed(coordinates.min(64))));
-        passes.push(Dispatch::new(gpu, &kernels::KS_DISTANCE, &[], Grid::Fixed(1024)));
+        passes.push(Dispatch::new(gpu, &kernels::KS_DISTANCE, &[], Grid::Fixed(coordinates)));
+        passes.push(Dispatch::new(gpu, &kernels::KS_FULL, &[], Grid::Fixed(8)));
         passes.push(Dispatch::new(gpu, &kernels::UPDATE, &[], Grid::Fixed(coordinates)));
     }
     passes
