@@ -83,13 +83,15 @@ fn make(
     remove(staging)?;
     std::fs::create_dir_all(staging).at("create the folder", staging)?;
 
-    // One run for both, so that the two links happen side by side; Trunk would do them one after the other.
-    let step = screen.step("compile page and training thread");
-    let mut compile = project.cargo();
-    compile.args(["build", "--locked", "--profile", PROFILE, "--target", TARGET, "--bin", "app", "--bin", "worker"]);
-    wasm.prepare(&mut compile);
-    step.run(&mut compile)?;
-    step.done("");
+    // The page gets by without Burn, and must: a program keeps what its dependencies register with the linker, used or not.
+    for (program, features) in [("app", &["--no-default-features"][..]), ("worker", &[])] {
+        let step = screen.step(&format!("compile the {}", if program == "app" { "page" } else { "training thread" }));
+        let mut compile = project.cargo();
+        compile.args(["build", "--locked", "--profile", PROFILE, "--target", TARGET, "--bin", program]).args(features);
+        wasm.prepare(&mut compile);
+        step.run(&mut compile)?;
+        step.done("");
+    }
 
     let step = screen.step("bundle with Trunk");
     let mut bundle = project.command(&tools.trunk);
