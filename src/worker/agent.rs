@@ -31,6 +31,9 @@ const REPORT_EVERY: Duration = Duration::from_millis(50);
 const YIELD_EVERY: Duration = Duration::from_millis(8);
 /// While playing, evaluation may take this share of the time.
 const EVALUATION_SHARE: f64 = 0.2;
+/// Play waits this long for digits that are on their way: trained on a part of them, each example is seen more often, and
+/// costs more.
+const WAIT_FOR_DIGITS: Duration = Duration::from_millis(1500);
 /// Slow motion sleeps in pieces of this length, so that pausing needs no more.
 const SLEEP: Duration = Duration::from_millis(30);
 /// Examples evaluated between two looks at the inbox.
@@ -75,6 +78,7 @@ pub async fn run<H: Host>(
         reply,
         factory: EngineFactory::cpu(),
         digits: None,
+        arriving: false,
         slices: Vec::new(),
         generation: 0,
         session: None,
@@ -82,6 +86,7 @@ pub async fn run<H: Host>(
         runs: 0,
         playing: false,
         slow: Duration::ZERO,
+        hold: None,
         wake: None,
         checkpoint: None,
         last_report: None,
@@ -122,6 +127,8 @@ struct Agent<H> {
     reply: futures::channel::mpsc::UnboundedSender<Message>,
     factory: EngineFactory,
     digits: Option<Digits>,
+    /// Whether more of them are on their way.
+    arriving: bool,
     /// The test set of the current run, cut for evaluation.
     slices: Vec<Dataset>,
     generation: u32,
@@ -131,6 +138,8 @@ struct Agent<H> {
     runs: u32,
     playing: bool,
     slow: Duration,
+    /// Until when a run that has not begun waits for the rest of its digits.
+    hold: Option<Instant>,
     /// When slow motion takes its next step.
     wake: Option<Instant>,
     /// Parameters and momentum after the last evaluation, for a device that may be lost.
@@ -172,11 +181,16 @@ impl<H: Host> Agent<H> {
                         "The run has done all its steps. Reset it, or plan more steps.".to_owned(),
                     ));
                 }
-                Some(_) => self.set_playing(true),
+                Some(session) => {
+                    let waits = self.arriving && session.step_count() == 0;
+                    self.hold = waits.then(|| Instant::now() + WAIT_FOR_DIGITS);
+                    self.set_playing(true);
+                }
                 None => self.problem(None, &"there is no run to play yet; wait for the digits to load"),
             },
             Request::Pause => {
                 if self.playing {
+                    self.hold = None;
                     self.set_playing(false);
                     self.evaluate_now();
                 }
@@ -242,13 +256,19 @@ impl<H: Host> Agent<H> {
             complete,
         });
         self.digits = Some(digits);
+        self.arriving = !complete;
         // A run that has released nothing yet takes the fuller data; any other keeps the data that it was accounted for.
         if let Some(session) = &self.session
             && session.step_count() == 0
-            && !self.playing
+            && (!self.playing || self.hold.is_some())
         {
             let config = session.plan().config.clone();
+            let was_playing = self.playing;
             self.start(config).await;
+            self.set_playing(was_playing && self.session.is_some());
+            if complete {
+                self.hold = None;
+            }
         }
     }
 
@@ -310,6 +330,8 @@ impl<H: Host> Agent<H> {
     async fn advance(&mut self) {
         if let Some(slice) = self.evaluation.next {
             self.evaluate_slice(slice).await;
+        } else if self.hold.is_some_and(|until| Instant::now() < until) {
+            self.host.sleep(SLEEP).await;
         } else if let Some(left) = self.wake.take().and_then(|wake| wake.checked_duration_since(Instant::now())) {
             self.wake = Some(Instant::now() + left);
             self.host.sleep(left.min(SLEEP)).await;
