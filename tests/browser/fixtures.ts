@@ -86,8 +86,10 @@ export async function value(page: Page, name: "step" | "accuracy" | "epsilon"): 
   return text === null || text === "" ? NaN : Number(text);
 }
 
-/** Waits until the page's training thread has chosen its engine and stands ready. */
+/** Opens the page and waits until its training thread has chosen its engine, has all its digits and stands ready. */
 export async function open(page: Page, site: Site, query = "") {
   await page.goto(site.url + query);
   await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i, { timeout: 30_000 });
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on", { timeout: 30_000 });
+  await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0, { timeout: 30_000 });
 }

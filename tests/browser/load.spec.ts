@@ -15,7 +15,6 @@ test("the first model is the linear one", async ({ page, site }) => {
 
 test("after the load nothing is asked for but the training thread and the digits", async ({ page, site, watched }) => {
   await open(page, site);
-  await page.waitForLoadState("networkidle");
   const before = watched.requests.length;
   await hook(page, "play").click();
   await expect(hook(page, "step")).not.toHaveAttribute("data-value", "0");

@@ -16,7 +16,6 @@ test("nothing leaves the page's origin, not even when files are dropped and trai
   });
   const page = await browser.newPage();
   await open(page, site, "?backend=cpu");
-  await page.waitForLoadState("networkidle");
   const loaded = site.asked.length;
 
   await page.getByTestId("files").setInputFiles(small());
