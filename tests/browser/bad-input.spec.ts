@@ -10,7 +10,7 @@ hugeCount.writeUInt32BE(2_000_000_000, 4);
 /** What a visitor may drop by mistake, and a word that the sentence must have beside the file's name. */
 const MISTAKES: { what: string; dropped: Dropped[]; says: RegExp }[] = [
   { what: "truncated images", dropped: [file("train-images-idx3-ubyte", images(20).subarray(0, 9000)), ...small().slice(1)], says: /train-images-idx3-ubyte/i },
-  { what: "a wrong magic number", dropped: [file("train-images-idx3-ubyte", wrongMagic), ...small().slice(1)], says: /train-images-idx3-ubyte.*magic/i },
+  { what: "a wrong magic number", dropped: [file("train-images-idx3-ubyte", wrongMagic), ...small().slice(1)], says: /train-images-idx3-ubyte.*(magic|dimensions)/i },
   { what: "a count beyond all size", dropped: [file("train-images-idx3-ubyte", hugeCount), ...small().slice(1)], says: /train-images-idx3-ubyte/i },
   { what: "fewer labels than images", dropped: [small()[0], file("train-labels-idx1-ubyte.gz", gzipSync(labels(300))), ...small().slice(2)], says: /300/ },
   { what: "gzip that is none", dropped: [file("train-images-idx3-ubyte.gz", Buffer.from("\x1f\x8bnot gzip at all", "latin1")), ...small().slice(1)], says: /train-images-idx3-ubyte\.gz/i },
