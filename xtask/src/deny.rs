@@ -8,7 +8,7 @@ const VERSION: &str = "0.20.2";
 
 pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
     project.claim(screen)?;
-    let program = tools::cargo_tool(project, screen, "cargo-deny", "cargo-deny", VERSION, &[])?;
+    let program = tools::cargo_tool(project, screen, "cargo-deny", "cargo-deny", VERSION)?;
     project.release();
     for what in ["licenses", "bans", "sources", "advisories"] {
         let step = screen.step(&format!("cargo-deny {what}"));

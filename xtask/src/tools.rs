@@ -20,22 +20,14 @@ pub struct Tools {
 }
 
 pub fn ensure(project: &Project, screen: &Screen) -> Result<Tools> {
-    // Trunk downloads nothing here, so it is built without what it would download with (TLS takes half of its build).
-    let trunk = cargo_tool(project, screen, "trunk", "trunk", TRUNK, &["--no-default-features"])?;
+    let trunk = cargo_tool(project, screen, "trunk", "trunk", TRUNK)?;
     let bindgen = project.locked("wasm-bindgen")?;
-    let wasm_bindgen = cargo_tool(project, screen, "wasm-bindgen-cli", "wasm-bindgen", &bindgen, &[])?;
+    let wasm_bindgen = cargo_tool(project, screen, "wasm-bindgen-cli", "wasm-bindgen", &bindgen)?;
     Ok(Tools { trunk, wasm_bindgen, wasm_opt: wasm_opt(project, screen)? })
 }
 
 /// A program from crates.io in exactly this version.
-pub fn cargo_tool(
-    project: &Project,
-    screen: &Screen,
-    package: &str,
-    program: &str,
-    version: &str,
-    more: &[&str],
-) -> Result<PathBuf> {
+pub fn cargo_tool(project: &Project, screen: &Screen, package: &str, program: &str, version: &str) -> Result<PathBuf> {
     let step = screen.step(&format!("{program} {version}"));
     let is_it =
         |path: &PathBuf| first_line(path, "--version").is_some_and(|line| line.split(' ').any(|w| w == version));
@@ -51,7 +43,7 @@ pub fn cargo_tool(
         // The lock file that a package carries is tried first; a registry's mirror may lack a version that it names.
         let mut said = None;
         for locked in [true, false] {
-            let mut command = install_command(project, into, package, program, version, more);
+            let mut command = install_command(project, into, package, program, version);
             if locked {
                 command.arg("--locked");
             }
@@ -71,14 +63,7 @@ pub fn cargo_tool(
     Ok(ours)
 }
 
-fn install_command(
-    project: &Project,
-    into: &std::path::Path,
-    package: &str,
-    program: &str,
-    version: &str,
-    more: &[&str],
-) -> Command {
+fn install_command(project: &Project, into: &std::path::Path, package: &str, program: &str, version: &str) -> Command {
     let mut command = project.cargo();
     command
         // Away from the checkout, whose configuration is not meant for tools.
@@ -90,8 +75,7 @@ fn install_command(
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
         .env_remove("RUSTFLAGS")
         .args(["install", package, "--version", version, "--bin", program, "--root"])
-        .arg(into)
-        .args(more);
+        .arg(into);
     command
 }
 
