@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "gpu")]
+use hushgrad::engine::gpu::{Gpu, GpuEngine};
 use hushgrad::{
     data::Dataset,
     engine::{
@@ -396,16 +398,18 @@ fn what_does_not_fit_is_refused<E: Engine>(make: Make<E>) {
 }
 
 macro_rules! suite {
-    ($engine:ident, $make:expr; $($property:ident)*) => {
+    ($engine:ident, $make:expr, $present:expr; $($property:ident)*) => {
         mod $engine {
             $(#[test]
             fn $property() {
-                super::$property($make);
+                if $present() {
+                    super::$property($make);
+                }
             })*
         }
     };
-    ($engine:ident, $make:expr) => {
-        suite!($engine, $make;
+    ($engine:ident, $make:expr, $present:expr) => {
+        suite!($engine, $make, $present;
             every_combination_takes_the_same_step
             lots_of_any_size_take_the_same_step
             several_steps_stay_together
@@ -420,4 +424,28 @@ macro_rules! suite {
     };
 }
 
-suite!(cpu, super::CpuEngine::new);
+fn always() -> bool {
+    true
+}
+
+#[cfg(feature = "gpu")]
+fn on_gpu(task: Task, data: Dataset, start: &[f32], performance: Performance) -> Result<GpuEngine, EngineError> {
+    block_on(async { GpuEngine::new(&Gpu::acquire().await?, &task, &data, start, performance).await })
+}
+
+/// Whether there is an adapter. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
+#[cfg(feature = "gpu")]
+fn adapter() -> bool {
+    match block_on(Gpu::acquire()) {
+        Ok(_) => true,
+        Err(error) if std::env::var_os("HUSHGRAD_NO_GPU").is_some_and(|v| v == "1") => {
+            eprintln!("**** NOT RUN: {error}. HUSHGRAD_NO_GPU=1 allows it; nothing on the GPU was tested. ****");
+            false
+        }
+        Err(error) => panic!("{error}; install a software adapter (mesa-vulkan-drivers) or set HUSHGRAD_NO_GPU=1"),
+    }
+}
+
+suite!(cpu, super::CpuEngine::new, super::always);
+#[cfg(feature = "gpu")]
+suite!(gpu, super::on_gpu, super::adapter);
