@@ -8,12 +8,16 @@
 //! | [`ledger`] | what a run released |
 //! | [`rdp`] | Lemma 4, Lemma 5, Theorem 1, conversions, the accountant |
 //! | [`pld`] | tight accounting: privacy loss distributions by FFT |
+//! | [`calibrate`] | target ε → noise scale, steps or rate |
+//! | [`report`] | a ledger's cost with its assumptions |
+//! | [`search`] | which family errs least at a target ε |
 //! | [`dynamics`] | hidden-state bound of noisy gradient descent |
 //! | [`groups`] | clips and noise by layer, metrics as groups, the one query they equal |
 //! | [`rounding`] | releases on a power-of-two grid, and what inexact noise costs |
 //! | [`risk`] | what (ε, δ) means to an attacker |
 //! | [`normal`], [`numeric`] | the normal distribution; sums in log space, safe bisection |
 
+pub mod calibrate;
 pub mod dynamics;
 pub mod envelope;
 pub mod error;
@@ -24,8 +28,10 @@ pub mod normal;
 pub mod numeric;
 pub mod pld;
 pub mod rdp;
+pub mod report;
 pub mod risk;
 pub mod rounding;
 pub mod sampling;
+pub mod search;
 
 pub use error::PrivacyError;

@@ -86,32 +86,48 @@ pub fn invert_tail(q: f64, scale: f64, tail: impl Fn(f64) -> f64) -> f64 {
     hi
 }
 
-/// The safe end of a bisection in ln x on [lo, hi], `ok(hi)` known true and `ok` monotone: the smallest x found with
-/// `ok(x)`, within `relative` of the boundary. Returns `lo` if even that is fine.
-pub fn smallest_ok<E>(
-    mut lo: f64,
-    mut hi: f64,
+/// The safe end of a root search: x in [lo, hi] with `f(x) ≤ 0`, within `relative` of where a monotone f changes its sign.
+/// `f_lo` > 0 ≥ `f_hi` are known (lo may be above hi in meaning, never in order: pass `f` of the reversed problem). Works in ln x, by
+/// inverse quadratic interpolation with bisection where that does not shrink the bracket (Chandrupatla 1997).
+///
+/// # Errors
+/// What `f` fails with.
+pub fn safe_root<E>(
+    (safe, f_safe): (f64, f64),
+    (unsafe_end, f_unsafe): (f64, f64),
     relative: f64,
-    mut ok: impl FnMut(f64) -> Result<bool, E>,
+    mut f: impl FnMut(f64) -> Result<f64, E>,
 ) -> Result<f64, E> {
-    if ok(lo)? {
-        return Ok(lo);
-    }
+    // a: the newest point, b: the other end of the bracket, c: the point before.
+    let (mut a, mut fa) = (unsafe_end.ln(), f_unsafe);
+    let (mut b, mut fb) = (safe.ln(), f_safe);
+    let mut fraction = 0.5;
     for _ in 0..200 {
-        if hi - lo <= relative * hi {
-            break;
-        }
-        let mid = if hi / lo > 2.0 { (lo * hi).sqrt() } else { 0.5 * (lo + hi) };
-        if mid <= lo || mid >= hi {
-            break;
-        }
-        if ok(mid)? {
-            hi = mid;
+        let x = a + fraction * (b - a);
+        let fx = f(x.exp())?;
+        let (c, fc);
+        if (fx > 0.0) == (fa > 0.0) {
+            (c, fc) = (a, fa);
         } else {
-            lo = mid;
+            (c, fc) = (b, fb);
+            (b, fb) = (a, fa);
         }
+        (a, fa) = (x, fx);
+        let width = (b - a).abs();
+        if width <= relative {
+            break;
+        }
+        let least = 0.3 * relative / width;
+        let (xi, phi) = ((a - b) / (c - b), (fa - fb) / (fc - fb));
+        let smooth = phi * phi < xi && (1.0 - phi).powi(2) < 1.0 - xi;
+        fraction = if smooth && fa.is_finite() && fb.is_finite() && fc.is_finite() {
+            fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+        } else {
+            0.5
+        };
+        fraction = if fraction.is_finite() { fraction.clamp(least, 1.0 - least) } else { 0.5 };
     }
-    Ok(hi)
+    Ok(if fa > 0.0 { b.exp() } else { a.exp() })
 }
 
 /// A real number from a 53-bit fraction: u in (0, 1), never 0 or 1.
@@ -135,6 +151,20 @@ mod tests {
         ] {
             let got = exp_minus_1_minus_x(x);
             assert!((got / want - 1.0).abs() < 3e-15, "{x}: {got} {want}");
+        }
+    }
+
+    #[test]
+    fn safe_root_ends_on_the_safe_side() {
+        for root in [1e-6f64, 0.3, 1.0, 7.5, 1e5] {
+            let mut calls = 0;
+            let f = |x: f64| -> Result<f64, ()> {
+                calls += 1;
+                Ok((root / x).powi(3) - 1.0)
+            };
+            let x = safe_root((root * 11.0, (1.0f64 / 11.0).powi(3) - 1.0), (root / 7.0, 342.0), 1e-9, f).unwrap();
+            assert!(x >= root && x <= root * (1.0 + 2e-9), "{root} {x}");
+            assert!(calls < 25, "{calls}");
         }
     }
 

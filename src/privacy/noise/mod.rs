@@ -1,6 +1,7 @@
 //! Noise families: one a file. What a run uses is named by [`NoiseSpec`]; [`NoiseSpec::build`] checks it and gives a [`Noise`].
 
 mod cauchy;
+mod custom;
 mod gaussian;
 mod generalized_gaussian;
 mod hyperbolic_secant;
@@ -10,12 +11,16 @@ mod moments;
 mod student_t;
 mod variance_gamma;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Debug;
 
 use rand::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 pub use cauchy::Cauchy;
+pub use custom::{Custom, CustomDensity, DensityError};
 pub use gaussian::Gaussian;
 pub use generalized_gaussian::GeneralizedGaussian;
 pub use hyperbolic_secant::HyperbolicSecant;
@@ -42,7 +47,8 @@ pub enum NoiseSpec {
     HyperbolicSecant { scale: f64 },
     /// Density ∝ exp(−|x/scale|^exponent), exponent ≥ 1.
     GeneralizedGaussian { exponent: f64, scale: f64 },
-    // `Custom` (tabulated or a formula) joins here.
+    /// `scale`·X, X from a density of the user's own.
+    Custom { density: CustomDensity, scale: f64 },
 }
 
 /// A noise that cannot be used, and why.
@@ -144,7 +150,7 @@ impl NoiseSpec {
     /// # Errors
     /// When a scale is not positive and finite, ν ≤ 2, or an exponent is below 1: the field, its value and its range.
     pub fn build(&self) -> Result<Box<dyn Noise>, NoiseError> {
-        Ok(match *self {
+        Ok(match self.clone() {
             Self::Gaussian { sigma } => Box::new(Gaussian::new(sigma)?),
             Self::StudentT { nu, scale } => Box::new(StudentT::new(nu, scale)?),
             Self::Laplace { scale } => Box::new(Laplace::new(scale)?),
@@ -152,6 +158,7 @@ impl NoiseSpec {
             Self::VarianceGamma { scale } => Box::new(VarianceGamma::new(scale)?),
             Self::HyperbolicSecant { scale } => Box::new(HyperbolicSecant::new(scale)?),
             Self::GeneralizedGaussian { exponent, scale } => Box::new(GeneralizedGaussian::new(exponent, scale)?),
+            Self::Custom { density, scale } => Box::new(Custom::new(density, scale)?),
         })
     }
 
@@ -166,6 +173,7 @@ impl NoiseSpec {
             Self::VarianceGamma { .. } => "variance gamma",
             Self::HyperbolicSecant { .. } => "hyperbolic secant",
             Self::GeneralizedGaussian { .. } => "generalised Gaussian",
+            Self::Custom { .. } => "custom",
         }
     }
 
@@ -179,21 +187,23 @@ impl NoiseSpec {
             | Self::Cauchy { scale }
             | Self::VarianceGamma { scale }
             | Self::HyperbolicSecant { scale }
-            | Self::GeneralizedGaussian { scale, .. } => scale,
+            | Self::GeneralizedGaussian { scale, .. }
+            | Self::Custom { scale, .. } => scale,
         }
     }
 
     /// The same family with another scale.
     #[must_use]
     pub fn with_scale(&self, scale: f64) -> Self {
-        match *self {
+        match self {
             Self::Gaussian { .. } => Self::Gaussian { sigma: scale },
-            Self::StudentT { nu, .. } => Self::StudentT { nu, scale },
+            Self::StudentT { nu, .. } => Self::StudentT { nu: *nu, scale },
             Self::Laplace { .. } => Self::Laplace { scale },
             Self::Cauchy { .. } => Self::Cauchy { scale },
             Self::VarianceGamma { .. } => Self::VarianceGamma { scale },
             Self::HyperbolicSecant { .. } => Self::HyperbolicSecant { scale },
-            Self::GeneralizedGaussian { exponent, .. } => Self::GeneralizedGaussian { exponent, scale },
+            Self::GeneralizedGaussian { exponent, .. } => Self::GeneralizedGaussian { exponent: *exponent, scale },
+            Self::Custom { density, .. } => Self::Custom { density: density.clone(), scale },
         }
     }
 }

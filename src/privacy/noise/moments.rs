@@ -74,7 +74,11 @@ pub(super) fn kinked_log_moments<D: KinkedDensity + ?Sized>(density: &D, tau: f6
     };
     // A peak of width w at distance y is seen by steps up to about w/y in ln y; one that is not makes its order infinite, which is safe.
     let resolved = |k: f64, step: f64| density.peak(k, tau).is_none_or(|(y, w)| y < 0.3 * scale || w > 1.2 * step * y);
-    trapezoid(Range { left: LEFT, right, finest: 1 << 10 }, tau, out, push, resolved);
+    // Narrow peaks (exponents above 2) get finer steps, up to order 32; what is not resolved even then is of no use to anyone.
+    let typical = (out.len() + 1).min(32) as f64;
+    let fine = |finest: &usize| resolved(typical, (LEFT + right) / *finest as f64);
+    let finest = (10..=13).map(|bits| 1usize << bits).find(fine).unwrap_or(1 << 10);
+    trapezoid(Range { left: LEFT, right, finest }, tau, out, push, resolved);
 }
 
 /// Interval of the trapezoidal rule in u, and the most nodes it may take.
@@ -84,7 +88,7 @@ struct Range {
     finest: usize,
 }
 
-/// Trapezoidal rule on [−left, right] in u, the step halved until every order agrees to 1e-11; what the last halving changed
+/// Trapezoidal rule on [−left, right] in u, the step halved until every order agrees to 1e-11 (and I_k itself to 1e-10); what the last halving changed
 /// is added to the result. An order that does not settle is infinite. `push` gives the nodes at u (one for each piece of the line).
 fn trapezoid(
     range: Range,
@@ -121,7 +125,7 @@ fn trapezoid(
             .iter()
             .zip(&before)
             .zip(&wanted)
-            .all(|((new, old), wanted)| !wanted || (new - old).abs() <= 1e-11 * new.abs());
+            .all(|((new, old), wanted)| !wanted || (new - old).abs() <= (1e-11 * new.abs()).min(1e-10));
         if agree || count >= finest {
             for ((new, old), wanted) in out.iter_mut().zip(&before).zip(&wanted) {
                 let change = (*new - *old).abs();
@@ -136,7 +140,7 @@ fn trapezoid(
 }
 
 /// Running sums for all orders: linear where r^k cannot overflow, logarithmic above.
-struct Sums {
+pub(super) struct Sums {
     /// Σ weight·e_k for k = 2.., eight lanes each, so that the inner loop has no horizontal sum.
     linear: Vec<[f64; 8]>,
     /// ln Σ weight·r^k for the orders above the linear ones.
@@ -144,6 +148,11 @@ struct Sums {
 }
 
 impl Sums {
+    /// All orders linear: the caller knows that r^k stays below e^400.
+    pub(super) fn linear(orders: usize) -> Self {
+        Self { linear: vec![[0.0; 8]; orders], logarithmic: Vec::new() }
+    }
+
     fn new(orders: usize, nodes: &[Node]) -> Self {
         // The order below which neither r^k overflows nor an underflowing density hides a large r^k. The nodes of finer levels lie
         // between these, so a generous margin (e^400 of e^709) covers them.
@@ -160,7 +169,7 @@ impl Sums {
         Self { linear: vec![[0.0; 8]; linear], logarithmic: vec![f64::NEG_INFINITY; orders - linear] }
     }
 
-    fn add(&mut self, nodes: &[Node]) {
+    pub(super) fn add(&mut self, nodes: &[Node]) {
         for chunk in nodes.chunks(8) {
             let (mut ratio, mut square, mut excess) = ([0.0; 8], [0.0; 8], [0.0; 8]);
             for (lane, node) in chunk.iter().enumerate() {
@@ -192,7 +201,7 @@ impl Sums {
         }
     }
 
-    fn log_moments(&self, step: f64, out: &mut [f64]) {
+    pub(super) fn log_moments(&self, step: f64, out: &mut [f64]) {
         let (linear, logarithmic) = out.split_at_mut(self.linear.len());
         for (value, sum) in linear.iter_mut().zip(&self.linear) {
             *value = (step * sum.iter().sum::<f64>()).ln_1p();

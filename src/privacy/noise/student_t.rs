@@ -42,6 +42,9 @@ impl Noise for StudentT {
     fn tail(&self, x: f64) -> f64 {
         let y = x / self.scale;
         let y2 = y * y;
+        if y2.is_nan() {
+            return f64::NAN;
+        }
         if y2 * 1e9 < self.nu.min(1.0) * 1e-9 {
             // Too close to the middle for the incomplete beta's argument to tell: one Taylor term is exact.
             return 0.5 - x * self.log_peak.exp();

@@ -154,8 +154,11 @@ impl Source {
             Sampling::Shuffled { .. } => largest(&vectors, |moments| poisson::at_integers(1.0, moments)),
             Sampling::FixedSize { population, size } => {
                 let rate = size as f64 / population as f64;
-                let tight = matches!(self, Self::Gaussian { .. });
-                largest(&vectors, |moments| fixed_size::at_integers(rate, moments, tight))
+                let gaussian = match self {
+                    Self::Gaussian { noise_multiplier } => Some(*noise_multiplier),
+                    Self::Other { .. } => None,
+                };
+                largest(&vectors, |moments| fixed_size::at_integers(rate, moments, gaussian))
             }
         })
     }

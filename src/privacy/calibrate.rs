@@ -1,0 +1,182 @@
+//! Target ε → noise scale, steps or rate: always the safe end, or why there is none.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::{PrivacyError, require},
+    ledger::Release,
+    numeric::safe_root,
+    rdp::{Accountant, Orders, RdpCurve},
+    sampling::Sampling,
+};
+
+/// Which accountant and conversion answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Rényi, classic conversion.
+    Classic,
+    /// Rényi, improved conversion.
+    #[default]
+    Improved,
+}
+
+/// What to reach: ε ≤ `epsilon` at `delta`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target<'a> {
+    pub epsilon: f64,
+    pub delta: f64,
+    pub method: Method,
+    pub orders: Orders<'a>,
+}
+
+/// A parameter that reaches a target, and what it costs: `epsilon` is at most the target.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibrated<T> {
+    pub value: T,
+    pub epsilon: f64,
+}
+
+/// How close to the boundary a calibrated real number is, relative.
+const PRECISION: f64 = 1e-8;
+
+impl Target<'_> {
+    fn validate(&self) -> Result<(), PrivacyError> {
+        require(self.epsilon > 0.0 && self.epsilon < 1e6, "target ε", self.epsilon, "above 0 (and below 1e6)")?;
+        require(self.delta > 0.0 && self.delta < 1.0, "delta", self.delta, "strictly between 0 and 1")
+    }
+
+    /// ε of `steps` releases of one kind; +∞ where there is no finite bound.
+    fn epsilon_of(&self, release: &Release, steps: u64) -> Result<f64, PrivacyError> {
+        self.epsilon_of_curve(&RdpCurve::of(release)?, steps)
+    }
+
+    fn epsilon_of_curve(&self, curve: &RdpCurve, steps: u64) -> Result<f64, PrivacyError> {
+        let mut accountant = Accountant::new();
+        let id = accountant.add_curve(curve.clone())?;
+        accountant.compose(id, steps);
+        match accountant.epsilon_at(self.delta, self.orders) {
+            Ok(epsilon) => Ok(match self.method {
+                Method::Classic => epsilon.classic.epsilon,
+                Method::Improved => epsilon.improved.epsilon,
+            }),
+            Err(PrivacyError::Infinite) => Ok(f64::INFINITY),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// > 0 where the target is missed; its sign is ε's, its size suits interpolation.
+    fn excess(&self, epsilon: f64) -> f64 {
+        (epsilon.max(1e-300) / self.epsilon).ln().min(1e3)
+    }
+}
+
+/// The smallest noise scale (σ, s, b, …) at which `steps` such releases cost at most the target. Only the scale of
+/// `release.noise` is not used.
+///
+/// # Errors
+/// No noise family given, impossible parameters, or a target that no scale reaches.
+pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibrated<f64>, PrivacyError> {
+    target.validate()?;
+    let spec = release.noise.clone().ok_or(PrivacyError::NoNoise)?;
+    let mut trial = release.clone();
+    let mut at = |scale: f64| {
+        trial.noise = Some(spec.with_scale(scale));
+        target.epsilon_of(&trial, steps)
+    };
+    let unit = match &release.sensitivity {
+        super::ledger::Sensitivity::L2 { norm } => *norm,
+        super::ledger::Sensitivity::Envelope { profile } => profile.norm(),
+        super::ledger::Sensitivity::Unbounded => return Err(PrivacyError::NoBound),
+    };
+    let (mut high, mut low) = (unit, unit);
+    let mut at_high = at(high)?;
+    let mut at_low = at_high;
+    while at_high > target.epsilon {
+        (low, at_low) = (high, at_high);
+        high *= 4.0;
+        if high > unit * 1e9 {
+            return Err(PrivacyError::Calibration(format!(
+                "no noise scale reaches ε = {}: at {high:.3e} it is still {at_high:.3e}, because the conversion to δ = {} alone costs \
+                 that much at the largest order",
+                target.epsilon, target.delta
+            )));
+        }
+        at_high = at(high)?;
+    }
+    while at_low <= target.epsilon {
+        (high, at_high) = (low, at_low);
+        low /= 4.0;
+        if low < unit * 1e-6 {
+            // Next to no noise is enough (rate or steps 0, or a huge target).
+            return Ok(Calibrated { value: high, epsilon: at_high });
+        }
+        at_low = at(low)?;
+    }
+    let f = |scale: f64| at(scale).map(|e| target.excess(e));
+    let value = safe_root((high, target.excess(at_high)), (low, target.excess(at_low)), PRECISION, f)?;
+    Ok(Calibrated { value, epsilon: at(value)? })
+}
+
+/// The largest number of such releases that cost at most the target (at most 2^53).
+///
+/// # Errors
+/// When a single one costs more, or parameters are impossible.
+pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, PrivacyError> {
+    target.validate()?;
+    let curve = RdpCurve::of(release)?;
+    let at = |steps: u64| target.epsilon_of_curve(&curve, steps);
+    let first = at(1)?;
+    if first > target.epsilon {
+        return Err(PrivacyError::Calibration(format!(
+            "one step alone costs ε = {first:.6}, more than the target {}: more noise or a smaller rate is needed",
+            target.epsilon
+        )));
+    }
+    let (mut low, mut high) = (1u64, 2u64);
+    while high <= 1 << 53 && at(high)? <= target.epsilon {
+        low = high;
+        high *= 2;
+    }
+    while high - low > 1 && high <= 1 << 53 {
+        let middle = low + (high - low) / 2;
+        if at(middle)? <= target.epsilon { low = middle } else { high = middle }
+    }
+    Ok(Calibrated { value: low, epsilon: at(low)? })
+}
+
+/// The largest Poisson rate at which `steps` such releases cost at most the target; 1 if even that does.
+///
+/// # Errors
+/// Another sampling policy, impossible parameters, or a target that no rate above 1e-12 reaches.
+pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibrated<f64>, PrivacyError> {
+    target.validate()?;
+    let Sampling::Poisson { .. } = release.sampling else {
+        return Err(PrivacyError::Calibration("a rate can only be sought for Poisson sampling".into()));
+    };
+    let mut trial = release.clone();
+    let mut at = |rate: f64| {
+        trial.sampling = Sampling::Poisson { rate };
+        target.epsilon_of(&trial, steps)
+    };
+    let (mut low, mut high) = (1.0, 1.0);
+    let mut at_high = at(high)?;
+    let mut at_low = at_high;
+    if at_high <= target.epsilon {
+        return Ok(Calibrated { value: 1.0, epsilon: at_high });
+    }
+    while at_low > target.epsilon {
+        (high, at_high) = (low, at_low);
+        low /= 4.0;
+        if low < 1e-12 {
+            return Err(PrivacyError::Calibration(format!(
+                "no sampling rate reaches ε = {}: at {high:.1e} it is still {at_high:.3e}",
+                target.epsilon
+            )));
+        }
+        at_low = at(low)?;
+    }
+    let f = |rate: f64| at(rate).map(|e| target.excess(e));
+    let value = safe_root((low, target.excess(at_low)), (high, target.excess(at_high)), PRECISION, f)?;
+    Ok(Calibrated { value, epsilon: at(value)? })
+}

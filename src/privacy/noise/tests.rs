@@ -1,0 +1,169 @@
+//! What every family owes: a density that integrates to its distribution function, quantiles, samplers and moments that fit it.
+
+use super::*;
+use crate::rng::NotPrivateReplay;
+
+fn all() -> Vec<NoiseSpec> {
+    let table: Vec<(f64, f64)> =
+        (0..40).map(|i| f64::from(i) * 0.2).map(|x| (x, (-0.5 * x * x / (1.0 + 0.3 * x)).exp())).collect();
+    vec![
+        NoiseSpec::Gaussian { sigma: 1.3 },
+        NoiseSpec::StudentT { nu: 9.0, scale: 0.8 },
+        NoiseSpec::StudentT { nu: 2.3, scale: 1.1 },
+        NoiseSpec::Laplace { scale: 0.7 },
+        NoiseSpec::Cauchy { scale: 0.6 },
+        NoiseSpec::VarianceGamma { scale: 0.5 },
+        NoiseSpec::HyperbolicSecant { scale: 1.2 },
+        NoiseSpec::GeneralizedGaussian { exponent: 1.4, scale: 1.1 },
+        NoiseSpec::GeneralizedGaussian { exponent: 4.0, scale: 0.9 },
+        NoiseSpec::Custom { density: CustomDensity::from_points("test", &table).unwrap(), scale: 0.9 },
+    ]
+}
+
+/// ∫ f over [a, b] by Simpson on a fine grid.
+fn simpson(a: f64, b: f64, panels: usize, f: impl Fn(f64) -> f64) -> f64 {
+    let h = (b - a) / panels as f64;
+    let inner = |j: usize| a + j as f64 * h;
+    (0..panels).map(|j| h / 6.0 * (f(inner(j)) + 4.0 * f(inner(j) + 0.5 * h) + f(inner(j + 1)))).sum()
+}
+
+#[test]
+fn distribution_functions_are_the_integrals_of_densities() {
+    for spec in all() {
+        let noise = spec.build().unwrap();
+        for (a, b) in [(0.0, 0.3), (0.3, 1.5), (1.5, 6.0)] {
+            let mass = simpson(a, b, 20_000, |x| noise.density(x));
+            let difference = noise.tail(a) - noise.tail(b);
+            assert!((mass - difference).abs() < 2e-8, "{spec:?} on [{a}, {b}]: {mass} {difference}");
+        }
+        assert!((noise.cdf(0.0) - 0.5).abs() < 1e-12 && noise.cdf(1e9) > 1.0 - 1e-8, "{spec:?}");
+        assert!((noise.cdf(-0.7) + noise.cdf(0.7) - 1.0).abs() < 1e-14, "{spec:?}");
+        assert!(noise.cdf(f64::NAN).is_nan() && noise.quantile(f64::NAN).is_nan(), "{spec:?}");
+    }
+}
+
+#[test]
+fn quantiles_invert_distribution_functions() {
+    for spec in all() {
+        let noise = spec.build().unwrap();
+        for p in [1e-9, 1e-4, 0.01, 0.2, 0.5, 0.77, 0.999] {
+            let x = noise.quantile(p);
+            assert!((noise.cdf(x) / p - 1.0).abs() < 1e-9, "{spec:?} at {p}: {x} {}", noise.cdf(x));
+        }
+        assert_eq!((noise.quantile(0.0), noise.quantile(1.0)), (f64::NEG_INFINITY, f64::INFINITY));
+    }
+}
+
+#[test]
+fn descriptions_agree_with_the_density() {
+    for spec in all() {
+        let noise = spec.build().unwrap();
+        // Fisher information by central differences of ln z, away from the kink.
+        let slope = |x: f64| (noise.log_density(x + 1e-5) - noise.log_density(x - 1e-5)) / 2e-5;
+        let fisher = 2.0 * simpson(1.1e-5, 60.0, 100_000, |x| noise.density(x) * slope(x).powi(2));
+        assert!((fisher / noise.fisher_information() - 1.0).abs() < 2e-3, "{spec:?}: {fisher}");
+        let mean = 2.0 * simpson(0.0, 2000.0, 200_000, |x| x * noise.density(x));
+        if noise.mean_absolute().is_finite() {
+            assert!((mean / noise.mean_absolute() - 1.0).abs() < 2e-3, "{spec:?}: {mean}");
+        } else {
+            assert!(mean > 1.0, "{spec:?}");
+        }
+    }
+}
+
+/// The Kolmogorov–Smirnov distance of 20,000 draws, against its quantile at a false-alarm rate of 1e-7 for each family.
+#[test]
+fn samplers_follow_their_distributions() {
+    for (seed, spec) in all().into_iter().enumerate() {
+        let noise = spec.build().unwrap();
+        let mut rng = NotPrivateReplay::new(seed as u64);
+        let mut draws: Vec<f64> = (0..20_000).map(|_| noise.sample(&mut rng)).collect();
+        draws.sort_by(f64::total_cmp);
+        let n = draws.len() as f64;
+        let distance = draws
+            .iter()
+            .enumerate()
+            .map(|(i, &x)| (noise.cdf(x) - i as f64 / n).abs().max(((i + 1) as f64 / n - noise.cdf(x)).abs()))
+            .fold(0.0, f64::max);
+        // P(√n·D > 2.9) < 2e^{−2·2.9²} = 1e-7 (Massart 1990).
+        assert!(distance * n.sqrt() < 2.9, "{spec:?}: {distance}");
+    }
+}
+
+/// Quadrature of the definition on a brute grid: never above ln I_k, and below it only by what the grid errs.
+#[test]
+fn log_moments_bound_the_definition() {
+    for spec in all() {
+        let noise = spec.build().unwrap();
+        for tau in [0.02, 0.4, 1.5] {
+            let mut fast = vec![0.0; 9];
+            noise.log_moments(tau, &mut fast);
+            for k in [2u32, 3, 10].into_iter().filter(|&k| k < 10 || tau < 1.0) {
+                let reach = if matches!(spec, NoiseSpec::GeneralizedGaussian { exponent, .. } if exponent > 2.0) {
+                    60.0
+                } else {
+                    400.0
+                };
+                let ln_term = |x: f64| f64::from(k) * noise.log_ratio(x, tau) + noise.log_density(x);
+                // Cut at both kinks, so that Simpson's rule converges.
+                let f = |x: f64| ln_term(x).exp();
+                let brute = simpson(-reach, 0.0, 100_000, f)
+                    + simpson(0.0, tau, 20_000, f)
+                    + simpson(tau, tau + reach, 100_000, f);
+                let bound = fast[k as usize - 2];
+                if bound > 600.0 {
+                    assert!(brute.ln() > 300.0, "{spec:?} k={k} τ={tau}");
+                    continue;
+                }
+                let slack =
+                    if matches!(spec, NoiseSpec::Cauchy { .. } | NoiseSpec::StudentT { .. }) { 2e-3 } else { 1e-6 };
+                assert!(brute.ln() <= bound + 1e-7, "{spec:?} k={k} τ={tau}: {} above {bound}", brute.ln());
+                assert!(brute.ln() >= bound - slack, "{spec:?} k={k} τ={tau}: {} {bound}", brute.ln());
+                assert!((noise.log_moment(k, tau) / bound - 1.0).abs() <= 2e-6, "{spec:?} k={k} τ={tau}");
+                assert_eq!(noise.log_moment(k, -tau), noise.log_moment(k, tau), "{spec:?}");
+            }
+        }
+        assert_eq!((noise.log_moment(0, 1.0), noise.log_moment(1, 1.0), noise.log_moment(5, 0.0)), (0.0, 0.0, 0.0));
+    }
+}
+
+/// What Lemma 5 rests on: I_k grows with |τ| and ln I_k is convex in k.
+#[test]
+fn log_moments_grow_with_the_shift_and_are_convex_in_the_order() {
+    for spec in all() {
+        let noise = spec.build().unwrap();
+        let mut before = vec![0.0; 63];
+        let mut now = vec![0.0; 63];
+        for step in 1..60 {
+            let tau = 1e-4 * 1.18f64.powi(step);
+            noise.log_moments(tau, &mut now);
+            for (j, (b, n)) in before.iter().zip(&now).enumerate() {
+                assert!(n >= b || b.is_infinite(), "{spec:?}: order {} falls at τ = {tau}", j + 2);
+            }
+            for (j, w) in now.windows(3).enumerate().filter(|(_, w)| w[2].is_finite()) {
+                assert!(w[0] + w[2] >= 2.0 * w[1] * (1.0 - 1e-9), "{spec:?}: not convex at order {}, τ = {tau}", j + 3);
+            }
+            before.copy_from_slice(&now);
+        }
+        // A small shift shows the Fisher information: ln I_k ≈ k(k−1)Jτ²/2.
+        let tiny = 1e-6 * noise.scale();
+        let ratio = noise.log_moment(3, tiny) / (3.0 * noise.fisher_information() * tiny * tiny);
+        assert!((ratio - 1.0).abs() < 1e-4, "{spec:?}: {ratio}");
+    }
+}
+
+#[test]
+fn bad_parameters_are_named() {
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-200] {
+        for spec in all() {
+            let error = spec.with_scale(bad).build().unwrap_err().to_string();
+            assert!(error.contains("scale") || error.contains("sigma"), "{error}");
+            assert!(error.contains("must be"), "{error}");
+        }
+    }
+    for nu in [2.0, 0.0, -3.0, f64::NAN, f64::INFINITY] {
+        let error = NoiseSpec::StudentT { nu, scale: 1.0 }.build().unwrap_err().to_string();
+        assert!(error.contains("nu is"), "{error}");
+    }
+    assert!(NoiseSpec::GeneralizedGaussian { exponent: 0.99, scale: 1.0 }.build().is_err());
+}

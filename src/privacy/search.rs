@@ -1,0 +1,103 @@
+//! Noise search: every family calibrated to one target, ranked by its error.
+//!
+//! With a spread-out envelope every family acts as the Gaussian of equal Fisher information, so expect differences of a few parts in a
+//! thousand there; a concentrated envelope is where the choice pays.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    calibrate::{Calibrated, Target, noise_scale},
+    error::PrivacyError,
+    ledger::Release,
+    noise::NoiseSpec,
+};
+
+/// What to rank by: smaller is better.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Criterion {
+    /// E|Z|, a coordinate's mean absolute error.
+    MeanAbsolute,
+    /// √E[Z²], its root mean square error.
+    RootMeanSquare,
+    /// What |Z| stays below with this probability.
+    Quantile(f64),
+}
+
+/// A family at the target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    pub noise: NoiseSpec,
+    /// ε that this scale costs, at most the target.
+    pub epsilon: f64,
+    /// By the criterion; infinite values come last.
+    pub error: f64,
+    pub mean_absolute: f64,
+    pub standard_deviation: f64,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranking {
+    /// Best first.
+    pub found: Vec<Candidate>,
+    /// Families without a scale for the target, and why.
+    pub refused: Vec<(NoiseSpec, PrivacyError)>,
+}
+
+/// The families a search covers unless told otherwise.
+#[must_use]
+pub fn families() -> Vec<NoiseSpec> {
+    let scale = 1.0;
+    vec![
+        NoiseSpec::Gaussian { sigma: scale },
+        NoiseSpec::StudentT { nu: 3.0, scale },
+        NoiseSpec::StudentT { nu: 9.0, scale },
+        NoiseSpec::StudentT { nu: 30.0, scale },
+        NoiseSpec::Laplace { scale },
+        NoiseSpec::Cauchy { scale },
+        NoiseSpec::VarianceGamma { scale },
+        NoiseSpec::HyperbolicSecant { scale },
+        NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale },
+    ]
+}
+
+/// Calibrates each family (its scale is replaced) for `steps` releases like `release`, best first; with each family that has no scale
+/// for the target, the reason.
+///
+/// # Errors
+/// A quantile outside (0, 1).
+pub fn search(
+    release: &Release,
+    steps: u64,
+    target: &Target<'_>,
+    criterion: Criterion,
+    families: &[NoiseSpec],
+) -> Result<Ranking, PrivacyError> {
+    if let Criterion::Quantile(p) = criterion {
+        super::error::require(p > 0.0 && p < 1.0, "quantile", p, "strictly between 0 and 1")?;
+    }
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    for family in families {
+        let mut trial = release.clone();
+        trial.noise = Some(family.clone());
+        match noise_scale(&trial, steps, target).and_then(|c| candidate(family, c, criterion)) {
+            Ok(candidate) => found.push(candidate),
+            Err(reason) => refused.push((family.clone(), reason)),
+        }
+    }
+    found.sort_by(|a, b| a.error.total_cmp(&b.error));
+    Ok(Ranking { found, refused })
+}
+
+fn candidate(family: &NoiseSpec, at: Calibrated<f64>, criterion: Criterion) -> Result<Candidate, PrivacyError> {
+    let spec = family.with_scale(at.value);
+    let noise = spec.build()?;
+    let (mean_absolute, standard_deviation) = (noise.mean_absolute(), noise.standard_deviation());
+    let error = match criterion {
+        Criterion::MeanAbsolute => mean_absolute,
+        Criterion::RootMeanSquare => standard_deviation,
+        Criterion::Quantile(p) => noise.tail_quantile(0.5 * (1.0 - p)),
+    };
+    Ok(Candidate { noise: spec, epsilon: at.epsilon, error, mean_absolute, standard_deviation })
+}

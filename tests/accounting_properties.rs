@@ -1,0 +1,340 @@
+//! What must hold of every accountant: monotone, additive, above the truth, and an answer to any input.
+
+use hushgrad::{
+    privacy::{
+        PrivacyError,
+        calibrate::{self, Method, Target},
+        envelope::EnvelopeProfile,
+        ledger::{Ledger, Release, Sensitivity, Unit},
+        noise::NoiseSpec,
+        normal,
+        rdp::{Accountant, Orders, RdpCurve, epsilon_of},
+        sampling::Sampling,
+        search::{Criterion, families, search},
+    },
+    rng::NotPrivateReplay,
+};
+use proptest::prelude::*;
+
+fn gaussian(rate: f64, sigma: f64) -> Release {
+    Release::new(Sampling::Poisson { rate }, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }))
+}
+
+/// (classic, improved); infinite where there is no finite bound.
+fn epsilon(release: &Release, steps: u64, delta: f64) -> (f64, f64) {
+    let mut ledger = Ledger::new();
+    let id = ledger.register(release.clone()).unwrap();
+    ledger.record_many(id, steps);
+    match epsilon_of(&ledger, delta) {
+        Ok(e) => (e.classic.epsilon, e.improved.epsilon),
+        Err(PrivacyError::Infinite) => (f64::INFINITY, f64::INFINITY),
+        Err(e) => panic!("{e}"),
+    }
+}
+
+fn psi(values: &[f64]) -> Sensitivity {
+    Sensitivity::Envelope { profile: EnvelopeProfile::from_vectors_f64([values]).unwrap() }
+}
+
+fn not_above(small: (f64, f64), large: (f64, f64)) -> bool {
+    small.0 <= large.0 * (1.0 + 1e-9) + 1e-12 && small.1 <= large.1 * (1.0 + 1e-9) + 1e-12
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// More steps, a higher rate, less noise, a smaller δ: never a smaller ε.
+    #[test]
+    fn epsilon_is_monotone(
+        rate in 1e-4f64..0.9, sigma in 0.4f64..20.0, steps in 1u64..100_000, ln_delta in -40f64..-2.0, more in 1.01f64..3.0,
+    ) {
+        let delta = ln_delta.exp();
+        let base = epsilon(&gaussian(rate, sigma), steps, delta);
+        prop_assert!(not_above(base, epsilon(&gaussian(rate, sigma), (steps as f64 * more).ceil() as u64, delta)));
+        prop_assert!(not_above(base, epsilon(&gaussian((rate * more).min(1.0), sigma), steps, delta)));
+        prop_assert!(not_above(base, epsilon(&gaussian(rate, sigma / more), steps, delta)));
+        prop_assert!(not_above(base, epsilon(&gaussian(rate, sigma), steps, delta / more)));
+        prop_assert!(base.1 <= base.0 * (1.0 + 1e-9));
+    }
+
+    /// Without sampling the truth is known: the Gaussian mechanism's own curve.
+    #[test]
+    fn epsilon_is_above_the_truth(sigma in 0.3f64..30.0, steps in 1u64..1000, ln_delta in -40f64..-2.0) {
+        let delta = ln_delta.exp();
+        let truth = normal::epsilon_gaussian((steps as f64).sqrt() / sigma, delta);
+        let (classic, improved) = epsilon(&gaussian(1.0, sigma), steps, delta);
+        prop_assert!(improved >= truth && classic >= truth, "{improved} {truth}");
+        prop_assert!(improved <= 1.6 * truth + 0.5, "{improved} {truth}");
+    }
+
+    /// Steps recorded one by one, in runs, or in two curves that are equal: one sum.
+    #[test]
+    fn composition_adds(rate in 1e-3f64..0.2, sigma in 0.6f64..5.0, a in 1u64..50, b in 1u64..50) {
+        let curve = RdpCurve::of(&gaussian(rate, sigma)).unwrap();
+        let mut one_by_one = Accountant::new();
+        let id = one_by_one.add_curve(curve.clone()).unwrap();
+        for _ in 0..a + b {
+            one_by_one.compose(id, 1);
+        }
+        let mut two = Accountant::new();
+        let (first, second) = (two.add_curve(curve.clone()).unwrap(), two.add_curve(curve.clone()).unwrap());
+        two.compose(first, a);
+        two.compose(second, b);
+        let (x, y) = (one_by_one.epsilon(1e-5).unwrap(), two.epsilon(1e-5).unwrap());
+        prop_assert!((x.improved.epsilon - y.improved.epsilon).abs() <= 1e-12 * x.improved.epsilon);
+        prop_assert_eq!(one_by_one.steps(), a + b);
+        let total = one_by_one.rdp(7.0).unwrap();
+        prop_assert!((total / (curve.at(7.0).unwrap() * (a + b) as f64) - 1.0).abs() < 1e-12);
+    }
+
+    /// Any vector inside any arrangement of the envelope costs no more than the envelope.
+    #[test]
+    fn envelope_covers_what_is_inside(seed in 0u64..1000, family in 0usize..9, size in 1usize..12) {
+        let mut rng = NotPrivateReplay::new(seed);
+        let mut uniform = || (f64::from(rand::rand_core::Rng::next_u32(&mut rng)) + 0.5) / 4_294_967_296.0;
+        let envelope: Vec<f64> = (0..size).map(|_| uniform() * 0.8).collect();
+        let mut inside: Vec<f64> = envelope.iter().map(|e| e * (2.0 * uniform() - 1.0)).collect();
+        inside.rotate_left(seed as usize % size);
+        let curve = |values: &[f64]| {
+            let release = Release::new(Sampling::Poisson { rate: 0.02 }, psi(values), Some(families()[family].clone()));
+            RdpCurve::of(&release).unwrap()
+        };
+        let (outer, inner) = (curve(&envelope), curve(&inside));
+        for (o, i) in outer.integer_orders().iter().zip(inner.integer_orders()) {
+            prop_assert!(*i <= o * (1.0 + 1e-9), "{i} {o}");
+        }
+        // The ball of the same norm covers both, and so does the doubled envelope.
+        let norm = envelope.iter().map(|e| e * e).sum::<f64>().sqrt();
+        let sampling = Sampling::Poisson { rate: 0.02 };
+        let noise = Some(families()[family].clone());
+        let ball = RdpCurve::of(&Release::new(sampling, Sensitivity::L2 { norm }, noise.clone())).unwrap();
+        let mut micro = Release::new(sampling, psi(&envelope), noise);
+        micro.unit = Unit::ExampleInMicroBatch;
+        let doubled = RdpCurve::of(&micro).unwrap();
+        for ((o, b), d) in outer.integer_orders().iter().zip(ball.integer_orders()).zip(doubled.integer_orders()) {
+            prop_assert!(*o <= b * (1.0 + 1e-9) && *o <= d * (1.0 + 1e-9), "{o} {b} {d}");
+        }
+    }
+
+    /// A ledger survives its JSON; a text that is not one is refused, not a panic.
+    #[test]
+    fn ledgers_round_trip(rate in 0f64..=1.0, sigma in 0.01f64..100.0, count in 1u64..1u64 << 50, junk in ".{0,200}") {
+        let mut ledger = Ledger::new();
+        let id = ledger.register(gaussian(rate, sigma)).unwrap();
+        ledger.record_many(id, count);
+        prop_assert_eq!(Ledger::from_json(&ledger.to_json()).unwrap(), ledger);
+        prop_assert!(Ledger::from_json(&junk).is_err());
+    }
+}
+
+/// Rényi divergence of the sampled mechanism in one or two coordinates by brute force, both directions.
+#[test]
+fn curves_are_above_brute_force() {
+    for spec in families().into_iter().chain([NoiseSpec::GeneralizedGaussian { exponent: 2.5, scale: 1.3 }]) {
+        let noise = spec.build().unwrap();
+        for (rate, shift) in [(0.01f64, 0.3), (0.3, 0.9), (1.0, 0.7)] {
+            let release = Release::new(Sampling::Poisson { rate }, psi(&[shift]), Some(spec.clone()));
+            let curve = RdpCurve::of(&release).unwrap();
+            for order in [2.0, 3.0, 6.0] {
+                // Heavy tails need a wide grid; x = sinh(u)·2 covers ±1e6 with 200,000 points.
+                let (mut forward, mut backward) = (0.0, 0.0);
+                let step = 1.4e-4;
+                for j in -100_000..=100_000 {
+                    let u = f64::from(j) * step;
+                    let (x, weight) = (2.0 * u.sinh() + 0.5 * shift, 2.0 * u.cosh() * step);
+                    let (base, ratio) = (noise.log_density(x), noise.log_ratio(x, shift));
+                    let mixture = if ratio > 600.0 || rate == 1.0 { ratio + rate.ln() } else { (rate * ratio.exp_m1()).ln_1p() };
+                    if base > -1e6 {
+                        forward += weight * (base + order * mixture).exp();
+                        backward += weight * (base + (1.0 - order) * mixture).exp();
+                    }
+                }
+                let bound = curve.at(order).unwrap();
+                for (name, sum) in [("D(M‖Z)", forward), ("D(Z‖M)", backward)] {
+                    let brute = f64::ln(sum) / (order - 1.0);
+                    assert!(
+                        brute <= bound + 2e-6 * (1.0 + bound),
+                        "{name}, {spec:?}, q {rate}, order {order}: {brute} {bound}"
+                    );
+                }
+                let brute = f64::ln(forward) / (order - 1.0);
+                assert!(brute >= bound - 2e-4 * (1.0 + bound), "{spec:?}, q {rate}, order {order}: {brute} {bound}");
+            }
+        }
+    }
+}
+
+/// Nothing panics, hangs, or answers NaN.
+#[test]
+fn every_input_has_an_answer() {
+    let mut answered = 0;
+    for rate in [0.0, 1e-9, 1e-5, 0.01, 0.5, 1.0] {
+        for scale in [1e-3, 0.1, 1.0, 30.0, 1e3] {
+            let curve = RdpCurve::of(&gaussian(rate, scale)).unwrap();
+            for steps in [0, 1, 1000, 1_000_000_000] {
+                for delta in [1e-300, 1e-5, 0.5, 1.0 - 1e-9, 1.0] {
+                    let mut accountant = Accountant::new();
+                    let id = accountant.add_curve(curve.clone()).unwrap();
+                    accountant.compose(id, steps);
+                    match accountant.epsilon(delta) {
+                        Ok(e) => assert!(e.classic.epsilon >= 0.0 && e.improved.epsilon >= 0.0),
+                        Err(e) => assert!(delta == 1.0 || e == PrivacyError::Infinite, "{e}"),
+                    }
+                    answered += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(answered, 6 * 5 * 4 * 5);
+    for family in families() {
+        for scale in [1e-3, 1.0, 1e3] {
+            let noise = family.with_scale(scale);
+            for sensitivity in [psi(&[1.0]), psi(&vec![1e-3; 1_000_000])] {
+                let release = Release::new(Sampling::Poisson { rate: 0.01 }, sensitivity, Some(noise.clone()));
+                let curve = RdpCurve::of(&release).unwrap();
+                assert!(curve.integer_orders().iter().all(|r| *r >= 0.0), "{noise:?}");
+            }
+        }
+    }
+    for bad in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
+        assert!(RdpCurve::of(&gaussian(bad, 1.0)).is_err());
+        assert!(RdpCurve::of(&gaussian(0.1, -bad.abs())).is_err());
+    }
+}
+
+#[test]
+fn calibration_returns_the_safe_end() {
+    let orders = Orders::All;
+    let target = Target { epsilon: 2.0, delta: 1e-5, method: Method::Improved, orders };
+    for noise in families() {
+        let envelope: Vec<f64> = (1..200).map(|i| 0.2 / f64::from(i).sqrt()).collect();
+        let release = Release::new(Sampling::Poisson { rate: 0.01 }, psi(&envelope), Some(noise));
+        let found = calibrate::noise_scale(&release, 1000, &target).unwrap();
+        assert!(found.epsilon <= 2.0 && found.epsilon > 1.99, "{found:?}");
+    }
+    let release = gaussian(0.01, 1.0);
+    let steps = calibrate::steps(&release, &target).unwrap();
+    assert!(epsilon(&release, steps.value, 1e-5).1 <= 2.0 && epsilon(&release, steps.value + 1, 1e-5).1 > 2.0);
+    let rate = calibrate::rate(&release, 1000, &target).unwrap();
+    assert!(rate.epsilon <= 2.0 && epsilon(&gaussian(rate.value * 1.001, 1.0), 1000, 1e-5).1 > 2.0);
+    // No end to be had, and why.
+    let hopeless = Target { epsilon: 1e-3, delta: 1e-300, method: Method::Classic, orders: Orders::Integers };
+    let reason = calibrate::noise_scale(&release, 1, &hopeless).unwrap_err().to_string();
+    assert!(reason.contains("no noise scale"), "{reason}");
+    let one_is_too_much = Target { epsilon: 0.1, ..target };
+    assert!(calibrate::steps(&gaussian(1.0, 0.5), &one_is_too_much).unwrap_err().to_string().contains("one step"));
+}
+
+#[test]
+fn noise_search_ranks_by_the_criterion() {
+    let target = Target { epsilon: 3.0, delta: 1e-5, method: Method::Improved, orders: Orders::Integers };
+    let spread = Release::new(Sampling::Poisson { rate: 0.01 }, psi(&vec![0.02; 2500]), None);
+    let ranking = search(&spread, 1000, &target, Criterion::RootMeanSquare, &families()).unwrap();
+    assert!(ranking.refused.is_empty(), "{:?}", ranking.refused);
+    // At equal Fisher information the normal distribution has the least variance.
+    assert!(matches!(ranking.found[0].noise, NoiseSpec::Gaussian { .. }), "{:?}", ranking.found[0]);
+    assert!(ranking.found.windows(2).all(|w| w[0].error <= w[1].error));
+    assert!(ranking.found.last().unwrap().standard_deviation.is_infinite());
+}
+
+#[test]
+fn policies_are_sampled_as_they_are_priced() {
+    let mut rng = NotPrivateReplay::new(7);
+    let mut lot = Vec::new();
+    // Poisson: counts over 4000 draws of 500 examples; each binomial within 6 standard deviations (false alarm below 1e-6 in all).
+    let policy = Sampling::Poisson { rate: 0.037 };
+    let mut sampler = policy.sampler(500).unwrap();
+    let mut counts = vec![0u32; 500];
+    let mut pairs = 0u32;
+    for _ in 0..4000 {
+        sampler.draw(&mut rng, &mut lot);
+        assert!(lot.windows(2).all(|w| w[0] < w[1]));
+        lot.iter().for_each(|&i| counts[i as usize] += 1);
+        pairs += u32::from(lot.contains(&3) && lot.contains(&4));
+    }
+    let (mean, spread) = (4000.0 * 0.037, f64::sqrt(4000.0 * 0.037 * 0.963));
+    assert!(counts.iter().all(|&c| (f64::from(c) - mean).abs() < 6.0 * spread));
+    assert!((f64::from(pairs) - 4000.0 * 0.037 * 0.037).abs() < 6.0 * f64::sqrt(4000.0 * 0.037 * 0.037));
+    for (rate, size) in [(0.0, 0), (1.0, 500)] {
+        Sampling::Poisson { rate }.sample(500, &mut rng, &mut lot).unwrap();
+        assert_eq!(lot.len(), size);
+    }
+    // Fixed size: always that many, each equally often.
+    let mut sampler = Sampling::FixedSize { population: 60, size: 7 }.sampler(60).unwrap();
+    let mut counts = vec![0u32; 60];
+    for _ in 0..4000 {
+        sampler.draw(&mut rng, &mut lot);
+        assert!(lot.len() == 7 && lot.windows(2).all(|w| w[0] < w[1]));
+        lot.iter().for_each(|&i| counts[i as usize] += 1);
+    }
+    let (mean, spread) = (4000.0 * 7.0 / 60.0, f64::sqrt(4000.0 * 7.0 / 60.0 * 53.0 / 60.0));
+    assert!(counts.iter().all(|&c| (f64::from(c) - mean).abs() < 6.0 * spread));
+    assert!(Sampling::FixedSize { population: 60, size: 7 }.sampler(61).is_err());
+    // Shuffled: every epoch is a partition, and the next is another.
+    let mut sampler = Sampling::Shuffled { batches: 4 }.sampler(103).unwrap();
+    let mut epochs = Vec::new();
+    for _ in 0..2 {
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            sampler.draw(&mut rng, &mut lot);
+            assert!(lot.len() == 25 || lot.len() == 26);
+            seen.extend_from_slice(&lot);
+        }
+        epochs.push(seen.clone());
+        seen.sort_unstable();
+        assert_eq!(seen, (0..103).collect::<Vec<_>>());
+    }
+    assert_ne!(epochs[0], epochs[1]);
+}
+
+#[test]
+fn shuffled_epochs_cost_their_dearest_batch() {
+    let policy = Sampling::Shuffled { batches: 10 };
+    let release = |sigma| Release::new(policy, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }));
+    let mut ledger = Ledger::new();
+    let (quiet, loud) = (ledger.register(release(4.0)).unwrap(), ledger.register(release(2.0)).unwrap());
+    let rdp = |ledger: &Ledger| Accountant::of(ledger).unwrap().rdp(2.0).unwrap();
+    ledger.record_many(quiet, 25);
+    assert!((rdp(&ledger) - 3.0 / 16.0).abs() < 1e-15);
+    // The open epoch gets a dearer batch: its price is that batch's.
+    ledger.record_many(loud, 1);
+    assert!((rdp(&ledger) - (2.0 / 16.0 + 1.0 / 4.0)).abs() < 1e-15);
+    ledger.record_many(quiet, 4);
+    assert!((rdp(&ledger) - (2.0 / 16.0 + 1.0 / 4.0)).abs() < 1e-15);
+    ledger.record_many(quiet, 1);
+    assert!((rdp(&ledger) - (3.0 / 16.0 + 1.0 / 4.0)).abs() < 1e-15);
+}
+
+#[test]
+fn impossible_ledgers_are_refused_with_the_place() {
+    let mut ledger = Ledger::new();
+    let id = ledger.register(gaussian(0.01, 1.0)).unwrap();
+    ledger.record_many(id, 5);
+    let good = ledger.to_json();
+    assert!(Ledger::from_json(&good).is_ok());
+    for (from, to, place) in [
+        ("\"rate\": 0.01", "\"rate\": 1.5", "sampling.rate"),
+        ("\"rate\": 0.01", "\"rate\": -0.5", "releases[0]"),
+        ("\"sigma\": 1.0", "\"sigma\": 0.0", "sigma"),
+        ("\"norm\": 1.0", "\"norm\": -1.0", "sensitivity.norm"),
+        ("\"count\": 5", "\"count\": 0", "events[0].count"),
+        ("\"count\": 5", "\"count\": 18446744073709551615", "events[0].count"),
+        ("\"count\": 5", "\"count\": -5", "line"),
+        ("\"release\": 0", "\"release\": 3", "events[0].release"),
+        ("\"version\": 1", "\"version\": 2", "version"),
+        ("hushgrad-ledger", "other-ledger", "format"),
+        ("\"count\": 5", "\"count\": 5, \"discount\": 2", "discount"),
+    ] {
+        assert!(good.contains(from), "{good}");
+        let error = Ledger::from_json(&good.replace(from, to)).unwrap_err().to_string();
+        assert!(error.contains(place), "{from} → {to}: {error}");
+    }
+    let mixed = Release::new(
+        Sampling::FixedSize { population: 100, size: 10 },
+        Sensitivity::L2 { norm: 1.0 },
+        Some(NoiseSpec::Gaussian { sigma: 1.0 }),
+    );
+    let other = ledger.register(mixed).unwrap();
+    ledger.record(other);
+    assert_eq!(epsilon_of(&ledger, 1e-5), Err(PrivacyError::MixedNeighbours));
+}
