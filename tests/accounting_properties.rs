@@ -23,7 +23,7 @@ fn gaussian(rate: f64, sigma: f64) -> Release {
 /// (classic, improved); infinite where there is no finite bound.
 fn epsilon(release: &Release, steps: u64, delta: f64) -> (f64, f64) {
     let mut ledger = Ledger::new();
-    let id = ledger.register(release.clone()).unwrap();
+    let id = ledger.register(release.clone()).expect("a possible release");
     ledger.record_many(id, steps);
     match epsilon_of(&ledger, delta) {
         Ok(e) => (e.classic.epsilon, e.improved.epsilon),
@@ -33,7 +33,7 @@ fn epsilon(release: &Release, steps: u64, delta: f64) -> (f64, f64) {
 }
 
 fn psi(values: &[f64]) -> Sensitivity {
-    Sensitivity::Envelope { profile: EnvelopeProfile::from_vectors_f64([values]).unwrap() }
+    Sensitivity::Envelope { profile: EnvelopeProfile::from_vectors_f64([values]).expect("a possible envelope") }
 }
 
 fn not_above(small: (f64, f64), large: (f64, f64)) -> bool {
@@ -143,7 +143,8 @@ fn curves_are_above_brute_force() {
                     let u = f64::from(j) * step;
                     let (x, weight) = (2.0 * u.sinh() + 0.5 * shift, 2.0 * u.cosh() * step);
                     let (base, ratio) = (noise.log_density(x), noise.log_ratio(x, shift));
-                    let mixture = if ratio > 600.0 || rate == 1.0 { ratio + rate.ln() } else { (rate * ratio.exp_m1()).ln_1p() };
+                    let mixture =
+                        if ratio > 600.0 || rate == 1.0 { ratio + rate.ln() } else { (rate * ratio.exp_m1()).ln_1p() };
                     if base > -1e6 {
                         forward += weight * (base + order * mixture).exp();
                         backward += weight * (base + (1.0 - order) * mixture).exp();

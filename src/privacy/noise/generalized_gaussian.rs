@@ -5,7 +5,7 @@ use super::{
     moments::{KinkedDensity, kinked_log_moments},
     signed,
 };
-use crate::privacy::numeric::{invert_tail, ln_gamma, unit_from_words};
+use crate::privacy::numeric::{ln_gamma, unit_from_words};
 
 /// Density ∝ exp(−|x/scale|^p), p ≥ 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,11 +31,25 @@ impl GeneralizedGaussian {
         Ok(Self { exponent, scale, log_peak })
     }
 
-    /// x/scale with probability u of a larger magnitude: |x/scale|^p is Gamma(1/p, 1).
+    /// |x|/scale that is exceeded with probability u: |x/scale|^p is Gamma(1/p, 1), whose upper tail Q is log-convex (1/p ≤ 1), so Newton's
+    /// method on ln Q − ln u rises to the root from any lower bound. One is P(y) ≤ y^a/Γ(a+1).
     fn magnitude(&self, u: f64) -> f64 {
-        invert_tail(u, 1.0, |y| {
-            statrs::function::gamma::gamma_ur(self.exponent.recip(), y.powf(self.exponent).min(1e5))
-        })
+        let a = self.exponent.recip();
+        let mut y = ((ln_gamma(a + 1.0) + (-u).ln_1p()) / a).exp();
+        if y < 1e-290 {
+            return y.powf(a);
+        }
+        for _ in 0..60 {
+            let tail = statrs::function::gamma::gamma_ur(a, y);
+            // Q′/Q = −y^{a−1}e^{−y}/(Γ(a)·Q).
+            let hazard = ((a - 1.0) * y.ln() - y - ln_gamma(a)).exp() / tail;
+            let step = (tail / u).ln() / hazard;
+            if !step.is_finite() || step <= 1e-15 * y {
+                break;
+            }
+            y += step;
+        }
+        y.powf(a)
     }
 }
 
@@ -53,6 +67,13 @@ impl Noise for GeneralizedGaussian {
             y if y > 740.0 => 0.0,
             y => 0.5 * statrs::function::gamma::gamma_ur(self.exponent.recip(), y),
         }
+    }
+
+    fn tail_quantile(&self, q: f64) -> f64 {
+        if q < 1e-280 {
+            return crate::privacy::numeric::invert_tail(q, self.scale, |x| self.tail(x));
+        }
+        self.scale * self.magnitude(2.0 * q)
     }
 
     fn draw(&self, [w0, w1, w2, _]: [u32; 4]) -> f64 {
