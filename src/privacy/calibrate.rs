@@ -6,6 +6,7 @@ use super::{
     error::{PrivacyError, require},
     ledger::Release,
     numeric::safe_root,
+    pld::Pld,
     rdp::{Accountant, Orders, RdpCurve},
     sampling::Sampling,
 };
@@ -19,6 +20,8 @@ pub enum Method {
     /// Rényi, improved conversion.
     #[default]
     Improved,
+    /// Privacy loss distributions ([`super::pld`]); the orders do not matter.
+    Tight,
 }
 
 /// What to reach: ε ≤ `epsilon` at `delta`.
@@ -39,6 +42,14 @@ pub struct Calibrated<T> {
 
 /// How close to the boundary a calibrated real number is, relative.
 const PRECISION: f64 = 1e-8;
+/// The same for tight accounting, whose answers are not smooth below its own tolerance.
+const TIGHT_PRECISION: f64 = 2e-5;
+
+/// One step, priced for one method.
+enum Priced {
+    Renyi(RdpCurve),
+    Tight(Pld),
+}
 
 impl Target<'_> {
     fn validate(&self) -> Result<(), PrivacyError> {
@@ -46,23 +57,36 @@ impl Target<'_> {
         require(self.delta > 0.0 && self.delta < 1.0, "delta", self.delta, "strictly between 0 and 1")
     }
 
-    /// ε of `steps` releases of one kind; +∞ where there is no finite bound.
-    fn epsilon_of(&self, release: &Release, steps: u64) -> Result<f64, PrivacyError> {
-        self.epsilon_of_curve(&RdpCurve::of(release)?, steps)
+    fn price(&self, release: &Release) -> Result<Priced, PrivacyError> {
+        Ok(match self.method {
+            Method::Tight => Priced::Tight(Pld::for_release(release)?),
+            Method::Classic | Method::Improved => Priced::Renyi(RdpCurve::of(release)?),
+        })
     }
 
-    fn epsilon_of_curve(&self, curve: &RdpCurve, steps: u64) -> Result<f64, PrivacyError> {
+    /// ε of `steps` releases of one kind; +∞ where there is no finite bound.
+    fn epsilon_of(&self, release: &Release, steps: u64) -> Result<f64, PrivacyError> {
+        self.epsilon_at(&self.price(release)?, steps)
+    }
+
+    fn epsilon_at(&self, priced: &Priced, steps: u64) -> Result<f64, PrivacyError> {
+        let curve = match priced {
+            Priced::Tight(pld) => return Ok(pld.compose(steps).epsilon(self.delta)?.value),
+            Priced::Renyi(curve) => curve,
+        };
         let mut accountant = Accountant::new();
         let id = accountant.add_curve(curve.clone())?;
         accountant.compose(id, steps);
         match accountant.epsilon_at(self.delta, self.orders) {
-            Ok(epsilon) => Ok(match self.method {
-                Method::Classic => epsilon.classic.epsilon,
-                Method::Improved => epsilon.improved.epsilon,
-            }),
+            Ok(epsilon) if self.method == Method::Classic => Ok(epsilon.classic.epsilon),
+            Ok(epsilon) => Ok(epsilon.improved.epsilon),
             Err(PrivacyError::Infinite) => Ok(f64::INFINITY),
             Err(other) => Err(other),
         }
+    }
+
+    fn precision(&self) -> f64 {
+        if self.method == Method::Tight { TIGHT_PRECISION } else { PRECISION }
     }
 
     /// > 0 where the target is missed; its sign is ε's, its size suits interpolation.
@@ -114,7 +138,7 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
         at_low = at(low)?;
     }
     let f = |scale: f64| at(scale).map(|e| target.excess(e));
-    let value = safe_root((high, target.excess(at_high)), (low, target.excess(at_low)), PRECISION, f)?;
+    let value = safe_root((high, target.excess(at_high)), (low, target.excess(at_low)), target.precision(), f)?;
     Ok(Calibrated { value, epsilon: at(value)? })
 }
 
@@ -124,8 +148,8 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
 /// When a single one costs more, or parameters are impossible.
 pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, PrivacyError> {
     target.validate()?;
-    let curve = RdpCurve::of(release)?;
-    let at = |steps: u64| target.epsilon_of_curve(&curve, steps);
+    let priced = target.price(release)?;
+    let at = |steps: u64| target.epsilon_at(&priced, steps);
     let first = at(1)?;
     if first > target.epsilon {
         return Err(PrivacyError::Calibration(format!(
@@ -177,6 +201,6 @@ pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibr
         at_low = at(low)?;
     }
     let f = |rate: f64| at(rate).map(|e| target.excess(e));
-    let value = safe_root((low, target.excess(at_low)), (high, target.excess(at_high)), PRECISION, f)?;
+    let value = safe_root((low, target.excess(at_low)), (high, target.excess(at_high)), target.precision(), f)?;
     Ok(Calibrated { value, epsilon: at(value)? })
 }
