@@ -409,6 +409,8 @@ impl Settings {
                 settings.exponent = exponent;
                 Family::GeneralizedGaussian
             }
+            // The page has no control for a density of one's own; files with one are refused before.
+            Some(NoiseSpec::Custom { .. }) => Family::None,
         };
         (settings.decay, settings.rate_end) = match config.schedule {
             Schedule::Constant => (Decay::Constant, settings.rate_end),

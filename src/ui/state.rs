@@ -601,6 +601,11 @@ impl Page {
 
     /// A run from a file: a ghost beside the others, its settings taken over, its ε computed anew.
     pub fn take_run_file(self, file: RunFile) {
+        if let Some(NoiseSpec::Custom { .. }) = file.config.noise {
+            let sentence =
+                "The run's noise has a density of its own, for which this page has no control. It was not opened.";
+            return self.put_problem(None, sentence.to_owned());
+        }
         let digits = self.settings.with_untracked(|settings| settings.digits);
         let settings = Settings::of_config(&file.config, digits);
         let steps = file.report.step.max(1);

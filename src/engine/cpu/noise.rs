@@ -168,7 +168,9 @@ fn transform<S: Simd>(s: S, family: &Family, [w0, w1, w2, w3]: [S::U; 4]) -> S::
             let second = with_sign(s, exponential(s, w2, s.splat_u(1 << 31)), s.shl(w3, 1));
             s.mul(s.splat(scale as f32), s.add(first, second))
         }
-        NoiseSpec::GeneralizedGaussian { .. } => by_lane(s, &*family.noise, [w0, w1, w2, w3]),
+        NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => {
+            by_lane(s, &*family.noise, [w0, w1, w2, w3])
+        }
     }
 }
 

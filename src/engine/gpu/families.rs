@@ -39,12 +39,15 @@ impl Family {
             NoiseSpec::Cauchy { scale } => (4, scale, 0.0),
             NoiseSpec::VarianceGamma { scale } => (5, scale, 0.0),
             NoiseSpec::HyperbolicSecant { scale } => (6, scale, 0.0),
-            NoiseSpec::GeneralizedGaussian { scale, .. } => (7, scale, 0.0),
+            NoiseSpec::GeneralizedGaussian { scale, .. } | NoiseSpec::Custom { scale, .. } => (7, scale, 0.0),
         };
         let distribution = noise.build().map_err(|e| EngineError::Unsupported(format!("this noise: {e}")))?;
         let quantiles = if code == 7 { quantiles(&*distribution) } else { vec![0.0] };
-        let tails = if with_tails { tails(&*distribution, scale) } else { vec![0.0] };
-        Ok(Self { code, scale: scale as f32, shape: shape as f32, half_point: scale as f32, tails, quantiles })
+        // A custom density has its own width, which its scale multiplies: its quartile.
+        let custom = matches!(noise, NoiseSpec::Custom { .. });
+        let half_point = if custom { distribution.tail_quantile(0.25) } else { scale };
+        let tails = if with_tails { tails(&*distribution, half_point) } else { vec![0.0] };
+        Ok(Self { code, scale: scale as f32, shape: shape as f32, half_point: half_point as f32, tails, quantiles })
     }
 }
 
