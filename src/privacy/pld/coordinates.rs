@@ -67,7 +67,7 @@ pub(super) enum Unsampled {
 /// P-mass of a whole vector's loss that may be called infinite, and that of one coordinate.
 const TAIL: f64 = 1e-30;
 /// Relative accuracy of the base's variance.
-const ACCURACY: f64 = 5e-6;
+const ACCURACY: f64 = 1e-5;
 /// Vectors whose curves are computed one by one; of more, those that lead in some order.
 const MOST_VECTORS: usize = 4;
 /// By this much the entries of a summarised vector are enlarged.
@@ -100,17 +100,17 @@ impl Unsampled {
         }
     }
 
-    /// Z + factor·ψ against Z, for every ψ of the profile at once.
-    pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile, factor: f64) -> Result<(Self, Rigor), PrivacyError> {
+    /// Z + ψ against Z, for every ψ of the profile at once.
+    pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile) -> Result<(Self, Rigor), PrivacyError> {
         let mut rigor = Rigor::Proven;
         let mut curves = Vec::new();
-        let leaders = leaders(noise, profile, factor);
+        let leaders = leaders(noise, profile);
         if leaders.len() < profile.len() {
             rigor = Rigor::Numerical("the worst vectors of the envelope were chosen by their Rényi divergences");
         }
         let mut summaries = Vec::new();
         for vector in leaders {
-            let (parts, exact) = entries(profile, vector, factor);
+            let (parts, exact) = entries(profile, vector);
             if !exact {
                 rigor = Rigor::Numerical("the envelope's entries are known by their Chebyshev sums, not one by one");
             }
@@ -142,11 +142,11 @@ impl Unsampled {
 }
 
 /// Indices of the vectors to compute: all if few, else the leaders at some orders.
-fn leaders(noise: &dyn Noise, profile: &EnvelopeProfile, factor: f64) -> Vec<usize> {
+fn leaders(noise: &dyn Noise, profile: &EnvelopeProfile) -> Vec<usize> {
     if profile.len() <= MOST_VECTORS {
         return (0..profile.len()).collect();
     }
-    let sums = profile.log_moment_sums(noise, factor, 31);
+    let sums = profile.log_moment_sums(noise, 1.0, 31);
     let mut chosen = Vec::new();
     for order in [0, 6, 30] {
         let leader = (0..sums.len()).max_by(|a, b| sums[*a][order].total_cmp(&sums[*b][order])).unwrap_or(0);
@@ -162,24 +162,24 @@ fn leaders(noise: &dyn Noise, profile: &EnvelopeProfile, factor: f64) -> Vec<usi
 /// A profile that keeps Chebyshev sums gives nodes with weights; each panel's are replaced by the two entries that have the same
 /// Σψ², Σψ³, Σψ⁴ and Σψ⁵ (Gauss's rule for the measure ψ², so counts are positive), each made a whole number of equal entries and one
 /// smaller, with the same Σψ². What is lost is of the order of the sixth power of the entries over the noise's scale.
-fn entries(profile: &EnvelopeProfile, vector: usize, factor: f64) -> (Vec<(f64, u64)>, bool) {
+fn entries(profile: &EnvelopeProfile, vector: usize) -> (Vec<(f64, u64)>, bool) {
     let nodes = profile.quadrature(vector);
     let whole = |weight: f64| weight >= 1.0 && weight.fract() == 0.0 && weight < 9e15;
     if nodes.iter().all(|(_, weight)| whole(*weight)) {
-        return (nodes.iter().map(|(tau, weight)| (tau * factor, *weight as u64)).collect(), true);
+        return (nodes.iter().map(|(tau, weight)| (*tau, *weight as u64)).collect(), true);
     }
     let first_panel = nodes.iter().filter(|(tau, _)| *tau > 0.5 * profile.largest()).count().max(1);
     let mut parts = Vec::new();
     for panel in nodes.chunks(first_panel) {
         for (tau, weight) in gauss_two(panel) {
-            let tau = tau * factor * (1.0 + ENLARGED);
-            let count = weight / (tau * tau) * factor * factor * (1.0 + 2.0 * ENLARGED);
+            let tau = tau * (1.0 + ENLARGED);
+            let count = weight / (tau * tau) * (1.0 + 4.0 * ENLARGED);
             if count.floor() >= 1.0 {
                 parts.push((tau, count.floor().min(9e15) as u64));
             }
             let rest = tau * count.fract().sqrt();
             // Below this an entry changes no digit of the sum.
-            if rest > 1e-9 * factor * profile.largest() {
+            if rest > 1e-9 * profile.largest() {
                 parts.push((rest, 1));
             }
         }

@@ -273,6 +273,13 @@ fn what_has_no_guarantee_is_refused() {
     assert_eq!(refuse(Release::new(poisson, Sensitivity::Unbounded, gaussian)), PrivacyError::NoBound);
     let student = Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 });
     assert!(matches!(refuse(Release::new(poisson, l2, student)), PrivacyError::Unpriced(_)));
+    let profile = EnvelopeProfile::from_vectors_f64([[0.6, 0.8].as_slice()]).unwrap();
+    let replaced = Sampling::FixedSize { population: 100, size: 5 };
+    let student = Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 });
+    assert!(matches!(
+        refuse(Release::new(replaced, Sensitivity::Envelope { profile }, student)),
+        PrivacyError::Unpriced(_)
+    ));
     let one = Pld::sampled_gaussian(1.0, 0.1).unwrap();
     for delta in [0.0, -1.0, 1.1, f64::NAN] {
         assert!(one.epsilon(delta).is_err());
