@@ -75,9 +75,9 @@ impl Oracle {
     /// Loss, and the gradient in flat order.
     fn gradient(&self, image: &[f32], label: u8) -> (f64, Vec<f64>) {
         let log_probabilities = log_softmax(self.logits(image), 1);
-        let loss = -log_probabilities.narrow(1, i64::from(label), 1).sum();
+        let loss = -log_probabilities.narrow(1, label.into(), 1).sum();
         let gradients = loss.backward();
-        let values = |data: TensorData| data.into_vec::<f64>().unwrap();
+        let values = |data: TensorData| data.try_into_vec::<f64>().unwrap();
         let mut flat = Vec::new();
         for (weight, bias) in self.weights.iter().zip(&self.biases) {
             flat.extend(values(weight.grad(&gradients).unwrap().into_data()));
