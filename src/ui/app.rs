@@ -89,7 +89,7 @@ fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
             <h1>"hushgrad"</h1>
             <p class="tagline">"Train a model privately, in your browser, and watch what it costs."</p>
             <label class="preset"><span class="small-label">"Preset"</span>
-                <select data-testid="preset" prop:value=move || preset.get() on:change=move |event| {
+                <select data-testid="preset" aria-label="Preset" prop:value=move || preset.get() on:change=move |event| {
                     if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
                         page.choose_preset(preset);
                     }
@@ -113,8 +113,8 @@ fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
 fn messages(page: Page) -> impl IntoView {
     let error = Memo::new(move |_| page.problems.with(|problems| problems.last().cloned()));
     let dismiss = move |_| {
-        if let Some((field, _)) = error.get_untracked() {
-            page.clear_problem(field);
+        if let Some((origin, _)) = error.get_untracked() {
+            page.clear_problems_of(origin);
         }
     };
     view! {

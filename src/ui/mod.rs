@@ -13,7 +13,6 @@
 //! | [`digit`] | a drawing made into the picture that models know |
 //! | [`export`] | runs as files |
 //! | [`backend`] | how each browser gets WebGPU |
-//! | `link` | the wire to the training thread |
 //! | `state` | signals, and all talk with the training thread |
 //! | `app`, `setup`, `transport`, `tiles`, `results`, `runs`, `pad` | the page and its panels |
 //! | `controls`, `chart` | what panels are made of |
@@ -40,8 +39,6 @@ mod browser;
 mod chart;
 #[cfg(target_arch = "wasm32")]
 mod controls;
-#[cfg(target_arch = "wasm32")]
-mod link;
 #[cfg(target_arch = "wasm32")]
 mod pad;
 #[cfg(target_arch = "wasm32")]

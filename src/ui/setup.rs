@@ -13,7 +13,7 @@ use super::{
     state::{OPEN_EPOCHS, Page},
 };
 use crate::{
-    data::Source,
+    data::{Source, TestSet},
     mechanism::{Denoiser, EnvelopeShape},
     model::Architecture,
 };
@@ -138,6 +138,13 @@ fn digits_line(page: Page) -> impl IntoView {
                 {
                     line.push_str(&format!(" The run that stands uses {name}, {}; reset it to use these.", n(train)));
                 }
+                line.push_str(match loaded.test_set {
+                    TestSet::Public => "",
+                    TestSet::Visitor => " The test images are yours too: ε does not cover what the test accuracy tells of them.",
+                    TestSet::HeldOut => {
+                        " Every sixth image is kept for testing: ε does not cover what the test accuracy tells of those."
+                    }
+                });
                 line
             }
         }

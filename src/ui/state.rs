@@ -10,7 +10,6 @@ use super::{
     browser,
     export::RunFile,
     field::Number,
-    link::{Postcard, Thread},
     presets::Preset,
     project::{Projection, project},
     query::Link,
@@ -20,7 +19,7 @@ use super::{
     trace::Pictures,
 };
 use crate::{
-    data::Source,
+    data::{Source, TestSet},
     engine::{EngineInfo, StepTrace},
     model::Architecture,
     privacy::noise::NoiseSpec,
@@ -28,7 +27,11 @@ use crate::{
         config::RunConfig,
         report::{Privacy, Report},
     },
-    worker::protocol::{BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+    worker::{
+        browser::Trainer,
+        codec::Postcard,
+        protocol::{BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+    },
 };
 
 /// Charts are drawn anew at most this often.
@@ -87,7 +90,24 @@ pub struct LoadedDigits {
     pub source: Source,
     pub train: u32,
     pub test: u32,
+    pub test_set: TestSet,
     pub complete: bool,
+}
+
+/// What a problem is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The link that the page was opened with: it stays until it is dismissed.
+    Address,
+    /// The run or its data: void once a new one stands.
+    Run,
+    Field(Number),
+}
+
+impl From<Option<Number>> for Origin {
+    fn from(field: Option<Number>) -> Self {
+        field.map_or(Self::Run, Self::Field)
+    }
 }
 
 /// All signals. Copied freely.
@@ -117,8 +137,8 @@ pub struct Page {
     pub projection: RwSignal<Option<Result<Arc<Projection>, String>>>,
     /// What is drawn on the pad, as the model sees it.
     pub drawing: RwSignal<Option<Vec<f32>>>,
-    /// Problems by field; those of no field under `None`. The last is shown.
-    pub problems: RwSignal<Vec<(Option<Number>, String)>>,
+    /// Problems by what they are about, one for each. The last is shown.
+    pub problems: RwSignal<Vec<(Origin, String)>>,
     pub notice: RwSignal<Option<String>>,
     pub spoken: RwSignal<String>,
     inner: StoredValue<Inner, LocalStorage>,
@@ -140,9 +160,10 @@ enum ParametersFor {
 /// What no view depends on.
 #[derive(Default)]
 struct Inner {
-    bridge: Option<WorkerBridge<Thread>>,
+    bridge: Option<WorkerBridge<Trainer>>,
     /// Play as soon as there is a run.
     play_when_ready: bool,
+    step_when_ready: bool,
     /// Start a run as soon as the digits that the visitor asked for are there.
     start_when_loaded: bool,
     /// The settings of the current run, and of the one that was asked for last.
@@ -186,7 +207,11 @@ impl Page {
             kept: RwSignal::new(None),
             projection: RwSignal::new(None),
             drawing: RwSignal::new(None),
-            problems: RwSignal::new(problems.into_iter().map(|problem| (None, problem)).collect()),
+            problems: RwSignal::new(if problems.is_empty() {
+                vec![]
+            } else {
+                vec![(Origin::Address, problems.join(" "))]
+            }),
             notice: RwSignal::new(None),
             spoken: RwSignal::new(String::new()),
             inner: StoredValue::new_local(Inner::default()),
@@ -195,7 +220,7 @@ impl Page {
 
     /// Starts the training thread and asks it for a backend and for digits.
     pub fn connect(self) {
-        let spawner = Thread::spawner();
+        let spawner = Trainer::spawner();
         let bridge = { spawner }
             .encoding::<Postcard>()
             .callback(move |event| self.take(event))
@@ -238,6 +263,10 @@ impl Page {
     }
 
     pub fn step_once(self) {
+        if self.run.with_untracked(Option::is_none) {
+            self.inner.update_value(|inner| inner.step_when_ready = true);
+            return;
+        }
         if self.complete() {
             self.send(Request::Reset);
         }
@@ -419,23 +448,28 @@ impl Page {
     // Problems.
 
     pub fn put_problem(self, field: Option<Number>, sentence: String) {
+        let origin = Origin::from(field);
         self.problems.update(|problems| {
-            problems.retain(|(of, _)| *of != field);
-            problems.push((field, sentence));
+            problems.retain(|(of, _)| *of != origin);
+            problems.push((origin, sentence));
         });
     }
 
     pub fn clear_problem(self, field: Option<Number>) {
-        if self.problems.with_untracked(|problems| problems.iter().any(|(of, _)| *of == field)) {
-            self.problems.update(|problems| problems.retain(|(of, _)| *of != field));
+        self.clear_problems_of(field.into());
+    }
+
+    pub fn clear_problems_of(self, origin: Origin) {
+        if self.problems.with_untracked(|problems| problems.iter().any(|(of, _)| *of == origin)) {
+            self.problems.update(|problems| problems.retain(|(of, _)| *of != origin));
         }
     }
 
     /// The sentence at a field.
     #[must_use]
     pub fn problem_of(self, field: Number) -> Option<String> {
-        self.problems
-            .with(|problems| problems.iter().find(|(of, _)| *of == Some(field)).map(|(_, sentence)| sentence.clone()))
+        let origin = Origin::Field(field);
+        self.problems.with(|problems| problems.iter().find(|(of, _)| *of == origin).map(|(_, text)| text.clone()))
     }
 
     fn complete(self) -> bool {
@@ -448,8 +482,8 @@ impl Page {
         match event {
             Event::Opened { engine, instead } => self.engine.set(Some((engine, instead))),
             Event::Loading { done, total } => self.loading.set(Some((done, total))),
-            Event::Loaded { name, source, train, test, complete, .. } => {
-                self.take_digits(LoadedDigits { name, source, train, test, complete });
+            Event::Loaded { name, source, train, test, test_set, complete } => {
+                self.take_digits(LoadedDigits { name, source, train, test, test_set, complete });
             }
             Event::Started(info) => self.take_run(info),
             Event::Playing(playing) => {
@@ -542,15 +576,17 @@ impl Page {
         self.pictures.set(None);
         let settings = self.settings.get_untracked();
         self.run.set(Some(info));
-        let play = self.inner.try_update_value(|inner| {
+        let then = self.inner.try_update_value(|inner| {
             inner.run_settings = Some(settings);
             inner.trace = None;
             inner.looking = false;
-            std::mem::take(&mut inner.play_when_ready)
+            (std::mem::take(&mut inner.play_when_ready), std::mem::take(&mut inner.step_when_ready))
         });
         self.chart_tick.update(|tick| *tick += 1);
-        if play == Some(true) {
-            self.send(Request::Play);
+        match then {
+            Some((_, true)) => self.send(Request::StepOnce),
+            Some((true, _)) => self.send(Request::Play),
+            _ => {}
         }
         self.predict();
     }

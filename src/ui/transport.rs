@@ -18,12 +18,10 @@ pub fn bar(page: Page) -> impl IntoView {
                     {icon("M12 5V2L7 6.5 12 11V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-8z")}<span>"Reset"</span>
                 </button>
                 <button type="button" class="play" class:primary=move || !page.playing.get() data-testid="play" title="Train (space)"
-                    aria-disabled=move || page.playing.get().to_string()
                     on:click=move |_| if !page.playing.get_untracked() { page.play() }>
                     {icon("M7 4v16l13-8z")}<span>"Play"</span>
                 </button>
                 <button type="button" class="play" class:primary=move || page.playing.get() data-testid="pause" title="Pause (space)"
-                    aria-disabled=move || (!page.playing.get()).to_string()
                     on:click=move |_| page.pause()>
                     {icon("M6 4h4v16H6zM14 4h4v16h-4z")}<span>"Pause"</span>
                 </button>

@@ -1,0 +1,101 @@
+import { expect, hook, open, test, value } from "./fixtures";
+
+const query = "?backend=cpu&dataset=synthetic";
+
+test("the keyboard plays, pauses, steps, starts again and asks for help", async ({ page, site }) => {
+  await open(page, site, query);
+  await page.keyboard.press("s");
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await page.keyboard.press(" ");
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
+  await page.keyboard.press(" ");
+  await expect.poll(async () => {
+    const step = await value(page, "step");
+    await page.waitForTimeout(300);
+    return (await value(page, "step")) === step;
+  }).toBe(true);
+  await page.keyboard.press("r");
+  await expect.poll(() => value(page, "step")).toBe(0);
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toBeHidden();
+  // In a field, letters are letters.
+  await hook(page, "noise-scale").focus();
+  await page.keyboard.press("s");
+  expect(await value(page, "step")).toBe(0);
+});
+
+test("the address says what is set, and a link sets it again", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "model").selectOption("mlp");
+  await hook(page, "noise-scale").fill("2.5");
+  await hook(page, "noise-scale").press("Enter");
+  await expect(page).toHaveURL(/[?&]model=mlp&sigma=2\.5/);
+  await page.goto(page.url());
+  await expect(hook(page, "model")).toHaveValue("mlp");
+  await expect(hook(page, "noise-scale")).toHaveValue("2.5");
+});
+
+test("a bad value in a link is named, and everything else is taken", async ({ page, site }) => {
+  await open(page, site, "?backend=quantum&lot=0&model=mlp&dataset=synthetic");
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
+  await expect(hook(page, "error")).toContainText("“quantum” is not");
+  await expect(hook(page, "error")).toContainText("“0” is not");
+  await page.getByRole("button", { name: "Dismiss the message" }).click();
+  await expect(hook(page, "error")).toBeEmpty();
+  await expect(hook(page, "model")).toHaveValue("mlp");
+  await expect(hook(page, "lot")).toHaveValue("256");
+});
+
+test("without noise there is no number; its run stays as a ghost, and its model still answers", async ({ page, site }) => {
+  await open(page, site, query);
+  await page.getByTestId("preset").selectOption("no-privacy");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await expect(hook(page, "epsilon")).toHaveText("no guarantee");
+  await expect(hook(page, "epsilon")).toHaveAttribute("data-value", "");
+  await page.getByTestId("preset").selectOption("dp-sgd");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
+  await expect(page.getByTestId("runs").getByRole("row")).toHaveCount(2);
+  await page.getByRole("button", { name: "Draw an example 7" }).click();
+  await expect(page.getByTestId("prediction")).toHaveAttribute("data-value", /^[0-9]$/);
+  await expect(page.getByTestId("prediction-other")).toContainText("without privacy");
+});
+
+test("a budget sets the noise and the end of the run, and the noise unsets the budget", async ({ page, site }) => {
+  await open(page, site, query);
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
+  await page.getByTestId("target-epsilon").fill("1");
+  await page.getByTestId("target-epsilon").press("Enter");
+  await expect(page.getByTestId("projection")).toContainText(/planned steps will cost ε ≤ (1\.00|0\.9)/);
+  await hook(page, "noise-scale").fill("3");
+  await hook(page, "noise-scale").press("Enter");
+  await expect(page.getByTestId("target-epsilon")).toHaveValue("");
+});
+
+test("runs are pinned, named and deleted", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await hook(page, "reset").click();
+  const runs = page.getByTestId("runs");
+  await expect(runs.getByRole("row")).toHaveCount(2);
+  await runs.getByRole("button", { name: /^Pin/ }).click();
+  await expect(runs.getByRole("button", { name: /^Pin/ })).toHaveAttribute("aria-pressed", "true");
+  await runs.getByRole("textbox").fill("the first");
+  await runs.getByRole("textbox").press("Enter");
+  await expect(page.locator(".results .legend").first()).toContainText("the first");
+  await runs.getByRole("button", { name: /^Delete/ }).click();
+  await expect(runs.getByRole("row")).toHaveCount(0);
+});
+
+test("on a phone there are tabs, and nothing is wider than the screen", async ({ page, site }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await open(page, site, query);
+  for (const tab of ["Set-up", "One step", "Results"]) {
+    await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: tab }).click();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), tab).toBeLessThanOrEqual(360);
+  }
+});
