@@ -99,7 +99,9 @@ pub struct LoadedDigits {
 pub enum Origin {
     /// The link that the page was opened with: it stays until it is dismissed.
     Address,
-    /// The run or its data: void once a new one stands.
+    /// Digits that could not be brought, in whole or in part: it stays until others are asked for.
+    Digits,
+    /// The run: void once a new one stands.
     Run,
     Field(Number),
 }
@@ -423,6 +425,7 @@ impl Page {
         self.clear_problem(None);
         self.loading.set(Some((0, 0)));
         self.inner.update_value(|inner| inner.start_when_loaded = true);
+        self.clear_problems_of(Origin::Digits);
         self.send(Request::Load(request));
     }
 
@@ -447,8 +450,8 @@ impl Page {
 
     // Problems.
 
-    pub fn put_problem(self, field: Option<Number>, sentence: String) {
-        let origin = Origin::from(field);
+    pub fn put_problem(self, origin: impl Into<Origin>, sentence: String) {
+        let origin = origin.into();
         self.problems.update(|problems| {
             problems.retain(|(of, _)| *of != origin);
             problems.push((origin, sentence));
@@ -521,7 +524,9 @@ impl Page {
                 self.settings.update(|settings| settings.digits = before);
             }
         }
-        self.put_problem(number, as_sentence(&sentence));
+        let about_a_file = field.is_some_and(|field| field.contains(['.', '/']) || field.contains("ubyte"));
+        let origin = if number.is_none() && about_a_file { Origin::Digits } else { number.into() };
+        self.put_problem(origin, as_sentence(&sentence));
     }
 
     fn take_digits(self, loaded: LoadedDigits) {
@@ -772,8 +777,14 @@ pub fn absolute_noise(config: &RunConfig) -> Option<NoiseSpec> {
 
 /// Errors of the lower layers start small and end without a stop.
 fn as_sentence(text: &str) -> String {
-    let mut chars = text.trim().chars();
-    let mut sentence: String = chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default();
+    let text = text.trim();
+    // A name of a file keeps its letters.
+    let is_word = text.split_whitespace().next().is_some_and(|word| !word.contains(['-', '_', '/', '.']));
+    let mut chars = text.chars();
+    let mut sentence: String = match chars.next() {
+        Some(first) if is_word => first.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    };
     if !sentence.ends_with(['.', '!', '?']) {
         sentence.push('.');
     }
