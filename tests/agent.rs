@@ -35,16 +35,7 @@ impl Host for Page {
             .ok_or_else(|| LoadError::Fetch { url: url.to_owned(), reason: "404 Not Found".to_owned() })
     }
     async fn breathe(&self) {
-        // One turn of the executor, as a browser's event loop would take.
-        let mut turned = false;
-        std::future::poll_fn(|context| {
-            if std::mem::replace(&mut turned, true) {
-                return std::task::Poll::Ready(());
-            }
-            context.waker().wake_by_ref();
-            std::task::Poll::Pending
-        })
-        .await;
+        turns(1).await;
     }
     async fn sleep(&self, _: Duration) {
         self.breathe().await;
@@ -55,6 +46,19 @@ impl Host for Page {
     fn send(&self, event: Event) {
         self.events.borrow_mut().push(event);
     }
+}
+
+/// Turns of the executor, as a browser's event loop would take.
+async fn turns(mut left: u32) {
+    std::future::poll_fn(|context| {
+        if left == 0 {
+            return std::task::Poll::Ready(());
+        }
+        left -= 1;
+        context.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
 }
 
 struct Thread {
@@ -155,9 +159,7 @@ fn a_pause_freezes_step_and_epsilon() {
     let mut thread = Thread::with_run(RunConfig { steps: None, ..short() });
     thread.ask(Request::Play);
     // Some turns of play, then a pause that arrives in mid-run.
-    for _ in 0..200 {
-        thread.pool.try_run_one();
-    }
+    thread.pool.run_until(turns(20));
     let events = thread.ask_and_settle(Request::Pause);
     let report = Thread::last_report(&events);
     assert!(report.test_accuracy.is_some(), "a pause measures where it stands");

@@ -2,6 +2,8 @@
 //!
 //! An engine joins by a line at the end, with a function that makes it.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use std::sync::Arc;
 
 #[cfg(feature = "gpu")]

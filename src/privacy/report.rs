@@ -139,7 +139,7 @@ mod tests {
         let text = account.to_string();
         for part in [
             "δ = 0.00001",
-            "3.009",
+            "3.008",
             "2.596",
             "2.38",
             "order",

@@ -113,8 +113,8 @@ pub fn to_uniform<S: Simd>(s: S, (cdf, values, out): (&Cdf, &[f32], &mut [f32]))
         let position = s.mul(share, s.splat(CELLS as f32));
         // Down to the cell: the nearest integer, less one where that is beyond.
         let nearest = s.to_i32(position);
-        let beyond = s.greater(s.from_i32(nearest), position);
-        let floor = s.sub(s.from_i32(nearest), s.select(beyond, one, zero));
+        let beyond = s.greater(s.to_f32(nearest), position);
+        let floor = s.sub(s.to_f32(nearest), s.select(beyond, one, zero));
         let cell = s.to_i32(floor);
         let left = s.gather(&cdf.tail, cell);
         let right = s.gather(&cdf.tail, s.add_u(cell, s.splat_u(1)));

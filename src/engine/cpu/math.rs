@@ -34,9 +34,9 @@ fn split<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
     // Adding the distance from √½ to 1 carries into the exponent exactly where m would be √2 or more.
     let offset = s.splat_u(0x3f80_0000 - 0x3f35_04f3);
     let shifted = s.add_u(bits, offset);
-    let k = s.from_i32(s.sub_u(s.shr(shifted, 23), s.splat_u(127)));
+    let k = s.to_f32(s.sub_u(s.shr(shifted, 23), s.splat_u(127)));
     let m = s.add_u(s.and(shifted, s.splat_u(0x007f_ffff)), s.splat_u(0x3f35_04f3));
-    (k, s.from_bits(m))
+    (k, s.float(m))
 }
 
 /// ln x for positive normal x, relative error below 3e-7.
@@ -48,7 +48,7 @@ pub fn ln<S: Simd>(s: S, x: S::F) -> S::F {
         s,
         f,
         [
-            0.333_333_31,
+            0.333_333_3,
             -0.249_999_97,
             0.200_007_16,
             -0.166_678_02,
@@ -56,7 +56,7 @@ pub fn ln<S: Simd>(s: S, x: S::F) -> S::F {
             -0.124_256_87,
             0.116_854_2,
             -0.114_797_34,
-            0.069_716_115,
+            0.069_716_12,
         ],
     );
     let ff = s.mul(f, f);
@@ -81,19 +81,19 @@ pub fn ln_1p<S: Simd>(s: S, x: S::F) -> S::F {
 pub fn exp<S: Simd>(s: S, x: S::F) -> S::F {
     let x = s.max(s.splat(-87.0), s.min(s.splat(87.0), x));
     let k = s.to_i32(s.mul(x, s.splat(LOG2_E)));
-    let kf = s.from_i32(k);
+    let kf = s.to_f32(k);
     let r = s.sub(x, s.mul(kf, s.splat(0.693_359_4)));
     let r = s.sub(r, s.mul(kf, s.splat(LN_2 - 0.693_359_4)));
-    let p = polynomial(s, r, [0.5, 0.166_666_67, 4.166_645_7e-2, 8.333_31e-3, 1.393_454_2e-3, 1.989_198_1e-4]);
+    let p = polynomial(s, r, [0.5, 0.166_666_67, 4.166_645_7e-2, 8.333_31e-3, 1.393_454_2e-3, 1.989_198e-4]);
     let y = s.add(s.splat(1.0), s.mul_add(s.mul(r, r), p, r));
-    s.from_bits(s.add_u(s.bits(y), s.shl(k, 23)))
+    s.float(s.add_u(s.bits(y), s.shl(k, 23)))
 }
 
 /// e^x − 1 for 0 ≤ x ≤ 87, relative error below 5e-7.
 #[inline(always)]
 pub fn exp_m1<S: Simd>(s: S, x: S::F) -> S::F {
     let p =
-        polynomial(s, x, [0.5, 0.166_666_67, 4.166_678e-2, 8.332_372e-3, 1.392_767_2e-3, 1.904_671_9e-4, 3.267_312e-5]);
+        polynomial(s, x, [0.5, 0.166_666_67, 4.166_678e-2, 8.332_372e-3, 1.392_767_2e-3, 1.904_672e-4, 3.267_312e-5]);
     let near = s.mul_add(s.mul(x, x), p, x);
     let far = s.sub(exp(s, x), s.splat(1.0));
     s.select(s.greater(s.splat(LN_2), x), near, far)
@@ -115,21 +115,21 @@ pub fn sin_cos<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
 pub fn cos_turn<S: Simd>(s: S, w: S::U) -> S::F {
     // Nearest quarter turn q and what is left, both exact in integers.
     let q = s.shr(s.add_u(w, s.splat_u(1 << 29)), 30);
-    let rest = s.from_i32(s.sub_u(w, s.shl(q, 30)));
+    let rest = s.to_f32(s.sub_u(w, s.shl(q, 30)));
     let angle = s.mul(s.add(rest, s.splat(0.5)), s.splat(FRAC_PI_2 / (1u32 << 30) as f32));
     let (sin, cos) = sin_cos(s, angle);
     // cos(a + qπ/2) = cos a, −sin a, −cos a, sin a.
-    let odd = s.equal(s.from_i32(s.and(q, s.splat_u(1))), s.splat(1.0));
+    let odd = s.equal(s.to_f32(s.and(q, s.splat_u(1))), s.splat(1.0));
     let value = s.select(odd, sin, cos);
     let negative = s.shl(s.and(s.add_u(q, s.splat_u(1)), s.splat_u(2)), 30);
-    s.from_bits(s.xor(s.bits(value), negative))
+    s.float(s.xor(s.bits(value), negative))
 }
 
 /// A word as f32 (unsigned), rounded.
 #[inline(always)]
 pub fn from_u32<S: Simd>(s: S, w: S::U) -> S::F {
-    let high = s.from_i32(s.shr(w, 16));
-    let low = s.from_i32(s.and(w, s.splat_u(0xffff)));
+    let high = s.to_f32(s.shr(w, 16));
+    let low = s.to_f32(s.and(w, s.splat_u(0xffff)));
     s.mul_add(high, s.splat(65_536.0), low)
 }
 

@@ -1,5 +1,10 @@
 //! The CPU engine: threads and the machine's widest vectors natively, simd128 on one thread in the browser.
 
+#![allow(
+    clippy::type_complexity,
+    reason = "a kernel takes all its arguments as one, to cross into its instruction set"
+)]
+
 mod cnn;
 mod conv;
 mod dense;

@@ -12,15 +12,55 @@ use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 /// A family, checked.
 pub struct Family {
-    pub spec: NoiseSpec,
+    spec: NoiseSpec,
     pub noise: Box<dyn Noise>,
+    /// |x| by [`exponential`], for families whose quantile has no closed form.
+    magnitudes: Option<Magnitudes>,
 }
 
 impl Family {
     /// # Errors
     /// As [`NoiseSpec::build`].
     pub fn new(spec: &NoiseSpec) -> Result<Self, NoiseError> {
-        Ok(Self { spec: spec.clone(), noise: spec.build()? })
+        let noise = spec.build()?;
+        let magnitudes = matches!(spec, NoiseSpec::GeneralizedGaussian { .. }).then(|| Magnitudes::new(&*noise));
+        Ok(Self { spec: spec.clone(), noise, magnitudes })
+    }
+}
+
+/// Cells of the table of magnitudes.
+const CELLS: usize = 2048;
+
+/// |x| with P(|X| > |x|) = e^−t, over t/(1 + t); cubic between nodes.
+struct Magnitudes(Vec<f32>);
+
+impl Magnitudes {
+    fn new(noise: &dyn Noise) -> Self {
+        let node = |k: usize| {
+            let share = k as f64 / CELLS as f64;
+            let t = share / (1.0 - share);
+            // e^−46 is below the smallest uniform of 64 bits: nothing is read beyond.
+            if k == 0 { 0.0 } else { noise.tail_quantile(0.5 * (-t.min(46.0)).exp()) as f32 }
+        };
+        Self((0..CELLS).map(node).collect())
+    }
+
+    /// |x| at t.
+    #[inline(always)]
+    fn at<S: Simd>(&self, s: S, t: S::F) -> S::F {
+        let one = s.splat(1.0);
+        let position = s.mul(s.div(t, s.add(t, one)), s.splat(CELLS as f32));
+        // Four nodes about the position, whichever way it was rounded.
+        let first = s.max_i(s.splat_u(0), s.sub_u(s.to_i32(position), s.splat_u(1)));
+        let x = s.sub(position, s.to_f32(first));
+        let [a, b, c, d] = [0, 1, 2, 3].map(|k| s.gather(&self.0, s.add_u(first, s.splat_u(k))));
+        // Newton's divided differences at 0, 1, 2, 3.
+        let (ab, bc, cd) = (s.sub(b, a), s.sub(c, b), s.sub(d, c));
+        let (abc, bcd) = (s.mul(s.sub(bc, ab), s.splat(0.5)), s.mul(s.sub(cd, bc), s.splat(0.5)));
+        let abcd = s.mul(s.sub(bcd, abc), s.splat(1.0 / 3.0));
+        let sum = s.mul_add(s.sub(x, s.splat(2.0)), abcd, abc);
+        let sum = s.mul_add(s.sub(x, one), sum, ab);
+        s.mul_add(x, sum, a)
     }
 }
 
@@ -104,7 +144,7 @@ fn uniform<S: Simd>(s: S, high: S::U, low: S::U) -> Uniform<S> {
         s.mul(s.add(from_u32(s, high), low), s.splat(1.0 / 4_294_967_296.0))
     };
     let ones = s.splat_u(u32::MAX);
-    let sign = s.from_bits(s.or(s.and(high, s.splat_u(1 << 31)), s.bits(s.splat(1.0))));
+    let sign = s.float(s.or(s.and(high, s.splat_u(1 << 31)), s.bits(s.splat(1.0))));
     let is_below = s.greater(sign, s.splat(0.0));
     let half = s.splat(0.5);
     let below = s.select(is_below, tail(high, low), half);
@@ -129,7 +169,7 @@ fn tan<S: Simd>(s: S, x: S::F) -> S::F {
 /// `magnitude`, negative where the top bit of `bits` is set.
 #[inline(always)]
 fn with_sign<S: Simd>(s: S, magnitude: S::F, bits: S::U) -> S::F {
-    s.from_bits(s.xor(s.bits(magnitude), s.and(bits, s.splat_u(1 << 31))))
+    s.float(s.xor(s.bits(magnitude), s.and(bits, s.splat_u(1 << 31))))
 }
 
 /// As [`Noise::draw`], in f32: relative error below 2e-6.
@@ -168,13 +208,16 @@ fn transform<S: Simd>(s: S, family: &Family, [w0, w1, w2, w3]: [S::U; 4]) -> S::
             let second = with_sign(s, exponential(s, w2, s.splat_u(1 << 31)), s.shl(w3, 1));
             s.mul(s.splat(scale as f32), s.add(first, second))
         }
-        NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => {
-            by_lane(s, &*family.noise, [w0, w1, w2, w3])
+        NoiseSpec::GeneralizedGaussian { .. } => {
+            let t = exponential(s, w0, w1);
+            let magnitude = family.magnitudes.as_ref().map_or(t, |magnitudes| magnitudes.at(s, t));
+            with_sign(s, magnitude, w2)
         }
+        NoiseSpec::Custom { .. } => by_lane(s, &*family.noise, [w0, w1, w2, w3]),
     }
 }
 
-/// Families whose quantile has no closed form: the reference, lane by lane.
+/// A density of the visitor's own: the reference, lane by lane.
 #[inline(always)]
 fn by_lane<S: Simd>(s: S, noise: &dyn Noise, words: [S::U; 4]) -> S::F {
     let words = words.map(|w| {
@@ -186,7 +229,6 @@ fn by_lane<S: Simd>(s: S, noise: &dyn Noise, words: [S::U; 4]) -> S::F {
     for (k, draw) in draws[..S::LANES].iter_mut().enumerate() {
         *draw = noise.draw(words.map(|w| w[k])) as f32;
     }
-    s.load(&draws)
 }
 
 #[cfg(test)]
@@ -197,7 +239,7 @@ mod tests {
         mechanism::noise::{add_noise as reference, words_at},
     };
 
-    fn families() -> [NoiseSpec; 8] {
+    fn families() -> [NoiseSpec; 10] {
         [
             NoiseSpec::Gaussian { sigma: 1.1 },
             NoiseSpec::StudentT { nu: 9.0, scale: 0.9 },
@@ -206,7 +248,9 @@ mod tests {
             NoiseSpec::Cauchy { scale: 0.1 },
             NoiseSpec::VarianceGamma { scale: 0.5 },
             NoiseSpec::HyperbolicSecant { scale: 2.0 },
+            NoiseSpec::GeneralizedGaussian { exponent: 1.0, scale: 1.0 },
             NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.0 },
+            NoiseSpec::GeneralizedGaussian { exponent: 6.0, scale: 1.0 },
         ]
     }
 
@@ -219,7 +263,7 @@ mod tests {
             let key = [9, 8, 7, 6, 5, 4, 3, 0xffff_ffff];
             for spec in families() {
                 let family = Family::new(&spec).unwrap();
-                let p = if matches!(spec, NoiseSpec::GeneralizedGaussian { .. }) { 1003 } else { 26_010 };
+                let p = 26_010;
                 let mut expected = vec![0.0; p];
                 reference(&key, &*family.noise, &vec![0.0; p], &mut expected);
                 let mut found = vec![0.0; p];
@@ -259,7 +303,8 @@ mod tests {
                         simd.run(kernel, ([w0, w1, w2, w3], &mut found[..]));
                         let expected = family.noise.draw([w0, w1, w2, w3]);
                         let difference = (f64::from(found[0]) - expected).abs();
-                        let allowed = 3e-6 * expected.abs() + 1e-9;
+                        // Next to u = 1 the reference itself is rounded: 1 − u below 2⁻⁵³ is 0 there, a radius of 1.5e-8.
+                        let allowed = 3e-6 * expected.abs() + 2e-8;
                         assert!(
                             difference <= allowed,
                             "{} {spec:?} {w0:#x} {w1:#x} {w2:#x} {w3:#x}: {}, not {expected}",
@@ -295,7 +340,8 @@ mod tests {
                     },
                     (&counters[..], &mut words),
                 );
-                for lane in 0..S::LANES {
+                let lanes = 0..S::LANES;
+                for lane in lanes {
                     for coordinate in 0..4 {
                         let expected = words_at(&key, 4 * (1000 + lane as u32) + coordinate as u32);
                         let found: [u32; 4] = std::array::from_fn(|w| words[4 * coordinate + w][lane]);

@@ -77,9 +77,9 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// The larger, as i32.
     fn max_i(self, a: Self::U, b: Self::U) -> Self::U;
     fn bits(self, a: Self::F) -> Self::U;
-    fn from_bits(self, a: Self::U) -> Self::F;
+    fn float(self, a: Self::U) -> Self::F;
     /// The lanes as i32, rounded to f32.
-    fn from_i32(self, a: Self::U) -> Self::F;
+    fn to_f32(self, a: Self::U) -> Self::F;
     /// To the nearest i32 (ties to even); |a| < 2^31.
     fn to_i32(self, a: Self::F) -> Self::U;
     /// `table[index]`; an index beyond the table reads its last entry.
@@ -88,13 +88,13 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// −a.
     #[inline(always)]
     fn neg(self, a: Self::F) -> Self::F {
-        self.from_bits(self.xor(self.bits(a), self.splat_u(1 << 31)))
+        self.float(self.xor(self.bits(a), self.splat_u(1 << 31)))
     }
 
     /// |a|.
     #[inline(always)]
     fn abs(self, a: Self::F) -> Self::F {
-        self.from_bits(self.and(self.bits(a), self.splat_u(!(1 << 31))))
+        self.float(self.and(self.bits(a), self.splat_u(!(1 << 31))))
     }
 
     #[inline(always)]
@@ -201,7 +201,7 @@ mod tests {
         type Output = ();
         fn with<S: Simd>(self, s: S) {
             let pick = |v: S::F| S::flat(&[v])[0];
-            let lane = |v: S::U| pick(s.from_bits(v)).to_bits();
+            let lane = |v: S::U| pick(s.float(v)).to_bits();
             let f = |x| s.splat(x);
             let nan = f(f32::NAN);
             assert_eq!(pick(s.min(nan, f(1.0))), 1.0);
@@ -217,7 +217,7 @@ mod tests {
             assert_eq!(lane(s.max_i(s.splat_u(u32::MAX), s.splat_u(1))), 1);
             assert_eq!(lane(s.min_i(s.splat_u(u32::MAX), s.splat_u(1))), u32::MAX);
             assert_eq!(lane(s.to_i32(f(-2.5))), (-2_i32).cast_unsigned());
-            assert_eq!(pick(s.from_i32(s.splat_u(u32::MAX))), -1.0);
+            assert_eq!(pick(s.to_f32(s.splat_u(u32::MAX))), -1.0);
             let table = [1.0, 2.0, 3.0];
             assert_eq!(pick(s.gather(&table, s.splat_u(1))), 2.0);
             assert_eq!(pick(s.gather(&table, s.splat_u(u32::MAX))), 3.0);

@@ -141,11 +141,11 @@ impl<const N: usize> Simd for Portable<N> {
         a.map(f32::to_bits)
     }
     #[inline(always)]
-    fn from_bits(self, a: Self::U) -> Self::F {
+    fn float(self, a: Self::U) -> Self::F {
         a.map(f32::from_bits)
     }
     #[inline(always)]
-    fn from_i32(self, a: Self::U) -> Self::F {
+    fn to_f32(self, a: Self::U) -> Self::F {
         a.map(|x| x.cast_signed() as f32)
     }
     #[inline(always)]

@@ -152,11 +152,11 @@ impl Simd for Simd128 {
         a
     }
     #[inline(always)]
-    fn from_bits(self, a: v128) -> v128 {
+    fn float(self, a: v128) -> v128 {
         a
     }
     #[inline(always)]
-    fn from_i32(self, a: v128) -> v128 {
+    fn to_f32(self, a: v128) -> v128 {
         f32x4_convert_i32x4(a)
     }
     #[inline(always)]

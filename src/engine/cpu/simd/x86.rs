@@ -104,8 +104,8 @@ impl Simd for Avx512 {
         min_i(a: __m512i, b: __m512i) -> __m512i = _mm512_min_epi32(a, b);
         max_i(a: __m512i, b: __m512i) -> __m512i = _mm512_max_epi32(a, b);
         bits(a: __m512) -> __m512i = _mm512_castps_si512(a);
-        from_bits(a: __m512i) -> __m512 = _mm512_castsi512_ps(a);
-        from_i32(a: __m512i) -> __m512 = _mm512_cvtepi32_ps(a);
+        float(a: __m512i) -> __m512 = _mm512_castsi512_ps(a);
+        to_f32(a: __m512i) -> __m512 = _mm512_cvtepi32_ps(a);
         to_i32(a: __m512) -> __m512i = _mm512_cvtps_epi32(a);
         gather(table: &[f32], index: __m512i) -> __m512 = {
             assert!(!table.is_empty());
@@ -156,8 +156,8 @@ impl Simd for Avx2 {
         min_i(a: __m256i, b: __m256i) -> __m256i = _mm256_min_epi32(a, b);
         max_i(a: __m256i, b: __m256i) -> __m256i = _mm256_max_epi32(a, b);
         bits(a: __m256) -> __m256i = _mm256_castps_si256(a);
-        from_bits(a: __m256i) -> __m256 = _mm256_castsi256_ps(a);
-        from_i32(a: __m256i) -> __m256 = _mm256_cvtepi32_ps(a);
+        float(a: __m256i) -> __m256 = _mm256_castsi256_ps(a);
+        to_f32(a: __m256i) -> __m256 = _mm256_cvtepi32_ps(a);
         to_i32(a: __m256) -> __m256i = _mm256_cvtps_epi32(a);
         gather(table: &[f32], index: __m256i) -> __m256 = {
             assert!(!table.is_empty());
