@@ -229,6 +229,7 @@ fn by_lane<S: Simd>(s: S, noise: &dyn Noise, words: [S::U; 4]) -> S::F {
     for (k, draw) in draws[..S::LANES].iter_mut().enumerate() {
         *draw = noise.draw(words.map(|w| w[k])) as f32;
     }
+    s.load(&draws)
 }
 
 #[cfg(test)]
