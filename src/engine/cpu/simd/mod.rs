@@ -4,12 +4,14 @@
 //! [`Simd::run`], the only place where instructions are used that the build's target does not promise. A value of a
 //! [`Simd`] type is the proof that they exist: [`dispatch`] hands it out after asking the processor.
 
+#[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
 mod portable;
 #[cfg(target_arch = "wasm32")]
 mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+#[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
 pub use portable::Portable;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 pub use wasm::Simd128;
