@@ -20,6 +20,8 @@ use crate::{
 
 /// Named in `www/index.html` too.
 const PROFILE: &str = "wasm-release";
+/// The page's own: small before fast.
+const PAGE_PROFILE: &str = "wasm-page";
 /// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
 const WASM_OPT: [&str; 8] = [
     "-Os",
@@ -84,10 +86,12 @@ fn make(
     std::fs::create_dir_all(staging).at("create the folder", staging)?;
 
     // The page gets by without Burn, and must: a program keeps what its dependencies register with the linker, used or not.
-    for (program, features) in [("app", &["--no-default-features"][..]), ("worker", &[])] {
+    for (program, profile, features) in
+        [("app", PAGE_PROFILE, &["--no-default-features"][..]), ("worker", PROFILE, &[])]
+    {
         let step = screen.step(&format!("compile the {}", if program == "app" { "page" } else { "training thread" }));
         let mut compile = project.cargo();
-        compile.args(["build", "--locked", "--profile", PROFILE, "--target", TARGET, "--bin", program]).args(features);
+        compile.args(["build", "--locked", "--profile", profile, "--target", TARGET, "--bin", program]).args(features);
         wasm.prepare(&mut compile);
         step.run(&mut compile)?;
         step.done("");
