@@ -337,7 +337,7 @@ impl<H: Host> Agent<H> {
             self.host.sleep(left.min(SLEEP)).await;
         } else if self.slow > Duration::ZERO {
             self.step(true).await;
-            self.report(None).await;
+            self.after_steps().await;
             self.wake = Some(Instant::now() + self.slow);
         } else {
             let start = Instant::now();
