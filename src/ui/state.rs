@@ -334,17 +334,25 @@ impl Page {
                         settings.budget = None;
                     }
                 });
+                // A field is committed by Enter and again when it is left: what does not fit the data stays said.
+                self.check_data();
             }
             Err(sentence) => self.put_problem(Some(number), sentence),
         }
     }
 
+    /// Whether there are digits, and the settings fit them; says so where they do not.
+    fn check_data(self) -> bool {
+        let Some(train) = self.digits.with_untracked(|digits| digits.as_ref().map(|d| d.train)) else { return false };
+        let checked = self.settings.with_untracked(|settings| settings.check_data(train));
+        checked.map_err(|(field, sentence)| self.put_problem(Some(field), sentence)).is_ok()
+    }
+
     fn restart(self) {
-        let settings = self.settings.get_untracked();
-        let Some(train) = self.digits.with_untracked(|digits| digits.as_ref().map(|d| d.train)) else { return };
-        if let Err((field, sentence)) = settings.check_data(train) {
-            return self.put_problem(Some(field), sentence);
+        if !self.check_data() {
+            return;
         }
+        let settings = self.settings.get_untracked();
         let config = settings.config();
         if self.run.with_untracked(|run| run.as_ref().is_some_and(|run| run.config == config)) {
             return;
