@@ -1,5 +1,7 @@
 //! The training loop as the page meets it: messages in, messages out, on the CPU engine with synthetic digits.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use futures::{
