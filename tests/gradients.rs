@@ -1,6 +1,8 @@
 //! Every parameter's per-example gradient in every architecture, against Burn's automatic differentiation of the same model
 //! written in Burn's own layers, in f64 on both sides. (The WGSL and CPU engines are then held to the same reference.)
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use burn::tensor::{
     DType, Device, Tensor, TensorData,
     activation::{log_softmax, relu, tanh},

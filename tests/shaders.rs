@@ -2,6 +2,7 @@
 //!
 //! Without any adapter these tests fail, unless `HUSHGRAD_NO_GPU=1` says that this is known.
 #![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 
