@@ -18,7 +18,7 @@ use super::{
 pub enum Criterion {
     /// E|Z|, a coordinate's mean absolute error.
     MeanAbsolute,
-    /// √E[Z²], its root mean square error.
+    /// √E(Z²), its root mean square error.
     RootMeanSquare,
     /// What |Z| stays below with this probability.
     Quantile(f64),

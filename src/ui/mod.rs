@@ -5,7 +5,7 @@
 //! | [`settings`] | every control as plain data, and the run that it means |
 //! | [`field`] | number fields: names, ranges, sentences |
 //! | [`query`] | the state in the address |
-//! | [`format`] | numbers as people read them |
+//! | [`mod@format`] | numbers as people read them |
 //! | [`axis`], [`series`] | ticks, scales, thinned-out curves |
 //! | [`presets`] | ready-made settings |
 //! | [`project`] | what a run will cost, and the noise for a budget |

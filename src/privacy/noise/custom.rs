@@ -214,7 +214,7 @@ impl CustomDensity {
         Self::from_function(formula, |x| parsed.eval(&[x]).map_err(|e| unreadable(&e)))
     }
 
-    /// From a function, as [`CustomDensity::from_formula`] samples one.
+    /// From a function, as `CustomDensity::from_formula` samples one.
     ///
     /// # Errors
     /// What the function fails with, or where the density fails.

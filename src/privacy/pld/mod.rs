@@ -4,7 +4,7 @@
 //! Q (Zhu, Dong & Wang 2022). The privacy loss l = ln dP/dQ under P adds up over releases, and δ(ε) = E[(1 − e^{ε−l})₊].
 //!
 //! - *Gaussian noise*: P = N(μ, 1), Q = N(0, 1) with μ = sensitivity/σ; an envelope counts by its largest norm.
-//! - *Any noise, an envelope*: P = Z + ψ, Q = Z, coordinate by coordinate ([`coordinates`]).
+//! - *Any noise, an envelope*: P = Z + ψ, Q = Z, coordinate by coordinate (`coordinates.rs`).
 //! - *Poisson sampling at rate q*: ((1−q)Q + qP, Q) if the neighbour lacks the example and (Q, (1−q)Q + qP) if it has one more; the
 //!   answer is the larger (Theorem 11 there).
 //! - *Fixed size without replacement*: for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (the same theorem,
