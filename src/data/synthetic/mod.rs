@@ -1,6 +1,6 @@
 //! Digits that the program draws itself, any number of them, with no download.
 //!
-//! A digit is a [skeleton](skeletons) whose control points are jittered, joined by smooth curves, bent by a slow warp,
+//! A digit is a skeleton (`skeletons.rs`) whose control points are jittered, joined by smooth curves, bent by a slow warp,
 //! rotated, slanted and stretched, drawn with a pen of its own width, fitted into MNIST's 20×20 box and placed by its
 //! centre of mass in 28×28. The skeletons and the spread of the variations were set by hand, by looking at MNIST's
 //! training images; no pixel of them is in here, and drawing needs none.
