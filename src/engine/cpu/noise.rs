@@ -14,53 +14,13 @@ use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 pub struct Family {
     spec: NoiseSpec,
     pub noise: Box<dyn Noise>,
-    /// |x| by [`exponential`], for families whose quantile has no closed form.
-    magnitudes: Option<Magnitudes>,
 }
 
 impl Family {
     /// # Errors
     /// As [`NoiseSpec::build`].
     pub fn new(spec: &NoiseSpec) -> Result<Self, NoiseError> {
-        let noise = spec.build()?;
-        let magnitudes = matches!(spec, NoiseSpec::GeneralizedGaussian { .. }).then(|| Magnitudes::new(&*noise));
-        Ok(Self { spec: spec.clone(), noise, magnitudes })
-    }
-}
-
-/// Cells of the table of magnitudes.
-const CELLS: usize = 2048;
-
-/// |x| with P(|X| > |x|) = e^−t, over t/(1 + t); cubic between nodes.
-struct Magnitudes(Vec<f32>);
-
-impl Magnitudes {
-    fn new(noise: &dyn Noise) -> Self {
-        let node = |k: usize| {
-            let share = k as f64 / CELLS as f64;
-            let t = share / (1.0 - share);
-            // e^−46 is below the smallest uniform of 64 bits: nothing is read beyond.
-            if k == 0 { 0.0 } else { noise.tail_quantile(0.5 * (-t.min(46.0)).exp()) as f32 }
-        };
-        Self((0..CELLS).map(node).collect())
-    }
-
-    /// |x| at t.
-    #[inline(always)]
-    fn at<S: Simd>(&self, s: S, t: S::F) -> S::F {
-        let one = s.splat(1.0);
-        let position = s.mul(s.div(t, s.add(t, one)), s.splat(CELLS as f32));
-        // Four nodes about the position, whichever way it was rounded.
-        let first = s.max_i(s.splat_u(0), s.sub_u(s.to_i32(position), s.splat_u(1)));
-        let x = s.sub(position, s.to_f32(first));
-        let [a, b, c, d] = [0, 1, 2, 3].map(|k| s.gather(&self.0, s.add_u(first, s.splat_u(k))));
-        // Newton's divided differences at 0, 1, 2, 3.
-        let (ab, bc, cd) = (s.sub(b, a), s.sub(c, b), s.sub(d, c));
-        let (abc, bcd) = (s.mul(s.sub(bc, ab), s.splat(0.5)), s.mul(s.sub(cd, bc), s.splat(0.5)));
-        let abcd = s.mul(s.sub(bcd, abc), s.splat(1.0 / 3.0));
-        let sum = s.mul_add(s.sub(x, s.splat(2.0)), abcd, abc);
-        let sum = s.mul_add(s.sub(x, one), sum, ab);
-        s.mul_add(x, sum, a)
+        Ok(Self { spec: spec.clone(), noise: spec.build()? })
     }
 }
 
@@ -208,16 +168,13 @@ fn transform<S: Simd>(s: S, family: &Family, [w0, w1, w2, w3]: [S::U; 4]) -> S::
             let second = with_sign(s, exponential(s, w2, s.splat_u(1 << 31)), s.shl(w3, 1));
             s.mul(s.splat(scale as f32), s.add(first, second))
         }
-        NoiseSpec::GeneralizedGaussian { .. } => {
-            let t = exponential(s, w0, w1);
-            let magnitude = family.magnitudes.as_ref().map_or(t, |magnitudes| magnitudes.at(s, t));
-            with_sign(s, magnitude, w2)
+        NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => {
+            by_lane(s, &*family.noise, [w0, w1, w2, w3])
         }
-        NoiseSpec::Custom { .. } => by_lane(s, &*family.noise, [w0, w1, w2, w3]),
     }
 }
 
-/// A density of the visitor's own: the reference, lane by lane.
+/// Families whose quantile has no closed form: the reference, lane by lane.
 #[inline(always)]
 fn by_lane<S: Simd>(s: S, noise: &dyn Noise, words: [S::U; 4]) -> S::F {
     let words = words.map(|w| {
