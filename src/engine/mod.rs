@@ -16,7 +16,7 @@ pub use self::factory::{AnyEngine, EngineFactory};
 use crate::{
     data::Dataset,
     mechanism::{Denoiser, EncoderSpec, envelope::Envelope},
-    model::Architecture,
+    model::{Architecture, CLASSES},
     privacy::noise::NoiseSpec,
 };
 
@@ -32,6 +32,22 @@ pub struct Task {
     /// The sum is divided by this (the *expected* lot: the drawn size is private).
     pub expected_lot: f32,
     pub momentum: f32,
+}
+
+impl Task {
+    /// Nothing bounded, no noise, sums of gradients as they are: for public digits, and for reading alone.
+    #[must_use]
+    pub const fn without_privacy(model: Architecture) -> Self {
+        Self {
+            model,
+            encoder: EncoderSpec::None,
+            envelope: None,
+            noise: None,
+            denoiser: Denoiser::None,
+            expected_lot: 1.0,
+            momentum: 0.0,
+        }
+    }
 }
 
 /// Flags that change speed and memory, never the result's distribution.
@@ -85,6 +101,9 @@ pub struct StepTrace {
     pub noisy: Vec<f32>,
     pub denoised: Vec<f32>,
 }
+
+/// How often each digit (row) was read as each other (column).
+pub type Confusion = [[u32; CLASSES]; CLASSES];
 
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {

@@ -5,6 +5,7 @@ use core::ops::Range;
 use serde::{Deserialize, Serialize};
 
 mod init;
+pub mod pretrained;
 pub mod reference;
 
 pub use init::initial_parameters;

@@ -157,7 +157,8 @@ impl Stage {
             Self::Dense(layer) => dense(layer, parameters, input),
             Self::Convolution(layer, geometry) => convolution(layer, *geometry, parameters, input),
             Self::Activation(Activation::Tanh) => input.iter().map(|x| x.tanh()).collect(),
-            Self::Activation(Activation::Relu) => input.iter().map(|x| x.max(0.0)).collect(),
+            // Not `max`, which would make 0 of NaN.
+            Self::Activation(Activation::Relu) => input.iter().map(|&x| if x < 0.0 { 0.0 } else { x }).collect(),
             Self::MaxPool { channels, side } => {
                 windows(*channels, *side).map(|window| input[argmax(input, window)]).collect()
             }
@@ -176,7 +177,7 @@ impl Stage {
                 input.iter().zip(delta).map(|(x, d)| d * (1.0 - x.tanh().powi(2))).collect()
             }
             Self::Activation(Activation::Relu) => {
-                input.iter().zip(delta).map(|(&x, &d)| if x > 0.0 { d } else { 0.0 }).collect()
+                input.iter().zip(delta).map(|(&x, &d)| if x <= 0.0 { 0.0 } else { d }).collect()
             }
             Self::MaxPool { channels, side } => {
                 let mut input_delta = vec![0.0; input.len()];
@@ -337,6 +338,20 @@ mod tests {
             }
             assert_eq!(classify(architecture, &zeros, &image(0)), 0);
             assert!(gradient.iter().all(|g| g.is_finite()), "every entry is written");
+        }
+    }
+
+    /// What is not finite must reach the gradient, where it is found and silenced: no layer may hide it.
+    #[test]
+    fn a_broken_parameter_shows_in_the_gradient() {
+        for architecture in Architecture::ALL {
+            for layer in architecture.layers() {
+                let mut parameters = initial_parameters(architecture, 3);
+                parameters[layer.biases()].fill(f32::NAN);
+                let mut gradient = vec![0.0; parameters.len()];
+                super::gradient(architecture, &parameters, &image(0), 5, &mut gradient);
+                assert!(gradient.iter().any(|g| g.is_nan()), "{architecture:?}, {}", layer.name);
+            }
         }
     }
 

@@ -1,14 +1,13 @@
 //! The 26,010-parameter CNN.
 
 use super::{
-    conv::{
-        C1, C2, K1, K2, Q1, Q2, S1, S2, conv1_forward, conv1_gradient, conv2_backward, conv2_forward, conv2_gradient,
+    conv::{C1, C2, Conv1Forward, Conv1Gradient, Conv2Backward, Conv2Forward, Conv2Gradient, K1, K2, Q1, Q2, S1, S2},
+    dense::{
+        AddScaled, DenseBackward, DenseForward, DenseNorm, DenseProduct, DenseRow, LossDelta, ScaleDelta, ToRows, Total,
     },
-    dense::{add_scaled, dense_backward, dense_forward, dense_norm, dense_product, loss_delta, to_rows},
     network::{Block, Network},
-    perceptron::{dense_row, scale_delta},
-    pool::{pool_backward, pool_forward, through_activation},
-    simd::Simd,
+    pool::{PoolBackward, PoolForward, ThroughActivation},
+    simd::{MOST_LANES, Simd},
 };
 use crate::model::{Activation, Architecture, CLASSES};
 
@@ -84,16 +83,24 @@ impl<S: Simd> Network<S> for Cnn<S> {
         let s = self.simd;
         let f = self.activation;
         let [w1, w2, w3, w4] = layers(parameters);
-        s.run(conv1_forward::<S, 2>, (&block.pixels[..], w1, &mut self.conv1[..]));
-        s.run(pool_forward, (S1, f, &self.conv1[..], &mut self.pool1[..], &mut self.winner1[..]));
-        if S::REGISTERS >= 32 {
-            s.run(conv2_forward::<S, 4>, (&self.pool1[..], w2, &mut self.conv2[..]));
-        } else {
-            s.run(conv2_forward::<S, 2>, (&self.pool1[..], w2, &mut self.conv2[..]));
-        }
-        s.run(pool_forward, (S2, f, &self.conv2[..], &mut self.pool2[..], &mut self.winner2[..]));
-        s.run(dense_forward::<S, 8>, (Some(f), w3, &self.pool2[..], &mut self.hidden[..]));
-        s.run(dense_forward::<S, 10>, (None, w4, &self.hidden[..], &mut self.logits[..]));
+        s.run(Conv1Forward::<S, 2> { image: &block.pixels, weights: w1, out: &mut self.conv1 });
+        s.run(PoolForward {
+            side: S1,
+            activation: f,
+            x: &self.conv1,
+            pooled: &mut self.pool1,
+            winner: &mut self.winner1,
+        });
+        s.run(Conv2Forward::<S, 4> { input: &self.pool1, weights: w2, out: &mut self.conv2 });
+        s.run(PoolForward {
+            side: S2,
+            activation: f,
+            x: &self.conv2,
+            pooled: &mut self.pool2,
+            winner: &mut self.winner2,
+        });
+        s.run(DenseForward::<S, 8> { activation: Some(f), weights: w3, input: &self.pool2, out: &mut self.hidden });
+        s.run(DenseForward::<S, 10> { activation: None, weights: w4, input: &self.hidden, out: &mut self.logits });
         &mut self.logits
     }
 
@@ -102,56 +109,66 @@ impl<S: Simd> Network<S> for Cnn<S> {
         let s = self.simd;
         let f = self.activation;
         let [_, w2, w3, w4] = layers(parameters);
-        s.run(loss_delta, (block.labels, &mut self.logits));
-        s.run(dense_backward, (&w4[..HIDDEN * CLASSES], &self.logits[..], &mut self.hidden_delta[..]));
-        s.run(through, (f, &self.hidden[..], &mut self.hidden_delta[..]));
-        s.run(dense_backward, (&w3[..HIDDEN * FLAT], &self.hidden_delta[..], &mut self.pool2_delta[..]));
+        s.run(LossDelta { labels: block.labels, logits: &mut self.logits });
+        s.run(DenseBackward { weights: &w4[..HIDDEN * CLASSES], delta: &self.logits, out: &mut self.hidden_delta });
+        s.run(ThroughActivation { activation: f, values: &self.hidden, delta: &mut self.hidden_delta });
+        s.run(DenseBackward { weights: &w3[..HIDDEN * FLAT], delta: &self.hidden_delta, out: &mut self.pool2_delta });
         let (pooled, delta) = (&self.pool2[..], &self.pool2_delta[..]);
-        s.run(pool_backward, (S2, f, pooled, &self.winner2[..], delta, &mut self.conv2[..]));
-        if S::REGISTERS >= 32 {
-            s.run(conv2_backward::<S, 4>, (w2, &self.conv2[..], &mut self.pool1_delta[..]));
-        } else {
-            s.run(conv2_backward::<S, 2>, (w2, &self.conv2[..], &mut self.pool1_delta[..]));
-        }
+        s.run(PoolBackward {
+            side: S2,
+            activation: f,
+            pooled,
+            winner: &self.winner2,
+            pooled_delta: delta,
+            delta: &mut self.conv2,
+        });
+        s.run(Conv2Backward::<S, 2> { weights: w2, delta: &self.conv2, out: &mut self.pool1_delta });
         let (pooled, delta) = (&self.pool1[..], &self.pool1_delta[..]);
-        s.run(pool_backward, (S1, f, pooled, &self.winner1[..], delta, &mut self.conv1[..]));
+        s.run(PoolBackward {
+            side: S1,
+            activation: f,
+            pooled,
+            winner: &self.winner1,
+            pooled_delta: delta,
+            delta: &mut self.conv1,
+        });
 
         let (gradient1, gradient2) = self.gradient.split_at_mut(CONV1);
         let norm1 = if S::REGISTERS >= 32 {
-            s.run(conv1_gradient::<S, 2>, (&block.pixels[..], &self.conv1[..], gradient1))
+            s.run(Conv1Gradient::<S, 2> { image: &block.pixels, delta: &self.conv1, gradient: gradient1 })
         } else {
-            s.run(conv1_gradient::<S, 1>, (&block.pixels[..], &self.conv1[..], gradient1))
+            s.run(Conv1Gradient::<S, 1> { image: &block.pixels, delta: &self.conv1, gradient: gradient1 })
         };
         let norm2 = if S::REGISTERS >= 32 {
-            s.run(conv2_gradient::<S, 4>, (&self.pool1[..], &self.conv2[..], gradient2))
+            s.run(Conv2Gradient::<S, 4> { input: &self.pool1, delta: &self.conv2, gradient: gradient2 })
         } else {
-            s.run(conv2_gradient::<S, 2>, (&self.pool1[..], &self.conv2[..], gradient2))
+            s.run(Conv2Gradient::<S, 2> { input: &self.pool1, delta: &self.conv2, gradient: gradient2 })
         };
-        let norm3 = s.run(dense_norm, (&self.pool2[..], &self.hidden_delta[..]));
-        let norm4 = s.run(dense_norm, (&self.hidden[..], &self.logits[..]));
-        s.run(|s, [a, b, c, d]: [S::F; 4]| s.add(s.add(a, b), s.add(c, d)), [norm1, norm2, norm3, norm4])
+        let norm3 = s.run(DenseNorm { input: &self.pool2, delta: &self.hidden_delta });
+        let norm4 = s.run(DenseNorm { input: &self.hidden, delta: &self.logits });
+        s.run(Total([norm1, norm2, norm3, norm4]))
     }
 
-    fn add_scaled(&mut self, _: &Block<S>, scale: S::F, sum: &mut [f32]) {
+    fn add_scaled(&mut self, _: &Block<S>, scale: &[f32; MOST_LANES], sum: &mut [f32]) {
         let s = self.simd;
         let (conv, rest) = sum.split_at_mut(CONV);
         let (dense1, dense2) = rest.split_at_mut(DENSE1);
-        s.run(add_scaled, (scale, &self.gradient[..], conv));
-        s.run(to_rows, (&self.pool2[..], &mut self.pool2_rows[..]));
-        s.run(to_rows, (&self.hidden[..], &mut self.hidden_rows[..]));
-        s.run(scale_delta, (scale, &mut self.hidden_delta[..], &mut self.pool2_rows[..]));
-        s.run(scale_delta, (scale, &mut self.logits[..], &mut self.hidden_rows[..]));
-        s.run(dense_product::<S, 4, 4>, (&self.hidden_delta[..], &self.pool2_rows[..], dense1));
+        s.run(AddScaled { scale, values: &self.gradient, sum: conv });
+        s.run(ToRows { lanes: &self.pool2, rows: &mut self.pool2_rows });
+        s.run(ToRows { lanes: &self.hidden, rows: &mut self.hidden_rows });
+        s.run(ScaleDelta { scale, delta: &mut self.hidden_delta, rows: &mut self.pool2_rows });
+        s.run(ScaleDelta { scale, delta: &mut self.logits, rows: &mut self.hidden_rows });
+        s.run(DenseProduct::<S, 8, 2> { delta: &self.hidden_delta, rows: &self.pool2_rows, sum: dense1 });
         let dense2 = &mut dense2[..CLASSES * (HIDDEN + 1)];
-        s.run(dense_product::<S, 2, 2>, (&self.logits[..], &self.hidden_rows[..], dense2));
+        s.run(DenseProduct::<S, 2, 2> { delta: &self.logits, rows: &self.hidden_rows, sum: dense2 });
     }
 
     fn prepare_rows(&mut self) {
         let s = self.simd;
         self.gradient_rows.resize(S::LANES * CONV, 0.0);
-        s.run(to_rows, (&self.gradient[..], &mut self.gradient_rows[..]));
-        s.run(to_rows, (&self.pool2[..], &mut self.pool2_rows[..]));
-        s.run(to_rows, (&self.hidden[..], &mut self.hidden_rows[..]));
+        s.run(ToRows { lanes: &self.gradient, rows: &mut self.gradient_rows });
+        s.run(ToRows { lanes: &self.pool2, rows: &mut self.pool2_rows });
+        s.run(ToRows { lanes: &self.hidden, rows: &mut self.hidden_rows });
     }
 
     fn row(&self, _: &Block<S>, lane: usize, factor: f32, out: &mut [f32]) {
@@ -162,15 +179,8 @@ impl<S: Simd> Network<S> for Cnn<S> {
             *to = from * factor;
         }
         let input = &self.pool2_rows[lane * FLAT..][..FLAT];
-        s.run(dense_row, (lane, factor, &self.hidden_delta[..], input, dense1));
+        s.run(DenseRow { lane, factor, delta: &self.hidden_delta, input, out: dense1 });
         let input = &self.hidden_rows[lane * HIDDEN..][..HIDDEN];
-        s.run(dense_row, (lane, factor, &self.logits[..], input, dense2));
-    }
-}
-
-#[inline(always)]
-fn through<S: Simd>(s: S, (f, values, delta): (Activation, &[S::F], &mut [S::F])) {
-    for (d, &a) in delta.iter_mut().zip(values) {
-        *d = through_activation(s, f, a, *d);
+        s.run(DenseRow { lane, factor, delta: &self.logits, input, out: dense2 });
     }
 }

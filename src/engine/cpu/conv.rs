@@ -4,7 +4,7 @@
 //! So a weight gradient is kept apart for every example at no extra cost, and no size is ever odd. Each kernel keeps
 //! a tile of accumulators in registers (`C` channels × positions or taps) and skips rows that lie in the padding.
 
-use super::simd::Simd;
+use super::simd::{Kernel, Simd};
 
 /// Side of an image, and of a row with three columns of padding on either side.
 pub const IMAGE: usize = 28;
@@ -37,29 +37,40 @@ fn rows_inside(ky: usize) -> std::ops::Range<usize> {
 }
 
 /// out = w ∗ image + b, before the activation. `image`: 28×34; `out`: 16×14×14.
-#[inline(always)]
-pub fn conv1_forward<S: Simd, const C: usize>(s: S, (image, weights, out): (&[S::F], &[f32], &mut [S::F])) {
-    const HALF: usize = S1 / 2;
-    let (weights, biases) = weights.split_at(C1 * K1 * K1);
-    for y in 0..S1 {
-        let taps = 3usize.saturating_sub(2 * y)..K1.min(IMAGE + 3 - 2 * y);
-        for x0 in [0, HALF] {
-            for o in (0..C1).step_by(C) {
-                let mut sums: [[S::F; HALF]; C] = std::array::from_fn(|c| [s.splat(biases[o + c]); HALF]);
-                for ky in taps.clone() {
-                    let row: &[S::F; 2 * HALF + K1 - 2] = window(image, (2 * y + ky - 3) * PADDED + 2 * x0);
-                    let w: [&[f32; K1]; C] = std::array::from_fn(|c| window(weights, ((o + c) * K1 + ky) * K1));
-                    for kx in 0..K1 {
-                        let w: [S::F; C] = std::array::from_fn(|c| s.splat(w[c][kx]));
-                        for x in 0..HALF {
-                            for c in 0..C {
-                                sums[c][x] = s.mul_add(row[2 * x + kx], w[c], sums[c][x]);
+pub struct Conv1Forward<'a, S: Simd, const C: usize> {
+    pub image: &'a [S::F],
+    pub weights: &'a [f32],
+    pub out: &'a mut [S::F],
+}
+
+impl<S: Simd, const C: usize> Kernel<S> for Conv1Forward<'_, S, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { image, weights, out } = self;
+        const HALF: usize = S1 / 2;
+        let (weights, biases) = weights.split_at(C1 * K1 * K1);
+        for y in 0..S1 {
+            let taps = 3usize.saturating_sub(2 * y)..K1.min(IMAGE + 3 - 2 * y);
+            for x0 in [0, HALF] {
+                for o in (0..C1).step_by(C) {
+                    let mut sums: [[S::F; HALF]; C] = std::array::from_fn(|c| [s.splat(biases[o + c]); HALF]);
+                    for ky in taps.clone() {
+                        let row: &[S::F; 2 * HALF + K1 - 2] = window(image, (2 * y + ky - 3) * PADDED + 2 * x0);
+                        let w: [&[f32; K1]; C] = std::array::from_fn(|c| window(weights, ((o + c) * K1 + ky) * K1));
+                        for kx in 0..K1 {
+                            let w: [S::F; C] = std::array::from_fn(|c| s.splat(w[c][kx]));
+                            for x in 0..HALF {
+                                for c in 0..C {
+                                    sums[c][x] = s.mul_add(row[2 * x + kx], w[c], sums[c][x]);
+                                }
                             }
                         }
                     }
-                }
-                for (c, sums) in sums.iter().enumerate() {
-                    out[(o + c) * S1 * S1 + y * S1 + x0..][..HALF].copy_from_slice(sums);
+                    for (c, sums) in sums.iter().enumerate() {
+                        out[(o + c) * S1 * S1 + y * S1 + x0..][..HALF].copy_from_slice(sums);
+                    }
                 }
             }
         }
@@ -67,83 +78,29 @@ pub fn conv1_forward<S: Simd, const C: usize>(s: S, (image, weights, out): (&[S:
 }
 
 /// ∂ℓ/∂w = Σ δ·image, one gradient a lane, and its squared norm. `delta`: 16×14×14; `gradient`: 1,040 vectors.
-#[inline(always)]
-pub fn conv1_gradient<S: Simd, const C: usize>(
-    s: S,
-    (image, delta, gradient): (&[S::F], &[S::F], &mut [S::F]),
-) -> S::F {
-    let (weights, biases) = gradient.split_at_mut(C1 * K1 * K1);
-    let mut norm = s.splat(0.0);
-    for o in (0..C1).step_by(C) {
-        for ky in 0..K1 {
-            let mut sums = [[s.splat(0.0); K1]; C];
-            for y in rows_inside(ky) {
-                let row: &[S::F; PADDED] = window(image, (2 * y + ky - 3) * PADDED);
-                let d: [&[S::F; S1]; C] = std::array::from_fn(|c| window(delta, (o + c) * S1 * S1 + y * S1));
-                for x in 0..S1 {
-                    let d: [S::F; C] = std::array::from_fn(|c| d[c][x]);
-                    for kx in 0..K1 {
-                        for c in 0..C {
-                            sums[c][kx] = s.mul_add(row[2 * x + kx], d[c], sums[c][kx]);
-                        }
-                    }
-                }
-            }
-            for (c, sums) in sums.iter().enumerate() {
-                weights[((o + c) * K1 + ky) * K1..][..K1].copy_from_slice(sums);
-                norm = s.add(norm, sum_of_squares(s, sums));
-            }
-        }
-    }
-    s.add(norm, channel_sums(s, delta, S1 * S1, biases))
+pub struct Conv1Gradient<'a, S: Simd, const C: usize> {
+    pub image: &'a [S::F],
+    pub delta: &'a [S::F],
+    pub gradient: &'a mut [S::F],
 }
 
-/// out = w ∗ input + b, before the activation. `input`: 16×13×13; `out`: 32×5×5.
-#[inline(always)]
-pub fn conv2_forward<S: Simd, const C: usize>(s: S, (input, weights, out): (&[S::F], &[f32], &mut [S::F])) {
-    let (weights, biases) = weights.split_at(C2 * C1 * K2 * K2);
-    for y in 0..S2 {
-        for o in (0..C2).step_by(C) {
-            let mut sums: [[S::F; S2]; C] = std::array::from_fn(|c| [s.splat(biases[o + c]); S2]);
-            for i in 0..C1 {
-                let w: [&[f32; K2 * K2]; C] = std::array::from_fn(|c| window(weights, ((o + c) * C1 + i) * K2 * K2));
-                for ky in 0..K2 {
-                    let row: &[S::F; READ] = window(input, (i * Q1 + 2 * y + ky) * Q1);
-                    for kx in 0..K2 {
-                        let w: [S::F; C] = std::array::from_fn(|c| s.splat(w[c][ky * K2 + kx]));
-                        for x in 0..S2 {
-                            for c in 0..C {
-                                sums[c][x] = s.mul_add(row[2 * x + kx], w[c], sums[c][x]);
-                            }
-                        }
-                    }
-                }
-            }
-            for (c, sums) in sums.iter().enumerate() {
-                out[((o + c) * S2 + y) * S2..][..S2].copy_from_slice(sums);
-            }
-        }
-    }
-}
+impl<S: Simd, const C: usize> Kernel<S> for Conv1Gradient<'_, S, C> {
+    type Output = S::F;
 
-/// ∂ℓ/∂w = Σ δ·input, one gradient a lane, and its squared norm. `delta`: 32×5×5; `gradient`: 8,224 vectors.
-#[inline(always)]
-pub fn conv2_gradient<S: Simd, const C: usize>(
-    s: S,
-    (input, delta, gradient): (&[S::F], &[S::F], &mut [S::F]),
-) -> S::F {
-    let (weights, biases) = gradient.split_at_mut(C2 * C1 * K2 * K2);
-    let mut norm = s.splat(0.0);
-    for o in (0..C2).step_by(C) {
-        let d: [&[S::F; S2 * S2]; C] = std::array::from_fn(|c| window(delta, (o + c) * S2 * S2));
-        for i in 0..C1 {
-            for ky in 0..K2 {
-                let mut sums = [[s.splat(0.0); K2]; C];
-                for y in 0..S2 {
-                    let row: &[S::F; READ] = window(input, (i * Q1 + 2 * y + ky) * Q1);
-                    for x in 0..S2 {
-                        let d: [S::F; C] = std::array::from_fn(|c| d[c][y * S2 + x]);
-                        for kx in 0..K2 {
+    #[inline(always)]
+    fn run(self, s: S) -> S::F {
+        let Self { image, delta, gradient } = self;
+        let (weights, biases) = gradient.split_at_mut(C1 * K1 * K1);
+        let mut norm = s.splat(0.0);
+        for o in (0..C1).step_by(C) {
+            for ky in 0..K1 {
+                let mut sums = [[s.splat(0.0); K1]; C];
+                for y in rows_inside(ky) {
+                    let row: &[S::F; PADDED] = window(image, (2 * y + ky - 3) * PADDED);
+                    let d: [&[S::F; S1]; C] = std::array::from_fn(|c| window(delta, (o + c) * S1 * S1 + y * S1));
+                    for x in 0..S1 {
+                        let d: [S::F; C] = std::array::from_fn(|c| d[c][x]);
+                        for kx in 0..K1 {
                             for c in 0..C {
                                 sums[c][kx] = s.mul_add(row[2 * x + kx], d[c], sums[c][kx]);
                             }
@@ -151,54 +108,147 @@ pub fn conv2_gradient<S: Simd, const C: usize>(
                     }
                 }
                 for (c, sums) in sums.iter().enumerate() {
-                    weights[(((o + c) * C1 + i) * K2 + ky) * K2..][..K2].copy_from_slice(sums);
+                    weights[((o + c) * K1 + ky) * K1..][..K1].copy_from_slice(sums);
                     norm = s.add(norm, sum_of_squares(s, sums));
                 }
             }
         }
+        s.add(norm, channel_sums(s, delta, S1 * S1, biases))
     }
-    s.add(norm, channel_sums(s, delta, S2 * S2, biases))
 }
 
-/// ∂ℓ/∂input, which only the first 12 of 13 rows and columns receive. `delta`: 32×5×5; `out`: 16×13×13.
-#[inline(always)]
-pub fn conv2_backward<S: Simd, const C: usize>(s: S, (weights, delta, out): (&[f32], &[S::F], &mut [S::F])) {
-    const PAIRS: usize = READ / 2;
-    for i in (0..C1).step_by(C) {
-        for row in 0..READ {
-            for parity in 0..2 {
-                // Column 2m + parity meets tap `parity` of position m and tap `parity + 2` of position m − 1.
-                let mut sums = [[s.splat(0.0); PAIRS]; C];
-                for ky in [row % 2, row % 2 + 2] {
-                    if row < ky || (row - ky) / 2 >= S2 {
-                        continue;
-                    }
-                    let y = (row - ky) / 2;
-                    for o in 0..C2 {
-                        let d: &[S::F; S2] = window(delta, (o * S2 + y) * S2);
-                        let w: [&[f32; K2]; C] =
-                            std::array::from_fn(|c| window(weights, ((o * C1 + i + c) * K2 + ky) * K2));
-                        for c in 0..C {
-                            let near = s.splat(w[c][parity]);
-                            let far = s.splat(w[c][parity + 2]);
+/// out = w ∗ input + b, before the activation. `input`: 16×13×13; `out`: 32×5×5.
+pub struct Conv2Forward<'a, S: Simd, const C: usize> {
+    pub input: &'a [S::F],
+    pub weights: &'a [f32],
+    pub out: &'a mut [S::F],
+}
+
+impl<S: Simd, const C: usize> Kernel<S> for Conv2Forward<'_, S, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { input, weights, out } = self;
+        let (weights, biases) = weights.split_at(C2 * C1 * K2 * K2);
+        for y in 0..S2 {
+            for o in (0..C2).step_by(C) {
+                let mut sums: [[S::F; S2]; C] = std::array::from_fn(|c| [s.splat(biases[o + c]); S2]);
+                for i in 0..C1 {
+                    let w: [&[f32; K2 * K2]; C] =
+                        std::array::from_fn(|c| window(weights, ((o + c) * C1 + i) * K2 * K2));
+                    for ky in 0..K2 {
+                        let row: &[S::F; READ] = window(input, (i * Q1 + 2 * y + ky) * Q1);
+                        for kx in 0..K2 {
+                            let w: [S::F; C] = std::array::from_fn(|c| s.splat(w[c][ky * K2 + kx]));
                             for x in 0..S2 {
-                                sums[c][x] = s.mul_add(d[x], near, sums[c][x]);
-                                sums[c][x + 1] = s.mul_add(d[x], far, sums[c][x + 1]);
+                                for c in 0..C {
+                                    sums[c][x] = s.mul_add(row[2 * x + kx], w[c], sums[c][x]);
+                                }
                             }
                         }
                     }
                 }
                 for (c, sums) in sums.iter().enumerate() {
-                    let out = &mut out[((i + c) * Q1 + row) * Q1..][..Q1];
-                    for (m, &sum) in sums.iter().enumerate() {
-                        out[2 * m + parity] = sum;
-                    }
-                    out[READ] = s.splat(0.0);
+                    out[((o + c) * S2 + y) * S2..][..S2].copy_from_slice(sums);
                 }
             }
         }
-        for c in 0..C {
-            out[((i + c) * Q1 + READ) * Q1..][..Q1].fill(s.splat(0.0));
+    }
+}
+
+/// ∂ℓ/∂w = Σ δ·input, one gradient a lane, and its squared norm. `delta`: 32×5×5; `gradient`: 8,224 vectors.
+pub struct Conv2Gradient<'a, S: Simd, const C: usize> {
+    pub input: &'a [S::F],
+    pub delta: &'a [S::F],
+    pub gradient: &'a mut [S::F],
+}
+
+impl<S: Simd, const C: usize> Kernel<S> for Conv2Gradient<'_, S, C> {
+    type Output = S::F;
+
+    #[inline(always)]
+    fn run(self, s: S) -> S::F {
+        let Self { input, delta, gradient } = self;
+        let (weights, biases) = gradient.split_at_mut(C2 * C1 * K2 * K2);
+        let mut norm = s.splat(0.0);
+        for o in (0..C2).step_by(C) {
+            let d: [&[S::F; S2 * S2]; C] = std::array::from_fn(|c| window(delta, (o + c) * S2 * S2));
+            for i in 0..C1 {
+                for ky in 0..K2 {
+                    let mut sums = [[s.splat(0.0); K2]; C];
+                    for y in 0..S2 {
+                        let row: &[S::F; READ] = window(input, (i * Q1 + 2 * y + ky) * Q1);
+                        for x in 0..S2 {
+                            let d: [S::F; C] = std::array::from_fn(|c| d[c][y * S2 + x]);
+                            for kx in 0..K2 {
+                                for c in 0..C {
+                                    sums[c][kx] = s.mul_add(row[2 * x + kx], d[c], sums[c][kx]);
+                                }
+                            }
+                        }
+                    }
+                    for (c, sums) in sums.iter().enumerate() {
+                        weights[(((o + c) * C1 + i) * K2 + ky) * K2..][..K2].copy_from_slice(sums);
+                        norm = s.add(norm, sum_of_squares(s, sums));
+                    }
+                }
+            }
+        }
+        s.add(norm, channel_sums(s, delta, S2 * S2, biases))
+    }
+}
+
+/// ∂ℓ/∂input, which only the first 12 of 13 rows and columns receive. `delta`: 32×5×5; `out`: 16×13×13.
+pub struct Conv2Backward<'a, S: Simd, const C: usize> {
+    pub weights: &'a [f32],
+    pub delta: &'a [S::F],
+    pub out: &'a mut [S::F],
+}
+
+impl<S: Simd, const C: usize> Kernel<S> for Conv2Backward<'_, S, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { weights, delta, out } = self;
+        const PAIRS: usize = READ / 2;
+        for i in (0..C1).step_by(C) {
+            for row in 0..READ {
+                for parity in 0..2 {
+                    // Column 2m + parity meets tap `parity` of position m and tap `parity + 2` of position m − 1.
+                    let mut sums = [[s.splat(0.0); PAIRS]; C];
+                    for ky in [row % 2, row % 2 + 2] {
+                        if row < ky || (row - ky) / 2 >= S2 {
+                            continue;
+                        }
+                        let y = (row - ky) / 2;
+                        for o in 0..C2 {
+                            let d: &[S::F; S2] = window(delta, (o * S2 + y) * S2);
+                            let w: [&[f32; K2]; C] =
+                                std::array::from_fn(|c| window(weights, ((o * C1 + i + c) * K2 + ky) * K2));
+                            for c in 0..C {
+                                let near = s.splat(w[c][parity]);
+                                let far = s.splat(w[c][parity + 2]);
+                                for x in 0..S2 {
+                                    sums[c][x] = s.mul_add(d[x], near, sums[c][x]);
+                                    sums[c][x + 1] = s.mul_add(d[x], far, sums[c][x + 1]);
+                                }
+                            }
+                        }
+                    }
+                    for (c, sums) in sums.iter().enumerate() {
+                        let out = &mut out[((i + c) * Q1 + row) * Q1..][..Q1];
+                        for (m, &sum) in sums.iter().enumerate() {
+                            out[2 * m + parity] = sum;
+                        }
+                        out[READ] = s.splat(0.0);
+                    }
+                }
+            }
+            for c in 0..C {
+                out[((i + c) * Q1 + READ) * Q1..][..Q1].fill(s.splat(0.0));
+            }
         }
     }
 }

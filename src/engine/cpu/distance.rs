@@ -4,7 +4,10 @@
 //! functions are known, which bounds the distance from below; a bucket's counts bound it from above inside. Only
 //! buckets that could still hold the supremum are sorted: a few dozen values.
 
-use super::simd::Simd;
+use super::{
+    math::interpolate,
+    simd::{Kernel, Simd},
+};
 
 const BUCKETS: usize = 4096;
 /// Cells of the table of F.
@@ -102,25 +105,29 @@ fn bucket(u: f32) -> usize {
 }
 
 /// out = F(values). NaN counts as +∞.
-#[inline(always)]
-pub fn to_uniform<S: Simd>(s: S, (cdf, values, out): (&Cdf, &[f32], &mut [f32])) {
-    let zero = s.splat(0.0);
-    let one = s.splat(1.0);
-    for (x, out) in values.chunks_exact(S::LANES).zip(out.chunks_exact_mut(S::LANES)) {
-        let x = s.load(x);
-        let magnitude = s.abs(x);
-        let share = s.min(s.div(magnitude, s.add(magnitude, s.splat(cdf.quartile))), one);
-        let position = s.mul(share, s.splat(CELLS as f32));
-        // Down to the cell: the nearest integer, less one where that is beyond.
-        let nearest = s.to_i32(position);
-        let beyond = s.greater(s.to_f32(nearest), position);
-        let floor = s.sub(s.to_f32(nearest), s.select(beyond, one, zero));
-        let cell = s.to_i32(floor);
-        let left = s.gather(&cdf.tail, cell);
-        let right = s.gather(&cdf.tail, s.add_u(cell, s.splat_u(1)));
-        let tail = s.mul_add(s.sub(right, left), s.sub(position, floor), left);
-        let u = s.select(s.greater(zero, x), tail, s.sub(one, tail));
-        s.store(u, out);
+pub struct ToUniform<'a> {
+    pub cdf: &'a Cdf,
+    pub values: &'a [f32],
+    pub out: &'a mut [f32],
+}
+
+impl<S: Simd> Kernel<S> for ToUniform<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { cdf, values, out } = self;
+        let zero = s.splat(0.0);
+        let one = s.splat(1.0);
+        for (x, out) in values.chunks_exact(S::LANES).zip(out.chunks_exact_mut(S::LANES)) {
+            let x = s.load(x);
+            let magnitude = s.abs(x);
+            let share = s.min(s.div(magnitude, s.add(magnitude, s.splat(cdf.quartile))), one);
+            let position = s.mul(share, s.splat(CELLS as f32));
+            let tail = interpolate(s, &cdf.tail, position);
+            let u = s.select(s.greater(zero, x), tail, s.sub(one, tail));
+            s.store(u, out);
+        }
     }
 }
 
@@ -164,7 +171,7 @@ mod tests {
                 let mut values = values();
                 values.resize(values.len().next_multiple_of(S::LANES), 1.0);
                 let mut uniforms = vec![0.0; values.len()];
-                simd.run(to_uniform, (&cdf, &values[..], &mut uniforms[..]));
+                simd.run(ToUniform { cdf: &cdf, values: &values, out: &mut uniforms });
                 for (&x, &u) in values.iter().zip(&uniforms) {
                     let exact = if x.is_nan() { 1.0 } else { noise.cdf(f64::from(x)) };
                     assert!((f64::from(u) - exact).abs() < 1.5e-7, "{} {spec:?} {x}: {u}, not {exact}", S::NAME);

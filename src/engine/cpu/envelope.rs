@@ -2,7 +2,7 @@
 //!
 //! Equals [`crate::mechanism::encode`] exactly; no sort, and nothing of the gradient's length is kept but the gradient.
 
-use super::simd::Simd;
+use super::simd::{Kernel, MOST_LANES, Simd};
 use crate::mechanism::{
     encode::{BUCKETS, lower_edge},
     envelope::{BLOCKS, Envelope, block_edge},
@@ -14,13 +14,17 @@ const FIRST: u32 = (127 - 30) << 9;
 
 /// Counts, bounds and scores of one gradient at a time.
 pub struct Ranker {
-    /// Two counts a bucket, for neighbouring coordinates, which often share one and must not wait for each other.
-    counts: Box<[[u32; 2]; BUCKETS]>,
+    /// Two counts a bucket, for neighbouring coordinates, which often share one and must not wait for each other. Short
+    /// ones: the counts are read and written at random, and should lie near.
+    counts: Box<[[u16; 2]; BUCKETS]>,
     bounds: Box<[f32; BUCKETS]>,
     scores: Vec<f32>,
 }
 
 impl Ranker {
+    /// Longest gradient that it counts.
+    pub const MOST: usize = 2 * (u16::MAX as usize - MOST_LANES);
+
     pub fn new(envelope: &Envelope) -> Self {
         Self {
             counts: vec![[0; 2]; BUCKETS].try_into().expect("the length is right"),
@@ -33,13 +37,14 @@ impl Ranker {
     /// beyond the envelope's dimension.
     pub fn add_encoded<S: Simd>(&mut self, simd: S, psi: &Psi, gradient: &[f32], sum: &mut [f32]) {
         let p = psi.envelope.dimension();
-        simd.run(count::<S>, (gradient, &mut self.counts));
-        // Padding was counted as zeros; the pair's sum is what counts, and wraps back.
-        let zeros = &mut self.counts[0][0];
-        *zeros = zeros.wrapping_sub((gradient.len() - p) as u32);
-        let chosen = simd.run(choose::<S>, (psi, &self.counts, &mut self.scores));
-        simd.run(bound::<S>, (psi.envelope.vector(chosen), &mut self.counts, &mut self.bounds));
-        simd.run(clamp::<S>, (gradient, &self.bounds, sum));
+        simd.run(Count { gradient, counts: &mut self.counts });
+        // Padding was counted as zeros.
+        for k in p..gradient.len() {
+            self.counts[0][k % 2] -= 1;
+        }
+        let chosen = simd.run(Choose { psi, counts: &self.counts, scores: &mut self.scores });
+        simd.run(Bound { psi: psi.envelope.vector(chosen), counts: &mut self.counts, bounds: &mut self.bounds });
+        simd.run(Clamp { gradient, bounds: &self.bounds, sum });
     }
 }
 
@@ -67,74 +72,129 @@ fn bucket<S: Simd>(s: S, x: S::F) -> S::U {
 
 /// Coordinates in a bucket.
 #[inline(always)]
-fn total(count: [u32; 2]) -> u32 {
-    count[0].wrapping_add(count[1])
+fn total(count: [u16; 2]) -> usize {
+    usize::from(count[0]) + usize::from(count[1])
 }
 
-#[inline(always)]
-fn count<S: Simd>(s: S, (gradient, counts): (&[f32], &mut [[u32; 2]; BUCKETS])) {
-    let mut buckets = [0; super::simd::MOST_LANES];
-    for x in gradient.chunks_exact(S::LANES) {
-        s.store_u(bucket(s, s.load(x)), &mut buckets);
-        for k in 0..S::LANES {
-            counts[buckets[k] as usize % BUCKETS][k % 2] += 1;
+struct Count<'a> {
+    gradient: &'a [f32],
+    counts: &'a mut [[u16; 2]; BUCKETS],
+}
+
+impl<S: Simd> Kernel<S> for Count<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { gradient, counts } = self;
+        // By way of memory: to take lanes out of a vector one by one is slower.
+        let mut buckets = [0; 32 * MOST_LANES];
+        for stretch in gradient.chunks(buckets.len()) {
+            for (x, buckets) in stretch.chunks_exact(S::LANES).zip(buckets.chunks_exact_mut(S::LANES)) {
+                s.store_u(bucket(s, s.load(x)), buckets);
+            }
+            for [even, odd] in buckets[..stretch.len()].as_chunks().0 {
+                counts[*even as usize % BUCKETS][0] += 1;
+                counts[*odd as usize % BUCKETS][1] += 1;
+            }
         }
     }
 }
 
 /// The vector with the largest score (see [`crate::mechanism::encode::choose`]), in the same order of operations.
-#[inline(always)]
-fn choose<S: Simd>(_: S, (psi, counts, scores): (&Psi, &[[u32; 2]; BUCKETS], &mut [f32])) -> usize {
-    let n = scores.len();
-    if n == 1 {
-        return 0;
-    }
-    scores.fill(0.0);
-    let p = psi.envelope.dimension();
-    let mut bucket = BUCKETS - 1;
-    let mut ranked = total(counts[bucket]);
-    for j in 0..BLOCKS {
-        let (start, end) = (block_edge(p, j), block_edge(p, j + 1));
-        if start == end {
-            continue;
-        }
-        while ranked as usize <= usize::midpoint(start, end) {
-            bucket -= 1;
-            ranked += total(counts[bucket]);
-        }
-        let middle = lower_edge(bucket);
-        for (score, &sum) in scores.iter_mut().zip(&psi.sums[j * n..]) {
-            *score += middle * sum;
-        }
-    }
-    let mut best = 0;
-    for (index, &score) in scores.iter().enumerate() {
-        if score > scores[best] {
-            best = index;
-        }
-    }
-    best
+struct Choose<'a> {
+    psi: &'a Psi,
+    counts: &'a [[u16; 2]; BUCKETS],
+    scores: &'a mut [f32],
 }
 
-/// The bound of every bucket that holds something; clears the counts.
-#[inline(always)]
-fn bound<S: Simd>(_: S, (psi, counts, bounds): (&[f32], &mut [[u32; 2]; BUCKETS], &mut [f32; BUCKETS])) {
-    let mut ranked = 0;
-    for (bound, count) in bounds.iter_mut().zip(counts.iter_mut()).rev() {
-        ranked += total(*count) as usize;
-        *count = [0; 2];
-        // Of a bucket that holds nothing the bound is not used.
-        *bound = psi[ranked.saturating_sub(1)];
+impl<S: Simd> Kernel<S> for Choose<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self, _: S) -> usize {
+        let Self { psi, counts, scores } = self;
+        let n = scores.len();
+        if n == 1 {
+            return 0;
+        }
+        scores.fill(0.0);
+        let p = psi.envelope.dimension();
+        let mut bucket = BUCKETS - 1;
+        let mut ranked = total(counts[bucket]);
+        for j in 0..BLOCKS {
+            let (start, end) = (block_edge(p, j), block_edge(p, j + 1));
+            if start == end {
+                continue;
+            }
+            while ranked <= usize::midpoint(start, end) {
+                bucket -= 1;
+                ranked += total(counts[bucket]);
+            }
+            let middle = lower_edge(bucket);
+            for (score, &sum) in scores.iter_mut().zip(&psi.sums[j * n..]) {
+                *score += middle * sum;
+            }
+        }
+        let mut best = 0;
+        for (index, &score) in scores.iter().enumerate() {
+            if score > scores[best] {
+                best = index;
+            }
+        }
+        best
     }
 }
 
-#[inline(always)]
-fn clamp<S: Simd>(s: S, (gradient, bounds, sum): (&[f32], &[f32; BUCKETS], &mut [f32])) {
-    for (x, sum) in gradient.chunks_exact(S::LANES).zip(sum.chunks_exact_mut(S::LANES)) {
-        let x = s.load(x);
-        let bound = s.gather(bounds, bucket(s, x));
-        let encoded = s.max(s.neg(bound), s.min(bound, x));
-        s.store(s.add(s.load(sum), encoded), sum);
+/// Buckets that are passed over together where they hold nothing.
+const GROUP: usize = 8;
+
+/// The bound of every bucket that holds something, and of some that do not; clears the counts.
+struct Bound<'a> {
+    psi: &'a [f32],
+    counts: &'a mut [[u16; 2]; BUCKETS],
+    bounds: &'a mut [f32; BUCKETS],
+}
+
+impl<S: Simd> Kernel<S> for Bound<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: S) {
+        let Self { psi, counts, bounds } = self;
+        let mut ranked = 0;
+        let (bounds, counts) = (bounds.as_chunks_mut::<GROUP>().0, counts.as_chunks_mut::<GROUP>().0);
+        for (bounds, counts) in bounds.iter_mut().zip(counts).rev() {
+            if counts.as_flattened().iter().fold(0, |any, count| any | count) == 0 {
+                continue;
+            }
+            for (bound, count) in bounds.iter_mut().zip(counts).rev() {
+                ranked += total(*count);
+                *count = [0; 2];
+                *bound = psi[ranked.saturating_sub(1)];
+            }
+        }
+    }
+}
+
+struct Clamp<'a> {
+    gradient: &'a [f32],
+    bounds: &'a [f32; BUCKETS],
+    sum: &'a mut [f32],
+}
+
+impl<S: Simd> Kernel<S> for Clamp<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { gradient, bounds, sum } = self;
+        for (x, sum) in gradient.chunks_exact(S::LANES).zip(sum.chunks_exact_mut(S::LANES)) {
+            let x = s.load(x);
+            let bound = s.gather(bounds, bucket(s, x));
+            let encoded = s.max(s.neg(bound), s.min(bound, x));
+            s.store(s.add(s.load(sum), encoded), sum);
+        }
     }
 }
 

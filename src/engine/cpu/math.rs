@@ -133,10 +133,23 @@ pub fn from_u32<S: Simd>(s: S, w: S::U) -> S::F {
     s.mul_add(high, s.splat(65_536.0), low)
 }
 
+/// `table` between its nodes by straight lines; 0 ≤ position < 2^31; beyond the last node it is constant.
+#[inline(always)]
+pub fn interpolate<S: Simd>(s: S, table: &[f32], position: S::F) -> S::F {
+    // Down to the node: the nearest integer, less one where that is beyond.
+    let nearest = s.to_f32(s.to_i32(position));
+    let beyond = s.greater(nearest, position);
+    let floor = s.sub(nearest, s.select(beyond, s.splat(1.0), s.splat(0.0)));
+    let node = s.to_i32(floor);
+    let left = s.gather(table, node);
+    let right = s.gather(table, s.add_u(node, s.splat_u(1)));
+    s.mul_add(s.sub(right, left), s.sub(position, floor), left)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::cpu::simd::{Dispatch, MOST_LANES, for_each};
+    use crate::engine::cpu::simd::{Dispatch, for_each};
 
     /// Largest error of each function against f64, over the range that its users need.
     #[derive(Clone, Copy)]
@@ -144,9 +157,7 @@ mod tests {
 
     /// `function` at `x` on every instruction set.
     fn at<S: Simd>(s: S, x: f32, function: impl FnOnce(S, S::F) -> S::F) -> f32 {
-        let mut out = [0.0; MOST_LANES];
-        s.run(|s, x| s.store(function(s, s.splat(x)), &mut out), x);
-        out[0]
+        S::flat(&[function(s, s.splat(x))])[0]
     }
 
     fn relative(found: f32, exact: f64) -> f64 {

@@ -1,9 +1,12 @@
 //! The CPU engine: threads and the machine's widest vectors natively, simd128 on one thread in the browser.
-
-#![allow(
-    clippy::type_complexity,
-    reason = "a kernel takes all its arguments as one, to cross into its instruction set"
-)]
+//!
+//! Its kernels are its own, and not burn-flex' products of tensors. A private step wants each example's gradient, or at
+//! least its norm. As tensors those are P numbers an example, written and read again by clip and sum, from products too
+//! small to be fast (an example's own weight gradient in a convolution); with one example a lane they are sums in registers,
+//! and a weight is broadcast for all. `benches/product.rs` compares where tensors are at their best: one batched dense product.
+//!
+//! No kernel looks at what pixels hold, though most are blank: the time of a step tells nothing about the lot but its size
+//! (and, faintly, where the magnitudes of an envelope's gradients lie).
 
 mod cnn;
 mod conv;
@@ -23,13 +26,13 @@ use std::sync::Arc;
 
 use self::{
     distance::{Cdf, Distance},
-    envelope::Psi,
+    envelope::{Psi, Ranker},
     noise::Family,
     simd::{Dispatch, Simd, dispatch},
     team::{Crew, Team},
     worker::{Encoding, padded},
 };
-use super::{Backend, Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task};
+use super::{Backend, Confusion, Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task};
 use crate::{
     data::Dataset,
     mechanism::{Denoiser, EncoderSpec},
@@ -158,15 +161,7 @@ impl CpuEngine {
     /// What runs here, before there is an engine.
     #[must_use]
     pub fn describe(performance: Performance) -> EngineInfo {
-        let task = Task {
-            model: crate::model::Architecture::Linear,
-            encoder: EncoderSpec::None,
-            envelope: None,
-            noise: None,
-            denoiser: Denoiser::None,
-            expected_lot: 1.0,
-            momentum: 0.0,
-        };
+        let task = Task::without_privacy(crate::model::Architecture::Linear);
         let team = dispatch(BuildTeam { task: &task, encoding: &Encoding::None, performance });
         let device = team.map_or_else(|error| error.to_string(), |team| team.describe());
         EngineInfo { backend: Backend::Cpu, device }
@@ -231,6 +226,17 @@ impl Engine for CpuEngine {
     }
 }
 
+impl CpuEngine {
+    /// How often the model takes each digit of `data` for each other.
+    ///
+    /// # Errors
+    /// Data that is not digits.
+    pub fn confusion(&mut self, data: &Dataset) -> Result<Confusion, EngineError> {
+        check_dataset(data)?;
+        Ok(self.team.confusion(&self.parameters, data))
+    }
+}
+
 fn encoding(task: &Task) -> Result<Encoding, EngineError> {
     let unsupported = |e: String| Err(EngineError::Unsupported(e));
     if let Err(e) = task.encoder.validate() {
@@ -241,7 +247,11 @@ fn encoding(task: &Task) -> Result<Encoding, EngineError> {
         (EncoderSpec::Clip { norm }, _) => Ok(Encoding::Clip { norm: *norm }),
         (EncoderSpec::Envelope { .. }, None) => unsupported("an envelope encoder without its vectors".into()),
         (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
-            check_length("entries of an envelope's vector", envelope.dimension(), task.model.parameters())?;
+            let p = task.model.parameters();
+            check_length("entries of an envelope's vector", envelope.dimension(), p)?;
+            if p > Ranker::MOST {
+                return unsupported(format!("an envelope over {p} parameters; {} are the most", Ranker::MOST));
+            }
             Ok(Encoding::Envelope { psi: Psi::new(Arc::clone(envelope)), pre_scale: *pre_scale as f32 })
         }
     }

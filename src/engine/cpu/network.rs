@@ -1,6 +1,6 @@
 //! Per-example gradients of a block of examples, one example a lane.
 
-use super::simd::{MOST_LANES, Simd};
+use super::simd::{Kernel, MOST_LANES, Simd};
 use crate::{
     data::Dataset,
     model::{Architecture, CLASSES, PIXELS},
@@ -15,7 +15,7 @@ pub trait Network<S: Simd>: Send {
     fn gradients(&mut self, parameters: &[f32], block: &Block<S>) -> S::F;
 
     /// sum += Σ over lanes of scale·gradient. A lane of scale 0 adds nothing, whatever it holds. Spoils the gradients.
-    fn add_scaled(&mut self, block: &Block<S>, scale: S::F, sum: &mut [f32]);
+    fn add_scaled(&mut self, block: &Block<S>, scale: &[f32; MOST_LANES], sum: &mut [f32]);
 
     /// Makes [`Network::row`] possible.
     fn prepare_rows(&mut self);
@@ -68,7 +68,7 @@ impl<S: Simd> Block<S> {
         self.live = 0;
         for index in indices {
             let row = &mut self.rows[self.live * PIXELS..][..PIXELS];
-            self.simd.run(bytes_to_pixels, (data.image(index), row));
+            self.simd.run(BytesToPixels { bytes: data.image(index), row });
             labels[self.live] = f32::from(data.labels[index]);
             self.live += 1;
         }
@@ -85,29 +85,50 @@ impl<S: Simd> Block<S> {
     fn finish(&mut self, labels: &[f32; MOST_LANES]) {
         self.rows[self.live * PIXELS..].fill(0.0);
         self.labels = self.simd.load(labels);
-        self.simd.run(to_lanes, (&self.rows[..], self.margin, &mut self.pixels[..]));
+        self.simd.run(ToLanes { rows: &self.rows, margin: self.margin, pixels: &mut self.pixels });
     }
 }
 
-#[inline(always)]
-fn bytes_to_pixels<S: Simd>(_: S, (bytes, row): (&[u8], &mut [f32])) {
-    for (pixel, &byte) in row.iter_mut().zip(bytes) {
-        *pixel = f32::from(byte) * (1.0 / 255.0);
+struct BytesToPixels<'a> {
+    bytes: &'a [u8],
+    row: &'a mut [f32],
+}
+
+impl<S: Simd> Kernel<S> for BytesToPixels<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: S) {
+        let Self { bytes, row } = self;
+        for (pixel, &byte) in row.iter_mut().zip(bytes) {
+            *pixel = f32::from(byte) * (1.0 / 255.0);
+        }
     }
 }
 
 /// Rows of 784 pixels to lanes.
-#[inline(always)]
-fn to_lanes<S: Simd>(s: S, (rows, margin, pixels): (&[f32], usize, &mut [S::F])) {
-    let mut tile = [s.splat(0.0); MOST_LANES];
-    for k in (0..PIXELS).step_by(S::LANES) {
-        for e in 0..S::LANES {
-            tile[e] = s.load(&rows[e * PIXELS + k..]);
-        }
-        s.transpose(&mut tile);
-        for (j, &v) in tile[..S::LANES].iter().enumerate() {
-            let (y, x) = ((k + j) / 28, (k + j) % 28);
-            pixels[y * (28 + 2 * margin) + margin + x] = v;
+struct ToLanes<'a, S: Simd> {
+    rows: &'a [f32],
+    margin: usize,
+    pixels: &'a mut [S::F],
+}
+
+impl<S: Simd> Kernel<S> for ToLanes<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { rows, margin, pixels } = self;
+        let mut tile = [s.splat(0.0); MOST_LANES];
+        for k in (0..PIXELS).step_by(S::LANES) {
+            for e in 0..S::LANES {
+                tile[e] = s.load(&rows[e * PIXELS + k..]);
+            }
+            s.transpose(&mut tile);
+            for (j, &v) in tile[..S::LANES].iter().enumerate() {
+                let (y, x) = ((k + j) / 28, (k + j) % 28);
+                pixels[y * (28 + 2 * margin) + margin + x] = v;
+            }
         }
     }
 }

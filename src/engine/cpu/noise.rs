@@ -1,8 +1,8 @@
 //! Noise by ChaCha20, as many blocks at a time as there are lanes; see [`crate::mechanism::noise`] for the contract.
 
 use super::{
-    math::{cos_turn, exp_m1, from_u32, ln, ln_1p, sin_cos},
-    simd::{MOST_LANES, Simd},
+    math::{cos_turn, exp_m1, from_u32, interpolate, ln, ln_1p, sin_cos},
+    simd::{Kernel, MOST_LANES, Simd},
 };
 use crate::{
     mechanism::noise::NONCE,
@@ -14,36 +14,82 @@ use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 pub struct Family {
     spec: NoiseSpec,
     pub noise: Box<dyn Noise>,
+    /// Where the quantile has no closed form.
+    quantile: Option<Quantile>,
 }
 
 impl Family {
     /// # Errors
     /// As [`NoiseSpec::build`].
     pub fn new(spec: &NoiseSpec) -> Result<Self, NoiseError> {
-        Ok(Self { spec: spec.clone(), noise: spec.build()? })
+        let noise = spec.build()?;
+        let quantile = match spec {
+            NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => Quantile::new(&*noise),
+            _ => None,
+        };
+        Ok(Self { spec: spec.clone(), noise, quantile })
+    }
+}
+
+/// |z| by E = −ln P(|Z| > |z|): the ratio |z|/E, which is finite at 0 and smooth in ln(1 + E), tabulated there.
+struct Quantile {
+    ratios: Vec<f32>,
+}
+
+impl Quantile {
+    const CELLS: usize = 4096;
+
+    /// Position of E among the nodes is ln(1 + E) times this; the last node is beyond the smallest tail that words make, 2⁻⁶⁵.
+    const SCALE: f64 = Self::CELLS as f64 / 3.83;
+
+    /// `None` where a straight line between two nodes is off by more than a millionth.
+    fn new(noise: &dyn Noise) -> Option<Self> {
+        let ratio = |position: f64| {
+            let e = (position / Self::SCALE).exp_m1();
+            // Next to 0, P(|Z| ≤ z) is 2z times the density.
+            if e == 0.0 { 0.5 / noise.log_density(0.0).exp() } else { noise.tail_quantile(0.5 * (-e).exp()) / e }
+        };
+        let ratios: Vec<f64> = (0..=Self::CELLS).map(|node| ratio(node as f64)).collect();
+        let straight = ratios.windows(2).enumerate().all(|(node, ends)| {
+            let exact = ratio(node as f64 + 0.5);
+            (f64::midpoint(ends[0], ends[1]) - exact).abs() <= 1e-6 * exact
+        });
+        straight.then(|| Self { ratios: ratios.into_iter().map(|r| r as f32).collect() })
     }
 }
 
 /// sum[i] += z_{first + i}. `first` is a multiple of 4.
-#[inline(always)]
-pub fn add_noise<S: Simd>(s: S, (family, key, first, sum): (&Family, &[u32; 8], u32, &mut [f32])) {
-    let mut lane_numbers = [0; MOST_LANES];
-    for (k, number) in lane_numbers.iter_mut().enumerate() {
-        *number = k as u32;
-    }
-    let lane_numbers = s.load_u(&lane_numbers);
-    let mut counter = first / 4;
-    for sum in sum.chunks_mut(4 * S::LANES) {
-        let words = chacha20(s, key, s.add_u(lane_numbers, s.splat_u(counter)));
-        counter = counter.wrapping_add(S::LANES as u32);
-        // Word 4k + j of a block is word j of the block's coordinate k.
-        let mut draws = [[0.0; MOST_LANES]; 4];
-        for (k, draws) in draws.iter_mut().enumerate() {
-            let z = transform(s, family, [words[4 * k], words[4 * k + 1], words[4 * k + 2], words[4 * k + 3]]);
-            s.store(z, draws);
+pub struct AddNoise<'a> {
+    pub family: &'a Family,
+    pub key: &'a [u32; 8],
+    pub first: u32,
+    pub sum: &'a mut [f32],
+}
+
+impl<S: Simd> Kernel<S> for AddNoise<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { family, key, first, sum } = self;
+        let mut lane_numbers = [0; MOST_LANES];
+        for (k, number) in lane_numbers.iter_mut().enumerate() {
+            *number = k as u32;
         }
-        for (i, sum) in sum.iter_mut().enumerate() {
-            *sum += draws[i % 4][i / 4];
+        let lane_numbers = s.load_u(&lane_numbers);
+        let mut counter = first / 4;
+        for sum in sum.chunks_mut(4 * S::LANES) {
+            let words = chacha20(s, key, s.add_u(lane_numbers, s.splat_u(counter)));
+            counter = counter.wrapping_add(S::LANES as u32);
+            // Word 4k + j of a block is word j of the block's coordinate k.
+            let mut draws = [[0.0; MOST_LANES]; 4];
+            for (k, draws) in draws.iter_mut().enumerate() {
+                let z = transform(s, family, [words[4 * k], words[4 * k + 1], words[4 * k + 2], words[4 * k + 3]]);
+                s.store(z, draws);
+            }
+            for (i, sum) in sum.iter_mut().enumerate() {
+                *sum += draws[i % 4][i / 4];
+            }
         }
     }
 }
@@ -96,19 +142,22 @@ struct Uniform<S: Simd> {
     is_below: S::M,
 }
 
+/// (2^32·high + low + ½)/2^64.
+#[inline(always)]
+fn unit<S: Simd>(s: S, high: S::U, low: S::U) -> S::F {
+    let low = s.add(s.mul(from_u32(s, low), s.splat(1.0 / 4_294_967_296.0)), s.splat(0.5 / 4_294_967_296.0));
+    s.mul(s.add(from_u32(s, high), low), s.splat(1.0 / 4_294_967_296.0))
+}
+
 #[inline(always)]
 fn uniform<S: Simd>(s: S, high: S::U, low: S::U) -> Uniform<S> {
     // 1 − u has the complement of u's bits: the smaller of the two keeps all digits that an f32 has.
-    let tail = |high, low| {
-        let low = s.add(s.mul(from_u32(s, low), s.splat(1.0 / 4_294_967_296.0)), s.splat(0.5 / 4_294_967_296.0));
-        s.mul(s.add(from_u32(s, high), low), s.splat(1.0 / 4_294_967_296.0))
-    };
     let ones = s.splat_u(u32::MAX);
     let sign = s.float(s.or(s.and(high, s.splat_u(1 << 31)), s.bits(s.splat(1.0))));
     let is_below = s.greater(sign, s.splat(0.0));
     let half = s.splat(0.5);
-    let below = s.select(is_below, tail(high, low), half);
-    let above = s.select(is_below, half, tail(s.xor(high, ones), s.xor(low, ones)));
+    let below = s.select(is_below, unit(s, high, low), half);
+    let above = s.select(is_below, half, unit(s, s.xor(high, ones), s.xor(low, ones)));
     Uniform { below, above, is_below }
 }
 
@@ -168,13 +217,18 @@ fn transform<S: Simd>(s: S, family: &Family, [w0, w1, w2, w3]: [S::U; 4]) -> S::
             let second = with_sign(s, exponential(s, w2, s.splat_u(1 << 31)), s.shl(w3, 1));
             s.mul(s.splat(scale as f32), s.add(first, second))
         }
-        NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => {
-            by_lane(s, &*family.noise, [w0, w1, w2, w3])
-        }
+        NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => match &family.quantile {
+            Some(Quantile { ratios }) => {
+                let e = exponential(s, w0, w1);
+                let position = s.mul(ln_1p(s, e), s.splat(Quantile::SCALE as f32));
+                with_sign(s, s.mul(e, interpolate(s, ratios, position)), w2)
+            }
+            None => by_lane(s, &*family.noise, [w0, w1, w2, w3]),
+        },
     }
 }
 
-/// Families whose quantile has no closed form: the reference, lane by lane.
+/// Families whose quantile has neither a closed form nor a table: the reference, lane by lane.
 #[inline(always)]
 fn by_lane<S: Simd>(s: S, noise: &dyn Noise, words: [S::U; 4]) -> S::F {
     let words = words.map(|w| {
@@ -226,8 +280,8 @@ mod tests {
                 reference(&key, &*family.noise, &vec![0.0; p], &mut expected);
                 let mut found = vec![0.0; p];
                 let (start, end) = found.split_at_mut(500);
-                simd.run(add_noise, (&family, &key, 0, start));
-                simd.run(add_noise, (&family, &key, 500, end));
+                simd.run(AddNoise { family: &family, key: &key, first: 0, sum: start });
+                simd.run(AddNoise { family: &family, key: &key, first: 500, sum: end });
                 for (i, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
                     // Relative, but where a cosine nearly vanishes: there as many parts of the radius.
                     let allowed = 3e-6 * expected.abs() + 2e-6 * family.noise.scale() as f32;
@@ -254,20 +308,16 @@ mod tests {
                 let family = Family::new(&spec).unwrap();
                 for (w0, w1) in EDGES.into_iter().flat_map(|w0| EDGES.map(|w1| (w0, w1))) {
                     for [w2, w3] in [[0, 0], [0x1234_5678, u32::MAX], [u32::MAX, 0x7fff_0000], [0x9abc_def0, 1 << 30]] {
-                        let mut found = [0.0; MOST_LANES];
-                        let kernel = |s: S, (words, out): ([u32; 4], &mut [f32])| {
-                            s.store(transform(s, &family, words.map(|w| s.splat_u(w))), out);
-                        };
-                        simd.run(kernel, ([w0, w1, w2, w3], &mut found[..]));
+                        let found = transform(simd, &family, [w0, w1, w2, w3].map(|w| simd.splat_u(w)));
+                        let found = S::flat(&[found])[0];
                         let expected = family.noise.draw([w0, w1, w2, w3]);
-                        let difference = (f64::from(found[0]) - expected).abs();
+                        let difference = (f64::from(found) - expected).abs();
                         // Next to u = 1 the reference itself is rounded: 1 − u below 2⁻⁵³ is 0 there, a radius of 1.5e-8.
                         let allowed = 3e-6 * expected.abs() + 2e-8;
                         assert!(
                             difference <= allowed,
-                            "{} {spec:?} {w0:#x} {w1:#x} {w2:#x} {w3:#x}: {}, not {expected}",
-                            S::NAME,
-                            found[0]
+                            "{} {spec:?} {w0:#x} {w1:#x} {w2:#x} {w3:#x}: {found}, not {expected}",
+                            S::NAME
                         );
                     }
                 }
@@ -290,14 +340,9 @@ mod tests {
                 let key = [1, 2, 3, 4, 5, 6, 7, 8];
                 let mut words = [[0; MOST_LANES]; 16];
                 let counters: Vec<u32> = (1000..1000 + MOST_LANES as u32).collect();
-                simd.run(
-                    |s, (counters, words): (&[u32], &mut [[u32; MOST_LANES]; 16])| {
-                        for (word, out) in chacha20(s, &key, s.load_u(counters)).into_iter().zip(words) {
-                            s.store_u(word, out);
-                        }
-                    },
-                    (&counters[..], &mut words),
-                );
+                for (word, out) in chacha20(simd, &key, simd.load_u(&counters)).into_iter().zip(&mut words) {
+                    simd.store_u(word, out);
+                }
                 let lanes = 0..S::LANES;
                 for lane in lanes {
                     for coordinate in 0..4 {

@@ -9,14 +9,14 @@ use std::sync::{
 };
 
 use super::{
-    distance::{Cdf, to_uniform},
-    noise::{Family, add_noise},
+    distance::{Cdf, ToUniform},
+    noise::{AddNoise, Family},
     simd::Simd,
     worker::{Encoding, Worker, padded},
 };
 use crate::{
     data::Dataset,
-    engine::{EngineError, Performance},
+    engine::{Confusion, EngineError, Performance},
     model::{Architecture, CLASSES},
 };
 
@@ -49,6 +49,9 @@ pub trait Team: Send {
     fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]);
 
     fn count_correct(&mut self, parameters: &[f32], data: &Dataset) -> u32;
+
+    /// How often the model takes the digit of the row for that of the column.
+    fn confusion(&mut self, parameters: &[f32], data: &Dataset) -> Confusion;
 
     fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES];
 }
@@ -178,12 +181,12 @@ impl<S: Simd> Team for Crew<S> {
 
     fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &mut [f32]) {
         let simd = self.simd;
-        self.stretches(sum, |first, sum| simd.run(add_noise, (noise, key, first as u32, sum)));
+        self.stretches(sum, |first, sum| simd.run(AddNoise { family: noise, key, first: first as u32, sum }));
     }
 
     fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]) {
         let simd = self.simd;
-        self.stretches(out, |first, out| simd.run(to_uniform, (cdf, &values[first..first + out.len()], out)));
+        self.stretches(out, |first, out| simd.run(ToUniform { cdf, values: &values[first..first + out.len()], out }));
     }
 
     fn count_correct(&mut self, parameters: &[f32], data: &Dataset) -> u32 {
@@ -194,6 +197,12 @@ impl<S: Simd> Team for Crew<S> {
             correct.fetch_add(u64::from(worker.count_correct(parameters, data, range)), Ordering::Relaxed);
         });
         correct.into_inner() as u32
+    }
+
+    fn confusion(&mut self, parameters: &[f32], data: &Dataset) -> Confusion {
+        let mut counts = Confusion::default();
+        self.workers[0].classify(parameters, data, 0..data.len(), |label, class| counts[label][class] += 1);
+        counts
     }
 
     fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES] {

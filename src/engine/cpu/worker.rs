@@ -1,6 +1,7 @@
 //! One thread's share of a lot: gradients of a block at a time, encoded and added to a sum.
 
 use super::{
+    dense::Softmax,
     envelope::{Psi, Ranker},
     network::{Block, Network, network},
     simd::{MOST_LANES, Simd},
@@ -49,10 +50,8 @@ impl<S: Simd> Worker<S> {
         let mut non_finite = 0;
         for indices in lot.chunks(S::LANES) {
             self.block.load(data, indices.iter().map(|&i| i as usize));
-            let mut norms = [0.0; MOST_LANES];
-            let squares = self.network.gradients(parameters, &self.block);
-            self.simd.run(|s, (squares, norms): (S::F, &mut [f32])| s.store(squares, norms), (squares, &mut norms[..]));
-            let norms = &norms[..self.block.live];
+            let norms = [self.network.gradients(parameters, &self.block)];
+            let norms = &S::flat(&norms)[..self.block.live];
             non_finite += norms.iter().filter(|n| !n.is_finite()).count() as u64;
             if let (Encoding::Envelope { psi, pre_scale }, Some((ranker, row))) = (encoding, &mut self.ranker) {
                 self.network.prepare_rows();
@@ -65,8 +64,7 @@ impl<S: Simd> Worker<S> {
                 for (scale, &square) in scales.iter_mut().zip(norms) {
                     *scale = scale_of(encoding, square);
                 }
-                let scale = self.simd.run(|s, scales: &[f32]| s.load(scales), &scales[..]);
-                self.network.add_scaled(&self.block, scale, sum);
+                self.network.add_scaled(&self.block, &scales, sum);
             }
         }
         non_finite
@@ -75,6 +73,18 @@ impl<S: Simd> Worker<S> {
     /// How many of the examples `range` of `data` the model gets right.
     pub fn count_correct(&mut self, parameters: &[f32], data: &Dataset, range: std::ops::Range<usize>) -> u32 {
         let mut correct = 0;
+        self.classify(parameters, data, range, |label, class| correct += u32::from(label == class));
+        correct
+    }
+
+    /// Tells `label` and class of the examples `range` of `data`, in order.
+    pub fn classify(
+        &mut self,
+        parameters: &[f32],
+        data: &Dataset,
+        range: std::ops::Range<usize>,
+        mut tell: impl FnMut(usize, usize),
+    ) {
         for start in range.clone().step_by(S::LANES) {
             let end = range.end.min(start + S::LANES);
             self.block.load(data, start..end);
@@ -82,17 +92,16 @@ impl<S: Simd> Worker<S> {
             for (lane, index) in (start..end).enumerate() {
                 let logit = |class: usize| logits[class * S::LANES + lane];
                 let best = (1..CLASSES).fold(0, |best, class| if logit(class) > logit(best) { class } else { best });
-                correct += u32::from(best == usize::from(data.labels[index]));
+                tell(data.labels[index].into(), best);
             }
         }
-        correct
     }
 
     /// Class probabilities of one image.
     pub fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES] {
         self.block.load_image(image);
         let logits = self.network.logits(parameters, &self.block);
-        self.simd.run(super::dense::softmax, logits);
+        self.simd.run(Softmax { logits });
         std::array::from_fn(|class| S::flat(&logits[class..=class])[0])
     }
 }

@@ -1,8 +1,8 @@
 //! Vectors whose lanes are *examples*: what a kernel needs of the machine, once for every instruction set.
 //!
-//! A kernel is written once, generic over [`Simd`], as an `#[inline(always)]` function, and entered through
-//! [`Simd::run`], the only place where instructions are used that the build's target does not promise. A value of a
-//! [`Simd`] type is the proof that they exist: [`dispatch`] hands it out after asking the processor.
+//! A [`Kernel`] is written once, generic over [`Simd`], and entered through [`Simd::run`], the only place where
+//! instructions are used that the build's target does not promise. A value of a [`Simd`] type is the proof that they
+//! exist: [`dispatch`] hands it out after asking the processor.
 
 #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
 mod portable;
@@ -34,8 +34,8 @@ pub trait Simd: Copy + Send + Sync + 'static {
     const REGISTERS: usize;
     const NAME: &'static str;
 
-    /// Calls `kernel` compiled for this instruction set (everything it calls must be `#[inline(always)]`).
-    fn run<A, R>(self, kernel: impl FnOnce(Self, A) -> R, arguments: A) -> R;
+    /// Runs `kernel`, compiled for this instruction set.
+    fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output;
 
     fn splat(self, x: f32) -> Self::F;
     /// The first lanes of `from`.
@@ -119,6 +119,16 @@ pub trait Simd: Copy + Send + Sync + 'static {
     }
 }
 
+/// A computation and its arguments.
+///
+/// Everything that reaches a method of [`Simd`] must be inlined into [`Simd::run`], or each such method is a call: `run`
+/// is `#[inline(always)]`, and so are the functions that it calls. A closure cannot promise that, a `FnOnce` neither:
+/// closures here are small and called from one place, and a kernel is a type.
+pub trait Kernel<S: Simd> {
+    type Output;
+    fn run(self, s: S) -> Self::Output;
+}
+
 /// Something to build for whichever instruction set the machine has.
 pub trait Dispatch {
     type Output;
@@ -161,6 +171,25 @@ pub fn for_each<D: Dispatch<Output = ()> + Copy>(what: D) {
 mod tests {
     use super::*;
 
+    struct Transpose<'a> {
+        numbers: &'a [f32],
+        out: &'a mut [f32],
+    }
+
+    impl<S: Simd> Kernel<S> for Transpose<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run(self, s: S) {
+            let mut tile = [s.splat(0.0); MOST_LANES];
+            for (k, v) in tile[..S::LANES].iter_mut().enumerate() {
+                *v = s.load(&self.numbers[k * S::LANES..]);
+            }
+            s.transpose(&mut tile);
+            self.out[..S::LANES * S::LANES].copy_from_slice(S::flat(&tile[..S::LANES]));
+        }
+    }
+
     #[derive(Clone, Copy)]
     struct Shuffles;
 
@@ -172,17 +201,7 @@ mod tests {
                 *x = k as f32;
             }
             let mut out = [0.0; MOST_LANES * MOST_LANES];
-            simd.run(
-                |s, (numbers, out): (&[f32], &mut [f32])| {
-                    let mut tile = [s.splat(0.0); MOST_LANES];
-                    for (k, v) in tile[..S::LANES].iter_mut().enumerate() {
-                        *v = s.load(&numbers[k * S::LANES..]);
-                    }
-                    s.transpose(&mut tile);
-                    out[..S::LANES * S::LANES].copy_from_slice(S::flat(&tile[..S::LANES]));
-                },
-                (&numbers[..], &mut out[..]),
-            );
+            simd.run(Transpose { numbers: &numbers, out: &mut out });
             for i in 0..S::LANES {
                 for j in 0..S::LANES {
                     assert_eq!(out[i * S::LANES + j], numbers[j * S::LANES + i], "{} {i} {j}", S::NAME);

@@ -1,6 +1,6 @@
 //! Plain arrays, for machines whose instruction set has no file of its own. The compiler vectorises what it can.
 
-use super::Simd;
+use super::{Kernel, Simd};
 
 /// `N` lanes in an array.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +20,8 @@ impl<const N: usize> Simd for Portable<N> {
     const NAME: &'static str = "portable";
 
     #[inline(always)]
-    fn run<A, R>(self, kernel: impl FnOnce(Self, A) -> R, arguments: A) -> R {
-        kernel(self, arguments)
+    fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
+        kernel.run(self)
     }
     #[inline(always)]
     fn splat(self, x: f32) -> Self::F {

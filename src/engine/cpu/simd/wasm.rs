@@ -3,7 +3,7 @@
 
 use std::arch::wasm32::*;
 
-use super::Simd;
+use super::{Kernel, Simd};
 
 /// Four lanes of simd128, which the build's target promises.
 #[derive(Clone, Copy, Debug)]
@@ -18,12 +18,12 @@ impl Simd for Simd128 {
     const NAME: &'static str = "wasm simd128";
 
     #[inline(always)]
-    fn run<A, R>(self, kernel: impl FnOnce(Self, A) -> R, arguments: A) -> R {
+    fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
         #[inline(never)]
-        fn boundary<A, R>(kernel: impl FnOnce(Simd128, A) -> R, arguments: A) -> R {
-            kernel(Simd128, arguments)
+        fn boundary<K: Kernel<Simd128>>(kernel: K) -> K::Output {
+            kernel.run(Simd128)
         }
-        boundary(kernel, arguments)
+        boundary(kernel)
     }
     #[inline(always)]
     fn splat(self, x: f32) -> v128 {

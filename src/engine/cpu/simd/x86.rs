@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Simd;
+use super::{Kernel, Simd};
 
 /// Sixteen lanes. A value exists only where the processor has AVX-512 F, BW, DQ and VL.
 #[derive(Clone, Copy, Debug)]
@@ -47,14 +47,14 @@ macro_rules! boundary {
         const LANES: usize = $lanes;
 
         #[inline(always)]
-        fn run<A, R>(self, kernel: impl FnOnce(Self, A) -> R, arguments: A) -> R {
+        fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
             #[target_feature(enable = $features)]
             #[inline(never)]
-            fn boundary<S, A, R>(simd: S, kernel: impl FnOnce(S, A) -> R, arguments: A) -> R {
-                kernel(simd, arguments)
+            fn boundary<S: Simd, K: Kernel<S>>(simd: S, kernel: K) -> K::Output {
+                kernel.run(simd)
             }
             // SAFETY: a value of `Self` exists only where `detect` found these features.
-            unsafe { boundary(self, kernel, arguments) }
+            unsafe { boundary(self, kernel) }
         }
         #[inline(always)]
         fn flat(v: &[Self::F]) -> &[f32] {
