@@ -50,7 +50,7 @@ pub struct NoisyGradientDescent(Setting);
 /// Which argument gives the smaller bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// The intermediate models are hidden (Theorem 2).
+    /// The intermediate models are hidden: the loss converges.
     HiddenState,
     /// Every intermediate model might have been seen (Gaussian mechanism, K times).
     Composition,
@@ -64,7 +64,7 @@ pub struct RenyiBounds {
     /// The smaller of the two, which is what may be reported.
     pub upper: f64,
     pub argument: Argument,
-    /// What some loss of the class (1-strongly convex and 1-smooth) really leaks (Theorem 3): no bound of that class
+    /// What some loss of the class (1-strongly convex and 1-smooth) really leaks (the paper's lower bound): no bound of that class
     /// can be below. For λ ≠ 1 it is only the formula.
     pub lower: f64,
 }
@@ -149,7 +149,7 @@ impl NoisyGradientDescent {
     }
 }
 
-/// How to train under a Rényi budget: the noise, the step, when to stop, and what it is worth (Theorem 5 of the paper).
+/// How to train under a Rényi budget: the noise, the step, when to stop, and what it is worth (see the paper on utility).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptimalTraining {
     pub setting: NoisyGradientDescent,

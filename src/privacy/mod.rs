@@ -26,6 +26,7 @@ pub mod ledger;
 pub mod noise;
 pub mod normal;
 pub mod numeric;
+mod parallel;
 pub mod pld;
 pub mod rdp;
 pub mod report;

@@ -130,15 +130,39 @@ pub fn safe_root<E>(
     Ok(if fa > 0.0 { b.exp() } else { a.exp() })
 }
 
-/// A real number from a 53-bit fraction: u in (0, 1), never 0 or 1.
+/// (w + ½)/2^64 of a 64-bit word w: u in (0, 1), never 0 or 1. Small u keep all digits; the largest words, which round to 1,
+/// give the number before it.
 #[must_use]
 pub fn unit_from_words(high: u32, low: u32) -> f64 {
-    ((f64::from(high) * 4_294_967_296.0 + f64::from(low)) + 0.5) * 2f64.powi(-64)
+    let u = ((f64::from(high) * 4_294_967_296.0 + f64::from(low)) + 0.5) * 2f64.powi(-64);
+    u.min(1.0 - f64::EPSILON / 2.0)
+}
+
+/// A number for people: six significant digits at most, no zeros at the end, powers of ten where there would be many zeros.
+#[must_use]
+pub fn six_digits(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return x.to_string();
+    }
+    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
+    if (1e-6..1e9).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_are_strictly_inside_their_interval() {
+        for high in [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, u32::MAX] {
+            for low in [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_fc00, 0xffff_fdff, 0xffff_fe00, u32::MAX] {
+                let u = unit_from_words(high, low);
+                assert!(u > 0.0 && u < 1.0, "{high:#x} {low:#x}: {u}");
+            }
+        }
+        assert_eq!(unit_from_words(0, 0), 2f64.powi(-65));
+        assert_eq!(unit_from_words(u32::MAX, u32::MAX), 1f64.next_down());
+    }
 
     #[test]
     fn exp_minus_1_minus_x_keeps_its_digits() {
@@ -151,6 +175,20 @@ mod tests {
         ] {
             let got = exp_minus_1_minus_x(x);
             assert!((got / want - 1.0).abs() < 3e-15, "{x}: {got} {want}");
+        }
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        for (x, text) in [
+            (256.0 / 60_000.0, "0.00426667"),
+            (1.1, "1.1"),
+            (1e-5, "0.00001"),
+            (1.0, "1"),
+            (3.25e-12, "3.25e-12"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(six_digits(x), text);
         }
     }
 

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{
     error::PrivacyError,
-    ledger::{Ledger, Sensitivity},
+    ledger::{Ledger, Release, Sensitivity},
     noise::NoiseSpec,
+    numeric::six_digits,
     pld::{Pld, Rigor, Tight},
-    rdp::{Accountant, Epsilon},
-    sampling::Neighbours,
+    rdp::{Accountant, Bound, Epsilon},
 };
 
 /// An upper bound on what the releases of a ledger give away, and what it assumes.
@@ -18,25 +18,16 @@ use super::{
 #[serde(rename_all = "kebab-case")]
 pub struct Account {
     pub delta: f64,
-    /// Rényi accounting, both conversions.
-    pub epsilon: Epsilon,
+    /// Rényi accounting, classic conversion.
+    pub classic: Bound,
+    /// Rényi accounting, improved conversion.
+    pub improved: Bound,
     /// Tight accounting, where it has a price for these releases; never above the improved conversion.
     pub tight: Option<Tight>,
     /// Releases in all.
     pub steps: u64,
-    pub neighbours: Neighbours,
-    pub mechanisms: Vec<Mechanism>,
-}
-
-/// One kind of release in words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Mechanism {
-    pub steps: u64,
-    pub sampling: String,
-    pub bound: String,
-    pub noise: String,
-    pub unit: String,
+    /// A phrase each.
+    pub assumptions: Vec<String>,
 }
 
 /// Accounts for a ledger.
@@ -44,86 +35,102 @@ pub struct Mechanism {
 /// # Errors
 /// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
 pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
-    let accountant = Accountant::of(ledger)?;
-    let epsilon = accountant.epsilon(delta)?;
+    let Epsilon { classic, improved } = Accountant::of(ledger)?.epsilon(delta)?;
     let tight = match Pld::of(ledger).and_then(|pld| pld.epsilon(delta)) {
         Ok(tight) => Some(tight),
         Err(PrivacyError::Unpriced(_)) => None,
         Err(other) => return Err(other),
     };
-    let mut mechanisms = Vec::new();
-    let mut neighbours = Neighbours::AddOrRemoveOne;
+    Ok(Account { delta, classic, improved, tight, steps: ledger.steps(), assumptions: assumptions(ledger) })
+}
+
+/// Everything that ε rests on, a phrase each: mechanism, sampling, neighbours and unit of each kind of release that happened, then
+/// what holds for all.
+#[must_use]
+pub fn assumptions(ledger: &Ledger) -> Vec<String> {
+    let mut phrases = Vec::new();
     for (index, release) in ledger.releases().iter().enumerate() {
-        let mine = ledger.events().iter().filter(|e| e.release as usize == index);
-        let steps = mine.fold(0u64, |sum, e| sum.saturating_add(e.count));
+        let mine = ledger.events().iter().filter(|event| event.release as usize == index);
+        let steps = mine.fold(0u64, |sum, event| sum.saturating_add(event.count));
         if steps == 0 {
             continue;
         }
-        neighbours = release.sampling.neighbours();
-        mechanisms.push(Mechanism {
-            steps,
-            sampling: release.sampling.describe(),
-            bound: match &release.sensitivity {
-                Sensitivity::L2 { norm } => format!("L2 norm at most {norm}"),
-                Sensitivity::Envelope { profile } => format!(
-                    "envelope of {} vectors with {} coordinates, largest norm {:.6}",
-                    profile.len(),
-                    profile.dimension(),
-                    profile.norm()
-                ),
-                Sensitivity::Unbounded => "none".to_owned(),
-            },
-            noise: release.noise.as_ref().map_or_else(|| "none".to_owned(), describe),
-            unit: release.unit.name().to_owned(),
-        });
+        if steps < ledger.steps() {
+            phrases.push(format!("{steps} of the steps:"));
+        }
+        phrases.push(mechanism(release));
+        phrases.push(release.sampling.describe());
+        phrases.push(format!("neighbours: {}", release.sampling.neighbours().name()));
+        phrases.push(format!("protected unit: {}", release.unit.name()));
     }
-    Ok(Account { delta, epsilon, tight, steps: accountant.steps(), neighbours, mechanisms })
+    let steps = ledger.steps();
+    phrases.push(format!("{steps} steps that ran, every one of them released (Theorem 1 of Nasr et al. 2020)"));
+    phrases.push("an upper bound: an attacker may see every noisy step, and can do no better than this".to_owned());
+    phrases
+}
+
+fn mechanism(release: &Release) -> String {
+    let bound = match &release.sensitivity {
+        Sensitivity::L2 { norm } => format!("each gradient clipped to L2 norm {}", six_digits(*norm)),
+        Sensitivity::Envelope { profile } => format!(
+            "each gradient clamped into one of {} envelopes over {} parameters, largest norm {}",
+            profile.len(),
+            profile.dimension(),
+            six_digits(profile.norm())
+        ),
+        Sensitivity::Unbounded => "gradients without a bound".to_owned(),
+    };
+    match &release.noise {
+        Some(noise) => format!("{bound}; {} on every coordinate of the sum", describe(noise)),
+        None => bound,
+    }
 }
 
 /// A noise in words, with its parameters.
 #[must_use]
 pub fn describe(noise: &NoiseSpec) -> String {
+    let scale = six_digits(noise.scale());
     match noise {
-        NoiseSpec::Gaussian { sigma } => format!("Gaussian, σ = {sigma}"),
-        NoiseSpec::StudentT { nu, scale } => format!("Student-t, ν = {nu}, scale {scale}"),
-        NoiseSpec::GeneralizedGaussian { exponent, scale } => {
-            format!("generalised Gaussian, exponent {exponent}, scale {scale}")
+        NoiseSpec::Gaussian { .. } => format!("Gaussian noise of σ {scale}"),
+        NoiseSpec::StudentT { nu, .. } => format!("Student-t noise of scale {scale}, ν {}", six_digits(*nu)),
+        NoiseSpec::GeneralizedGaussian { exponent, .. } => {
+            format!("generalised Gaussian noise of scale {scale}, exponent {}", six_digits(*exponent))
         }
-        NoiseSpec::Custom { density, scale } => format!("custom density {:?}, scale {scale}", density.source()),
-        other => format!("{}, scale {}", other.family(), other.scale()),
+        NoiseSpec::Custom { density, .. } => format!("noise of scale {scale} and density {:?}", density.source()),
+        other => format!("{} noise of scale {scale}", other.family()),
     }
 }
 
 impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Epsilon { classic, improved } = self.epsilon;
-        writeln!(f, "(ε, δ)-differential privacy, upper bounds at δ = {}:", self.delta)?;
-        writeln!(
-            f,
-            "  ε ≤ {:.6}  improved conversion (Canonne et al. 2020), Rényi order {}",
-            improved.epsilon, improved.order
-        )?;
-        writeln!(f, "  ε ≤ {:.6}  classic conversion (Mironov 2017), Rényi order {}", classic.epsilon, classic.order)?;
+        let Self { classic, improved, .. } = self;
+        writeln!(f, "(ε, δ)-differential privacy, upper bounds at δ = {:e}:", self.delta)?;
         if let Some(Tight { value, rigor, .. }) = self.tight {
             let how = match rigor {
                 Rigor::Proven => "proven".to_owned(),
                 Rigor::Numerical(step) => format!("numerical: {step}"),
             };
-            writeln!(f, "  ε ≤ {value:.6}  privacy loss distributions ({how})")?;
+            writeln!(f, "  ε ≤ {value:.6}  tight accounting ({how})")?;
         }
-        writeln!(f, "neighbours: {}", self.neighbours.name())?;
-        writeln!(f, "releases: {}", self.steps)?;
-        for m in &self.mechanisms {
-            writeln!(f, "  {} × {}; {}; noise: {}; protects {}", m.steps, m.sampling, m.bound, m.noise, m.unit)?;
+        let order = |bound: &Bound| six_digits(bound.order);
+        writeln!(
+            f,
+            "  ε ≤ {:.6}  Rényi order {}, improved conversion (Canonne et al. 2020)",
+            improved.epsilon,
+            order(improved)
+        )?;
+        writeln!(f, "  ε ≤ {:.6}  Rényi order {}, classic conversion (Mironov 2017)", classic.epsilon, order(classic))?;
+        for assumption in &self.assumptions {
+            writeln!(f, "  · {assumption}")?;
         }
-        write!(f, "Holds for anyone who sees every update, if sampling and noise came from an unpredictable source.")
+        write!(f, "Holds if sampling and noise came from an unpredictable source.")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{ledger::Release, sampling::Sampling};
+    use crate::privacy::sampling::Sampling;
 
     #[test]
     fn the_account_states_its_assumptions() {
@@ -138,7 +145,7 @@ mod tests {
         let account = account(&ledger, 1e-5).unwrap();
         let text = account.to_string();
         for part in [
-            "δ = 0.00001",
+            "δ = 1e-5",
             "3.008",
             "2.596",
             "2.38",
@@ -146,12 +153,13 @@ mod tests {
             "add or remove one",
             "Poisson",
             "14062",
-            "σ = 1.1",
+            "σ 1.1",
+            "0.00426667",
             "upper bound",
         ] {
             assert!(text.contains(part), "{part:?} is not in\n{text}");
         }
-        assert!(account.tight.unwrap().value <= account.epsilon.improved.epsilon);
+        assert!(account.tight.unwrap().value <= account.improved.epsilon);
         assert!(serde_json::to_string(&account).unwrap().contains("\"steps\":14062"));
     }
 }

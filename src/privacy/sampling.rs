@@ -70,7 +70,7 @@ impl Sampling {
     #[must_use]
     pub fn describe(&self) -> String {
         match *self {
-            Self::Poisson { rate } => format!("Poisson, rate {rate}"),
+            Self::Poisson { rate } => format!("Poisson, rate {}", super::numeric::six_digits(rate)),
             Self::FixedSize { population, size } => {
                 format!("fixed size, {size} of {population} without replacement")
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Noise, NoiseError, check_scale,
+    Formula, Noise, NoiseError, check_scale,
     moments::{Node, Sums},
     signed,
 };
@@ -191,27 +191,9 @@ impl CustomDensity {
     ///
     /// # Errors
     /// A formula that cannot be read, or a density that fails, with the place.
-    #[cfg(feature = "formula")]
     pub fn from_formula(formula: &str) -> Result<Self, DensityError> {
-        use exmex::{Express, FlatEx};
-        let unreadable = |e: &dyn std::fmt::Display| DensityError::Formula(e.to_string());
-        let depth = formula.chars().fold((0i32, 0i32), |(now, most), c| {
-            let now = now + i32::from(c == '(') - i32::from(c == ')');
-            (now, most.max(now))
-        });
-        if formula.len() > 1000 || depth.1 > 50 {
-            return Err(DensityError::Formula("it is longer than 1000 characters, or nested more than 50 deep".into()));
-        }
-        if !formula.is_ascii() {
-            return Err(DensityError::Formula("it has characters other than ASCII".into()));
-        }
-        let parsed = FlatEx::<f64>::parse(formula).map_err(|e| unreadable(&e))?;
-        match parsed.var_names() {
-            [name] if name == "x" => {}
-            [] => return Err(DensityError::NotIntegrable { x: f64::INFINITY }),
-            names => return Err(DensityError::Formula(format!("its variable must be x alone, it has {names:?}"))),
-        }
-        Self::from_function(formula, |x| parsed.eval(&[x]).map_err(|e| unreadable(&e)))
+        let read = Formula::read(formula)?;
+        Self::from_function(formula, |x| Ok(read.at(x)))
     }
 
     /// From a function, as `CustomDensity::from_formula` samples one.
@@ -595,7 +577,6 @@ mod tests {
         assert!(matches!(f(|_| f64::NAN), DensityError::NotPositive { .. }));
     }
 
-    #[cfg(feature = "formula")]
     #[test]
     fn formulas_become_tables() {
         let density = CustomDensity::from_formula("exp(-abs(x)^3)").unwrap();

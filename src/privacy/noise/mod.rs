@@ -2,6 +2,7 @@
 
 mod cauchy;
 mod custom;
+mod formula;
 mod gaussian;
 mod generalized_gaussian;
 mod hyperbolic_secant;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cauchy::Cauchy;
 pub use custom::{Custom, CustomDensity, DensityError};
+pub use formula::Formula;
 pub use gaussian::Gaussian;
 pub use generalized_gaussian::GeneralizedGaussian;
 pub use hyperbolic_secant::HyperbolicSecant;

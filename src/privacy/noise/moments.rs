@@ -195,7 +195,8 @@ impl Sums {
             let exponent = |n: &Node| k * n.log_ratio + n.log_weight;
             let top = nodes.iter().map(exponent).fold(*sum, f64::max);
             if top > f64::NEG_INFINITY {
-                let rest: f64 = nodes.iter().map(|n| (exponent(n) - top).exp()).sum();
+                // Below e^−50 of the largest, all nodes together are beyond the last digit.
+                let rest: f64 = nodes.iter().map(|n| exponent(n) - top).filter(|e| *e > -50.0).map(f64::exp).sum();
                 *sum = top + ((*sum - top).exp() + rest).ln();
             }
         }

@@ -6,8 +6,9 @@
 //!    −∫_B z′ with B = {u : z(u) > α·z(u+τ)}. There |u| < |u+τ|, so u > −τ/2. If −u ∈ B for some u > 0, so is u, because
 //!    z(u) = z(−u) > α·z(τ−u) ≥ α·z(τ+u); so over B the rise of z at negative arguments is outweighed by its fall at positive ones. For α < 1,
 //!    H_α(P‖Q) = 1 − α + α·H_{1/α}(Q‖P), and by symmetry exchanging P and Q changes nothing. ∎ No family needs a check of its own.
-//! 2. *All coordinates.* Products of dominating pairs dominate products (Zhu, Dong & Wang 2022, Theorem 10); signs and the order do not matter.
-//! 3. *Several ψ.* Each step may use another ψ, so the pair must dominate every one: the pointwise maximum of the curves, which is convex and
+//! 2. *All coordinates.* Products of dominating pairs dominate products (Zhu, Dong & Wang 2022); signs and the order do not matter.
+//! 3. *Many ψ, many entries.* What exceeds ψ at every rank has, by 1 and 2, a larger curve: a few such covers stand for all ([`EnvelopeProfile::covers`]).
+//! 4. *Several covers.* Each step may use another ψ, so the pair must dominate every one: the pointwise maximum of the curves, which is convex and
 //!    so again the curve of a pair (Blackwell). The maximum of the ε of single ψ would be too small.
 //!
 //! A coordinate's loss is put on a grid cell by cell: Gauss–Legendre gives the P-mass of a cell and what of it exceeds the
@@ -22,7 +23,7 @@ use super::{
     lattice::{Builder, Lattice},
     sampled::Source,
 };
-use crate::privacy::{PrivacyError, envelope::EnvelopeProfile, noise::Noise};
+use crate::privacy::{PrivacyError, envelope::EnvelopeProfile, noise::Noise, parallel};
 
 /// A symmetric pair on a lattice: the loss under P has the law of minus the loss under Q.
 #[derive(Clone, Debug)]
@@ -66,12 +67,13 @@ pub(super) enum Unsampled {
 
 /// P-mass of a whole vector's loss that may be called infinite, and that of one coordinate.
 const TAIL: f64 = 1e-30;
-/// Relative accuracy of the base's variance.
+/// Relative accuracy of the base's variance, for vectors of few distinct entries …
 const ACCURACY: f64 = 1e-5;
-/// Vectors whose curves are computed one by one; of more, those that lead in some order.
-const MOST_VECTORS: usize = 4;
-/// By this much the entries of a summarised vector are enlarged.
-const ENLARGED: f64 = 1e-6;
+const FEW_ENTRIES: usize = 96;
+/// … and of many, which are rounded up by more than that.
+const ACCURACY_OF_MANY: f64 = 1e-4;
+/// Share of the grid's step by which the loss may change within a cell of the quadrature.
+const CELL: f64 = 0.25;
 
 impl Unsampled {
     /// N(μ, 1) against N(0, 1). Tiny μ are rounded up, out of the reach of underflow.
@@ -102,34 +104,22 @@ impl Unsampled {
 
     /// Z + ψ against Z, for every ψ of the profile at once.
     pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile) -> Result<(Self, Rigor), PrivacyError> {
-        let mut rigor = Rigor::Proven;
-        let mut curves = Vec::new();
-        let leaders = leaders(noise, profile);
-        if leaders.len() < profile.len() {
-            rigor = Rigor::Numerical("the worst vectors of the envelope were chosen by their Rényi divergences");
-        }
-        let mut summaries = Vec::new();
-        for vector in leaders {
-            let (parts, exact) = entries(profile, vector);
-            if !exact {
-                rigor = Rigor::Numerical("the envelope's entries are known by their Chebyshev sums, not one by one");
-            }
-            summaries.push(parts);
-        }
+        let covers = profile.covers();
+        let vectors: Vec<Vec<Rung>> = covers.iter().map(|cover| rungs(cover)).collect();
         // One grid for all, so that the curves can be compared.
-        let information = noise.fisher_information();
-        let deviation = summaries
-            .iter()
-            .map(|parts| parts.iter().map(|(tau, count)| tau * tau * *count as f64).sum::<f64>() * information)
-            .fold(0.0, f64::max)
-            .sqrt();
-        let most_parts = summaries.iter().map(Vec::len).max().unwrap_or(1) as f64;
-        let single = summaries.iter().all(|parts| parts.len() == 1 && parts[0].1 == 1);
-        let fine = if single { 1e-3 } else { (12.0 * ACCURACY / most_parts).sqrt() };
+        let squares = |cover: &Vec<(f64, u64)>| cover.iter().map(|(tau, count)| tau * tau * *count as f64).sum::<f64>();
+        let deviation = (covers.iter().map(squares).fold(0.0, f64::max) * noise.fisher_information()).sqrt();
+        let most_rungs = vectors.iter().map(Vec::len).max().unwrap_or(1) as f64;
+        let many = covers.iter().any(|cover| cover.len() > FEW_ENTRIES);
+        let accuracy = if many { ACCURACY_OF_MANY } else { ACCURACY };
+        let single = vectors.iter().all(|rungs| rungs.len() == 1 && rungs[0].is_single());
+        let fine = if single { 1e-3 } else { (12.0 * accuracy / most_rungs).sqrt() };
         // Entries far beyond the scale have losses that are bounded or huge; a grid of some 1e5 points does for either.
         let step = (deviation.min(40.0) * fine).max(1e-250);
-        for parts in &summaries {
-            let (curve, complete) = product(noise, parts, step)?;
+        let mut rigor = Rigor::Proven;
+        let mut curves = Vec::new();
+        for rungs in &vectors {
+            let (curve, complete) = product(noise, rungs, step, accuracy)?;
             if !complete {
                 rigor =
                     Rigor::Numerical("the noise's density is too rough for the quadrature that puts it on the grid");
@@ -141,76 +131,29 @@ impl Unsampled {
     }
 }
 
-/// Indices of the vectors to compute: all if few, else the leaders at some orders.
-fn leaders(noise: &dyn Noise, profile: &EnvelopeProfile) -> Vec<usize> {
-    if profile.len() <= MOST_VECTORS {
-        return (0..profile.len()).collect();
+/// Entries of about one size, (entry, how many), from the largest: they share a grid.
+struct Rung<'a>(&'a [(f64, u64)]);
+
+impl Rung<'_> {
+    fn is_single(&self) -> bool {
+        matches!(self.0, [(_, 1)])
     }
-    let sums = profile.log_moment_sums(noise, 1.0, 31);
-    let mut chosen = Vec::new();
-    for order in [0, 6, 30] {
-        let leader = (0..sums.len()).max_by(|a, b| sums[*a][order].total_cmp(&sums[*b][order])).unwrap_or(0);
-        if !chosen.contains(&leader) {
-            chosen.push(leader);
-        }
+
+    fn smallest(&self) -> f64 {
+        self.0.last().map_or(0.0, |(tau, _)| *tau)
     }
-    chosen
 }
 
-/// (entry, how many), and whether that is exactly the vector.
-///
-/// A profile that keeps Chebyshev sums gives nodes with weights; each panel's are replaced by the two entries that have the same
-/// Σψ², Σψ³, Σψ⁴ and Σψ⁵ (Gauss's rule for the measure ψ², so counts are positive), each made a whole number of equal entries and one
-/// smaller, with the same Σψ². What is lost is of the order of the sixth power of the entries over the noise's scale.
-fn entries(profile: &EnvelopeProfile, vector: usize) -> (Vec<(f64, u64)>, bool) {
-    let nodes = profile.quadrature(vector);
-    let whole = |weight: f64| weight >= 1.0 && weight.fract() == 0.0 && weight < 9e15;
-    if nodes.iter().all(|(_, weight)| whole(*weight)) {
-        return (nodes.iter().map(|(tau, weight)| (*tau, *weight as u64)).collect(), true);
+/// A vector's entries by octaves.
+fn rungs(cover: &[(f64, u64)]) -> Vec<Rung<'_>> {
+    let mut rungs = Vec::new();
+    let mut rest = cover;
+    while let Some((largest, _)) = rest.first() {
+        let (rung, below) = rest.split_at(rest.partition_point(|(tau, _)| *tau > 0.5 * largest));
+        rungs.push(Rung(rung));
+        rest = below;
     }
-    let first_panel = nodes.iter().filter(|(tau, _)| *tau > 0.5 * profile.largest()).count().max(1);
-    let mut parts = Vec::new();
-    for panel in nodes.chunks(first_panel) {
-        for (tau, weight) in gauss_two(panel) {
-            let tau = tau * (1.0 + ENLARGED);
-            let count = weight / (tau * tau) * (1.0 + 4.0 * ENLARGED);
-            if count.floor() >= 1.0 {
-                parts.push((tau, count.floor().min(9e15) as u64));
-            }
-            let rest = tau * count.fract().sqrt();
-            // Below this an entry changes no digit of the sum.
-            if rest > 1e-9 * profile.largest() {
-                parts.push((rest, 1));
-            }
-        }
-    }
-    (parts, false)
-}
-
-/// Nodes τ and weights of Gauss's two-point rule for the measure Σ weight·τ²·δ_τ, whose total is positive.
-fn gauss_two(nodes: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let measure = |f: &dyn Fn(f64) -> f64| nodes.iter().map(|(tau, weight)| weight * tau * tau * f(*tau)).sum::<f64>();
-    let total = measure(&|_| 1.0);
-    if total <= 0.0 {
-        return Vec::new();
-    }
-    let low = nodes.iter().map(|n| n.0).fold(f64::INFINITY, f64::min);
-    let high = nodes.iter().map(|n| n.0).fold(0.0, f64::max);
-    let mean = measure(&|tau| tau) / total;
-    let variance = measure(&|tau| (tau - mean) * (tau - mean)) / total;
-    let third = measure(&|tau| (tau - mean).powi(3)) / total;
-    let scale = (high - low).max(1e-300);
-    if variance <= 1e-9 * scale * scale {
-        return vec![(mean.clamp(low, high), total)];
-    }
-    // Roots of t² − (third/variance)·t − variance about the mean.
-    let half = 0.5 * third / variance;
-    let root = (half * half + variance).sqrt();
-    let (a, b) = (half - root, half + root);
-    // The panel that reaches down to 0 may have its lower node there: then keep to its bulk.
-    let a = a.max(0.2 * low - mean);
-    let share = (-a / (b - a)).clamp(0.0, 1.0);
-    vec![(mean + b, total * share), (mean + a, total * (1.0 - share))]
+    rungs
 }
 
 /// The loss of one coordinate shifted by `tau`, on `step`; and whether the quadrature found all of the mass.
@@ -294,8 +237,8 @@ fn edges(loss: &dyn Fn(f64) -> f64, scale: f64, tau: f64, end: f64, step: f64) -
         }
         let mut there = loss(next);
         let mut tries = 0;
-        while (there - at).abs() > 0.11 * step && tries < 60 && next - u > 1e-14 * (u + scale) {
-            width = (next - u) * (0.1 * step / (there - at).abs()).clamp(0.05, 0.7);
+        while (there - at).abs() > 1.1 * CELL * step && tries < 60 && next - u > 1e-14 * (u + scale) {
+            width = (next - u) * (CELL * step / (there - at).abs()).clamp(0.05, 0.7);
             next = u + width;
             there = loss(next);
             tries += 1;
@@ -306,35 +249,40 @@ fn edges(loss: &dyn Fn(f64) -> f64, scale: f64, tau: f64, end: f64, step: f64) -
     edges
 }
 
-/// The whole vector's loss: coordinates of equal size composed on their own fine grid, then all together on `step`.
-fn product(noise: &dyn Noise, parts: &[(f64, u64)], step: f64) -> Result<(Symmetric, bool), PrivacyError> {
+/// The whole vector's loss: coordinates of about one size composed on their own fine grid, then all together on `step`.
+fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> Result<(Symmetric, bool), PrivacyError> {
     let information = noise.fisher_information();
     let log_tail = (TAIL * 1e3).ln();
     let mut complete = true;
-    let mut small: Vec<(Lattice, u64)> = Vec::new();
-    let mut fine: Vec<(Lattice, u64)> = Vec::new();
-    for &(tau, count) in parts {
-        let own = (tau * information.sqrt()).min(40.0) * (12.0 * ACCURACY).sqrt();
-        let (lattice, found) = coordinate(noise, tau, if count == 1 { step } else { own.min(step) });
-        complete &= found;
-        if count == 1 { small.push((lattice, 1)) } else { fine.push((lattice, count)) }
+    let mut single: Vec<(Lattice, u64)> = Vec::new();
+    let mut fine: Vec<Vec<(Lattice, u64)>> = Vec::new();
+    for rung in rungs {
+        let own = (rung.smallest() * information.sqrt()).min(40.0) * (12.0 * accuracy).sqrt();
+        // Grids nest.
+        let own = if rung.is_single() { step } else { step / (step / own).ceil().max(1.0) };
+        let found = parallel::map(rung.0, |&(tau, count)| (coordinate(noise, tau, own), count));
+        complete &= found.iter().all(|((_, complete), _)| *complete);
+        let lattices = found.into_iter().map(|((lattice, _), count)| (lattice, count)).collect();
+        if rung.is_single() { single.extend(lattices) } else { fine.push(lattices) }
     }
-    if fine.is_empty() && small.len() == 1 {
-        return Ok((half(&small[0].0), complete));
+    if let ([(lattice, _)], []) = (single.as_slice(), fine.as_slice()) {
+        return Ok((half(lattice), complete));
     }
     // Tilts from 0 until the last one's window reaches the tail; each is precise about its own mean.
     let mut mass: Vec<f64> = Vec::new();
     let mut infinity = 0.0;
     let mut tilt = 0.0;
     for _ in 0..24 {
-        let mut coarse = small.clone();
-        for (lattice, count) in &fine {
-            let inner = [(lattice.clone(), *count)];
-            let window = compose::window(&inner, tilt, log_tail, Reach::Composed);
-            if compose::points(&window, lattice.step) > 4e6 {
-                return Err(PrivacyError::Unpriced("privacy loss distributions of this envelope: too many points"));
-            }
-            coarse.push((compose::sum(&inner, tilt, &window).coarsen(step), 1));
+        let mut coarse = single.clone();
+        let sums = parallel::map(&fine, |inner| {
+            let window = compose::window(inner, tilt, log_tail, Reach::Composed);
+            let own = inner[0].0.step;
+            (compose::points(&window, own) <= 4e6).then(|| compose::sum(inner, tilt, &window).coarsen(step))
+        });
+        for sum in sums {
+            let lattice =
+                sum.ok_or(PrivacyError::Unpriced("privacy loss distributions of this envelope: too many points"))?;
+            coarse.push((lattice, 1));
         }
         let window = compose::window(&coarse, tilt, log_tail, Reach::Final);
         if compose::points(&window, step) > 4e6 {

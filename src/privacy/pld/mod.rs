@@ -6,8 +6,8 @@
 //! - *Gaussian noise*: P = N(μ, 1), Q = N(0, 1) with μ = sensitivity/σ; an envelope counts by its largest norm.
 //! - *Any noise, an envelope*: P = Z + ψ, Q = Z, coordinate by coordinate (`coordinates.rs`).
 //! - *Poisson sampling at rate q*: ((1−q)Q + qP, Q) if the neighbour lacks the example and (Q, (1−q)Q + qP) if it has one more; the
-//!   answer is the larger (Theorem 11 there).
-//! - *Fixed size without replacement*: for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (the same theorem,
+//!   answer is the larger (see there on sampling).
+//! - *Fixed size without replacement*: for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (the same,
 //!   replace-one).
 //! - *Shuffled partition*: one unsampled release an epoch.
 
@@ -20,7 +20,7 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 
@@ -89,6 +89,17 @@ struct Priced {
     release: Release,
     unsampled: Unsampled,
     rigor: Rigor,
+    renyi: OnceLock<RdpCurve>,
+}
+
+impl Priced {
+    fn renyi(&self) -> Result<RdpCurve, PrivacyError> {
+        if let Some(curve) = self.renyi.get() {
+            return Ok(curve.clone());
+        }
+        let curve = RdpCurve::of(&self.release)?;
+        Ok(self.renyi.get_or_init(|| curve).clone())
+    }
 }
 
 /// Consecutive steps of one release, the whole repeated.
@@ -138,7 +149,7 @@ impl Pld {
                 ));
             }
         };
-        let priced = Arc::new(Priced { release: release.clone(), unsampled, rigor });
+        let priced = Arc::new(Priced { release: release.clone(), unsampled, rigor, renyi: OnceLock::new() });
         Ok(Self { runs: vec![Run { priced, steps: 1, repeats: 1 }], tolerance: TOLERANCE })
     }
 
@@ -235,16 +246,19 @@ impl Pld {
             return Ok(Tight { value: 0.0, method: Method::ClosedForm, rigor: Rigor::Proven });
         }
         let found = self.ask(Question::Epsilon { log_delta: delta.ln() }, |mu| normal::epsilon_gaussian(mu, delta));
-        // Rényi's bound is the smaller only where the convolution ran out of range. For noise that is not Gaussian it takes longer
-        // than the convolution, so it is asked for only there.
-        let gaussian = self.runs.iter().all(|run| run.priced.unsampled.mu().is_some());
-        let in_range = !gaussian && found.method == Method::Convolution && delta > 1e-12;
-        if found.method == Method::ClosedForm || found.value == 0.0 || in_range {
+        if found.method == Method::ClosedForm || found.value == 0.0 {
             return Ok(found);
         }
+        // Rényi's bound is the smaller where the convolution ran out of range, or the envelope's vectors are too unlike for few covers.
         let renyi = self.renyi().and_then(|accountant| accountant.epsilon(delta)).map(|found| found.improved.epsilon);
+        let gaussian = self.runs.iter().all(|run| run.priced.unsampled.mu().is_some());
+        let rigor = if gaussian {
+            Rigor::Proven
+        } else {
+            Rigor::Numerical("what quadrature and series leave out of ln I_k is estimated, and added")
+        };
         Ok(match renyi {
-            Ok(value) if value < found.value => Tight { value, method: Method::Renyi, rigor: Rigor::Proven },
+            Ok(value) if value < found.value => Tight { value, method: Method::Renyi, rigor },
             _ => found,
         })
     }
@@ -327,7 +341,7 @@ impl Pld {
     fn renyi(&self) -> Result<Accountant, PrivacyError> {
         let mut accountant = Accountant::new();
         for run in &self.runs {
-            let curve = accountant.add_curve(RdpCurve::of(&run.priced.release)?)?;
+            let curve = accountant.add_curve(run.priced.renyi()?)?;
             for _ in 0..run.repeats.min(64) {
                 accountant.compose(curve, run.steps);
             }

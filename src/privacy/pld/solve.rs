@@ -287,6 +287,8 @@ impl Plan {
         let coarse = grid_step(self.lambda, self.epsilon, window.deviation, copies as f64, self.tolerance)
             .max((window.high - window.low) / (2.0 * MOST_POINTS))
             .max(step);
+        // Grids nest.
+        let coarse = step * (coarse / step).ceil();
         let log_tail = self.log_tail - (copies as f64).ln();
         let mut parts = Vec::new();
         for (lattice, count) in &self.parts {
@@ -297,7 +299,8 @@ impl Plan {
                     let mut sum = None;
                     let most = 2.0 * MOST_POINTS;
                     if compose::points(&window, step) > most {
-                        let inner = [(compose::regrid(lattice, (window.high - window.low) / most), size)];
+                        let cells = (coarse * most / (window.high - window.low)).floor().max(1.0);
+                        let inner = [(compose::regrid(lattice, coarse / cells), size)];
                         window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
                         sum = Some(compose::sum(&inner, self.lambda, &window));
                     }

@@ -17,6 +17,8 @@ pub const FIRST_ORDER: u32 = 2;
 pub const LAST_ORDER: u32 = 256;
 /// Largest order of families without a closed form.
 const LAST_EXTENDED: u32 = 1024;
+/// Orders are computed to the first of these that is enough: small orders cost least, and mostly hold the best.
+const LEVELS: [u32; 3] = [64, LAST_ORDER, LAST_EXTENDED];
 /// Largest order of the Gaussian.
 const LAST_GAUSSIAN: u32 = 1 << 17;
 /// With more vectors than this in contention for the maximum, ln I_k is maximised for each k before it is summed (never lower).
@@ -32,20 +34,20 @@ pub struct RdpCurve(Arc<Inner>);
 struct Inner {
     sampling: Sampling,
     source: Source,
-    integers: Vec<f64>,
-    extended: OnceLock<Vec<f64>>,
+    /// ε(α) for α from 2 to each of [`LEVELS`].
+    integers: [OnceLock<Vec<f64>>; LEVELS.len()],
 }
 
 #[derive(Debug)]
 enum Source {
     /// Gaussian noise of this standard deviation over the L2 sensitivity.
     Gaussian { noise_multiplier: f64 },
-    /// Any other: ln I_k is computed for the orders asked.
-    Other { noise: NoiseSpec, sensitivity: Sensitivity, doubling: f64 },
+    /// Any other.
+    Other { noise: Box<dyn Noise>, sensitivity: Sensitivity, doubling: f64 },
 }
 
 impl RdpCurve {
-    /// Lemma 4 and 5 for one release, at integers 2..=256.
+    /// Lemma 4 and 5 for one release. Orders are computed when they are asked for.
     ///
     /// # Errors
     /// [`PrivacyError::NoNoise`] and [`PrivacyError::NoBound`] where there is no guarantee; anything [`Release::validate`] refuses.
@@ -61,10 +63,9 @@ impl RdpCurve {
             (Some(sigma), Sensitivity::Envelope { profile }) => {
                 Source::Gaussian { noise_multiplier: sigma / (profile.norm() * doubling) }
             }
-            (None, sensitivity) => Source::Other { noise: spec.clone(), sensitivity: sensitivity.clone(), doubling },
+            (None, sensitivity) => Source::Other { noise, sensitivity: sensitivity.clone(), doubling },
         };
-        let integers = source.integers(release.sampling, LAST_ORDER, Some(noise.as_ref()))?;
-        Ok(Self(Arc::new(Inner { sampling: release.sampling, source, integers, extended: OnceLock::new() })))
+        Ok(Self(Arc::new(Inner { sampling: release.sampling, source, integers: Default::default() })))
     }
 
     /// The Poisson-sampled Gaussian mechanism (DP-SGD): noise multiplier σ, rate q.
@@ -82,7 +83,17 @@ impl RdpCurve {
     /// ε(α) at α = 2, 3, …, 256.
     #[must_use]
     pub fn integer_orders(&self) -> &[f64] {
-        &self.0.integers
+        self.level(1)
+    }
+
+    /// ε(α) at α = 2, 3, …, 64, for less.
+    pub(super) fn first_orders(&self) -> &[f64] {
+        self.level(0)
+    }
+
+    fn level(&self, level: usize) -> &[f64] {
+        let Inner { sampling, source, integers } = self.0.as_ref();
+        integers[level].get_or_init(|| source.integers(*sampling, LEVELS[level]))
     }
 
     /// How its examples are chosen.
@@ -96,7 +107,8 @@ impl RdpCurve {
     pub fn at(&self, order: f64) -> Option<f64> {
         let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);
         if whole && order <= f64::from(LAST_ORDER) {
-            return Some(self.0.integers[order as usize - 2]);
+            let level = usize::from(order > f64::from(LEVELS[0]));
+            return Some(self.level(level)[order as usize - 2]);
         }
         match (&self.0.source, self.0.sampling) {
             (Source::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
@@ -109,11 +121,7 @@ impl RdpCurve {
                 }
                 (order > 1.0).then(|| poisson::gaussian_at(rate, *noise_multiplier, order)).flatten()
             }
-            (source, sampling) if whole && order <= f64::from(LAST_EXTENDED) => {
-                let all =
-                    self.0.extended.get_or_init(|| source.integers(sampling, LAST_EXTENDED, None).unwrap_or_default());
-                all.get(order as usize - 2).copied()
-            }
+            _ if whole && order <= f64::from(LAST_EXTENDED) => self.level(2).get(order as usize - 2).copied(),
             _ => None,
         }
     }
@@ -133,22 +141,15 @@ impl RdpCurve {
 }
 
 impl Source {
-    fn integers(&self, sampling: Sampling, last: u32, noise: Option<&dyn Noise>) -> Result<Vec<f64>, PrivacyError> {
+    /// ε(α) for α from 2 to `last`.
+    fn integers(&self, sampling: Sampling, last: u32) -> Vec<f64> {
         let vectors = match self {
             Self::Gaussian { noise_multiplier } => vec![gaussian_log_moments(*noise_multiplier, last)],
-            Self::Other { noise: spec, sensitivity, doubling } => {
-                let built;
-                let noise = match noise {
-                    Some(noise) => noise,
-                    None => {
-                        built = spec.build()?;
-                        built.as_ref()
-                    }
-                };
-                log_moments(noise, sensitivity, *doubling, last as usize - 1)
+            Self::Other { noise, sensitivity, doubling } => {
+                log_moments(noise.as_ref(), sensitivity, *doubling, last as usize - 1)
             }
         };
-        Ok(match sampling {
+        match sampling {
             Sampling::Poisson { rate } => largest(&vectors, |moments| poisson::at_integers(rate, moments)),
             // Each example meets one release of an epoch, unamplified.
             Sampling::Shuffled { .. } => largest(&vectors, |moments| poisson::at_integers(1.0, moments)),
@@ -160,7 +161,7 @@ impl Source {
                 };
                 largest(&vectors, |moments| fixed_size::at_integers(rate, moments, gaussian))
             }
-        })
+        }
     }
 }
 

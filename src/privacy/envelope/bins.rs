@@ -1,0 +1,152 @@
+//! One pass over a vector: its entries by bins of |ψ|, and from the bins the Chebyshev sums and the counts.
+//!
+//! Sixty-four bins an octave hold Σψ²·dᵐ, m = 0..=5, d the distance from the bin's middle: a polynomial of T_j's degree is its Taylor series there
+//! up to (1/128)⁶ = 2e-13 of G. So an entry costs a few additions, whatever the number of terms.
+
+use super::series::{Sums, TERMS};
+
+/// Bins an octave, by the leading bits of the mantissa.
+const AN_OCTAVE: usize = 64;
+const MANTISSA_BITS: u32 = 6;
+const SHIFT: u32 = 52 - MANTISSA_BITS;
+/// Powers of d a bin.
+const POWERS: usize = 6;
+/// Octaves below the largest entry; smaller entries count as the smallest of these, which is upwards.
+pub(super) const OCTAVES: usize = 40;
+pub(super) const SMALLEST: f64 = 1.0 / (1u64 << OCTAVES) as f64;
+/// Edges an octave at which entries are counted.
+pub(super) const COUNTED: usize = 16;
+
+/// Σψ²·dᵐ, then how many.
+type Bin = [f64; POWERS + 2];
+
+/// Bin 0 holds what is 1; 1.. the octaves from above.
+pub(super) struct Bins {
+    bins: Vec<Bin>,
+    /// Bins from here on are empty.
+    used: usize,
+    /// `derivatives[bin][m][j]` = T_j^{(m)}(y)/m! at the bin's middle.
+    derivatives: Vec<[Sums; POWERS]>,
+}
+
+/// What one pass finds out about a vector, entries relative to the largest of all.
+pub(super) struct Tally {
+    /// For each octave from above Σψ²T_j(y), to the last that is not empty.
+    pub octaves: Vec<Sums>,
+    /// How many entries exceed (or equal) each of the edges 2^{−(i+1)/16}, i = 0.. .
+    pub counts: Vec<u32>,
+}
+
+impl Bins {
+    pub fn new() -> Self {
+        // In octave 0, y = 4x − 3.
+        let derivatives = (0..=AN_OCTAVE)
+            .map(|bin| {
+                // Bins are 1/128 wide below 1, and 1/64 above.
+                let middle = 1.0 - if bin == 0 { -1.0 } else { bin as f64 - 0.5 } / (2 * AN_OCTAVE) as f64;
+                taylor(4.0 * middle - 3.0)
+            })
+            .collect();
+        Self { bins: vec![[0.0; POWERS + 2]; OCTAVES * AN_OCTAVE + 1], used: 0, derivatives }
+    }
+
+    /// Sorts the entries into bins, and adds them up.
+    pub fn tally<T: Copy + Into<f64>>(&mut self, vector: &[T], largest: f64) -> Tally {
+        const TOP: u64 = 1023 << MANTISSA_BITS;
+        let scale = largest.recip();
+        let last = self.bins.len() - 1;
+        for &entry in vector {
+            let entry: f64 = entry.into();
+            if entry == 0.0 {
+                continue;
+            }
+            // The largest entry times its own rounded inverse may exceed 1 by a rounding error.
+            let x = (entry.abs() * scale).clamp(SMALLEST, 1.0);
+            let key = x.to_bits() >> SHIFT;
+            let index = ((TOP - key) as usize).min(last);
+            let d = x - f64::from_bits((key << SHIFT) | (1 << (SHIFT - 1)));
+            let bin = &mut self.bins[index];
+            let mut term = x * x;
+            for sum in &mut bin[..POWERS] {
+                *sum += term;
+                term *= d;
+            }
+            bin[POWERS] += 1.0;
+            self.used = self.used.max(index + 1);
+        }
+        let tally = Tally { octaves: self.sums(largest), counts: self.counts() };
+        self.bins[..self.used].fill([0.0; POWERS + 2]);
+        self.used = 0;
+        tally
+    }
+
+    fn sums(&self, largest: f64) -> Vec<Sums> {
+        let octaves = self.used.saturating_sub(1).div_ceil(AN_OCTAVE).max(1);
+        let mut all = vec![[0.0; TERMS]; octaves];
+        for (p, sums) in all.iter_mut().enumerate() {
+            let first = if p == 0 { 0 } else { p * AN_OCTAVE + 1 };
+            let last = ((p + 1) * AN_OCTAVE).min(self.used.max(1) - 1);
+            // dy/dx on this octave.
+            let slope = 4.0 * 2f64.powi(p as i32);
+            for index in first..=last {
+                let bin = &self.bins[index];
+                if bin[POWERS] > 0.0 {
+                    let mut unit = 1.0;
+                    for (derivative, moment) in self.derivatives[index - p * AN_OCTAVE].iter().zip(bin) {
+                        let moment = moment * unit;
+                        for (sum, t) in sums.iter_mut().zip(derivative) {
+                            *sum += moment * t;
+                        }
+                        unit *= slope;
+                    }
+                }
+            }
+            for sum in sums.iter_mut() {
+                *sum *= largest * largest;
+            }
+        }
+        all
+    }
+
+    fn counts(&self) -> Vec<u32> {
+        // Within an octave bins are equal steps of x; their edges that are next to 2^{−i/16} from below will do.
+        let mut counts = Vec::new();
+        let (mut index, mut count) = (0, 0.0);
+        while index < self.used {
+            let edge = counting_bin(counts.len());
+            while index <= edge.min(self.used - 1) {
+                count += self.bins[index][POWERS];
+                index += 1;
+            }
+            counts.push(count as u32);
+        }
+        counts
+    }
+}
+
+/// The last bin that is counted at edge `i`.
+fn counting_bin(i: usize) -> usize {
+    let (octave, part) = (i / COUNTED, i % COUNTED + 1);
+    // x from 1 down to ½ in the octave: bin b ends at 1 − b/128.
+    octave * AN_OCTAVE + (2.0 * AN_OCTAVE as f64 * (1.0 - 2f64.powf(-(part as f64) / COUNTED as f64))).round() as usize
+}
+
+/// The entry at edge `i`, relative to the largest: what is counted there is at least as large.
+pub(super) fn counting_edge(i: usize) -> f64 {
+    let bin = counting_bin(i) - i / COUNTED * AN_OCTAVE;
+    (1.0 - bin as f64 / (2 * AN_OCTAVE) as f64) * 2f64.powi(-((i / COUNTED) as i32))
+}
+
+/// T_j^{(m)}(y)/m!, by the recurrence T_{j+1} = 2y·T_j − T_{j−1} on truncated Taylor series.
+fn taylor(y: f64) -> [Sums; POWERS] {
+    let mut rows = [[0.0; TERMS]; POWERS];
+    rows[0][0] = 1.0;
+    (rows[0][1], rows[1][1]) = (y, 1.0);
+    for j in 2..TERMS {
+        for m in 0..POWERS {
+            let lower = if m > 0 { rows[m - 1][j - 1] } else { 0.0 };
+            rows[m][j] = 2.0 * (y * rows[m][j - 1] + lower) - rows[m][j - 2];
+        }
+    }
+    rows
+}

@@ -1,0 +1,185 @@
+//! Chebyshev series on intervals of |τ|: of G(τ) = ln I_k(τ)/τ², and the sums over ψ that go with them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::privacy::noise::Noise;
+
+/// Chebyshev terms a panel.
+pub(super) const TERMS: usize = 13;
+/// Rounding of the stored sums and of their evaluation, relative.
+pub(super) const ROUNDING: f64 = 4e-12;
+/// What a series may leave out, relative to its first term, before its panel is cut in two.
+const ACCEPTED: f64 = 1e-10;
+
+/// Σψ²·T_j(y) over the entries on one panel, j = 0.. .
+pub(super) type Sums = [f64; TERMS];
+
+/// An interval of |τ|, mapped to y in [−1, 1].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct Panel {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Panel {
+    /// Octave `p` below `largest`: [largest·2^−(p+1), largest·2^−p].
+    pub(super) fn octave(largest: f64, p: usize) -> Self {
+        Self { low: largest * 2f64.powi(-(p as i32) - 1), high: largest * 2f64.powi(-(p as i32)) }
+    }
+
+    /// [0, largest·2^−p].
+    pub(super) fn below(largest: f64, p: usize) -> Self {
+        Self { low: 0.0, high: largest * 2f64.powi(-(p as i32)) }
+    }
+
+    /// Octaves below `largest` down to a bottom panel from 0 to `largest`·2^−octaves.
+    pub(crate) fn ladder(largest: f64, octaves: usize) -> Vec<Self> {
+        (0..octaves).map(|p| Self::octave(largest, p)).chain([Self::below(largest, octaves)]).collect()
+    }
+
+    /// The Chebyshev points of the first kind: no end point, so never τ = 0.
+    fn nodes(&self) -> impl Iterator<Item = f64> + use<> {
+        let Self { low, high } = *self;
+        (0..TERMS).map(move |m| {
+            // (1 + cos θ)/2 = cos²(θ/2): no cancellation next to 0.
+            let half_angle = std::f64::consts::PI * (m as f64 + 0.5) / (2 * TERMS) as f64;
+            low + (high - low) * half_angle.cos().powi(2)
+        })
+    }
+}
+
+/// cos(jπ(m+½)/N)·(2 − δ_j0)/N: values at the nodes to coefficients.
+fn transform() -> [[f64; TERMS]; TERMS] {
+    std::array::from_fn(|j| {
+        std::array::from_fn(|m| {
+            let angle = std::f64::consts::PI * j as f64 * (m as f64 + 0.5) / TERMS as f64;
+            angle.cos() * if j == 0 { 1.0 } else { 2.0 } / TERMS as f64
+        })
+    })
+}
+
+/// Chebyshev coefficients of G = ln I_k(factor·τ)/τ² on one panel for all orders, and the error to add.
+pub(crate) struct Series {
+    /// `coefficients[j][order]`.
+    pub(super) coefficients: Vec<Vec<f64>>,
+    /// Upper estimate of |G − series| on the panel, by order.
+    error: Vec<f64>,
+}
+
+impl Series {
+    pub(crate) fn new(panel: &Panel, noise: &dyn Noise, factor: f64, orders: usize) -> Self {
+        let mut moments = vec![0.0; orders];
+        let mut coefficients = vec![vec![0.0; orders]; TERMS];
+        let transform = transform();
+        for (m, tau) in panel.nodes().enumerate() {
+            noise.log_moments(factor * tau, &mut moments);
+            for (row, coefficient) in transform.iter().zip(&mut coefficients) {
+                let weight = row[m] / (tau * tau);
+                for (c, f) in coefficient.iter_mut().zip(&moments) {
+                    *c += weight * f;
+                }
+            }
+        }
+        // On an octave the terms fall at least by 5.8 a degree where G is analytic (its nearest singularity is at 0 or beyond), and what is left
+        // out is then below a quarter of the last term; the last two in full also cover functions that are only a few times differentiable,
+        // and wider panels, which are kept only if `is_settled`.
+        let error = (0..orders)
+            .map(|k| {
+                let at = |j: usize| coefficients[j][k].abs();
+                at(TERMS - 1) + at(TERMS - 2) + ROUNDING * (0..TERMS).map(at).sum::<f64>()
+            })
+            .collect();
+        Self { coefficients, error }
+    }
+
+    /// Whether the terms fall so fast at every order that nothing is gained by cutting the panel.
+    pub(super) fn is_settled(&self) -> bool {
+        (0..self.error.len()).all(|k| {
+            let at = |j: usize| self.coefficients[j][k].abs();
+            let first = at(0);
+            self.error[k] <= ACCEPTED * first && at(TERMS - 3) + at(TERMS - 4) <= 100.0 * ACCEPTED * first
+        })
+    }
+
+    /// An upper bound of G on the whole panel, by order.
+    pub(crate) fn supremum(&self, order: usize) -> f64 {
+        let sum = self.coefficients[1..].iter().map(|c| c[order].abs()).sum::<f64>();
+        self.coefficients[0][order] + sum + self.error[order]
+    }
+
+    /// The coefficients, the error added to the first: with T_0 = 1, and weights ψ² ≥ 0, that makes every sum an upper bound.
+    pub(super) fn into_upper(mut self) -> Vec<Vec<f64>> {
+        for (c, e) in self.coefficients[0].iter_mut().zip(&self.error) {
+            *c += e;
+        }
+        self.coefficients
+    }
+}
+
+/// The matrix that makes sums over a panel in y those over a wider one in y′ = `slope`·y + `offset`: row j holds T_j(y′) in the T_i(y), i ≤ j.
+fn widened(slope: f64, offset: f64) -> [Sums; TERMS] {
+    let mut rows = [[0.0; TERMS]; TERMS];
+    rows[0][0] = 1.0;
+    (rows[1][0], rows[1][1]) = (offset, slope);
+    for j in 2..TERMS {
+        let (now, before) = (rows[j - 1], rows[j - 2]);
+        for i in 0..TERMS {
+            // y·T_i = (T_{i+1} + T_{|i−1|})/2.
+            let product = slope * now[i];
+            rows[j][i] += 2.0 * offset * now[i] - before[i];
+            if i + 1 < TERMS {
+                rows[j][i + 1] += product;
+            }
+            rows[j][i.abs_diff(1)] += product;
+        }
+    }
+    rows
+}
+
+/// Sums over [0, h] from those over [h/2, h] and [0, h/2]: exact, as T_j of one is a polynomial of the same degree in the other.
+pub(super) struct Merge {
+    upper: [Sums; TERMS],
+    lower: [Sums; TERMS],
+}
+
+impl Merge {
+    pub fn new() -> Self {
+        Self { upper: widened(0.5, 0.5), lower: widened(0.5, -0.5) }
+    }
+
+    pub fn sums(&self, upper: &Sums, lower: &Sums) -> Sums {
+        std::array::from_fn(|j| {
+            let dot = |row: &Sums, sums: &Sums| (0..=j).map(|i| row[i] * sums[i]).sum::<f64>();
+            dot(&self.upper[j], upper) + dot(&self.lower[j], lower)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(panel: &Panel, entries: &[f64]) -> Sums {
+        let (middle, scale) = (0.5 * (panel.low + panel.high), 2.0 / (panel.high - panel.low));
+        let mut sums = [0.0; TERMS];
+        for &entry in entries {
+            let angle = ((entry - middle) * scale).clamp(-1.0, 1.0).acos();
+            for (j, sum) in sums.iter_mut().enumerate() {
+                *sum += entry * entry * (j as f64 * angle).cos();
+            }
+        }
+        sums
+    }
+
+    #[test]
+    fn halves_merge_exactly() {
+        let entries: Vec<f64> = (1..200).map(|i| 0.8 * (f64::from(i) / 200.0).powi(2)).collect();
+        let (high, low): (Vec<f64>, Vec<f64>) = entries.iter().partition(|e| **e > 0.4);
+        let merged = Merge::new()
+            .sums(&sums(&Panel { low: 0.4, high: 0.8 }, &high), &sums(&Panel { low: 0.0, high: 0.4 }, &low));
+        for (got, want) in merged.iter().zip(sums(&Panel { low: 0.0, high: 0.8 }, &entries)) {
+            assert!((got - want).abs() < 1e-12, "{got} {want}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The same work on many items: on all cores natively, one after the other in a browser.
+
+/// `work` on each item, results in order.
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        use rayon::prelude::*;
+        items.par_iter().map(work).collect()
+    }
+    #[cfg(target_arch = "wasm32")]
+    items.iter().map(work).collect()
+}
