@@ -26,10 +26,23 @@ pub struct RunConfig {
     /// Steps after which the run completes by itself; `None`: until paused.
     pub steps: Option<u64>,
     pub delta: f64,
-    /// Seed of the model's initial parameters (public).
+    /// What the parameters are before the first step.
+    pub start: Start,
+    /// Seed of the random start (public).
     pub init_seed: u64,
     /// Replayable sampling and noise: reproducible, and **not private**; reports say so.
     pub replay: Option<u64>,
+}
+
+/// Parameters before the first step. Both starts are public: neither looks at a private example.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// Glorot's uniform weights, from `init-seed`.
+    #[default]
+    Random,
+    /// Parameters trained on the program's own digits ([`crate::model::pretrained`]).
+    Pretrained,
 }
 
 /// Learning rate over the run: a factor on `learning_rate` by progress t in [0, 1] of `steps`.
@@ -60,6 +73,7 @@ impl Default for RunConfig {
             momentum: 0.0,
             steps: None,
             delta: 1e-5,
+            start: Start::Random,
             init_seed: 0,
             replay: None,
         }

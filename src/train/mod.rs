@@ -3,5 +3,8 @@
 pub mod config;
 pub mod error;
 pub mod plan;
+pub mod presets;
+pub mod projection;
 pub mod report;
+pub mod run_file;
 pub mod session;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    config::{RunConfig, Schedule},
+    config::{RunConfig, Schedule, Start},
     error::ConfigError,
 };
 use crate::{
@@ -47,6 +47,12 @@ impl Plan {
             return Err(ConfigError::Contradiction {
                 field: "denoiser",
                 sentence: "it compares the sum with the noise's distribution, and there is no noise; choose a noise or no denoiser",
+            });
+        }
+        if config.start == Start::Pretrained && !model::pretrained::available(config.model) {
+            return Err(ConfigError::Contradiction {
+                field: "start",
+                sentence: "parameters trained on synthetic digits come with the tanh CNN alone; choose that model or a random start",
             });
         }
         if let Some(noise) = &config.noise {
@@ -99,7 +105,13 @@ impl Plan {
     /// Initial parameters, flat.
     #[must_use]
     pub fn initial_parameters(&self) -> Vec<f32> {
-        model::initial_parameters(self.config.model, self.config.init_seed)
+        let RunConfig { model, start, init_seed, .. } = self.config;
+        let pretrained = match start {
+            Start::Random => None,
+            Start::Pretrained => model::pretrained::parameters(model),
+        };
+        // A plan exists only where the start that it names does.
+        pretrained.unwrap_or_else(|| model::initial_parameters(model, init_seed))
     }
 
     /// Expected steps to look at every example once.
@@ -150,7 +162,7 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
 }
 
 /// The noise in units of the sum: the configuration gives it as a multiple of the clipping norm (an envelope's norm is 1).
-fn absolute_noise(config: &RunConfig) -> Option<NoiseSpec> {
+pub(crate) fn absolute_noise(config: &RunConfig) -> Option<NoiseSpec> {
     let norm = if let EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
     config.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * norm))
 }

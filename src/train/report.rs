@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::privacy::{
-    ledger::{Ledger, Release, Sensitivity},
-    rdp::{Bound, Epsilon},
-};
+use crate::privacy::{PrivacyError, ledger::Ledger, rdp::Epsilon, report::assumptions};
+
+/// ε at the order that gave it.
+pub use crate::privacy::rdp::Bound as OrderedEpsilon;
 
 /// The state of a run after `step` steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,20 @@ pub enum Privacy {
     NoGuarantee { reason: String },
 }
 
+impl Privacy {
+    /// What an accountant made of a ledger; an infinite ε is none.
+    ///
+    /// # Errors
+    /// Any other refusal of the accountant.
+    pub fn of(delta: f64, epsilon: Result<Epsilon, PrivacyError>, ledger: &Ledger) -> Result<Self, PrivacyError> {
+        match epsilon {
+            Ok(epsilon) => Ok(Self::Bounded(PrivacyBound::new(delta, &epsilon, ledger))),
+            Err(error @ PrivacyError::Infinite) => Ok(Self::NoGuarantee { reason: error.to_string() }),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 /// An upper bound with its assumptions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -54,59 +68,10 @@ pub struct PrivacyBound {
     pub assumptions: Vec<String>,
 }
 
-/// ε at the order that gave it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct OrderedEpsilon {
-    pub epsilon: f64,
-    pub order: f64,
-}
-
 impl PrivacyBound {
     /// What an accountant made of a ledger.
     #[must_use]
     pub fn new(delta: f64, epsilon: &Epsilon, ledger: &Ledger) -> Self {
-        let ordered = |bound: Bound| OrderedEpsilon { epsilon: bound.epsilon, order: bound.order };
-        Self {
-            delta,
-            classic: ordered(epsilon.classic),
-            improved: ordered(epsilon.improved),
-            assumptions: assumptions(ledger),
-        }
-    }
-}
-
-/// Everything that ε rests on, a phrase each.
-fn assumptions(ledger: &Ledger) -> Vec<String> {
-    let mut phrases = Vec::new();
-    for release in ledger.releases() {
-        phrases.push(mechanism(release));
-        phrases.push(release.sampling.describe());
-        phrases.push(format!("neighbours: {}", release.sampling.neighbours().name()));
-        phrases.push(format!("protected unit: {}", release.unit.name()));
-    }
-    let steps = ledger.steps();
-    phrases.push(format!("{steps} steps that ran, every one of them released (Theorem 1 of Nasr et al. 2020)"));
-    phrases.push("an upper bound: an attacker may see every noisy step, and can do no better than this".to_owned());
-    phrases
-}
-
-fn mechanism(release: &Release) -> String {
-    let bound = match &release.sensitivity {
-        Sensitivity::L2 { norm } => format!("each gradient clipped to L2 norm {norm}"),
-        Sensitivity::Envelope { profile } => {
-            format!(
-                "each gradient clamped into one of {} envelopes over {} parameters",
-                profile.len(),
-                profile.dimension()
-            )
-        }
-        Sensitivity::Unbounded => "gradients without a bound".to_owned(),
-    };
-    match &release.noise {
-        Some(noise) => {
-            format!("{bound}; {} noise of scale {} on every coordinate of the sum", noise.family(), noise.scale())
-        }
-        None => bound,
+        Self { delta, classic: epsilon.classic, improved: epsilon.improved, assumptions: assumptions(ledger) }
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use web_time::Instant;
 
 use super::{
-    error::SessionError,
+    error::{ConfigError, SessionError},
     plan::Plan,
-    report::{Privacy, PrivacyBound, Report},
+    report::{Privacy, Report},
 };
 use crate::{
     data::Dataset,
@@ -16,7 +16,7 @@ use crate::{
     privacy::{
         PrivacyError,
         ledger::{Ledger, ReleaseId},
-        rdp::{Accountant, CurveId},
+        rdp::{Accountant, CurveId, RdpCurve},
         sampling::Sampler,
     },
     rng::{NotPrivateReplay, Source, SystemRng},
@@ -44,6 +44,42 @@ struct Account {
     curve: CurveId,
 }
 
+impl Account {
+    /// Books that begin with what `ledger` says was released before.
+    fn after(mut ledger: Ledger, plan: &Plan) -> Result<Option<Self>, PrivacyError> {
+        let Ok((release, curve)) = &plan.priced else { return Ok(None) };
+        let mut accountant = Accountant::new();
+        let mut curves = Vec::new();
+        for earlier in ledger.releases() {
+            let curve = if earlier == release { curve.clone() } else { RdpCurve::of(earlier)? };
+            curves.push(accountant.add_curve(curve)?);
+        }
+        for event in ledger.events() {
+            accountant.compose(curves[event.release as usize], event.count);
+        }
+        let known = ledger.releases().iter().position(|earlier| earlier == release);
+        let curve = match known {
+            Some(index) => curves[index],
+            None => accountant.add_curve(curve.clone())?,
+        };
+        let release = ledger.register(release.clone())?;
+        Ok(Some(Self { ledger, release, accountant, curve }))
+    }
+}
+
+/// Where a run stood that goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    pub step: u64,
+    /// All that was released, checked by [`Ledger::validate`]; `None`: nothing can be claimed of what happened.
+    pub ledger: Option<Ledger>,
+    pub training: Duration,
+    pub examples: u64,
+}
+
+/// A replayed stream is wound forward draw by draw; a longer run's would take too long.
+const MOST_REPLAYED: u64 = 1_000_000;
+
 impl<E: Engine> Session<E> {
     /// A run at step 0. `engine` was made for `plan.task` with `plan.initial_parameters()`.
     ///
@@ -55,16 +91,7 @@ impl<E: Engine> Session<E> {
             None => Box::new(SystemRng::new()?),
         };
         let sampler = plan.sampling.sampler(plan.train_examples.into())?;
-        let account = match &plan.priced {
-            Ok((release, curve)) => {
-                let mut ledger = Ledger::new();
-                let release = ledger.register(release.clone())?;
-                let mut accountant = Accountant::new();
-                let curve = accountant.add_curve(curve.clone())?;
-                Some(Account { ledger, release, accountant, curve })
-            }
-            Err(_) => None,
-        };
+        let account = Account::after(Ledger::new(), &plan)?;
         Ok(Self {
             plan,
             engine,
@@ -76,6 +103,45 @@ impl<E: Engine> Session<E> {
             training: Duration::ZERO,
             examples: 0,
         })
+    }
+
+    /// A run that goes on from where it stood; `engine` has its parameters and momentum. What was released before stays in
+    /// the books: ε is that of all of it together, also where the plan (its digits, say) is not what it was then.
+    ///
+    /// # Errors
+    /// As [`Session::new`]; also a replayed run that is too long to be wound forward.
+    pub fn resume(plan: Plan, engine: E, progress: Progress) -> Result<Self, SessionError> {
+        let replayed = plan.config.replay.is_some();
+        if replayed && progress.step > MOST_REPLAYED {
+            return Err(ConfigError::Contradiction {
+                field: "replay",
+                sentence: "a replayed run of more than a million steps is not continued; start it anew",
+            }
+            .into());
+        }
+        let mut session = Self::new(plan, engine)?;
+        match progress.ledger {
+            Some(ledger) => session.account = Account::after(ledger, &session.plan)?,
+            None if progress.step > 0 && session.plan.priced.is_ok() => {
+                session.account = None;
+                session.plan.priced = Err("nothing says what its first steps released".to_owned());
+            }
+            None => {}
+        }
+        if replayed {
+            for _ in 0..progress.step {
+                session.draw();
+            }
+        }
+        (session.step, session.training, session.examples) = (progress.step, progress.training, progress.examples);
+        Ok(session)
+    }
+
+    /// Where the run stands, to go on from elsewhere.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let (training, examples) = (self.training, self.examples);
+        Progress { step: self.step, ledger: self.ledger().cloned(), training, examples }
     }
 
     #[must_use]
@@ -203,10 +269,6 @@ impl<E: Engine> Session<E> {
             (None, Ok(_)) => return Ok(Privacy::NoGuarantee { reason: "the run kept no ledger".to_owned() }),
         };
         let delta = self.plan.config.delta;
-        match account.accountant.epsilon(delta) {
-            Ok(epsilon) => Ok(Privacy::Bounded(PrivacyBound::new(delta, &epsilon, &account.ledger))),
-            Err(error @ PrivacyError::Infinite) => Ok(Privacy::NoGuarantee { reason: error.to_string() }),
-            Err(error) => Err(error.into()),
-        }
+        Ok(Privacy::of(delta, account.accountant.epsilon(delta), &account.ledger)?)
     }
 }

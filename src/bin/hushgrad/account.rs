@@ -2,10 +2,7 @@
 
 use std::{error::Error, path::PathBuf};
 
-use hushgrad::{
-    privacy::{ledger::Ledger, rdp},
-    train::report::PrivacyBound,
-};
+use hushgrad::privacy::{ledger::Ledger, report};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -18,7 +15,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Recomputes ε from what happened, by Rényi accounting.
+/// Recomputes ε from what happened, by every accountant.
 ///
 /// # Errors
 /// When the ledger cannot be read, is impossible, or has no bound.
@@ -26,17 +23,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let path = arguments.ledger.display();
     let text = std::fs::read_to_string(&arguments.ledger).map_err(|e| format!("cannot read {path}: {e}"))?;
     let ledger = Ledger::from_json(&text).map_err(|e| format!("{path}: {e}"))?;
-    let epsilon = rdp::epsilon_of(&ledger, arguments.delta)?;
-    let bound = PrivacyBound::new(arguments.delta, &epsilon, &ledger);
+    let account = report::account(&ledger, arguments.delta)?;
     if arguments.json {
-        println!("{}", serde_json::to_string(&bound)?);
-        return Ok(());
-    }
-    let PrivacyBound { delta, improved, classic, assumptions } = bound;
-    println!("ε ≤ {} (order {}) at δ = {delta:e}", improved.epsilon, improved.order);
-    println!("classic conversion: ε ≤ {} (order {})", classic.epsilon, classic.order);
-    for assumption in assumptions {
-        println!("  · {assumption}");
+        println!("{}", serde_json::to_string(&account)?);
+    } else {
+        println!("{account}");
     }
     Ok(())
 }

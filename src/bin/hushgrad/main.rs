@@ -3,6 +3,10 @@
 #[cfg(not(target_arch = "wasm32"))]
 mod account;
 #[cfg(not(target_arch = "wasm32"))]
+mod pretrain;
+#[cfg(not(target_arch = "wasm32"))]
+mod reproduce;
+#[cfg(not(target_arch = "wasm32"))]
 mod train;
 
 #[cfg(target_arch = "wasm32")]
@@ -26,11 +30,17 @@ fn main() -> std::process::ExitCode {
         Train(Box<train::Arguments>),
         /// Recompute ε from the ledger of a run
         Account(account::Arguments),
+        /// Measure again what the project states
+        Reproduce(reproduce::Arguments),
+        /// Make the parameters that come with the program, from digits that it draws
+        Pretrain(pretrain::Arguments),
     }
 
     let done = match Arguments::parse().command {
         Command::Train(arguments) => train::run(&arguments),
         Command::Account(arguments) => account::run(&arguments),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Pretrain(arguments) => pretrain::run(&arguments),
     };
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,

@@ -14,20 +14,24 @@ use hushgrad::{
     model::Architecture,
     privacy::noise::NoiseSpec,
     train::{
-        config::{RunConfig, Schedule},
+        config::{RunConfig, Schedule, Start},
         plan::Plan,
+        presets::{self, Preset},
         report::{Privacy, Report},
         session::Session,
     },
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Options; each that is given changes the configuration of `--config` (or the defaults).
+/// Options; each that is given changes the configuration of `--config` or `--preset` (or the defaults).
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Configuration as JSON (`--print-config` shows one)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// A ready-made run, as the page offers it
+    #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = preset)]
+    preset: Option<Preset>,
     /// Folder with IDX files, plain or gzip; else MNIST is looked for, else digits are drawn
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -97,7 +101,10 @@ pub struct Arguments {
     epochs: Option<f64>,
     #[arg(long)]
     delta: Option<f64>,
-    /// Seed of the initial parameters
+    /// Parameters before the first step
+    #[arg(long, value_enum)]
+    start: Option<StartFrom>,
+    /// Seed of a random start
     #[arg(long)]
     init_seed: Option<u64>,
     /// Replay sampling and noise from this seed: reproducible, and without any guarantee
@@ -117,6 +124,13 @@ enum Model {
     Mlp,
     CnnTanh,
     CnnRelu,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StartFrom {
+    Random,
+    /// Trained on synthetic digits (tanh CNN)
+    Pretrained,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -274,7 +288,7 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
             let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
             serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?
         }
-        None => RunConfig::default(),
+        None => arguments.preset.map_or_else(RunConfig::default, Preset::config),
     };
     if let Some(model) = arguments.model {
         config.model = match model {
@@ -282,6 +296,12 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
             Model::Mlp => Architecture::Mlp,
             Model::CnnTanh => Architecture::CnnTanh,
             Model::CnnRelu => Architecture::CnnRelu,
+        };
+    }
+    if let Some(start) = arguments.start {
+        config.start = match start {
+            StartFrom::Random => Start::Random,
+            StartFrom::Pretrained => Start::Pretrained,
         };
     }
     encoder(arguments, &mut config.encoder)?;
@@ -305,6 +325,11 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
         config.steps = Some((epochs * examples as f64 / f64::from(config.lot.max(1))).round().max(1.0) as u64);
     }
     Ok(config)
+}
+
+fn preset(name: &str) -> Result<Preset, String> {
+    let known = || presets::ALL.map(|preset| preset.key).join(", ");
+    Preset::by_key(name).ok_or_else(|| format!("presets are {}", known()))
 }
 
 fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), String> {

@@ -1,0 +1,87 @@
+//! `hushgrad pretrain`: the parameters that come with the program, made from digits that it draws itself.
+
+use std::{error::Error, path::PathBuf};
+
+use hushgrad::{
+    data::synthetic,
+    engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine},
+    model::{self, Architecture, pretrained},
+};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// What is trained.
+pub const MODEL: Architecture = Architecture::CnnTanh;
+/// Seed of the file in the repository.
+const SEED: u64 = 1;
+/// Passes over digits drawn anew for each.
+const EPOCHS: u64 = 6;
+const DIGITS: usize = 60_000;
+const LOT: usize = 256;
+/// Falls to zero by half a cosine.
+const LEARNING_RATE: f64 = 0.1;
+const MOMENTUM: f32 = 0.9;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Where the parameters go
+    #[arg(long, value_name = "FILE", default_value = "src/model/cnn-tanh.pretrained")]
+    out: PathBuf,
+    /// Seed of digits and first parameters
+    #[arg(long, default_value_t = SEED)]
+    seed: u64,
+    /// CPU threads [default: all]; without effect on the result
+    #[arg(long)]
+    threads: Option<u32>,
+}
+
+/// The numbers of the recipe, for telling two apart.
+pub fn recipe() -> String {
+    format!("{MODEL}, {EPOCHS} × {DIGITS} digits, lot {LOT}, rate {LEARNING_RATE}, momentum {MOMENTUM}")
+}
+
+/// Trains and writes the file. The same seed gives the same file on processors of the same instruction set; others round
+/// sums differently.
+///
+/// # Errors
+/// When the engine does not start or the file cannot be written.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let parameters = train(arguments.seed, arguments.threads)?;
+    let bytes = pretrained::encode(MODEL, &parameters);
+    let out = arguments.out.display();
+    std::fs::write(&arguments.out, &bytes).map_err(|e| format!("cannot write {out}: {e}"))?;
+    eprintln!("{out}: {} bytes", bytes.len());
+    Ok(())
+}
+
+/// The parameters after practice on synthetic digits, not yet rounded to the file's bytes.
+///
+/// # Errors
+/// When the engine does not start.
+pub fn train(seed: u64, threads: Option<u32>) -> Result<Vec<f32>, Box<dyn Error>> {
+    let task = Task { expected_lot: LOT as f32, momentum: MOMENTUM, ..Task::without_privacy(MODEL) };
+    let performance = Performance { chunk: None, threads };
+    let steps = DIGITS / LOT;
+    let bar = ProgressBar::new(EPOCHS * steps as u64);
+    bar.set_style(ProgressStyle::with_template("practice {bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
+    let mut parameters = model::initial_parameters(MODEL, seed);
+    let mut momentum = vec![0.0; parameters.len()];
+    for epoch in 0..EPOCHS {
+        let digits = synthetic::dataset(seed, epoch * DIGITS as u64, DIGITS);
+        let mut engine = CpuEngine::new(task.clone(), digits, &parameters, performance)?;
+        let trained: Result<_, EngineError> = pollster::block_on(async {
+            engine.set_state(&parameters, &momentum).await?;
+            for step in 0..steps {
+                let lot: Vec<u32> = (step * LOT..(step + 1) * LOT).map(|i| i as u32).collect();
+                let progress = (epoch as usize * steps + step) as f64 / (EPOCHS as usize * steps) as f64;
+                let rate = LEARNING_RATE * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
+                // Without noise the key is not looked at.
+                engine.step(StepInput { lot: &lot, noise_key: [0; 8], learning_rate: rate as f32 }).await?;
+                bar.inc(1);
+            }
+            engine.state().await
+        });
+        (parameters, momentum) = trained?;
+    }
+    bar.finish_and_clear();
+    Ok(parameters)
+}

@@ -1,0 +1,27 @@
+//! `hushgrad reproduce`: the numbers that the project states, measured again.
+
+use std::error::Error;
+
+mod accuracy;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Accuracy on MNIST of every preset with a budget, over seeds; writes the table
+    Accuracy(accuracy::Arguments),
+}
+
+/// Measures.
+///
+/// # Errors
+/// With a sentence that says what to change.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    match &arguments.what {
+        What::Accuracy(arguments) => accuracy::run(arguments),
+    }
+}

@@ -1,0 +1,349 @@
+//! `hushgrad reproduce accuracy`: every preset with a budget on real MNIST, over seeds.
+//!
+//! A run is a line of JSON in a file, written when the run is done: called again, the command goes on where it stopped, and
+//! runs again only what has changed. The test images are looked at once a run, after its last step.
+
+use std::{collections::BTreeMap, error::Error, fmt::Write as _, io::Write as _, path::PathBuf};
+
+use hushgrad::{
+    data::{Digits, mnist},
+    engine::{AnyEngine, Engine, EngineFactory, Performance, Task, cpu::CpuEngine},
+    model::pretrained,
+    privacy::pld::Pld,
+    train::{config::RunConfig, plan::Plan, presets, projection, session::Session},
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::pretrain;
+
+const OPEN: &str = "<!-- accuracy -->";
+const CLOSE: &str = "<!-- /accuracy -->";
+/// Name of the row that no MNIST image had a part in.
+const PRACTICE: &str = "synthetic digits only";
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Runs of each preset
+    #[arg(long, default_value_t = 5)]
+    seeds: u64,
+    /// Only this preset
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// Where finished runs are kept, a line each
+    #[arg(long, value_name = "FILE", default_value = "target/reproduce/accuracy.jsonl")]
+    runs: PathBuf,
+    /// File whose table is written anew, between its two comments
+    #[arg(long, value_name = "FILE", default_value = "BENCHMARKS.md")]
+    table: PathBuf,
+    /// CPU threads [default: all]; without effect on the result
+    #[arg(long)]
+    threads: Option<u32>,
+}
+
+/// A finished run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Run {
+    name: String,
+    seed: u64,
+    /// Digest of all that decided it: configuration, first parameters, training images.
+    identity: String,
+    test_accuracy: f64,
+    spent: Option<Spent>,
+    training_seconds: f64,
+    device: String,
+}
+
+/// ε at the run's δ, by two accountants.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Spent {
+    tight: f64,
+    improved: f64,
+    delta: f64,
+}
+
+/// Runs what has not been run, and writes the table of all.
+///
+/// # Errors
+/// When MNIST is not on this machine, a run fails, or a file cannot be read or written.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let digits = mnist::locate()?.digits;
+    let chosen: Vec<presets::Preset> = presets::ALL
+        .into_iter()
+        .filter(|p| p.budget.is_some() && arguments.preset.as_deref().is_none_or(|name| name == p.key))
+        .collect();
+    if chosen.is_empty() {
+        let known: Vec<&str> = presets::ALL.iter().filter(|p| p.budget.is_some()).map(|p| p.key).collect();
+        return Err(format!("--preset must be one of {}", known.join(", ")).into());
+    }
+    let mut book = Book::open(arguments.runs.clone())?;
+    let mut order = vec![];
+    for preset in &chosen {
+        for seed in 1..=arguments.seeds {
+            // Replayed, so that anybody can repeat it; what it would cost with the system's randomness is what is stated.
+            let config = RunConfig { init_seed: seed, replay: Some(seed), ..preset.config() };
+            let plan = Plan::new(config, digits.train.len() as u32)?;
+            let identity = identity(&plan, &digits);
+            order.push((preset.key, identity.clone()));
+            if !book.has(preset.key, &identity) {
+                book.keep(measure(preset.key, seed, identity, plan, &digits, arguments.threads)?)?;
+            }
+        }
+    }
+    if arguments.preset.is_none() {
+        for seed in 1..=arguments.seeds {
+            let recipe = format!("{PRACTICE} {seed} {}", pretrain::recipe());
+            let identity = hex(Sha256::digest(recipe));
+            order.push((PRACTICE, identity.clone()));
+            if !book.has(PRACTICE, &identity) {
+                book.keep(practise(seed, identity, &digits, arguments.threads)?)?;
+            }
+        }
+        let table = table(&book, &order);
+        write_between(&arguments.table, &table)?;
+        println!("{table}");
+    } else {
+        println!("{}", table(&book, &order));
+    }
+    Ok(())
+}
+
+/// Finished runs, and the file that they are in.
+struct Book {
+    path: PathBuf,
+    runs: BTreeMap<(String, String), Run>,
+}
+
+impl Book {
+    fn open(path: PathBuf) -> Result<Self, Box<dyn Error>> {
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(format!("cannot read {}: {error}", path.display()).into()),
+        };
+        let mut book = Self { path, runs: BTreeMap::new() };
+        // A line that an interruption cut off is a run to do again.
+        for run in text.lines().filter_map(|line| serde_json::from_str::<Run>(line).ok()) {
+            book.runs.insert((run.name.clone(), run.identity.clone()), run);
+        }
+        Ok(book)
+    }
+
+    fn has(&self, name: &str, identity: &str) -> bool {
+        self.runs.contains_key(&(name.to_owned(), identity.to_owned()))
+    }
+
+    fn keep(&mut self, run: Run) -> Result<(), Box<dyn Error>> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+        }
+        let mut file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.path)
+            .map_err(|e| format!("cannot write {}: {e}", self.path.display()))?;
+        // The break comes first: the line before may be cut off.
+        write!(file, "\n{}\n", serde_json::to_string(&run)?)?;
+        self.runs.insert((run.name.clone(), run.identity.clone()), run);
+        Ok(())
+    }
+}
+
+fn identity(plan: &Plan, digits: &Digits) -> String {
+    let mut digest = Sha256::new();
+    digest.update(serde_json::to_string(&plan.config).unwrap_or_default());
+    for value in plan.initial_parameters() {
+        digest.update(value.to_le_bytes());
+    }
+    digest.update(&digits.train.images);
+    digest.update(&digits.train.labels);
+    hex(digest.finalize())
+}
+
+fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn measure(
+    name: &str,
+    seed: u64,
+    identity: String,
+    plan: Plan,
+    digits: &Digits,
+    threads: Option<u32>,
+) -> Result<Run, Box<dyn Error>> {
+    let steps = plan.config.steps.ok_or("a preset with a budget has an end")?;
+    let spent = spent(&plan.config, steps, digits.train.len() as u32)?;
+    let mut factory = EngineFactory::cpu();
+    factory.threads(threads);
+    let bar = ProgressBar::new(steps);
+    bar.set_style(ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed}/{duration}")?);
+    bar.set_message(format!("{name}, seed {seed}"));
+    pollster::block_on(async {
+        let engine = factory.build(&plan.task, &digits.train, &plan.initial_parameters()).await?;
+        let mut session: Session<AnyEngine> = Session::new(plan, engine)?;
+        while !session.complete() {
+            session.step().await?;
+            bar.inc(1);
+        }
+        let test_accuracy = session.accuracy(&digits.test).await?;
+        let report = session.report(Some(test_accuracy)).await?;
+        bar.finish_and_clear();
+        eprintln!("{name}, seed {seed}: {:.2} %, {:.0} s", 100.0 * test_accuracy, report.training_seconds);
+        Ok(Run {
+            name: name.to_owned(),
+            seed,
+            identity,
+            test_accuracy,
+            spent: Some(spent),
+            training_seconds: report.training_seconds,
+            device: factory.info().device,
+        })
+    })
+}
+
+/// What the configuration costs with the system's randomness.
+fn spent(config: &RunConfig, steps: u64, examples: u32) -> Result<Spent, Box<dyn Error>> {
+    let config = RunConfig { replay: None, ..config.clone() };
+    let improved = projection::cost(&config, examples, steps)?.improved.epsilon;
+    let delta = config.delta;
+    let (release, _) = Plan::new(config, examples)?.priced?;
+    let tight = Pld::for_release(&release)?.compose(steps).epsilon(delta)?.value;
+    Ok(Spent { tight, improved, delta })
+}
+
+/// Practice alone, as the program's parameters were made, on the test images.
+fn practise(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) -> Result<Run, Box<dyn Error>> {
+    let start = std::time::Instant::now();
+    let bytes = pretrained::encode(pretrain::MODEL, &pretrain::train(seed, threads)?);
+    let parameters = pretrained::decode(pretrain::MODEL, &bytes).ok_or("what was encoded can be decoded")?;
+    let training_seconds = start.elapsed().as_secs_f64();
+    let task = Task::without_privacy(pretrain::MODEL);
+    let mut engine = CpuEngine::new(task, digits.test.slice(0..0), &parameters, Performance { chunk: None, threads })?;
+    let right = pollster::block_on(engine.count_correct(&digits.test))?;
+    let test_accuracy = f64::from(right) / digits.test.len() as f64;
+    eprintln!("{PRACTICE}, seed {seed}: {:.2} %", 100.0 * test_accuracy);
+    let device = engine.info().device.clone();
+    Ok(Run { name: PRACTICE.to_owned(), seed, identity, test_accuracy, spent: None, training_seconds, device })
+}
+
+/// The table in Markdown, rows in the order in which names first come up in `order`.
+fn table(book: &Book, order: &[(&str, String)]) -> String {
+    let mut names: Vec<&str> = vec![];
+    for (name, _) in order {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let mut text = String::from(
+        "Written by `hushgrad reproduce accuracy`. Accuracy on MNIST's 10,000 test images, each run's last parameters; δ = 1e-5, \
+         Poisson sampling of 60,000 images, one image more or less. Hyperparameters were chosen on 5,000 held-out training images, \
+         which ε does not cover. Runs are replayed from their seeds; ε is what they cost with the system's randomness.\n\n\
+         | preset | what | ε, tight | ε, Rényi | accuracy, mean ± sd | lowest to highest | runs | s a run |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for name in names {
+        let runs: Vec<&Run> = order
+            .iter()
+            .filter(|(other, _)| *other == name)
+            .filter_map(|(_, identity)| book.runs.get(&(name.to_owned(), identity.clone())))
+            .collect();
+        let Some(first) = runs.first() else { continue };
+        let n = runs.len() as f64;
+        let mean = runs.iter().map(|run| run.test_accuracy).sum::<f64>() / n;
+        let deviation =
+            (runs.iter().map(|run| (run.test_accuracy - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt();
+        let (low, high) = runs
+            .iter()
+            .fold((1.0f64, 0.0f64), |(low, high), run| (low.min(run.test_accuracy), high.max(run.test_accuracy)));
+        let label = presets::Preset::by_key(name).map_or("practice alone, made anew for each seed", |p| p.label);
+        let (tight, improved) = match first.spent {
+            Some(spent) => (format!("{:.3}", spent.tight), format!("{:.3}", spent.improved)),
+            None => ("0".to_owned(), "0".to_owned()),
+        };
+        let seconds = runs.iter().map(|run| run.training_seconds).sum::<f64>() / n;
+        let _ = writeln!(
+            text,
+            "| {name} | {label} | {tight} | {improved} | {:.2} ± {:.2} % | {:.2} to {:.2} % | {} | {seconds:.0} |",
+            100.0 * mean,
+            100.0 * deviation,
+            100.0 * low,
+            100.0 * high,
+            runs.len(),
+        );
+    }
+    if let Some(run) = book.runs.values().next() {
+        let _ = writeln!(text, "\nOn {}; other programs ran beside it, so seconds say little.", run.device);
+    }
+    text
+}
+
+/// Puts `table` between the two comments of the file, which is made where there is none.
+fn write_between(path: &PathBuf, table: &str) -> Result<(), Box<dyn Error>> {
+    let old = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            format!("# Benchmarks\n\n## Accuracy\n\n{OPEN}\n{CLOSE}\n")
+        }
+        Err(error) => return Err(format!("cannot read {}: {error}", path.display()).into()),
+    };
+    let new = replace_between(&old, table)
+        .ok_or_else(|| format!("{} has no line {OPEN} with {CLOSE} after it; add both", path.display()))?;
+    std::fs::write(path, new).map_err(|e| format!("cannot write {}: {e}", path.display()).into())
+}
+
+fn replace_between(text: &str, table: &str) -> Option<String> {
+    let (before, rest) = text.split_once(OPEN)?;
+    let (_, after) = rest.split_once(CLOSE)?;
+    Some(format!("{before}{OPEN}\n{table}{CLOSE}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str, seed: u64, test_accuracy: f64) -> Run {
+        let spent = Some(Spent { tight: 2.8, improved: 2.9991, delta: 1e-5 });
+        let identity = format!("{name} {seed}");
+        Run {
+            name: name.to_owned(),
+            seed,
+            identity,
+            test_accuracy,
+            spent,
+            training_seconds: 10.0,
+            device: "test".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_table_replaces_only_what_is_between_its_comments() {
+        let text = format!("a\n{OPEN}\nold\n{CLOSE}\nb\n");
+        assert_eq!(replace_between(&text, "new\n"), Some(format!("a\n{OPEN}\nnew\n{CLOSE}\nb\n")));
+        assert_eq!(replace_between("nothing", "new"), None);
+        assert_eq!(replace_between(CLOSE, "new"), None);
+    }
+
+    #[test]
+    fn finished_runs_are_found_again_and_half_a_line_is_not() {
+        let path = std::env::temp_dir().join(format!("hushgrad-runs-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let mut book = Book::open(path.clone()).unwrap();
+        book.keep(run("best-3", 1, 0.98)).unwrap();
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"name\":\"best").unwrap();
+        let mut book = Book::open(path.clone()).unwrap();
+        book.keep(run("best-3", 2, 0.99)).unwrap();
+        let book = Book::open(path.clone()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(book.runs.len(), 2);
+        let order = [1, 2, 3].map(|seed| ("best-3", format!("best-3 {seed}")));
+        let table = table(&book, &order);
+        assert!(table.contains("| 2.800 | 2.999 | 98.50 ± 0.71 % | 98.00 to 99.00 % | 2 | 10 |"), "{table}");
+    }
+}

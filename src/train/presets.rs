@@ -1,0 +1,190 @@
+//! Ready-made runs: each a thing to see. The page and `hushgrad train --preset` offer the same table.
+//!
+//! Learning rates, lots, clipping norms and steps of the presets with a budget were chosen on 5,000 images held out of
+//! MNIST's training set; no test image had a part in it.
+
+use super::config::{RunConfig, Schedule, Start};
+use crate::{
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
+    model::Architecture,
+    privacy::noise::NoiseSpec,
+};
+
+/// One entry of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name in links and on the command line.
+    pub key: &'static str,
+    pub label: &'static str,
+    /// What it shows, in a sentence.
+    pub note: &'static str,
+    /// ε (improved conversion) that the planned steps stay within on 60,000 examples; `None`: nothing is promised.
+    pub budget: Option<f64>,
+    config: fn() -> RunConfig,
+}
+
+/// All of them, in the order of the list.
+pub const ALL: [Preset; 9] = [
+    Preset {
+        key: "no-privacy",
+        label: "No privacy",
+        note: "Plain training, for comparison: its curve stays in the charts as a ghost when you switch privacy on.",
+        budget: None,
+        config: || RunConfig { encoder: EncoderSpec::None, noise: None, ..RunConfig::default() },
+    },
+    Preset {
+        key: "dp-sgd",
+        label: "DP-SGD",
+        note: "Gradients clipped to length 1, Gaussian noise: how private models are usually trained (Abadi et al. 2016).",
+        budget: None,
+        config: RunConfig::default,
+    },
+    Preset {
+        key: "algorithm-1",
+        label: "Algorithm 1, as published",
+        note: "Envelope, Student-t noise and Kolmogorov–Smirnov denoiser on the paper's CNN (Nasr, Shokri, Houmansadr 2020): 60 epochs, so give it time.",
+        budget: None,
+        config: || RunConfig {
+            model: Architecture::CnnRelu,
+            encoder: EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 1000, pre_scale: 1.0, seed: 0 },
+            noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }),
+            denoiser: Denoiser::KolmogorovSmirnov,
+            learning_rate: 37.0,
+            steps: Some(14_063),
+            ..RunConfig::default()
+        },
+    },
+    Preset {
+        key: "student-t",
+        label: "Student-t noise",
+        note: "Heavy-tailed noise under an envelope, on the small model: nothing but the shape of the noise differs from a Gaussian run.",
+        budget: None,
+        config: || RunConfig {
+            encoder: EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 100, pre_scale: 1.0, seed: 0 },
+            noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }),
+            ..RunConfig::default()
+        },
+    },
+    Preset {
+        key: "best-3",
+        label: "Best at ε = 3",
+        note: "A tanh CNN that has practised on digits drawn by this program, which costs no privacy, goes on with real ones: large lots, a falling rate, 20 epochs.",
+        budget: Some(3.0),
+        config: || practised(3.0, 586, 1.483),
+    },
+    Preset {
+        key: "best-1",
+        label: "Best at ε = 1",
+        note: "The same with more than twice the noise.",
+        budget: Some(1.0),
+        config: || practised(2.0, 586, 3.493),
+    },
+    Preset {
+        key: "best-0.3",
+        label: "Best at ε = 0.3",
+        note: "The same with twice the noise again and half the steps: what is left to learn after practice takes little.",
+        budget: Some(0.3),
+        config: || practised(1.0, 293, 7.331),
+    },
+    Preset {
+        key: "scratch-3",
+        label: "From nothing at ε = 3",
+        note: "The tanh CNN from random parameters, with a tight clip and a falling rate: what privacy costs without practice.",
+        budget: Some(3.0),
+        config: || RunConfig {
+            model: Architecture::CnnTanh,
+            encoder: EncoderSpec::Clip { norm: 0.1 },
+            noise: Some(NoiseSpec::Gaussian { sigma: 1.153 }),
+            lot: 1024,
+            learning_rate: 40.0,
+            schedule: Schedule::Linear { to: 0.1 },
+            steps: Some(1172),
+            ..RunConfig::default()
+        },
+    },
+    Preset {
+        key: "cpu",
+        label: "CPU-friendly",
+        note: "The small model with small lots: many steps a second on any machine.",
+        budget: None,
+        config: || RunConfig {
+            noise: Some(NoiseSpec::Gaussian { sigma: 1.3 }),
+            lot: 64,
+            learning_rate: 0.2,
+            ..RunConfig::default()
+        },
+    },
+];
+
+/// The tanh CNN from the parameters that come with the program.
+fn practised(learning_rate: f64, steps: u64, sigma: f64) -> RunConfig {
+    RunConfig {
+        model: Architecture::CnnTanh,
+        start: Start::Pretrained,
+        noise: Some(NoiseSpec::Gaussian { sigma }),
+        lot: 2048,
+        learning_rate,
+        schedule: Schedule::Linear { to: 0.05 },
+        steps: Some(steps),
+        ..RunConfig::default()
+    }
+}
+
+impl Preset {
+    /// The preset of that name.
+    #[must_use]
+    pub fn by_key(key: &str) -> Option<Self> {
+        ALL.into_iter().find(|preset| preset.key == key)
+    }
+
+    /// The run that it stands for.
+    #[must_use]
+    pub fn config(self) -> RunConfig {
+        (self.config)()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::{plan::Plan, projection::cost};
+
+    #[test]
+    fn presets_are_valid_and_distinct() {
+        for (k, preset) in ALL.into_iter().enumerate() {
+            assert!(preset.note.ends_with('.'), "{}", preset.key);
+            assert_eq!(Preset::by_key(preset.key).map(Preset::config), Some(preset.config()));
+            for other in &ALL[k + 1..] {
+                assert_ne!((preset.key, preset.config()), (other.key, other.config()));
+                assert_ne!(preset.config(), other.config(), "{} and {}", preset.key, other.key);
+            }
+            let mut config = preset.config();
+            // Drawing a thousand vectors is tested elsewhere.
+            if let EncoderSpec::Envelope { vectors, .. } = &mut config.encoder {
+                *vectors = 3;
+            }
+            Plan::new(config, 60_000).unwrap_or_else(|e| panic!("{}: {e}", preset.key));
+        }
+        assert!(Preset::by_key("").is_none());
+    }
+
+    #[test]
+    fn budgets_are_kept_and_used() {
+        for preset in ALL {
+            let (Some(budget), config) = (preset.budget, preset.config()) else { continue };
+            let epsilon = cost(&config, 60_000, config.steps.unwrap()).unwrap().improved.epsilon;
+            assert!(epsilon <= budget && epsilon > 0.98 * budget, "{}: {epsilon}", preset.key);
+        }
+    }
+
+    #[test]
+    fn a_start_that_does_not_exist_is_refused() {
+        let config = RunConfig { model: Architecture::Mlp, start: Start::Pretrained, ..RunConfig::default() };
+        let error = Plan::new(config, 60_000).unwrap_err();
+        assert_eq!(error.field(), "start");
+        let plan = Plan::new(practised(1.0, 1, 1.0), 60_000).unwrap();
+        let own = crate::model::pretrained::parameters(Architecture::CnnTanh);
+        assert_eq!(Some(plan.initial_parameters()), own);
+        assert_ne!(own, Some(crate::model::initial_parameters(Architecture::CnnTanh, 0)));
+    }
+}

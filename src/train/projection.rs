@@ -1,0 +1,176 @@
+//! What a run will have cost, before it is played; and the noise that a budget asks for.
+
+use serde::{Deserialize, Serialize};
+
+use super::{config::RunConfig, plan::Plan};
+use crate::{
+    mechanism::EncoderSpec,
+    privacy::{
+        ledger::Release,
+        pld::Pld,
+        rdp::{Accountant, Epsilon, RdpCurve},
+    },
+};
+
+/// A point of a curve: x, y.
+pub type Point = (f64, f64);
+
+/// Vectors of an envelope that are drawn for a projection: a run draws all, and they differ little in what they cost.
+const VECTORS: u32 = 8;
+/// Points of a projected curve.
+const POINTS: u64 = 40;
+/// Noise scales that a budget may ask for.
+const SCALES: (f64, f64) = (1e-2, 1e4);
+
+/// A run's cost in advance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Projection {
+    /// Step and ε (improved conversion), dense at the start.
+    pub curve: Vec<Point>,
+    pub end: Epsilon,
+    pub steps: u64,
+    /// Whether a run may come out a little higher: not all vectors were looked at.
+    pub about: bool,
+}
+
+/// ε by step of `steps` steps of this configuration on `train` examples.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection, String> {
+    let (curve, about) = price(config, train)?;
+    let mut points: Vec<Point> = vec![];
+    for i in 1..=POINTS {
+        let share = i as f64 / POINTS as f64;
+        let step = ((steps as f64 * share * share).ceil() as u64).max(1);
+        if points.last().is_none_or(|last| last.0 < step as f64) {
+            points.push((step as f64, spent(&curve, step, config.delta)?.improved.epsilon));
+        }
+    }
+    Ok(Projection { end: spent(&curve, steps, config.delta)?, curve: points, steps, about })
+}
+
+/// What `steps` steps of this configuration cost on `train` examples.
+///
+/// # Errors
+/// Why there is no price, in words.
+pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, String> {
+    spent(&price(config, train)?.0, steps, config.delta)
+}
+
+/// Tight ε (privacy loss distributions) after each of these numbers of steps.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>, String> {
+    let (release, _, _) = priced(config, train)?;
+    let step = Pld::for_release(&release).map_err(|error| error.to_string())?;
+    let at = |steps: u64| step.compose(steps).epsilon(config.delta).map(|tight| (steps as f64, tight.value));
+    steps.iter().map(|&steps| at(steps).map_err(|error| error.to_string())).collect()
+}
+
+/// The smallest noise scale (to four digits, rounded up) with which `steps` steps stay within ε `budget`.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Result<f64, String> {
+    let cost = |scale: f64| -> Result<f64, String> {
+        let noise = config.noise.as_ref().map(|noise| noise.with_scale(scale));
+        Ok(cost(&RunConfig { noise, ..config.clone() }, train, steps)?.improved.epsilon)
+    };
+    let (mut low, mut high) = SCALES;
+    if cost(high)? > budget {
+        return Err(format!(
+            "no noise scale up to {high} keeps {steps} steps within ε = {budget}; plan fewer steps, smaller lots or a larger δ"
+        ));
+    }
+    // An ε that overflows at the low end is over any budget.
+    while high / low > 1.00002 {
+        let middle = (low * high).sqrt();
+        if cost(middle).is_ok_and(|epsilon| epsilon <= budget) { high = middle } else { low = middle }
+    }
+    Ok(round_up(high))
+}
+
+/// Four digits, never less than `x`.
+fn round_up(x: f64) -> f64 {
+    let decimals = 3 - x.log10().floor() as i32;
+    let unit = 10f64.powi(decimals.abs());
+    if decimals >= 0 { (x * unit).ceil() / unit } else { (x / unit).ceil() * unit }
+}
+
+fn price(config: &RunConfig, train: u32) -> Result<(RdpCurve, bool), String> {
+    priced(config, train).map(|(_, curve, about)| (curve, about))
+}
+
+/// What a step releases, what it costs, and whether not all vectors of its envelope were looked at.
+fn priced(config: &RunConfig, train: u32) -> Result<(Release, RdpCurve, bool), String> {
+    let mut config = config.clone();
+    let mut about = false;
+    if let EncoderSpec::Envelope { vectors, .. } = &mut config.encoder {
+        about = *vectors > VECTORS;
+        *vectors = (*vectors).min(VECTORS);
+    }
+    let plan = Plan::new(config, train).map_err(|error| error.to_string())?;
+    plan.priced.map(|(release, curve)| (release, curve, about))
+}
+
+fn spent(curve: &RdpCurve, steps: u64, delta: f64) -> Result<Epsilon, String> {
+    let mut accountant = Accountant::new();
+    let id = accountant.add_curve(curve.clone()).map_err(|error| error.to_string())?;
+    accountant.compose(id, steps);
+    accountant.epsilon(delta).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{mechanism::EnvelopeShape, privacy::noise::NoiseSpec};
+
+    #[test]
+    fn a_projection_rises_to_what_the_run_will_cost() {
+        let config = RunConfig::default();
+        let projection = project(&config, 60_000, 3516).unwrap();
+        // σ = 1.1, q = 256/60000, 15 epochs: 1.28 by the improved conversion.
+        assert!((projection.end.improved.epsilon - 1.28).abs() < 0.02, "{}", projection.end.improved.epsilon);
+        assert!(projection.curve.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1));
+        assert_eq!(projection.curve.last(), Some(&(3516.0, projection.end.improved.epsilon)));
+        assert!(!projection.about);
+        assert!(project(&RunConfig { noise: None, ..config.clone() }, 60_000, 10).unwrap_err().contains("no noise"));
+        assert_eq!(project(&config, 60_000, 1).unwrap().curve.len(), 1);
+    }
+
+    #[test]
+    fn tight_accounting_is_below_the_projection() {
+        let config = RunConfig::default();
+        let end = project(&config, 60_000, 1172).unwrap().end.improved.epsilon;
+        let points = tight(&config, 60_000, &[293, 1172]).unwrap();
+        assert!(points[0].1 < points[1].1 && points[1].1 < end && points[1].1 > 0.6 * end, "{points:?} {end}");
+        assert!(tight(&RunConfig { noise: None, ..config }, 60_000, &[1]).is_err());
+    }
+
+    #[test]
+    fn a_budget_asks_for_just_enough_noise() {
+        let config = RunConfig { lot: 1024, ..RunConfig::default() };
+        for (steps, budget) in [(1172, 3.0), (879, 1.0), (10, 0.1)] {
+            let scale = scale_for(&config, 60_000, steps, budget).unwrap();
+            let at = |scale| {
+                let config = RunConfig { noise: Some(NoiseSpec::Gaussian { sigma: scale }), ..config.clone() };
+                project(&config, 60_000, steps).unwrap().end.improved.epsilon
+            };
+            assert!(at(scale) <= budget, "{scale}: {} > {budget}", at(scale));
+            assert!(at(scale * 0.995) > budget, "{scale} is more than needed");
+            assert!(scale.to_string().len() <= 6, "{scale}");
+        }
+        assert!(scale_for(&config, 60_000, 1_000_000_000, 1e-6).unwrap_err().contains("plan fewer steps"));
+    }
+
+    #[test]
+    fn an_envelope_is_projected_from_a_few_of_its_vectors() {
+        let encoder = EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 1000, pre_scale: 1.0, seed: 0 };
+        let config =
+            RunConfig { encoder, noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }), ..RunConfig::default() };
+        let projection = project(&config, 60_000, 234).unwrap();
+        assert!(projection.about && projection.end.improved.epsilon > 0.1 && projection.end.improved.epsilon < 1.0);
+    }
+}
