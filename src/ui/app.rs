@@ -4,34 +4,50 @@ use leptos::{ev, html, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
-    browser,
+    browser, embed, embed_options, lessons, noise_lab,
     presets::{self, Preset},
     query::{self, Link},
-    results, runs,
+    requests, results, runs,
     settings::{Choice, Theme},
     setup,
     state::Page,
+    study::{self, Panel},
     tiles, transport,
 };
-
-/// Panels of the page: tabs on a phone.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Panel {
-    Setup,
-    Step,
-    Results,
-}
+use crate::worker::protocol::BackendChoice;
 
 /// Builds the page into `root`, whose first content is only what shows before this runs.
 pub fn start(root: web_sys::HtmlElement) {
-    let (link, problems) = query::read(&browser::query());
+    let query = browser::query();
+    let (mut link, mut problems) = query::read(&query);
+    let embedded = embed::is_embedded().then(|| embed_options::read(&query)).map(|(options, wrong)| {
+        problems.extend(wrong);
+        if embed::gpu_is_taken() {
+            link.backend = BackendChoice::Cpu;
+        }
+        options
+    });
     root.set_inner_html("");
     mount_to(root, move || {
         let page = Page::new(link, problems);
-        browser::apply_theme(page.theme.get_untracked());
         // The training thread is fetched after the first paint.
-        request_animation_frame(move || set_timeout(move || page.connect(), std::time::Duration::ZERO));
-        view(page)
+        let connect = move || {
+            page.connect();
+            if !embed::is_embedded() {
+                page.restore();
+            }
+        };
+        request_animation_frame(move || set_timeout(connect, std::time::Duration::ZERO));
+        match embedded {
+            Some(options) => {
+                browser::show_theme(page.theme.get_untracked());
+                embed::view(page, options).into_any()
+            }
+            None => {
+                browser::apply_theme(page.theme.get_untracked());
+                view(page).into_any()
+            }
+        }
     })
     .forget();
 }
@@ -41,7 +57,7 @@ fn view(page: Page) -> impl IntoView {
     keys(page, help);
     let dropping = drops(page);
     address(page);
-    let shown = RwSignal::new(Panel::Results);
+    let shown = page.study.panel;
     let tab = move |panel: Panel, name: &'static str| {
         view! {
             <button type="button" aria-pressed=move || (shown.get() == panel).to_string() on:click=move |_| shown.set(panel)>{name}</button>
@@ -53,15 +69,17 @@ fn view(page: Page) -> impl IntoView {
     view! {
         <a class="skip" href="#results">"To the results"</a>
         {header(page, help)}
-        <div class="top">{transport::bar(page)}{messages(page)}</div>
+        <section class="top" aria-label="Run and messages">{transport::bar(page)}{messages(page)}{study::sweep_bar(page)}</section>
         <nav class="tabs" aria-label="Panels">{tab(Panel::Setup, "Set-up")}{tab(Panel::Step, "One step")}{tab(Panel::Results, "Results")}</nav>
-        <main class="panels">
-            <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel(page)}</section>
+        <main class="panels" class:with-lesson=move || page.study.lesson.with(Option::is_some) class:with-lab=move || page.study.lab.get()>
+            <div class="left">{lessons::panel(page)}
+            <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel(page)}</section></div>
+            {noise_lab::panel(page)}
             <section class=class(Panel::Step, "step") aria-label="One step">{tiles::panel(page)}</section>
             <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label="Results">{results::panel(page)}</section>
             {runs::panel(page)}
         </main>
-        <footer><p>"Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere."</p></footer>
+        <footer><p>"Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere."</p>{requests::panel(page)}</footer>
         <p class="visually-hidden" role="status" aria-live="polite">{move || page.spoken.get()}</p>
         <div class="drop-here" hidden=move || !dropping.get() aria-hidden="true"><p>"Drop IDX files: images and labels"</p></div>
         {help_dialog(help)}
@@ -74,26 +92,13 @@ fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
         .iter()
         .map(|&theme| view! { <option value=theme.key() selected=move || page.theme.get() == theme>{theme.label()}</option> })
         .collect_view();
-    let preset =
-        Memo::new(move |_| page.settings.with(|settings| Preset::of(settings).map_or("", |preset| preset.key)));
-    let custom = view! { <option value="" disabled selected=move || preset.get().is_empty()>"Your own"</option> };
-    let presets = presets::ALL
-        .iter()
-        .map(|each| view! { <option value=each.key selected=move || preset.get() == each.key>{each.label}</option> })
-        .collect_view();
-    let presets = (custom, presets);
     view! {
         <header class="bar">
             <svg class="logo" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
                 <path class="wave" d="M2 20c3 0 3-9 6-9s3 13 6 13 3-17 6-17 3 11 5 11 2-4 5-4"></path></svg>
             <h1>"hushgrad"</h1>
             <p class="tagline">"Train a model privately, in your browser, and watch what it costs."</p>
-            <label class="preset"><span class="small-label">"Preset"</span>
-                <select data-testid="preset" aria-label="Preset" prop:value=move || preset.get() on:change=move |event| {
-                    if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
-                        page.choose_preset(preset);
-                    }
-                }>{presets}</select></label>
+            {preset_choice(page)}
             <label class="theme"><span class="visually-hidden">"Theme"</span>
                 <select data-testid="theme" prop:value=move || page.theme.get().key() on:change=move |event| {
                     if let Some(theme) = Theme::by_key(&event_target_value(&event)) {
@@ -101,6 +106,8 @@ fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
                         page.theme.set(theme);
                     }
                 }>{themes}</select></label>
+            {lessons::menu(page)}
+            <button type="button" class="quiet" data-testid="noise-lab" aria-pressed=move || page.study.lab.get().to_string() on:click=move |_| page.study.lab.update(|lab| *lab = !*lab)>"Noise lab"</button>
             <button type="button" class="quiet" data-testid="share" title="Copy the link to this state" on:click=move |_| runs::share(page)>"Share"</button>
             {runs::export_menu(page)}
             <button type="button" class="quiet help" aria-label="Help and keys" title="Help and keys (?)" on:click=move |_| open(help)>"?"</button>
@@ -109,8 +116,27 @@ fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
     .into_any()
 }
 
+/// The list of presets.
+pub fn preset_choice(page: Page) -> impl IntoView {
+    let preset =
+        Memo::new(move |_| page.settings.with(|settings| Preset::of(settings).map_or("", |preset| preset.key)));
+    let custom = view! { <option value="" disabled selected=move || preset.get().is_empty()>"Your own"</option> };
+    let presets = presets::all()
+        .map(|each| view! { <option value=each.key selected=move || preset.get() == each.key>{each.label}</option> })
+        .collect_view();
+    view! {
+        <label class="preset"><span class="small-label">"Preset"</span>
+            <select data-testid="preset" aria-label="Preset" prop:value=move || preset.get() on:change=move |event| {
+                if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
+                    page.choose_preset(preset);
+                }
+            }>{custom}{presets}</select></label>
+    }
+    .into_any()
+}
+
 /// The error, which is always there to be filled, and what is worth knowing.
-fn messages(page: Page) -> impl IntoView {
+pub fn messages(page: Page) -> impl IntoView {
     let error = Memo::new(move |_| page.problems.with(|problems| problems.last().cloned()));
     let dismiss = move |_| {
         if let Some((origin, _)) = error.get_untracked() {
@@ -237,7 +263,18 @@ fn drops(page: Page) -> RwSignal<bool> {
 fn address(page: Page) {
     let mut first = true;
     Effect::new(move |_| {
-        let link = Link { settings: page.settings.get(), backend: page.backend, speed: page.speed.get(), theme: None };
+        let lesson = page.study.lesson.get().and_then(|(at, step)| {
+            let book = page.study.book.get_untracked()?;
+            Some(format!("{}.{}", book.lessons[at].key, step + 1))
+        });
+        let link = Link {
+            settings: page.settings.get(),
+            backend: page.backend,
+            speed: page.speed.get(),
+            theme: None,
+            lesson,
+            lab: page.study.lab.get(),
+        };
         // A link stays as it came until something is changed.
         if std::mem::take(&mut first) {
             return;

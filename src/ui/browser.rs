@@ -1,6 +1,5 @@
 //! The little that the page needs of the browser beyond elements: addresses, storage, files, time.
 
-use gloo::storage::{LocalStorage, Storage};
 use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -28,21 +27,54 @@ pub fn address(relative: &str) -> String {
     Url::new_with_base(relative, &base).map_or_else(|_| relative.to_owned(), |url| url.href())
 }
 
-/// The script of the training thread, as the build named it.
+/// The script of a thread, as the build named it in the page's `meta` element `name`.
 #[must_use]
-pub fn worker_address() -> String {
-    let named = document()
-        .query_selector("meta[name=hushgrad-worker]")
-        .ok()
-        .flatten()
-        .and_then(|meta| meta.get_attribute("content"));
-    address(&named.unwrap_or_else(|| "./worker_loader.js".to_owned()))
+pub fn script_address(name: &str, unnamed: &str) -> String {
+    let meta = document().query_selector(&format!("meta[name={name}]")).ok().flatten();
+    address(&meta.and_then(|meta| meta.get_attribute("content")).unwrap_or_else(|| unnamed.to_owned()))
 }
 
 /// The query of the page's address.
 #[must_use]
 pub fn query() -> String {
     window().location().search().unwrap_or_default()
+}
+
+/// A text of this site.
+///
+/// # Errors
+/// Why it did not come, in words.
+pub async fn fetch_text(file: &str) -> Result<String, String> {
+    let fetch = async || -> Result<JsValue, JsValue> {
+        let response = JsFuture::from(window().fetch_with_str(&address(file))).await?;
+        if js_sys::Reflect::get(&response, &"ok".into())?.is_falsy() {
+            return js_sys::Reflect::get(&response, &"status".into());
+        }
+        let text: js_sys::Function = js_sys::Reflect::get(&response, &"text".into())?.dyn_into()?;
+        JsFuture::from(text.call0(&response)?.dyn_into::<js_sys::Promise>()?).await
+    };
+    let found = fetch().await.map_err(|_| "the network does not answer".to_owned())?;
+    found.as_string().ok_or_else(|| format!("the server answered {}", found.as_f64().unwrap_or_default()))
+}
+
+/// Draws a frame around the element of a hook, and none around the last; brings it into sight.
+pub fn point_at(hook: Option<&str>) {
+    const CLASS: &str = "pointed";
+    let one = |selector: &str| document().query_selector(selector).ok().flatten();
+    if let Some(old) = one(&format!(".{CLASS}")) {
+        drop(old.class_list().remove_1(CLASS));
+    }
+    let Some(element) = hook.and_then(|hook| one(&format!("[data-testid=\"{hook}\"]"))) else { return };
+    let whole = element.closest(".control, .tile, .readouts div").ok().flatten().unwrap_or(element);
+    drop(whole.class_list().add_1(CLASS));
+    // Only as far as needed.
+    let options = js_sys::Object::new();
+    drop(js_sys::Reflect::set(&options, &"block".into(), &"nearest".into()));
+    if let Ok(scroll) = js_sys::Reflect::get(&whole, &"scrollIntoView".into())
+        && let Some(scroll) = scroll.dyn_ref::<js_sys::Function>()
+    {
+        drop(scroll.call1(&whole, &options));
+    }
 }
 
 /// Puts a query into the address without loading anything.
@@ -62,11 +94,21 @@ pub fn user_agent() -> String {
 
 #[must_use]
 pub fn stored_theme() -> Theme {
-    LocalStorage::get::<String>(THEME).ok().and_then(|key| Theme::by_key(&key)).unwrap_or(Theme::System)
+    let stored = storage().and_then(|storage| storage.get_item(THEME).ok().flatten());
+    stored.and_then(|key| Theme::by_key(&key)).unwrap_or(Theme::System)
 }
 
 /// Shows the theme, and keeps it where the browser lets us.
 pub fn apply_theme(theme: Theme) {
+    show_theme(theme);
+    if let Some(storage) = storage() {
+        // Full or forbidden: then it is not kept.
+        drop(storage.set_item(THEME, theme.key()));
+    }
+}
+
+/// Shows the theme.
+pub fn show_theme(theme: Theme) {
     if let Some(root) = document().document_element() {
         // Setting an attribute of the root element cannot fail.
         drop(match theme {
@@ -74,7 +116,18 @@ pub fn apply_theme(theme: Theme) {
             _ => root.set_attribute("data-theme", theme.key()),
         });
     }
-    drop(LocalStorage::set(THEME, theme.key()));
+}
+
+/// The rules that the page itself came with.
+#[must_use]
+pub fn content_policy() -> String {
+    let meta = document().query_selector("meta[http-equiv=Content-Security-Policy]").ok().flatten();
+    meta.and_then(|meta| meta.get_attribute("content")).unwrap_or_default()
+}
+
+/// What the browser keeps for this page; private windows may have none.
+fn storage() -> Option<web_sys::Storage> {
+    window().local_storage().ok().flatten()
 }
 
 /// Whether the page is dark as it stands.

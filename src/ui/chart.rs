@@ -105,7 +105,12 @@ where
 }
 
 /// The chart. `drawing` is asked anew whenever its signals change.
-pub fn chart(frame: Frame, drawing: impl Fn() -> Drawing + Send + Sync + 'static) -> impl IntoView {
+pub fn chart(frame: Frame, drawing: impl Fn() -> Drawing + Send + Sync + 'static) -> AnyView {
+    draw(frame, Box::new(drawing))
+}
+
+/// One function for all charts keeps the page small.
+fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyView {
     let drawing = Memo::new(move |_| drawing());
     let node = NodeRef::<html::Div>::new();
     let width = width_of(node, 360.0);

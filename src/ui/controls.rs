@@ -21,42 +21,64 @@ fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyView, 
     (button.into_any(), sentence.into_any())
 }
 
-/// A labelled `<select>`. `refuse` tells why an option cannot be chosen now.
+/// A labelled `<select>`.
 pub fn choice<C: Choice + Send + Sync>(
     page: Page,
     testid: &'static str,
     label: &'static str,
     text: &'static str,
-    options: Vec<C>,
     get: fn(&Settings) -> C,
-    choose: impl Fn(Page, C) + Copy + 'static,
-) -> impl IntoView {
+    choose: fn(Page, C),
+) -> AnyView {
+    let options = C::ALL.iter().map(|option| (option.key(), option.label())).collect();
+    let chosen = Box::new(move |key: String| {
+        if let Some(choice) = C::by_key(&key) {
+            choose(page, choice);
+        }
+    });
+    select(page, [testid, label, text], options, Box::new(move |settings| get(settings).key()), chosen)
+}
+
+/// What all choices share: one function for all of them keeps the page small.
+fn select(
+    page: Page,
+    [testid, label, text]: [&'static str; 3],
+    options: Vec<(&'static str, String)>,
+    get: Box<dyn Fn(&Settings) -> &'static str + Send + Sync>,
+    chosen: Box<dyn Fn(String)>,
+) -> AnyView {
     let (button, sentence) = hint(testid, label, text);
     let id = format!("choice-{testid}");
-    let current = Memo::new(move |_| page.settings.with(get).key());
+    let current = Memo::new(move |_| page.settings.with(&get));
     let list = options
         .into_iter()
-        .map(|option| {
-            view! { <option value=option.key() selected=move || current.get() == option.key()>{option.label()}</option> }
-        })
+        .map(|(key, label)| view! { <option value=key selected=move || current.get() == key>{label}</option> })
         .collect_view();
     view! {
         <div class="control">
             <span class="label"><label for=id.clone()>{label}</label>{button}</span>
             <select id=id data-testid=testid prop:value=move || current.get()
-                on:change=move |event| {
-                    if let Some(choice) = C::by_key(&event_target_value(&event)) {
-                        choose(page, choice);
-                    }
-                }>{list}</select>
+                on:change=move |event| chosen(event_target_value(&event))>{list}</select>
             {sentence}
         </div>
     }
     .into_any()
 }
 
+/// The way to four runs that show what a number does.
+fn sweep(page: Page, number: Number) -> Option<AnyView> {
+    let label = number.spec().label;
+    (number.spec().slider.is_some() && number != Number::Budget).then(|| {
+        view! {
+            <button type="button" class="sweep-button" data-testid="sweep" title="Four runs that show what it does"
+                aria-label=format!("Sweep {label}: four runs") on:click=move |_| page.begin_sweep(number)>"sweep"</button>
+        }
+        .into_any()
+    })
+}
+
 /// A labelled number, with a slider where its field has one. It complains only when it is committed.
-pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> impl IntoView {
+pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyView {
     let spec = number.spec();
     let (button, sentence) = hint(spec.key, spec.label, spec.hint);
     let id = format!("number-{}", spec.key);
@@ -95,7 +117,7 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> impl 
             format!("{:.0}", spec.slider_share(value) * 1000.0)
         };
         let value_of = move |event: &web_sys::Event| {
-            let share: f64 = event_target_value(event).parse().unwrap_or_default();
+            let share = event_target::<web_sys::HtmlInputElement>(event).value_as_number();
             format::exact(spec.slider_value(share / 1000.0))
         };
         // A field that may be empty has nothing to slide while it is.
@@ -110,7 +132,7 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> impl 
     });
     view! {
         <div class="control number" class:wrong=move || problem.with(Option::is_some)>
-            <span class="label"><label for=id.clone()>{spec.label}</label>{button}</span>
+            <span class="label"><label for=id.clone()>{spec.label}</label>{button}{sweep(page, number)}</span>
             <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=testid
                 placeholder=if spec.optional { "open" } else { "" }
                 prop:value=move || text.get()

@@ -8,29 +8,42 @@
 //! | [`mod@format`] | numbers as people read them |
 //! | [`axis`], [`series`] | ticks, scales, thinned-out curves |
 //! | [`presets`] | ready-made settings |
-//! | [`project`] | what a run will cost, and the noise for a budget |
-//! | [`trace`] | one step reduced to what its tiles draw |
 //! | [`digit`] | a drawing made into the picture that models know |
-//! | [`export`] | runs as files |
+//! | [`lesson`] | lessons and formulas as they are written |
+//! | [`sweep`] | four runs that differ in one number |
+//! | [`recorded`] | a run made before, for empty charts |
+//! | [`export`] | curves and models as files |
+//! | [`embed_options`] | what the page around an embed asks to see |
 //! | [`backend`] | how each browser gets WebGPU |
 //! | `state` | signals, and all talk with the training thread |
+//! | `accountant` | all talk with the accountant's |
+//! | `thread` | a thread, and whether it lives |
 //! | `app`, `setup`, `transport`, `tiles`, `results`, `runs`, `pad` | the page and its panels |
+//! | `embed` | the embedded page, its events and commands |
+//! | `kept`, `storage` | runs that outlive the page; the browser's database |
+//! | `requests` | what leaves the page |
+//! | `study` | what lessons, noise lab and sweeps add to the signals |
+//! | `lessons`, `noise_lab`, `confusion` | their panels |
 //! | `controls`, `chart` | what panels are made of |
 //! | `browser` | addresses, storage, files, time |
 
 pub mod axis;
 pub mod backend;
 pub mod digit;
+pub mod embed_options;
 pub mod export;
 pub mod field;
 pub mod format;
+pub mod lesson;
 pub mod presets;
-pub mod project;
 pub mod query;
+pub mod recorded;
 pub mod series;
 pub mod settings;
-pub mod trace;
+pub mod sweep;
 
+#[cfg(target_arch = "wasm32")]
+mod accountant;
 #[cfg(target_arch = "wasm32")]
 pub mod app;
 #[cfg(target_arch = "wasm32")]
@@ -38,9 +51,21 @@ mod browser;
 #[cfg(target_arch = "wasm32")]
 mod chart;
 #[cfg(target_arch = "wasm32")]
+mod confusion;
+#[cfg(target_arch = "wasm32")]
 mod controls;
 #[cfg(target_arch = "wasm32")]
+mod embed;
+#[cfg(target_arch = "wasm32")]
+mod kept;
+#[cfg(target_arch = "wasm32")]
+mod lessons;
+#[cfg(target_arch = "wasm32")]
+mod noise_lab;
+#[cfg(target_arch = "wasm32")]
 mod pad;
+#[cfg(target_arch = "wasm32")]
+mod requests;
 #[cfg(target_arch = "wasm32")]
 mod results;
 #[cfg(target_arch = "wasm32")]
@@ -49,6 +74,12 @@ mod runs;
 mod setup;
 #[cfg(target_arch = "wasm32")]
 mod state;
+#[cfg(target_arch = "wasm32")]
+mod storage;
+#[cfg(target_arch = "wasm32")]
+mod study;
+#[cfg(target_arch = "wasm32")]
+mod thread;
 #[cfg(target_arch = "wasm32")]
 mod tiles;
 #[cfg(target_arch = "wasm32")]

@@ -159,17 +159,27 @@ fn answer(page: Page) -> impl IntoView {
 
 /// What the model of the other kind says of the same drawing: private and not, side by side.
 fn other(page: Page) -> impl IntoView {
+    let private = Memo::new(move |_| {
+        page.report.with(|report| {
+            report.as_ref().filter(|r| r.step > 0).map(|report| matches!(report.privacy, Privacy::Bounded(_)))
+        })
+    });
+    let fits =
+        move || private.get().is_some_and(|now| page.kept.with(|k| k.as_ref().is_some_and(|k| k.private != now)));
     let answer = Memo::new(move |_| {
-        let kept = page.kept.get()?;
-        let now_private =
-            page.report.with(|report| report.as_ref().map(|report| matches!(report.privacy, Privacy::Bounded(_))))?;
-        let pixels = page.drawing.get().filter(|_| kept.private != now_private)?;
-        let classes = reference::probabilities(kept.model, &kept.parameters, &pixels);
+        let kept = page.kept.get().filter(|_| fits())?;
+        let classes = reference::probabilities(kept.model, &kept.parameters, &page.drawing.get()?);
         let (digit, sure) = classes.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let who = if kept.private { "The private model before it" } else { "The model trained without privacy" };
         Some((digit, format!("{who} says {digit}, {} sure.", format::percent(sure))))
     });
+    // Only a private run has a twin worth asking.
+    let offered = move || private.get() == Some(true) && !fits();
     view! {
+        {move || offered().then(|| view! {
+            <button type="button" class="twin" data-testid="twin" disabled=move || page.study.twin.get() on:click=move |_| page.train_twin()>
+                {move || if page.study.twin.get() { "Training a twin without privacy…" } else { "Ask a twin without privacy, too" }}</button>
+        })}
         <p class="other" data-testid="prediction-other" data-value=move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string())>
             {move || answer.get().map(|(_, text)| text)}</p>
     }

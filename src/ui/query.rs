@@ -4,12 +4,14 @@
 use super::{
     field::{Number, clipped},
     presets::{self, Preset},
-    settings::{Choice, Settings, Speed, Theme},
+    settings::{Choice, Family, Settings, Speed, Theme},
 };
 use crate::{mechanism::EnvelopeShape, worker::protocol::BackendChoice};
 
 /// Version of the keys below; a link from a later one is read as far as it is understood, and says so.
 const VERSION: u32 = 1;
+/// Longest formula of a density.
+const LONGEST_FORMULA: usize = 1000;
 /// A longer address is not one of ours.
 const LONGEST: usize = 4096;
 
@@ -20,18 +22,34 @@ pub struct Link {
     pub backend: BackendChoice,
     pub speed: Speed,
     pub theme: Option<Theme>,
+    /// The lesson that is open, and its step: `why-noise.2`.
+    pub lesson: Option<String>,
+    /// Whether the noise lab is open.
+    pub lab: bool,
 }
 
 impl Default for Link {
     fn default() -> Self {
-        Self { settings: Settings::default(), backend: BackendChoice::Automatic, speed: Speed::Max, theme: None }
+        Self {
+            settings: Settings::default(),
+            backend: BackendChoice::Automatic,
+            speed: Speed::Max,
+            theme: None,
+            lesson: None,
+            lab: false,
+        }
     }
 }
 
 /// Reads a query (`?model=mlp&sigma=2`), and says in a sentence each what was wrong with it.
 #[must_use]
 pub fn read(query: &str) -> (Link, Vec<String>) {
-    let mut link = Link::default();
+    read_onto(Link::default(), query)
+}
+
+/// Reads a query on the ground of `link`: what it does not name stays.
+#[must_use]
+pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
     let mut problems = vec![];
     if query.len() > LONGEST {
         problems.push(format!(
@@ -40,21 +58,25 @@ pub fn read(query: &str) -> (Link, Vec<String>) {
         ));
         return (link, problems);
     }
-    let pairs: Vec<(String, String)> = query
-        .trim_start_matches('?')
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(key, value)| (decode(key), decode(value)))
-        .collect();
     // A preset is the ground that all else is laid on, wherever it stands.
-    let (ground, rest): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(key, _)| key == "preset");
+    let (ground, rest): (Vec<_>, Vec<_>) = pairs(query).into_iter().partition(|(key, _)| key == "preset");
     for (key, value) in ground.into_iter().chain(rest) {
         if let Err(problem) = link.take(&key, &value) {
             problems.push(problem);
         }
     }
     (link, problems)
+}
+
+/// Keys and values, decoded; of an address that is none of ours, none.
+#[must_use]
+pub fn pairs(query: &str) -> Vec<(String, String)> {
+    let query = if query.len() > LONGEST { "" } else { query.trim_start_matches('?') };
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(key, value)| (decode(key), decode(value)))
+        .collect()
 }
 
 impl Link {
@@ -72,16 +94,29 @@ impl Link {
             },
             "preset" => {
                 let preset = Preset::by_key(value);
-                *settings =
-                    preset.ok_or_else(|| wrong(key, value, &presets::ALL.map(|preset| preset.key)))?.settings(settings);
+                *settings = preset
+                    .ok_or_else(|| wrong(key, value, &presets::all().map(|preset| preset.key).collect::<Vec<_>>()))?
+                    .settings(settings);
             }
             "dataset" => settings.digits = choice(key, value)?,
             "model" => settings.model = choice(key, value)?,
             "encoder" => settings.encoder = choice(key, value)?,
             "shape" => settings.shape = choice::<EnvelopeShape>(key, value)?,
             "noise" => settings.family = choice(key, value)?,
+            "density" => {
+                if value.is_empty() || value.chars().count() > LONGEST_FORMULA {
+                    return Err(format!(
+                        "In the link, density must be a formula of 1 to {LONGEST_FORMULA} characters; “{}” is not.",
+                        clipped(value)
+                    ));
+                }
+                settings.formula = value.to_owned();
+            }
             "denoiser" => settings.denoiser = choice(key, value)?,
+            "lesson" => self.lesson = Some(clipped(value)),
+            "lab" => self.lab = value != "0",
             "schedule" => settings.decay = choice(key, value)?,
+            "start" => settings.start = choice(key, value)?,
             "speed" => self.speed = choice(key, value)?,
             "theme" => self.theme = Some(choice(key, value)?),
             "backend" => {
@@ -124,8 +159,12 @@ impl Link {
         put!("encoder", encoder);
         put!("shape", shape);
         put!("noise", family);
+        if settings.family == Family::Custom && settings.formula != default.formula {
+            pairs.push(("density", encode(&settings.formula)));
+        }
         put!("denoiser", denoiser);
         put!("schedule", decay);
+        put!("start", start);
         for number in Number::ALL {
             let value = settings.number(number);
             if value != default.number(number) {
@@ -139,6 +178,12 @@ impl Link {
             BackendChoice::Automatic => {}
             BackendChoice::Cpu => pairs.push(("backend", "cpu".to_owned())),
             BackendChoice::Gpu => pairs.push(("backend", "gpu".to_owned())),
+        }
+        if let Some(lesson) = &self.lesson {
+            pairs.push(("lesson", encode(lesson)));
+        }
+        if self.lab {
+            pairs.push(("lab", "1".to_owned()));
         }
         if pairs.is_empty() {
             return String::new();
@@ -154,6 +199,20 @@ fn choice<C: Choice>(key: &str, value: &str) -> Result<C, String> {
 
 fn wrong(key: &str, value: &str, allowed: &[&str]) -> String {
     format!("In the link, {key} must be one of {}; “{}” is not.", allowed.join(", "), clipped(value))
+}
+
+/// Percent-encoding of all that an address may not hold as it is.
+fn encode(text: &str) -> String {
+    use std::fmt::Write;
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~()*,".contains(&byte) {
+            out.push(byte.into());
+        } else {
+            // Writing into a string cannot fail.
+            _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
 }
 
 /// Percent-decoding, `+` as a space; what is not UTF-8 becomes �.
@@ -181,7 +240,8 @@ mod tests {
     use crate::{
         mechanism::Denoiser,
         model::Architecture,
-        ui::settings::{Decay, Digits, Encoder, Family},
+        train::config::Start,
+        ui::settings::{Decay, Digits, Encoder},
     };
     use proptest::prelude::*;
 
@@ -204,14 +264,21 @@ mod tests {
 
     #[test]
     fn a_preset_is_one_word_and_can_be_changed() {
-        for preset in presets::ALL {
+        for preset in presets::all() {
             let link = Link { settings: preset.settings(&Settings::default()), ..Link::default() };
             let expected = if preset.key == "dp-sgd" { String::new() } else { format!("v=1&preset={}", preset.key) };
             assert_eq!(link.write(), expected);
             assert_eq!(read(&link.write()), (link, vec![]));
         }
         let (link, problems) = read("?sigma=2&preset=best-1");
-        assert_eq!((link.settings.scale, link.settings.lot, problems), (2.0, 1024, vec![]));
+        assert_eq!((link.settings.scale, link.settings.lot, problems), (2.0, 2048, vec![]));
+    }
+
+    #[test]
+    fn what_a_query_does_not_name_stays() {
+        let (ground, _) = read("?model=mlp&sigma=3&backend=cpu");
+        let (link, problems) = read_onto(ground, "sigma=2");
+        assert_eq!((link.write(), problems), ("v=1&model=mlp&sigma=2&backend=cpu".to_owned(), vec![]));
     }
 
     #[test]
@@ -245,24 +312,28 @@ mod tests {
     prop_compose! {
         fn settings()(
             digits in any::<Digits>(), model in any::<Architecture>(), encoder in any::<Encoder>(), shape in any::<EnvelopeShape>(),
-            family in any::<Family>(), denoiser in any::<Denoiser>(), decay in any::<Decay>(),
+            family in any::<Family>(), denoiser in any::<Denoiser>(), decay in any::<Decay>(), start in any::<Start>(),
             a in (1e-6..1e6f64, 1u32..=4096, 1e-6..1e6f64, 0u64..1 << 53, prop::option::of(1e-6..1e3f64), 1e-6..1e4f64, 2.0001..1e6f64),
             b in (1.0..100.0f64, 1u32..=1_000_000_000, 1e-6..1e6f64, 0.0..=1.0f64, 0.0..1.0f64),
+            formula in "[-+*/^()x0-9a-z .]{1,40}",
             c in (prop::option::of(1u64..=1_000_000_000), 1e-12..0.999f64, 0u64..1 << 53, prop::option::of(0u64..1 << 53)),
         ) -> Settings {
             Settings {
                 digits, model, encoder, shape, family, denoiser, decay,
                 clip_norm: a.0, vectors: a.1, pre_scale: a.2, envelope_seed: a.3, budget: a.4, scale: a.5, nu: a.6,
                 exponent: b.0, lot: b.1, learning_rate: b.2, rate_end: b.3, momentum: b.4,
-                steps: c.0, delta: c.1, init_seed: c.2, replay: c.3,
+                steps: c.0, delta: c.1, init_seed: c.2, replay: c.3, start,
+                formula: if family == Family::Custom { formula } else { Settings::default().formula },
+                density: None,
             }
         }
     }
 
     proptest! {
         #[test]
-        fn every_state_survives_its_link(settings in settings(), speed in any::<Speed>()) {
-            let link = Link { settings, speed, ..Link::default() };
+        fn every_state_survives_its_link(settings in settings(), speed in any::<Speed>(), lab in proptest::bool::ANY) {
+            let lesson = lab.then(|| "why-noise.2".to_owned());
+            let link = Link { settings, speed, lesson, lab, ..Link::default() };
             let (back, problems) = read(&format!("?{}", link.write()));
             prop_assert_eq!(problems, Vec::<String>::new());
             prop_assert_eq!(back, link);

@@ -5,7 +5,8 @@ use leptos::prelude::*;
 use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    format, pad,
+    confusion, format, lessons, pad,
+    recorded::{self, Column},
     runs::pin_class,
     series::Point,
     state::{Curves, Page},
@@ -24,13 +25,36 @@ const FIRST_STEPS: u64 = 60;
 pub fn panel(page: Page) -> impl IntoView {
     view! {
         <h2>"Results"</h2>
-        {chart(Frame { title: "Test accuracy", height: 165.0, full: true }, move || accuracy(page))}
-        {chart(Frame { title: "ε spent", height: 150.0, full: true }, move || epsilon(page))}
+        {accuracy_chart(page, 165.0)}
+        {epsilon_chart(page, 150.0)}
+        {move || (!page.has_own_run()).then(recorded_note)}
         {meaning(page)}
         {pad::pad(page)}
+        {confusion::panel(page)}
+        {lessons::formulas(page)}
         {numbers(page)}
     }
     .into_any()
+}
+
+/// Test accuracy by step; `height` in pixels.
+pub fn accuracy_chart(page: Page, height: f64) -> impl IntoView {
+    chart(Frame { title: "Test accuracy", height, full: true }, move || accuracy(page))
+}
+
+/// ε by step.
+pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
+    chart(Frame { title: "ε spent", height, full: true }, move || epsilon(page))
+}
+
+fn recorded_note() -> impl IntoView {
+    view! { <p class="recorded" data-testid="recorded">"Recorded: MNIST, the linear model, the first settings of this page. Press Play, and your own run takes its place."</p> }
+}
+
+/// The recorded run, while there is no other.
+fn recorded_line(page: Page, column: Column) -> Option<Line> {
+    let line = || Line { class: "line-recorded", name: recorded::NAME.to_owned(), points: recorded::curve(column) };
+    (!page.has_own_run()).then(line)
 }
 
 /// Steps that the charts show: all that are planned, else all that were done.
@@ -73,6 +97,7 @@ fn accuracy(page: Page) -> Drawing {
         });
     });
     let last = lines.last().and_then(|line| line.points.last().copied());
+    lines.extend(recorded_line(page, Column::Accuracy));
     let summary = match last {
         Some((step, accuracy)) => format!("Test accuracy by step: {} at step {step}.", format::percent(accuracy)),
         None => "Test accuracy by step: nothing trained yet.".to_owned(),
@@ -96,6 +121,7 @@ fn epsilon(page: Page) -> Drawing {
             points: curves.improved.points().to_vec(),
         });
     });
+    lines.splice(0..0, recorded_line(page, Column::Improved));
     let shown = steps(page, &lines);
     let planned = page.settings.with(|settings| settings.steps.is_some());
     if let Some(Ok(projection)) = page.projection.get() {
@@ -103,6 +129,10 @@ fn epsilon(page: Page) -> Drawing {
         // Where nothing is planned, the way ahead stays in the chart's frame.
         let name = if points.is_empty() { String::new() } else { "projected".to_owned() };
         lines.insert(0, Line { class: "line-projected", name, points });
+    }
+    let tight: Vec<Point> = page.study.tight.get().into_iter().filter(|p| p.0 <= shown.high).collect();
+    if tight.len() > 1 {
+        lines.insert(0, Line { class: "line-tight", name: "tight, projected".to_owned(), points: tight });
     }
     let budget = page.settings.with(|settings| settings.budget).filter(|_| planned);
     if let Some(budget) = budget {

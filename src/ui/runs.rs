@@ -1,8 +1,6 @@
 //! RUNS: the last ones, what changed from one to the next, pinned, named, deleted, taken away as files; and what each
 //! reached for what it cost.
 
-use std::sync::Arc;
-
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlImageElement, XmlSerializer};
@@ -10,14 +8,10 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlImageElement, Xml
 use super::{
     axis, browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    export::{self, RunFile},
-    format,
+    export, format,
     state::{Curves, Page, Past},
 };
-use crate::{
-    privacy::rdp::Epsilon,
-    train::report::{Privacy, Report},
-};
+use crate::train::report::{Privacy, Report};
 
 /// Colours of pinned runs, in the order of pinning.
 const PINNED: [&str; 4] = ["line-pin-0", "line-pin-1", "line-pin-2", "line-pin-3"];
@@ -56,25 +50,6 @@ pub fn panel(page: Page) -> impl IntoView {
 
 fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
     let run = past.run;
-    let edit = move |change: fn(&mut Past)| {
-        page.past.update(|all| {
-            if let Some(past) = all.iter_mut().find(|past| past.run == run) {
-                change(past);
-            }
-        });
-        page.chart_tick.update(|tick| *tick += 1);
-    };
-    let rename = move |name: String| {
-        page.past.update(|all| {
-            if let Some(past) = all.iter_mut().find(|past| past.run == run) {
-                past.name = name.trim().chars().take(60).collect();
-            }
-        });
-    };
-    let delete = move |_| {
-        page.past.update(|all| all.retain(|past| past.run != run));
-        page.chart_tick.update(|tick| *tick += 1);
-    };
     let again = {
         let settings = past.settings.clone();
         move |_| {
@@ -87,9 +62,11 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
         Privacy::NoGuarantee { .. } => "none".to_owned(),
     };
     let accuracy = past.accuracy.map_or_else(|| "–".to_owned(), format::percent);
-    let file = past.clone();
+    let (goes_on, file) = (past.clone(), past.clone());
     let (pinned, name) = (past.pinned, past.name.clone());
-    let label = format!("run {run}");
+    let label = past.name.clone();
+    let rename = move |name: String| page.label_run(run, |past| past.name = name.trim().chars().take(60).collect());
+    let arriving = move || page.digits.with(|digits| digits.as_ref().is_none_or(|digits| !digits.complete));
     view! {
         <tr>
             <th scope="row"><span class=format!("key swatch {}", class.unwrap_or("ghost"))></span>
@@ -98,10 +75,11 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
             <td>{past.note.clone()}</td>
             <td>{format::integer(past.last.step)}</td><td>{accuracy}</td><td>{epsilon}</td>
             <td class="actions">
-                <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=move |_| edit(|past| past.pinned = !past.pinned)>"Pin"</button>
-                <button type="button" aria-label=format!("Set everything as in {label}") on:click=again>"Again"</button>
-                <button type="button" aria-label=format!("Save {label} as a file") on:click=move |_| save(&run_file(&file))>"Save"</button>
-                <button type="button" aria-label=format!("Delete {label}") on:click=delete>"Delete"</button>
+                <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=move |_| page.label_run(run, |past| past.pinned = !past.pinned)>"Pin"</button>
+                <button type="button" disabled=arriving title="Go on where it stood" aria-label=format!("Continue {label}") on:click=move |_| page.continue_run(goes_on.clone())>"Continue"</button>
+                <button type="button" aria-label=format!("Again: set everything as in {label}") on:click=again>"Again"</button>
+                <button type="button" aria-label=format!("Save {label} as a file") on:click=move |_| page.save_past(file.clone())>"Save"</button>
+                <button type="button" aria-label=format!("Delete {label}") on:click=move |_| page.delete_run(run)>"Delete"</button>
             </td>
         </tr>
     }
@@ -140,24 +118,6 @@ fn trade_off(page: Page) -> Drawing {
     }
 }
 
-fn run_file(past: &Past) -> RunFile {
-    let Curves { accuracy, improved, classic } = &*past.curves;
-    RunFile::new(
-        past.name.clone(),
-        past.info.config.clone(),
-        past.info.engine.clone(),
-        past.info.data.clone(),
-        (past.info.train, past.info.test),
-        past.last.clone(),
-        past.accuracy,
-        [accuracy, improved, classic].map(|curve| super::series::decimate(curve.points(), 1000)),
-    )
-}
-
-fn save(run: &RunFile) {
-    browser::download("hushgrad-run.json", "application/json", run.to_json().as_bytes());
-}
-
 /// EXPORT: what can be taken away of the run that stands.
 pub fn export_menu(page: Page) -> impl IntoView {
     let item = move |name: &'static str, act: fn(Page)| {
@@ -167,7 +127,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
         <details class="menu" data-testid="export">
             <summary>"Export"</summary>
             <div class="menu-items">
-                {item("Run (JSON)", |page| with_current(page, |past| save(&run_file(past))))}
+                {item("Run (JSON)", |page| with_current(page, |_| page.export_run()))}
                 {item("Curves (CSV)", |page| with_current(page, |past| {
                     let Curves { accuracy, improved, classic } = &*past.curves;
                     let text = export::csv([("accuracy", accuracy.points()), ("improved", improved.points()), ("classic", classic.points())]);
@@ -192,7 +152,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
     .into_any()
 }
 
-fn close_menu(event: &web_sys::MouseEvent) {
+pub fn close_menu(event: &web_sys::MouseEvent) {
     let button: web_sys::Element = event_target(event);
     if let Ok(Some(menu)) = button.closest("details") {
         menu.unchecked_into::<web_sys::HtmlDetailsElement>().set_open(false);
@@ -209,38 +169,11 @@ fn with_current(page: Page, act: impl FnOnce(&Past)) {
 /// A run from a file joins the list; its settings are taken over, and its ε is computed anew.
 fn open_file(page: Page, file: web_sys::File) {
     leptos::task::spawn_local(async move {
-        let read = match browser::read_files(vec![file]).await {
-            Ok(mut files) => files.pop().ok_or_else(|| "No file was chosen.".to_owned()),
-            Err(sentence) => Err(sentence),
-        };
-        let run = read.and_then(|(name, bytes)| RunFile::from_json(&name, &bytes).map_err(|error| format!("{error}.")));
-        match run {
-            Ok(run) => page.take_run_file(run),
+        match browser::read_files(vec![file]).await {
+            Ok(files) => files.into_iter().for_each(|(name, bytes)| page.open_run(name, bytes)),
             Err(sentence) => page.put_problem(None, sentence),
         }
     });
-}
-
-/// What a file says its run cost, against what its configuration costs in `epsilon`; a sentence where they differ.
-#[must_use]
-pub fn difference(stated: &Privacy, epsilon: Option<&Epsilon>) -> Option<String> {
-    match (stated, epsilon) {
-        (Privacy::Bounded(bound), Some(epsilon)) => {
-            let (stated, now) = (bound.improved.epsilon, epsilon.improved.epsilon);
-            // Envelopes are looked at in part here.
-            ((stated - now).abs() > 0.01 * now).then(|| {
-                format!(
-                    "The file says ε ≤ {}, and its settings and steps cost ε ≤ {}: it was changed by hand.",
-                    format::epsilon(stated),
-                    format::epsilon(now)
-                )
-            })
-        }
-        (Privacy::Bounded(_), None) => {
-            Some("The file claims an ε, and its settings give no guarantee: it was changed by hand.".to_owned())
-        }
-        (Privacy::NoGuarantee { .. }, _) => None,
-    }
 }
 
 /// The light page's colours, inside the picture itself.
@@ -295,39 +228,4 @@ pub fn share(page: Page) {
             Err(_) => format!("This browser does not let the page copy; take the link from here: {address}"),
         }));
     });
-}
-
-/// A past run made of a file.
-#[must_use]
-pub fn past_of(run: u32, file: RunFile, settings: super::settings::Settings) -> Past {
-    let curve = |points: Vec<super::series::Point>| {
-        let mut curve = super::series::Curve::default();
-        points.into_iter().for_each(|point| curve.push(point));
-        curve
-    };
-    let rate = f64::from(file.config.lot) / f64::from(file.train);
-    Past {
-        run,
-        name: file.name,
-        note: "from a file".to_owned(),
-        pinned: true,
-        settings,
-        info: crate::worker::protocol::RunInfo {
-            run,
-            parameters: file.config.model.parameters() as u32,
-            config: file.config,
-            engine: file.engine,
-            train: file.train,
-            test: file.test,
-            data: file.data,
-            sampling_rate: rate,
-        },
-        curves: Arc::new(Curves {
-            accuracy: curve(file.accuracy_curve),
-            improved: curve(file.improved_curve),
-            classic: curve(file.classic_curve),
-        }),
-        last: file.report,
-        accuracy: file.accuracy,
-    }
 }

@@ -1,7 +1,6 @@
 //! Curves: points that arrive in order of x, thinned out to what a screen can show.
 
-/// A point of a curve: x, y.
-pub type Point = (f64, f64);
+pub use crate::train::projection::Point;
 
 /// At most about `budget` points that look the same: first, last, and the lowest and highest of each stretch.
 #[must_use]

@@ -3,9 +3,9 @@
 use super::field::Number;
 use crate::{
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
-    model::Architecture,
-    privacy::noise::NoiseSpec,
-    train::config::{RunConfig, Schedule},
+    model::{Architecture, pretrained},
+    privacy::noise::{CustomDensity, NoiseSpec},
+    train::config::{RunConfig, Schedule, Start},
 };
 
 /// A choice in a native `<select>`.
@@ -60,6 +60,7 @@ choices! {
         HyperbolicSecant = "hyperbolic-secant", "Hyperbolic secant";
         GeneralizedGaussian = "generalized-gaussian", "Generalised Gaussian";
         Cauchy = "cauchy", "Cauchy";
+        Custom = "custom", "Your own density";
     }
 }
 choices! {
@@ -158,6 +159,25 @@ impl Choice for Denoiser {
     }
 }
 
+impl Choice for Start {
+    const ALL: &'static [Self] = &[Self::Random, Self::Pretrained];
+    fn key(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Pretrained => "pretrained",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::Random => "Random parameters",
+            Self::Pretrained => "After practice on drawn digits",
+        }
+        .to_owned()
+    }
+}
+
+/// The first density of one's own.
+pub const FORMULA: &str = "exp(-abs(x)^3)";
 /// Passes over the data that a budget is planned for where the run has no end.
 const EPOCHS: u32 = 5;
 
@@ -178,6 +198,9 @@ pub struct Settings {
     pub scale: f64,
     pub nu: f64,
     pub exponent: f64,
+    /// The density of one's own, as it was typed; and as it was read, which comes later.
+    pub formula: String,
+    pub density: Option<CustomDensity>,
     pub denoiser: Denoiser,
     pub lot: u32,
     pub learning_rate: f64,
@@ -186,6 +209,7 @@ pub struct Settings {
     pub momentum: f64,
     pub steps: Option<u64>,
     pub delta: f64,
+    pub start: Start,
     pub init_seed: u64,
     pub replay: Option<u64>,
 }
@@ -206,6 +230,8 @@ impl Default for Settings {
             scale: 1.1,
             nu: 9.0,
             exponent: 1.5,
+            formula: FORMULA.to_owned(),
+            density: None,
             denoiser: Denoiser::None,
             lot: 256,
             learning_rate: 0.5,
@@ -214,6 +240,7 @@ impl Default for Settings {
             momentum: 0.0,
             steps: None,
             delta: 1e-5,
+            start: Start::Random,
             init_seed: 0,
             replay: None,
         }
@@ -278,6 +305,7 @@ impl Settings {
             Number::Nu => self.family == Family::StudentT,
             Number::Exponent => self.family == Family::GeneralizedGaussian,
             Number::RateEnd => self.decay != Decay::Constant,
+            Number::InitSeed => self.config().start == Start::Random,
             _ => true,
         }
     }
@@ -301,23 +329,23 @@ impl Settings {
         Ok(())
     }
 
-    /// Lets the noise scale follow from the budget, if one is set, on `train` examples. A run without an end gets one.
-    ///
-    /// # Errors
-    /// One sentence: why no scale keeps the budget.
-    pub fn follow_budget(&mut self, train: u32) -> Result<(), String> {
-        let Some(budget) = self.budget.filter(|_| self.family != Family::None && self.encoder != Encoder::None) else {
-            return Ok(());
-        };
+    /// The run, its steps and its ε for which a noise scale is to be found, if a budget is set: on `train` examples, and a
+    /// run without an end gets one.
+    pub fn plan_budget(&mut self, train: u32) -> Option<(RunConfig, u64, f64)> {
+        let budget = self.budget.filter(|_| self.family != Family::None && self.encoder != Encoder::None)?;
         let lot = self.lot.max(1);
         let steps = *self.steps.get_or_insert((u64::from(EPOCHS) * u64::from(train) / u64::from(lot)).max(1));
         // A replayed run has no guarantee, yet its noise may be what a budget asks for.
-        let config = RunConfig { replay: None, ..self.config() };
-        self.scale = super::project::scale_for(&config, train, steps, budget)?;
-        Ok(())
+        Some((RunConfig { replay: None, ..self.config() }, steps, budget))
     }
 
-    /// The noise of these settings.
+    /// Whether the noise is a density that has not been read yet: then there is no run to speak of.
+    #[must_use]
+    pub fn unread(&self) -> bool {
+        self.family == Family::Custom && self.density.as_ref().is_none_or(|density| density.source() != self.formula)
+    }
+
+    /// The noise of these settings; of an unread density, none.
     #[must_use]
     pub fn noise(&self) -> Option<NoiseSpec> {
         let scale = self.scale;
@@ -330,6 +358,7 @@ impl Settings {
             Family::VarianceGamma => NoiseSpec::VarianceGamma { scale },
             Family::HyperbolicSecant => NoiseSpec::HyperbolicSecant { scale },
             Family::GeneralizedGaussian => NoiseSpec::GeneralizedGaussian { exponent: self.exponent, scale },
+            Family::Custom => NoiseSpec::Custom { density: self.density.clone()?, scale },
         })
     }
 
@@ -361,6 +390,8 @@ impl Settings {
             momentum: self.momentum,
             steps: self.steps,
             delta: self.delta,
+            // The other models have only one.
+            start: if pretrained::available(self.model) { self.start } else { Start::Random },
             init_seed: self.init_seed,
             replay: self.replay,
         }
@@ -378,6 +409,7 @@ impl Settings {
             momentum: config.momentum,
             steps: config.steps,
             delta: config.delta,
+            start: config.start,
             init_seed: config.init_seed,
             replay: config.replay,
             ..Self::default()
@@ -394,11 +426,11 @@ impl Settings {
         if let Some(noise) = &config.noise {
             settings.scale = noise.scale();
         }
-        settings.family = match config.noise {
+        settings.family = match &config.noise {
             None => Family::None,
             Some(NoiseSpec::Gaussian { .. }) => Family::Gaussian,
             Some(NoiseSpec::StudentT { nu, .. }) => {
-                settings.nu = nu;
+                settings.nu = *nu;
                 Family::StudentT
             }
             Some(NoiseSpec::Laplace { .. }) => Family::Laplace,
@@ -406,11 +438,14 @@ impl Settings {
             Some(NoiseSpec::VarianceGamma { .. }) => Family::VarianceGamma,
             Some(NoiseSpec::HyperbolicSecant { .. }) => Family::HyperbolicSecant,
             Some(NoiseSpec::GeneralizedGaussian { exponent, .. }) => {
-                settings.exponent = exponent;
+                settings.exponent = *exponent;
                 Family::GeneralizedGaussian
             }
-            // The page has no control for a density of one's own; files with one are refused before.
-            Some(NoiseSpec::Custom { .. }) => Family::None,
+            Some(NoiseSpec::Custom { density, .. }) => {
+                settings.formula = density.source().to_owned();
+                settings.density = Some(density.clone());
+                Family::Custom
+            }
         };
         (settings.decay, settings.rate_end) = match config.schedule {
             Schedule::Constant => (Decay::Constant, settings.rate_end),
@@ -434,13 +469,14 @@ impl Settings {
         note(self.encoder != old.encoder, format!("encoder: {}", self.encoder.label()));
         note(self.shape != old.shape && self.encoder == Encoder::Envelope, format!("{} envelope", self.shape.label()));
         note(self.family != old.family, self.family.label());
+        note(self.formula != old.formula && self.family == Family::Custom, self.formula.clone());
         note(self.denoiser != old.denoiser, format!("denoiser: {}", self.denoiser.label()));
         note(self.decay != old.decay, format!("rate {}", self.decay.label()));
         for number in Number::ALL {
             let (now, before) = (self.number(number), old.number(number));
             if now != before && self.applies(number) {
                 let value = now.map_or_else(|| "open".to_owned(), super::format::number);
-                changes.push(format!("{} {value}", number.spec().label.to_lowercase()));
+                changes.push(format!("{} {value}", number.spec().label.to_ascii_lowercase()));
             }
         }
         changes.join(", ")
@@ -450,6 +486,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::projection::{project, scale_for};
 
     fn keys_are_unique<C: Choice + std::fmt::Debug>() {
         for choice in C::ALL {
@@ -469,6 +506,7 @@ mod tests {
         keys_are_unique::<Architecture>();
         keys_are_unique::<EnvelopeShape>();
         keys_are_unique::<Denoiser>();
+        keys_are_unique::<Start>();
         assert_eq!(<Architecture as Choice>::ALL[0], Architecture::Linear);
         assert_eq!(Architecture::CnnTanh.label(), "CNN, tanh · 26,010 parameters");
     }
@@ -480,7 +518,7 @@ mod tests {
 
     #[test]
     fn configurations_become_settings_again() {
-        for preset in super::super::presets::ALL {
+        for preset in super::super::presets::all() {
             let config = preset.settings(&Settings::default()).config();
             assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config, "{}", preset.key);
         }
@@ -522,13 +560,24 @@ mod tests {
     #[test]
     fn a_budget_plans_steps_and_sets_the_noise() {
         let mut settings = Settings { budget: Some(1.0), ..Settings::default() };
-        settings.follow_budget(60_000).unwrap();
-        assert_eq!(settings.steps, Some(1171));
-        let end = super::super::project::project(&settings.config(), 60_000, 1171).unwrap().end.improved.epsilon;
+        let (config, steps, budget) = settings.plan_budget(60_000).unwrap();
+        assert_eq!((settings.steps, steps, budget), (Some(1171), 1171, 1.0));
+        settings.scale = scale_for(&config, 60_000, steps, budget).unwrap();
+        let end = project(&settings.config(), 60_000, 1171).unwrap().end.improved.epsilon;
         assert!(end <= 1.0 && end > 0.98, "{end}");
         let mut off = Settings::default();
-        off.follow_budget(60_000).unwrap();
+        assert_eq!(off.plan_budget(60_000), None);
         assert_eq!(off, Settings::default());
+    }
+
+    #[test]
+    fn every_family_can_be_accounted_for() {
+        for family in Family::ALL {
+            let density = CustomDensity::from_formula(FORMULA).ok();
+            let noise = Settings { family: *family, density, ..Settings::default() }.noise();
+            assert_eq!(noise.is_none(), *family == Family::None);
+            assert!(noise.is_none_or(|noise| noise.build().is_ok()), "{family:?}");
+        }
     }
 
     #[test]

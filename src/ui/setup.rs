@@ -1,91 +1,112 @@
 //! SETUP: what is trained, on what, and how it is kept private.
 
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
 use web_sys::{File, FileList, HtmlInputElement};
 
 use super::{
-    browser,
+    accountant::OPEN_EPOCHS,
     controls::{choice, number},
+    embed_options::Control,
     field::Number,
-    format,
-    settings::{Choice, Decay, Digits, Encoder, Family, Settings},
-    state::{OPEN_EPOCHS, Page},
+    format, noise_lab,
+    settings::{Encoder, Family, Settings},
+    state::Page,
 };
 use crate::{
     data::{Source, TestSet},
-    mechanism::{Denoiser, EnvelopeShape},
-    model::Architecture,
+    model::pretrained,
 };
 
 /// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
-    let applies = move |which: Number| Memo::new(move |_| page.settings.with(|settings| settings.applies(which)));
-    let number_if = move |which: Number, testid: Option<&'static str>| {
-        let applies = applies(which);
-        move || applies.get().then(|| number(page, which, testid))
-    };
-    let envelope = Memo::new(move |_| page.settings.with(|settings| settings.encoder == Encoder::Envelope));
+    let number = move |which| control(page, Control::Number(which));
     let no_noise = Memo::new(move |_| page.settings.with(|settings| settings.family == Family::None));
+    let has_practised = Memo::new(move |_| page.settings.with(|settings| pretrained::available(settings.model)));
     let unprotected = Memo::new(move |_| page.settings.with(no_guarantee));
-    // Families join as the privacy core learns to account for them.
-    let families = Family::ALL
-        .iter()
-        .copied()
-        .filter(|&family| Settings { family, ..Settings::default() }.noise().is_none_or(|noise| noise.build().is_ok()))
-        .collect();
     view! {
         <h2>"Set-up"</h2>
         <fieldset>
             <legend>"Data and model"</legend>
-            {choice(page, "dataset", "Digits", "What the model learns from; your own files are read in this page and never leave it.",
-                Digits::ALL.to_vec(), |s| s.digits, Page::choose_digits)}
+            {control(page, Control::Dataset)}
             {digits_line(page)}
-            {choice(page, "model", "Model", "More parameters can learn more, and each of them gets its own noise.",
-                <Architecture as Choice>::ALL.to_vec(), |s| s.model, |page, to| page.change(|s| s.model = to))}
+            {control(page, Control::Model)}
         </fieldset>
         <fieldset>
             <legend>"Privacy"</legend>
-            {choice(page, "encoder", "Bound each example by", "What one example may contribute must be bounded, or no noise could hide it.",
-                Encoder::ALL.to_vec(), |s| s.encoder, |page, to| page.change(|s| s.encoder = to))}
-            {number_if(Number::ClipNorm, None)}
-            {move || envelope.get().then(|| choice(page, "envelope-shape", "Envelope shape",
-                "The distribution that the envelope's public vectors are drawn from.",
-                <EnvelopeShape as Choice>::ALL.to_vec(), |s| s.shape, |page, to| page.change(|s| s.shape = to)))}
-            {number_if(Number::PreScale, None)}
-            {number_if(Number::Vectors, None)}
-            {choice(page, "noise-family", "Noise", "Any symmetric noise with a single peak can be accounted for; its tails decide what it costs.",
-                families, |s| s.family, |page, to| page.change(|s| s.family = to))}
-            {number_if(Number::Scale, Some("noise-scale"))}
-            {number_if(Number::Nu, None)}
-            {number_if(Number::Exponent, None)}
-            {number_if(Number::Budget, Some("target-epsilon"))}
+            {control(page, Control::Encoder)}
+            {number(Number::ClipNorm)}
+            {control(page, Control::Shape)}
+            {number(Number::PreScale)}
+            {number(Number::Vectors)}
+            {control(page, Control::Noise)}
+            {noise_lab::density_field(page)}
+            {number(Number::Scale)}
+            {number(Number::Nu)}
+            {number(Number::Exponent)}
+            {number(Number::Budget)}
             <div class="quiet-when-off" class:off=move || no_noise.get()>
-                {choice(page, "denoiser", "Denoiser", "It shrinks the noisy sum by how far it is from pure noise; working on what is already released costs no privacy.",
-                    <Denoiser as Choice>::ALL.to_vec(), |s| s.denoiser, |page, to| page.change(|s| s.denoiser = to))}
+                {control(page, Control::Denoiser)}
             </div>
             {move || unprotected.get().map(|reason| view! { <p class="warning">{reason}</p> })}
             {move || unprotected.get().is_none().then(|| projection(page))}
         </fieldset>
         <fieldset>
             <legend>"Training"</legend>
-            {number(page, Number::Lot, Some("lot"))}
-            {number(page, Number::LearningRate, Some("learning-rate"))}
+            {number(Number::Lot)}
+            {number(Number::LearningRate)}
         </fieldset>
         <details class="advanced">
             <summary>"Advanced"</summary>
-            {number(page, Number::Delta, Some("delta"))}
-            {number(page, Number::Steps, None)}
+            {number(Number::Delta)}
+            {number(Number::Steps)}
             {choice(page, "schedule", "Learning rate", "A rate that falls towards the planned end averages out the noise; it needs a number of steps to fall over.",
-                Decay::ALL.to_vec(), |s| s.decay, |page, to| page.change(|s| s.decay = to))}
-            {number_if(Number::RateEnd, None)}
-            {number(page, Number::Momentum, None)}
-            {number(page, Number::InitSeed, None)}
-            {number_if(Number::EnvelopeSeed, None)}
-            {number(page, Number::Replay, None)}
+                |s| s.decay, |page, to| page.change(|s| s.decay = to))}
+            {number(Number::RateEnd)}
+            {number(Number::Momentum)}
+            {move || has_practised.get().then(|| choice(page, "start", "Start from",
+                "Digits that this page draws are public, so practice on them costs no privacy.",
+                |s| s.start, |page, to| page.change(|s| s.start = to)))}
+            {number(Number::InitSeed)}
+            {number(Number::EnvelopeSeed)}
+            {number(Number::Replay)}
         </details>
     }
     .into_any()
+}
+
+/// One control; nothing while it plays no part.
+pub fn control(page: Page, which: Control) -> AnyView {
+    match which {
+        Control::Preset => super::app::preset_choice(page).into_any(),
+        Control::Dataset => choice(page, "dataset", "Digits", "What the model learns from; your own files are read in this page and never leave it.",
+            |s| s.digits, Page::choose_digits).into_any(),
+        Control::Model => choice(page, "model", "Model", "More parameters can learn more, and each of them gets its own noise.",
+            |s| s.model, |page, to| page.change(|s| s.model = to)).into_any(),
+        Control::Encoder => choice(page, "encoder", "Bound each example by", "What one example may contribute must be bounded, or no noise could hide it.",
+            |s| s.encoder, |page, to| page.change(|s| s.encoder = to)).into_any(),
+        Control::Shape => {
+            let envelope = Memo::new(move |_| page.settings.with(|settings| settings.encoder == Encoder::Envelope));
+            (move || envelope.get().then(|| choice(page, "envelope-shape", "Envelope shape",
+                "The distribution that the envelope's public vectors are drawn from.",
+                |s| s.shape, |page, to| page.change(|s| s.shape = to)))).into_any()
+        }
+        Control::Noise => choice(page, "noise-family", "Noise", "Any symmetric noise with a single peak can be accounted for; its tails decide what it costs.",
+            |s| s.family, |page, to| page.change(|s| s.family = to)).into_any(),
+        Control::Denoiser => choice(page, "denoiser", "Denoiser", "It shrinks the noisy sum by how far it is from pure noise; working on what is already released costs no privacy.",
+            |s| s.denoiser, |page, to| page.change(|s| s.denoiser = to)).into_any(),
+        Control::Number(which) => {
+            let applies = Memo::new(move |_| page.settings.with(|settings| settings.applies(which)));
+            let hook = match which {
+                Number::Scale => Some("noise-scale"),
+                Number::Budget => Some("target-epsilon"),
+                Number::Lot => Some("lot"),
+                Number::LearningRate => Some("learning-rate"),
+                Number::Delta => Some("delta"),
+                _ => None,
+            };
+            (move || applies.get().then(|| number(page, which, hook))).into_any()
+        }
+    }
 }
 
 /// Why these settings promise nothing, where they do not.
@@ -107,10 +128,14 @@ fn projection(page: Page) -> impl IntoView {
         let Some(Ok(projection)) = page.projection.get() else { return String::new() };
         let about = if projection.about { "about " } else { "" };
         let (epsilon, steps) = (format::epsilon(projection.end.improved.epsilon), format::integer(projection.steps));
-        match page.settings.with(|settings| settings.steps) {
-            Some(_) => format!("The {steps} planned steps will cost {about}ε ≤ {epsilon}."),
-            None => format!("{OPEN_EPOCHS} passes over the data ({steps} steps) would cost {about}ε ≤ {epsilon}."),
-        }
+        let text = match page.settings.with(|settings| settings.steps) {
+            Some(_) => format!("The {steps} planned steps will cost {about}ε ≤ {epsilon}"),
+            None => format!("{OPEN_EPOCHS} passes over the data ({steps} steps) would cost {about}ε ≤ {epsilon}"),
+        };
+        page.value_of("tight").map_or_else(
+            || format!("{text}."),
+            |tight| format!("{text} by Rényi accounting; tight accounting: ε ≤ {tight}."),
+        )
     };
     view! { <p class="projection" data-testid="projection">{text}</p> }
 }
@@ -176,16 +201,10 @@ fn load_picked(page: Page, input: &HtmlInputElement) {
     input.set_value("");
 }
 
-/// Reads files and hands them to the training thread.
+/// Files that were picked or dropped together.
 pub fn load_list(page: Page, list: &FileList) {
-    let files: Vec<File> = (0..list.length()).filter_map(|i| list.get(i)).map(JsCast::unchecked_into).collect();
-    if files.is_empty() {
-        return;
+    let files: Vec<File> = (0..list.length()).filter_map(|i| list.get(i)).collect();
+    if !files.is_empty() {
+        page.load_files(files);
     }
-    leptos::task::spawn_local(async move {
-        match browser::read_files(files).await {
-            Ok(files) => page.load_files(files),
-            Err(sentence) => page.put_problem(None, sentence),
-        }
-    });
 }

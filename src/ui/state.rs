@@ -2,44 +2,43 @@
 
 use std::sync::Arc;
 
-use gloo::timers::callback::Timeout;
-use gloo_worker::{Spawnable, WorkerBridge};
+use gloo::timers::callback::{Interval, Timeout};
 use leptos::prelude::*;
 
 use super::{
+    accountant::Desk,
     browser,
-    export::RunFile,
     field::Number,
+    kept::Shelf,
     presets::Preset,
-    project::{Projection, project},
     query::Link,
-    runs,
     series::Curve,
     settings::{Digits, Settings, Speed, Theme},
-    trace::Pictures,
+    study::Study,
+    thread::Thread,
 };
 use crate::{
     data::{Source, TestSet},
-    engine::{EngineInfo, StepTrace},
+    engine::EngineInfo,
     model::Architecture,
-    privacy::noise::NoiseSpec,
     train::{
-        config::RunConfig,
+        projection::Projection,
         report::{Privacy, Report},
     },
     worker::{
         browser::Trainer,
-        codec::Postcard,
-        protocol::{BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+        pictures::Pictures,
+        protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
     },
 };
 
 /// Charts are drawn anew at most this often.
 const CHARTS_MS: u32 = 100;
-/// A projection waits until the settings have stood still this long.
-const PROJECTION_MS: u32 = 120;
-/// Passes over the data that are projected where a run has no end.
-pub const OPEN_EPOCHS: u64 = 10;
+/// The training thread's pulse is felt this often, and after so many silent times it is taken for dead.
+const PULSE_MS: u32 = 10_000;
+const SILENT_PULSES: u32 = 6;
+/// A thread that fails this often without a step between is not started again.
+const MOST_FAILURES: u32 = 3;
 /// Tiles are drawn anew at most this often; at full speed a step is looked into at most this often, too.
 const TILES_MS: u32 = 250;
 const LOOK_MS: u32 = 1000;
@@ -62,6 +61,8 @@ pub struct Curves {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     pub run: u32,
+    /// Under which the browser keeps it.
+    pub key: String,
     pub name: String,
     /// What changed from the run before.
     pub note: String,
@@ -103,7 +104,11 @@ pub enum Origin {
     Digits,
     /// The run: void once a new one stands.
     Run,
+    /// The training thread: it stays until it is dismissed.
+    Thread,
     Field(Number),
+    /// The density of the visitor's own.
+    Density,
 }
 
 impl From<Option<Number>> for Origin {
@@ -143,6 +148,13 @@ pub struct Page {
     pub problems: RwSignal<Vec<(Origin, String)>>,
     pub notice: RwSignal<Option<String>>,
     pub spoken: RwSignal<String>,
+    /// When everything that the page loads by itself was there, in milliseconds since 1970.
+    pub ready_at: RwSignal<Option<f64>>,
+    /// What the training thread asked of the network.
+    pub requests: RwSignal<Vec<Asked>>,
+    pub study: Study,
+    pub desk: StoredValue<Desk, LocalStorage>,
+    pub shelf: StoredValue<Shelf, LocalStorage>,
     inner: StoredValue<Inner, LocalStorage>,
 }
 
@@ -162,7 +174,18 @@ enum ParametersFor {
 /// What no view depends on.
 #[derive(Default)]
 struct Inner {
-    bridge: Option<WorkerBridge<Trainer>>,
+    thread: Option<Thread<Trainer>>,
+    /// Counts the threads: what an earlier one has still to say is not heard.
+    threads: u32,
+    failures: u32,
+    pulse: Option<Interval>,
+    /// Pulses since the thread was last heard; `None`: it has not spoken yet.
+    silent: Option<u32>,
+    /// Runs of the threads before this one.
+    runs_before: u32,
+    /// The visitor's own files, for another thread to read: those in use, and those that were asked for last.
+    own_files: Vec<web_sys::File>,
+    files_asked: Vec<web_sys::File>,
     /// Play as soon as there is a run.
     play_when_ready: bool,
     step_when_ready: bool,
@@ -172,12 +195,12 @@ struct Inner {
     run_settings: Option<Settings>,
     /// Digits that were in use when others were asked for.
     digits_before: Option<Digits>,
-    projection_due: Option<Timeout>,
     /// What the parameters that were asked for last are for.
     parameters_for: Option<ParametersFor>,
     charts_due: Option<Timeout>,
     tiles_due: Option<Timeout>,
-    trace: Option<StepTrace>,
+    /// The step that the tiles show next.
+    pictures: Option<(u64, Pictures)>,
     /// When a step was last looked into, and whether one is being waited for.
     looked_at: f64,
     looking: bool,
@@ -190,6 +213,7 @@ impl Page {
     #[must_use]
     pub fn new(link: Link, problems: Vec<String>) -> Self {
         Self {
+            study: Study::new(&link),
             settings: RwSignal::new(link.settings),
             backend: link.backend,
             speed: RwSignal::new(link.speed),
@@ -216,28 +240,120 @@ impl Page {
             }),
             notice: RwSignal::new(None),
             spoken: RwSignal::new(String::new()),
+            ready_at: RwSignal::new(None),
+            requests: RwSignal::new(vec![]),
+            desk: StoredValue::new_local(Desk::default()),
+            shelf: StoredValue::new_local(Shelf::default()),
             inner: StoredValue::new_local(Inner::default()),
         }
     }
 
-    /// Starts the training thread and asks it for a backend and for digits.
+    /// Starts both threads, and asks for a backend and for digits.
     pub fn connect(self) {
-        let spawner = Trainer::spawner();
-        let bridge = { spawner }
-            .encoding::<Postcard>()
-            .callback(move |event| self.take(event))
-            .with_loader(true)
-            .spawn(&browser::worker_address());
-        self.inner.update_value(|inner| inner.bridge = Some(bridge));
+        self.start_thread();
+        self.hire_accountant();
+        if self.study.wanted.with_value(Option::is_some) {
+            self.open_book();
+        }
+        let pulse = Interval::new(PULSE_MS, move || self.feel_pulse());
+        self.inner.update_value(|inner| inner.pulse = Some(pulse));
+    }
+
+    fn start_thread(self) {
+        let address = browser::script_address("hushgrad-worker", "./worker_loader.js");
+        let number = self.inner.with_value(|inner| inner.threads) + 1;
+        let current = move || self.inner.with_value(|inner| inner.threads == number);
+        let take = move |event| {
+            if current() {
+                self.inner.update_value(|inner| inner.silent = Some(0));
+                self.take(event);
+            }
+        };
+        let failed = move |why: String| {
+            if current() {
+                self.lose_thread(&why);
+            }
+        };
+        let thread = Thread::start(&address, take, failed);
+        self.inner.update_value(|inner| {
+            inner.threads = number;
+            inner.silent = None;
+            inner.thread = Some(thread);
+        });
         self.send(Request::Open { backend: self.backend });
         self.send_speed();
         self.load_digits(self.settings.with_untracked(|s| s.digits));
     }
 
+    /// A thread says something at least as often as it is asked; a page that sleeps does not ask.
+    fn feel_pulse(self) {
+        let silent = self.inner.try_update_value(|inner| {
+            inner.silent = inner.silent.map(|pulses| if document().hidden() { 0 } else { pulses + 1 });
+            inner.silent
+        });
+        match silent.flatten() {
+            Some(pulses) if pulses > SILENT_PULSES => {
+                let seconds = PULSE_MS / 1000 * SILENT_PULSES;
+                self.lose_thread(&format!("it has not answered for {seconds} seconds"));
+            }
+            _ => self.send(Request::Ping),
+        }
+    }
+
+    /// The number by which the training thread knows a run.
+    pub fn run_of_thread(self, run: u32) -> u32 {
+        run - self.inner.with_value(|inner| inner.runs_before)
+    }
+
+    /// The training thread is gone, and its run with it; what the page knows of the run is kept, and another is started.
+    fn lose_thread(self, why: &str) {
+        let last = self.run.with_untracked(|run| run.as_ref().map(|run| run.run));
+        let lost = self.inner.try_update_value(|inner| {
+            inner.failures += 1;
+            inner.threads += 1;
+            inner.silent = None;
+            inner.runs_before = last.unwrap_or(inner.runs_before);
+            (inner.thread.take(), inner.failures < MOST_FAILURES)
+        });
+        let Some((gone, again)) = lost else { return };
+        // Ended in a turn of its own: this may be called from within the thread's listener.
+        Timeout::new(0, move || drop(gone)).forget();
+        let kept = self.current().is_some();
+        self.keep_past();
+        self.forget_run();
+        self.run.set(None);
+        self.playing.set(false);
+        self.engine.set(None);
+        self.digits.set(None);
+        self.loading.set(None);
+        let why = why.trim_end_matches('.');
+        let kept = if kept { " The run so far is kept below." } else { "" };
+        self.put_problem(Origin::Thread, match again {
+            true => format!("The training thread failed: {why}. Another one has been started.{kept}"),
+            false => format!("The training thread failed again: {why}. Reload the page, or try it with backend=cpu in the address.{kept}"),
+        });
+        if again {
+            self.start_thread();
+        }
+    }
+
+    /// Nothing is shown of a run any more.
+    fn forget_run(self) {
+        self.curves.set_value(Curves::default());
+        self.report.set(None);
+        self.accuracy.set(None);
+        self.pictures.set(None);
+        self.inner.update_value(|inner| {
+            inner.pictures = None;
+            inner.looking = false;
+        });
+        self.chart_tick.update(|tick| *tick += 1);
+    }
+
     pub fn send(self, request: Request) {
         self.inner.with_value(|inner| {
-            if let Some(bridge) = &inner.bridge {
-                bridge.send(request);
+            if let Some(thread) = &inner.thread {
+                thread.send(request);
             }
         });
     }
@@ -250,7 +366,7 @@ impl Page {
             return;
         }
         if self.complete() {
-            self.send(Request::Reset);
+            self.reset();
         }
         self.send(Request::Play);
     }
@@ -270,12 +386,13 @@ impl Page {
             return;
         }
         if self.complete() {
-            self.send(Request::Reset);
+            self.reset();
         }
         self.send(Request::StepOnce);
     }
 
     pub fn reset(self) {
+        self.save();
         self.send(Request::Reset);
     }
 
@@ -291,30 +408,21 @@ impl Page {
 
     /// Changes settings; a new run starts where the change means one, and goes on playing if the old one did.
     pub fn change(self, edit: impl FnOnce(&mut Settings)) {
-        let mut settings = self.settings.get_untracked();
+        let before = self.settings.get_untracked();
+        let mut settings = before.clone();
         edit(&mut settings);
-        if self.settings.with_untracked(|old| *old == settings) {
+        if before == settings {
             return;
-        }
-        if let Err(sentence) = self.follow_budget(&mut settings) {
-            return self.put_problem(Some(Number::Budget), as_sentence(&sentence));
         }
         // What a field was refused for is void once something else has given it a value.
         for number in Number::ALL {
-            if self.settings.with_untracked(|old| old.number(number) != settings.number(number)) {
+            if before.number(number) != settings.number(number) {
                 self.clear_problem(Some(number));
             }
         }
         self.settings.set(settings);
-        self.schedule_projection();
-        self.restart();
-    }
-
-    fn follow_budget(self, settings: &mut Settings) -> Result<(), String> {
-        match self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train)) {
-            Some(train) => settings.follow_budget(train),
-            None => Ok(()),
-        }
+        let train = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train));
+        self.follow_budget(train, Some(before), Self::restart);
     }
 
     pub fn choose_preset(self, preset: Preset) {
@@ -349,18 +457,15 @@ impl Page {
     }
 
     fn restart(self) {
-        if !self.check_data() {
-            return;
-        }
-        let settings = self.settings.get_untracked();
-        let config = settings.config();
+        let config = self.settings.with_untracked(Settings::config);
         if self.run.with_untracked(|run| run.as_ref().is_some_and(|run| run.config == config)) {
             return;
         }
-        let playing = self.playing.get_untracked();
-        self.inner.update_value(|inner| inner.play_when_ready |= playing);
-        self.keep_model();
-        self.send(Request::Start(config));
+        if self.check_data() {
+            let playing = self.playing.get_untracked();
+            self.inner.update_value(|inner| inner.play_when_ready |= playing);
+            self.start();
+        }
     }
 
     /// Asks for the parameters of a run that is about to end, so that its model can still answer.
@@ -387,19 +492,6 @@ impl Page {
         }
     }
 
-    /// Looks anew at what the settings will cost, once they stand still.
-    pub fn schedule_projection(self) {
-        self.inner.update_value(|inner| {
-            inner.projection_due = Some(Timeout::new(PROJECTION_MS, move || {
-                let train = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train));
-                let (Some(train), settings) = (train, self.settings.get_untracked()) else { return };
-                let steps =
-                    settings.steps.unwrap_or(OPEN_EPOCHS * u64::from(train) / u64::from(settings.lot.max(1))).max(1);
-                self.projection.set(Some(project(&settings.config(), train, steps).map(Arc::new)));
-            }));
-        });
-    }
-
     /// Asks for other digits; a new run starts on them when they are there.
     pub fn choose_digits(self, digits: Digits) {
         let before = self.settings.with_untracked(|settings| settings.digits);
@@ -412,6 +504,9 @@ impl Page {
         let request = match digits {
             Digits::Mnist => DataRequest::Site { manifest: browser::address("data/manifest.json") },
             Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: SYNTHETIC.0, test: SYNTHETIC.1 },
+            Digits::Files if self.inner.with_value(|inner| !inner.own_files.is_empty()) => {
+                return self.load_files(self.inner.with_value(|inner| inner.own_files.clone()));
+            }
             // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
             Digits::Files if self.digits.with_untracked(Option::is_none) => {
                 self.settings.update(|settings| settings.digits = Digits::Mnist);
@@ -423,10 +518,21 @@ impl Page {
         self.ask_for(request);
     }
 
-    pub fn load_files(self, files: Vec<(String, Vec<u8>)>) {
-        let before = self.settings.with_untracked(|settings| settings.digits);
-        self.inner.update_value(|inner| inner.digits_before = Some(before));
-        self.ask_for(DataRequest::Files(files));
+    /// Reads the visitor's files and hands them to the training thread.
+    pub fn load_files(self, files: Vec<web_sys::File>) {
+        leptos::task::spawn_local(async move {
+            match browser::read_files(files.clone()).await {
+                Ok(read) => {
+                    let before = self.settings.with_untracked(|settings| settings.digits);
+                    self.inner.update_value(|inner| {
+                        inner.digits_before = Some(before);
+                        inner.files_asked = files;
+                    });
+                    self.ask_for(DataRequest::Files(read));
+                }
+                Err(sentence) => self.put_problem(None, sentence),
+            }
+        });
     }
 
     fn ask_for(self, request: DataRequest) {
@@ -506,14 +612,19 @@ impl Page {
                 self.speak(true);
             }
             Event::Report(report) => self.take_report(report),
-            Event::Trace(trace) => self.take_trace(trace),
+            Event::Pictures { step, pictures } => self.take_pictures(step, pictures),
             Event::Prediction(classes) => {
                 if self.drawing.with_untracked(Option::is_some) {
                     self.prediction.set(Some(classes));
                 }
             }
+            Event::Pong => {}
+            Event::Confusion { step, counts } => self.take_confusion(step, *counts),
+            Event::Twin { model, parameters, .. } => self.take_twin(model, parameters),
             Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
             Event::Parameters(parameters) => self.take_parameters(parameters),
+            Event::RunSaved { key, card, file } => self.take_saved(key, card, file),
+            Event::Requests(requests) => self.requests.set(requests),
             Event::Notice(sentence) => self.notice.set(Some(sentence)),
             Event::Problem(problem) => self.take_problem(problem),
         }
@@ -522,6 +633,7 @@ impl Page {
     fn take_problem(self, Problem { field, sentence }: Problem) {
         let number = field.as_deref().and_then(Number::by_config_path);
         self.inner.update_value(|inner| inner.play_when_ready = false);
+        self.stop_continuing();
         if self.loading.with_untracked(Option::is_some) && number.is_none() {
             self.loading.set(None);
             let before = self.inner.try_update_value(|inner| {
@@ -548,33 +660,38 @@ impl Page {
         }
         if loaded.complete {
             self.loading.set(None);
+            if self.ready_at.with_untracked(Option::is_none) {
+                self.ready_at.set(Some(js_sys::Date::now()));
+            }
+        }
+        if own == Digits::Files {
+            self.inner.update_value(|inner| inner.own_files = std::mem::take(&mut inner.files_asked));
         }
         let train = loaded.train;
         self.digits.set(Some(loaded));
-        self.schedule_projection();
         let start = self.inner.try_update_value(|inner| {
             inner.digits_before = None;
             std::mem::take(&mut inner.start_when_loaded)
         });
         if start == Some(true) || self.run.with_untracked(Option::is_none) {
-            let mut settings = self.settings.get_untracked();
-            if let Err(sentence) = settings.follow_budget(train) {
-                self.put_problem(Some(Number::Budget), as_sentence(&sentence));
-            } else if self.settings.with_untracked(|old| *old != settings) {
-                self.settings.set(settings.clone());
-            }
-            match settings.check_data(train) {
-                Ok(()) => {
-                    self.clear_problem(Some(Number::Lot));
-                    self.keep_model();
-                    self.send(Request::Start(settings.config()));
-                }
-                Err((field, sentence)) => self.put_problem(Some(field), sentence),
-            }
+            self.follow_budget(Some(train), None, Self::start);
+        } else {
+            self.schedule_projection();
         }
     }
 
-    fn take_run(self, info: RunInfo) {
+    /// A run of the settings on the digits that are there.
+    fn start(self) {
+        if self.check_data() {
+            self.clear_problem(Some(Number::Lot));
+            self.save();
+            self.keep_model();
+            self.send(Request::Start(self.settings.with_untracked(Settings::config)));
+        }
+    }
+
+    fn take_run(self, mut info: RunInfo) {
+        info.run += self.inner.with_value(|inner| inner.runs_before);
         self.keep_past();
         self.clear_problem(None);
         for number in Number::ALL {
@@ -583,19 +700,15 @@ impl Page {
                 self.clear_problem(Some(number));
             }
         }
-        self.curves.set_value(Curves::default());
-        self.report.set(None);
-        self.accuracy.set(None);
-        self.pictures.set(None);
+        self.forget_run();
+        self.curves.set_value(self.begin_on_shelf(&info));
         let settings = self.settings.get_untracked();
+        self.study_run(&info);
         self.run.set(Some(info));
         let then = self.inner.try_update_value(|inner| {
             inner.run_settings = Some(settings);
-            inner.trace = None;
-            inner.looking = false;
             (std::mem::take(&mut inner.play_when_ready), std::mem::take(&mut inner.step_when_ready))
         });
-        self.chart_tick.update(|tick| *tick += 1);
         match then {
             Some((_, true)) => self.send(Request::StepOnce),
             Some((true, _)) => self.send(Request::Play),
@@ -613,29 +726,22 @@ impl Page {
         let accuracy = self.accuracy.get_untracked();
         let before = self.past.with_untracked(|past| past.last().map(|past| past.settings.clone()));
         let note = before.map_or_else(String::new, |before| settings.changes_since(&before));
-        Some(Past {
-            run: info.run,
-            name: format!("Run {}", info.run),
-            note,
-            pinned: false,
-            settings,
-            info,
-            curves,
-            last,
-            accuracy,
-        })
+        let (key, name) = self.shelf.with_value(|shelf| (shelf.key.clone(), shelf.name.clone()));
+        Some(Past { run: info.run, key, name, note, pinned: false, settings, info, curves, last, accuracy })
     }
 
     /// The run that ends becomes a ghost; the oldest that is not pinned goes where there are too many.
     fn keep_past(self) {
-        let Some(current) = self.current() else { return };
-        self.past.update(|past| {
+        let Some(mut current) = self.current() else { return };
+        self.name_past(&mut current);
+        let forgotten = self.past.try_update(|past| {
             past.push(current);
-            if past.len() > MOST_PAST {
-                let oldest = past.iter().position(|past| !past.pinned).unwrap_or(0);
-                past.remove(oldest);
-            }
+            let oldest = past.iter().position(|past| !past.pinned).unwrap_or(0);
+            (past.len() > MOST_PAST).then(|| past.remove(oldest).key)
         });
+        if let Some(Some(key)) = forgotten {
+            self.forget(key);
+        }
     }
 
     pub fn export_weights(self) {
@@ -648,37 +754,11 @@ impl Page {
         }
     }
 
-    /// A run from a file: a ghost beside the others, its settings taken over, its ε computed anew.
-    pub fn take_run_file(self, file: RunFile) {
-        if let Some(NoiseSpec::Custom { .. }) = file.config.noise {
-            let sentence =
-                "The run's noise has a density of its own, for which this page has no control. It was not opened.";
-            return self.put_problem(None, sentence.to_owned());
-        }
-        let digits = self.settings.with_untracked(|settings| settings.digits);
-        let settings = Settings::of_config(&file.config, digits);
-        let steps = file.report.step.max(1);
-        let cost = project(&file.config, file.train, steps).ok().map(|projection| projection.end);
-        match runs::difference(&file.report.privacy, cost.as_ref()) {
-            Some(sentence) => return self.put_problem(None, format!("{sentence} It was not opened.")),
-            None => self.notice.set(Some(format!(
-                "“{}” is drawn beside your runs, its ε was computed anew, and its settings are set: press Play to run it again.",
-                file.name
-            ))),
-        }
-        // Runs of files count down from the top, runs of the training thread up from 1.
-        let run = self
-            .past
-            .with_untracked(|past| past.iter().map(|past| past.run).filter(|run| *run > u32::MAX / 2).min())
-            .map_or(u32::MAX, |run| run - 1);
-        let past = runs::past_of(run, file, settings.clone());
-        self.past.update(|all| all.push(past));
-        self.chart_tick.update(|tick| *tick += 1);
-        self.change(|now| *now = settings);
-    }
-
     fn take_report(self, report: Report) {
         let step = report.step as f64;
+        if report.step > 0 {
+            self.inner.update_value(|inner| inner.failures = 0);
+        }
         self.curves.update_value(|curves| {
             if let Some(accuracy) = report.test_accuracy {
                 curves.accuracy.push((step, accuracy));
@@ -692,14 +772,16 @@ impl Page {
             self.accuracy.set(Some(accuracy));
         }
         let complete = report.complete;
-        self.report.set(Some(report));
+        self.report.set(Some(report.clone()));
         self.schedule_charts();
         self.speak(complete);
+        self.save_now_and_then();
         let now = browser::now();
         if self.inner.with_value(|inner| now - inner.predicted_at > 400.0) {
             self.predict();
         }
         // At full speed steps are not traced; now and then one is asked for, so that the tiles live.
+        self.study_report(&report);
         let look = self.playing.get_untracked()
             && self.speed.get_untracked() == Speed::Max
             && self.inner.with_value(|inner| !inner.looking && now - inner.looked_at > f64::from(LOOK_MS));
@@ -720,9 +802,9 @@ impl Page {
         });
     }
 
-    fn take_trace(self, trace: StepTrace) {
+    fn take_pictures(self, step: u64, pictures: Pictures) {
         let end_look = self.inner.try_update_value(|inner| {
-            inner.trace = Some(trace);
+            inner.pictures = Some((step, pictures));
             inner.looked_at = browser::now();
             std::mem::take(&mut inner.looking)
         });
@@ -733,20 +815,17 @@ impl Page {
             if inner.tiles_due.is_none() {
                 // The first picture after a quiet time comes at once.
                 let wait = if self.pictures.with_untracked(Option::is_none) { 0 } else { TILES_MS };
-                inner.tiles_due = Some(Timeout::new(wait, move || self.show_trace()));
+                inner.tiles_due = Some(Timeout::new(wait, move || self.show_pictures()));
             }
         });
     }
 
-    fn show_trace(self) {
-        let trace = self.inner.try_update_value(|inner| {
+    fn show_pictures(self) {
+        let pictures = self.inner.try_update_value(|inner| {
             inner.tiles_due = None;
-            inner.trace.take()
+            inner.pictures.take()
         });
-        let (Some(Some(trace)), Some(info)) = (trace, self.run.get_untracked()) else { return };
-        let noise = absolute_noise(&info.config).and_then(|noise| noise.build().ok());
-        if let Some(pictures) = Pictures::new(&trace, info.config.model, noise.as_deref()) {
-            let step = self.report.with_untracked(|report| report.as_ref().map_or(0, |report| report.step));
+        if let Some(Some((step, pictures))) = pictures {
             self.pictures.set(Some((step, Arc::new(pictures))));
         }
     }
@@ -776,21 +855,14 @@ impl Page {
     }
 }
 
-/// The noise in the units of the sum: a configuration gives it as a multiple of the clipping norm.
-#[must_use]
-pub fn absolute_noise(config: &RunConfig) -> Option<NoiseSpec> {
-    let norm = if let crate::mechanism::EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
-    config.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * norm))
-}
-
 /// Errors of the lower layers start small and end without a stop.
-fn as_sentence(text: &str) -> String {
+pub fn as_sentence(text: &str) -> String {
     let text = text.trim();
     // A name of a file keeps its letters.
     let is_word = text.split_whitespace().next().is_some_and(|word| !word.contains(['-', '_', '/', '.']));
     let mut chars = text.chars();
     let mut sentence: String = match chars.next() {
-        Some(first) if is_word => first.to_uppercase().chain(chars).collect(),
+        Some(first) if is_word => std::iter::once(first.to_ascii_uppercase()).chain(chars).collect(),
         _ => text.to_owned(),
     };
     if !sentence.ends_with(['.', '!', '?']) {

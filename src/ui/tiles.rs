@@ -13,9 +13,11 @@ use super::{
     results::teaching,
     settings::Speed,
     state::Page,
-    trace::Pictures,
 };
-use crate::mechanism::{Denoiser, EncoderSpec};
+use crate::{
+    mechanism::{Denoiser, EncoderSpec},
+    worker::pictures::Pictures,
+};
 
 /// What each tile is called, and says while slow motion lights it.
 const NAMES: [&str; 4] = ["1 Raw gradient", "2 Encoded", "3 + noise", "4 Denoised"];
@@ -124,13 +126,14 @@ fn paint(canvas: &web_sys::HtmlCanvasElement, pictures: &Pictures, which: usize,
     const ORANGE: [f64; 3] = [222.0, 110.0, 0.0];
     let paper = if dark { [24.0, 27.0, 33.0] } else { [255.0, 255.0, 255.0] };
     let gap = if dark { [44.0, 48.0, 56.0] } else { [236.0, 237.0, 240.0] };
-    let (width, height) = pictures.layout.size();
+    let layout = pictures.layout();
+    let (width, height) = layout.size();
     // The denoised sum is the noisy one made smaller; on the noisy one's scale it would be blank.
     let full = pictures.full_colour * if which == 3 { pictures.factor.max(f64::MIN_POSITIVE) } else { 1.0 };
     let mut bytes = Vec::with_capacity(width * height * 4);
     for y in 0..height {
         for x in 0..width {
-            let colour = match pictures.layout.weight(x, y).and_then(|i| pictures.tiles[which].picture.get(i)) {
+            let colour = match layout.weight(x, y).and_then(|i| pictures.tiles[which].picture.get(i)) {
                 Some(&value) => {
                     let share = (f64::from(value) / full).clamp(-1.0, 1.0);
                     let ink = if share < 0.0 { BLUE } else { ORANGE };
@@ -230,7 +233,7 @@ fn scale(page: Page) -> impl IntoView {
         page.pictures.with(|pictures| {
             pictures.as_ref().map(|(_, pictures)| {
                 let full = format::number(significant(pictures.full_colour));
-                (full, pictures.layout.caption, pictures.factor < 0.999)
+                (full, pictures.layout().caption, pictures.factor < 0.999)
             })
         })
     };

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
-    backend, browser, format,
+    backend, browser, embed, format,
     settings::{Choice, Speed},
     state::Page,
 };
@@ -114,6 +114,9 @@ fn badge(page: Page) -> impl IntoView {
                 "The CPU trains here, because of this: {reason}. {}",
                 backend::how_to_get_webgpu(&browser::user_agent())
             )),
+            Some((info, None)) if info.backend == Backend::Cpu && embed::gpu_is_taken() => {
+                Some("The CPU trains here, because another frame on this page has the graphics card.".to_owned())
+            }
             Some((info, None)) if info.backend == Backend::Cpu && page.backend == BackendChoice::Cpu => {
                 Some("The CPU trains here because the address says backend=cpu.".to_owned())
             }

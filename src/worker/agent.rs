@@ -4,14 +4,18 @@
 //! One task owns the run. Between two steps (and between two slices of an evaluation) it looks into its inbox, so every
 //! request is answered within a step's time, and none meets a half-done one.
 
+mod saved;
+
 use std::{rc::Rc, time::Duration};
 
 use futures::{StreamExt, channel::mpsc::UnboundedReceiver};
 use web_time::Instant;
 
 use super::{
+    beside::Beside,
     loader::{self, LoadError},
-    protocol::{BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+    pictures::Pictures,
+    protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
 };
 use crate::{
     data::{Dataset, Digits},
@@ -50,6 +54,8 @@ pub trait Host: 'static {
     /// Runs a task beside the loop.
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
     fn send(&self, event: Event);
+    /// Requests that this thread has made.
+    fn requests(&self) -> Vec<Asked>;
 }
 
 /// What reaches the loop: the page's requests, and digits as they arrive.
@@ -91,6 +97,7 @@ pub async fn run<H: Host>(
         checkpoint: None,
         last_report: None,
         evaluation: Evaluation::default(),
+        beside: Beside::default(),
     };
     loop {
         let message = if agent.idle() { inbox.next().await.map(Some) } else { poll(&mut inbox) };
@@ -146,11 +153,12 @@ struct Agent<H> {
     checkpoint: Option<(Vec<f32>, Vec<f32>)>,
     last_report: Option<Instant>,
     evaluation: Evaluation,
+    beside: Beside,
 }
 
 impl<H: Host> Agent<H> {
     fn idle(&self) -> bool {
-        !self.playing && self.evaluation.next.is_none()
+        !self.playing && self.evaluation.next.is_none() && self.beside.idle()
     }
 
     fn problem(&self, field: Option<&str>, error: &dyn std::fmt::Display) {
@@ -205,6 +213,8 @@ impl<H: Host> Agent<H> {
                 self.wake = None;
             }
             Request::Predict { pixels } => self.predict(&pixels).await,
+            Request::Confusion => self.count_confusion().await,
+            Request::Twin => self.train_twin().await,
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
                 _ => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),
@@ -217,6 +227,10 @@ impl<H: Host> Agent<H> {
                     }
                 }
             }
+            Request::Ping => self.host.send(Event::Pong),
+            Request::SaveRun { key, run, card } => self.save(key, run, *card).await,
+            Request::Continue { name, bytes } => self.continue_run(&name, &bytes).await,
+            Request::Requests => self.host.send(Event::Requests(self.host.requests())),
         }
     }
 
@@ -274,43 +288,53 @@ impl<H: Host> Agent<H> {
 
     async fn start(&mut self, config: RunConfig) {
         match self.prepare(config).await {
-            Ok((session, slices)) => {
-                self.set_playing(false);
-                self.slices = slices;
-                self.run_data = self.digits.as_ref().map(|digits| digits.train.clone());
-                self.checkpoint = None;
-                self.wake = None;
-                self.evaluation = Evaluation::default();
-                self.last_report = None;
-                self.runs += 1;
-                let plan = session.plan();
-                self.host.send(Event::Started(RunInfo {
-                    run: self.runs,
-                    config: plan.config.clone(),
-                    engine: self.factory.info(),
-                    parameters: plan.config.model.parameters() as u32,
-                    train: plan.train_examples,
-                    test: self.slices.iter().map(Dataset::len).sum::<usize>() as u32,
-                    data: self.digits.as_ref().map(|digits| digits.train.name.clone()).unwrap_or_default(),
-                    sampling_rate: f64::from(plan.config.lot) / f64::from(plan.train_examples),
-                }));
-                self.session = Some(session);
-                self.evaluate_now();
-            }
-            Err(error) => {
-                let field = if let SessionError::Config(error) = &error { Some(error.field()) } else { None };
-                self.problem(field, &error);
-            }
+            Ok((plan, engine)) => self.stand(Session::new(plan, engine)),
+            Err(error) => self.refuse(&error),
         }
     }
 
-    async fn prepare(&mut self, config: RunConfig) -> Result<(Session<AnyEngine>, Vec<Dataset>), SessionError> {
+    fn refuse(&self, error: &SessionError) {
+        let field = if let SessionError::Config(error) = error { Some(error.field()) } else { None };
+        self.problem(field, error);
+    }
+
+    async fn prepare(&mut self, config: RunConfig) -> Result<(Plan, AnyEngine), SessionError> {
         let Some(digits) = &self.digits else {
             return Err(ConfigError::Contradiction { field: "dataset", sentence: "no digits are loaded yet" }.into());
         };
         let plan = Plan::new(config, digits.train.len() as u32)?;
         let engine = self.factory.build(&plan.task, &digits.train, &plan.initial_parameters()).await?;
-        Ok((Session::new(plan, engine)?, cut(&digits.test)))
+        Ok((plan, engine))
+    }
+
+    /// Puts a run, paused, in the place of the one before.
+    fn stand(&mut self, session: Result<Session<AnyEngine>, SessionError>) {
+        let session = match session {
+            Ok(session) => session,
+            Err(error) => return self.refuse(&error),
+        };
+        self.set_playing(false);
+        self.slices = self.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
+        self.run_data = self.digits.as_ref().map(|digits| digits.train.clone());
+        self.checkpoint = None;
+        self.wake = None;
+        self.evaluation = Evaluation::default();
+        self.beside.clear();
+        self.last_report = None;
+        self.runs += 1;
+        let plan = session.plan();
+        self.host.send(Event::Started(RunInfo {
+            run: self.runs,
+            config: plan.config.clone(),
+            engine: self.factory.info(),
+            parameters: plan.config.model.parameters() as u32,
+            train: plan.train_examples,
+            test: self.slices.iter().map(Dataset::len).sum::<usize>() as u32,
+            data: self.digits.as_ref().map(|digits| digits.train.name.clone()).unwrap_or_default(),
+            sampling_rate: f64::from(plan.config.lot) / f64::from(plan.train_examples),
+        }));
+        self.session = Some(session);
+        self.evaluate_now();
     }
 
     fn set_playing(&mut self, playing: bool) {
@@ -328,6 +352,19 @@ impl<H: Host> Agent<H> {
 
     /// Does the next piece of work: a slice of an evaluation, else a few steps.
     async fn advance(&mut self) {
+        if !self.beside.idle() {
+            match self.beside.advance(&self.slices, YIELD_EVERY).await {
+                Ok(Some(done)) => self.host.send(done),
+                Ok(None) => {}
+                Err(error) => {
+                    self.beside.clear();
+                    self.problem(None, &error);
+                }
+            }
+        }
+        if self.evaluation.next.is_none() && !self.playing {
+            return self.host.breathe().await;
+        }
         if let Some(slice) = self.evaluation.next {
             self.evaluate_slice(slice).await;
         } else if self.hold.is_some_and(|until| Instant::now() < until) {
@@ -355,7 +392,13 @@ impl<H: Host> Agent<H> {
             return self.set_playing(false);
         }
         let done = if traced {
-            session.traced_step().await.map(|trace| self.host.send(Event::Trace(trace)))
+            session.traced_step().await.map(|trace| {
+                let task = &session.plan().task;
+                let noise = task.noise.as_ref().and_then(|noise| noise.build().ok());
+                if let Some(pictures) = Pictures::new(&trace, task.model, noise.as_deref()) {
+                    self.host.send(Event::Pictures { step: session.step_count(), pictures });
+                }
+            })
         } else {
             session.step().await
         };
@@ -436,23 +479,51 @@ impl<H: Host> Agent<H> {
         }
     }
 
+    async fn count_confusion(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        let (step, task) = (session.step_count(), session.plan().task.clone());
+        let parameters = match session.engine().state().await {
+            Ok((parameters, _)) => parameters,
+            Err(error) => return self.fail(error.into()).await,
+        };
+        let counted = self.slices.first().map(|first| self.beside.count(&task, &parameters, step, first));
+        if let Some(Err(error)) = counted {
+            self.problem(None, &error);
+        }
+    }
+
+    async fn train_twin(&mut self) {
+        let (Some(session), Some(train)) = (&self.session, &self.run_data) else { return };
+        let begun = self.beside.train_twin(&self.factory, &session.plan().config, session.step_count(), train).await;
+        if let Err(error) = begun {
+            self.problem(None, &error);
+        }
+    }
+
     /// A run whose device is lost goes on from its last checkpoint on the CPU; the ledger counts every step that was
     /// released, also those that are trained anew. Any other failure stops the run where it is.
     async fn fail(&mut self, error: SessionError) {
-        let was_playing = self.playing;
-        self.set_playing(false);
         self.evaluation.next = None;
-        self.problem(None, &error);
-        if !matches!(error, SessionError::Engine(EngineError::DeviceLost(_)))
-            || self.factory.info().backend == Backend::Cpu
-        {
-            return;
-        }
-        self.factory = EngineFactory::cpu();
-        self.host.send(Event::Opened { engine: self.factory.info(), instead: Some(error.to_string()) });
-        match self.move_to_cpu().await {
-            Ok(()) => self.set_playing(was_playing),
-            Err(error) => self.problem(None, &error),
+        let moved = match &error {
+            SessionError::Engine(EngineError::DeviceLost(reason)) if self.factory.info().backend == Backend::Gpu => {
+                let why = format!("the graphics device was lost ({reason})");
+                self.factory = EngineFactory::cpu();
+                self.host.send(Event::Opened { engine: self.factory.info(), instead: Some(why.clone()) });
+                self.move_to_cpu().await.map(|()| why)
+            }
+            _ => Err(error),
+        };
+        match moved {
+            Ok(why) => {
+                let then = "the run goes on from its last checkpoint on the CPU, and ε counts every step that was released, \
+                            also those that are trained anew";
+                self.problem(None, &format!("{why}; {then}"));
+                self.evaluate_now();
+            }
+            Err(error) => {
+                self.set_playing(false);
+                self.problem(None, &error);
+            }
         }
     }
 

@@ -7,11 +7,12 @@ use gloo::{net::http, timers::future::TimeoutFuture};
 use gloo_worker::{HandlerId, Worker, WorkerScope};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{Cache, Performance, PerformanceResourceTiming, WorkerGlobalScope};
 
 use super::{
     agent::{self, Host, Message},
     loader::LoadError,
-    protocol::{Event, Request},
+    protocol::{Asked, Event, Request},
 };
 
 /// What the page spawns.
@@ -37,8 +38,11 @@ impl Worker for Trainer {
         self.inbox = Some(sender);
     }
 
-    fn received(&mut self, _: &WorkerScope<Self>, request: Request, _: HandlerId) {
-        if let Some(inbox) = &self.inbox {
+    fn received(&mut self, scope: &WorkerScope<Self>, request: Request, page: HandlerId) {
+        // The loop may wait for a device for a long time.
+        if request == Request::Ping {
+            scope.respond(page, Event::Pong);
+        } else if let Some(inbox) = &self.inbox {
             // The loop ends only with the thread.
             drop(inbox.unbounded_send(Message::Request(request)));
         }
@@ -58,7 +62,13 @@ impl Host for Browser {
         if !response.ok() {
             return Err(refused(format!("the server answered {} {}", response.status(), response.status_text())));
         }
-        response.binary().await.map_err(|e| refused(e.to_string()))
+        let response: web_sys::Response = response.into();
+        if let Ok(copy) = response.clone() {
+            let url = url.to_owned();
+            // Where nothing may be kept (a private window), the next visit needs the network again.
+            spawn_local(async move { drop(keep(&url, &copy).await) });
+        }
+        http::Response::from(response).binary().await.map_err(|e| refused(e.to_string()))
     }
 
     async fn breathe(&self) {
@@ -79,6 +89,33 @@ impl Host for Browser {
     fn send(&self, event: Event) {
         self.scope.respond(self.page, event);
     }
+
+    fn requests(&self) -> Vec<Asked> {
+        let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
+        scope.performance().map(|clock| asked(&clock)).unwrap_or_default()
+    }
+}
+
+/// Where digits stay for a visit without a network; `www/sw.js` looks there, too.
+const DIGITS: &str = "hushgrad-digits";
+
+async fn keep(url: &str, response: &web_sys::Response) -> Result<(), JsValue> {
+    let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
+    let cache: Cache = JsFuture::from(scope.caches()?.open(DIGITS)).await?.unchecked_into();
+    JsFuture::from(cache.put_with_str(url, response)).await.map(drop)
+}
+
+/// Every request that the browser has noted for a page or a thread.
+#[must_use]
+pub fn asked(clock: &Performance) -> Vec<Asked> {
+    let entries = clock.get_entries_by_type("resource").into_iter();
+    entries.map(|entry| asked_of(clock, entry.unchecked_ref())).collect()
+}
+
+/// One request out of a list of the browser's.
+#[must_use]
+pub fn asked_of(clock: &Performance, entry: &PerformanceResourceTiming) -> Asked {
+    Asked { url: entry.name(), bytes: entry.transfer_size() as u64, at: clock.time_origin() + entry.start_time() }
 }
 
 /// A turn of the event loop by a message to oneself: timers are held back to 4 ms once they are nested.

@@ -1,9 +1,17 @@
-//! The protocol between page and training thread, and the agent that answers it.
+//! The page's two threads: what it may ask of each, and who answers. The training thread trains ([`protocol`],
+//! [`agent`]); the accountant's computes what runs cost and reads their files ([`accounts`]), so that the page itself needs
+//! none of the mathematics, and answers come while a long step is computed.
 
+#[cfg(target_arch = "wasm32")]
+pub mod accountant;
+pub mod accounts;
 pub mod agent;
+mod beside;
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
 pub mod codec;
+pub mod lab;
 pub mod loader;
+pub mod pictures;
 pub mod protocol;

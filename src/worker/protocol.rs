@@ -3,10 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::pictures::Pictures;
 use crate::{
     data,
-    engine::{EngineInfo, StepTrace},
-    train::{config::RunConfig, report::Report},
+    engine::{Confusion, EngineInfo},
+    model::Architecture,
+    train::{config::RunConfig, report::Report, run_file::RunCard},
 };
 
 /// What the page asks of the training thread.
@@ -34,10 +36,30 @@ pub enum Request {
     Predict {
         pixels: Vec<f32>,
     },
+    /// Which digits of the test set the model takes for which.
+    Confusion,
+    /// A twin of the run without privacy, trained beside it.
+    Twin,
     /// The run's ledger as JSON, as `hushgrad account` reads it.
     ExportLedger,
     /// Parameters of the model, flat.
     ExportParameters,
+    /// Answered by [`Event::Pong`] at once, whatever else is under way: a thread that is silent is dead.
+    Ping,
+    /// The run that stands as a file, if it still is run `run`; `card` is what the page knows of it.
+    SaveRun {
+        key: String,
+        run: u32,
+        card: Box<RunCard>,
+    },
+    /// Go on with the run of a file, on the digits loaded last, paused where it stood. What it released before stays in
+    /// its ledger.
+    Continue {
+        name: String,
+        bytes: Vec<u8>,
+    },
+    /// What the thread asked of the network so far.
+    Requests,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,10 +109,33 @@ pub enum Event {
     Started(RunInfo),
     Playing(bool),
     Report(Report),
-    Trace(StepTrace),
+    /// A step taken apart.
+    Pictures {
+        step: u64,
+        pictures: Pictures,
+    },
     Prediction([f32; 10]),
+    /// Row: the digit that was drawn; column: the digit that the model read. `step`: of the model.
+    Confusion {
+        step: u64,
+        counts: Box<Confusion>,
+    },
+    /// The twin's parameters after its steps.
+    Twin {
+        model: Architecture,
+        steps: u64,
+        parameters: Vec<f32>,
+    },
     Ledger(String),
     Parameters(Vec<f32>),
+    Pong,
+    /// A run as JSON: its card alone, and whole.
+    RunSaved {
+        key: String,
+        card: String,
+        file: String,
+    },
+    Requests(Vec<Asked>),
     /// Worth knowing, nothing failed.
     Notice(String),
     /// Something failed; what it was asked for did not happen, and nothing else changed.
@@ -119,4 +164,14 @@ pub struct Problem {
     pub field: Option<String>,
     /// One sentence: what, where, what to do.
     pub sentence: String,
+}
+
+/// A request that was made over the network, or answered by the browser's own store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    pub url: String,
+    /// Bytes of the answer as they came; 0 where the browser had it.
+    pub bytes: u64,
+    /// Milliseconds since 1970.
+    pub at: f64,
 }

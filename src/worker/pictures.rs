@@ -1,13 +1,14 @@
 //! The four pictures of one step as few numbers: norms, magnitudes by rank, distribution functions, weight images.
 
-use super::series::Point;
-use crate::{engine::StepTrace, model::Architecture, privacy::noise::Noise};
+use serde::{Deserialize, Serialize};
+
+use crate::{engine::StepTrace, model::Architecture, privacy::noise::Noise, train::projection::Point};
 
 /// Points of a drawn curve.
 const POINTS: usize = 120;
 
 /// One of the four vectors, ready to be drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tile {
     /// L2 norm.
     pub norm: f64,
@@ -18,7 +19,7 @@ pub struct Tile {
 }
 
 /// What ONE STEP shows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pictures {
     /// Raw, encoded, noisy, denoised.
     pub tiles: [Tile; 4],
@@ -34,7 +35,7 @@ pub struct Pictures {
     pub full_colour: f64,
     /// ‖denoised‖ / ‖noisy‖.
     pub factor: f64,
-    pub layout: PictureLayout,
+    pub model: Architecture,
 }
 
 /// How the first layer's weights are cut into pictures.
@@ -144,8 +145,14 @@ impl Pictures {
             gap,
             full_colour,
             factor,
-            layout,
+            model,
         })
+    }
+
+    /// How the tiles' weights are cut into pictures.
+    #[must_use]
+    pub const fn layout(&self) -> PictureLayout {
+        PictureLayout::of(self.model)
     }
 
     /// Ranks and magnitudes that hold all rank–magnitude curves: (ranks, lowest, highest).

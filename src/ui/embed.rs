@@ -1,0 +1,191 @@
+//! The embedded page: a run, its two curves and a few controls, in a frame of another page; and the events and commands
+//! that `www/embed.js` carries between the two.
+
+use leptos::prelude::*;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{CustomEvent, CustomEventInit};
+
+use super::{
+    app, browser,
+    embed_options::Options,
+    query::{self, Link},
+    results, setup,
+    state::Page,
+    transport,
+};
+use crate::{engine::Backend, train::report::Privacy};
+
+/// Whether this page stands in a frame that another page has made for it.
+#[must_use]
+pub fn is_embedded() -> bool {
+    root_has("data-start")
+}
+
+/// Whether another embed of the page around this one has the GPU.
+#[must_use]
+pub fn gpu_is_taken() -> bool {
+    root_has("data-gpu")
+}
+
+fn root_has(attribute: &str) -> bool {
+    document().document_element().is_some_and(|root| root.has_attribute(attribute))
+}
+
+/// The whole page.
+pub fn view(page: Page, options: Options) -> impl IntoView {
+    talk(page);
+    let controls = options.controls.into_iter().map(|control| setup::control(page, control)).collect_view();
+    let whole = move || format!("./?{}", link(page).write());
+    view! {
+        <main class="embed" data-hide=options.hide>
+            <div class="top">{transport::bar(page)}{app::messages(page)}</div>
+            <div class="embed-charts">
+                <div class="embed-accuracy">{results::accuracy_chart(page, 140.0)}</div>
+                <div class="embed-epsilon">{results::epsilon_chart(page, 140.0)}</div>
+            </div>
+            <div class="embed-controls">{controls}</div>
+            <p class="embed-foot"><span>"Trains in this page; nothing leaves your machine."</span>
+                <a href=whole target="_blank" rel="noopener">"Open the whole playground"</a></p>
+            <p class="visually-hidden" role="status" aria-live="polite">{move || page.spoken.get()}</p>
+        </main>
+    }
+    .into_any()
+}
+
+fn link(page: Page) -> Link {
+    Link { settings: page.settings.get(), backend: page.backend, speed: page.speed.get(), ..Link::default() }
+}
+
+/// Says `kind` to the page around this one, with what is set and where the run stands.
+fn tell(page: Page, kind: &str, more: &[(&str, JsValue)]) {
+    let query = untrack(move || link(page).write());
+    let (report, run) = (page.report.get_untracked(), page.run.get_untracked());
+    let bound = report.as_ref().map(|report| &report.privacy);
+    let (epsilon, guarantee) = match bound {
+        Some(Privacy::Bounded(bound)) => (Some(bound.improved.epsilon), Some(true)),
+        Some(Privacy::NoGuarantee { .. }) => (None, Some(false)),
+        None => (None, None),
+    };
+    let backend = run.as_ref().map(|run| if run.engine.backend == Backend::Gpu { "gpu" } else { "cpu" });
+    let number = |number: Option<u64>| number.map(|number| number as f64).into();
+    let detail = js_sys::Object::new();
+    let all = [
+        ("type", kind.into()),
+        ("query", query.into()),
+        ("playing", page.playing.get_untracked().into()),
+        ("step", number(Some(report.as_ref().map_or(0, |report| report.step)))),
+        ("steps", number(run.as_ref().and_then(|run| run.config.steps))),
+        ("complete", report.as_ref().is_some_and(|report| report.complete).into()),
+        ("accuracy", page.accuracy.get_untracked().into()),
+        ("epsilon", epsilon.into()),
+        ("delta", run.as_ref().map(|run| run.config.delta).into()),
+        ("guarantee", guarantee.into()),
+        ("backend", backend.into()),
+        ("data", run.as_ref().map(|run| run.data.clone()).into()),
+        ("train", number(run.as_ref().map(|run| run.train.into()))),
+    ];
+    for (key, value) in all.iter().chain(more) {
+        let value = if value.is_undefined() { &JsValue::NULL } else { value };
+        // A fresh plain object takes any property.
+        drop(js_sys::Reflect::set(&detail, &(*key).into(), value));
+    }
+    let init = CustomEventInit::new();
+    init.set_detail(&detail);
+    if let Ok(event) = CustomEvent::new_with_event_init_dict("hushgrad", &init) {
+        drop(window().dispatch_event(&event));
+    }
+}
+
+/// Tells what happens, and does what is asked.
+fn talk(page: Page) {
+    // Told of as over once its last evaluation is there: only then is it known whether the run is paused or complete.
+    let stopped = StoredValue::new(false);
+    let mut first = true;
+    Effect::new(move |_| {
+        if page.run.with(Option::is_some) {
+            tell(page, if std::mem::take(&mut first) { "ready" } else { "state" }, &[]);
+        }
+    });
+    Effect::new(move |was: Option<bool>| {
+        let playing = page.playing.get();
+        if was.is_some_and(|was| was != playing) {
+            stopped.set_value(!playing);
+            tell(page, "state", &[]);
+        }
+        playing
+    });
+    Effect::new(move |was: Option<(u64, bool)>| {
+        let now =
+            page.report.with(|report| report.as_ref().map_or((0, false), |report| (report.step, report.complete)));
+        if was.is_some_and(|(step, _)| step != now.0) {
+            tell(page, "step", &[]);
+        }
+        let ended = now.1 && was.is_some_and(|(_, complete)| !complete);
+        if ended {
+            tell(page, "complete", &[]);
+        } else if stopped.get_value()
+            && !now.1
+            && page.report.with_untracked(|r| r.as_ref().is_some_and(|r| r.test_accuracy.is_some()))
+        {
+            tell(page, "paused", &[]);
+        } else {
+            return now;
+        }
+        stopped.set_value(false);
+        now
+    });
+    Effect::new(move |before: Option<String>| {
+        let now = link(page).write();
+        if before.is_some_and(|before| before != now) {
+            tell(page, "state", &[]);
+        }
+        now
+    });
+    Effect::new(move |_| {
+        if let Some((_, sentence)) = page.problems.with(|problems| problems.last().cloned()) {
+            tell(page, "error", &[("message", sentence.into())]);
+        }
+    });
+    let listener = window_event_listener_untyped("hushgrad-command", move |event| {
+        let detail = event.unchecked_ref::<CustomEvent>().detail();
+        let get = |key: &str| js_sys::Reflect::get(&detail, &key.into()).unwrap_or_default();
+        let id = ("id", get("id"));
+        match get("type").as_string().as_deref() {
+            Some("play") => page.play(),
+            Some("pause") => page.pause(),
+            Some("step") => page.step_once(),
+            Some("reset") => page.reset(),
+            Some("getState") => tell(page, "state", &[id]),
+            Some("setState") => match set(page, &get("query").as_string().unwrap_or_default()) {
+                Ok(()) => tell(page, "state", &[id]),
+                Err(sentence) => tell(page, "error", &[id, ("message", sentence.into())]),
+            },
+            _ => {}
+        }
+    });
+    on_cleanup(move || listener.remove());
+    request_animation_frame(move || tell(page, "listening", &[]));
+}
+
+/// Sets what a query names, or nothing and says why.
+fn set(page: Page, query: &str) -> Result<(), String> {
+    let now = Link { theme: None, ..untrack(move || link(page)) };
+    let (link, problems) = query::read_onto(now, query);
+    if !problems.is_empty() {
+        return Err(problems.join(" "));
+    }
+    if let Some(theme) = link.theme {
+        browser::show_theme(theme);
+        page.theme.set(theme);
+    }
+    if link.speed != page.speed.get_untracked() {
+        page.set_speed(link.speed);
+    }
+    let digits = link.settings.digits;
+    let others = page.settings.with_untracked(|settings| settings.digits != digits);
+    page.change(|settings| *settings = super::settings::Settings { digits: settings.digits, ..link.settings });
+    if others {
+        page.choose_digits(digits);
+    }
+    Ok(())
+}

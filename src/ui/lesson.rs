@@ -1,0 +1,228 @@
+//! Lessons and formulas as one text file: `# key | number | title` begins a lesson, `## title` a step, `@word rest` tells the
+//! page what to do there, `% key | formula | explanation` is a formula, and any other line is a paragraph.
+
+/// All that the file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Book {
+    pub lessons: Vec<Lesson>,
+    pub formulas: Vec<Formula>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lesson {
+    /// Name in links.
+    pub key: String,
+    pub number: String,
+    pub title: String,
+    pub steps: Vec<Step>,
+}
+
+/// One page of a lesson.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    pub title: String,
+    pub parts: Vec<Part>,
+    /// The settings to take, as a query.
+    pub set: Option<String>,
+    /// The panel to look at: `results`, `step`, `setup`, `lab`.
+    pub show: String,
+    /// `play` or `step`.
+    pub act: Option<String>,
+    /// The hook of the element that the text speaks of.
+    pub point: Option<String>,
+    /// The envelope of the noise lab.
+    pub psi: Option<String>,
+}
+
+/// What a step is made of, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    Text(String),
+    /// Key of a formula.
+    Formula(String),
+    /// Name of a figure.
+    Figure(String),
+    Question(String),
+    Answer(String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    pub key: String,
+    pub formula: String,
+    pub explanation: String,
+}
+
+impl Book {
+    /// Reads the file; a line that means nothing is left out.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let mut book = Self::default();
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let fields =
+                |rest: &str| -> Vec<String> { rest.split(" | ").map(|field| field.trim().to_owned()).collect() };
+            if let Some(rest) = line.strip_prefix("% ") {
+                if let Ok([key, formula, explanation]) = <[String; 3]>::try_from(fields(rest)) {
+                    book.formulas.push(Formula { key, formula, explanation });
+                }
+            } else if let Some(title) = line.strip_prefix("## ") {
+                if let Some(lesson) = book.lessons.last_mut() {
+                    lesson.steps.push(Step { title: title.to_owned(), ..Step::default() });
+                }
+            } else if let Some(rest) = line.strip_prefix("# ") {
+                if let Ok([key, number, title]) = <[String; 3]>::try_from(fields(rest)) {
+                    book.lessons.push(Lesson { key, number, title, steps: vec![] });
+                }
+            } else if let Some(step) = book.lessons.last_mut().and_then(|lesson| lesson.steps.last_mut()) {
+                step.take(line);
+            }
+        }
+        book
+    }
+
+    #[must_use]
+    pub fn formula(&self, key: &str) -> Option<&Formula> {
+        self.formulas.iter().find(|formula| formula.key == key)
+    }
+
+    /// Lesson and step that a link names: `key` or `key.step`, steps from 1.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<(usize, usize)> {
+        let (key, step) = name.split_once('.').unwrap_or((name, "1"));
+        let at = self.lessons.iter().position(|lesson| lesson.key == key || lesson.number == key)?;
+        let last = self.lessons[at].steps.len().checked_sub(1)?;
+        Some((at, step.parse::<usize>().unwrap_or(1).saturating_sub(1).min(last)))
+    }
+}
+
+impl Step {
+    fn take(&mut self, line: &str) {
+        let Some((word, rest)) = line.strip_prefix('@').map(|line| line.split_once(' ').unwrap_or((line, ""))) else {
+            return self.parts.push(Part::Text(line.to_owned()));
+        };
+        let rest = rest.to_owned();
+        match word {
+            "set" => self.set = Some(rest),
+            "set-lab" => self.psi = Some(rest),
+            "show" => self.show = rest,
+            "do" => self.act = Some(rest),
+            "point" => self.point = Some(rest),
+            "formula" => self.parts.push(Part::Formula(rest)),
+            "figure" => self.parts.push(Part::Figure(rest)),
+            "ask" => self.parts.push(Part::Question(rest)),
+            "answer" => self.parts.push(Part::Answer(rest)),
+            _ => {}
+        }
+    }
+}
+
+impl Lesson {
+    /// The settings that hold at a step: those of the last step that set any.
+    #[must_use]
+    pub fn settings_at(&self, step: usize) -> Option<&str> {
+        self.steps.iter().take(step + 1).rev().find_map(|step| step.set.as_deref())
+    }
+}
+
+/// A text whose `{names}` are replaced by what `value` says of them; an unknown one becomes a dash.
+#[must_use]
+pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let Some((name, tail)) = after.split_once('}') else {
+            rest = after;
+            break;
+        };
+        out.push_str(&value(name).unwrap_or_else(|| "–".to_owned()));
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::query;
+
+    const TEXT: &str = include_str!("../../www/lessons.txt");
+    /// What [`fill`] is given by the page.
+    const NAMES: [&str; 20] = [
+        "lot",
+        "train",
+        "sigma",
+        "clip",
+        "noise",
+        "rate",
+        "q",
+        "steps",
+        "planned",
+        "delta",
+        "epsilon",
+        "classic",
+        "order",
+        "exp-epsilon",
+        "parameters",
+        "factor",
+        "floor",
+        "accuracy",
+        "tight",
+        "projected",
+    ];
+
+    #[test]
+    fn every_lesson_is_whole() {
+        let book = Book::read(TEXT);
+        let numbers: Vec<&str> = book.lessons.iter().map(|lesson| lesson.number.as_str()).collect();
+        assert_eq!(numbers, ["1", "2", "3", "4", "5", "7"]);
+        for lesson in &book.lessons {
+            assert!((5..=7).contains(&lesson.steps.len()), "{}", lesson.key);
+            for step in &lesson.steps {
+                let text = step.parts.iter().filter(|part| matches!(part, Part::Text(_) | Part::Question(_))).count();
+                assert!(text >= 1, "{}: {} says nothing", lesson.key, step.title);
+                assert!(["results", "step", "setup", "lab", ""].contains(&step.show.as_str()), "{}", step.show);
+                assert!(step.act.as_deref().is_none_or(|act| ["play", "step"].contains(&act)));
+                if let Some(set) = &step.set {
+                    assert_eq!(query::read(set).1, Vec::<String>::new(), "{}: {}", lesson.key, step.title);
+                }
+                for part in &step.parts {
+                    if let Part::Formula(key) = part {
+                        assert!(book.formula(key).is_some(), "{key}");
+                    }
+                }
+            }
+            let last = &lesson.steps[lesson.steps.len() - 1];
+            assert!(matches!(last.parts.as_slice(), [.., Part::Question(_), Part::Answer(_)]), "{}", lesson.key);
+        }
+        let used = |key: &str| TEXT.lines().any(|line| line == format!("@formula {key}"));
+        assert!(book.formulas.iter().all(|formula| used(&formula.key)), "a formula that no lesson shows");
+    }
+
+    #[test]
+    fn every_name_in_braces_is_known() {
+        let unknown = std::cell::RefCell::new(vec![]);
+        let _filled = fill(TEXT, |name| {
+            if !NAMES.contains(&name) {
+                unknown.borrow_mut().push(name.to_owned());
+            }
+            None
+        });
+        assert_eq!(unknown.into_inner(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn names_are_filled_in_and_links_are_found() {
+        let value = |name: &str| (name == "sigma").then(|| "1.1".to_owned());
+        assert_eq!(fill("σ = {sigma}, {x}; {open", value), "σ = 1.1, –; open");
+        let book = Book::read(TEXT);
+        assert_eq!(book.find("why-noise"), Some((0, 0)));
+        assert_eq!(book.find("7.2"), Some((5, 1)));
+        assert_eq!(book.find("denoising.99"), Some((3, book.lessons[3].steps.len() - 1)));
+        assert_eq!(book.find("nothing"), None);
+        assert!(book.lessons[0].settings_at(2).unwrap().contains("no-privacy"));
+        assert!(book.lessons[0].settings_at(4).unwrap().contains("dp-sgd"));
+        assert_eq!(Book::read("junk\n@do x\n# a\n% b | c"), Book::default());
+    }
+}

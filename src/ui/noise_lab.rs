@@ -1,0 +1,452 @@
+//! THE NOISE LAB: families at equal privacy, and noise of one's own.
+
+use leptos::prelude::*;
+
+use super::{
+    axis,
+    chart::{Drawing, Frame, Line, Range, Write, chart},
+    format,
+    series::Point,
+    settings::{Encoder, FORMULA, Family},
+    state::{Origin, Page, as_sentence},
+    study::COLOURS,
+};
+use crate::{
+    mechanism::EnvelopeShape,
+    privacy::noise::NoiseSpec,
+    worker::{
+        accounts::{Answer, Question},
+        lab::{Candidate, Judged, Psi, Trial},
+    },
+};
+
+/// What can be compared; the last two are the visitor's own.
+const NAMES: [&str; 9] = [
+    "Gaussian",
+    "Student-t, ν = 9",
+    "Student-t, ν = 3",
+    "Laplace",
+    "Cauchy",
+    "variance gamma",
+    "hyperbolic secant",
+    "generalised Gaussian",
+    "your formula",
+];
+const EXPONENT: usize = 7;
+const FORMULA_AT: usize = 8;
+/// What is compared at first.
+const FIRST: [usize; 4] = [0, 1, 3, EXPONENT];
+/// Envelopes to choose from.
+const PSIS: [(Psi, &str); 5] = [
+    (Psi::Spread, "spread over all 7,850 coordinates"),
+    (Psi::HeavyTailed, "heavy-tailed"),
+    (Psi::Entries(260), "260 equal coordinates"),
+    (Psi::Entries(26), "26 equal coordinates"),
+    (Psi::Entries(1), "one coordinate"),
+];
+/// Steps of a run without an end, in passes over the data.
+const EPOCHS: u64 = 5;
+
+/// What the lab shows.
+#[derive(Clone, Copy)]
+struct Lab {
+    page: Page,
+    chosen: RwSignal<[bool; 9]>,
+    exponent: RwSignal<f64>,
+    formula: RwSignal<String>,
+    epsilon: RwSignal<f64>,
+    judged: RwSignal<Vec<(usize, Result<Judged, String>)>>,
+    /// Answers to older questions are dropped.
+    generation: StoredValue<u32>,
+    busy: RwSignal<bool>,
+}
+
+fn noise(which: usize, exponent: f64) -> NoiseSpec {
+    let scale = 1.0;
+    match which {
+        0 => NoiseSpec::Gaussian { sigma: scale },
+        1 => NoiseSpec::StudentT { nu: 9.0, scale },
+        2 => NoiseSpec::StudentT { nu: 3.0, scale },
+        3 => NoiseSpec::Laplace { scale },
+        4 => NoiseSpec::Cauchy { scale },
+        5 => NoiseSpec::VarianceGamma { scale },
+        6 => NoiseSpec::HyperbolicSecant { scale },
+        _ => NoiseSpec::GeneralizedGaussian { exponent, scale },
+    }
+}
+
+impl Lab {
+    /// Judges all that are chosen, one after the other; `only` leaves the others' answers as they are.
+    fn compare(self, only: Option<usize>) {
+        let chosen = self.chosen.get_untracked();
+        self.judged
+            .update(|judged| judged.retain(|(which, _)| only.is_some_and(|only| only != *which) && chosen[*which]));
+        let waiting =
+            (0..NAMES.len()).filter(|&which| chosen[which] && only.is_none_or(|only| only == which)).collect();
+        let generation = self.generation.try_update_value(|generation| {
+            *generation += 1;
+            *generation
+        });
+        self.busy.set(true);
+        self.next(generation.unwrap_or_default(), waiting);
+    }
+
+    fn next(self, generation: u32, mut waiting: Vec<usize>) {
+        if self.generation.get_value() != generation {
+            return;
+        }
+        if waiting.is_empty() {
+            return self.busy.set(false);
+        }
+        let which = waiting.remove(0);
+        let train = f64::from(self.train());
+        let (lot, delta) = self.page.settings.with_untracked(|settings| (f64::from(settings.lot), settings.delta));
+        let trial = Trial {
+            noise: if which == FORMULA_AT {
+                Candidate::Formula(self.formula.get_untracked())
+            } else {
+                Candidate::Family(noise(which, self.exponent.get_untracked()))
+            },
+            psi: self.page.study.psi.get_untracked(),
+            rate: (lot / train).min(1.0),
+            steps: self.steps(),
+            delta,
+            epsilon: self.epsilon.get_untracked(),
+        };
+        self.page.ask(Question::Judge(trial), move |answer| {
+            let Answer::Judge(judged) = answer else { return };
+            if self.generation.try_get_value() == Some(generation) {
+                self.judged.update(|all| {
+                    all.retain(|(known, _)| *known != which);
+                    all.push((which, *judged));
+                    all.sort_by_key(|(which, _)| *which);
+                });
+                self.next(generation, waiting);
+            }
+        });
+    }
+
+    fn train(self) -> u32 {
+        self.page.digits.with(|digits| digits.as_ref().map_or(60_000, |digits| digits.train))
+    }
+
+    fn steps(self) -> u64 {
+        self.page.settings.with(|settings| {
+            settings.steps.unwrap_or_else(|| EPOCHS * u64::from(self.train()) / u64::from(settings.lot.max(1))).max(1)
+        })
+    }
+
+    /// Curves of all that could be judged.
+    fn lines(self, of: fn(&Judged) -> &[Point]) -> Vec<Line> {
+        self.judged.with(|judged| {
+            let line = |(which, judged): &(usize, Result<Judged, String>)| {
+                let points = of(judged.as_ref().ok()?).to_vec();
+                Some(Line { class: COLOURS[*which], name: NAMES[*which].to_owned(), points })
+            };
+            judged.iter().filter_map(line).collect()
+        })
+    }
+
+    /// A run's noise becomes this one.
+    fn train_with(self, judged: &Judged) {
+        let noise = judged.noise.clone();
+        let shape = if self.page.study.psi.get_untracked() == Psi::HeavyTailed {
+            EnvelopeShape::HeavyTailed
+        } else {
+            EnvelopeShape::Gaussian
+        };
+        // Any noise but the Gaussian wants an envelope.
+        self.page.change(|settings| {
+            (settings.encoder, settings.shape, settings.budget) = (Encoder::Envelope, shape, None);
+            settings.scale = (noise.scale() * 1e4).ceil() / 1e4;
+            settings.family = match noise {
+                NoiseSpec::Gaussian { .. } => Family::Gaussian,
+                NoiseSpec::StudentT { nu, .. } => {
+                    settings.nu = nu;
+                    Family::StudentT
+                }
+                NoiseSpec::Laplace { .. } => Family::Laplace,
+                NoiseSpec::Cauchy { .. } => Family::Cauchy,
+                NoiseSpec::VarianceGamma { .. } => Family::VarianceGamma,
+                NoiseSpec::HyperbolicSecant { .. } => Family::HyperbolicSecant,
+                NoiseSpec::GeneralizedGaussian { exponent, .. } => {
+                    settings.exponent = exponent;
+                    Family::GeneralizedGaussian
+                }
+                NoiseSpec::Custom { density, .. } => {
+                    settings.formula = density.source().to_owned();
+                    settings.density = Some(density);
+                    Family::Custom
+                }
+            };
+        });
+        self.page.study.lab.set(false);
+        self.page.notice.set(Some("The noise is set, under an envelope. Press Play to train with it.".to_owned()));
+    }
+}
+
+/// The whole panel, while it is open.
+pub fn panel(page: Page) -> impl IntoView {
+    let open = Memo::new(move |_| page.study.lab.get());
+    move || open.get().then(|| lab(page))
+}
+
+fn lab(page: Page) -> AnyView {
+    let mut chosen = [false; 9];
+    FIRST.iter().for_each(|&which| chosen[which] = true);
+    let lab = Lab {
+        page,
+        chosen: RwSignal::new(chosen),
+        exponent: RwSignal::new(3.0),
+        formula: RwSignal::new(page.settings.with_untracked(|settings| settings.formula.clone())),
+        epsilon: RwSignal::new(1.0),
+        judged: RwSignal::new(vec![]),
+        generation: StoredValue::new(0),
+        busy: RwSignal::new(false),
+    };
+    // Another envelope, and at first: all of them.
+    Effect::new(move |_| {
+        page.study.psi.track();
+        lab.compare(None);
+    });
+    let charts = [
+        ("Density", (|judged: &Judged| judged.density.as_slice()) as fn(&Judged) -> &[Point]),
+        ("Chance of more than x", |judged| &judged.tail),
+        ("Bound of one step by order", |judged| &judged.orders),
+    ];
+    let charts = charts
+        .into_iter()
+        .enumerate()
+        .map(|(kind, (title, of))| {
+            chart(Frame { title, height: 190.0, full: true }, move || drawing(kind, lab.lines(of)))
+        })
+        .collect_view();
+    view! {
+        <section class="panel noise-lab" id="noise-lab" data-testid="lab" aria-label="Noise lab">
+            <div class="lesson-head"><h2>"Noise lab"</h2>
+                <button type="button" class="quiet" aria-label="Close the noise lab" on:click=move |_| page.study.lab.set(false)>"×"</button></div>
+            {questions(lab)}
+            <div class="lab-charts">{charts}</div>
+            {answers(lab)}
+        </section>
+    }
+    .into_any()
+}
+
+fn questions(lab: Lab) -> impl IntoView {
+    let page = lab.page;
+    let families = (0..EXPONENT)
+        .map(|which| {
+            let id = format!("lab-{which}");
+            view! {
+                <span class=format!("check key {}", COLOURS[which])><input type="checkbox" id=id.clone() prop:checked=move || lab.chosen.with(|chosen| chosen[which])
+                    on:change=move |event| { lab.chosen.update(|chosen| chosen[which] = event_target_checked(&event)); lab.compare(Some(which)); } />
+                <label for=id>{NAMES[which]}</label></span>
+            }
+        })
+        .collect_view();
+    let psis = PSIS
+        .iter()
+        .enumerate()
+        .map(|(at, (psi, name))| view! { <option value=at.to_string() selected=move || page.study.psi.get() == *psi>{*name}</option> })
+        .collect_view();
+    let context = move || {
+        format!(
+            "For {} steps of lots of {} out of {}, at δ = {}.",
+            format::integer(lab.steps()),
+            format::integer(page.settings.with(|settings| settings.lot).into()),
+            format::integer(lab.train().into()),
+            format::number(page.settings.with(|settings| settings.delta))
+        )
+    };
+    let set_exponent = move |event: leptos::ev::Event| {
+        if let Some(exponent) = super::field::decimal(&event_target_value(&event)) {
+            lab.exponent.set(exponent);
+        }
+    };
+    let judge_exponent = move |_| {
+        lab.chosen.update(|chosen| chosen[EXPONENT] = true);
+        lab.compare(Some(EXPONENT));
+    };
+    let judge_formula = move |event: leptos::ev::Event| {
+        lab.formula.set(event_target_value(&event));
+        lab.chosen.update(|chosen| chosen[FORMULA_AT] = true);
+        lab.compare(Some(FORMULA_AT));
+    };
+    let refusal = move || {
+        lab.judged.with(|judged| {
+            let found = judged.iter().find(|(which, _)| *which == FORMULA_AT);
+            found.and_then(|(_, judged)| judged.as_ref().err().map(|phrase| as_sentence(phrase)))
+        })
+    };
+    view! {
+        <div class="lab-questions">
+            <fieldset class="checks"><legend>"Noise"</legend>{families}</fieldset>
+            <div>
+                <div class="control"><label class="label" for="lab-psi">"Envelope: where an example may differ"</label>
+                    <select id="lab-psi" data-testid="lab-psi" on:change=move |event| {
+                        if let Some((psi, _)) = event_target_value(&event).parse().ok().and_then(|at: usize| PSIS.get(at)) {
+                            page.study.psi.set(*psi);
+                        }
+                    }>{psis}</select></div>
+                <div class="control"><label class="label" for="lab-epsilon">"All cost ε ="</label>
+                    <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=move || format::exact(lab.epsilon.get())
+                        on:change=move |event| {
+                            match super::field::Number::Budget.parse(&event_target_value(&event)) {
+                                Ok(Some(epsilon)) => { lab.epsilon.set(epsilon); lab.compare(None); }
+                                Ok(None) => lab.epsilon.notify(),
+                                Err(sentence) => page.put_problem(Origin::Run, sentence),
+                            }
+                        } /></div>
+                <p class="lead">{context}</p>
+            </div>
+            <fieldset><legend>"Design your own"</legend>
+                <div class="control"><label class=format!("label key {}", COLOURS[EXPONENT]) for="lab-exponent">"Exponent: z ∝ exp(−|x|^"{move || format::exact(lab.exponent.get())}")"</label>
+                    <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=move || lab.exponent.get().to_string()
+                        on:input=set_exponent on:change=judge_exponent />
+                    <span class="ends" aria-hidden="true"><span>"1: Laplace"</span><span>"8: nearly a box"</span></span></div>
+                <div class="control"><label class=format!("label key {}", COLOURS[FORMULA_AT]) for="lab-formula">"A density, in x"</label>
+                    <input type="text" id="lab-formula" data-testid="lab-formula" spellcheck="false" autocomplete="off" aria-describedby="lab-refusal" placeholder=FORMULA
+                        prop:value=move || lab.formula.get() on:change=judge_formula /></div>
+                <p class="field-error" id="lab-refusal" role="alert" data-testid="lab-refusal">{refusal}</p>
+            </fieldset>
+        </div>
+    }
+    .into_any()
+}
+
+/// The three charts: densities, tails, orders.
+fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
+    let most = |pick: fn(&Point) -> f64| lines.iter().flat_map(|line| &line.points).map(pick).fold(0.0, f64::max);
+    let (right, top) = (most(|p| p.0).max(1e-9), most(|p| p.1).max(1e-9));
+    let line = |low: f64, high: f64, label| Range { low, high, logarithmic: false, label, write: Write::Number };
+    let logarithm = |low: f64, high: f64, label| Range { low, high, logarithmic: true, label, write: Write::Number };
+    let names = lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>().join(", ");
+    let (x, y, what) = match kind {
+        0 => (line(-right, right, "x"), line(0.0, axis::nice_end(top, 4), "density"), "Density"),
+        1 => (
+            line(0.0, right, "x"),
+            logarithm(1e-9, 1.0, "chance"),
+            "Chance that the noise is larger than x in size, logarithmic,",
+        ),
+        _ => (
+            line(2.0, 64.0, "order α"),
+            logarithm((top * 1e-6).max(1e-9), top, "ε(α)"),
+            "Rényi bound of one step by order",
+        ),
+    };
+    Drawing { summary: format!("{what} of {names}."), lines, x, y }
+}
+
+fn answers(lab: Lab) -> impl IntoView {
+    let gaussian = move |judged: &[(usize, Result<Judged, String>)]| {
+        judged.iter().find(|(which, _)| *which == 0).and_then(|(_, judged)| judged.as_ref().ok().map(|j| (j.l1, j.l2)))
+    };
+    let rows = move || {
+        lab.judged.with(|judged| {
+            let base = gaussian(judged);
+            judged.iter().map(|(which, judged)| row(lab, *which, judged, base)).collect_view()
+        })
+    };
+    let verdict = move || lab.judged.with(|judged| gaussian(judged).map(|base| verdict(lab, judged, base)));
+    view! {
+        <p class="verdict-line" role="status" data-testid="lab-verdict">{move || if lab.busy.get() { Some("Looking for the scale at which each costs the same…".to_owned()) } else { verdict() }}</p>
+        <div class="scroll" tabindex="0" role="region" aria-label="Noise at equal privacy">
+            <table class="lab-table" data-testid="lab-table" aria-busy=move || lab.busy.get().to_string()>
+                <thead><tr><th scope="col">"Noise"</th><th scope="col">"Scale"</th><th scope="col">"Mean error, L1"</th><th scope="col">"Root mean square, L2"</th>
+                    <th scope="col">"1 ÷ √J"</th><th scope="col">"60 draws"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
+/// `0.93 (−0.1%)`: a value, and how far it is from the Gaussian's.
+fn against(value: f64, base: Option<f64>) -> String {
+    if !value.is_finite() {
+        return "infinite".to_owned();
+    }
+    let shown = format::number((value * 1e4).round() / 1e4);
+    match base {
+        Some(base) if base != value => format!("{shown} ({})", signed(value / base - 1.0)),
+        _ => shown,
+    }
+}
+
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{:.2}%", share.abs() * 100.0)
+}
+
+fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f64, f64)>) -> AnyView {
+    let name =
+        view! { <th scope="row"><span class=format!("key swatch {}", COLOURS[which])></span>{NAMES[which]}</th> };
+    match judged {
+        Err(phrase) => view! { <tr>{name}<td colspan="6">{as_sentence(phrase)}</td></tr> }.into_any(),
+        Ok(judged) => {
+            let reach = 4.0 * judged.effective_sigma;
+            let dots = judged
+                .samples
+                .iter()
+                .map(|x| view! { <circle cx=format!("{:.1}", 80.0 + 76.0 * (x / reach).clamp(-1.0, 1.0)) cy="8" r="2.2"></circle> })
+                .collect_view();
+            let chosen = judged.clone();
+            view! {
+                <tr>{name}<td>{format::number((judged.noise.scale() * 1e4).round() / 1e4)}</td>
+                    <td>{against(judged.l1, base.map(|base| base.0))}</td><td>{against(judged.l2, base.map(|base| base.1))}</td>
+                    <td>{format::number((judged.effective_sigma * 1e4).round() / 1e4)}</td>
+                    <td><svg class=format!("draws {}", COLOURS[which]) viewBox="0 0 160 16" aria-hidden="true">{dots}</svg></td>
+                    <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=move |_| lab.train_with(&chosen)>"Train with it"</button></td></tr>
+            }
+            .into_any()
+        }
+    }
+}
+
+/// What the numbers say, and no more.
+fn verdict(lab: Lab, judged: &[(usize, Result<Judged, String>)], (l1, l2): (f64, f64)) -> String {
+    let best = |of: fn(&Judged) -> f64| {
+        let found = judged.iter().filter_map(|(which, judged)| Some((*which, of(judged.as_ref().ok()?))));
+        found.min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let say = |best: Option<(usize, f64)>, base: f64| match best {
+        Some((which, value)) if which != 0 => {
+            format!("{} ({} against Gaussian)", NAMES[which], signed(value / base - 1.0))
+        }
+        _ => "Gaussian".to_owned(),
+    };
+    let spread = lab.page.study.psi.get() == Psi::Spread;
+    format!(
+        "At ε = {} the least mean error is that of {}, the least root mean square that of {}. {}",
+        format::number(lab.epsilon.get()),
+        say(best(|j| j.l1), l1),
+        say(best(|j| j.l2), l2),
+        if spread {
+            "With an envelope spread over thousands of coordinates every noise acts like a Gaussian, and none beats it by as much as one part in a hundred."
+        } else {
+            "The fewer coordinates an example may differ in, the more the tails matter; real gradients differ in thousands."
+        }
+    )
+}
+
+/// Where the set-up's noise is a density of the visitor's own: its formula.
+pub fn density_field(page: Page) -> impl IntoView {
+    let shown = Memo::new(move |_| page.settings.with(|settings| settings.family == Family::Custom));
+    let problem = move || {
+        page.problems.with(|problems| {
+            problems.iter().find(|(of, _)| *of == Origin::Density).map(|(_, sentence)| sentence.clone())
+        })
+    };
+    move || {
+        shown.get().then(|| {
+            view! {
+                <div class="control"><label class="label" for="density">"Density, in x"</label>
+                    <input type="text" id="density" data-testid="density" spellcheck="false" autocomplete="off" aria-describedby="density-error"
+                        prop:value=move || page.settings.with(|settings| settings.formula.clone())
+                        on:change=move |event| { let typed = event_target_value(&event).trim().to_owned(); page.change(|settings| settings.formula = typed); } />
+                    <p class="field-error" id="density-error">{problem}</p></div>
+            }
+        })
+    }
+}

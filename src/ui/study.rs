@@ -1,0 +1,389 @@
+//! What teaching adds to the page: lessons, the noise lab, sweeps, the confusion matrix, the twin, tight accounting.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::{
+    accountant::{OPEN_EPOCHS, Topic},
+    browser, format,
+    lesson::{Book, Step},
+    query::{self, Link},
+    series::Point,
+    settings::{Encoder, Family, Settings},
+    state::{Kept, Origin, Page, Past, as_sentence},
+    sweep::Sweep,
+};
+use crate::{
+    engine::Confusion,
+    model::Architecture,
+    train::report::{Privacy, Report},
+    worker::{
+        accounts::{Answer, Question},
+        lab::Psi,
+        protocol::{Request, RunInfo},
+    },
+};
+
+/// Panels of the page: tabs on a phone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Panel {
+    Setup,
+    Step,
+    Results,
+}
+
+/// Digits are counted anew at most this often while a run plays.
+const COUNT_MS: f64 = 1500.0;
+/// Points of the tight curve.
+const TIGHT: u64 = 6;
+
+/// Its signals. Copied freely.
+#[derive(Clone, Copy)]
+pub struct Study {
+    pub book: RwSignal<Option<Arc<Book>>>,
+    /// Lesson and step that are open.
+    pub lesson: RwSignal<Option<(usize, usize)>>,
+    /// What a link asked for, until the book is there.
+    pub wanted: StoredValue<Option<String>>,
+    pub panel: RwSignal<Panel>,
+    pub lab: RwSignal<bool>,
+    /// The envelope of the noise lab.
+    pub psi: RwSignal<Psi>,
+    pub sweep: RwSignal<Option<Sweep>>,
+    /// Names of runs that a sweep made.
+    names: StoredValue<Vec<(u32, String)>>,
+    /// Step, and how often the digit of the row was read as that of the column.
+    pub confusion: RwSignal<Option<(u64, Arc<Confusion>)>>,
+    pub confusion_open: RwSignal<bool>,
+    counted_at: StoredValue<f64>,
+    /// Whether a twin is being trained.
+    pub twin: RwSignal<bool>,
+    /// Tight ε by step of the projection.
+    pub tight: RwSignal<Vec<Point>>,
+}
+
+impl Study {
+    #[must_use]
+    pub fn new(link: &Link) -> Self {
+        Self {
+            book: RwSignal::new(None),
+            lesson: RwSignal::new(None),
+            wanted: StoredValue::new(link.lesson.clone()),
+            panel: RwSignal::new(Panel::Results),
+            lab: RwSignal::new(link.lab),
+            psi: RwSignal::new(Psi::Spread),
+            sweep: RwSignal::new(None),
+            names: StoredValue::new(vec![]),
+            confusion: RwSignal::new(None),
+            confusion_open: RwSignal::new(false),
+            counted_at: StoredValue::new(0.0),
+            twin: RwSignal::new(false),
+            tight: RwSignal::new(vec![]),
+        }
+    }
+}
+
+impl Page {
+    // Lessons.
+
+    /// Fetches lessons and formulas, unless they are there.
+    pub fn open_book(self) {
+        if self.study.book.with_untracked(Option::is_some) {
+            return;
+        }
+        leptos::task::spawn_local(async move {
+            match browser::fetch_text("lessons.txt").await {
+                Ok(text) => {
+                    let book = Book::read(&text);
+                    let wanted = self.study.wanted.try_update_value(Option::take).flatten();
+                    let found = wanted.as_deref().and_then(|name| book.find(name));
+                    self.study.book.set(Some(Arc::new(book)));
+                    match (found, wanted) {
+                        // A link brings its own settings; only a bare one starts the lesson's.
+                        (Some(place), Some(name)) => self.enter(place, !name.contains('.')),
+                        (None, Some(name)) => {
+                            self.put_problem(
+                                Origin::Address,
+                                format!("The link asks for the lesson “{name}”, and there is none of that name."),
+                            );
+                        }
+                        _ => {}
+                    }
+                }
+                Err(reason) => self.put_problem(
+                    None,
+                    format!("The lessons could not be fetched ({reason}). Check the connection, and try again."),
+                ),
+            }
+        });
+    }
+
+    /// Opens a step of a lesson; with `act`, the page takes its settings and does what it says.
+    pub fn enter(self, (lesson, step): (usize, usize), act: bool) {
+        let Some(book) = self.study.book.get_untracked() else { return };
+        let Some(now) = book.lessons.get(lesson).and_then(|lesson| lesson.steps.get(step)) else { return };
+        self.study.lesson.set(Some((lesson, step)));
+        self.study.lab.set(now.show == "lab");
+        match now.show.as_str() {
+            "step" => self.study.panel.set(Panel::Step),
+            "setup" => self.study.panel.set(Panel::Setup),
+            _ => self.study.panel.set(Panel::Results),
+        }
+        match now.psi.as_deref() {
+            Some("one") => self.study.psi.set(Psi::Entries(1)),
+            _ if now.show == "lab" => self.study.psi.set(Psi::Spread),
+            _ => {}
+        }
+        if act {
+            self.act(now);
+        }
+    }
+
+    fn act(self, step: &Step) {
+        if let Some(query) = &step.set {
+            let (link, _) = query::read(query);
+            let digits = self.settings.with_untracked(|settings| settings.digits);
+            self.set_speed(link.speed);
+            self.pause();
+            self.change(|settings| *settings = Settings { digits, ..link.settings });
+        }
+        match step.act.as_deref() {
+            Some("play") => self.play(),
+            Some("step") => self.step_once(),
+            _ => {}
+        }
+    }
+
+    pub fn close_lesson(self) {
+        self.study.lesson.set(None);
+        self.study.lab.set(false);
+    }
+
+    /// What a text's `{name}` stands for now.
+    #[must_use]
+    pub fn value_of(self, name: &str) -> Option<String> {
+        let settings = |read: fn(&Settings) -> f64| Some(format::number(self.settings.with(read)));
+        let clip = |s: &Settings| if s.encoder == Encoder::Clip { s.clip_norm } else { 1.0 };
+        let train = || self.digits.with(|digits| digits.as_ref().map(|digits| digits.train));
+        let parameters = || self.settings.with(|s| s.model.parameters());
+        let report = |read: fn(&Report) -> Option<f64>| self.report.with(|report| report.as_ref().and_then(read));
+        let bound = |classic: bool| {
+            let spent = self.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
+                Some(Privacy::Bounded(bound)) => Some(if classic { bound.classic } else { bound.improved }),
+                _ => None,
+            });
+            spent.filter(|spent| spent.epsilon > 0.0).map(|spent| (spent.epsilon, spent.order))
+        };
+        let projected = || self.projection.with(|projection| projection.clone().and_then(Result::ok));
+        match name {
+            "lot" => Some(format::integer(self.settings.with(|s| s.lot).into())),
+            "train" => train().map(|n| format::integer(n.into())),
+            "sigma" => settings(|s| s.scale),
+            "clip" => Some(format::number(self.settings.with(clip))),
+            "noise" => Some(format::number(self.settings.with(|s| s.scale * clip(s)))),
+            "rate" => settings(|s| s.learning_rate),
+            "delta" => settings(|s| s.delta),
+            "q" => train().map(|n| format::number(f64::from(self.settings.with(|s| s.lot)) / f64::from(n))),
+            "parameters" => Some(format::integer(parameters() as u64)),
+            // The mean of the Kolmogorov distribution is 0.8687.
+            "floor" => Some(format::number(0.8687 / (parameters() as f64).sqrt())),
+            "steps" => report(|report| Some(report.step as f64)).map(|steps| format::integer(steps as u64)),
+            "planned" => projected().map(|projection| format::integer(projection.steps)),
+            "projected" => projected().map(|projection| format::epsilon(projection.end.improved.epsilon)),
+            "tight" => self.study.tight.with(|points| points.last().map(|point| format::epsilon(point.1))),
+            "epsilon" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
+            "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
+            "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
+            "exp-epsilon" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon.exp())),
+            "factor" => report(|report| Some(report.denoise_factor)).map(|f| format::number((f * 1e5).round() / 1e5)),
+            "accuracy" => self.accuracy.get().map(format::percent),
+            _ => None,
+        }
+    }
+
+    // Sweeps.
+
+    /// Four runs that show what a number does.
+    pub fn begin_sweep(self, number: super::field::Number) {
+        let Some(sweep) = self.settings.with_untracked(|settings| Sweep::new(number, settings)) else { return };
+        self.pause();
+        // The last sweep's runs give their colours to this one's.
+        let old = self.study.names.get_value();
+        self.past.update(|past| {
+            past.iter_mut()
+                .filter(|past| old.iter().any(|(run, _)| *run == past.run))
+                .for_each(|past| past.pinned = false)
+        });
+        self.study.names.set_value(vec![]);
+        self.study.lab.set(false);
+        self.study.panel.set(Panel::Results);
+        self.study.sweep.set(Some(sweep));
+        self.next_of_sweep();
+    }
+
+    /// Ends a sweep, done or not; everything is set as before.
+    pub fn end_sweep(self) {
+        let Some(sweep) = self.study.sweep.get_untracked() else { return };
+        self.study.sweep.set(None);
+        self.pause();
+        self.change(|settings| *settings = sweep.before);
+        self.reset();
+    }
+
+    fn next_of_sweep(self) {
+        let Some(sweep) = self.study.sweep.get_untracked() else { return };
+        match sweep.settings() {
+            Some(settings) => {
+                self.change(|now| *now = settings);
+                // Also where the value is what was set before.
+                self.reset();
+                self.play();
+            }
+            None => self.end_sweep(),
+        }
+    }
+
+    /// A new run stands.
+    pub fn study_run(self, info: &RunInfo) {
+        self.study.confusion.set(None);
+        self.study.twin.set(false);
+        let Some(mut sweep) = self.study.sweep.get_untracked() else { return };
+        if sweep.settings().is_some_and(|settings| settings.config() == info.config) {
+            sweep.run = Some(info.run);
+            let name = sweep.name();
+            self.study.names.update_value(|names| {
+                names.retain(|(_, known)| *known != name);
+                names.push((info.run, name));
+            });
+            self.study.sweep.set(Some(sweep));
+        } else {
+            // Something else was set in the midst of it.
+            self.study.sweep.set(None);
+        }
+    }
+
+    /// A run that ends is named and pinned where a sweep made it.
+    pub fn name_past(self, past: &mut Past) {
+        self.study.names.with_value(|names| {
+            if let Some((_, name)) = names.iter().find(|(run, _)| *run == past.run) {
+                past.name.clone_from(name);
+                past.pinned = true;
+            }
+        });
+    }
+
+    /// A report came.
+    pub fn study_report(self, report: &Report) {
+        let measured = report.test_accuracy.is_some();
+        if measured && self.study.confusion_open.get_untracked() {
+            let now = browser::now();
+            if report.complete || now - self.study.counted_at.get_value() > COUNT_MS {
+                self.study.counted_at.set_value(now);
+                self.send(Request::Confusion);
+            }
+        }
+        let run = self.run.with_untracked(|run| run.as_ref().map(|run| run.run));
+        let ours = self.study.sweep.with_untracked(|sweep| sweep.as_ref().is_some_and(|sweep| sweep.run == run));
+        if report.complete && measured && ours {
+            self.study.sweep.update(|sweep| {
+                if let Some(sweep) = sweep {
+                    sweep.at += 1;
+                    sweep.run = None;
+                }
+            });
+            self.next_of_sweep();
+        }
+    }
+
+    // What the training thread makes beside the run.
+
+    pub fn take_confusion(self, step: u64, counts: Confusion) {
+        self.study.confusion.set(Some((step, Arc::new(counts))));
+    }
+
+    pub fn train_twin(self) {
+        self.study.twin.set(true);
+        self.send(Request::Twin);
+    }
+
+    pub fn take_twin(self, model: Architecture, parameters: Vec<f32>) {
+        self.study.twin.set(false);
+        if parameters.len() == model.parameters() {
+            self.kept.set(Some(Arc::new(Kept { model, parameters, private: false })));
+        }
+    }
+
+    // Accounting.
+
+    /// Tight ε of what is projected; where it would take long, none.
+    pub fn project_tight(self, train: u32) {
+        self.study.tight.set(vec![]);
+        let settings = self.settings.get_untracked();
+        if settings.encoder != Encoder::Clip || settings.family != Family::Gaussian || settings.replay.is_some() {
+            return;
+        }
+        let open = OPEN_EPOCHS * u64::from(train) / u64::from(settings.lot.max(1));
+        let steps = settings.steps.unwrap_or(open).max(1);
+        let mut at: Vec<u64> = (1..=TIGHT).map(|i| (steps * i * i / (TIGHT * TIGHT)).max(1)).collect();
+        at.dedup();
+        let question = Question::Tight { config: settings.config(), train, steps: at };
+        self.ask_latest(Topic::Tight, question, move |answer| {
+            if let Answer::Tight(Ok(points)) = answer
+                && self.settings.with_untracked(|now| *now == settings)
+            {
+                self.study.tight.set(points);
+            }
+        });
+    }
+
+    /// Has a density of the visitor's own read, where it has not been, and goes on with `then`.
+    pub fn with_density(self, then: impl FnOnce(Self) + 'static) {
+        let formula = self.settings.with_untracked(|settings| settings.unread().then(|| settings.formula.clone()));
+        let Some(formula) = formula else { return then(self) };
+        self.ask(Question::Density(formula.clone()), move |answer| {
+            let Answer::Density(read) = answer else { return };
+            if self.settings.with_untracked(|settings| settings.formula != formula) {
+                return;
+            }
+            match read {
+                Ok(density) => {
+                    self.clear_problems_of(Origin::Density);
+                    self.settings.update(|settings| settings.density = Some(density));
+                    then(self);
+                }
+                Err(phrase) => self.put_problem(Origin::Density, as_sentence(&phrase)),
+            }
+        });
+    }
+
+    /// Whether a run of the visitor's own can be drawn.
+    #[must_use]
+    pub fn has_own_run(self) -> bool {
+        let stepped = self.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0));
+        stepped || self.past.with(|past| !past.is_empty())
+    }
+}
+
+/// The classes of curves that are told apart by colour and dashes.
+pub const COLOURS: [&str; 9] =
+    ["line-n0", "line-n1", "line-n2", "line-n3", "line-n4", "line-n5", "line-n6", "line-n7", "line-n8"];
+
+/// Where a sweep stands.
+pub fn sweep_bar(page: Page) -> impl IntoView {
+    let text = move || {
+        page.study.sweep.with(|sweep| {
+            sweep
+                .as_ref()
+                .filter(|sweep| sweep.at < sweep.values.len())
+                .map(|sweep| format!("Sweep: run {} of {}, {}.", sweep.at + 1, sweep.values.len(), sweep.name()))
+        })
+    };
+    view! {
+        <div class="notice sweep" data-testid="sweep-status" hidden=move || page.study.sweep.with(Option::is_none)>
+            <p role="status">{text}</p>
+            <button type="button" class="quiet" on:click=move |_| page.end_sweep()>"Stop"</button>
+        </div>
+    }
+    .into_any()
+}

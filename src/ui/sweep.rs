@@ -1,0 +1,101 @@
+//! A sweep: four runs that differ in one number.
+
+use super::{
+    field::{Number, Spec},
+    settings::Settings,
+};
+
+/// Runs of a sweep.
+pub const RUNS: usize = 4;
+/// How far below and above the present value it looks.
+const REACH: f64 = 4.0;
+/// Steps of a run that has no end of its own, and of any at most.
+const STEPS: u64 = 120;
+const MOST_STEPS: u64 = 400;
+
+/// A sweep under way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    pub number: Number,
+    pub values: Vec<f64>,
+    /// Which of them runs; all are done where it is their number.
+    pub at: usize,
+    /// The training thread's number of that run, once it stands.
+    pub run: Option<u32>,
+    /// What was set before.
+    pub before: Settings,
+}
+
+impl Sweep {
+    /// A sweep of `number` around what is set; `None` where it has no slider, or nothing is set.
+    #[must_use]
+    pub fn new(number: Number, settings: &Settings) -> Option<Self> {
+        let values = values(&number.spec(), settings.number(number)?);
+        (values.len() > 1).then(|| Self { number, values, at: 0, run: None, before: settings.clone() })
+    }
+
+    /// The settings of the run that is next.
+    #[must_use]
+    pub fn settings(&self) -> Option<Settings> {
+        let mut settings = self.before.clone();
+        settings.set_number(self.number, Some(*self.values.get(self.at)?));
+        // With a budget the noise would follow, and more than one number change.
+        settings.budget = None;
+        settings.steps = Some(self.before.steps.unwrap_or(STEPS).min(MOST_STEPS));
+        Some(settings)
+    }
+
+    /// The run's name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let value = self.values.get(self.at).copied().map_or_else(String::new, super::format::number);
+        format!("{} {value}", self.number.spec().label.to_ascii_lowercase())
+    }
+}
+
+/// Four round values, equal factors apart, around `now`.
+fn values(spec: &Spec, now: f64) -> Vec<f64> {
+    let Some(slider) = spec.slider else { return vec![] };
+    let (low, high) = ((now / REACH).max(slider.low), (now * REACH).min(slider.high));
+    let mut values: Vec<f64> = (0..RUNS)
+        .map(|i| low * (high / low).powf(i as f64 / (RUNS - 1) as f64))
+        .map(|value| spec.slider_value(spec.slider_share(value)))
+        .filter(|value| spec.allows(*value))
+        .collect();
+    values.dedup();
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_round_values_surround_what_is_set() {
+        let settings = Settings::default();
+        for number in [Number::Scale, Number::LearningRate, Number::Lot, Number::ClipNorm] {
+            let sweep = Sweep::new(number, &settings).unwrap();
+            let now = settings.number(number).unwrap();
+            assert_eq!(sweep.values.len(), RUNS, "{number:?}");
+            assert!(sweep.values[0] < now && sweep.values[RUNS - 1] > now, "{number:?} {:?}", sweep.values);
+            assert!(sweep.values.windows(2).all(|w| w[0] < w[1]));
+        }
+        assert_eq!(Sweep::new(Number::Delta, &settings), None);
+        assert_eq!(Sweep::new(Number::Budget, &settings), None);
+        let far = Settings { scale: 1e4, ..settings };
+        assert!(Sweep::new(Number::Scale, &far).is_none_or(|sweep| sweep.values.len() <= RUNS));
+    }
+
+    #[test]
+    fn only_one_number_changes_and_runs_end() {
+        let settings = Settings { budget: Some(1.0), ..Settings::default() };
+        let mut sweep = Sweep::new(Number::Scale, &settings).unwrap();
+        let first = sweep.settings().unwrap();
+        assert_eq!((first.steps, first.budget, first.scale), (Some(STEPS), None, sweep.values[0]));
+        assert_eq!(sweep.name(), format!("noise scale {}", super::super::format::number(sweep.values[0])));
+        sweep.at = RUNS;
+        assert_eq!(sweep.settings(), None);
+        let long = Settings { steps: Some(14_063), ..Settings::default() };
+        assert_eq!(Sweep::new(Number::Lot, &long).unwrap().settings().unwrap().steps, Some(MOST_STEPS));
+    }
+}

@@ -1,0 +1,63 @@
+//! A thread of the page: gloo's bridge to it, and the worker beneath, which alone tells when a thread fails.
+
+use std::{cell::RefCell, rc::Rc};
+
+use gloo::events::EventListener;
+use gloo_worker::{Worker, WorkerBridge, WorkerSpawner};
+use js_sys::Reflect;
+use leptos::prelude::window;
+use serde::{Serialize, de::DeserializeOwned};
+use wasm_bindgen::JsCast;
+
+use crate::worker::codec::Postcard;
+
+/// What `start.js` calls out with every worker that the page makes: gloo keeps it to itself.
+const MADE: &str = "hushgrad-worker";
+
+/// Ends with its thread.
+pub struct Thread<W: Worker> {
+    bridge: WorkerBridge<W>,
+    worker: Option<web_sys::Worker>,
+    _ears: Vec<EventListener>,
+}
+
+impl<W> Thread<W>
+where
+    W: Worker + 'static,
+    W::Input: Serialize + DeserializeOwned,
+    W::Output: Serialize + DeserializeOwned,
+{
+    /// Starts the program that `script` loads. `failed` hears why it failed, once or more; then it is of no use any more.
+    pub fn start(script: &str, take: impl Fn(W::Output) + 'static, failed: impl Fn(String) + Clone + 'static) -> Self {
+        let made = Rc::new(RefCell::new(None));
+        let keep = Rc::clone(&made);
+        let ear = EventListener::once(&window(), MADE, move |event| {
+            *keep.borrow_mut() = event.unchecked_ref::<web_sys::CustomEvent>().detail().dyn_into().ok();
+        });
+        let bridge = WorkerSpawner::<W, Postcard>::new().callback(take).with_loader(true).spawn(script);
+        drop(ear);
+        let worker: Option<web_sys::Worker> = made.take();
+        let ears = worker.iter().flat_map(|worker| {
+            ["error", "messageerror"].map(|kind| {
+                let failed = failed.clone();
+                EventListener::new(worker, kind, move |event| {
+                    let message = Reflect::get(event, &"message".into()).ok().and_then(|message| message.as_string());
+                    failed(message.unwrap_or_else(|| "its program could not be loaded".to_owned()));
+                })
+            })
+        });
+        Self { bridge, _ears: ears.collect(), worker }
+    }
+
+    pub fn send(&self, message: W::Input) {
+        self.bridge.send(message);
+    }
+}
+
+impl<W: Worker> Drop for Thread<W> {
+    fn drop(&mut self) {
+        if let Some(worker) = &self.worker {
+            worker.terminate();
+        }
+    }
+}

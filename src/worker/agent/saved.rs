@@ -1,0 +1,64 @@
+//! Runs that outlive their thread: written as files, and continued.
+
+use std::time::Duration;
+
+use super::{Agent, Host};
+use crate::{
+    engine::{AnyEngine, Engine},
+    train::{
+        error::SessionError,
+        report::Report,
+        run_file::{RunCard, RunFile},
+        session::{Progress, Session},
+    },
+    worker::protocol::Event,
+};
+
+impl<H: Host> Agent<H> {
+    pub(super) async fn save(&mut self, key: String, run: u32, card: RunCard) {
+        let Some(session) = self.session.as_mut().filter(|_| run == self.runs) else { return };
+        match write(session, card).await {
+            Ok(file) => self.host.send(Event::RunSaved { key, card: file.run.to_json(), file: file.to_json() }),
+            Err(error) => self.fail(error).await,
+        }
+    }
+
+    pub(super) async fn continue_run(&mut self, name: &str, bytes: &[u8]) {
+        if self.arriving {
+            return self.problem(None, &"the digits are still on their way; continue the run when all are there");
+        }
+        let file = match RunFile::from_json(name, bytes) {
+            Ok(file) => file,
+            Err(error) => return self.problem(None, &error),
+        };
+        let (data, train) = (file.run.data.clone(), file.run.train);
+        match self.resume(file).await {
+            Ok(session) => self.stand(Ok(session)),
+            Err(error) => return self.refuse(&error),
+        }
+        let now = self.digits.as_ref().map(|digits| (&digits.train.name, digits.train.len() as u32));
+        if let Some((now, count)) = now.filter(|now| *now != (&data, train)) {
+            self.host.send(Event::Notice(format!(
+                "The run began on {data} ({train} images) and goes on with {now} ({count}): its ε counts both, for every image of either."
+            )));
+        }
+    }
+
+    async fn resume(&mut self, file: RunFile) -> Result<Session<AnyEngine>, SessionError> {
+        let RunFile { run: RunCard { config, report, .. }, ledger, parameters, momentum, .. } = file;
+        let (plan, mut engine) = self.prepare(config).await?;
+        engine.set_state(&parameters, &momentum).await?;
+        let Report { step, training_seconds, examples_per_second, .. } = report;
+        // A time that no clock measures counts as none.
+        let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
+        let examples = (examples_per_second * training.as_secs_f64()).round() as u64;
+        Session::resume(plan, engine, Progress { step, ledger, training, examples })
+    }
+}
+
+async fn write(session: &mut Session<AnyEngine>, card: RunCard) -> Result<RunFile, SessionError> {
+    let report = Report { test_accuracy: card.report.test_accuracy, ..session.report(None).await? };
+    let (parameters, momentum) = session.engine().state().await?;
+    let config = session.plan().config.clone();
+    Ok(RunFile::new(RunCard { config, report, ..card }, session.ledger().cloned(), parameters, momentum))
+}

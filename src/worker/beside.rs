@@ -1,0 +1,133 @@
+//! What the training thread does beside its run, in pieces between two looks at the inbox: it counts which digits are
+//! taken for which, and trains a twin of the run without privacy.
+
+use std::time::Duration;
+
+use web_time::Instant;
+
+use super::protocol::Event;
+use crate::{
+    data::Dataset,
+    engine::{AnyEngine, Confusion, Engine, EngineError, EngineFactory, Performance, Task, cpu::CpuEngine},
+    mechanism::{Denoiser, EncoderSpec},
+    model::CLASSES,
+    train::{config::RunConfig, error::SessionError, plan::Plan, session::Session},
+};
+
+/// Steps of a twin: enough to read digits, done in seconds.
+const LEAST_STEPS: u64 = 60;
+const MOST_STEPS: u64 = 400;
+/// Without clipping, a larger rate does not train.
+const MOST_RATE: f64 = 0.5;
+/// The size of the Kolmogorov–Smirnov factor, by which a denoised run's rate is so much larger.
+const DENOISED: f64 = 0.006;
+
+/// Pieces of work.
+#[derive(Default)]
+pub struct Beside {
+    counting: Option<Counting>,
+    twin: Option<Session<AnyEngine>>,
+}
+
+struct Counting {
+    engine: CpuEngine,
+    step: u64,
+    next: usize,
+    counts: Confusion,
+}
+
+/// The run without bound, noise and denoiser, with as many steps as were done, and a rate that suits plain training.
+#[must_use]
+pub fn twin_of(config: &RunConfig, steps: u64) -> RunConfig {
+    let clip = if let EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
+    let denoised = if config.denoiser == Denoiser::None { 1.0 } else { DENOISED };
+    RunConfig {
+        encoder: EncoderSpec::None,
+        noise: None,
+        denoiser: Denoiser::None,
+        learning_rate: (config.learning_rate * clip * denoised).min(MOST_RATE),
+        steps: Some(steps.clamp(LEAST_STEPS, MOST_STEPS)),
+        ..config.clone()
+    }
+}
+
+impl Beside {
+    pub const fn idle(&self) -> bool {
+        self.counting.is_none() && self.twin.is_none()
+    }
+
+    /// Begins to count, for the model with these parameters. It computes on the CPU, whatever trains.
+    pub fn count(&mut self, task: &Task, parameters: &[f32], step: u64, test: &Dataset) -> Result<(), EngineError> {
+        let performance = Performance { threads: Some(1), ..Performance::default() };
+        let engine = CpuEngine::new(Task::without_privacy(task.model), test.clone(), parameters, performance)?;
+        self.counting = Some(Counting { engine, step, next: 0, counts: [[0; CLASSES]; CLASSES] });
+        Ok(())
+    }
+
+    /// Begins to train the twin of a run that has done `steps` steps.
+    pub async fn train_twin(
+        &mut self,
+        factory: &EngineFactory,
+        config: &RunConfig,
+        steps: u64,
+        train: &Dataset,
+    ) -> Result<(), SessionError> {
+        let plan = Plan::new(twin_of(config, steps), train.len() as u32)?;
+        let engine = factory.build(&plan.task, train, &plan.initial_parameters()).await?;
+        self.twin = Some(Session::new(plan, engine)?);
+        Ok(())
+    }
+
+    /// A new run stands: what was said of the old one is void.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// A piece of work, of about `time`; `Some` when something is done.
+    pub async fn advance(&mut self, test: &[Dataset], time: Duration) -> Result<Option<Event>, SessionError> {
+        if let Some(counting) = &mut self.counting {
+            let Some(slice) = test.get(counting.next) else {
+                let done = self.counting.take();
+                return Ok(
+                    done.map(|Counting { step, counts, .. }| Event::Confusion { step, counts: Box::new(counts) })
+                );
+            };
+            let part = counting.engine.confusion(slice)?;
+            for (sums, row) in counting.counts.iter_mut().zip(part) {
+                for (sum, count) in sums.iter_mut().zip(row) {
+                    *sum += count;
+                }
+            }
+            counting.next += 1;
+            return Ok(None);
+        }
+        let start = Instant::now();
+        let Some(twin) = &mut self.twin else { return Ok(None) };
+        while !twin.complete() && start.elapsed() < time {
+            twin.step().await?;
+        }
+        if !twin.complete() {
+            return Ok(None);
+        }
+        let (model, steps) = (twin.plan().config.model, twin.step_count());
+        let (parameters, _) = twin.engine().state().await?;
+        self.twin = None;
+        Ok(Some(Event::Twin { model, steps, parameters }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_twin_differs_in_privacy_alone_and_trains() {
+        let config = RunConfig::default();
+        let twin = twin_of(&config, 1000);
+        assert_eq!((twin.noise.clone(), twin.encoder.clone(), twin.steps), (None, EncoderSpec::None, Some(MOST_STEPS)));
+        assert_eq!((twin.lot, twin.model, twin.learning_rate), (config.lot, config.model, 0.5));
+        let large = RunConfig { learning_rate: 37.0, denoiser: Denoiser::KolmogorovSmirnov, ..config };
+        assert!((twin_of(&large, 3).learning_rate - 0.222).abs() < 1e-9);
+        assert_eq!(twin_of(&large, 3).steps, Some(LEAST_STEPS));
+    }
+}

@@ -1,0 +1,114 @@
+// The embedded page around the program: a poster until it is clicked, one GPU device a page, rest while out of sight,
+// and talk with the page around it. docs/embedding.md describes the messages.
+
+const SOURCE = "hushgrad";
+const VERSION = 1;
+const COMMANDS = ["play", "pause", "step", "reset", "getState", "setState"];
+
+const root = document.documentElement;
+const poster = document.getElementById("poster");
+const query = new URLSearchParams(location.search);
+if (["light", "dark"].includes(query.get("theme"))) root.dataset.theme = query.get("theme");
+
+/** Whoever says hello first, and is the page around this one: nobody else is heard or told anything. */
+let host = null;
+let started = false;
+/** Commands that came before the program could hear them; null since it can. */
+let waiting = [];
+let ready = null;
+let playing = false;
+let resting = false;
+let seen = false;
+
+const post = (message) => host && parent.postMessage({ source: SOURCE, v: VERSION, ...message }, host);
+const command = (detail) =>
+  waiting ? waiting.push(detail) : dispatchEvent(new CustomEvent("hushgrad-command", { detail }));
+
+addEventListener("message", ({ source, origin, data }) => {
+  // A frame without an origin of its own cannot be answered without answering everybody.
+  if (source !== parent || parent === window || origin === "null") return;
+  if (data?.source !== SOURCE || data.v !== VERSION) return;
+  if (data.type === "hello") {
+    host ??= origin;
+    if (origin === host) {
+      post({ type: "hello", started });
+      if (ready) post(ready);
+    }
+  } else if (origin === host) take(data);
+});
+
+function take({ type, id, query }) {
+  if (!COMMANDS.includes(type)) {
+    post({ type: "error", id, message: `There is no command “${String(type).slice(0, 24)}”; there are ${COMMANDS.join(", ")}.` });
+    return;
+  }
+  if (type === "play" || type === "step") start();
+  if (type === "pause" || type === "reset") resting = false;
+  if (started || type === "setState") command({ type, id, query: typeof query === "string" ? query : "" });
+  // Nothing runs behind a poster, and its address says what would.
+  if (!started && type !== "pause" && type !== "reset") post({ type: "state", id, query: location.search.slice(1), started });
+}
+
+// What the program tells.
+addEventListener("hushgrad", ({ detail }) => {
+  if (detail.type === "listening") {
+    const all = waiting ?? [];
+    waiting = null;
+    all.forEach(command);
+    return;
+  }
+  if ("playing" in detail) playing = detail.playing;
+  if (detail.type === "ready") ready = detail;
+  post({ ...detail, started, resting });
+});
+
+async function start() {
+  if (started) return;
+  started = true;
+  poster.hidden = true;
+  await takeGpu();
+  try {
+    await import(root.dataset.start);
+  } catch (error) {
+    const failed = document.getElementById("failed");
+    failed.textContent = "The trainer could not be loaded; load the page again.";
+    failed.hidden = false;
+    post({ type: "error", message: `${failed.textContent} (${error})` });
+  }
+}
+
+/** The first of the embeds on a page has the GPU for as long as it is there; the others train on the CPU. */
+const takeGpu = () =>
+  new Promise((done) => {
+    if (!navigator.gpu || !navigator.locks) return done();
+    const hold = (lock) => {
+      if (!lock) root.dataset.gpu = "taken";
+      done();
+      return lock && new Promise(() => {});
+    };
+    navigator.locks.request(`hushgrad-gpu ${document.referrer}`, { ifAvailable: true }, hold).catch(done);
+  });
+
+/** Out of sight nothing is trained; back in sight, what played plays on. */
+function look() {
+  const away = document.hidden || !seen;
+  if (!away && poster.hidden) start();
+  if (away && playing && !resting) {
+    resting = true;
+    command({ type: "pause" });
+  } else if (!away && resting) {
+    resting = false;
+    command({ type: "play" });
+  }
+}
+
+poster.hidden = query.get("poster") !== "1";
+poster.addEventListener("click", () => {
+  start();
+  command({ type: "play" });
+});
+new IntersectionObserver((entries) => {
+  seen = entries.at(-1).isIntersecting;
+  look();
+}).observe(root);
+document.addEventListener("visibilitychange", look);
