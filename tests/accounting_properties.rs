@@ -8,6 +8,7 @@ use hushgrad::{
         ledger::{Ledger, Release, Sensitivity, Unit},
         noise::NoiseSpec,
         normal,
+        pld::Pld,
         rdp::{Accountant, Orders, RdpCurve, epsilon_of},
         sampling::Sampling,
         search::{Criterion, families, search},
@@ -112,7 +113,8 @@ proptest! {
         micro.unit = Unit::ExampleInMicroBatch;
         let doubled = RdpCurve::of(&micro).unwrap();
         for ((o, b), d) in outer.integer_orders().iter().zip(ball.integer_orders()).zip(doubled.integer_orders()) {
-            prop_assert!(*o <= b * (1.0 + 1e-9) && *o <= d * (1.0 + 1e-9), "{o} {b} {d}");
+            // The profile's norm is rounded up by 4e-12, which ln I_k at large k multiplies.
+            prop_assert!(*o <= b * (1.0 + 1e-8) && *o <= d * (1.0 + 1e-8), "{o} {b} {d}");
         }
     }
 
@@ -203,6 +205,56 @@ fn every_input_has_an_answer() {
     }
 }
 
+/// Every family, with both accountants, over the whole range of everything: an answer or a reason, and soon.
+#[test]
+fn the_whole_range_has_answers() {
+    let spread: Vec<f64> = (1..2000).map(|i| 0.1 / f64::from(i).sqrt()).collect();
+    let mut slowest = (std::time::Duration::ZERO, String::new());
+    for family in families() {
+        for sensitivity in [psi(&[1.0]), psi(&spread)] {
+            for (rate, scale) in [(0.0, 1.0), (1e-9, 1e-3), (1e-3, 0.5), (1.0, 1e3)] {
+                let start = std::time::Instant::now();
+                let release =
+                    Release::new(Sampling::Poisson { rate }, sensitivity.clone(), Some(family.with_scale(scale)));
+                let step = Pld::for_release(&release).map_err(|e| e.to_string());
+                let curve = RdpCurve::of(&release).unwrap();
+                for (steps, delta) in [(1, 1e-300), (1, 1.0), (1000, 1e-5), (1_000_000_000, 1e-12)] {
+                    let mut accountant = Accountant::new();
+                    let id = accountant.add_curve(curve.clone()).unwrap();
+                    accountant.compose(id, steps);
+                    let renyi = accountant.epsilon(delta).map_or(f64::INFINITY, |e| e.improved.epsilon);
+                    if let Ok(step) = &step {
+                        let tight = step.compose(steps).epsilon(delta).expect("a possible δ").value;
+                        assert!(tight >= 0.0 && tight <= renyi, "{release:?} {steps} {delta}: {tight} {renyi}");
+                    }
+                    assert!(renyi >= 0.0, "{release:?} {steps} {delta}");
+                }
+                let what = format!("{family:?} × {scale}, rate {rate}, {step:?}");
+                if start.elapsed() > slowest.0 {
+                    slowest = (start.elapsed(), what.chars().take(200).collect());
+                }
+            }
+        }
+    }
+    println!("slowest: {slowest:?}");
+    assert!(slowest.0.as_secs() < 60, "{slowest:?}");
+}
+
+#[test]
+fn ten_million_coordinates() {
+    let entries: Vec<f32> = (0..10_000_000u32).map(|i| 3e-4 / (1.0 + i as f32 * 1e-6)).collect();
+    let profile = EnvelopeProfile::from_vectors([entries.as_slice()]).unwrap();
+    let exact = entries.iter().map(|e| f64::from(*e).powi(2)).sum::<f64>().sqrt();
+    assert!((profile.norm() / exact - 1.0).abs() < 1e-11, "{} {exact}", profile.norm());
+    let noise = NoiseSpec::StudentT { nu: 5.0, scale: 1.0 };
+    let release = Release::new(Sampling::Poisson { rate: 0.01 }, Sensitivity::Envelope { profile }, Some(noise));
+    let improved = epsilon(&release, 1000, 1e-5).1;
+    let tight = Pld::for_release(&release).unwrap().compose(1000).epsilon(1e-5).unwrap().value;
+    // So many small entries act like Gaussian noise of the same Fisher information: σ² = (ν+3)/(ν+1).
+    let normal = epsilon(&gaussian(0.01, f64::sqrt(8.0 / 6.0) / exact), 1000, 1e-5).1;
+    assert!((improved / normal - 1.0).abs() < 5e-3 && tight < improved, "{tight} {improved} {normal}");
+}
+
 #[test]
 fn calibration_returns_the_safe_end() {
     let orders = Orders::All;
@@ -213,7 +265,21 @@ fn calibration_returns_the_safe_end() {
         let found = calibrate::noise_scale(&release, 1000, &target).unwrap();
         assert!(found.epsilon <= 2.0 && found.epsilon > 1.99, "{found:?}");
     }
+    // By tight accounting less noise will do.
+    let tight = Target { method: Method::Tight, ..target };
+    for (sensitivity, noise) in [
+        (Sensitivity::L2 { norm: 1.0 }, NoiseSpec::Gaussian { sigma: 1.0 }),
+        (psi(&[0.8, 0.6]), NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }),
+    ] {
+        let release = Release::new(Sampling::Poisson { rate: 0.01 }, sensitivity, Some(noise));
+        let found = calibrate::noise_scale(&release, 1000, &tight).unwrap();
+        let renyi = calibrate::noise_scale(&release, 1000, &target).unwrap();
+        assert!(found.epsilon <= 2.0 && found.epsilon > 1.98, "{found:?}");
+        assert!(found.value < renyi.value, "{found:?} {renyi:?}");
+    }
     let release = gaussian(0.01, 1.0);
+    let steps = calibrate::steps(&release, &tight).unwrap();
+    assert!(steps.epsilon <= 2.0 && steps.value > calibrate::steps(&release, &target).unwrap().value);
     let steps = calibrate::steps(&release, &target).unwrap();
     assert!(epsilon(&release, steps.value, 1e-5).1 <= 2.0 && epsilon(&release, steps.value + 1, 1e-5).1 > 2.0);
     let rate = calibrate::rate(&release, 1000, &target).unwrap();

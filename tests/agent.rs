@@ -10,16 +10,18 @@ use futures::{
 };
 use futures_executor::{LocalPool, LocalSpawner};
 use hushgrad::{
+    engine::{Backend, EngineInfo},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     privacy::{ledger::Ledger, noise::NoiseSpec, rdp},
     train::{
         config::RunConfig,
         report::{Privacy, Report},
+        run_file::{RunCard, RunFile},
     },
     worker::{
         agent::{self, Host, Message},
         loader::LoadError,
-        protocol::{BackendChoice, DataRequest, Event, Problem, Request},
+        protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
     },
 };
 
@@ -47,6 +49,9 @@ impl Host for Page {
     }
     fn send(&self, event: Event) {
         self.events.borrow_mut().push(event);
+    }
+    fn requests(&self) -> Vec<Asked> {
+        Vec::new()
     }
 }
 
@@ -115,6 +120,33 @@ impl Thread {
     }
 }
 
+#[test]
+fn the_confusion_matrix_counts_every_test_digit_and_agrees_with_the_accuracy() {
+    let mut thread = Thread::with_run(short());
+    let report = Thread::last_report(&thread.ask_and_settle(Request::Play));
+    let events = thread.ask_and_settle(Request::Confusion);
+    let Some(Event::Confusion { step, counts }) = events.last() else { panic!("{events:?}") };
+    assert_eq!(*step, 40);
+    assert_eq!(counts.iter().flatten().sum::<u32>(), 700);
+    let right: u32 = (0..10).map(|digit| counts[digit][digit]).sum();
+    assert_eq!(Some(f64::from(right) / 700.0), report.test_accuracy);
+}
+
+#[test]
+fn a_twin_without_privacy_trains_beside_the_run_and_leaves_it_alone() {
+    let mut thread = Thread::with_run(short());
+    thread.ask_and_settle(Request::StepOnce);
+    let events = thread.ask_and_settle(Request::Twin);
+    let Some(Event::Twin { model, steps, parameters }) = events.last() else { panic!("{events:?}") };
+    assert_eq!((*steps, parameters.len()), (60, model.parameters()));
+    let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
+    assert_eq!(report.step, 2);
+    // A new run does not wait for the old one's twin.
+    thread.ask(Request::Twin);
+    let events = thread.ask_and_settle(Request::Reset);
+    assert!(!events.iter().any(|event| matches!(event, Event::Twin { .. })), "{events:?}");
+}
+
 fn short() -> RunConfig {
     RunConfig { lot: 60, steps: Some(40), learning_rate: 1.0, ..RunConfig::default() }
 }
@@ -146,7 +178,7 @@ fn one_step_is_one_step_and_a_reset_spends_nothing() {
     let mut thread = Thread::with_run(short());
     let events = thread.ask_and_settle(Request::StepOnce);
     assert_eq!(Thread::last_report(&events).step, 1);
-    let traces: Vec<_> = events.iter().filter(|e| matches!(e, Event::Trace(_))).collect();
+    let traces: Vec<_> = events.iter().filter(|e| matches!(e, Event::Pictures { step: 1, .. })).collect();
     assert_eq!(traces.len(), 1);
     let first = epsilon(&Thread::last_report(&events));
     let second = epsilon(&Thread::last_report(&thread.ask_and_settle(Request::StepOnce)));
@@ -269,6 +301,99 @@ fn a_drawing_that_is_no_picture_is_refused() {
     let events = thread.ask_and_settle(Request::Predict { pixels: vec![0.5; 784] });
     let [Event::Prediction(classes)] = &events[..] else { panic!("{events:?}") };
     assert!((classes.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+}
+
+/// The run that stands, as a file.
+fn save(thread: &mut Thread, config: RunConfig, run: u32) -> Vec<u8> {
+    let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
+    let card = RunCard {
+        name: "saved".to_owned(),
+        note: String::new(),
+        config,
+        engine: EngineInfo { backend: Backend::Cpu, device: String::new() },
+        data: "synthetic digits".to_owned(),
+        train: 600,
+        test: 700,
+        report,
+        accuracy: None,
+        accuracy_curve: vec![],
+        improved_curve: vec![],
+        classic_curve: vec![],
+    };
+    let events = thread.ask_and_settle(Request::SaveRun { key: "k".to_owned(), run, card: Box::new(card) });
+    let [Event::RunSaved { key, card, file }] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(key, "k");
+    let read = RunFile::from_json("saved", file.as_bytes()).unwrap();
+    assert_eq!(RunCard::from_json("card", card.as_bytes()).unwrap(), read.run);
+    file.as_bytes().to_vec()
+}
+
+fn started(events: &[Event]) -> &RunInfo {
+    events.iter().find_map(|e| if let Event::Started(info) = e { Some(info) } else { None }).unwrap()
+}
+
+#[test]
+fn a_continued_run_is_the_run_that_never_stopped() {
+    let config = RunConfig { replay: Some(7), momentum: 0.9, ..short() };
+    let end = |thread: &mut Thread| {
+        let report = Thread::last_report(&thread.ask_and_settle(Request::Play));
+        assert_eq!((report.step, report.complete), (40, true));
+        let events = thread.ask_and_settle(Request::ExportParameters);
+        let [Event::Parameters(parameters)] = &events[..] else { panic!("{events:?}") };
+        parameters.clone()
+    };
+    let mut thread = Thread::with_run(config.clone());
+    thread.ask_and_settle(Request::StepOnce);
+    let file = save(&mut thread, config.clone(), 1);
+    let whole = end(&mut thread);
+    let mut other = Thread::with_run(short());
+    let events = other.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes: file });
+    assert_eq!(started(&events).config, config);
+    assert_eq!(Thread::last_report(&events).step, 2);
+    assert_eq!(end(&mut other), whole);
+}
+
+#[test]
+fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
+    let mut thread = Thread::with_run(short());
+    let file = save(&mut thread, short(), 1);
+    let first = RunFile::from_json("f", &file).unwrap();
+    assert_eq!(first.ledger.as_ref().map(Ledger::steps), Some(1));
+
+    let mut other = Thread::with_run(short());
+    let name = || "f".to_owned();
+    other.ask_and_settle(Request::Continue { name: name(), bytes: file.clone() });
+    let report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
+    assert_eq!(report.step, 2);
+    let events = other.ask_and_settle(Request::ExportLedger);
+    let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
+    let ledger = Ledger::from_json(json).unwrap();
+    assert_eq!((ledger.steps(), ledger.releases().len()), (2, 1));
+    let again = rdp::epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon;
+    assert!((again - epsilon(&report)).abs() <= 1e-9);
+
+    // On fewer digits each is drawn more often: another release, and both count.
+    other.ask_and_settle(Request::Load(DataRequest::Synthetic { seed: 2, train: 300, test: 100 }));
+    let events = other.ask_and_settle(Request::Continue { name: name(), bytes: file.clone() });
+    assert!(events.iter().any(|e| matches!(e, Event::Notice(text) if text.contains("600 images"))), "{events:?}");
+    let dearer = epsilon(&Thread::last_report(&other.ask_and_settle(Request::StepOnce)));
+    assert!(dearer > epsilon(&report));
+    let events = other.ask_and_settle(Request::ExportLedger);
+    let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(Ledger::from_json(json).unwrap().releases().len(), 2);
+
+    // What is refused leaves the run that stands alone.
+    let damaged = Request::Continue { name: name(), bytes: file[..file.len() / 2].to_vec() };
+    assert_eq!(Thread::problems(&other.ask_and_settle(damaged)).len(), 1);
+    assert_eq!(Thread::last_report(&other.ask_and_settle(Request::StepOnce)).step, 3);
+}
+
+#[test]
+fn a_save_that_came_too_late_is_not_answered() {
+    let mut thread = Thread::with_run(short());
+    let file = RunFile::from_json("f", &save(&mut thread, short(), 1)).unwrap();
+    let stale = Request::SaveRun { key: "k".to_owned(), run: 9, card: Box::new(file.run) };
+    assert_eq!(thread.ask_and_settle(stale), []);
 }
 
 #[test]

@@ -86,10 +86,17 @@ export async function value(page: Page, name: "step" | "accuracy" | "epsilon"): 
   return text === null || text === "" ? NaN : Number(text);
 }
 
-/** Opens the page and waits until its training thread has chosen its engine, has all its digits and stands ready. */
+/** Opens the page and waits until its training thread has chosen its engine and all files and digits are there. */
 export async function open(page: Page, site: Site, query = "") {
   await page.goto(site.url + query);
   await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i, { timeout: 30_000 });
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on", { timeout: 30_000 });
   await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0, { timeout: 30_000 });
+  // The copy for a visit without a network is part of the first load: asked for when all else is there, and never in a
+  // frame or where a test forbids it.
+  await page.evaluate(async (patience) => {
+    if (document.documentElement.dataset.start) return;
+    const enough = new Promise((done) => setTimeout(done, patience));
+    await Promise.race([navigator.serviceWorker?.ready, enough]);
+  }, 5_000);
 }

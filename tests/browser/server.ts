@@ -32,7 +32,7 @@ export async function serve(folder: string, path = "/some/path/"): Promise<Site>
   }
   const asked: string[] = [];
   const missing = new Set<string>();
-  const server: Server = createServer((request, response) => {
+  const server: Server = createServer({ maxHeaderSize: 1 << 20 }, (request, response) => {
     const target = decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname);
     const inner = target.startsWith(path) ? normalize(target.slice(path.length) || "index.html") : "..";
     asked.push(inner);

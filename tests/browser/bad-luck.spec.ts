@@ -1,0 +1,261 @@
+import type { Page, Worker } from "@playwright/test";
+import { mkdtempSync, mkdirSync, openSync, ftruncateSync, closeSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect, hook, open, test, value } from "./fixtures";
+import { images, small } from "./idx";
+
+const query = "?backend=cpu&dataset=synthetic";
+
+/** The training thread of a page that is open. */
+const thread = (page: Page): Worker => {
+  const found = page.workers().filter((worker) => /\/worker[^/]*$/.test(worker.url()));
+  if (found.length === 0) throw new Error("there is no training thread");
+  return found[found.length - 1];
+};
+
+/** Puts `code` in front of the training thread's program. */
+async function beforeThread(page: Page, code: string) {
+  await page.route(/\/worker(-[0-9a-f]+)?\.js$/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: code + (await response.text()) });
+  });
+}
+
+/** Plays until `steps` are done, pauses, and waits until the last of them has arrived. */
+async function train(page: Page, steps: number) {
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step"), { timeout: 40_000 }).toBeGreaterThanOrEqual(steps);
+  await hook(page, "pause").click();
+  let before = -1;
+  const still = async () => before === (before = await value(page, "step"));
+  await expect.poll(still, { intervals: [400] }).toBe(true);
+}
+
+/** Drops files and folders of this machine as a visitor's pointer would. */
+async function drop(page: Page, files: string[]) {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const) {
+    await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
+  }
+  await session.detach();
+}
+
+test("without WebGPU the CPU trains, and the page says why and what helps", async ({ page, site }) => {
+  await beforeThread(page, "Object.defineProperty(navigator, 'gpu', { value: undefined });\n");
+  await open(page, site, "?dataset=synthetic");
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await page.locator("details.badge summary").click();
+  await expect(page.getByTestId("backend-reason")).toContainText(/because of this: .+\. .*(Chrome|chrome:)/);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await expect(hook(page, "error")).toBeEmpty();
+});
+
+test("a graphics device that is lost in mid-run hands over to the CPU, and ε counts every step", async ({ page, site, watched }) => {
+  test.setTimeout(120_000);
+  // The thread's device is kept where the test can end it.
+  await beforeThread(
+    page,
+    `const ask = GPUAdapter.prototype.requestDevice;
+     GPUAdapter.prototype.requestDevice = async function (...how) { return (globalThis.lastDevice = await ask.apply(this, how)); };\n`,
+  );
+  await open(page, site, "?backend=gpu&dataset=synthetic&lot=64");
+  test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBeGreaterThan(5);
+  const [step, epsilon] = [await value(page, "step"), await value(page, "epsilon")];
+  await thread(page).evaluate(() => (globalThis as unknown as { lastDevice: { destroy(): void } }).lastDevice.destroy());
+  await expect(hook(page, "error")).toContainText(/device was lost.*goes on.*on the CPU.*ε counts every step/);
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await expect.poll(() => value(page, "step"), { timeout: 40_000 }).toBeGreaterThan(step + 5);
+  expect(await value(page, "epsilon")).toBeGreaterThan(epsilon);
+  await hook(page, "pause").click();
+  // What wgpu tells of its lost device is expected.
+  watched.errors.length = 0;
+});
+
+test("gradients that are not finite are left out and counted", async ({ page, site }) => {
+  await open(page, site, `${query}&preset=no-privacy`);
+  await hook(page, "learning-rate").fill("1000000");
+  await hook(page, "learning-rate").press("Enter");
+  await hook(page, "model").selectOption("cnn-relu");
+  await hook(page, "lot").fill("16");
+  await hook(page, "lot").press("Enter");
+  await hook(page, "play").click();
+  await expect(page.locator(".numbers").getByText("Not finite, left out")).toBeVisible({ timeout: 40_000 });
+  await hook(page, "pause").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(1);
+});
+
+test("degrees of freedom at or below 2 are refused, and the run stays", async ({ page, site }) => {
+  await open(page, site, `${query}&noise=student-t`);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const nu = page.getByRole("textbox", { name: /^Degrees of freedom/ });
+  for (const text of ["2", "1.5", "NaN", ""]) {
+    await nu.fill(text);
+    await nu.press("Enter");
+    await expect(hook(page, "error"), text).toContainText(/Degrees of freedom ν (must be|is empty)/);
+    expect(await value(page, "step")).toBe(1);
+  }
+  await nu.press("Escape");
+  await expect(nu).toHaveValue("9");
+  await expect(hook(page, "error")).toBeEmpty();
+});
+
+test("dropped folders, huge files and broken archives get a sentence each; good files are taken", async ({ page, site }) => {
+  const folder = mkdtempSync(join(tmpdir(), "hushgrad-dropped-"));
+  const at = (name: string) => join(folder, name);
+  mkdirSync(at("digits"));
+  const huge = openSync(at("huge-images-idx3-ubyte"), "w");
+  ftruncateSync(huge, 1_200_000_000);
+  closeSync(huge);
+  const [, trainLabels] = small();
+  writeFileSync(at(trainLabels.name), trainLabels.buffer);
+  writeFileSync(at("train-images-idx3-ubyte"), images(20).subarray(0, 9000));
+  // 100 MB of zeros in 100 KB.
+  writeFileSync(at("bomb-images-idx3-ubyte.gz"), gzipSync(Buffer.concat([images(1).subarray(0, 16), Buffer.alloc(100_000_000)])));
+
+  await open(page, site, query);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const before = await page.getByTestId("digits-in-use").textContent();
+  for (const [names, says] of [
+    [["digits"], /digits.*folder/],
+    [["huge-images-idx3-ubyte"], /huge-images-idx3-ubyte has 1\.2 GB.*nothing was loaded/],
+    [["train-images-idx3-ubyte", trainLabels.name], /train-images-idx3-ubyte/],
+    [["bomb-images-idx3-ubyte.gz", trainLabels.name], /bomb-images-idx3-ubyte/],
+    [[trainLabels.name], /images|labels/],
+  ] as const) {
+    await test.step(names.join(" + "), async () => {
+      await drop(page, names.map(at));
+      await expect(hook(page, "error")).toHaveText(says);
+      await expect(page.getByTestId("digits-in-use")).toHaveText(before!);
+      expect(await value(page, "step")).toBe(1);
+      await page.getByRole("button", { name: "Dismiss the message" }).click();
+    });
+  }
+  for (const file of small()) writeFileSync(at(file.name), file.buffer);
+  rmSync(at("train-images-idx3-ubyte"));
+  await drop(page, small().map((file) => at(file.name)));
+  await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
+  await expect(hook(page, "error")).toBeEmpty();
+  rmSync(folder, { recursive: true });
+});
+
+test("a training thread that fails is replaced, and its run is kept", async ({ page, site, watched }) => {
+  await open(page, site, query);
+  await train(page, 3);
+  const [step, epsilon] = [await value(page, "step"), await page.getByTestId("epsilon").textContent()];
+  await thread(page).evaluate(() => void setTimeout(() => { throw new Error("out of luck"); }));
+  await expect(hook(page, "error")).toContainText(/training thread failed: .*out of luck.*started.*kept/);
+  watched.errors.length = 0;
+  const row = page.getByTestId("runs").getByRole("row").last();
+  await expect(row).toContainText(String(step));
+  await expect(row).toContainText(epsilon!.replace("≤ ", ""));
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
+  await train(page, 2);
+  await hook(page, "reset").click();
+  // Two runs with names of their own, and the heading.
+  await expect(page.getByTestId("runs").getByRole("row")).toHaveCount(3);
+  await expect(page.getByTestId("runs").getByRole("textbox").first()).toHaveValue("Run 2");
+});
+
+test("a training thread that falls silent is replaced, and the visitor's files are read again", async ({ page, site }) => {
+  await page.clock.install();
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await page.getByTestId("files").setInputFiles(small());
+  await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
+  await train(page, 3);
+  await thread(page).evaluate(() => self.close());
+  for (let pulse = 0; pulse < 9; pulse++) await page.clock.fastForward(10_000);
+  await expect(hook(page, "error")).toContainText(/has not answered for 60 seconds.*started.*kept/);
+  await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
+  await expect(hook(page, "dataset")).toHaveValue("files");
+  await train(page, 2);
+});
+
+// A service worker would fetch the program past the test's route, and the page would go on.
+test.describe("without a service worker", () => {
+  test.use({ serviceWorkers: "block" });
+  test("a program that cannot be loaded is named, and not asked for without end", async ({ page, site, watched }) => {
+    await page.route(/\/worker[^/]*_bg\.wasm$/, (route) => route.abort());
+    await page.goto(site.url + query);
+    await expect(hook(page, "error")).toContainText("Reload the page");
+    await hook(page, "play").click();
+    await expect(page.getByTestId("projection")).toBeEmpty();
+    watched.errors.length = 0;
+  });
+});
+
+test("an accountant that fails is named, and the next question hires another", async ({ page, site, watched }) => {
+  await open(page, site, query);
+  await expect(page.getByTestId("projection")).toContainText("would cost");
+  const accountant = page.workers().find((worker) => /\/accountant[^/]*$/.test(worker.url()));
+  await accountant!.evaluate(() => void setTimeout(() => { throw new Error("bankrupt"); }));
+  await expect(hook(page, "error")).toContainText(/accountant's thread failed .*bankrupt/);
+  watched.errors.length = 0;
+  const before = await page.getByTestId("projection").textContent();
+  await hook(page, "noise-scale").fill("3");
+  await hook(page, "noise-scale").press("Enter");
+  await expect(page.getByTestId("projection")).not.toHaveText(before!);
+  await expect(page.getByTestId("projection")).toContainText("would cost");
+});
+
+test("a tab that was asleep goes on as if nothing had been", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Page.setWebLifecycleState", { state: "frozen" });
+  await new Promise((wake) => setTimeout(wake, 3_000));
+  await session.send("Page.setWebLifecycleState", { state: "active" });
+  const woken = await value(page, "step");
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(woken);
+  await expect(hook(page, "error")).toBeEmpty();
+  await hook(page, "pause").click();
+});
+
+test("an address of 100 KB is left aside in one sentence", async ({ page, site }) => {
+  await open(page, site, `${query}&sigma=${"1".repeat(100_000)}`);
+  await expect(hook(page, "error")).toContainText(/The address is 100,0\d\d characters long/);
+  await expect(hook(page, "noise-scale")).toHaveValue("1.1");
+  await hook(page, "model").selectOption("mlp");
+  expect(page.url().length).toBeLessThan(200);
+});
+
+test("run files of a later version, changed by hand, or none at all are refused", async ({ page, site }) => {
+  await open(page, site, query);
+  await train(page, 3);
+  await page.getByTestId("export").locator("summary").click();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByTestId("export").getByText("Run (JSON)").click(),
+  ]);
+  const stream = await download.createReadStream();
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString("utf8");
+  const step = await value(page, "step");
+  for (const [what, content, says] of [
+    ["later", text.replace(/"version":\s*\d+/, '"version": 99'), /later version/],
+    ["cheaper", text.replace(/("improved":\s*\{\s*"epsilon":\s*)[0-9.e-]+/, "$10.0001"), /changed by hand/],
+    ["impossible", text.replace(/"lot":\s*\d+/, '"lot": 0'), /lot/],
+    ["half", text.slice(0, text.length / 2), /no run file/],
+    ["picture", "\x89PNG\r\n", /no run file/],
+  ] as const) {
+    await test.step(what, async () => {
+      expect(content).not.toBe(text);
+      await page.getByTestId("import").setInputFiles({ name: `${what}.json`, mimeType: "application/json", buffer: Buffer.from(content) });
+      await expect(hook(page, "error")).toHaveText(says);
+      expect(await value(page, "step")).toBe(step);
+      await expect(page.getByTestId("runs").getByRole("row")).toHaveCount(0);
+      await page.getByRole("button", { name: "Dismiss the message" }).click();
+    });
+  }
+  await page.getByTestId("import").setInputFiles({ name: "good.json", mimeType: "application/json", buffer: Buffer.from(text) });
+  await expect(page.getByTestId("runs").getByRole("row").last()).toContainText("from a file");
+});

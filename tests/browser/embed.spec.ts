@@ -1,0 +1,149 @@
+import type { Browser, Page } from "@playwright/test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, test } from "./fixtures";
+import { serve, type Site } from "./server";
+
+const EXAMPLES = resolve("../../examples/embed");
+const ADDRESS = /https:\/\/hushgrad\.example\//g;
+
+/** Serves a page from another origin than the playground's, in a context of its own, and opens it. */
+async function around(browser: Browser, html: string, use: (page: Page) => Promise<void>) {
+  const folder = mkdtempSync(join(tmpdir(), "hushgrad-embed-"));
+  writeFileSync(join(folder, "index.html"), html);
+  const host = await serve(folder, "/docs/");
+  const context = await browser.newContext({ viewport: { width: 900, height: 1200 } });
+  try {
+    const page = await context.newPage();
+    await page.goto(host.url);
+    await use(page);
+  } finally {
+    await context.close();
+    await host.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const example = (file: string, site: Site) => readFileSync(join(EXAMPLES, file), "utf8").replace(ADDRESS, site.url);
+const element = (site: Site, attributes: string) =>
+  `<!doctype html><title>host</title><script src="${site.url}element.js"></script><hush-grad ${attributes}></hush-grad>`;
+const inside = (page: Page, n = 0) => page.frameLocator("iframe").nth(n);
+const CPU = `preset="cpu" dataset="synthetic" backend="cpu"`;
+
+/** Waits for one event of the element. */
+const heard = (page: Page, kind: string) =>
+  page.evaluate(
+    (kind) => new Promise<Record<string, unknown>>((done) => {
+      document.querySelector("hush-grad")!.addEventListener(kind, (event) => done((event as CustomEvent).detail), { once: true });
+    }),
+    kind,
+  );
+/** Calls a method of the element. */
+const call = (page: Page, method: string, argument?: unknown) =>
+  page.evaluate(
+    ([method, argument]) => (document.querySelector("hush-grad") as unknown as Record<string, (a: unknown) => unknown>)[method as string](argument),
+    [method, argument] as const,
+  ) as Promise<Record<string, unknown>>;
+
+test("the plain example: events and commands over the border of two origins", async ({ browser, site }) => {
+  const html = example("html/index.html", site).replace("preset=", 'backend="cpu" preset=');
+  await around(browser, html, async (page) => {
+    expect((await page.locator("hush-grad").boundingBox())!.height, "its place is kept").toBeGreaterThanOrEqual(400);
+    const state = await call(page, "getState");
+    expect(state.query).toContain("preset=cpu");
+    await expect(inside(page).getByTestId("noise-scale")).toHaveValue("1.3");
+
+    const stepped = heard(page, "step");
+    await call(page, "step");
+    const first = await stepped;
+    expect(first).toMatchObject({ step: 1, guarantee: true, backend: "cpu", delta: 1e-5 });
+    expect(first.epsilon).toBeGreaterThan(0);
+    await expect(page.locator("#report")).toContainText("Step 1: ε ≤");
+
+    const played = heard(page, "step");
+    await call(page, "play");
+    await played;
+    const paused = heard(page, "paused");
+    await call(page, "pause");
+    expect(await paused).toMatchObject({ playing: false, complete: false });
+
+    expect((await call(page, "setState", { sigma: 2, steps: 5 })).query).toContain("sigma=2");
+    await expect(inside(page).getByTestId("noise-scale")).toHaveValue("2");
+    const refused = await page.evaluate(() => (document.querySelector("hush-grad") as any).setState("sigma=-1").catch(String));
+    expect(refused).toContain("Noise scale must be");
+    const complete = heard(page, "complete");
+    await call(page, "play");
+    expect(await complete).toMatchObject({ step: 5, steps: 5, complete: true });
+    const reset = heard(page, "state");
+    await call(page, "reset");
+    await reset;
+  });
+});
+
+test("the mdBook example: behind its poster nothing is loaded until it is clicked", async ({ browser, site }) => {
+  // As mdBook leaves them: lines of HTML pass through Markdown unchanged.
+  const html = example("mdbook/src/private-run.md", site).split("\n").filter((line) => line.startsWith("<")).join("\n");
+  const before = site.asked.length;
+  await around(browser, `<!doctype html><title>book</title>${html}`, async (page) => {
+    await expect(inside(page).locator("#poster")).toBeVisible();
+    await page.waitForTimeout(300);
+    const loaded = site.asked.slice(before);
+    expect(loaded.filter((path) => /wasm|worker|accountant|data\//.test(path))).toEqual([]);
+    await inside(page).locator("#poster").click();
+    await expect(inside(page).getByTestId("step")).not.toHaveAttribute("data-value", "0", { timeout: 30_000 });
+    await expect(inside(page).getByTestId("noise-family")).toBeVisible();
+    await expect(inside(page).locator("html")).toHaveAttribute("data-theme", "light");
+  });
+});
+
+test("two embeds on a page: one has the GPU, the other trains on the CPU and says why", async ({ browser, site }) => {
+  const two = `<!doctype html><title>two</title>${["a", "b"].map((id) => `<iframe id="${id}" width="640" height="400" src="${site.url}embed.html?dataset=synthetic"></iframe>`).join("")}`;
+  await around(browser, two, async (page) => {
+    const reason = (n: number) => inside(page, n).getByTestId("backend-reason");
+    for (const n of [0, 1]) await expect(inside(page, n).getByTestId("backend")).toHaveText(/CPU|WebGPU/, { timeout: 40_000 });
+    const reasons = [await reason(0).textContent(), await reason(1).textContent()];
+    expect(reasons.filter((text) => text?.includes("another frame on this page")), String(reasons)).toHaveLength(1);
+  });
+});
+
+test("out of sight an embed rests, and plays on when it is back", async ({ browser, site }) => {
+  await around(browser, `${element(site, CPU)}<div style="height: 4000px"></div>`, async (page) => {
+    await expect(inside(page).getByTestId("step")).toBeVisible({ timeout: 30_000 });
+    const stepped = heard(page, "step");
+    await call(page, "play");
+    await stepped;
+    const paused = heard(page, "paused");
+    await page.evaluate(() => scrollTo(0, 3000));
+    expect(await paused).toMatchObject({ resting: true, playing: false });
+    const again = heard(page, "step");
+    await page.evaluate(() => scrollTo(0, 0));
+    await again;
+  });
+});
+
+test("what is wrong in the address is said in the frame; what nobody knows is left aside", async ({ browser, site }) => {
+  const wrong = `${CPU} sigma="-3" controls="sigma,magic" hide="epsilon,speed" utm_source="x"`;
+  await around(browser, element(site, wrong), async (page) => {
+    const error = inside(page).getByTestId("error");
+    for (const words of ["Noise scale must be", "“magic” is none of them", "“epsilon” is none of them"]) {
+      await expect(error).toContainText(words, { timeout: 30_000 });
+    }
+    await expect(error).not.toContainText("utm_source");
+    await expect(inside(page).getByTestId("speed")).toBeHidden();
+    await expect(inside(page).getByTestId("epsilon")).toBeVisible();
+  });
+});
+
+test("a frame hears nobody but the page around it", async ({ browser, site }) => {
+  await around(browser, element(site, CPU), async (page) => {
+    await expect(inside(page).getByTestId("step")).toHaveAttribute("data-value", "0", { timeout: 30_000 });
+    // From a window that is not its parent: the frame itself.
+    const frame = page.frames().find((frame) => frame.url().includes("embed.html"))!;
+    await frame.evaluate(() => postMessage({ source: "hushgrad", v: 1, type: "step" }, "*"));
+    // Of another version, from the right one.
+    await page.evaluate(() => document.querySelector("iframe")!.contentWindow!.postMessage({ source: "hushgrad", v: 2, type: "step" }, "*"));
+    await page.waitForTimeout(500);
+    expect((await call(page, "getState")).step).toBe(0);
+  });
+});

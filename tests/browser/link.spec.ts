@@ -1,0 +1,83 @@
+import type { Page } from "@playwright/test";
+import { expect, hook, open, test } from "./fixtures";
+
+/** A stream of numbers in [0, 1) from a seed: the same links on every machine. */
+function stream(seed: number) {
+  return () => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return seed / 2 ** 32;
+  };
+}
+
+function randomLink(random: () => number): string {
+  const pick = (values: string[]) => values[Math.floor(random() * values.length)];
+  const state: Record<string, string> = {
+    model: pick(["linear", "mlp"]),
+    encoder: pick(["clip", "envelope"]),
+    noise: pick(["gaussian", "laplace", "student-t"]),
+    denoiser: pick(["none", "kolmogorov-smirnov"]),
+    sigma: (0.5 + 4 * random()).toPrecision(3),
+    lot: String(16 + Math.floor(500 * random())),
+    lr: (0.01 + random()).toPrecision(3),
+    delta: pick(["1e-5", "1e-6", "0.001"]),
+    vectors: String(1 + Math.floor(9 * random())),
+    steps: String(1 + Math.floor(900 * random())),
+  };
+  return new URLSearchParams(state).toString();
+}
+
+const shown = async (page: Page) => ({
+  model: await hook(page, "model").inputValue(),
+  encoder: await hook(page, "encoder").inputValue(),
+  noise: await hook(page, "noise-family").inputValue(),
+  denoiser: await hook(page, "denoiser").inputValue(),
+  sigma: await hook(page, "noise-scale").inputValue(),
+  lot: await hook(page, "lot").inputValue(),
+  rate: await hook(page, "learning-rate").inputValue(),
+});
+
+/** The address as the page itself writes it. */
+async function written(page: Page) {
+  await page.getByTestId("speed").getByText("Slow").click();
+  await page.getByTestId("speed").getByText("Max").click();
+  await expect(page).not.toHaveURL(/speed=/);
+  return new URL(page.url()).search;
+}
+
+for (const seed of [1, 2, 3]) {
+  test(`a state of random values (${seed}) goes through its link and back`, async ({ page, site }) => {
+    await open(page, site, `?backend=cpu&dataset=synthetic&${randomLink(stream(seed))}`);
+    await expect(hook(page, "error")).toBeEmpty();
+    const before = await shown(page);
+    const link = await written(page);
+    expect(link.length).toBeLessThan(220);
+    await open(page, site, link);
+    expect(await shown(page)).toEqual(before);
+    expect(await written(page)).toBe(link);
+  });
+}
+
+test("an address of 100 KB gets a sentence, and the page works", async ({ page, site }) => {
+  await open(page, site, `?backend=cpu&dataset=synthetic&sigma=${"1".repeat(100_000)}`);
+  await expect(hook(page, "error")).toContainText("characters long");
+  await expect(hook(page, "noise-scale")).toHaveValue("1.1");
+});
+
+test("the share button copies the address, or shows it", async ({ page, site, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await hook(page, "lot").fill("32");
+  await hook(page, "lot").press("Enter");
+  await page.getByTestId("share").click();
+  await expect(page.getByTestId("notice")).toContainText("copied");
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/[?&]lot=32/);
+});
+
+test("the theme is chosen, kept, and set by a link", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await page.getByTestId("theme").selectOption("dark");
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await open(page, site, "?backend=cpu&dataset=synthetic&theme=light");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "light");
+});

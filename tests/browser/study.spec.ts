@@ -1,0 +1,124 @@
+import { accessible } from "./axe";
+import { expect, hook, open, test, value } from "./fixtures";
+
+const query = "?backend=cpu&dataset=synthetic";
+
+test("the first charts show a recorded run, which gives way to one's own", async ({ page, site }) => {
+  await open(page, site, query);
+  await expect(page.getByTestId("recorded")).toBeVisible();
+  await expect(page.locator(".results .chart").first().locator("path.line-recorded")).toHaveCount(1);
+  await accessible(page, "the page as it opens");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await expect(page.getByTestId("recorded")).toHaveCount(0);
+});
+
+test("the confusion matrix counts every test digit", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const matrix = page.getByTestId("confusion");
+  await matrix.locator("summary").click();
+  await expect(matrix.locator("tbody tr")).toHaveCount(10);
+  const counts = await matrix.locator("tbody td").allTextContents();
+  expect(counts.map(Number).reduce((a, b) => a + b)).toBe(5000);
+  await page.getByTestId("formulas").locator("summary").first().click();
+  await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+  await accessible(page, "results, opened");
+});
+
+test("a twin without privacy answers beside the private model", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await page.getByRole("button", { name: "Draw an example 3" }).click();
+  await page.getByTestId("twin").click();
+  await expect(page.getByTestId("prediction-other")).toHaveAttribute("data-value", /^[0-9]$/);
+  await expect(page.getByTestId("prediction-other")).toContainText("without privacy");
+  expect(await value(page, "step")).toBe(1);
+});
+
+test("a sweep makes four runs that are named by what changed, and sets everything back", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=30`);
+  await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
+  await expect(page.getByTestId("sweep-status")).toContainText(/run [1-4] of 4/);
+  const names = page.getByTestId("runs").getByRole("textbox");
+  await expect(names).toHaveCount(4, { timeout: 40_000 });
+  await expect(page.getByTestId("sweep-status")).toBeHidden();
+  for (const box of await names.all()) expect(await box.inputValue()).toMatch(/^noise scale [0-9.]+$/);
+  await expect(page.getByTestId("runs").getByRole("button", { name: /^Pin/, pressed: true })).toHaveCount(4);
+  await expect(hook(page, "noise-scale")).toHaveValue("1.1");
+  await accessible(page, "after a sweep");
+});
+
+test("a budget is kept by the noise that follows from it; both accountants say what it will cost", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=200`);
+  await page.getByTestId("target-epsilon").fill("1");
+  await page.getByTestId("target-epsilon").press("Enter");
+  await expect(page.getByTestId("projection")).toContainText(/ε ≤ (1\.000?|0\.9\d+) by Rényi/);
+  const tight = (await page.getByTestId("projection").textContent())?.match(/tight accounting: ε ≤ ([0-9.]+?)\.?$/);
+  expect(Number(tight?.[1])).toBeLessThan(1);
+  await expect(page.locator(".results path.line-tight")).toHaveCount(1);
+});
+
+test("the noise lab compares noise at equal privacy, judges one's own, and trains with it", async ({ page, site }) => {
+  test.setTimeout(120_000);
+  await open(page, site, `${query}&steps=50`);
+  await page.getByTestId("noise-lab").click();
+  const table = page.getByTestId("lab-table");
+  await expect(table).toHaveAttribute("aria-busy", "false", { timeout: 60_000 });
+  await expect(table.locator("tbody tr")).toHaveCount(4);
+  await expect(page.getByTestId("lab-verdict")).toContainText("none beats it");
+  await accessible(page, "noise lab");
+  await page.getByTestId("lab-formula").fill("exp(-(x-1)^2)");
+  await page.getByTestId("lab-formula").press("Enter");
+  await expect(page.getByTestId("lab-refusal")).toContainText("not symmetric");
+  await page.getByTestId("lab-formula").fill("exp(-y)");
+  await page.getByTestId("lab-formula").press("Enter");
+  await expect(page.getByTestId("lab-refusal")).toContainText("character 6");
+  await page.getByTestId("lab-formula").fill("1/cosh(x)");
+  await page.getByTestId("lab-formula").press("Enter");
+  await page.getByRole("button", { name: "Train with it: your formula" }).click({ timeout: 30_000 });
+  await expect(hook(page, "noise-family")).toHaveValue("custom");
+  await expect(page.getByTestId("density")).toHaveValue("1/cosh(x)");
+  await expect(page).toHaveURL(/density=1%2Fcosh/);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "epsilon"), { timeout: 30_000 }).toBeGreaterThan(0);
+  await page.goto(page.url());
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "epsilon"), { timeout: 30_000 }).toBeGreaterThan(0);
+});
+
+test("every control is reached by keyboard, and says what it is", async ({ page, site }) => {
+  await open(page, site, query);
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
+  await page.evaluate(() => document.body.focus());
+  const seen = new Set<string>();
+  for (let i = 0; i < 160; i++) {
+    await page.keyboard.press("Tab");
+    const [id, name, visible] = await page.evaluate(() => {
+      const element = document.activeElement as HTMLElement;
+      const labels = (element as HTMLInputElement).labels;
+      const label = element.getAttribute("aria-label") ?? (labels?.length ? labels[0].textContent : element.textContent);
+      return [element.dataset.testid ?? "", label?.trim() ?? "", element.matches(":focus-visible")] as const;
+    });
+    expect(visible).toBe(true);
+    expect(name.length, id || "a control without a name").toBeGreaterThan(0);
+    seen.add(id);
+    if (name.startsWith("Draw an example 9")) break;
+  }
+  for (const id of ["preset", "play", "pause", "step-once", "reset", "share", "noise-lab", "dataset", "model", "encoder", "noise-family", "noise-scale", "target-epsilon", "lot", "learning-rate", "sweep", "denoiser"]) {
+    expect([...seen], id).toContain(id);
+  }
+});
+
+test("at 400% zoom and on a phone nothing is wider than the screen", async ({ page, site }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await open(page, site, `${query}&lab=1&steps=50`);
+  await expect(page.getByTestId("lab")).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+  await accessible(page, "noise lab on a phone");
+  await page.setViewportSize({ width: 320, height: 256 });
+  await page.goto(site.url + query);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+});
