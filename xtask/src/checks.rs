@@ -114,7 +114,19 @@ fn set_up_and_check(project: &mut Project, screen: &Screen) -> Result<bool> {
         Ok(wasm) => {
             let mut clippy = wasm.clippy(project);
             clippy.args([
-                "--locked", "--target", TARGET, "--lib", "--bin", "app", "--bin", "worker", "--", "-D", "warnings",
+                "--locked",
+                "--target",
+                TARGET,
+                "--lib",
+                "--bin",
+                "app",
+                "--bin",
+                "worker",
+                "--bin",
+                "accountant",
+                "--",
+                "-D",
+                "warnings",
             ]);
             checks.check("clippy, browser", clippy);
         }
@@ -238,7 +250,8 @@ fn in_browser(
     // The page's ε is compared with this program's.
     let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
     let step = checks.screen.step("native tool");
-    step.run(project.cargo().args(["build", "--locked", "--bin", "hushgrad"]))?;
+    // With the features that the native tests were built with: the tests have built it already.
+    step.run(project.cargo().args(["build", "--locked", "--workspace", "--bin", "hushgrad"]))?;
     step.done("");
 
     let step = checks.screen.step("browser tests");

@@ -1,5 +1,8 @@
-//! `cargo xtask serve | test | dist | deny`: everything that must be done around cargo.
+//! `cargo xtask serve | test | dist | deny | bench`: everything that must be done around cargo.
 
+mod bench_accounting;
+mod bench_speed;
+mod benchmarks;
 mod browser;
 mod checks;
 mod debian;
@@ -8,6 +11,7 @@ mod error;
 mod mnist;
 #[path = "../../src/data/mnist_files.rs"]
 mod mnist_files;
+mod pages;
 mod project;
 mod screen;
 mod serve;
@@ -28,6 +32,7 @@ const HELP: &str = "\
 cargo xtask serve [--open] [--port N]   build the site and serve it on 127.0.0.1 (port 8080, or the next free one)
 cargo xtask dist [--out DIR]            write the site into a folder (dist) that any static host can serve
 cargo xtask test                        set up and run every check; the last line counts the tests
+cargo xtask bench [accounting | speed]  time the accountants, the engine, or both, beside their peers; write BENCHMARKS.md
 cargo xtask deny                        check licences, sources and known vulnerabilities of the dependencies
 
 Each installs what is missing: see docs/building.md.
@@ -40,6 +45,7 @@ enum Task {
     Dist { out: PathBuf },
     Test,
     Deny,
+    Bench { accounting: bool, speed: bool },
     Help,
 }
 
@@ -60,6 +66,12 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
         Some("dist") => Task::Dist { out: "dist".into() },
         Some("test") => Task::Test,
         Some("deny") => Task::Deny,
+        Some("bench") => match words.next().as_deref() {
+            None => Task::Bench { accounting: true, speed: true },
+            Some("accounting") => Task::Bench { accounting: true, speed: false },
+            Some("speed") => Task::Bench { accounting: false, speed: true },
+            Some(other) => return Err(Error::Usage(format!("bench what? accounting or speed, not `{other}`"))),
+        },
         None | Some("help" | "--help" | "-h") => Task::Help,
         Some(other) => return Err(Error::Usage(format!("no such task: {other}\n\n{HELP}"))),
     };
@@ -112,6 +124,14 @@ fn run(task: Task) -> Result<bool> {
         }
         Task::Test => return Ok(checks::run(&mut project, &screen)),
         Task::Deny => deny::run(&mut project, &screen)?,
+        Task::Bench { accounting, speed } => {
+            if accounting {
+                bench_accounting::run(&mut project, &screen)?;
+            }
+            if speed {
+                bench_speed::run(&mut project, &screen)?;
+            }
+        }
     }
     Ok(true)
 }
@@ -142,7 +162,11 @@ mod tests {
         assert_eq!(parsed("dist --out x/y").unwrap(), Task::Dist { out: "x/y".into() });
         assert_eq!(parsed("test").unwrap(), Task::Test);
         assert_eq!(parsed("").unwrap(), Task::Help);
-        for wrong in ["sreve", "serve --port", "serve --port 0", "serve --port 70000", "test --open", "dist --out"] {
+        assert_eq!(parsed("bench").unwrap(), Task::Bench { accounting: true, speed: true });
+        assert_eq!(parsed("bench speed").unwrap(), Task::Bench { accounting: false, speed: true });
+        for wrong in
+            ["sreve", "bench all", "serve --port", "serve --port 0", "serve --port 70000", "test --open", "dist --out"]
+        {
             assert!(matches!(parsed(wrong), Err(Error::Usage(_))), "{wrong}");
         }
     }

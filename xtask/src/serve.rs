@@ -11,7 +11,7 @@ use std::{
 use crate::error::{Error, Result};
 
 /// Longest request head that is read.
-const HEAD: u64 = 16 << 10;
+const HEAD: u64 = 256 << 10;
 
 /// A listener on `port`, or on the next free one of twenty when nobody asked for that very port.
 pub fn listen(port: Option<u16>) -> Result<TcpListener> {
@@ -60,11 +60,14 @@ fn talk(stream: &TcpStream, folder: &Path) -> std::io::Result<()> {
             _ => ("405 Method Not Allowed", "text/plain", b"only GET and HEAD\n".to_vec()),
         };
         let length = body.len();
+        // Only the embedded page is made to be framed; a page cannot say this of itself.
+        let framing =
+            if target.contains("embed.html") { "" } else { "Content-Security-Policy: frame-ancestors 'self'\r\n" };
         let mut out = stream;
         write!(
             out,
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-cache\r\n\
-             X-Content-Type-Options: nosniff\r\n\r\n"
+             {framing}X-Content-Type-Options: nosniff\r\n\r\n"
         )?;
         if method != "HEAD" {
             out.write_all(&body)?;

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     error::{At, Error, Result},
     mnist::{self, Digits},
+    pages,
     project::{Project, remove},
     screen::Screen,
     sizes::{self, Sizes},
@@ -22,6 +23,8 @@ use crate::{
 const PROFILE: &str = "wasm-release";
 /// The page's own: small before fast.
 const PAGE_PROFILE: &str = "wasm-page";
+/// Programs that the page starts as threads of their own.
+const THREADS: [&str; 2] = ["worker", "accountant"];
 /// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
 const WASM_OPT: [&str; 8] = [
     "-Os",
@@ -86,10 +89,13 @@ fn make(
     std::fs::create_dir_all(staging).at("create the folder", staging)?;
 
     // The page gets by without Burn, and must: a program keeps what its dependencies register with the linker, used or not.
-    for (program, profile, features) in
-        [("app", PAGE_PROFILE, &["--no-default-features"][..]), ("worker", PROFILE, &[])]
-    {
-        let step = screen.step(&format!("compile the {}", if program == "app" { "page" } else { "training thread" }));
+    let bare = &["--no-default-features"][..];
+    for (name, program, profile, features) in [
+        ("page", "app", PAGE_PROFILE, bare),
+        ("accountant", "accountant", PROFILE, bare),
+        ("training thread", "worker", PROFILE, &[]),
+    ] {
+        let step = screen.step(&format!("compile the {name}"));
         let mut compile = project.cargo();
         compile.args(["build", "--locked", "--profile", profile, "--target", TARGET, "--bin", program]).args(features);
         wasm.prepare(&mut compile);
@@ -113,12 +119,13 @@ fn make(
     step.done("");
 
     shrink(project, screen, tools, staging)?;
-    name_worker(staging)?;
+    THREADS.iter().try_for_each(|thread| name_thread(staging, thread))?;
 
     let step = screen.step("digits for the page");
     let detail = mnist::write_site(digits, &staging.join("data"))?;
     step.done(&detail);
 
+    pages::finish(staging)?;
     write_list(staging)?;
     let step = screen.step("measure");
     let sizes = sizes::measure(&project.cache.join("sizes"), staging)?;
@@ -158,17 +165,17 @@ fn shrink(project: &Project, screen: &Screen, tools: &Tools, staging: &Path) -> 
     Ok(())
 }
 
-/// Trunk names the page's files by their content, and the worker's not; a browser must never pair an old worker with a
-/// new page, so its files get a digest too, and the page a word of it.
-fn name_worker(staging: &Path) -> Result<()> {
-    const OLD: [&str; 3] = ["worker_bg.wasm", "worker.js", "worker_loader.js"];
+/// Trunk names the page's files by their content, and the threads' not; a browser must never pair an old thread with a
+/// new page, so their files get a digest too, and the page a word of it.
+fn name_thread(staging: &Path, thread: &str) -> Result<()> {
+    let [program, script, loader] = ["_bg.wasm", ".js", "_loader.js"].map(|end| format!("{thread}{end}"));
     let mut contents = Vec::new();
-    for name in OLD {
+    for name in [&program, &script, &loader] {
         let path = staging.join(name);
         contents.push(std::fs::read(&path).at("read", &path)?);
     }
     let key = &digest(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>())[..16];
-    let new = |old: &str| old.replacen("worker", &format!("worker-{key}"), 1);
+    let new = |old: &str| old.replacen(thread, &format!("{thread}-{key}"), 1);
     let rewrite = |file: &str, old: &str, save_as: &str| -> Result<()> {
         let path = staging.join(file);
         let text = std::fs::read_to_string(&path).at("read", &path)?;
@@ -179,11 +186,11 @@ fn name_worker(staging: &Path) -> Result<()> {
         let path = staging.join(save_as);
         std::fs::write(&path, text.replace(old, &new(old))).at("write", &path)
     };
-    rewrite("worker.js", "worker_bg.wasm", &new("worker.js"))?;
-    rewrite("worker_loader.js", "worker.js", &new("worker_loader.js"))?;
-    rewrite("index.html", "worker_loader.js", "index.html")?;
-    let wasm = staging.join("worker_bg.wasm");
-    std::fs::rename(&wasm, staging.join(new("worker_bg.wasm"))).at("rename", &wasm)
+    rewrite(&script, &program, &new(&script))?;
+    rewrite(&loader, &script, &new(&loader))?;
+    rewrite("index.html", &loader, "index.html")?;
+    let wasm = staging.join(&program);
+    std::fs::rename(&wasm, staging.join(new(&program))).at("rename", &wasm)
 }
 
 /// Every file of the site with its size and digest, and one digest over all: the version of this site.
