@@ -7,7 +7,7 @@ use crate::{
     mechanism::EncoderSpec,
     privacy::{
         ledger::Release,
-        pld::Pld,
+        pld::{Pld, Rigor},
         rdp::{Accountant, Epsilon, RdpCurve},
     },
 };
@@ -58,15 +58,30 @@ pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, Strin
     spent(&price(config, train)?.0, steps, config.delta)
 }
 
-/// Tight ε (privacy loss distributions) after each of these numbers of steps.
+/// Tight ε (privacy loss distributions) after each of these numbers of steps, from a few of an envelope's vectors.
 ///
 /// # Errors
 /// Why there is none, in words.
 pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>, String> {
-    let (release, _, _) = priced(config, train)?;
+    let (release, _, _) = priced(config, train, VECTORS)?;
     let step = Pld::for_release(&release).map_err(|error| error.to_string())?;
     let at = |steps: u64| step.compose(steps).epsilon(config.delta).map(|tight| (steps as f64, tight.value));
     steps.iter().map(|&steps| at(steps).map_err(|error| error.to_string())).collect()
+}
+
+/// Tight ε of steps that ran, from all of an envelope's vectors; and what in it is computed without a proven error.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn spent_tightly(config: &RunConfig, train: u32, steps: u64) -> Result<(f64, Option<String>), String> {
+    let (release, _, _) = priced(config, train, u32::MAX)?;
+    let step = Pld::for_release(&release).map_err(|error| error.to_string())?;
+    let tight = step.compose(steps).epsilon(config.delta).map_err(|error| error.to_string())?;
+    let numerical = match tight.rigor {
+        Rigor::Proven => None,
+        Rigor::Numerical(what) => Some(what.to_owned()),
+    };
+    Ok((tight.value, numerical))
 }
 
 /// The smallest noise scale (to four digits, rounded up) with which `steps` steps stay within ε `budget`.
@@ -100,16 +115,16 @@ fn round_up(x: f64) -> f64 {
 }
 
 fn price(config: &RunConfig, train: u32) -> Result<(RdpCurve, bool), String> {
-    priced(config, train).map(|(_, curve, about)| (curve, about))
+    priced(config, train, VECTORS).map(|(_, curve, about)| (curve, about))
 }
 
-/// What a step releases, what it costs, and whether not all vectors of its envelope were looked at.
-fn priced(config: &RunConfig, train: u32) -> Result<(Release, RdpCurve, bool), String> {
+/// What a step releases, what it costs, and whether an envelope has more vectors than the `most` that were looked at.
+fn priced(config: &RunConfig, train: u32, most: u32) -> Result<(Release, RdpCurve, bool), String> {
     let mut config = config.clone();
     let mut about = false;
     if let EncoderSpec::Envelope { vectors, .. } = &mut config.encoder {
-        about = *vectors > VECTORS;
-        *vectors = (*vectors).min(VECTORS);
+        about = *vectors > most;
+        *vectors = (*vectors).min(most);
     }
     let plan = Plan::new(config, train).map_err(|error| error.to_string())?;
     plan.priced.map(|(release, curve)| (release, curve, about))
@@ -146,7 +161,10 @@ mod tests {
         let end = project(&config, 60_000, 1172).unwrap().end.improved.epsilon;
         let points = tight(&config, 60_000, &[293, 1172]).unwrap();
         assert!(points[0].1 < points[1].1 && points[1].1 < end && points[1].1 > 0.6 * end, "{points:?} {end}");
-        assert!(tight(&RunConfig { noise: None, ..config }, 60_000, &[1]).is_err());
+        let (spent, numerical) = spent_tightly(&config, 60_000, 1172).unwrap();
+        assert!(spent == points[1].1 && numerical.is_none(), "{spent} {numerical:?}");
+        assert!(tight(&RunConfig { noise: None, ..config.clone() }, 60_000, &[1]).is_err());
+        assert!(spent_tightly(&RunConfig { noise: None, ..config }, 60_000, 1).is_err());
     }
 
     #[test]
@@ -171,6 +189,11 @@ mod tests {
         let config =
             RunConfig { encoder, noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }), ..RunConfig::default() };
         let projection = project(&config, 60_000, 234).unwrap();
-        assert!(projection.about && projection.end.improved.epsilon > 0.1 && projection.end.improved.epsilon < 1.0);
+        let end = projection.end.improved.epsilon;
+        assert!(projection.about && end > 0.1 && end < 1.0);
+        // The curve of the page looks at a few vectors, the account of a run at all.
+        let few = tight(&config, 60_000, &[234]).unwrap()[0].1;
+        let (all, _) = spent_tightly(&config, 60_000, 234).unwrap();
+        assert!(few > 0.2 * end && few <= end && all >= few && all < 1.2 * few, "{few} {all} {end}");
     }
 }

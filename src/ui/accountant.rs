@@ -31,6 +31,7 @@ pub enum Topic {
     Projection,
     Scale,
     Tight,
+    Spent,
 }
 
 /// The thread, and who waits for what.

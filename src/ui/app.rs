@@ -4,7 +4,9 @@ use leptos::{ev, html, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
-    browser, embed, embed_options, lessons, noise_lab,
+    browser,
+    closures::{on_click, on_event, whether, wording},
+    embed, embed_options, lessons, noise_lab,
     presets::{self, Preset},
     query::{self, Link},
     requests, results, runs,
@@ -60,7 +62,7 @@ fn view(page: Page) -> impl IntoView {
     let shown = page.study.panel;
     let tab = move |panel: Panel, name: &'static str| {
         view! {
-            <button type="button" aria-pressed=move || (shown.get() == panel).to_string() on:click=move |_| shown.set(panel)>{name}</button>
+            <button type="button" aria-pressed=wording(move || (shown.get() == panel).to_string()) on:click=on_click(move |_| shown.set(panel))>{name}</button>
         }
     };
     let class = move |panel: Panel, name: &'static str| {
@@ -71,7 +73,7 @@ fn view(page: Page) -> impl IntoView {
         {header(page, help)}
         <section class="top" aria-label="Run and messages">{transport::bar(page)}{messages(page)}{study::sweep_bar(page)}</section>
         <nav class="tabs" aria-label="Panels">{tab(Panel::Setup, "Set-up")}{tab(Panel::Step, "One step")}{tab(Panel::Results, "Results")}</nav>
-        <main class="panels" class:with-lesson=move || page.study.lesson.with(Option::is_some) class:with-lab=move || page.study.lab.get()>
+        <main class="panels" class:with-lesson=whether(move || page.study.lesson.with(Option::is_some)) class:with-lab=whether(move || page.study.lab.get())>
             <div class="left">{lessons::panel(page)}
             <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel(page)}</section></div>
             {noise_lab::panel(page)}
@@ -81,7 +83,7 @@ fn view(page: Page) -> impl IntoView {
         </main>
         <footer><p>"Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere."</p>{requests::panel(page)}</footer>
         <p class="visually-hidden" role="status" aria-live="polite">{move || page.spoken.get()}</p>
-        <div class="drop-here" hidden=move || !dropping.get() aria-hidden="true"><p>"Drop IDX files: images and labels"</p></div>
+        <div class="drop-here" hidden=whether(move || !dropping.get()) aria-hidden="true"><p>"Drop IDX files: images and labels"</p></div>
         {help_dialog(help)}
     }
     .into_any()
@@ -90,7 +92,7 @@ fn view(page: Page) -> impl IntoView {
 fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
     let themes = Theme::ALL
         .iter()
-        .map(|&theme| view! { <option value=theme.key() selected=move || page.theme.get() == theme>{theme.label()}</option> })
+        .map(|&theme| view! { <option value=theme.key() selected=whether(move || page.theme.get() == theme)>{theme.label()}</option> })
         .collect_view();
     view! {
         <header class="bar">
@@ -100,17 +102,17 @@ fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
             <p class="tagline">"Train a model privately, in your browser, and watch what it costs."</p>
             {preset_choice(page)}
             <label class="theme"><span class="visually-hidden">"Theme"</span>
-                <select data-testid="theme" prop:value=move || page.theme.get().key() on:change=move |event| {
+                <select data-testid="theme" prop:value=wording(move || page.theme.get().key()) on:change=on_event(move |event| {
                     if let Some(theme) = Theme::by_key(&event_target_value(&event)) {
                         browser::apply_theme(theme);
                         page.theme.set(theme);
                     }
-                }>{themes}</select></label>
+                })>{themes}</select></label>
             {lessons::menu(page)}
-            <button type="button" class="quiet" data-testid="noise-lab" aria-pressed=move || page.study.lab.get().to_string() on:click=move |_| page.study.lab.update(|lab| *lab = !*lab)>"Noise lab"</button>
-            <button type="button" class="quiet" data-testid="share" title="Copy the link to this state" on:click=move |_| runs::share(page)>"Share"</button>
+            <button type="button" class="quiet" data-testid="noise-lab" aria-pressed=wording(move || page.study.lab.get().to_string()) on:click=on_click(move |_| page.study.lab.update(|lab| *lab = !*lab))>"Noise lab"</button>
+            <button type="button" class="quiet" data-testid="share" title="Copy the link to this state" on:click=on_click(move |_| runs::share(page))>"Share"</button>
             {runs::export_menu(page)}
-            <button type="button" class="quiet help" aria-label="Help and keys" title="Help and keys (?)" on:click=move |_| open(help)>"?"</button>
+            <button type="button" class="quiet help" aria-label="Help and keys" title="Help and keys (?)" on:click=on_click(move |_| open(help))>"?"</button>
         </header>
     }
     .into_any()
@@ -120,17 +122,18 @@ fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
 pub fn preset_choice(page: Page) -> impl IntoView {
     let preset =
         Memo::new(move |_| page.settings.with(|settings| Preset::of(settings).map_or("", |preset| preset.key)));
-    let custom = view! { <option value="" disabled selected=move || preset.get().is_empty()>"Your own"</option> };
+    let custom =
+        view! { <option value="" disabled selected=whether(move || preset.get().is_empty())>"Your own"</option> };
     let presets = presets::all()
-        .map(|each| view! { <option value=each.key selected=move || preset.get() == each.key>{each.label}</option> })
+        .map(|each| view! { <option value=each.key selected=whether(move || preset.get() == each.key)>{each.label}</option> })
         .collect_view();
     view! {
         <label class="preset"><span class="small-label">"Preset"</span>
-            <select data-testid="preset" aria-label="Preset" prop:value=move || preset.get() on:change=move |event| {
+            <select data-testid="preset" aria-label="Preset" prop:value=wording(move || preset.get()) on:change=on_event(move |event| {
                 if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
                     page.choose_preset(preset);
                 }
-            }>{custom}{presets}</select></label>
+            })>{custom}{presets}</select></label>
     }
     .into_any()
 }
@@ -145,13 +148,13 @@ pub fn messages(page: Page) -> impl IntoView {
     };
     view! {
         <div class="messages">
-            <div class="error" class:shown=move || error.with(Option::is_some)>
+            <div class="error" class:shown=whether(move || error.with(Option::is_some))>
                 <p role="alert" data-testid="error">{move || error.get().map(|(_, sentence)| sentence)}</p>
-                <button type="button" class="quiet" aria-label="Dismiss the message" hidden=move || error.with(Option::is_none) on:click=dismiss>"×"</button>
+                <button type="button" class="quiet" aria-label="Dismiss the message" hidden=whether(move || error.with(Option::is_none)) on:click=on_click(dismiss)>"×"</button>
             </div>
             {move || page.notice.get().map(|notice| view! {
                 <div class="notice"><p role="status" data-testid="notice">{notice}</p>
-                    <button type="button" class="quiet" aria-label="Dismiss the notice" on:click=move |_| page.notice.set(None)>"×"</button></div>
+                    <button type="button" class="quiet" aria-label="Dismiss the notice" on:click=on_click(move |_| page.notice.set(None))>"×"</button></div>
             })}
         </div>
     }
@@ -185,7 +188,7 @@ fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
                 <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>"in a number: a little more, a little less"</dd></div>
                 <div><dt><kbd>"Esc"</kbd></dt><dd>"in a number: what it was"</dd></div>
             </dl>
-            <button type="button" class="primary" on:click=close>"Close"</button>
+            <button type="button" class="primary" on:click=on_click(close)>"Close"</button>
         </dialog>
     }
     .into_any()

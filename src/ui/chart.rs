@@ -6,6 +6,7 @@ use web_sys::{PointerEvent, ResizeObserver};
 
 use super::{
     axis::{self, Axis},
+    closures::{on_event, wording},
     format,
     series::{self, Point, decimate, path},
 };
@@ -200,7 +201,7 @@ fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyVie
         })
     };
     let plotted = view! {
-        <svg class="plot" role="img" width=move || width.get() height=frame.height aria-label=move || drawing.with(|d| d.summary.clone())
+        <svg class="plot" role="img" width=move || width.get() height=frame.height aria-label=wording(move || drawing.with(|d| d.summary.clone()))
             on:pointermove=hovered on:pointerleave=move |_| hover.set(None)>
             {plot}
             {move || readout().map(|(_, marks)| marks)}
@@ -267,10 +268,10 @@ fn table(title: &'static str, drawing: Memo<Drawing>) -> impl IntoView {
         })
     };
     view! {
-        <details class="as-table" on:toggle=move |event| {
+        <details class="as-table" on:toggle=on_event(move |event| {
             let details: web_sys::HtmlDetailsElement = event_target(&event);
             open.set(details.open());
-        }><summary>"As a table"</summary><div class="scroll" tabindex="0" role="region" aria-label=format!("{title}, table")>{rows}</div></details>
+        })><summary>"As a table"</summary><div class="scroll" tabindex="0" role="region" aria-label=format!("{title}, table")>{rows}</div></details>
     }
     .into_any()
 }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{format, state::Page};
+use super::{closures::on_event, format, state::Page};
 use crate::{engine::Confusion, worker::protocol::Request};
 
 /// The classes of a cell, from none to all.
@@ -25,7 +25,7 @@ pub fn panel(page: Page) -> impl IntoView {
         }
     };
     view! {
-        <details class="meaning" data-testid="confusion" on:toggle=toggled>
+        <details class="meaning" data-testid="confusion" on:toggle=on_event(toggled)>
             <summary>"Which digits it takes for which"</summary>{body}
         </details>
     }

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
 use super::{
+    closures::{on_click, on_event, whether, wording},
     field::Number,
     format,
     settings::{Choice, Settings},
@@ -15,9 +16,10 @@ fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyView, 
     let open = RwSignal::new(false);
     let button = view! {
         <button type="button" class="hint" aria-label=format!("About: {label}") aria-controls=format!("{id}-hint")
-            aria-expanded=move || open.get().to_string() on:click=move |_| open.update(|open| *open = !*open)>"i"</button>
+            aria-expanded=wording(move || open.get().to_string()) on:click=on_click(move |_| open.update(|open| *open = !*open))>"i"</button>
     };
-    let sentence = view! { <p class="hint-text" id=format!("{id}-hint") hidden=move || !open.get()>{text}</p> };
+    let sentence =
+        view! { <p class="hint-text" id=format!("{id}-hint") hidden=whether(move || !open.get())>{text}</p> };
     (button.into_any(), sentence.into_any())
 }
 
@@ -52,13 +54,13 @@ fn select(
     let current = Memo::new(move |_| page.settings.with(&get));
     let list = options
         .into_iter()
-        .map(|(key, label)| view! { <option value=key selected=move || current.get() == key>{label}</option> })
+        .map(|(key, label)| view! { <option value=key selected=whether(move || current.get() == key)>{label}</option> })
         .collect_view();
     view! {
         <div class="control">
             <span class="label"><label for=id.clone()>{label}</label>{button}</span>
-            <select id=id data-testid=testid prop:value=move || current.get()
-                on:change=move |event| chosen(event_target_value(&event))>{list}</select>
+            <select id=id data-testid=testid prop:value=wording(move || current.get())
+                on:change=on_event(move |event| chosen(event_target_value(&event)))>{list}</select>
             {sentence}
         </div>
     }
@@ -71,7 +73,7 @@ fn sweep(page: Page, number: Number) -> Option<AnyView> {
     (number.spec().slider.is_some() && number != Number::Budget).then(|| {
         view! {
             <button type="button" class="sweep-button" data-testid="sweep" title="Four runs that show what it does"
-                aria-label=format!("Sweep {label}: four runs") on:click=move |_| page.begin_sweep(number)>"sweep"</button>
+                aria-label=format!("Sweep {label}: four runs") on:click=on_click(move |_| page.begin_sweep(number))>"sweep"</button>
         }
         .into_any()
     })
@@ -124,22 +126,22 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
         let idle = move || spec.optional && text.with(|text| text.trim().is_empty());
         view! {
             <input type="range" hidden=idle min="0" max="1000" step="any" class="slider" aria-label=format!("{}, slider", spec.label)
-                aria-valuetext=move || text.get() prop:value=share
-                on:input=move |event| text.set(value_of(&event))
-                on:change=move |event| { text.set(value_of(&event)); commit(); } />
+                aria-valuetext=wording(move || text.get()) prop:value=share
+                on:input=on_event(move |event| text.set(value_of(&event)))
+                on:change=on_event(move |event| { text.set(value_of(&event)); commit(); }) />
             <span class="ends" aria-hidden="true" hidden=idle><span>{slider.low_end}</span><span>{slider.high_end}</span></span>
         }
     });
     view! {
-        <div class="control number" class:wrong=move || problem.with(Option::is_some)>
+        <div class="control number" class:wrong=whether(move || problem.with(Option::is_some))>
             <span class="label"><label for=id.clone()>{spec.label}</label>{button}{sweep(page, number)}</span>
             <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=testid
                 placeholder=if spec.optional { "open" } else { "" }
-                prop:value=move || text.get()
-                aria-invalid=move || problem.with(Option::is_some).to_string()
+                prop:value=wording(move || text.get())
+                aria-invalid=wording(move || problem.with(Option::is_some).to_string())
                 aria-describedby=error_id.clone()
-                on:input=move |event| text.set(event_target_value(&event))
-                on:change=move |_| commit()
+                on:input=on_event(move |event| text.set(event_target_value(&event)))
+                on:change=on_event(move |_| commit())
                 on:keydown=move |event: KeyboardEvent| match event.key().as_str() {
                     "ArrowUp" => nudge(event, true),
                     "ArrowDown" => nudge(event, false),

@@ -32,6 +32,7 @@ pub struct Shelf {
     /// Of the run that stands.
     pub key: String,
     pub name: String,
+    pub pinned: bool,
     /// The step at which it was kept last, and when.
     step: u64,
     at: f64,
@@ -224,6 +225,7 @@ impl Page {
             self.shelf.update_value(|shelf| {
                 shelf.key = format!("{:013}-{}", js_sys::Date::now(), info.run);
                 shelf.name = format!("Run {}", names.saturating_add(1));
+                shelf.pinned = false;
                 shelf.step = 0;
                 shelf.at = browser::now();
             });
@@ -235,7 +237,7 @@ impl Page {
         self.schedule_projection();
         self.accuracy.set(past.accuracy);
         self.shelf.update_value(|shelf| {
-            (shelf.key, shelf.name) = (past.key, past.name);
+            (shelf.key, shelf.name, shelf.pinned) = (past.key, past.name, past.pinned);
             (shelf.step, shelf.at) = (past.last.step, browser::now());
         });
         (*past.curves).clone()

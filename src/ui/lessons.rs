@@ -7,6 +7,7 @@ use leptos::{html, prelude::*};
 use super::{
     browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
+    closures::{on_click, on_event},
     lesson::{Book, Lesson, Part, fill},
     series::Point,
     state::Page,
@@ -20,7 +21,7 @@ pub fn menu(page: Page) -> impl IntoView {
             let item = |(at, lesson): (usize, &Lesson)| {
                 let (number, title) = (lesson.number.clone(), lesson.title.clone());
                 view! {
-                    <button type="button" on:click=move |event| { page.enter((at, 0), true); super::runs::close_menu(&event); }>
+                    <button type="button" on:click=on_click(move |event| { page.enter((at, 0), true); super::runs::close_menu(&event); })>
                         <span class="lesson-number">{number}</span>{title}</button>
                 }
             };
@@ -28,7 +29,7 @@ pub fn menu(page: Page) -> impl IntoView {
         })
     };
     view! {
-        <details class="menu" data-testid="lessons" on:toggle=move |_| page.open_book()>
+        <details class="menu" data-testid="lessons" on:toggle=on_event(move |_| page.open_book())>
             <summary>"Lessons"</summary>
             <div class="menu-items">{items}</div>
         </details>
@@ -90,14 +91,14 @@ fn lesson(page: Page, book: &Arc<Book>, (at, step): (usize, usize)) -> AnyView {
         <section class="panel lesson" aria-label="Lesson" data-testid="lesson">
             <div class="lesson-head">
                 <h2>{format!("Lesson {} · {}", lesson.number, lesson.title)}</h2>
-                <button type="button" class="quiet" aria-label="Close the lesson" on:click=move |_| page.close_lesson()>"×"</button>
+                <button type="button" class="quiet" aria-label="Close the lesson" on:click=on_click(move |_| page.close_lesson())>"×"</button>
             </div>
             <h3 tabindex="-1" node_ref=title>{now.title.clone()}</h3>
             {parts}{link}
             <div class="lesson-turn">
-                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=move |_| page.enter((at, step.saturating_sub(1)), true)>"Back"</button>
+                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| page.enter((at, step.saturating_sub(1)), true))>"Back"</button>
                 <span>{format!("{} of {}", step + 1, lesson.steps.len())}</span>
-                <button type="button" class="primary" data-testid="lesson-next" on:click=next>{next_label}</button>
+                <button type="button" class="primary" data-testid="lesson-next" on:click=on_click(next)>{next_label}</button>
             </div>
         </section>
     }
@@ -145,7 +146,7 @@ pub fn formulas(page: Page) -> impl IntoView {
             .map(|book| book.formulas.iter().map(|each| formula(page, &book, &each.key)).collect_view())
     };
     view! {
-        <details class="meaning" data-testid="formulas" on:toggle=move |_| { page.open_book(); open.set(true); }>
+        <details class="meaning" data-testid="formulas" on:toggle=on_event(move |_| { page.open_book(); open.set(true); })>
             <summary>"The formulas, with this run's numbers"</summary>{list}
         </details>
     }

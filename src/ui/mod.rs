@@ -24,7 +24,7 @@
 //! | `requests` | what leaves the page |
 //! | `study` | what lessons, noise lab and sweeps add to the signals |
 //! | `lessons`, `noise_lab`, `confusion` | their panels |
-//! | `controls`, `chart` | what panels are made of |
+//! | `controls`, `chart`, `closures` | what panels are made of |
 //! | `browser` | addresses, storage, files, time |
 
 pub mod axis;
@@ -50,6 +50,8 @@ pub mod app;
 mod browser;
 #[cfg(target_arch = "wasm32")]
 mod chart;
+#[cfg(target_arch = "wasm32")]
+mod closures;
 #[cfg(target_arch = "wasm32")]
 mod confusion;
 #[cfg(target_arch = "wasm32")]

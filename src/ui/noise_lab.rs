@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
+    closures::{on_click, on_event, whether, wording},
     format,
     series::Point,
     settings::{Encoder, FORMULA, Family},
@@ -224,7 +225,7 @@ fn lab(page: Page) -> AnyView {
     view! {
         <section class="panel noise-lab" id="noise-lab" data-testid="lab" aria-label="Noise lab">
             <div class="lesson-head"><h2>"Noise lab"</h2>
-                <button type="button" class="quiet" aria-label="Close the noise lab" on:click=move |_| page.study.lab.set(false)>"×"</button></div>
+                <button type="button" class="quiet" aria-label="Close the noise lab" on:click=on_click(move |_| page.study.lab.set(false))>"×"</button></div>
             {questions(lab)}
             <div class="lab-charts">{charts}</div>
             {answers(lab)}
@@ -239,8 +240,8 @@ fn questions(lab: Lab) -> impl IntoView {
         .map(|which| {
             let id = format!("lab-{which}");
             view! {
-                <span class=format!("check key {}", COLOURS[which])><input type="checkbox" id=id.clone() prop:checked=move || lab.chosen.with(|chosen| chosen[which])
-                    on:change=move |event| { lab.chosen.update(|chosen| chosen[which] = event_target_checked(&event)); lab.compare(Some(which)); } />
+                <span class=format!("check key {}", COLOURS[which])><input type="checkbox" id=id.clone() prop:checked=whether(move || lab.chosen.with(|chosen| chosen[which]))
+                    on:change=on_event(move |event| { lab.chosen.update(|chosen| chosen[which] = event_target_checked(&event)); lab.compare(Some(which)); }) />
                 <label for=id>{NAMES[which]}</label></span>
             }
         })
@@ -248,7 +249,7 @@ fn questions(lab: Lab) -> impl IntoView {
     let psis = PSIS
         .iter()
         .enumerate()
-        .map(|(at, (psi, name))| view! { <option value=at.to_string() selected=move || page.study.psi.get() == *psi>{*name}</option> })
+        .map(|(at, (psi, name))| view! { <option value=at.to_string() selected=whether(move || page.study.psi.get() == *psi)>{*name}</option> })
         .collect_view();
     let context = move || {
         format!(
@@ -284,30 +285,30 @@ fn questions(lab: Lab) -> impl IntoView {
             <fieldset class="checks"><legend>"Noise"</legend>{families}</fieldset>
             <div>
                 <div class="control"><label class="label" for="lab-psi">"Envelope: where an example may differ"</label>
-                    <select id="lab-psi" data-testid="lab-psi" on:change=move |event| {
+                    <select id="lab-psi" data-testid="lab-psi" on:change=on_event(move |event| {
                         if let Some((psi, _)) = event_target_value(&event).parse().ok().and_then(|at: usize| PSIS.get(at)) {
                             page.study.psi.set(*psi);
                         }
-                    }>{psis}</select></div>
+                    })>{psis}</select></div>
                 <div class="control"><label class="label" for="lab-epsilon">"All cost ε ="</label>
-                    <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=move || format::exact(lab.epsilon.get())
-                        on:change=move |event| {
+                    <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=wording(move || format::exact(lab.epsilon.get()))
+                        on:change=on_event(move |event| {
                             match super::field::Number::Budget.parse(&event_target_value(&event)) {
                                 Ok(Some(epsilon)) => { lab.epsilon.set(epsilon); lab.compare(None); }
                                 Ok(None) => lab.epsilon.notify(),
                                 Err(sentence) => page.put_problem(Origin::Run, sentence),
                             }
-                        } /></div>
+                        }) /></div>
                 <p class="lead">{context}</p>
             </div>
             <fieldset><legend>"Design your own"</legend>
                 <div class="control"><label class=format!("label key {}", COLOURS[EXPONENT]) for="lab-exponent">"Exponent: z ∝ exp(−|x|^"{move || format::exact(lab.exponent.get())}")"</label>
-                    <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=move || lab.exponent.get().to_string()
-                        on:input=set_exponent on:change=judge_exponent />
+                    <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=wording(move || lab.exponent.get().to_string())
+                        on:input=on_event(set_exponent) on:change=on_event(judge_exponent) />
                     <span class="ends" aria-hidden="true"><span>"1: Laplace"</span><span>"8: nearly a box"</span></span></div>
                 <div class="control"><label class=format!("label key {}", COLOURS[FORMULA_AT]) for="lab-formula">"A density, in x"</label>
                     <input type="text" id="lab-formula" data-testid="lab-formula" spellcheck="false" autocomplete="off" aria-describedby="lab-refusal" placeholder=FORMULA
-                        prop:value=move || lab.formula.get() on:change=judge_formula /></div>
+                        prop:value=wording(move || lab.formula.get()) on:change=on_event(judge_formula) /></div>
                 <p class="field-error" id="lab-refusal" role="alert" data-testid="lab-refusal">{refusal}</p>
             </fieldset>
         </div>
@@ -352,7 +353,7 @@ fn answers(lab: Lab) -> impl IntoView {
     view! {
         <p class="verdict-line" role="status" data-testid="lab-verdict">{move || if lab.busy.get() { Some("Looking for the scale at which each costs the same…".to_owned()) } else { verdict() }}</p>
         <div class="scroll" tabindex="0" role="region" aria-label="Noise at equal privacy">
-            <table class="lab-table" data-testid="lab-table" aria-busy=move || lab.busy.get().to_string()>
+            <table class="lab-table" data-testid="lab-table" aria-busy=wording(move || lab.busy.get().to_string())>
                 <thead><tr><th scope="col">"Noise"</th><th scope="col">"Scale"</th><th scope="col">"Mean error, L1"</th><th scope="col">"Root mean square, L2"</th>
                     <th scope="col">"1 ÷ √J"</th><th scope="col">"60 draws"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
                 <tbody>{rows}</tbody>
@@ -397,7 +398,7 @@ fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f6
                     <td>{against(judged.l1, base.map(|base| base.0))}</td><td>{against(judged.l2, base.map(|base| base.1))}</td>
                     <td>{format::number((judged.effective_sigma * 1e4).round() / 1e4)}</td>
                     <td><svg class=format!("draws {}", COLOURS[which]) viewBox="0 0 160 16" aria-hidden="true">{dots}</svg></td>
-                    <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=move |_| lab.train_with(&chosen)>"Train with it"</button></td></tr>
+                    <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=on_click(move |_| lab.train_with(&chosen))>"Train with it"</button></td></tr>
             }
             .into_any()
         }
@@ -443,8 +444,8 @@ pub fn density_field(page: Page) -> impl IntoView {
             view! {
                 <div class="control"><label class="label" for="density">"Density, in x"</label>
                     <input type="text" id="density" data-testid="density" spellcheck="false" autocomplete="off" aria-describedby="density-error"
-                        prop:value=move || page.settings.with(|settings| settings.formula.clone())
-                        on:change=move |event| { let typed = event_target_value(&event).trim().to_owned(); page.change(|settings| settings.formula = typed); } />
+                        prop:value=wording(move || page.settings.with(|settings| settings.formula.clone()))
+                        on:change=on_event(move |event| { let typed = event_target_value(&event).trim().to_owned(); page.change(|settings| settings.formula = typed); }) />
                     <p class="field-error" id="density-error">{problem}</p></div>
             }
         })

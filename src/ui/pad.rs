@@ -6,6 +6,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData, PointerEvent};
 
 use super::{
     browser,
+    closures::{on_click, whether, wording},
     digit::{Stroke, rasterise, sample},
     format,
     state::Page,
@@ -81,7 +82,7 @@ pub fn pad(page: Page) -> impl IntoView {
         show();
     };
     let examples = (0..10u8)
-        .map(|digit| view! { <button type="button" aria-label=format!("Draw an example {digit}") on:click=move |_| put(sample(digit))>{digit}</button> })
+        .map(|digit| view! { <button type="button" aria-label=format!("Draw an example {digit}") on:click=on_click(move |_| put(sample(digit)))>{digit}</button> })
         .collect_view();
     view! {
         <section class="pad" data-testid="digit-pad" aria-label="Draw a digit">
@@ -90,12 +91,12 @@ pub fn pad(page: Page) -> impl IntoView {
                 <div class="paper">
                     <canvas node_ref=canvas width=SIDE height=SIDE role="img" aria-label="Drawing surface; the buttons below draw examples"
                         on:pointerdown=down on:pointermove=moved on:pointerup=up on:pointercancel=up></canvas>
-                    <p class="pad-empty" hidden=move || !empty.get() aria-hidden="true">"draw here"</p>
+                    <p class="pad-empty" hidden=whether(move || !empty.get()) aria-hidden="true">"draw here"</p>
                 </div>
                 {answer(page)}
             </div>
             <p class="examples"><span>"or take"</span>{examples}
-                <button type="button" class="clear" on:click=move |_| put(vec![])>"Clear"</button></p>
+                <button type="button" class="clear" on:click=on_click(move |_| put(vec![]))>"Clear"</button></p>
         </section>
     }
     .into_any()
@@ -135,7 +136,7 @@ fn answer(page: Page) -> impl IntoView {
         .map(|digit| {
             let share = move || page.prediction.get().map_or(0.0, |classes| f64::from(classes[digit]));
             view! {
-                <div class="class" class:best=move || best.get().is_some_and(|(best, _)| best == digit)>
+                <div class="class" class:best=whether(move || best.get().is_some_and(|(best, _)| best == digit))>
                     <span class="digit">{digit}</span>
                     <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
                         <rect x="0" y="0" height="10" width=move || format!("{:.1}", share() * 100.0)></rect></svg>
@@ -148,7 +149,7 @@ fn answer(page: Page) -> impl IntoView {
         <div class="answer">
             <div class="verdict">
                 {seen(page)}
-                <p data-testid="prediction" data-value=move || best.get().map_or_else(String::new, |(digit, _)| digit.to_string())>{text}</p>
+                <p data-testid="prediction" data-value=wording(move || best.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>{text}</p>
             </div>
             <div class="bars">{bars}</div>
             {other(page)}
@@ -177,10 +178,10 @@ fn other(page: Page) -> impl IntoView {
     let offered = move || private.get() == Some(true) && !fits();
     view! {
         {move || offered().then(|| view! {
-            <button type="button" class="twin" data-testid="twin" disabled=move || page.study.twin.get() on:click=move |_| page.train_twin()>
+            <button type="button" class="twin" data-testid="twin" disabled=whether(move || page.study.twin.get()) on:click=on_click(move |_| page.train_twin())>
                 {move || if page.study.twin.get() { "Training a twin without privacy…" } else { "Ask a twin without privacy, too" }}</button>
         })}
-        <p class="other" data-testid="prediction-other" data-value=move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string())>
+        <p class="other" data-testid="prediction-other" data-value=wording(move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>
             {move || answer.get().map(|(_, text)| text)}</p>
     }
 }

@@ -5,8 +5,9 @@ use js_sys::Reflect;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 
-use super::{browser, format, state::Page};
+use super::{browser, closures::on_event, format, state::Page};
 use crate::worker::{
+    accounts::{Answer, Question},
     browser::{asked, asked_of},
     protocol::{Asked, Request},
 };
@@ -18,6 +19,7 @@ const LOOK_MS: u32 = 2000;
 pub fn panel(page: Page) -> impl IntoView {
     let open = RwSignal::new(false);
     let own = RwSignal::new(vec![]);
+    let accountant = RwSignal::new(vec![]);
     let kept = RwSignal::new(vec![]);
     let look = StoredValue::new_local(None::<Interval>);
     listen(kept);
@@ -27,6 +29,11 @@ pub fn panel(page: Page) -> impl IntoView {
         let refresh = move || {
             own.set(own_requests());
             page.send(Request::Requests);
+            page.ask(Question::Requests, move |answer| {
+                if let Answer::Requests(requests) = answer {
+                    accountant.set(requests);
+                }
+            });
         };
         look.set_value(details.open().then(|| {
             refresh();
@@ -35,19 +42,19 @@ pub fn panel(page: Page) -> impl IntoView {
         }));
     };
     view! {
-        <details class="leaves" data-testid="requests" on:toggle=toggle>
+        <details class="leaves" data-testid="requests" on:toggle=on_event(toggle)>
             <summary>"What leaves this page"</summary>
-            {move || open.get().then(|| list(page, own, kept))}
+            {move || open.get().then(|| list(page, [own, accountant, page.requests], kept))}
         </details>
     }
     .into_any()
 }
 
-fn list(page: Page, own: RwSignal<Vec<Asked>>, kept: RwSignal<Vec<Asked>>) -> impl IntoView {
+fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -> impl IntoView {
     let origin = window().location().origin().unwrap_or_default();
     let opened = window().performance().map_or(0.0, |clock| clock.time_origin());
     let all = Memo::new(move |_| {
-        let mut all: Vec<Asked> = own.get().into_iter().chain(page.requests.get()).collect();
+        let mut all: Vec<Asked> = of.into_iter().flat_map(|asked| asked.get()).collect();
         all.sort_by(|a, b| a.at.total_cmp(&b.at));
         all
     });

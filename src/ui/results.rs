@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
+    closures::whether,
     confusion, format, lessons, pad,
     recorded::{self, Column},
     runs::pin_class,
@@ -125,12 +126,12 @@ fn epsilon(page: Page) -> Drawing {
     let shown = steps(page, &lines);
     let planned = page.settings.with(|settings| settings.steps.is_some());
     if let Some(Ok(projection)) = page.projection.get() {
-        let points: Vec<Point> = projection.curve.iter().copied().filter(|p| p.0 <= shown.high).collect();
+        let points = up_to(&projection.curve, shown.high);
         // Where nothing is planned, the way ahead stays in the chart's frame.
         let name = if points.is_empty() { String::new() } else { "projected".to_owned() };
         lines.insert(0, Line { class: "line-projected", name, points });
     }
-    let tight: Vec<Point> = page.study.tight.get().into_iter().filter(|p| p.0 <= shown.high).collect();
+    let tight = up_to(&page.study.tight.get(), shown.high);
     if tight.len() > 1 {
         lines.insert(0, Line { class: "line-tight", name: "tight, projected".to_owned(), points: tight });
     }
@@ -151,6 +152,18 @@ fn epsilon(page: Page) -> Drawing {
     let high = if highest > 0.0 { axis::nice_end(highest * 1.02, 4) } else { 1.0 };
     let y = Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Number };
     Drawing { x: shown, y, lines, summary }
+}
+
+/// A curve as far as the chart goes; what is beyond its edge shows in where it leaves it.
+fn up_to(curve: &[Point], high: f64) -> Vec<Point> {
+    let inside = curve.iter().take_while(|point| point.0 <= high).count();
+    let mut points = curve[..inside].to_vec();
+    if let (Some(&(x0, y0)), Some(&(x1, y1))) = (points.last(), curve.get(inside))
+        && x0 < high
+    {
+        points.push((high, y0 + (y1 - y0) * (high - x0) / (x1 - x0)));
+    }
+    points
 }
 
 fn numbers(page: Page) -> impl IntoView {
@@ -216,7 +229,7 @@ fn meaning(page: Page) -> impl IntoView {
     let steps = move || page.report.with(|report| format::integer(report.as_ref().map_or(0, |report| report.step)));
     let details = move || match privacy.get() {
         Some(Privacy::Bounded(bound)) => Some(view! {
-            {conversions(&bound)}
+            {conversions(page, &bound)}
             <p>"It holds for the "{steps}" steps that ran, under these assumptions:"</p>
             <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{phrase.clone()}</li> }).collect_view()}</ul>
         }),
@@ -229,7 +242,7 @@ fn meaning(page: Page) -> impl IntoView {
         <details class="meaning" data-testid="epsilon-meaning">
             <summary>"What this ε says"</summary>
             {sentence}
-            <div hidden=move || attack.get().is_none()>{curve}</div>
+            <div hidden=whether(move || attack.get().is_none())>{curve}</div>
             {details}
         </details>
     }
@@ -270,7 +283,20 @@ fn allowed(attack: Option<(f64, f64)>) -> Drawing {
     }
 }
 
-fn conversions(bound: &PrivacyBound) -> AnyView {
+/// The row of the tight bound, where the run stands still and it is known.
+fn tight(page: Page) -> Option<impl IntoView> {
+    let step = page.report.with(|report| report.as_ref().map(|report| report.step));
+    let (_, (epsilon, numerical)) = page.study.spent.get().filter(|(at, _)| Some(*at) == step)?;
+    let source = match numerical {
+        None => "privacy loss distributions, composed by FFT".to_owned(),
+        Some(what) => format!("privacy loss distributions; numerical: {what}"),
+    };
+    Some(view! {
+        <tr><th scope="row">"tight"</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
+    })
+}
+
+fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {
     let row = |name: &'static str, source: &'static str, value: OrderedEpsilon| {
         view! {
             <tr><th scope="row">{name}</th><td>{format::epsilon(value.epsilon)}</td><td>{format::number(value.order)}</td><td>{source}</td></tr>
@@ -281,6 +307,7 @@ fn conversions(bound: &PrivacyBound) -> AnyView {
         <table>
             <thead><tr><th scope="col">"Conversion"</th><th scope="col">"ε ≤"</th><th scope="col">"order α"</th><th scope="col">"source"</th></tr></thead>
             <tbody>
+                {move || tight(page)}
                 {row("improved", "Canonne, Kamath, Steinke 2020", bound.improved)}
                 {row("classic", "Mironov 2017", bound.classic)}
             </tbody>

@@ -8,6 +8,7 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlImageElement, Xml
 use super::{
     axis, browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
+    closures::{on_click, on_event, whether},
     export, format,
     state::{Curves, Page, Past},
 };
@@ -32,7 +33,7 @@ pub fn panel(page: Page) -> impl IntoView {
     view! {
         <section class="panel runs" data-testid="runs" aria-label="Runs">
             <h2>"Runs"</h2>
-            <p class="lead" hidden=move || !empty()>"Change anything, and the run that ends is kept here, to be compared with the next."</p>
+            <p class="lead" hidden=whether(move || !empty())>"Change anything, and the run that ends is kept here, to be compared with the next."</p>
             <div class="runs-row" hidden=empty>
                 <div class="scroll" tabindex="0" role="region" aria-label="Earlier runs">
                     <table>
@@ -71,15 +72,15 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
         <tr>
             <th scope="row"><span class=format!("key swatch {}", class.unwrap_or("ghost"))></span>
                 <input type="text" class="name" aria-label=format!("Name of {label}") prop:value=name
-                    on:change=move |event| rename(event_target_value(&event)) /></th>
+                    on:change=on_event(move |event| rename(event_target_value(&event))) /></th>
             <td>{past.note.clone()}</td>
             <td>{format::integer(past.last.step)}</td><td>{accuracy}</td><td>{epsilon}</td>
             <td class="actions">
-                <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=move |_| page.label_run(run, |past| past.pinned = !past.pinned)>"Pin"</button>
-                <button type="button" disabled=arriving title="Go on where it stood" aria-label=format!("Continue {label}") on:click=move |_| page.continue_run(goes_on.clone())>"Continue"</button>
-                <button type="button" aria-label=format!("Again: set everything as in {label}") on:click=again>"Again"</button>
-                <button type="button" aria-label=format!("Save {label} as a file") on:click=move |_| page.save_past(file.clone())>"Save"</button>
-                <button type="button" aria-label=format!("Delete {label}") on:click=move |_| page.delete_run(run)>"Delete"</button>
+                <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=on_click(move |_| page.label_run(run, |past| past.pinned = !past.pinned))>"Pin"</button>
+                <button type="button" disabled=arriving title="Go on where it stood" aria-label=format!("Continue {label}") on:click=on_click(move |_| page.continue_run(goes_on.clone()))>"Continue"</button>
+                <button type="button" aria-label=format!("Again: set everything as in {label}") on:click=on_click(again)>"Again"</button>
+                <button type="button" aria-label=format!("Save {label} as a file") on:click=on_click(move |_| page.save_past(file.clone()))>"Save"</button>
+                <button type="button" aria-label=format!("Delete {label}") on:click=on_click(move |_| page.delete_run(run))>"Delete"</button>
             </td>
         </tr>
     }
@@ -121,7 +122,7 @@ fn trade_off(page: Page) -> Drawing {
 /// EXPORT: what can be taken away of the run that stands.
 pub fn export_menu(page: Page) -> impl IntoView {
     let item = move |name: &'static str, act: fn(Page)| {
-        view! { <button type="button" on:click=move |event| { act(page); close_menu(&event); }>{name}</button> }
+        view! { <button type="button" on:click=on_click(move |event| { act(page); close_menu(&event); })>{name}</button> }
     };
     view! {
         <details class="menu" data-testid="export">
@@ -139,13 +140,13 @@ pub fn export_menu(page: Page) -> impl IntoView {
                 {item("Charts (PNG)", |_| charts(|_, svg, size| png(&svg, size)))}
                 <label class="file-button" for="import-run">"Open a run file…"</label>
                 <input type="file" id="import-run" class="visually-hidden" data-testid="import" accept=".json,application/json"
-                    on:change=move |event| {
+                    on:change=on_event(move |event| {
                         let input: web_sys::HtmlInputElement = event_target(&event);
                         if let Some(file) = input.files().and_then(|files| files.get(0)) {
                             open_file(page, file);
                         }
                         input.set_value("");
-                    } />
+                    }) />
             </div>
         </details>
     }

@@ -5,6 +5,7 @@ use web_sys::{File, FileList, HtmlInputElement};
 
 use super::{
     accountant::OPEN_EPOCHS,
+    closures::{on_event, whether},
     controls::{choice, number},
     embed_options::Control,
     field::Number,
@@ -44,7 +45,7 @@ pub fn panel(page: Page) -> impl IntoView {
             {number(Number::Nu)}
             {number(Number::Exponent)}
             {number(Number::Budget)}
-            <div class="quiet-when-off" class:off=move || no_noise.get()>
+            <div class="quiet-when-off" class:off=whether(move || no_noise.get())>
                 {control(page, Control::Denoiser)}
             </div>
             {move || unprotected.get().map(|reason| view! { <p class="warning">{reason}</p> })}
@@ -186,7 +187,7 @@ fn digits_line(page: Page) -> impl IntoView {
         })}
         <p class="own-files">
             <label class="file-button" for="own-files">"Load IDX files…"</label>
-            <input type="file" id="own-files" data-testid="files" multiple node_ref=input on:change=pick />
+            <input type="file" id="own-files" data-testid="files" multiple node_ref=input on:change=on_event(pick) />
             <span>"or drop them anywhere; plain or gzip."</span>
         </p>
     }

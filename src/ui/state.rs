@@ -1,5 +1,8 @@
 //! What the page knows, as signals, and the one place that talks to the training thread.
 
+mod acts;
+mod events;
+
 use std::sync::Arc;
 
 use gloo::timers::callback::{Interval, Timeout};
@@ -10,7 +13,6 @@ use super::{
     browser,
     field::Number,
     kept::Shelf,
-    presets::Preset,
     query::Link,
     series::Curve,
     settings::{Digits, Settings, Speed, Theme},
@@ -21,33 +23,19 @@ use crate::{
     data::{Source, TestSet},
     engine::EngineInfo,
     model::Architecture,
-    train::{
-        projection::Projection,
-        report::{Privacy, Report},
-    },
+    train::{projection::Projection, report::Report},
     worker::{
         browser::Trainer,
         pictures::Pictures,
-        protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+        protocol::{Asked, BackendChoice, Request, RunInfo},
     },
 };
 
-/// Charts are drawn anew at most this often.
-const CHARTS_MS: u32 = 100;
 /// The training thread's pulse is felt this often, and after so many silent times it is taken for dead.
 const PULSE_MS: u32 = 10_000;
 const SILENT_PULSES: u32 = 6;
 /// A thread that fails this often without a step between is not started again.
 const MOST_FAILURES: u32 = 3;
-/// Tiles are drawn anew at most this often; at full speed a step is looked into at most this often, too.
-const TILES_MS: u32 = 250;
-const LOOK_MS: u32 = 1000;
-/// The screen reader hears of a playing run this often.
-const SPOKEN_MS: f64 = 10_000.0;
-/// Older runs are forgotten.
-const MOST_PAST: usize = 12;
-/// Digits drawn where the visitor asks for synthetic ones.
-const SYNTHETIC: (u32, u32) = (20_000, 5_000);
 
 /// Curves of one run by step.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -343,6 +331,7 @@ impl Page {
         self.report.set(None);
         self.accuracy.set(None);
         self.pictures.set(None);
+        self.study.spent.set(None);
         self.inner.update_value(|inner| {
             inner.pictures = None;
             inner.looking = false;
@@ -356,210 +345,6 @@ impl Page {
                 thread.send(request);
             }
         });
-    }
-
-    // What the visitor does.
-
-    pub fn play(self) {
-        if self.run.with_untracked(Option::is_none) {
-            self.inner.update_value(|inner| inner.play_when_ready = true);
-            return;
-        }
-        if self.complete() {
-            self.reset();
-        }
-        self.send(Request::Play);
-    }
-
-    pub fn pause(self) {
-        self.inner.update_value(|inner| inner.play_when_ready = false);
-        self.send(Request::Pause);
-    }
-
-    pub fn toggle(self) {
-        if self.playing.get_untracked() { self.pause() } else { self.play() }
-    }
-
-    pub fn step_once(self) {
-        if self.run.with_untracked(Option::is_none) {
-            self.inner.update_value(|inner| inner.step_when_ready = true);
-            return;
-        }
-        if self.complete() {
-            self.reset();
-        }
-        self.send(Request::StepOnce);
-    }
-
-    pub fn reset(self) {
-        self.save();
-        self.send(Request::Reset);
-    }
-
-    pub fn set_speed(self, speed: Speed) {
-        self.speed.set(speed);
-        self.send_speed();
-    }
-
-    fn send_speed(self) {
-        self.inner.update_value(|inner| inner.looking = false);
-        self.send(Request::SlowMotion { milliseconds: self.speed.get_untracked().wait() });
-    }
-
-    /// Changes settings; a new run starts where the change means one, and goes on playing if the old one did.
-    pub fn change(self, edit: impl FnOnce(&mut Settings)) {
-        let before = self.settings.get_untracked();
-        let mut settings = before.clone();
-        edit(&mut settings);
-        if before == settings {
-            return;
-        }
-        // What a field was refused for is void once something else has given it a value.
-        for number in Number::ALL {
-            if before.number(number) != settings.number(number) {
-                self.clear_problem(Some(number));
-            }
-        }
-        self.settings.set(settings);
-        let train = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train));
-        self.follow_budget(train, Some(before), Self::restart);
-    }
-
-    pub fn choose_preset(self, preset: Preset) {
-        self.problems.set(vec![]);
-        self.change(|settings| *settings = preset.settings(settings));
-        self.notice.set(Some(preset.note.to_owned()));
-    }
-
-    /// A number field was committed with this text.
-    pub fn commit(self, number: Number, text: &str) {
-        match number.parse(text) {
-            Ok(value) => {
-                self.clear_problem(Some(number));
-                self.change(|settings| {
-                    settings.set_number(number, value);
-                    if number == Number::Scale {
-                        settings.budget = None;
-                    }
-                });
-                // A field is committed by Enter and again when it is left: what does not fit the data stays said.
-                self.check_data();
-            }
-            Err(sentence) => self.put_problem(Some(number), sentence),
-        }
-    }
-
-    /// Whether there are digits, and the settings fit them; says so where they do not.
-    fn check_data(self) -> bool {
-        let Some(train) = self.digits.with_untracked(|digits| digits.as_ref().map(|d| d.train)) else { return false };
-        let checked = self.settings.with_untracked(|settings| settings.check_data(train));
-        checked.map_err(|(field, sentence)| self.put_problem(Some(field), sentence)).is_ok()
-    }
-
-    fn restart(self) {
-        let config = self.settings.with_untracked(Settings::config);
-        if self.run.with_untracked(|run| run.as_ref().is_some_and(|run| run.config == config)) {
-            return;
-        }
-        if self.check_data() {
-            let playing = self.playing.get_untracked();
-            self.inner.update_value(|inner| inner.play_when_ready |= playing);
-            self.start();
-        }
-    }
-
-    /// Asks for the parameters of a run that is about to end, so that its model can still answer.
-    fn keep_model(self) {
-        let (Some(info), Some(report)) = (self.run.get_untracked(), self.report.get_untracked()) else { return };
-        if report.step > 0 {
-            let private = matches!(report.privacy, Privacy::Bounded(_));
-            let reason = ParametersFor::Keeping { model: info.config.model, private };
-            self.inner.update_value(|inner| inner.parameters_for = Some(reason));
-            self.send(Request::ExportParameters);
-        }
-    }
-
-    fn take_parameters(self, parameters: Vec<f32>) {
-        match self.inner.try_update_value(|inner| inner.parameters_for.take()).flatten() {
-            Some(ParametersFor::Keeping { model, private }) if parameters.len() == model.parameters() => {
-                self.kept.set(Some(Arc::new(Kept { model, parameters, private })));
-            }
-            Some(ParametersFor::Export { model }) => {
-                let file = super::export::safetensors(model, &parameters);
-                browser::download("hushgrad-model.safetensors", "application/octet-stream", &file);
-            }
-            Some(ParametersFor::Keeping { .. }) | None => {}
-        }
-    }
-
-    /// Asks for other digits; a new run starts on them when they are there.
-    pub fn choose_digits(self, digits: Digits) {
-        let before = self.settings.with_untracked(|settings| settings.digits);
-        self.settings.update(|settings| settings.digits = digits);
-        self.inner.update_value(|inner| inner.digits_before = Some(before));
-        self.load_digits(digits);
-    }
-
-    fn load_digits(self, digits: Digits) {
-        let request = match digits {
-            Digits::Mnist => DataRequest::Site { manifest: browser::address("data/manifest.json") },
-            Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: SYNTHETIC.0, test: SYNTHETIC.1 },
-            Digits::Files if self.inner.with_value(|inner| !inner.own_files.is_empty()) => {
-                return self.load_files(self.inner.with_value(|inner| inner.own_files.clone()));
-            }
-            // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
-            Digits::Files if self.digits.with_untracked(Option::is_none) => {
-                self.settings.update(|settings| settings.digits = Digits::Mnist);
-                self.notice.set(Some("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.".to_owned()));
-                return self.load_digits(Digits::Mnist);
-            }
-            Digits::Files => return,
-        };
-        self.ask_for(request);
-    }
-
-    /// Reads the visitor's files and hands them to the training thread.
-    pub fn load_files(self, files: Vec<web_sys::File>) {
-        leptos::task::spawn_local(async move {
-            match browser::read_files(files.clone()).await {
-                Ok(read) => {
-                    let before = self.settings.with_untracked(|settings| settings.digits);
-                    self.inner.update_value(|inner| {
-                        inner.digits_before = Some(before);
-                        inner.files_asked = files;
-                    });
-                    self.ask_for(DataRequest::Files(read));
-                }
-                Err(sentence) => self.put_problem(None, sentence),
-            }
-        });
-    }
-
-    fn ask_for(self, request: DataRequest) {
-        self.clear_problem(None);
-        self.loading.set(Some((0, 0)));
-        self.inner.update_value(|inner| inner.start_when_loaded = true);
-        self.clear_problems_of(Origin::Digits);
-        self.send(Request::Load(request));
-    }
-
-    pub fn draw(self, pixels: Option<Vec<f32>>) {
-        self.prediction.update(|prediction| {
-            if pixels.is_none() {
-                *prediction = None;
-            }
-        });
-        self.drawing.set(pixels);
-        self.predict();
-    }
-
-    fn predict(self) {
-        if let Some(pixels) = self.drawing.get_untracked()
-            && self.run.with_untracked(Option::is_some)
-        {
-            self.inner.update_value(|inner| inner.predicted_at = browser::now());
-            self.send(Request::Predict { pixels });
-        }
     }
 
     // Problems.
@@ -591,267 +376,6 @@ impl Page {
 
     fn complete(self) -> bool {
         self.report.with_untracked(|report| report.as_ref().is_some_and(|report| report.complete))
-    }
-
-    // What the training thread says.
-
-    fn take(self, event: Event) {
-        match event {
-            Event::Opened { engine, instead } => self.engine.set(Some((engine, instead))),
-            Event::Loading { done, total } => self.loading.set(Some((done, total))),
-            Event::Loaded { name, source, train, test, test_set, complete } => {
-                self.take_digits(LoadedDigits { name, source, train, test, test_set, complete });
-            }
-            Event::Started(info) => self.take_run(info),
-            Event::Playing(playing) => {
-                self.playing.set(playing);
-                if playing {
-                    self.clear_problem(None);
-                    self.notice.set(None);
-                }
-                self.speak(true);
-            }
-            Event::Report(report) => self.take_report(report),
-            Event::Pictures { step, pictures } => self.take_pictures(step, pictures),
-            Event::Prediction(classes) => {
-                if self.drawing.with_untracked(Option::is_some) {
-                    self.prediction.set(Some(classes));
-                }
-            }
-            Event::Pong => {}
-            Event::Confusion { step, counts } => self.take_confusion(step, *counts),
-            Event::Twin { model, parameters, .. } => self.take_twin(model, parameters),
-            Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
-            Event::Parameters(parameters) => self.take_parameters(parameters),
-            Event::RunSaved { key, card, file } => self.take_saved(key, card, file),
-            Event::Requests(requests) => self.requests.set(requests),
-            Event::Notice(sentence) => self.notice.set(Some(sentence)),
-            Event::Problem(problem) => self.take_problem(problem),
-        }
-    }
-
-    fn take_problem(self, Problem { field, sentence }: Problem) {
-        let number = field.as_deref().and_then(Number::by_config_path);
-        self.inner.update_value(|inner| inner.play_when_ready = false);
-        self.stop_continuing();
-        if self.loading.with_untracked(Option::is_some) && number.is_none() {
-            self.loading.set(None);
-            let before = self.inner.try_update_value(|inner| {
-                inner.start_when_loaded = false;
-                inner.digits_before.take()
-            });
-            if let Some(Some(before)) = before {
-                self.settings.update(|settings| settings.digits = before);
-            }
-        }
-        let about_a_file = field.is_some_and(|field| field.contains(['.', '/']) || field.contains("ubyte"));
-        let origin = if number.is_none() && about_a_file { Origin::Digits } else { number.into() };
-        self.put_problem(origin, as_sentence(&sentence));
-    }
-
-    fn take_digits(self, loaded: LoadedDigits) {
-        let own = match loaded.source {
-            Source::Mnist | Source::Site => Digits::Mnist,
-            Source::Synthetic => Digits::Synthetic,
-            Source::Visitor => Digits::Files,
-        };
-        if self.settings.with_untracked(|settings| settings.digits != own) {
-            self.settings.update(|settings| settings.digits = own);
-        }
-        if loaded.complete {
-            self.loading.set(None);
-            if self.ready_at.with_untracked(Option::is_none) {
-                self.ready_at.set(Some(js_sys::Date::now()));
-            }
-        }
-        if own == Digits::Files {
-            self.inner.update_value(|inner| inner.own_files = std::mem::take(&mut inner.files_asked));
-        }
-        let train = loaded.train;
-        self.digits.set(Some(loaded));
-        let start = self.inner.try_update_value(|inner| {
-            inner.digits_before = None;
-            std::mem::take(&mut inner.start_when_loaded)
-        });
-        if start == Some(true) || self.run.with_untracked(Option::is_none) {
-            self.follow_budget(Some(train), None, Self::start);
-        } else {
-            self.schedule_projection();
-        }
-    }
-
-    /// A run of the settings on the digits that are there.
-    fn start(self) {
-        if self.check_data() {
-            self.clear_problem(Some(Number::Lot));
-            self.save();
-            self.keep_model();
-            self.send(Request::Start(self.settings.with_untracked(Settings::config)));
-        }
-    }
-
-    fn take_run(self, mut info: RunInfo) {
-        info.run += self.inner.with_value(|inner| inner.runs_before);
-        self.keep_past();
-        self.clear_problem(None);
-        for number in Number::ALL {
-            let applied = self.settings.with_untracked(|settings| !settings.applies(number));
-            if applied {
-                self.clear_problem(Some(number));
-            }
-        }
-        self.forget_run();
-        self.curves.set_value(self.begin_on_shelf(&info));
-        let settings = self.settings.get_untracked();
-        self.study_run(&info);
-        self.run.set(Some(info));
-        let then = self.inner.try_update_value(|inner| {
-            inner.run_settings = Some(settings);
-            (std::mem::take(&mut inner.play_when_ready), std::mem::take(&mut inner.step_when_ready))
-        });
-        match then {
-            Some((_, true)) => self.send(Request::StepOnce),
-            Some((true, _)) => self.send(Request::Play),
-            _ => {}
-        }
-        self.predict();
-    }
-
-    /// The run that stands, if it has anything to show.
-    #[must_use]
-    pub fn current(self) -> Option<Past> {
-        let (info, last) = (self.run.get_untracked()?, self.report.get_untracked()?);
-        let settings = self.inner.with_value(|inner| inner.run_settings.clone()).filter(|_| last.step > 0)?;
-        let curves = Arc::new(self.curves.get_value());
-        let accuracy = self.accuracy.get_untracked();
-        let before = self.past.with_untracked(|past| past.last().map(|past| past.settings.clone()));
-        let note = before.map_or_else(String::new, |before| settings.changes_since(&before));
-        let (key, name) = self.shelf.with_value(|shelf| (shelf.key.clone(), shelf.name.clone()));
-        Some(Past { run: info.run, key, name, note, pinned: false, settings, info, curves, last, accuracy })
-    }
-
-    /// The run that ends becomes a ghost; the oldest that is not pinned goes where there are too many.
-    fn keep_past(self) {
-        let Some(mut current) = self.current() else { return };
-        self.name_past(&mut current);
-        let forgotten = self.past.try_update(|past| {
-            past.push(current);
-            let oldest = past.iter().position(|past| !past.pinned).unwrap_or(0);
-            (past.len() > MOST_PAST).then(|| past.remove(oldest).key)
-        });
-        if let Some(Some(key)) = forgotten {
-            self.forget(key);
-        }
-    }
-
-    pub fn export_weights(self) {
-        match self.run.with_untracked(|run| run.as_ref().map(|run| run.config.model)) {
-            Some(model) => {
-                self.inner.update_value(|inner| inner.parameters_for = Some(ParametersFor::Export { model }));
-                self.send(Request::ExportParameters);
-            }
-            None => self.notice.set(Some("There is no model to export yet.".to_owned())),
-        }
-    }
-
-    fn take_report(self, report: Report) {
-        let step = report.step as f64;
-        if report.step > 0 {
-            self.inner.update_value(|inner| inner.failures = 0);
-        }
-        self.curves.update_value(|curves| {
-            if let Some(accuracy) = report.test_accuracy {
-                curves.accuracy.push((step, accuracy));
-            }
-            if let Privacy::Bounded(bound) = &report.privacy {
-                curves.improved.push((step, bound.improved.epsilon));
-                curves.classic.push((step, bound.classic.epsilon));
-            }
-        });
-        if let Some(accuracy) = report.test_accuracy {
-            self.accuracy.set(Some(accuracy));
-        }
-        let complete = report.complete;
-        self.report.set(Some(report.clone()));
-        self.schedule_charts();
-        self.speak(complete);
-        self.save_now_and_then();
-        let now = browser::now();
-        if self.inner.with_value(|inner| now - inner.predicted_at > 400.0) {
-            self.predict();
-        }
-        // At full speed steps are not traced; now and then one is asked for, so that the tiles live.
-        self.study_report(&report);
-        let look = self.playing.get_untracked()
-            && self.speed.get_untracked() == Speed::Max
-            && self.inner.with_value(|inner| !inner.looking && now - inner.looked_at > f64::from(LOOK_MS));
-        if look {
-            self.inner.update_value(|inner| inner.looking = true);
-            self.send(Request::SlowMotion { milliseconds: 1 });
-        }
-    }
-
-    fn schedule_charts(self) {
-        self.inner.update_value(|inner| {
-            if inner.charts_due.is_none() {
-                inner.charts_due = Some(Timeout::new(CHARTS_MS, move || {
-                    self.inner.update_value(|inner| inner.charts_due = None);
-                    self.chart_tick.update(|tick| *tick += 1);
-                }));
-            }
-        });
-    }
-
-    fn take_pictures(self, step: u64, pictures: Pictures) {
-        let end_look = self.inner.try_update_value(|inner| {
-            inner.pictures = Some((step, pictures));
-            inner.looked_at = browser::now();
-            std::mem::take(&mut inner.looking)
-        });
-        if end_look == Some(true) {
-            self.send(Request::SlowMotion { milliseconds: self.speed.get_untracked().wait() });
-        }
-        self.inner.update_value(|inner| {
-            if inner.tiles_due.is_none() {
-                // The first picture after a quiet time comes at once.
-                let wait = if self.pictures.with_untracked(Option::is_none) { 0 } else { TILES_MS };
-                inner.tiles_due = Some(Timeout::new(wait, move || self.show_pictures()));
-            }
-        });
-    }
-
-    fn show_pictures(self) {
-        let pictures = self.inner.try_update_value(|inner| {
-            inner.tiles_due = None;
-            inner.pictures.take()
-        });
-        if let Some(Some((step, pictures))) = pictures {
-            self.pictures.set(Some((step, Arc::new(pictures))));
-        }
-    }
-
-    /// Tells the screen reader where the run stands: at once if `now`, else every ten seconds.
-    fn speak(self, now: bool) {
-        let time = browser::now();
-        if !now && self.inner.with_value(|inner| time - inner.spoken_at < SPOKEN_MS) {
-            return;
-        }
-        self.inner.update_value(|inner| inner.spoken_at = time);
-        let Some(report) = self.report.get_untracked() else { return };
-        let privacy = match &report.privacy {
-            Privacy::Bounded(bound) => format!("epsilon at most {}", super::format::epsilon(bound.improved.epsilon)),
-            Privacy::NoGuarantee { .. } => "no privacy guarantee".to_owned(),
-        };
-        let accuracy = self
-            .accuracy
-            .get_untracked()
-            .map_or_else(String::new, |a| format!("test accuracy {}, ", super::format::percent(a)));
-        let state = match (report.complete, self.playing.get_untracked()) {
-            (true, _) => "Run complete",
-            (_, true) => "Training",
-            _ => "Paused",
-        };
-        self.spoken.set(format!("{state} at step {}: {accuracy}{privacy}.", super::format::integer(report.step)));
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use super::{
     accountant::{OPEN_EPOCHS, Topic},
-    browser, format,
+    browser,
+    closures::{on_click, whether},
+    embed, format,
     lesson::{Book, Step},
     query::{self, Link},
     series::Point,
@@ -35,8 +38,9 @@ pub enum Panel {
 
 /// Digits are counted anew at most this often while a run plays.
 const COUNT_MS: f64 = 1500.0;
-/// Points of the tight curve.
+/// Points of the tight curve, and how long it waits where it takes long: the accountant answers one question at a time.
 const TIGHT: u64 = 6;
+const TIGHT_MS: u32 = 600;
 
 /// Its signals. Copied freely.
 #[derive(Clone, Copy)]
@@ -61,7 +65,13 @@ pub struct Study {
     pub twin: RwSignal<bool>,
     /// Tight ε by step of the projection.
     pub tight: RwSignal<Vec<Point>>,
+    tight_due: StoredValue<Option<Timeout>, LocalStorage>,
+    /// Tight ε of the run, at this step of it.
+    pub spent: RwSignal<Option<(u64, Spent)>>,
 }
+
+/// Tight ε, and what in it is computed without a proven error.
+type Spent = (f64, Option<String>);
 
 impl Study {
     #[must_use]
@@ -80,6 +90,8 @@ impl Study {
             counted_at: StoredValue::new(0.0),
             twin: RwSignal::new(false),
             tight: RwSignal::new(vec![]),
+            tight_due: StoredValue::new_local(None),
+            spent: RwSignal::new(None),
         }
     }
 }
@@ -316,13 +328,19 @@ impl Page {
 
     // Accounting.
 
-    /// Tight ε of what is projected; where it would take long, none.
+    /// Tight ε of what is projected: at once where it is quickly told, else when the settings have stood still.
     pub fn project_tight(self, train: u32) {
         self.study.tight.set(vec![]);
         let settings = self.settings.get_untracked();
-        if settings.encoder != Encoder::Clip || settings.family != Family::Gaussian || settings.replay.is_some() {
-            return;
+        if settings.replay.is_some() || !self.projection.with_untracked(|known| matches!(known, Some(Ok(_)))) {
+            return self.study.tight_due.set_value(None);
         }
+        let quick = settings.encoder == Encoder::Clip && settings.family == Family::Gaussian;
+        let due = Timeout::new(if quick { 0 } else { TIGHT_MS }, move || self.ask_tight(settings, train));
+        self.study.tight_due.set_value(Some(due));
+    }
+
+    fn ask_tight(self, settings: Settings, train: u32) {
         let open = OPEN_EPOCHS * u64::from(train) / u64::from(settings.lot.max(1));
         let steps = settings.steps.unwrap_or(open).max(1);
         let mut at: Vec<u64> = (1..=TIGHT).map(|i| (steps * i * i / (TIGHT * TIGHT)).max(1)).collect();
@@ -333,6 +351,24 @@ impl Page {
                 && self.settings.with_untracked(|now| *now == settings)
             {
                 self.study.tight.set(points);
+            }
+        });
+    }
+
+    /// Tight ε of the run as it stands.
+    pub fn account_tightly(self) {
+        let bounded = |report: &Report| matches!(report.privacy, Privacy::Bounded(_)) && report.step > 0;
+        let at = self.report.with_untracked(|report| report.as_ref().filter(|r| bounded(r)).map(|report| report.step));
+        let (Some(steps), Some(info)) = (at, self.run.get_untracked()) else { return };
+        let known = self.study.spent.with_untracked(|spent| spent.as_ref().is_some_and(|(step, _)| *step == steps));
+        if known || embed::is_embedded() {
+            return;
+        }
+        let question = Question::Spent { config: info.config, train: info.train, steps };
+        self.ask_latest(Topic::Spent, question, move |answer| {
+            let same = self.run.with_untracked(|run| run.as_ref().is_some_and(|run| run.run == info.run));
+            if let (Answer::Spent(Ok(spent)), true) = (answer, same) {
+                self.study.spent.set(Some((steps, spent)));
             }
         });
     }
@@ -380,9 +416,9 @@ pub fn sweep_bar(page: Page) -> impl IntoView {
         })
     };
     view! {
-        <div class="notice sweep" data-testid="sweep-status" hidden=move || page.study.sweep.with(Option::is_none)>
+        <div class="notice sweep" data-testid="sweep-status" hidden=whether(move || page.study.sweep.with(Option::is_none))>
             <p role="status">{text}</p>
-            <button type="button" class="quiet" on:click=move |_| page.end_sweep()>"Stop"</button>
+            <button type="button" class="quiet" on:click=on_click(move |_| page.end_sweep())>"Stop"</button>
         </div>
     }
     .into_any()

@@ -9,6 +9,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData};
 use super::{
     browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
+    closures::whether,
     format,
     results::teaching,
     settings::Speed,
@@ -33,7 +34,7 @@ pub fn panel(page: Page) -> impl IntoView {
     view! {
         <h2>"One step"</h2>
         <p class="lead">{head}</p>
-        <ol class="tiles" class:slow=move || slow.get()>
+        <ol class="tiles" class:slow=whether(move || slow.get())>
             {tile(page, 0)}{tile(page, 1)}{tile(page, 2)}{tile(page, 3)}
         </ol>
         {scale(page)}

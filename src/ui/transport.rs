@@ -3,7 +3,9 @@
 use leptos::prelude::*;
 
 use super::{
-    backend, browser, embed, format,
+    backend, browser,
+    closures::{on_click, on_event, whether, wording},
+    embed, format,
     settings::{Choice, Speed},
     state::Page,
 };
@@ -14,18 +16,18 @@ pub fn bar(page: Page) -> impl IntoView {
     view! {
         <section class="transport" aria-label="Transport">
             <div class="buttons">
-                <button type="button" class="quiet" data-testid="reset" title="Start again from step 0 (r)" on:click=move |_| page.reset()>
+                <button type="button" class="quiet" data-testid="reset" title="Start again from step 0 (r)" on:click=on_click(move |_| page.reset())>
                     {icon("M12 5V2L7 6.5 12 11V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-8z")}<span>"Reset"</span>
                 </button>
-                <button type="button" class="play" class:primary=move || !page.playing.get() data-testid="play" title="Train (space)"
-                    on:click=move |_| if !page.playing.get_untracked() { page.play() }>
+                <button type="button" class="play" class:primary=whether(move || !page.playing.get()) data-testid="play" title="Train (space)"
+                    on:click=on_click(move |_| if !page.playing.get_untracked() { page.play() })>
                     {icon("M7 4v16l13-8z")}<span>"Play"</span>
                 </button>
-                <button type="button" class="play" class:primary=move || page.playing.get() data-testid="pause" title="Pause (space)"
-                    on:click=move |_| page.pause()>
+                <button type="button" class="play" class:primary=whether(move || page.playing.get()) data-testid="pause" title="Pause (space)"
+                    on:click=on_click(move |_| page.pause())>
                     {icon("M6 4h4v16H6zM14 4h4v16h-4z")}<span>"Pause"</span>
                 </button>
-                <button type="button" class="quiet" data-testid="step-once" title="One step, taken apart (s)" on:click=move |_| page.step_once()>
+                <button type="button" class="quiet" data-testid="step-once" title="One step, taken apart (s)" on:click=on_click(move |_| page.step_once())>
                     {icon("M5 4v16l10-8zM16 4h3v16h-3z")}<span>"Step"</span>
                 </button>
                 {speed(page)}
@@ -47,8 +49,8 @@ fn speed(page: Page) -> impl IntoView {
         .map(|&speed| {
             let id = format!("speed-{}", speed.key());
             view! {
-                <input type="radio" name="speed" id=id.clone() value=speed.key() prop:checked=move || page.speed.get() == speed
-                    on:change=move |_| page.set_speed(speed) />
+                <input type="radio" name="speed" id=id.clone() value=speed.key() prop:checked=whether(move || page.speed.get() == speed)
+                    on:change=on_event(move |_| page.set_speed(speed)) />
                 <label for=id>{speed.label()}</label>
             }
         })
@@ -85,9 +87,9 @@ fn readouts(page: Page) -> impl IntoView {
     };
     view! {
         <dl class="readouts">
-            <div><dt>"Step"</dt><dd data-testid="step" data-value=move || step.get().to_string()>{step_text}</dd></div>
+            <div><dt>"Step"</dt><dd data-testid="step" data-value=wording(move || step.get().to_string())>{step_text}</dd></div>
             <div class="accuracy"><dt>"Test accuracy"</dt><dd data-testid="accuracy" data-value=accuracy_value>{accuracy_text}</dd></div>
-            <div class="epsilon" class:none=move || matches!(epsilon.get(), Some(Err(())))>
+            <div class="epsilon" class:none=whether(move || matches!(epsilon.get(), Some(Err(()))))>
                 <dt>"ε spent" <span class="small">{classic_text}</span></dt>
                 <dd data-testid="epsilon" data-value=epsilon_value>{epsilon_text}</dd>
             </div>
@@ -128,8 +130,8 @@ fn badge(page: Page) -> impl IntoView {
     };
     view! {
         <details class="badge">
-            <summary><span class="dot" class:gpu=move || kind().0 == "gpu"></span>
-                <span data-testid="backend" data-value=move || kind().0>{move || kind().1}</span></summary>
+            <summary><span class="dot" class:gpu=whether(move || kind().0 == "gpu")></span>
+                <span data-testid="backend" data-value=wording(move || kind().0)>{move || kind().1}</span></summary>
             <div class="badge-text"><p>{device}</p><p data-testid="backend-reason">{reason}</p></div>
         </details>
     }

@@ -2,7 +2,10 @@
 
 use gloo_worker::{HandlerId, Worker, WorkerScope};
 
-use super::accounts::{Answer, Question, answer};
+use super::{
+    accounts::{Answer, Question, answer},
+    browser::own_requests,
+};
 
 /// What the page spawns. Questions carry a number, and their answers the same.
 pub struct Accountant;
@@ -19,6 +22,10 @@ impl Worker for Accountant {
     fn update(&mut self, _: &WorkerScope<Self>, (): ()) {}
 
     fn received(&mut self, scope: &WorkerScope<Self>, (number, question): Self::Input, page: HandlerId) {
-        scope.respond(page, (number, answer(question)));
+        let answer = match question {
+            Question::Requests => Answer::Requests(own_requests()),
+            question => answer(question),
+        };
+        scope.respond(page, (number, answer));
     }
 }

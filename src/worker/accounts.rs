@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lab::{self, Judged, Trial};
+use super::{
+    lab::{self, Judged, Trial},
+    protocol::Asked,
+};
 use crate::{
     privacy::noise::CustomDensity,
     train::{
@@ -21,6 +24,8 @@ pub enum Question {
     Scale { config: RunConfig, train: u32, steps: u64, budget: f64 },
     /// Tight ε after each of these numbers of steps.
     Tight { config: RunConfig, train: u32, steps: Vec<u64> },
+    /// Tight ε of a run that stands at this step.
+    Spent { config: RunConfig, train: u32, steps: u64 },
     /// A noise at the scale that spends a budget.
     Judge(Trial),
     /// A density of the visitor's own, by formula.
@@ -31,6 +36,8 @@ pub enum Question {
     OpenRun { name: String, bytes: Vec<u8> },
     /// The card of a run that the page has kept.
     ReadCard { name: String, bytes: Vec<u8> },
+    /// What this thread asked of the network.
+    Requests,
 }
 
 /// What the accountant says; an error is one phrase.
@@ -39,12 +46,15 @@ pub enum Answer {
     Projection(Result<Projection, String>),
     Scale(Result<f64, String>),
     Tight(Result<Vec<Point>, String>),
+    /// And what in it is computed without a proven error.
+    Spent(Result<(f64, Option<String>), String>),
     Judge(Box<Result<Judged, String>>),
     Density(Result<CustomDensity, String>),
     HiddenStates([Vec<Point>; 3]),
     /// The run's card, and the same as JSON, to be kept.
     OpenRun(Result<(Box<RunCard>, String), String>),
     ReadCard(Result<Box<RunCard>, String>),
+    Requests(Vec<Asked>),
 }
 
 /// Answers one question.
@@ -56,6 +66,7 @@ pub fn answer(question: Question) -> Answer {
             Answer::Scale(projection::scale_for(&config, train, steps, budget))
         }
         Question::Tight { config, train, steps } => Answer::Tight(projection::tight(&config, train, &steps)),
+        Question::Spent { config, train, steps } => Answer::Spent(projection::spent_tightly(&config, train, steps)),
         Question::Judge(trial) => Answer::Judge(Box::new(lab::compare(&trial))),
         Question::Density(formula) => Answer::Density(lab::read(&formula)),
         Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
@@ -66,6 +77,8 @@ pub fn answer(question: Question) -> Answer {
         Question::ReadCard { name, bytes } => {
             Answer::ReadCard(in_words(RunCard::from_json(&name, &bytes).map(Box::new)))
         }
+        // What a browser has noted; without one there is no network.
+        Question::Requests => Answer::Requests(vec![]),
     }
 }
 
@@ -87,6 +100,8 @@ mod tests {
         assert!(matches!(scale, Answer::Scale(Ok(scale)) if scale > 0.3 && scale < 3.0));
         let tight = asked(Question::Tight { config: config.clone(), train: 60_000, steps: vec![50, 100] });
         assert!(matches!(tight, Answer::Tight(Ok(points)) if points.len() == 2));
+        let spent = asked(Question::Spent { config: config.clone(), train: 60_000, steps: 100 });
+        assert!(matches!(spent, Answer::Spent(Ok((epsilon, None))) if epsilon > 0.0));
         assert!(matches!(asked(Question::Density("1+x".into())), Answer::Density(Err(_))));
         assert!(matches!(asked(Question::HiddenStates), Answer::HiddenStates([a, ..]) if !a.is_empty()));
         let none = asked(Question::Projection { config: RunConfig { noise: None, ..config }, train: 1000, steps: 1 });

@@ -91,9 +91,15 @@ impl Host for Browser {
     }
 
     fn requests(&self) -> Vec<Asked> {
-        let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
-        scope.performance().map(|clock| asked(&clock)).unwrap_or_default()
+        own_requests()
     }
+}
+
+/// Every request of the thread that asks this.
+#[must_use]
+pub fn own_requests() -> Vec<Asked> {
+    let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
+    scope.performance().map(|clock| asked(&clock)).unwrap_or_default()
 }
 
 /// Where digits stay for a visit without a network; `www/sw.js` looks there, too.

@@ -61,6 +61,26 @@ test("a budget is kept by the noise that follows from it; both accountants say w
   await expect(page.locator(".results path.line-tight")).toHaveCount(1);
 });
 
+for (const [name, preset] of [
+  ["clipping and Gaussian noise", "dp-sgd"],
+  ["an envelope and Student-t noise", "student-t"],
+] as const) {
+  test(`a run that stands still is accounted for tightly, too: ${name}`, async ({ page, site }) => {
+    await open(page, site, `${query}&preset=${preset}&model=linear`);
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
+    await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+    const tight = page.getByTestId("epsilon-tight");
+    await expect(tight).toHaveText(/^[0-9.]+$/, { timeout: 30_000 });
+    expect(Number(await tight.textContent())).toBeLessThanOrEqual(await value(page, "epsilon"));
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
+    await expect(tight).toHaveCount(0);
+    await hook(page, "pause").click();
+    await expect(tight).toHaveCount(1, { timeout: 30_000 });
+  });
+}
+
 test("the noise lab compares noise at equal privacy, judges one's own, and trains with it", async ({ page, site }) => {
   test.setTimeout(120_000);
   await open(page, site, `${query}&steps=50`);

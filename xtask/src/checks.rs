@@ -1,7 +1,7 @@
 //! `cargo xtask test`: set up, check, test, and count.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
 };
@@ -9,11 +9,11 @@ use std::{
 use crate::{
     browser::{self, Adapter},
     error::{At, Error, Result},
+    lints,
     mnist::{self, Digits},
     project::Project,
     screen::{Said, Screen, Step, clock},
-    site, tools,
-    wasm_target::{self, TARGET},
+    site, tools, wasm_target,
 };
 
 /// Tests that ran, of all runners together.
@@ -106,29 +106,15 @@ fn set_up_and_check(project: &mut Project, screen: &Screen) -> Result<bool> {
         command
     };
     checks.check("formatting", cargo("fmt --all --check"));
-    checks.check("clippy, native", cargo("clippy --locked --workspace --all-targets -- -D warnings"));
-    let mut docs = cargo("doc --locked --workspace --no-deps");
-    docs.env("RUSTDOCFLAGS", "-D warnings");
-    checks.check("documentation", docs);
+    let mut build = cargo("build --locked --workspace --all-targets");
+    lints::build_with_lints(project, &mut build)?;
+    checks.check("build, clippy, documentation", build);
     match &wasm {
         Ok(wasm) => {
-            let mut clippy = wasm.clippy(project);
-            clippy.args([
-                "--locked",
-                "--target",
-                TARGET,
-                "--lib",
-                "--bin",
-                "app",
-                "--bin",
-                "worker",
-                "--bin",
-                "accountant",
-                "--",
-                "-D",
-                "warnings",
-            ]);
-            checks.check("clippy, browser", clippy);
+            // The library alone: the programs are a call each, and linking them is the site's affair.
+            let mut build = cargo("build --locked --lib --target wasm32-unknown-unknown --profile wasm-release");
+            wasm.prepare_with_clippy(project, &mut build)?;
+            checks.check("clippy, browser", build);
         }
         Err(error) => checks.impossible("clippy, browser", &error.to_string()),
     }
@@ -204,6 +190,8 @@ fn native(checks: &mut Checks<'_>, adapter: &Adapter) {
         let step = checks.screen.step("native tests");
         let mut command = checks.project.cargo();
         command.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
+        // What has been built is tested.
+        lints::build_with_lints(checks.project, &mut command)?;
         if matches!(adapter, Adapter::None(_)) {
             command.env("HUSHGRAD_NO_GPU", "1");
         }
@@ -240,18 +228,16 @@ fn build_site(checks: &Checks<'_>, wasm: &wasm_target::Wasm, digits: &Digits) ->
     Ok((out, "within its budgets".to_owned()))
 }
 
-fn in_browser(
-    checks: &mut Checks<'_>,
-    site: &std::path::Path,
-    chromium: &std::path::Path,
-    digits: &Digits,
-) -> Result<((), String)> {
+fn in_browser(checks: &mut Checks<'_>, site: &Path, chromium: &Path, digits: &Digits) -> Result<((), String)> {
     let project = checks.project;
     // The page's ε is compared with this program's.
     let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
     let step = checks.screen.step("native tool");
-    // With the features that the native tests were built with: the tests have built it already.
-    step.run(project.cargo().args(["build", "--locked", "--workspace", "--bin", "hushgrad"]))?;
+    // As it was built for the tests: it is there already.
+    let mut build = project.cargo();
+    build.args(["build", "--locked", "--workspace", "--all-targets"]);
+    lints::build_with_lints(project, &mut build)?;
+    step.run(&mut build)?;
     step.done("");
 
     let step = checks.screen.step("browser tests");

@@ -18,6 +18,8 @@ pub struct Project {
     pub root: PathBuf,
     /// Tools, MNIST, logs: `HUSHGRAD_CACHE`, else `hushgrad` in the user's cache folder.
     pub cache: PathBuf,
+    /// Known from the start: once cargo has built this program anew, the system knows the running one no more.
+    program: PathBuf,
     /// Held while something is installed or put in place, so that two runs at once do not do it twice.
     lock: Option<File>,
 }
@@ -36,7 +38,8 @@ impl Project {
         let cache = cache.parent().map_or_else(|| cache.clone(), Path::to_owned);
         std::fs::create_dir_all(cache.join("tools")).at("create the folder", &cache)?;
         let cache = std::path::absolute(&cache).at("find", &cache)?;
-        Ok(Self { root: root.to_owned(), cache, lock: None })
+        let program = std::env::current_exe().at("find", Path::new("this program"))?;
+        Ok(Self { root: root.to_owned(), cache, program, lock: None })
     }
 
     /// Waits until no other run installs or builds a site, then clears what an interrupted one left.
@@ -56,6 +59,11 @@ impl Project {
             }
         }
         Ok(())
+    }
+
+    /// The path of this program.
+    pub fn this_program(&self) -> &Path {
+        &self.program
     }
 
     pub fn release(&mut self) {
@@ -98,6 +106,14 @@ impl Project {
             }
         }
         command
+    }
+
+    /// What the default compiler says to `--print`.
+    pub fn printed_by_rustc(&self, what: &str) -> Result<String> {
+        let out = self.command("rustc").args(["--print", what]).output();
+        let out = out.map_err(|source| Error::Start { program: "rustc".into(), source })?;
+        let said = String::from_utf8_lossy(&out.stdout).trim().to_owned();
+        if said.is_empty() { Err(Error::Wrong(format!("rustc --print {what} says nothing"))) } else { Ok(said) }
     }
 
     /// cargo's target folder, as cargo itself sees it.
@@ -165,7 +181,7 @@ mod tests {
     #[test]
     fn a_failed_installation_leaves_neither_the_folder_nor_a_part_of_it() {
         let cache = std::env::temp_dir().join(format!("hushgrad-install-{}", std::process::id()));
-        let project = Project { root: cache.clone(), cache: cache.clone(), lock: None };
+        let project = Project { root: cache.clone(), cache: cache.clone(), program: cache.clone(), lock: None };
         let tool = cache.join("tool");
         let failed = project.install(&tool, |into| {
             std::fs::write(into.join("half"), "x").unwrap();

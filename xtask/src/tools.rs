@@ -69,8 +69,9 @@ fn install_command(project: &Project, into: &std::path::Path, package: &str, pro
         // Away from the checkout, whose configuration is not meant for tools.
         .current_dir(&project.cache)
         .env("CARGO_TARGET_DIR", into.join("build"))
-        // These tools wait for the compiler and the disk: quick to build matters more than quick to run.
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+        // These tools wait for the compiler and the disk: quick to build matters more than quick to run. wasm-bindgen alone
+        // works through megabytes.
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", if program == "trunk" { "0" } else { "1" })
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
         .env_remove("RUSTFLAGS")

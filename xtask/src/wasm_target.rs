@@ -12,6 +12,7 @@ use std::{
 use crate::{
     debian,
     error::{At, Error, Result},
+    lints,
     project::{Project, first_line, remove, which},
     screen::{Screen, Step},
 };
@@ -21,6 +22,7 @@ const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web
 /// Debian's compiler, by path: on PATH rustup's comes first.
 const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
+const CLIPPY: &str = "/usr/bin/clippy-driver";
 
 /// How builds for the browser are run.
 pub struct Wasm {
@@ -36,17 +38,21 @@ impl Wasm {
         }
     }
 
-    /// `cargo clippy` of the compiler that builds for the browser.
-    pub fn clippy(&self, project: &Project) -> Command {
-        let mut command = project.cargo();
-        command.arg("clippy");
-        if let Some(sysroot) = &self.sysroot {
-            // Debian's `cargo-clippy` runs the `clippy-driver` beside it, which asks for its sysroot in this variable.
-            command = project.command("/usr/bin/cargo-clippy");
-            command.arg("clippy").env("CARGO", CARGO).env("SYSROOT", sysroot);
-            self.prepare(&mut command);
-        }
-        command
+    /// As [`Wasm::prepare`], with clippy as the compiler of the project's own packages, warnings being errors. That is what
+    /// `cargo clippy` does for a check, done for a build: its dependencies are the site's, and are compiled once.
+    pub fn prepare_with_clippy(&self, project: &Project, command: &mut Command) -> Result<()> {
+        self.prepare(command);
+        let driver = match &self.sysroot {
+            Some(sysroot) => {
+                // Debian's driver asks for its sysroot in this variable.
+                command.env("SYSROOT", sysroot);
+                PathBuf::from(CLIPPY)
+            }
+            None => lints::clippy_driver(project)?,
+        };
+        command.env("RUSTC_WORKSPACE_WRAPPER", driver);
+        lints::deny_warnings(command);
+        Ok(())
     }
 }
 
@@ -128,11 +134,8 @@ fn identity(project: &Project) -> Result<String> {
 
 /// rust-lld: rustup brings it, Debian's compiler does not; Debian's lld is the same program under another name.
 fn linker(project: &Project) -> Result<PathBuf> {
-    let out = project.command("rustc").args(["--print", "target-libdir"]).output();
-    let beside = out.ok().and_then(|out| {
-        let libraries = PathBuf::from(String::from_utf8_lossy(&out.stdout).trim());
-        Some(libraries.parent()?.join("bin").join("rust-lld"))
-    });
+    let libraries = project.printed_by_rustc("target-libdir").map(PathBuf::from);
+    let beside = libraries.ok().and_then(|libraries| Some(libraries.parent()?.join("bin").join("rust-lld")));
     beside.filter(|lld| lld.is_file()).or_else(|| which("rust-lld")).or_else(|| which("wasm-ld")).ok_or_else(|| {
         Error::Missing {
             what: "a linker for WebAssembly".into(),

@@ -1,4 +1,7 @@
-//! ln P_n(1 + w) for all n at once: I_k of the Cauchy and the hyperbolic secant noise is P_{k−1}.
+//! Legendre polynomials: ln P_n(1 + w) for all n at once, since I_k of the Cauchy and the hyperbolic secant noise is P_{k−1};
+//! and the quadrature at their zeros.
+
+use std::sync::LazyLock;
 
 /// `out[j]` = ln P_{j+1}(1 + w), w ≥ 0.
 ///
@@ -31,4 +34,38 @@ pub(super) fn log_legendre(w: f64, out: &mut [f64]) {
             *value = (n as f64 + 1.0) * bound;
         }
     }
+}
+
+/// Nodes and weights of Gauss–Legendre rules on [−1, 1], positive half: 4, 8 and 16 points.
+pub(super) fn gauss_legendre(points: usize) -> &'static [(f64, f64)] {
+    static RULES: LazyLock<[Vec<(f64, f64)>; 3]> = LazyLock::new(|| {
+        [4usize, 8, 16].map(|n| {
+            (0..n)
+                .map(|i| {
+                    // Newton on P_n from the usual cosine.
+                    let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (n as f64 + 0.5)).cos();
+                    let mut slope = 1.0;
+                    for _ in 0..50 {
+                        let (mut before, mut now) = (1.0, x);
+                        for k in 2..=n {
+                            let k = k as f64;
+                            (before, now) = (now, ((2.0 * k - 1.0) * x * now - (k - 1.0) * before) / k);
+                        }
+                        slope = n as f64 * (x * now - before) / (x * x - 1.0);
+                        let step = now / slope;
+                        x -= step;
+                        if step.abs() < 1e-16 {
+                            break;
+                        }
+                    }
+                    (x, 2.0 / ((1.0 - x * x) * slope * slope))
+                })
+                .collect()
+        })
+    });
+    &RULES[match points {
+        4 => 0,
+        8 => 1,
+        _ => 2,
+    }]
 }

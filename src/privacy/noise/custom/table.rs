@@ -1,0 +1,149 @@
+//! The table itself: ln z is linear between knots, and every integral is a sum over intervals.
+
+use super::DensityError;
+
+#[derive(Debug, PartialEq)]
+pub struct Table {
+    pub source: String,
+    pub knots: Vec<f64>,
+    /// ln z − ln z(0): what the rest is computed from, so that a table written and read is the same to the last bit.
+    pub given: Vec<f64>,
+    /// Normalised.
+    pub log_densities: Vec<f64>,
+    /// (ln z)′ on each interval and beyond the last knot; never above 0, the last below.
+    pub slopes: Vec<f64>,
+    /// P(X > knot).
+    pub tails: Vec<f64>,
+}
+
+/// (∫, ∫u, ∫u²) of e^{−λu} over [0, w], λ ≥ 0; w may be infinite if λ > 0.
+fn exponential_moments(lambda: f64, w: f64) -> [f64; 3] {
+    if lambda * w < 0.3 {
+        return std::array::from_fn(|j| {
+            let (mut term, mut sum) = (w.powi(j as i32 + 1), 0.0);
+            for n in 0..18 {
+                sum += term / (n + j + 1) as f64;
+                term *= -lambda * w / (n + 1) as f64;
+            }
+            sum
+        });
+    }
+    let end = (-lambda * w).exp();
+    let edge = |power: i32| if end == 0.0 { 0.0 } else { w.powi(power) * end };
+    let zeroth = -(-lambda * w).exp_m1() / lambda;
+    let first = (zeroth - edge(1)) / lambda;
+    [zeroth, first, (2.0 * first - edge(2)) / lambda]
+}
+
+impl Table {
+    /// From ln z at the knots, which are in order, up to a common constant.
+    pub fn new(source: String, knots: Vec<f64>, logs: &[f64]) -> Result<Self, DensityError> {
+        let given: Vec<f64> = logs.iter().map(|v| v - logs[0]).collect();
+        let mut slopes: Vec<f64> =
+            knots.windows(2).zip(given.windows(2)).map(|(x, v)| ((v[1] - v[0]) / (x[1] - x[0])).min(0.0)).collect();
+        let last = slopes[slopes.len() - 1];
+        let far = knots[knots.len() - 1];
+        if !(last < 0.0 && last.is_finite() && last * far < -1e-6) {
+            return Err(DensityError::NotIntegrable { x: far });
+        }
+        slopes.push(last);
+        // Masses from the outside in, relative to the peak.
+        let mut tails = vec![0.0; knots.len()];
+        let mut beyond = 0.0;
+        for i in (0..knots.len()).rev() {
+            let width = if i + 1 < knots.len() { knots[i + 1] - knots[i] } else { f64::INFINITY };
+            beyond += given[i].exp() * exponential_moments(-slopes[i], width)[0];
+            tails[i] = beyond;
+        }
+        let half = tails[0];
+        if !(half > 1e-200 && half.is_finite()) {
+            return Err(DensityError::NotIntegrable { x: far });
+        }
+        for tail in &mut tails {
+            *tail *= 0.5 / half;
+        }
+        let norm = (2.0 * half).ln();
+        let log_densities = given.iter().map(|v| v - norm).collect();
+        Ok(Self { source, knots, given, log_densities, slopes, tails })
+    }
+
+    /// The interval that holds x ≥ 0.
+    fn interval(&self, x: f64) -> usize {
+        self.knots.partition_point(|&k| k <= x).saturating_sub(1)
+    }
+
+    pub fn log_density(&self, x: f64) -> f64 {
+        let i = self.interval(x);
+        self.log_densities[i] + self.slopes[i] * (x - self.knots[i])
+    }
+
+    /// P(X > x) for x ≥ 0: what is between x and the next knot, and beyond that.
+    pub fn tail(&self, x: f64) -> f64 {
+        let i = self.interval(x);
+        let here = (self.log_densities[i] + self.slopes[i] * (x - self.knots[i])).exp();
+        match self.knots.get(i + 1) {
+            Some(next) => here * exponential_moments(-self.slopes[i], next - x)[0] + self.tails[i + 1],
+            None => here / -self.slopes[i],
+        }
+    }
+
+    pub fn tail_quantile(&self, q: f64) -> f64 {
+        // tails fall: the last knot whose tail is at least q.
+        let i = self.tails.partition_point(|&t| t >= q).saturating_sub(1);
+        let (slope, mass) = (self.slopes[i], (self.tails[i] - q).max(0.0));
+        let peak = self.log_densities[i].exp();
+        // peak·(e^{su} − 1)/s = mass.
+        let ratio = slope * mass / peak;
+        let u = if i + 1 == self.knots.len() {
+            (q / self.tails[i]).ln() / slope
+        } else if ratio.abs() < 1e-8 {
+            mass / peak * (1.0 - 0.5 * ratio)
+        } else {
+            ratio.max(-1.0).ln_1p() / slope
+        };
+        let end = self.knots.get(i + 1).copied().unwrap_or(f64::MAX);
+        (self.knots[i] + u.max(0.0)).min(end)
+    }
+
+    /// 2·Σ over intervals of ∫ x^j z, j = `power` (1 or 2).
+    pub fn moment(&self, power: usize) -> f64 {
+        let mut sum = 0.0;
+        for (i, &a) in self.knots.iter().enumerate() {
+            let width = self.knots.get(i + 1).map_or(f64::INFINITY, |b| b - a);
+            let [m0, m1, m2] = exponential_moments(-self.slopes[i], width);
+            let of_power = if power == 1 { a * m0 + m1 } else { a * a * m0 + 2.0 * a * m1 + m2 };
+            sum += self.log_densities[i].exp() * of_power;
+        }
+        2.0 * sum
+    }
+
+    /// ln z and its slope just right of x, any sign.
+    fn log_density_and_slope(&self, x: f64) -> (f64, f64) {
+        if x >= 0.0 {
+            let i = self.interval(x);
+            return (self.log_densities[i] + self.slopes[i] * (x - self.knots[i]), self.slopes[i]);
+        }
+        // Just right of x < 0 is just left of |x|.
+        let i = self.knots.partition_point(|&k| k < -x).saturating_sub(1);
+        (self.log_densities[i] + self.slopes[i] * (-x - self.knots[i]), -self.slopes[i])
+    }
+
+    /// The line cut where ln z(x) or ln z(x − τ) bends: (left end, width, ln z, its slope, ln r, its slope) for each piece of finite width.
+    pub fn pieces(&self, tau: f64) -> Vec<[f64; 6]> {
+        let signed = || self.knots.iter().skip(1).rev().map(|k| -k).chain(self.knots.iter().copied());
+        let mut cuts: Vec<f64> = signed().chain(signed().map(|k| k + tau)).collect();
+        cuts.sort_by(f64::total_cmp);
+        cuts.dedup();
+        cuts.windows(2)
+            .filter(|w| w[1] > w[0])
+            .map(|w| {
+                let middle = 0.5 * (w[0] + w[1]);
+                let (z, z_slope) = self.log_density_and_slope(middle);
+                let (shifted, shifted_slope) = self.log_density_and_slope(middle - tau);
+                let half = 0.5 * (w[1] - w[0]);
+                let slope = shifted_slope - z_slope;
+                [w[0], w[1] - w[0], z - half * z_slope, z_slope, shifted - z - half * slope, slope]
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,226 @@
+//! What the visitor does: play, change, draw, bring files.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::{
+    super::{
+        browser, export,
+        field::Number,
+        presets::Preset,
+        settings::{Digits, Settings, Speed},
+    },
+    Kept, Origin, Page, ParametersFor,
+};
+use crate::{
+    train::report::Privacy,
+    worker::protocol::{DataRequest, Request},
+};
+
+/// Digits drawn where the visitor asks for synthetic ones.
+const SYNTHETIC: (u32, u32) = (20_000, 5_000);
+
+impl Page {
+    pub fn play(self) {
+        if self.run.with_untracked(Option::is_none) {
+            self.inner.update_value(|inner| inner.play_when_ready = true);
+            return;
+        }
+        if self.complete() {
+            self.reset();
+        }
+        self.send(Request::Play);
+    }
+
+    pub fn pause(self) {
+        self.inner.update_value(|inner| inner.play_when_ready = false);
+        self.send(Request::Pause);
+    }
+
+    pub fn toggle(self) {
+        if self.playing.get_untracked() { self.pause() } else { self.play() }
+    }
+
+    pub fn step_once(self) {
+        if self.run.with_untracked(Option::is_none) {
+            self.inner.update_value(|inner| inner.step_when_ready = true);
+            return;
+        }
+        if self.complete() {
+            self.reset();
+        }
+        self.send(Request::StepOnce);
+    }
+
+    pub fn reset(self) {
+        self.save();
+        self.send(Request::Reset);
+    }
+
+    pub fn set_speed(self, speed: Speed) {
+        self.speed.set(speed);
+        self.send_speed();
+    }
+
+    pub(super) fn send_speed(self) {
+        self.inner.update_value(|inner| inner.looking = false);
+        self.send(Request::SlowMotion { milliseconds: self.speed.get_untracked().wait() });
+    }
+
+    /// Changes settings; a new run starts where the change means one, and goes on playing if the old one did.
+    pub fn change(self, edit: impl FnOnce(&mut Settings)) {
+        let before = self.settings.get_untracked();
+        let mut settings = before.clone();
+        edit(&mut settings);
+        if before == settings {
+            return;
+        }
+        // What a field was refused for is void once something else has given it a value.
+        for number in Number::ALL {
+            if before.number(number) != settings.number(number) {
+                self.clear_problem(Some(number));
+            }
+        }
+        self.settings.set(settings);
+        let train = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train));
+        self.follow_budget(train, Some(before), Self::restart);
+    }
+
+    pub fn choose_preset(self, preset: Preset) {
+        self.problems.set(vec![]);
+        self.change(|settings| *settings = preset.settings(settings));
+        self.notice.set(Some(preset.note.to_owned()));
+    }
+
+    /// A number field was committed with this text.
+    pub fn commit(self, number: Number, text: &str) {
+        match number.parse(text) {
+            Ok(value) => {
+                self.clear_problem(Some(number));
+                self.change(|settings| {
+                    settings.set_number(number, value);
+                    if number == Number::Scale {
+                        settings.budget = None;
+                    }
+                });
+                // A field is committed by Enter and again when it is left: what does not fit the data stays said.
+                self.check_data();
+            }
+            Err(sentence) => self.put_problem(Some(number), sentence),
+        }
+    }
+
+    /// Whether there are digits, and the settings fit them; says so where they do not.
+    pub(super) fn check_data(self) -> bool {
+        let Some(train) = self.digits.with_untracked(|digits| digits.as_ref().map(|d| d.train)) else { return false };
+        let checked = self.settings.with_untracked(|settings| settings.check_data(train));
+        checked.map_err(|(field, sentence)| self.put_problem(Some(field), sentence)).is_ok()
+    }
+
+    pub(super) fn restart(self) {
+        let config = self.settings.with_untracked(Settings::config);
+        if self.run.with_untracked(|run| run.as_ref().is_some_and(|run| run.config == config)) {
+            return;
+        }
+        if self.check_data() {
+            let playing = self.playing.get_untracked();
+            self.inner.update_value(|inner| inner.play_when_ready |= playing);
+            self.start();
+        }
+    }
+
+    /// Asks for the parameters of a run that is about to end, so that its model can still answer.
+    pub(super) fn keep_model(self) {
+        let (Some(info), Some(report)) = (self.run.get_untracked(), self.report.get_untracked()) else { return };
+        if report.step > 0 {
+            let private = matches!(report.privacy, Privacy::Bounded(_));
+            let reason = ParametersFor::Keeping { model: info.config.model, private };
+            self.inner.update_value(|inner| inner.parameters_for = Some(reason));
+            self.send(Request::ExportParameters);
+        }
+    }
+
+    pub(super) fn take_parameters(self, parameters: Vec<f32>) {
+        match self.inner.try_update_value(|inner| inner.parameters_for.take()).flatten() {
+            Some(ParametersFor::Keeping { model, private }) if parameters.len() == model.parameters() => {
+                self.kept.set(Some(Arc::new(Kept { model, parameters, private })));
+            }
+            Some(ParametersFor::Export { model }) => {
+                let file = export::safetensors(model, &parameters);
+                browser::download("hushgrad-model.safetensors", "application/octet-stream", &file);
+            }
+            Some(ParametersFor::Keeping { .. }) | None => {}
+        }
+    }
+
+    /// Asks for other digits; a new run starts on them when they are there.
+    pub fn choose_digits(self, digits: Digits) {
+        let before = self.settings.with_untracked(|settings| settings.digits);
+        self.settings.update(|settings| settings.digits = digits);
+        self.inner.update_value(|inner| inner.digits_before = Some(before));
+        self.load_digits(digits);
+    }
+
+    pub(super) fn load_digits(self, digits: Digits) {
+        let request = match digits {
+            Digits::Mnist => DataRequest::Site { manifest: browser::address("data/manifest.json") },
+            Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: SYNTHETIC.0, test: SYNTHETIC.1 },
+            Digits::Files if self.inner.with_value(|inner| !inner.own_files.is_empty()) => {
+                return self.load_files(self.inner.with_value(|inner| inner.own_files.clone()));
+            }
+            // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
+            Digits::Files if self.digits.with_untracked(Option::is_none) => {
+                self.settings.update(|settings| settings.digits = Digits::Mnist);
+                self.notice.set(Some("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.".to_owned()));
+                return self.load_digits(Digits::Mnist);
+            }
+            Digits::Files => return,
+        };
+        self.ask_for(request);
+    }
+
+    /// Reads the visitor's files and hands them to the training thread.
+    pub fn load_files(self, files: Vec<web_sys::File>) {
+        leptos::task::spawn_local(async move {
+            match browser::read_files(files.clone()).await {
+                Ok(read) => {
+                    let before = self.settings.with_untracked(|settings| settings.digits);
+                    self.inner.update_value(|inner| {
+                        inner.digits_before = Some(before);
+                        inner.files_asked = files;
+                    });
+                    self.ask_for(DataRequest::Files(read));
+                }
+                Err(sentence) => self.put_problem(None, sentence),
+            }
+        });
+    }
+
+    pub(super) fn ask_for(self, request: DataRequest) {
+        self.clear_problem(None);
+        self.loading.set(Some((0, 0)));
+        self.inner.update_value(|inner| inner.start_when_loaded = true);
+        self.clear_problems_of(Origin::Digits);
+        self.send(Request::Load(request));
+    }
+
+    pub fn draw(self, pixels: Option<Vec<f32>>) {
+        self.prediction.update(|prediction| {
+            if pixels.is_none() {
+                *prediction = None;
+            }
+        });
+        self.drawing.set(pixels);
+        self.predict();
+    }
+
+    pub(super) fn predict(self) {
+        if let Some(pixels) = self.drawing.get_untracked()
+            && self.run.with_untracked(Option::is_some)
+        {
+            self.inner.update_value(|inner| inner.predicted_at = browser::now());
+            self.send(Request::Predict { pixels });
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What the training thread says, and when it is shown and spoken.
+
+use std::sync::Arc;
+
+use gloo::timers::callback::Timeout;
+use leptos::prelude::*;
+
+use super::{
+    super::{
+        browser,
+        field::Number,
+        format,
+        settings::{Digits, Settings, Speed},
+    },
+    LoadedDigits, Origin, Page, ParametersFor, Past, as_sentence,
+};
+use crate::{
+    data::Source,
+    train::report::{Privacy, Report},
+    worker::{
+        pictures::Pictures,
+        protocol::{Event, Problem, Request, RunInfo},
+    },
+};
+
+/// Charts are drawn anew at most this often.
+const CHARTS_MS: u32 = 100;
+/// Tiles are drawn anew at most this often; at full speed a step is looked into at most this often, too.
+const TILES_MS: u32 = 250;
+const LOOK_MS: u32 = 1000;
+/// The screen reader hears of a playing run this often.
+const SPOKEN_MS: f64 = 10_000.0;
+/// Older runs are forgotten.
+const MOST_PAST: usize = 12;
+
+impl Page {
+    pub(super) fn take(self, event: Event) {
+        match event {
+            Event::Opened { engine, instead } => self.engine.set(Some((engine, instead))),
+            Event::Loading { done, total } => self.loading.set(Some((done, total))),
+            Event::Loaded { name, source, train, test, test_set, complete } => {
+                self.take_digits(LoadedDigits { name, source, train, test, test_set, complete });
+            }
+            Event::Started(info) => self.take_run(info),
+            Event::Playing(playing) => {
+                self.playing.set(playing);
+                if playing {
+                    self.clear_problem(None);
+                    self.notice.set(None);
+                } else {
+                    self.account_tightly();
+                }
+                self.speak(true);
+            }
+            Event::Report(report) => self.take_report(report),
+            Event::Pictures { step, pictures } => self.take_pictures(step, pictures),
+            Event::Prediction(classes) => {
+                if self.drawing.with_untracked(Option::is_some) {
+                    self.prediction.set(Some(classes));
+                }
+            }
+            Event::Pong => {}
+            Event::Confusion { step, counts } => self.take_confusion(step, *counts),
+            Event::Twin { model, parameters, .. } => self.take_twin(model, parameters),
+            Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
+            Event::Parameters(parameters) => self.take_parameters(parameters),
+            Event::RunSaved { key, card, file } => self.take_saved(key, card, file),
+            Event::Requests(requests) => self.requests.set(requests),
+            Event::Notice(sentence) => self.notice.set(Some(sentence)),
+            Event::Problem(problem) => self.take_problem(problem),
+        }
+    }
+
+    pub(super) fn take_problem(self, Problem { field, sentence }: Problem) {
+        let number = field.as_deref().and_then(Number::by_config_path);
+        self.inner.update_value(|inner| inner.play_when_ready = false);
+        self.stop_continuing();
+        if self.loading.with_untracked(Option::is_some) && number.is_none() {
+            self.loading.set(None);
+            let before = self.inner.try_update_value(|inner| {
+                inner.start_when_loaded = false;
+                inner.digits_before.take()
+            });
+            if let Some(Some(before)) = before {
+                self.settings.update(|settings| settings.digits = before);
+            }
+        }
+        let about_a_file = field.is_some_and(|field| field.contains(['.', '/']) || field.contains("ubyte"));
+        let origin = if number.is_none() && about_a_file { Origin::Digits } else { number.into() };
+        self.put_problem(origin, as_sentence(&sentence));
+    }
+
+    pub(super) fn take_digits(self, loaded: LoadedDigits) {
+        let own = match loaded.source {
+            Source::Mnist | Source::Site => Digits::Mnist,
+            Source::Synthetic => Digits::Synthetic,
+            Source::Visitor => Digits::Files,
+        };
+        if self.settings.with_untracked(|settings| settings.digits != own) {
+            self.settings.update(|settings| settings.digits = own);
+        }
+        if loaded.complete {
+            self.loading.set(None);
+            if self.ready_at.with_untracked(Option::is_none) {
+                self.ready_at.set(Some(js_sys::Date::now()));
+            }
+        }
+        if own == Digits::Files {
+            self.inner.update_value(|inner| inner.own_files = std::mem::take(&mut inner.files_asked));
+        }
+        let train = loaded.train;
+        self.digits.set(Some(loaded));
+        let start = self.inner.try_update_value(|inner| {
+            inner.digits_before = None;
+            std::mem::take(&mut inner.start_when_loaded)
+        });
+        if start == Some(true) || self.run.with_untracked(Option::is_none) {
+            self.follow_budget(Some(train), None, Self::start);
+        } else {
+            self.schedule_projection();
+        }
+    }
+
+    /// A run of the settings on the digits that are there.
+    pub(super) fn start(self) {
+        if self.check_data() {
+            self.clear_problem(Some(Number::Lot));
+            self.save();
+            self.keep_model();
+            self.send(Request::Start(self.settings.with_untracked(Settings::config)));
+        }
+    }
+
+    pub(super) fn take_run(self, mut info: RunInfo) {
+        info.run += self.inner.with_value(|inner| inner.runs_before);
+        self.keep_past();
+        self.clear_problem(None);
+        for number in Number::ALL {
+            let applied = self.settings.with_untracked(|settings| !settings.applies(number));
+            if applied {
+                self.clear_problem(Some(number));
+            }
+        }
+        self.forget_run();
+        self.curves.set_value(self.begin_on_shelf(&info));
+        let settings = self.settings.get_untracked();
+        self.study_run(&info);
+        self.run.set(Some(info));
+        let then = self.inner.try_update_value(|inner| {
+            inner.run_settings = Some(settings);
+            (std::mem::take(&mut inner.play_when_ready), std::mem::take(&mut inner.step_when_ready))
+        });
+        match then {
+            Some((_, true)) => self.send(Request::StepOnce),
+            Some((true, _)) => self.send(Request::Play),
+            _ => {}
+        }
+        self.predict();
+    }
+
+    /// The run that stands, if it has anything to show.
+    #[must_use]
+    pub fn current(self) -> Option<Past> {
+        let (info, last) = (self.run.get_untracked()?, self.report.get_untracked()?);
+        let settings = self.inner.with_value(|inner| inner.run_settings.clone()).filter(|_| last.step > 0)?;
+        let curves = Arc::new(self.curves.get_value());
+        let accuracy = self.accuracy.get_untracked();
+        let before = self.past.with_untracked(|past| past.last().map(|past| past.settings.clone()));
+        let note = before.map_or_else(String::new, |before| settings.changes_since(&before));
+        let (key, name, pinned) = self.shelf.with_value(|shelf| (shelf.key.clone(), shelf.name.clone(), shelf.pinned));
+        Some(Past { run: info.run, key, name, note, pinned, settings, info, curves, last, accuracy })
+    }
+
+    /// The run that ends becomes a ghost; the oldest that is not pinned goes where there are too many.
+    pub(super) fn keep_past(self) {
+        let Some(mut current) = self.current() else { return };
+        self.name_past(&mut current);
+        let forgotten = self.past.try_update(|past| {
+            past.push(current);
+            let oldest = past.iter().position(|past| !past.pinned).unwrap_or(0);
+            (past.len() > MOST_PAST).then(|| past.remove(oldest).key)
+        });
+        if let Some(Some(key)) = forgotten {
+            self.forget(key);
+        }
+    }
+
+    pub fn export_weights(self) {
+        match self.run.with_untracked(|run| run.as_ref().map(|run| run.config.model)) {
+            Some(model) => {
+                self.inner.update_value(|inner| inner.parameters_for = Some(ParametersFor::Export { model }));
+                self.send(Request::ExportParameters);
+            }
+            None => self.notice.set(Some("There is no model to export yet.".to_owned())),
+        }
+    }
+
+    pub(super) fn take_report(self, report: Report) {
+        let step = report.step as f64;
+        if report.step > 0 {
+            self.inner.update_value(|inner| inner.failures = 0);
+        }
+        self.curves.update_value(|curves| {
+            if let Some(accuracy) = report.test_accuracy {
+                curves.accuracy.push((step, accuracy));
+            }
+            if let Privacy::Bounded(bound) = &report.privacy {
+                curves.improved.push((step, bound.improved.epsilon));
+                curves.classic.push((step, bound.classic.epsilon));
+            }
+        });
+        if let Some(accuracy) = report.test_accuracy {
+            self.accuracy.set(Some(accuracy));
+        }
+        let complete = report.complete;
+        self.report.set(Some(report.clone()));
+        if !self.playing.get_untracked() {
+            self.account_tightly();
+        }
+        self.schedule_charts();
+        self.speak(complete);
+        self.save_now_and_then();
+        let now = browser::now();
+        if self.inner.with_value(|inner| now - inner.predicted_at > 400.0) {
+            self.predict();
+        }
+        // At full speed steps are not traced; now and then one is asked for, so that the tiles live.
+        self.study_report(&report);
+        let look = self.playing.get_untracked()
+            && self.speed.get_untracked() == Speed::Max
+            && self.inner.with_value(|inner| !inner.looking && now - inner.looked_at > f64::from(LOOK_MS));
+        if look {
+            self.inner.update_value(|inner| inner.looking = true);
+            self.send(Request::SlowMotion { milliseconds: 1 });
+        }
+    }
+
+    pub(super) fn schedule_charts(self) {
+        self.inner.update_value(|inner| {
+            if inner.charts_due.is_none() {
+                inner.charts_due = Some(Timeout::new(CHARTS_MS, move || {
+                    self.inner.update_value(|inner| inner.charts_due = None);
+                    self.chart_tick.update(|tick| *tick += 1);
+                }));
+            }
+        });
+    }
+
+    pub(super) fn take_pictures(self, step: u64, pictures: Pictures) {
+        let end_look = self.inner.try_update_value(|inner| {
+            inner.pictures = Some((step, pictures));
+            inner.looked_at = browser::now();
+            std::mem::take(&mut inner.looking)
+        });
+        if end_look == Some(true) {
+            self.send(Request::SlowMotion { milliseconds: self.speed.get_untracked().wait() });
+        }
+        self.inner.update_value(|inner| {
+            if inner.tiles_due.is_none() {
+                // The first picture after a quiet time comes at once.
+                let wait = if self.pictures.with_untracked(Option::is_none) { 0 } else { TILES_MS };
+                inner.tiles_due = Some(Timeout::new(wait, move || self.show_pictures()));
+            }
+        });
+    }
+
+    pub(super) fn show_pictures(self) {
+        let pictures = self.inner.try_update_value(|inner| {
+            inner.tiles_due = None;
+            inner.pictures.take()
+        });
+        if let Some(Some((step, pictures))) = pictures {
+            self.pictures.set(Some((step, Arc::new(pictures))));
+        }
+    }
+
+    /// Tells the screen reader where the run stands: at once if `now`, else every ten seconds.
+    pub(super) fn speak(self, now: bool) {
+        let time = browser::now();
+        if !now && self.inner.with_value(|inner| time - inner.spoken_at < SPOKEN_MS) {
+            return;
+        }
+        self.inner.update_value(|inner| inner.spoken_at = time);
+        let Some(report) = self.report.get_untracked() else { return };
+        let privacy = match &report.privacy {
+            Privacy::Bounded(bound) => format!("epsilon at most {}", format::epsilon(bound.improved.epsilon)),
+            Privacy::NoGuarantee { .. } => "no privacy guarantee".to_owned(),
+        };
+        let accuracy = self
+            .accuracy
+            .get_untracked()
+            .map_or_else(String::new, |a| format!("test accuracy {}, ", format::percent(a)));
+        let state = match (report.complete, self.playing.get_untracked()) {
+            (true, _) => "Run complete",
+            (_, true) => "Training",
+            _ => "Paused",
+        };
+        self.spoken.set(format!("{state} at step {}: {accuracy}{privacy}.", format::integer(report.step)));
+    }
+}
