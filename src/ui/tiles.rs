@@ -9,7 +9,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData};
 use super::{
     browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::whether,
+    closures::{on_click, whether},
     format,
     results::teaching,
     settings::Speed,
@@ -33,7 +33,8 @@ pub fn panel(page: Page) -> impl IntoView {
     let slow = Memo::new(move |_| page.speed.get() == Speed::Slow && page.playing.get());
     view! {
         <h2>"One step"</h2>
-        <p class="lead">{head}</p>
+        <p class="lead">{head}" "
+            <button type="button" class="quiet" data-testid="look" hidden=whether(move || page.pictures.with(Option::is_some)) on:click=on_click(move |_| page.step_once())>"Take one apart"</button></p>
         <ol class="tiles" class:slow=whether(move || slow.get())>
             {tile(page, 0)}{tile(page, 1)}{tile(page, 2)}{tile(page, 3)}
         </ol>

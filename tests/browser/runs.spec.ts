@@ -109,3 +109,17 @@ test("where nothing may be kept a sentence says so, and the runs stay while the 
   await rows(page).getByRole("button", { name: /^Continue/ }).click();
   await expect.poll(() => value(page, "step")).toBe(1);
 });
+
+test("where storage is full a sentence says so, and the run can still be saved as a file", async ({ page, site }) => {
+  await open(page, site, query);
+  const browser = await page.context().newCDPSession(page);
+  await browser.send("Storage.overrideQuotaForOrigin", { origin: site.origin, quotaSize: 1 });
+  await oneStep(page);
+  await expect(page.getByTestId("notice")).toContainText("storage for the page is full");
+  expect(await value(page, "step")).toBe(1);
+  await hook(page, "reset").click();
+  await expect(rows(page)).toHaveCount(1);
+  const saved = page.waitForEvent("download");
+  await rows(page).getByRole("button", { name: /^Save/ }).click();
+  expect((await saved).suggestedFilename()).toBe("hushgrad-run.json");
+});

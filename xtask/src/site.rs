@@ -15,7 +15,7 @@ use crate::{
     project::{Project, remove},
     screen::Screen,
     sizes::{self, Sizes},
-    tools::Tools,
+    tools::{Shrinkers, Tools},
     wasm_target::{TARGET, Wasm},
 };
 
@@ -133,9 +133,9 @@ fn make(
     Ok(Site { sizes })
 }
 
-/// wasm-opt on every program, or what it made of the very same one before.
+/// wasm-opt on every program, or what it made of the very same one before; esbuild on the scripts and styles beside them.
 fn shrink(project: &Project, screen: &Screen, tools: &Tools, staging: &Path) -> Result<()> {
-    let Some(wasm_opt) = &tools.wasm_opt else { return Ok(()) };
+    let Some(Shrinkers { wasm_opt, esbuild }) = &tools.shrinkers else { return Ok(()) };
     let cache = project.cache.join("wasm-opt");
     std::fs::create_dir_all(&cache).at("create the folder", &cache)?;
     for wasm in files(staging)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "wasm")) {
@@ -162,7 +162,31 @@ fn shrink(project: &Project, screen: &Screen, tools: &Tools, staging: &Path) -> 
         let after = std::fs::metadata(&wasm).at("measure", &wasm)?.len();
         step.done(&format!("{} → {}", sizes::bytes(bytes.len() as u64), sizes::bytes(after)));
     }
+
+    let step = screen.step("esbuild");
+    let before = total(&text_files(staging)?)?;
+    let mut command = Command::new("node");
+    command.arg(esbuild).args(["--minify", "--charset=utf8", "--allow-overwrite", "--log-level=warning"]);
+    command.arg(format!("--outdir={}", staging.display())).args(text_files(staging)?);
+    step.run(&mut command)?;
+    step.done(&format!("{} → {}", sizes::bytes(before), sizes::bytes(total(&text_files(staging)?)?)));
     Ok(())
+}
+
+/// What wasm-bindgen and Trunk made, the page's start and its styles. The other scripts are read by people, too, or are filled in
+/// later.
+fn text_files(staging: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = files(staging)?;
+    all.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let ours = ["app-", "worker", "accountant", "start", "style"].iter().any(|start| name.starts_with(start));
+        path.parent() == Some(staging) && ours && (name.ends_with(".js") || name.ends_with(".css"))
+    });
+    Ok(all)
+}
+
+fn total(paths: &[PathBuf]) -> Result<u64> {
+    paths.iter().try_fold(0, |sum, path| Ok(sum + std::fs::metadata(path).at("measure", path)?.len()))
 }
 
 /// Trunk names the page's files by their content, and the threads' not; a browser must never pair an old thread with a

@@ -1,6 +1,9 @@
-//! Trunk, wasm-bindgen, wasm-opt: the right versions, from PATH where they are, else in the cache.
+//! Trunk, wasm-bindgen, wasm-opt, esbuild: the right versions, from PATH where they are, else in the cache.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use crate::{
     error::{At, Error, Result},
@@ -16,14 +19,20 @@ pub struct Tools {
     pub trunk: PathBuf,
     pub wasm_bindgen: PathBuf,
     /// `None`: no npm; the site works, and is bigger than it need be.
-    pub wasm_opt: Option<PathBuf>,
+    pub shrinkers: Option<Shrinkers>,
+}
+
+/// Scripts for node.
+pub struct Shrinkers {
+    pub wasm_opt: PathBuf,
+    pub esbuild: PathBuf,
 }
 
 pub fn ensure(project: &Project, screen: &Screen) -> Result<Tools> {
     let trunk = cargo_tool(project, screen, "trunk", "trunk", TRUNK)?;
     let bindgen = project.locked("wasm-bindgen")?;
     let wasm_bindgen = cargo_tool(project, screen, "wasm-bindgen-cli", "wasm-bindgen", &bindgen)?;
-    Ok(Tools { trunk, wasm_bindgen, wasm_opt: wasm_opt(project, screen)? })
+    Ok(Tools { trunk, wasm_bindgen, shrinkers: shrinkers(project, screen)? })
 }
 
 /// A program from crates.io in exactly this version.
@@ -63,7 +72,7 @@ pub fn cargo_tool(project: &Project, screen: &Screen, package: &str, program: &s
     Ok(ours)
 }
 
-fn install_command(project: &Project, into: &std::path::Path, package: &str, program: &str, version: &str) -> Command {
+fn install_command(project: &Project, into: &Path, package: &str, program: &str, version: &str) -> Command {
     let mut command = project.cargo();
     command
         // Away from the checkout, whose configuration is not meant for tools.
@@ -80,28 +89,31 @@ fn install_command(project: &Project, into: &std::path::Path, package: &str, pro
     command
 }
 
-/// wasm-opt comes with npm's `binaryen`, in the version that `xtask/npm` locks.
-fn wasm_opt(project: &Project, screen: &Screen) -> Result<Option<PathBuf>> {
+/// wasm-opt comes with npm's `binaryen`; both in the versions that `xtask/npm` locks.
+fn shrinkers(project: &Project, screen: &Screen) -> Result<Option<Shrinkers>> {
     let lock = project.root.join("xtask").join("npm");
     let manifest = lock.join("package.json");
     let text = std::fs::read_to_string(&manifest).at("read", &manifest)?;
     let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    let version = json["dependencies"]["binaryen"].as_str().unwrap_or_default().to_owned();
-    let step = screen.step(&format!("wasm-opt {version}"));
-    let folder = project.tools().join(format!("binaryen-{version}"));
-    let program = folder.join("node_modules").join("binaryen").join("bin").join("wasm-opt");
-    let major = version.split('.').next().unwrap_or_default().to_owned();
-    let runs = |path: &std::path::Path| {
-        // A script in JavaScript: node runs it, whatever the file system says about it.
-        let out = Command::new("node").arg(path).arg("--version").output();
-        out.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains(&format!("version {major}")))
+    let version = |package: &str| json["dependencies"][package].as_str().unwrap_or_default().to_owned();
+    let (binaryen, esbuild) = (version("binaryen"), version("esbuild"));
+    let step = screen.step(&format!("wasm-opt {binaryen}, esbuild {esbuild}"));
+    let folder = project.tools().join(format!("binaryen-{binaryen}-esbuild-{esbuild}"));
+    let script = |package: &str, name: &str| folder.join("node_modules").join(package).join("bin").join(name);
+    let there = Shrinkers { wasm_opt: script("binaryen", "wasm-opt"), esbuild: script("esbuild", "esbuild") };
+    let major = binaryen.split('.').next().unwrap_or_default();
+    // Scripts in JavaScript: node runs them, whatever the file system says about them.
+    let says = |script: &Path, word: &str| {
+        let out = Command::new("node").arg(script).arg("--version").output();
+        out.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains(word))
     };
-    if program.is_file() && runs(&program) {
+    let run = || says(&there.wasm_opt, &format!("version {major}")) && says(&there.esbuild, &esbuild);
+    if there.wasm_opt.is_file() && run() {
         step.done("installed before");
-        return Ok(Some(program));
+        return Ok(Some(there));
     }
     let Some(npm) = which("npm") else {
-        step.done("not here: it needs Node.js (nodejs.org); the site will be about twice as big as with it");
+        step.done("not here: they need Node.js (nodejs.org); the site will be about twice as big as with them");
         return Ok(None);
     };
     project.install(&folder, |into| {
@@ -112,9 +124,9 @@ fn wasm_opt(project: &Project, screen: &Screen) -> Result<Option<PathBuf>> {
         command.current_dir(into).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
         step.run(&mut command).map(|_| ())
     })?;
-    if !runs(&program) {
-        return Err(Error::Wrong(format!("{} does not run as version {major}", program.display())));
+    if !run() {
+        return Err(Error::Wrong(format!("{} does not hold what it should", folder.display())));
     }
     step.done("installed");
-    Ok(Some(program))
+    Ok(Some(there))
 }
