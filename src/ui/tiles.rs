@@ -34,7 +34,7 @@ pub fn panel(page: Page) -> impl IntoView {
     view! {
         <h2>"One step"</h2>
         <p class="lead">{head}" "
-            <button type="button" class="quiet" data-testid="look" hidden=whether(move || page.pictures.with(Option::is_some)) on:click=on_click(move |_| page.step_once())>"Take one apart"</button></p>
+            <button type="button" data-testid="look" hidden=whether(move || page.pictures.with(Option::is_some)) on:click=on_click(move |_| page.step_once())>"Take one apart"</button></p>
         <ol class="tiles" class:slow=whether(move || slow.get())>
             {tile(page, 0)}{tile(page, 1)}{tile(page, 2)}{tile(page, 3)}
         </ol>

@@ -88,20 +88,24 @@ fn make(
     remove(staging)?;
     std::fs::create_dir_all(staging).at("create the folder", staging)?;
 
-    // The page gets by without Burn, and must: a program keeps what its dependencies register with the linker, used or not.
-    let bare = &["--no-default-features"][..];
-    for (name, program, profile, features) in [
-        ("page", "app", PAGE_PROFILE, bare),
-        ("accountant", "accountant", PROFILE, bare),
-        ("training thread", "worker", PROFILE, &[]),
-    ] {
+    let compile = |name: &str, program: &str, profile: &str, features: &[&str]| {
         let step = screen.step(&format!("compile the {name}"));
         let mut compile = project.cargo();
         compile.args(["build", "--locked", "--profile", profile, "--target", TARGET, "--bin", program]).args(features);
         wasm.prepare(&mut compile);
         step.run(&mut compile)?;
         step.done("");
-    }
+        Ok(())
+    };
+    // The page gets by without Burn, and must: a program keeps what its dependencies register with the linker, used or not.
+    let bare = &["--no-default-features"][..];
+    // Linking keeps one core busy. The profiles have folders of their own, so neither build waits for the other.
+    std::thread::scope(|scope| {
+        let page = scope.spawn(|| compile("page", "app", PAGE_PROFILE, bare));
+        compile("accountant", "accountant", PROFILE, bare)?;
+        compile("training thread", "worker", PROFILE, &[])?;
+        page.join().unwrap_or_else(|_| Err(Error::Wrong("the page's build broke off".into())))
+    })?;
 
     let step = screen.step("bundle with Trunk");
     let mut bundle = project.command(&tools.trunk);
