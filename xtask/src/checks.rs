@@ -106,9 +106,7 @@ fn set_up_and_check(project: &mut Project, screen: &Screen) -> Result<bool> {
         command
     };
     checks.check("formatting", cargo("fmt --all --check"));
-    let mut build = cargo("build --locked --workspace --all-targets");
-    lints::build_with_lints(project, &mut build)?;
-    checks.check("build, clippy, documentation", build);
+    checks.check("build, clippy, documentation", native_build(project)?);
     match &wasm {
         Ok(wasm) => {
             // The library alone: the programs are a call each, and linking them is the site's affair.
@@ -178,6 +176,14 @@ fn components(project: &Project, screen: &Screen) -> Result<()> {
     }
 }
 
+/// Everything that is compiled for this machine, looked through by clippy and rustdoc.
+fn native_build(project: &Project) -> Result<Command> {
+    let mut build = project.cargo();
+    build.args(["build", "--locked", "--workspace", "--all-targets"]);
+    lints::build_with_lints(project, &mut build)?;
+    Ok(build)
+}
+
 /// Unit, integration, shader and documentation tests.
 fn native(checks: &mut Checks<'_>, adapter: &Adapter) {
     if let Adapter::None(why) = adapter {
@@ -234,10 +240,7 @@ fn in_browser(checks: &mut Checks<'_>, site: &Path, chromium: &Path, digits: &Di
     let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
     let step = checks.screen.step("native tool");
     // As it was built for the tests: it is there already.
-    let mut build = project.cargo();
-    build.args(["build", "--locked", "--workspace", "--all-targets"]);
-    lints::build_with_lints(project, &mut build)?;
-    step.run(&mut build)?;
+    step.run(&mut native_build(project)?)?;
     step.done("");
 
     let step = checks.screen.step("browser tests");

@@ -58,10 +58,8 @@ pub fn stand_in() -> Option<ExitCode> {
 /// What rustdoc takes of the compiler's arguments; `None` where nothing is to be documented.
 fn to_document(arguments: &[OsString]) -> Option<Vec<OsString>> {
     let after = |name: &str| arguments.iter().skip_while(|word| *word != name).nth(1).map(OsString::as_os_str);
-    let crate_name = after("--crate-name")?;
-    // The library, and the one program whose documentation anybody reads.
-    let wanted = after("--crate-type") == Some(OsStr::new("lib")) || crate_name == "xtask";
-    if !wanted || arguments.iter().any(|word| word == "--test") {
+    // The programs say `doc = false`.
+    if after("--crate-type") != Some(OsStr::new("lib")) || arguments.iter().any(|word| word == "--test") {
         return None;
     }
     let mut taken: Vec<OsString> =
