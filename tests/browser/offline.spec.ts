@@ -40,6 +40,10 @@ test("a new deploy is never stale", async ({ browser }) => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await open(page, site, query);
+  // Which of its workers the registration has, beside none at all.
+  const has = (which: "active" | "waiting") => () =>
+    page.evaluate(async (which) => !!(await navigator.serviceWorker.getRegistration())?.[which], which);
+  await expect.poll(has("active"), { timeout: 30_000 }).toBe(true);
 
   // The next deploy: another style of another name, another title, another version.
   const edit = (file: string, change: (text: string) => string) => writeFileSync(join(folder, file), change(readFileSync(join(folder, file), "utf8")));
@@ -52,18 +56,20 @@ test("a new deploy is never stale", async ({ browser }) => {
   await open(page, site, query);
   await expect(page).toHaveTitle("the next deploy");
   expect(await page.evaluate(() => document.styleSheets[0].href)).toContain("style-0123456789abcdef.css");
-  await page.evaluate(async () => {
-    const registration = await navigator.serviceWorker.getRegistration();
-    await registration?.update();
-  });
-  // Once the last page of the old version is closed, the new one is the one without a network.
+  await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())!.update());
+  await expect.poll(has("waiting"), { timeout: 30_000 }).toBe(true);
+  // Once the last page of the old version is closed, the new one is the one without a network. A visit in the very moment
+  // of the change may be left hanging by Chromium, so each has its own limit.
   await page.close();
-  await expect.poll(async () => {
+  const kept = async () => {
     const next = await context.newPage();
-    const names = await next.goto(site.url).then(() => next.evaluate(() => caches.keys()));
+    const names = next.goto(site.url, { waitUntil: "commit" }).then(() => next.evaluate(() => caches.keys()));
+    const limit = new Promise<string[]>((done) => setTimeout(() => done(["hushgrad http: no answer"]), 5_000));
+    const first = await Promise.race([names.catch((error) => [`hushgrad http: ${error}`]), limit]);
     await next.close();
-    return names.filter((name) => name.startsWith("hushgrad http"));
-  }, { timeout: 20_000 }).toEqual([expect.stringContaining("next-")]);
+    return first.filter((name) => name.startsWith("hushgrad http"));
+  };
+  await expect.poll(kept, { timeout: 30_000 }).toEqual([expect.stringContaining("next-")]);
   await site.close();
   const offline = await context.newPage();
   await offline.goto(site.url + query);

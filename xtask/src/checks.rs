@@ -1,7 +1,7 @@
 //! `cargo xtask test`: set up, check, test, and count.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
@@ -24,6 +24,14 @@ pub struct Count {
     pub skipped: u64,
 }
 
+impl Count {
+    fn add(&mut self, more: Self) {
+        self.passed += more.passed;
+        self.failed += more.failed;
+        self.skipped += more.skipped;
+    }
+}
+
 impl std::fmt::Display for Count {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} passed, {} failed", self.passed, self.failed)?;
@@ -42,37 +50,49 @@ struct Checks<'a> {
     table: Vec<(String, Duration, String)>,
 }
 
-impl Checks<'_> {
-    /// Runs a part; its error is one failure more.
-    fn part<T>(&mut self, name: &str, part: impl FnOnce(&mut Self) -> Result<(T, String)>) -> Option<T> {
+/// What came of one part: its name, its time, and its word for the table.
+struct Part<T>(String, Duration, Result<(T, String)>);
+
+impl<T> Part<T> {
+    fn of(name: &str, part: impl FnOnce() -> Result<(T, String)>) -> Self {
         let start = Instant::now();
-        match part(self) {
+        let result = part();
+        Self(name.to_owned(), start.elapsed(), result)
+    }
+}
+
+impl Part<()> {
+    /// A program that says yes or no.
+    fn check(screen: &Screen, name: &str, mut command: Command) -> Self {
+        Self::of(name, || {
+            let step = screen.step(name);
+            step.run(&mut command)?;
+            step.done("");
+            Ok(((), "ok".to_owned()))
+        })
+    }
+
+    /// A wanted part whose set-up failed.
+    fn impossible(name: &str, why: &str) -> Self {
+        Self::of(name, || Err(Error::Wrong(format!("could not run: {why}"))))
+    }
+}
+
+impl Checks<'_> {
+    /// Writes a part into the table; its error is one failure more.
+    fn note<T>(&mut self, Part(name, time, result): Part<T>) -> Option<T> {
+        match result {
             Ok((value, word)) => {
-                self.table.push((name.to_owned(), start.elapsed(), word));
+                self.table.push((name, time, word));
                 Some(value)
             }
             Err(error) => {
                 eprintln!("\n{name}: {error}\n");
                 self.count.failed += 1;
-                self.table.push((name.to_owned(), start.elapsed(), "FAILED".to_owned()));
+                self.table.push((name, time, "FAILED".to_owned()));
                 None
             }
         }
-    }
-
-    /// A program that says yes or no.
-    fn check(&mut self, name: &str, mut command: Command) {
-        self.part(name, |checks| {
-            let step = checks.screen.step(name);
-            step.run(&mut command)?;
-            step.done("");
-            Ok(((), "ok".to_owned()))
-        });
-    }
-
-    /// A wanted part whose set-up failed.
-    fn impossible(&mut self, name: &str, why: &str) {
-        self.part::<()>(name, |_| Err(Error::Wrong(format!("could not run: {why}"))));
     }
 }
 
@@ -94,45 +114,43 @@ fn set_up_and_check(project: &mut Project, screen: &Screen) -> Result<bool> {
     project.claim(screen)?;
     components(project, screen)?;
     let wasm = wasm_target::ensure(project, screen);
-    let playwright = browser::playwright(project, screen).and_then(|()| browser::chromium(project, screen));
+    let chromium = browser::playwright(project, screen).and_then(|()| browser::chromium(project, screen));
     let adapter = browser::adapter(project, screen)?;
     let digits = mnist::ensure(project, screen);
 
     screen.say("Checks");
     let mut checks = Checks { project, screen, count: Count::default(), table: Vec::new() };
-    let cargo = |words: &str| {
-        let mut command = project.cargo();
-        command.args(words.split(' '));
-        command
-    };
-    checks.check("formatting", cargo("fmt --all --check"));
-    checks.check("build, clippy, documentation", native_build(project)?);
-    match &wasm {
-        Ok(wasm) => {
-            // The library alone: the programs are a call each, and linking them is the site's affair.
-            let mut build = cargo("build --locked --lib --target wasm32-unknown-unknown --profile wasm-release");
-            wasm.prepare_with_clippy(project, &mut build)?;
-            checks.check("clippy, browser", build);
-        }
-        Err(error) => checks.impossible("clippy, browser", &error.to_string()),
-    }
-    native(&mut checks, &adapter);
+    let mut formatting = project.cargo();
+    formatting.args(["fmt", "--all", "--check"]);
+    checks.note(Part::check(screen, "formatting", formatting));
+    // A compiler keeps one core busy for minutes at a time; the two lanes write different folders.
+    let build = native_build(project)?;
+    let name = "build, clippy, documentation";
+    let (native, clippy, tools) = std::thread::scope(|scope| {
+        let native = scope.spawn(|| Part::check(screen, name, build));
+        let clippy = clippy_browser(project, screen, &wasm);
+        let tools = Part::of("tools", || Ok((tools::ensure(project, screen)?, "ok".to_owned())));
+        (native.join().unwrap_or_else(|_| Part::impossible(name, "it broke off")), clippy, tools)
+    });
+    checks.note(native);
+    checks.note(clippy);
+    let tools = checks.note(tools);
+    native_tests(&mut checks, &adapter);
 
-    let (wasm, digits) = match (wasm, digits) {
-        (Ok(wasm), Ok(digits)) => (wasm, digits),
-        (Err(error), _) | (_, Err(error)) => {
-            checks.impossible("site", &error.to_string());
-            checks.impossible("browser tests", "there is no site");
-            return Ok(finish(&checks, start));
-        }
-    };
-    let built = checks.part("site", |checks| build_site(checks, &wasm, &digits));
-    match (built, playwright) {
-        (Some(site), Ok(chromium)) => {
-            checks.part("browser tests", |checks| in_browser(checks, &site, &chromium, &digits));
-        }
-        (None, _) => checks.impossible("browser tests", "there is no site"),
-        (_, Err(error)) => checks.impossible("browser tests", &error.to_string()),
+    let site = checks.note(Part::of("site", || {
+        let needed = |error: &Error| Error::Wrong(format!("could not run: {error}"));
+        let (wasm, digits) = (wasm.as_ref().map_err(needed)?, digits.as_ref().map_err(needed)?);
+        let tools = tools.ok_or_else(|| Error::Wrong("could not run: tools are missing".into()))?;
+        let out = project.target()?.join("site");
+        let site = site::build(project, screen, wasm, &tools, digits, &out)?;
+        screen.say(&site.sizes.table());
+        site.sizes.check()?;
+        Ok(((out, digits), "within its budgets".to_owned()))
+    }));
+    match (site, chromium) {
+        (Some((site, digits)), Ok(chromium)) => browser_tests(&mut checks, &site, &chromium, digits),
+        (None, _) => drop(checks.note(Part::impossible("browser tests", "there is no site"))),
+        (_, Err(error)) => drop(checks.note(Part::impossible("browser tests", &error.to_string()))),
     }
     Ok(finish(&checks, start))
 }
@@ -184,26 +202,41 @@ fn native_build(project: &Project) -> Result<Command> {
     Ok(build)
 }
 
+/// The library alone: the programs are a call each, and linking them is the site's affair.
+fn clippy_browser(project: &Project, screen: &Screen, wasm: &Result<wasm_target::Wasm>) -> Part<()> {
+    let name = "clippy, browser";
+    let prepared = wasm.as_ref().map_err(ToString::to_string).and_then(|wasm| {
+        let mut build = project.cargo();
+        build.args(["build", "--locked", "--lib", "--target", wasm_target::TARGET, "--profile", "wasm-release"]);
+        wasm.prepare_with_clippy(project, &mut build).map_err(|e| e.to_string())?;
+        Ok(build)
+    });
+    match prepared {
+        Ok(build) => Part::check(screen, name, build),
+        Err(why) => Part::impossible(name, &why),
+    }
+}
+
 /// Unit, integration, shader and documentation tests.
-fn native(checks: &mut Checks<'_>, adapter: &Adapter) {
+fn native_tests(checks: &mut Checks<'_>, adapter: &Adapter) {
+    let (project, screen) = (checks.project, checks.screen);
     if let Adapter::None(why) = adapter {
-        checks.screen.say(&format!(
+        screen.say(&format!(
             "\n  !!! NO GPU ADAPTER: the tests of the WebGPU engine on this machine are SKIPPED. {why}\n"
         ));
         checks.count.skipped += 1;
     }
-    checks.part("native tests", |checks| {
-        let step = checks.screen.step("native tests");
-        let mut command = checks.project.cargo();
+    let tests = Part::of("native tests", || {
+        let step = screen.step("native tests");
+        let mut command = project.cargo();
         command.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
         // What has been built is tested.
-        lints::build_with_lints(checks.project, &mut command)?;
+        lints::build_with_lints(project, &mut command)?;
         if matches!(adapter, Adapter::None(_)) {
             command.env("HUSHGRAD_NO_GPU", "1");
         }
         let said = step.ask(&mut command)?;
         let count = count_cargo(&said.lines);
-        add(&mut checks.count, count);
         for line in said.lines.iter().filter(|l| l.ends_with("... FAILED") || l.contains("panicked at")) {
             step.say(line);
         }
@@ -211,66 +244,66 @@ fn native(checks: &mut Checks<'_>, adapter: &Adapter) {
             (true, _) if count.passed == 0 => Err(Error::Wrong("cargo ran no test".into())),
             (true, _) => {
                 step.done(&count.to_string());
-                Ok(((), count.to_string()))
+                Ok((count, count.to_string()))
             }
             // Not a test, but the build or a whole test program failed; its error is counted by the caller.
             (false, 0) => Err(step.error(&command, &said)),
             (false, _) => {
                 step.say(&said.tail());
                 step.failed(&count.to_string());
-                Ok(((), format!("{count}; see {}", said.log.display())))
+                Ok((count, format!("{count}; see {}", said.log.display())))
             }
         }
     });
+    if let Some(count) = checks.note(tests) {
+        checks.count.add(count);
+    }
 }
 
-fn build_site(checks: &Checks<'_>, wasm: &wasm_target::Wasm, digits: &Digits) -> Result<(PathBuf, String)> {
+fn browser_tests(checks: &mut Checks<'_>, site: &Path, chromium: &Path, digits: &Digits) {
     let (project, screen) = (checks.project, checks.screen);
-    let tools = tools::ensure(project, screen)?;
-    let out = project.target()?.join("site");
-    let site = site::build(project, screen, wasm, &tools, digits, &out)?;
-    screen.say(&site.sizes.table());
-    site.sizes.check()?;
-    Ok((out, "within its budgets".to_owned()))
+    let tests = Part::of("browser tests", || {
+        // The page's ε is compared with this program's.
+        let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
+        let step = screen.step("native tool");
+        // As it was built for the tests: it is there already.
+        step.run(&mut native_build(project)?)?;
+        step.done("");
+
+        let step = screen.step("browser tests");
+        let report = project.cache.join("logs").join("browser-tests.json");
+        crate::project::remove(&report)?;
+        let mut command = project.command(crate::project::which("npx").unwrap_or_else(|| "npx".into()));
+        command
+            .current_dir(browser::tests(project))
+            .args(["playwright", "test", "--reporter=list,json"])
+            .env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report)
+            .env("CHROMIUM", chromium)
+            .env("HUSHGRAD_SITE", site)
+            .env("HUSHGRAD_NATIVE", native)
+            .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" })
+            .env("NO_COLOR", "1")
+            .env_remove("FORCE_COLOR");
+        let said = step.ask(&mut command)?;
+        // Each test with its time.
+        said.lines
+            .iter()
+            .filter(|line| line.contains(".spec.ts:") && line.contains(" › "))
+            .for_each(|line| step.say(line));
+        let text = std::fs::read_to_string(&report).at("read the report", &report);
+        let Ok(text) = text else { return Err(step.error(&command, &said)) };
+        let count = count_playwright(&text)?;
+        Ok((count, verdict(&said, count, &command, step)?))
+    });
+    if let Some(count) = checks.note(tests) {
+        checks.count.add(count);
+    }
 }
 
-fn in_browser(checks: &mut Checks<'_>, site: &Path, chromium: &Path, digits: &Digits) -> Result<((), String)> {
-    let project = checks.project;
-    // The page's ε is compared with this program's.
-    let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
-    let step = checks.screen.step("native tool");
-    // As it was built for the tests: it is there already.
-    step.run(&mut native_build(project)?)?;
-    step.done("");
-
-    let step = checks.screen.step("browser tests");
-    let report = project.cache.join("logs").join("browser-tests.json");
-    crate::project::remove(&report)?;
-    let mut command = project.command(crate::project::which("npx").unwrap_or_else(|| "npx".into()));
-    command
-        .current_dir(browser::tests(project))
-        .args(["playwright", "test", "--reporter=list,json"])
-        .env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report)
-        .env("CHROMIUM", chromium)
-        .env("HUSHGRAD_SITE", site)
-        .env("HUSHGRAD_NATIVE", native)
-        .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" })
-        .env("NO_COLOR", "1")
-        .env_remove("FORCE_COLOR");
-    let said = step.ask(&mut command)?;
-    // Each test with its time.
-    said.lines.iter().filter(|line| line.contains(".spec.ts:") && line.contains(" › ")).for_each(|line| step.say(line));
-    let text = std::fs::read_to_string(&report).at("read the report", &report);
-    let Ok(text) = text else { return Err(step.error(&command, &said)) };
-    let count = count_playwright(&text)?;
-    add(&mut checks.count, count);
-    verdict(&said, count, &command, step)
-}
-
-fn verdict(said: &Said, count: Count, command: &Command, step: Step<'_>) -> Result<((), String)> {
+fn verdict(said: &Said, count: Count, command: &Command, step: Step<'_>) -> Result<String> {
     if said.ok && count.failed == 0 && count.passed > 0 {
         step.done(&count.to_string());
-        return Ok(((), count.to_string()));
+        return Ok(count.to_string());
     }
     if count.failed == 0 {
         return Err(step.error(command, said));
@@ -279,13 +312,7 @@ fn verdict(said: &Said, count: Count, command: &Command, step: Step<'_>) -> Resu
     let from = said.lines.iter().position(|line| line.trim_start().starts_with("1) ")).unwrap_or(0);
     said.lines[from..].iter().for_each(|line| step.say(line));
     step.failed(&count.to_string());
-    Ok(((), format!("{count}; see {}", said.log.display())))
-}
-
-fn add(total: &mut Count, more: Count) {
-    total.passed += more.passed;
-    total.failed += more.failed;
-    total.skipped += more.skipped;
+    Ok(format!("{count}; see {}", said.log.display()))
 }
 
 /// Sums cargo's closing lines: `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
@@ -296,7 +323,7 @@ fn count_cargo(lines: &[String]) -> Count {
             let before = line.split([';', '.']).find_map(|part| part.trim().strip_suffix(word));
             before.and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0)
         };
-        add(&mut total, Count { passed: of("passed"), failed: of("failed"), skipped: of("ignored") });
+        total.add(Count { passed: of("passed"), failed: of("failed"), skipped: of("ignored") });
     }
     total
 }

@@ -86,6 +86,10 @@ fn install_command(project: &Project, into: &Path, package: &str, program: &str,
         .env_remove("RUSTFLAGS")
         .args(["install", package, "--version", version, "--bin", program, "--root"])
         .arg(into);
+    if program == "trunk" {
+        // Its other features are for the network, which it is not to use: it is given its tools.
+        command.arg("--no-default-features");
+    }
     command
 }
 
