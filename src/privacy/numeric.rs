@@ -3,11 +3,17 @@
 /// ln Σ exp(values); −∞ for an empty slice.
 #[must_use]
 pub fn log_sum_exp(values: &[f64]) -> f64 {
-    let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let top = values.iter().copied().fold(f64::NEG_INFINITY, dearer);
     if !top.is_finite() {
         return top;
     }
     top + values.iter().map(|v| (v - top).exp()).sum::<f64>().ln()
+}
+
+/// The larger, as bounds have it: what is not a number is not known, and counts as infinite. (`f64::max` would drop it.)
+#[must_use]
+pub fn dearer(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::INFINITY } else { a.max(b) }
 }
 
 /// ln(e^x − 1) for x > 0 without overflow; −∞ at 0.
@@ -42,7 +48,7 @@ pub fn exp_minus_1_minus_x(x: f64) -> f64 {
 /// Written so that nothing cancels for small ρ (the linear terms are gone before anything is subtracted).
 #[must_use]
 pub fn ratio_excess(k: f64, rho: f64) -> f64 {
-    (exp_minus_1_minus_x(k * rho) - k * exp_minus_1_minus_x(rho)).max(0.0)
+    dearer(exp_minus_1_minus_x(k * rho) - k * exp_minus_1_minus_x(rho), 0.0)
 }
 
 /// ln Γ(x), x > 0.

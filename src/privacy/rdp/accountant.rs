@@ -8,6 +8,7 @@ use super::{
 use crate::privacy::{
     error::{PrivacyError, require},
     ledger::Ledger,
+    numeric::dearer,
     sampling::{Neighbours, Sampling},
 };
 
@@ -181,7 +182,7 @@ impl Accountant {
                 totals.extend((totals.len()..length).map(|j| (f64::from(FIRST_ORDER) + j as f64, 0.0)));
             }
             for (j, (_, total)) in totals.iter_mut().enumerate() {
-                let dearest = set.iter().map(|id| orders(&self.curves[id.0 as usize])[j]).fold(0.0, f64::max);
+                let dearest = set.iter().map(|id| orders(&self.curves[id.0 as usize])[j]).fold(0.0, dearer);
                 *total += dearest * *count as f64;
             }
         }
@@ -193,7 +194,7 @@ impl Accountant {
         for (set, count) in charges {
             let mut dearest = 0.0f64;
             for id in set {
-                dearest = dearest.max(self.curves[id.0 as usize].at(order)?);
+                dearest = dearer(dearest, self.curves[id.0 as usize].at(order)?);
             }
             total += dearest * *count as f64;
         }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::privacy::numeric::dearer;
+
 /// An upper bound on ε and the order α that gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
@@ -21,12 +23,12 @@ pub struct Epsilon {
 /// ε = rdp + ln(1/δ)/(α−1), at least 0.
 #[must_use]
 pub fn classic(rdp: f64, order: f64, delta: f64) -> f64 {
-    (rdp - delta.ln() / (order - 1.0)).max(0.0)
+    dearer(rdp - delta.ln() / (order - 1.0), 0.0)
 }
 
 /// ε = rdp + ln(1−1/α) − ln(δα)/(α−1), at least 0.
 #[must_use]
 pub fn improved(rdp: f64, order: f64, delta: f64) -> f64 {
     // ln δ + ln α: δα may leave the range of f64 where its logarithm does not.
-    (rdp + (-1.0 / order).ln_1p() - (delta.ln() + order.ln()) / (order - 1.0)).max(0.0)
+    dearer(rdp + (-1.0 / order).ln_1p() - (delta.ln() + order.ln()) / (order - 1.0), 0.0)
 }

@@ -8,6 +8,7 @@ use crate::privacy::{
     error::PrivacyError,
     ledger::{Release, Sensitivity},
     noise::{Noise, NoiseSpec},
+    numeric::dearer,
     sampling::{Neighbours, Sampling},
 };
 
@@ -143,13 +144,14 @@ impl RdpCurve {
 impl Source {
     /// ε(α) for α from 2 to `last`.
     fn integers(&self, sampling: Sampling, last: u32) -> Vec<f64> {
-        let vectors = match self {
+        let mut vectors = match self {
             Self::Gaussian { noise_multiplier } => vec![gaussian_log_moments(*noise_multiplier, last)],
             Self::Other { noise, sensitivity, doubling } => {
                 log_moments(noise.as_ref(), sensitivity, *doubling, last as usize - 1)
             }
         };
-        match sampling {
+        vectors.iter_mut().for_each(|moments| close(moments));
+        let mut epsilon = match sampling {
             Sampling::Poisson { rate } => largest(&vectors, |moments| poisson::at_integers(rate, moments)),
             // Each example meets one release of an epoch, unamplified.
             Sampling::Shuffled { .. } => largest(&vectors, |moments| poisson::at_integers(1.0, moments)),
@@ -161,7 +163,17 @@ impl Source {
                 };
                 largest(&vectors, |moments| fixed_size::at_integers(rate, moments, gaussian))
             }
-        }
+        };
+        close(&mut epsilon);
+        epsilon
+    }
+}
+
+/// An order whose quadrature did not settle has an infinite ln I_k, of which differences and products make what is no number;
+/// no divergence is negative, either. Both are infinite: an order that is not known must never be the cheapest.
+fn close(bounds: &mut [f64]) {
+    for bound in bounds {
+        *bound = if *bound >= 0.0 { *bound } else { f64::INFINITY };
     }
 }
 
@@ -199,13 +211,13 @@ fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, doubling: f64, orde
 }
 
 /// max Σ_i ln I_k(v_i) over all v with ‖v‖₂ ≤ norm and |v_i| ≤ reach, of any dimension: with G(τ) = ln I_k(τ)/τ²,
-/// Σ v_i²·G(v_i) ≤ norm²·sup G. Attained in the limit of many coordinates if G is largest at 0, as it is for every family here.
+/// Σ v_i²·G(v_i) ≤ norm²·sup G. Attained in the limit of many coordinates where G is largest at 0.
 fn l2_log_moments(noise: &dyn Noise, norm: f64, reach: f64, orders: usize) -> Vec<f64> {
     let mut supremum = vec![0.0f64; orders];
     for panel in Panel::ladder(reach, L2_OCTAVES) {
         let series = Series::new(&panel, noise, 1.0, orders);
         for (order, value) in supremum.iter_mut().enumerate() {
-            *value = value.max(series.supremum(order));
+            *value = dearer(*value, series.supremum(order));
         }
     }
     for value in &mut supremum {
@@ -253,7 +265,7 @@ fn largest(vectors: &[Vec<f64>], price: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64>
         let mut top = front[0].clone();
         for vector in &front[1..] {
             for (t, v) in top.iter_mut().zip(vector.iter()) {
-                *t = t.max(*v);
+                *t = dearer(*t, *v);
             }
         }
         return price(&top);
@@ -261,7 +273,7 @@ fn largest(vectors: &[Vec<f64>], price: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64>
     let mut result = price(front[0]);
     for vector in &front[1..] {
         for (r, v) in result.iter_mut().zip(price(vector)) {
-            *r = r.max(v);
+            *r = dearer(*r, v);
         }
     }
     result
