@@ -364,7 +364,7 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
     let name = || "f".to_owned();
     other.ask_and_settle(Request::Continue { name: name(), bytes: file.clone() });
     let report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
-    assert_eq!(report.step, 2);
+    assert_eq!((report.step, report.by_plan), (2, true));
     let events = other.ask_and_settle(Request::ExportLedger);
     let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
     let ledger = Ledger::from_json(json).unwrap();
@@ -376,8 +376,10 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
     other.ask_and_settle(Request::Load(DataRequest::Synthetic { seed: 2, train: 300, test: 100 }));
     let events = other.ask_and_settle(Request::Continue { name: name(), bytes: file.clone() });
     assert!(events.iter().any(|e| matches!(e, Event::Notice(text) if text.contains("600 images"))), "{events:?}");
-    let dearer = epsilon(&Thread::last_report(&other.ask_and_settle(Request::StepOnce)));
-    assert!(dearer > epsilon(&report));
+    let other_report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
+    assert!(epsilon(&other_report) > epsilon(&report));
+    // The plan knows of the second release alone: nothing may be priced by it.
+    assert!(!other_report.by_plan);
     let events = other.ask_and_settle(Request::ExportLedger);
     let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
     assert_eq!(Ledger::from_json(json).unwrap().releases().len(), 2);

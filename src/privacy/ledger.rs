@@ -176,6 +176,12 @@ impl Ledger {
         &self.events
     }
 
+    /// How often `release` happened, where nothing else did.
+    #[must_use]
+    pub fn count_alone(&self, release: ReleaseId) -> Option<u64> {
+        self.events.iter().all(|event| event.release == release.0).then(|| self.steps())
+    }
+
     /// How many releases happened.
     #[must_use]
     pub fn steps(&self) -> u64 {

@@ -27,6 +27,10 @@ pub struct Report {
     /// Examples whose gradient was not finite so far (each contributed zero). Teaching view.
     pub non_finite: u64,
     pub privacy: Privacy,
+    /// Whether the ledger holds these steps and no others, each releasing what the plan says: only then does the price of the
+    /// plan's step times their number say what was spent.
+    #[serde(default)]
+    pub by_plan: bool,
     /// Whether the run has done all its steps.
     pub complete: bool,
 }

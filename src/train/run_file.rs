@@ -276,6 +276,7 @@ mod tests {
             denoise_factor: 1.0,
             non_finite: 0,
             privacy: Privacy::Bounded(PrivacyBound::new(config.delta, &epsilon, &ledger)),
+            by_plan: true,
             complete: false,
         };
         let parameters: Vec<f32> = (0..config.model.parameters()).map(|i| (i as f32).sin() * 1e-3).collect();

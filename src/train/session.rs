@@ -254,6 +254,7 @@ impl<E: Engine> Session<E> {
             denoise_factor: metrics.denoise_factor.into(),
             non_finite: metrics.non_finite,
             privacy: self.privacy()?,
+            by_plan: self.account.as_ref().is_some_and(|a| a.ledger.count_alone(a.release) == Some(self.step)),
             complete: self.complete(),
         })
     }

@@ -357,7 +357,9 @@ impl Page {
 
     /// Tight ε of the run as it stands.
     pub fn account_tightly(self) {
-        let bounded = |report: &Report| matches!(report.privacy, Privacy::Bounded(_)) && report.step > 0;
+        // A run that went on with other digits has released what its plan says nothing of.
+        let bounded =
+            |report: &Report| matches!(report.privacy, Privacy::Bounded(_)) && report.by_plan && report.step > 0;
         let at = self.report.with_untracked(|report| report.as_ref().filter(|r| bounded(r)).map(|report| report.step));
         let (Some(steps), Some(info)) = (at, self.run.get_untracked()) else { return };
         let known = self.study.spent.with_untracked(|spent| spent.as_ref().is_some_and(|(step, _)| *step == steps));
