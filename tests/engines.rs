@@ -16,7 +16,7 @@ use hushgrad::{
     },
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::{Architecture, PIXELS, initial_parameters},
-    privacy::noise::NoiseSpec,
+    privacy::noise::{CustomDensity, NoiseSpec},
 };
 use pollster::block_on;
 
@@ -62,6 +62,7 @@ fn noises() -> Vec<Option<NoiseSpec>> {
         Some(NoiseSpec::VarianceGamma { scale: 0.3 }),
         Some(NoiseSpec::HyperbolicSecant { scale: 0.6 }),
         Some(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 0.5 }),
+        Some(NoiseSpec::Custom { density: CustomDensity::from_formula("1 / (1 + x^4)").unwrap(), scale: 0.4 }),
     ]
 }
 

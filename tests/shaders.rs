@@ -22,7 +22,7 @@ use hushgrad::{
         noise::{chacha20_block, noise_at},
     },
     model::{Architecture, PIXELS, initial_parameters, reference},
-    privacy::noise::NoiseSpec,
+    privacy::noise::{CustomDensity, NoiseSpec},
 };
 use pollster::block_on;
 
@@ -220,6 +220,12 @@ fn families() -> Vec<NoiseSpec> {
         NoiseSpec::HyperbolicSecant { scale: 0.9 },
         NoiseSpec::GeneralizedGaussian { exponent: 1.0, scale: 0.6 },
         NoiseSpec::GeneralizedGaussian { exponent: 4.0, scale: 2.0 },
+        NoiseSpec::Custom { density: CustomDensity::from_formula("1 / (1 + x^4)").unwrap(), scale: 0.5 },
+        // Of few points, and steep between two of them.
+        NoiseSpec::Custom {
+            density: CustomDensity::from_points("steep", &[(0.0, 1.0), (1.0, 0.8), (1.05, 0.1), (3.0, 0.02)]).unwrap(),
+            scale: 1.5,
+        },
     ]
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, hook, open, test, value } from "./fixtures";
-import { images, small } from "./idx";
+import { drop, images, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
 
@@ -31,16 +31,6 @@ async function train(page: Page, steps: number) {
   let before = -1;
   const still = async () => before === (before = await value(page, "step"));
   await expect.poll(still, { intervals: [400] }).toBe(true);
-}
-
-/** Drops files and folders of this machine as a visitor's pointer would. */
-async function drop(page: Page, files: string[]) {
-  const session = await page.context().newCDPSession(page);
-  const data = { items: [], files, dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver", "drop"] as const) {
-    await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
-  }
-  await session.detach();
 }
 
 test("without WebGPU the CPU trains, and the page says why and what helps", async ({ page, site }) => {

@@ -1,3 +1,4 @@
+import type { Page } from "@playwright/test";
 import { gzipSync } from "node:zlib";
 
 /** A file of 28×28 images, `count` of them: a bright square whose place tells the label, so that a model can learn it. */
@@ -37,4 +38,14 @@ export function small(train = 400, test = 100): Dropped[] {
     file("t10k-images-idx3-ubyte.gz", gzipSync(images(test))),
     file("t10k-labels-idx1-ubyte.gz", gzipSync(labels(test))),
   ];
+}
+
+/** Drops files and folders of this machine as a visitor's pointer would. */
+export async function drop(page: Page, files: string[]) {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const) {
+    await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
+  }
+  await session.detach();
 }

@@ -1,9 +1,9 @@
 import { chromium } from "@playwright/test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, hook, open, test, value } from "./fixtures";
-import { small } from "./idx";
+import { drop, small } from "./idx";
 import { requests } from "./netlog";
 import { FLAGS } from "./playwright.config";
 
@@ -18,7 +18,11 @@ test("nothing leaves the page's origin, not even when files are dropped and trai
   await open(page, site, "?backend=cpu");
   const loaded = site.asked.length;
 
-  await page.getByTestId("files").setInputFiles(small());
+  const files = small().map(({ name, buffer }) => {
+    writeFileSync(join(folder, name), buffer);
+    return join(folder, name);
+  });
+  await drop(page, files);
   await expect(page.getByTestId("digits-in-use")).toContainText("400");
   await hook(page, "reset").click();
   await hook(page, "play").click();

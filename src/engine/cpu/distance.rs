@@ -137,18 +137,21 @@ mod tests {
     use crate::{
         engine::cpu::simd::{Dispatch, for_each},
         mechanism::denoise::kolmogorov_smirnov,
-        privacy::noise::NoiseSpec,
+        privacy::noise::{CustomDensity, NoiseSpec},
     };
 
-    const FAMILIES: [NoiseSpec; 7] = [
-        NoiseSpec::Gaussian { sigma: 1.1 },
-        NoiseSpec::StudentT { nu: 9.0, scale: 1.0 },
-        NoiseSpec::Laplace { scale: 0.01 },
-        NoiseSpec::Cauchy { scale: 1.0 },
-        NoiseSpec::VarianceGamma { scale: 0.7 },
-        NoiseSpec::HyperbolicSecant { scale: 3.0 },
-        NoiseSpec::GeneralizedGaussian { exponent: 4.0, scale: 1.0 },
-    ];
+    fn families() -> [NoiseSpec; 8] {
+        [
+            NoiseSpec::Gaussian { sigma: 1.1 },
+            NoiseSpec::StudentT { nu: 9.0, scale: 1.0 },
+            NoiseSpec::Laplace { scale: 0.01 },
+            NoiseSpec::Cauchy { scale: 1.0 },
+            NoiseSpec::VarianceGamma { scale: 0.7 },
+            NoiseSpec::HyperbolicSecant { scale: 3.0 },
+            NoiseSpec::GeneralizedGaussian { exponent: 4.0, scale: 1.0 },
+            NoiseSpec::Custom { density: CustomDensity::from_formula("1 / (1 + x^4)").unwrap(), scale: 0.5 },
+        ]
+    }
 
     /// Magnitudes from far below the scale to far above.
     fn values() -> Vec<f32> {
@@ -165,7 +168,7 @@ mod tests {
     impl Dispatch for Table {
         type Output = ();
         fn with<S: Simd>(self, simd: S) {
-            for spec in FAMILIES {
+            for spec in families() {
                 let noise = spec.build().unwrap();
                 let cdf = Cdf::new(|x| noise.cdf(x));
                 let mut values = values();

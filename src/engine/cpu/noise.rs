@@ -249,9 +249,10 @@ mod tests {
     use crate::{
         engine::cpu::simd::{Dispatch, for_each},
         mechanism::noise::{add_noise as reference, words_at},
+        privacy::noise::CustomDensity,
     };
 
-    fn families() -> [NoiseSpec; 10] {
+    fn families() -> [NoiseSpec; 12] {
         [
             NoiseSpec::Gaussian { sigma: 1.1 },
             NoiseSpec::StudentT { nu: 9.0, scale: 0.9 },
@@ -263,6 +264,12 @@ mod tests {
             NoiseSpec::GeneralizedGaussian { exponent: 1.0, scale: 1.0 },
             NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.0 },
             NoiseSpec::GeneralizedGaussian { exponent: 6.0, scale: 1.0 },
+            NoiseSpec::Custom { density: CustomDensity::from_formula("1 / (1 + x^4)").unwrap(), scale: 0.5 },
+            NoiseSpec::Custom {
+                density: CustomDensity::from_points("steep", &[(0.0, 1.0), (1.0, 0.8), (1.05, 0.1), (3.0, 0.02)])
+                    .unwrap(),
+                scale: 1.5,
+            },
         ]
     }
 
