@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     Dataset, Digits, Source, TestSet,
     idx::{self, Idx, IdxError, Kind},
-    mnist_files::{self, FILES, MnistFile, Place, Why},
+    mnist_files::{self, FILES, MIRRORS, MnistFile, Place, Why},
     visitor::{self, VisitorError},
 };
 
@@ -79,6 +79,53 @@ fn list(tried: &[Tried]) -> String {
 /// [`MnistError`], with every place and what was wrong with it.
 pub fn locate() -> Result<Found, MnistError> {
     locate_in(mnist_files::places(|key| std::env::var_os(key), checkout().as_deref()))
+}
+
+/// [`locate`], and where MNIST is nowhere, a download into the user's cache from the first mirror that has it all.
+///
+/// # Errors
+/// As [`locate`]; the mirrors are among the places.
+pub fn locate_or_download() -> Result<Found, MnistError> {
+    let mut tried = match locate() {
+        Err(MnistError::Absent { tried }) => tried,
+        other => return other,
+    };
+    if let Some(cache) = mnist_files::cache_folder(|key| std::env::var_os(key)) {
+        for mirror in MIRRORS {
+            let place = Place { why: Why::Mirror, folder: mirror.into() };
+            match download(mirror, &cache) {
+                Ok(digits) => return Ok(Found { digits, place, tried }),
+                Err(fault) => tried.push(Tried { place, fault }),
+            }
+        }
+    }
+    Err(MnistError::Absent { tried })
+}
+
+/// Fills `cache` from a mirror: with all four files, each MNIST's to the last byte, or not at all.
+fn download(mirror: &str, cache: &Path) -> Result<Digits, String> {
+    let unfinished = cache.with_file_name(format!(".unfinished-mnist-{}", std::process::id()));
+    let fill = || -> Result<Digits, String> {
+        std::fs::create_dir_all(&unfinished).map_err(|e| format!("cannot make {}: {e}", unfinished.display()))?;
+        for file in &FILES {
+            let mut curl = mnist_files::fetch("curl", mirror, file, &unfinished.join(file.gz_name()));
+            let said = curl.output().map_err(|e| format!("`curl` does not run ({e})"))?;
+            if !said.status.success() {
+                return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());
+            }
+        }
+        let digits = load(&unfinished).map_err(|e| e.to_string())?;
+        if cache.exists() {
+            std::fs::remove_dir_all(cache).map_err(|e| format!("cannot replace {}: {e}", cache.display()))?;
+        }
+        std::fs::rename(&unfinished, cache).map_err(|e| format!("cannot write {}: {e}", cache.display()))?;
+        Ok(digits)
+    };
+    let filled = fill();
+    if filled.is_err() {
+        let _ = std::fs::remove_dir_all(&unfinished);
+    }
+    filled
 }
 
 /// [`locate`] in given places.

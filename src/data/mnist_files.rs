@@ -67,6 +67,8 @@ pub enum Why {
     BesideCheckout,
     /// The user's cache, which downloads fill.
     Cache,
+    /// A public mirror.
+    Mirror,
 }
 
 impl std::fmt::Display for Why {
@@ -75,6 +77,7 @@ impl std::fmt::Display for Why {
             Self::MnistDir => "MNIST_DIR",
             Self::BesideCheckout => "beside the checkout",
             Self::Cache => "cache",
+            Self::Mirror => "mirror",
         })
     }
 }
@@ -111,6 +114,19 @@ pub fn cache_folder(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<
         Some(user.join("hushgrad"))
     })?;
     Some(own.join("mnist"))
+}
+
+/// `curl`, set up to fetch a packed file from a mirror. One that does not answer, or crawls, must not hold anybody up.
+#[must_use]
+pub fn fetch(curl: impl AsRef<std::ffi::OsStr>, mirror: &str, file: &MnistFile, to: &Path) -> std::process::Command {
+    let mut command = std::process::Command::new(curl);
+    command
+        .args(["--fail", "--silent", "--show-error", "--location", "--proto", "=https"])
+        .args(["--connect-timeout", "5", "--speed-limit", "20000", "--speed-time", "8", "--max-time", "120"])
+        .args(["--max-filesize", "20000000", "--output"])
+        .arg(to)
+        .arg(format!("{mirror}/{}", file.gz_name()));
+    command
 }
 
 /// The file in `folder`, plain or with `.gz`; `None` if neither is there.

@@ -24,6 +24,9 @@ use crate::{
 /// Steps that a run may be planned for; an accountant stays exact far beyond.
 const MOST_STEPS: u64 = 1_000_000_000;
 
+/// Smallest clipping norm and pre-scale: below, f32 gradients are lost to rounding ([`EncoderSpec::validate`]).
+const LEAST_SCALE: f64 = 1e-9;
+
 /// What will run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -153,10 +156,11 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
     match config.encoder {
         EncoderSpec::None => Ok(()),
         EncoderSpec::Clip { norm } => {
-            range("encoder.norm", norm, norm > 0.0 && norm <= 1e6, "above 0 and at most 1000000")
+            range("encoder.norm", norm, (LEAST_SCALE..=1e6).contains(&norm), "at least 1e-9 and at most 1000000")
         }
         EncoderSpec::Envelope { pre_scale, .. } => {
-            range("encoder.pre-scale", pre_scale, pre_scale > 0.0 && pre_scale <= 1e6, "above 0 and at most 1000000")
+            let fine = (LEAST_SCALE..=1e6).contains(&pre_scale);
+            range("encoder.pre-scale", pre_scale, fine, "at least 1e-9 and at most 1000000")
         }
     }
 }

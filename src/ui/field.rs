@@ -100,6 +100,7 @@ impl Number {
                 key: "clip",
                 label: "Clip norm",
                 hint: "Each example's gradient is scaled down to this length where it is longer, so that no single digit can move the sum by more.",
+                least: At(1e-9),
                 slider: Some(Slider { low: 0.01, high: 10.0, low_end: "bounds more", high_end: "keeps more" }),
                 ..plain
             },
@@ -116,6 +117,7 @@ impl Number {
                 key: "pre-scale",
                 label: "Pre-scale",
                 hint: "Gradients are multiplied by this before they are fitted under the envelope, whose vectors have length 1; about 1 works best.",
+                least: At(1e-9),
                 slider: Some(Slider { low: 0.01, high: 100.0, low_end: "clamps less", high_end: "clamps more" }),
                 ..plain
             },

@@ -43,7 +43,7 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Digits> {
     let cache = project.cache.join("mnist");
     match download(project, &step, &cache) {
         Ok(mirror) => {
-            step.done(&format!("downloaded from {mirror}"));
+            step.done(&format!("downloaded from a {}, {mirror}", Why::Mirror));
             Ok(Digits::Mnist(cache))
         }
         Err(why) => {
@@ -112,23 +112,7 @@ fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::R
         let got = project.install(folder, |into| {
             for file in &FILES {
                 let path = into.join(file.gz_name());
-                let mut command = project.command(&curl);
-                // A mirror that does not answer, or crawls, must not hold up the build: there are digits without it.
-                command
-                    .args(["--fail", "--silent", "--show-error", "--location", "--proto", "=https"])
-                    .args([
-                        "--connect-timeout",
-                        "5",
-                        "--speed-limit",
-                        "20000",
-                        "--speed-time",
-                        "8",
-                        "--max-time",
-                        "120",
-                    ])
-                    .args(["--max-filesize", "20000000", "--output"])
-                    .arg(&path)
-                    .arg(format!("{mirror}/{}", file.gz_name()));
+                let mut command = mnist_files::fetch(&curl, mirror, file, &path);
                 step.status(&file.gz_name());
                 let said = step.ask(&mut command)?;
                 if !said.ok {

@@ -273,7 +273,7 @@ fn digits(arguments: &Arguments) -> Result<Digits, Box<dyn Error>> {
         return Ok(data::mnist::load_any(folder)?);
     }
     if !arguments.synthetic {
-        match data::mnist::locate() {
+        match data::mnist::locate_or_download() {
             Ok(found) => return Ok(found.digits),
             Err(error @ data::mnist::MnistError::MnistDir { .. }) => return Err(error.into()),
             Err(error) => eprintln!("MNIST was not found ({error}); training on synthetic digits."),

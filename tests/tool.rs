@@ -1,0 +1,120 @@
+//! The native tool, run as a program: files in, lines of JSON and a ledger out, a sentence for what is wrong.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use hushgrad::{
+    data::{idx, synthetic},
+    train::{config::RunConfig, report::Privacy, report::Report},
+};
+
+fn hushgrad(words: &str, files: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hushgrad"));
+    command.args(words.split_whitespace().map(|word| word.replace("@", &format!("{}/", files.display()))));
+    // No mirror is asked: every test says what its digits are.
+    command.output().unwrap()
+}
+
+/// A folder of this test's own, with 300 and 100 digits as IDX files.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("hushgrad-tool-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let digits = synthetic::digits(1, 300, 100);
+        for (set, name) in [(&digits.train, "train"), (&digits.test, "t10k")] {
+            let count = set.len() as u32;
+            for (kind, bytes, file) in [
+                (idx::Kind::Images, &set.images, "images-idx3-ubyte"),
+                (idx::Kind::Labels, &set.labels, "labels-idx1-ubyte"),
+            ] {
+                let mut file_bytes = idx::header(kind, count);
+                file_bytes.extend_from_slice(bytes);
+                std::fs::write(folder.join(format!("{name}-{file}")), file_bytes).unwrap();
+            }
+        }
+        Self(folder)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn reports(out: &Output) -> Vec<Report> {
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    text(&out.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_run_reports_in_json_and_its_ledger_gives_the_same_epsilon() {
+    let files = Files::new("run");
+    let run =
+        "train --data @ --json --lot 32 --steps 6 --evaluate-every 2 --noise student-t --sigma 2 --ledger @ledger.json";
+    let reports = reports(&hushgrad(run, &files.0));
+    assert_eq!(reports.iter().map(|r| r.step).collect::<Vec<_>>(), [2, 4, 6]);
+    let last = reports.last().unwrap();
+    assert!(last.complete && last.test_accuracy.is_some_and(|a| (0.0..=1.0).contains(&a)));
+    let Privacy::Bounded(bound) = &last.privacy else { panic!("{:?}", last.privacy) };
+
+    let out = hushgrad("account @ledger.json --json", &files.0);
+    let account: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let epsilon = account["improved"]["epsilon"].as_f64().unwrap();
+    assert!((epsilon - bound.improved.epsilon).abs() <= 1e-9, "{epsilon} {}", bound.improved.epsilon);
+    assert_eq!(account["steps"], 6);
+}
+
+#[test]
+fn a_configuration_goes_out_and_in_again() {
+    let files = Files::new("config");
+    let out = hushgrad(
+        "train --data @ --print-config --model mlp --lot 7 --clip 0.5 --lr 0.25 --decay-to 0.1 --steps 3",
+        &files.0,
+    );
+    let config: RunConfig = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!((config.lot, config.learning_rate, config.steps), (7, 0.25, Some(3)));
+    std::fs::write(files.0.join("run.json"), &out.stdout).unwrap();
+    let again = hushgrad("train --data @ --config @run.json --print-config", &files.0);
+    assert_eq!(serde_json::from_slice::<RunConfig>(&again.stdout).unwrap(), config);
+    assert_eq!(reports(&hushgrad("train --data @ --config @run.json --json", &files.0)).last().unwrap().step, 3);
+    // What is given changes what the file says.
+    let changed = hushgrad("train --data @ --config @run.json --lot 9 --print-config", &files.0);
+    assert_eq!(serde_json::from_slice::<RunConfig>(&changed.stdout).unwrap(), RunConfig { lot: 9, ..config });
+}
+
+#[test]
+fn what_is_wrong_gets_a_sentence_and_a_failure() {
+    let files = Files::new("wrong");
+    std::fs::write(files.0.join("bad.json"), r#"{"lott": 3}"#).unwrap();
+    std::fs::write(files.0.join("ledger.json"), "{}").unwrap();
+    for (words, sentence) in [
+        ("train --data @nowhere --steps 1", "the folder does not exist"),
+        ("train --data @ --lot 301 --steps 1", "between 1 and the 300 training examples"),
+        ("train --data @ --clip 0 --steps 1", "encoder.norm"),
+        ("train --data @ --clip NaN --steps 1", "encoder.norm"),
+        ("train --data @ --encoder gaussian --clip 1 --steps 1", "--clip needs --encoder clip"),
+        ("train --data @ --nu 3 --steps 1", "--nu needs --noise student-t"),
+        ("train --data @ --noise student-t --nu 0 --steps 1", "nu"),
+        ("train --data @ --config @bad.json", "lott"),
+        ("train --data @ --config @absent.json", "cannot read"),
+        ("train --data @ --preset best", "presets are"),
+        ("train --data @ --steps 1 --ledger @no/such/folder.json", "cannot write"),
+        ("account @absent.json", "cannot read"),
+        ("account @ledger.json", "ledger.json"),
+        ("account @ledger.json --delta x", "invalid value"),
+    ] {
+        let out = hushgrad(words, &files.0);
+        let said = text(&out.stderr);
+        assert!(!out.status.success() && said.contains(sentence) && !said.contains("panicked"), "{words}: {said}");
+    }
+}
