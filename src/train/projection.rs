@@ -7,7 +7,7 @@ use crate::{
     mechanism::EncoderSpec,
     privacy::{
         ledger::Release,
-        pld::{Pld, Rigor},
+        pld::{Pld, Rigor, Tight},
         rdp::{Accountant, Epsilon, RdpCurve},
     },
 };
@@ -63,10 +63,8 @@ pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, Strin
 /// # Errors
 /// Why there is none, in words.
 pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>, String> {
-    let (release, _, _) = priced(config, train, VECTORS)?;
-    let step = Pld::for_release(&release).map_err(|error| error.to_string())?;
-    let at = |steps: u64| step.compose(steps).epsilon(config.delta).map(|tight| (steps as f64, tight.value));
-    steps.iter().map(|&steps| at(steps).map_err(|error| error.to_string())).collect()
+    let step = step_loss(config, train, VECTORS)?;
+    steps.iter().map(|&steps| Ok((steps as f64, tight_epsilon(&step, config.delta, steps)?.value))).collect()
 }
 
 /// Tight ε of steps that ran, from all of an envelope's vectors; and what in it is computed without a proven error.
@@ -74,14 +72,22 @@ pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>
 /// # Errors
 /// Why there is none, in words.
 pub fn spent_tightly(config: &RunConfig, train: u32, steps: u64) -> Result<(f64, Option<String>), String> {
-    let (release, _, _) = priced(config, train, u32::MAX)?;
-    let step = Pld::for_release(&release).map_err(|error| error.to_string())?;
-    let tight = step.compose(steps).epsilon(config.delta).map_err(|error| error.to_string())?;
+    let tight = tight_epsilon(&step_loss(config, train, u32::MAX)?, config.delta, steps)?;
     let numerical = match tight.rigor {
         Rigor::Proven => None,
         Rigor::Numerical(what) => Some(what.to_owned()),
     };
     Ok((tight.value, numerical))
+}
+
+/// The privacy loss of one step, from at `most` so many of an envelope's vectors.
+fn step_loss(config: &RunConfig, train: u32, most: u32) -> Result<Pld, String> {
+    let (release, _, _) = priced(config, train, most)?;
+    Pld::for_release(&release).map_err(|error| error.to_string())
+}
+
+fn tight_epsilon(step: &Pld, delta: f64, steps: u64) -> Result<Tight, String> {
+    step.compose(steps).epsilon(delta).map_err(|error| error.to_string())
 }
 
 /// The smallest noise scale (to four digits, rounded up) with which `steps` steps stay within ε `budget`.

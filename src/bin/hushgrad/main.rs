@@ -7,6 +7,9 @@ mod pretrain;
 #[cfg(not(target_arch = "wasm32"))]
 mod reproduce;
 #[cfg(not(target_arch = "wasm32"))]
+#[path = "../../../xtask/src/sections.rs"]
+mod sections;
+#[cfg(not(target_arch = "wasm32"))]
 mod train;
 
 #[cfg(target_arch = "wasm32")]

@@ -1,4 +1,4 @@
-//! `hushgrad reproduce accuracy`: every preset with a budget on real MNIST, over seeds.
+//! `hushgrad reproduce accuracy`: every preset with a budget, and the usual recipe, on real MNIST, over seeds.
 //!
 //! A run is a line of JSON in a file, written when the run is done: called again, the command goes on where it stopped, and
 //! runs again only what has changed. The test images are looked at once a run, after its last step.
@@ -8,27 +8,24 @@ use std::{collections::BTreeMap, error::Error, fmt::Write as _, io::Write as _, 
 use hushgrad::{
     data::{Digits, mnist},
     engine::{AnyEngine, Engine, EngineFactory, Performance, Task, cpu::CpuEngine},
-    model::pretrained,
-    privacy::pld::Pld,
+    model::{Architecture, pretrained},
     train::{config::RunConfig, plan::Plan, presets, projection, session::Session},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::pretrain;
+use crate::{pretrain, sections};
 
-const OPEN: &str = "<!-- accuracy -->";
-const CLOSE: &str = "<!-- /accuracy -->";
 /// Name of the row that no MNIST image had a part in.
 const PRACTICE: &str = "synthetic digits only";
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Runs of each preset
+    /// Runs of each recipe
     #[arg(long, default_value_t = 5)]
     seeds: u64,
-    /// Only this preset
+    /// Only this recipe: a preset with a budget, or usual, or usual-algorithm-1
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Where finished runs are kept, a line each
@@ -65,31 +62,61 @@ struct Spent {
     delta: f64,
 }
 
+/// A row of the table.
+struct Recipe {
+    key: &'static str,
+    label: &'static str,
+    config: RunConfig,
+}
+
+/// The presets with a budget; then the settings that tutorials of DP-SGD use, and Algorithm 1 for as long.
+fn recipes() -> Vec<Recipe> {
+    let presets = presets::ALL.into_iter().filter(|preset| preset.budget.is_some());
+    let mut all: Vec<Recipe> =
+        presets.map(|preset| Recipe { key: preset.key, label: preset.label, config: preset.config() }).collect();
+    let steps = Some(15 * 60_000 / 256 + 1);
+    let usual = RunConfig { model: Architecture::CnnTanh, steps, ..RunConfig::default() };
+    let published = presets::Preset::by_key("algorithm-1").map(presets::Preset::config).unwrap_or_default();
+    all.push(Recipe {
+        key: "usual",
+        label: "DP-SGD as tutorials have it: tanh CNN, lot 256, σ 1.1, C 1, 15 epochs",
+        config: usual,
+    });
+    let config = RunConfig { model: Architecture::CnnTanh, steps, ..published };
+    all.push(Recipe {
+        key: "usual-algorithm-1",
+        label: "the same CNN and length with 1000 envelopes, Student-t noise and KS",
+        config,
+    });
+    all
+}
+
 /// Runs what has not been run, and writes the table of all.
 ///
 /// # Errors
 /// When MNIST is not on this machine, a run fails, or a file cannot be read or written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let digits = mnist::locate()?.digits;
-    let chosen: Vec<presets::Preset> = presets::ALL
-        .into_iter()
-        .filter(|p| p.budget.is_some() && arguments.preset.as_deref().is_none_or(|name| name == p.key))
-        .collect();
-    if chosen.is_empty() {
-        let known: Vec<&str> = presets::ALL.iter().filter(|p| p.budget.is_some()).map(|p| p.key).collect();
-        return Err(format!("--preset must be one of {}", known.join(", ")).into());
+    let digits = mnist::locate_or_download()?.digits;
+    let mut chosen = recipes();
+    if let Some(name) = &arguments.preset {
+        let known: Vec<&str> = chosen.iter().map(|recipe| recipe.key).collect();
+        let refusal = format!("--preset must be one of {}", known.join(", "));
+        chosen.retain(|recipe| recipe.key == name);
+        if chosen.is_empty() {
+            return Err(refusal.into());
+        }
     }
     let mut book = Book::open(arguments.runs.clone())?;
     let mut order = vec![];
-    for preset in &chosen {
+    for Recipe { key, config, .. } in &chosen {
         for seed in 1..=arguments.seeds {
             // Replayed, so that anybody can repeat it; what it would cost with the system's randomness is what is stated.
-            let config = RunConfig { init_seed: seed, replay: Some(seed), ..preset.config() };
+            let config = RunConfig { init_seed: seed, replay: Some(seed), ..config.clone() };
             let plan = Plan::new(config, digits.train.len() as u32)?;
             let identity = identity(&plan, &digits);
-            order.push((preset.key, identity.clone()));
-            if !book.has(preset.key, &identity) {
-                book.keep(measure(preset.key, seed, identity, plan, &digits, arguments.threads)?)?;
+            order.push((*key, identity.clone()));
+            if !book.has(key, &identity) {
+                book.keep(measure(key, seed, identity, plan, &digits, arguments.threads)?)?;
             }
         }
     }
@@ -103,7 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             }
         }
         let table = table(&book, &order);
-        write_between(&arguments.table, &table)?;
+        write_section(&arguments.table, &table)?;
         println!("{table}");
     } else {
         println!("{}", table(&book, &order));
@@ -212,10 +239,8 @@ fn measure(
 fn spent(config: &RunConfig, steps: u64, examples: u32) -> Result<Spent, Box<dyn Error>> {
     let config = RunConfig { replay: None, ..config.clone() };
     let improved = projection::cost(&config, examples, steps)?.improved.epsilon;
-    let delta = config.delta;
-    let (release, _) = Plan::new(config, examples)?.priced?;
-    let tight = Pld::for_release(&release)?.compose(steps).epsilon(delta)?.value;
-    Ok(Spent { tight, improved, delta })
+    let (tight, _) = projection::spent_tightly(&config, examples, steps)?;
+    Ok(Spent { tight, improved, delta: config.delta })
 }
 
 /// Practice alone, as the program's parameters were made, on the test images.
@@ -235,6 +260,7 @@ fn practise(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) 
 
 /// The table in Markdown, rows in the order in which names first come up in `order`.
 fn table(book: &Book, order: &[(&str, String)]) -> String {
+    let recipes = recipes();
     let mut names: Vec<&str> = vec![];
     for (name, _) in order {
         if !names.contains(name) {
@@ -262,7 +288,8 @@ fn table(book: &Book, order: &[(&str, String)]) -> String {
         let (low, high) = runs
             .iter()
             .fold((1.0f64, 0.0f64), |(low, high), run| (low.min(run.test_accuracy), high.max(run.test_accuracy)));
-        let label = presets::Preset::by_key(name).map_or("practice alone, made anew for each seed", |p| p.label);
+        let known = recipes.iter().find(|recipe| recipe.key == name);
+        let label = known.map_or("practice alone, made anew for each seed", |recipe| recipe.label);
         let (tight, improved) = match first.spent {
             Some(spent) => (format!("{:.3}", spent.tight), format!("{:.3}", spent.improved)),
             None => ("0".to_owned(), "0".to_owned()),
@@ -284,24 +311,16 @@ fn table(book: &Book, order: &[(&str, String)]) -> String {
     text
 }
 
-/// Puts `table` between the two comments of the file, which is made where there is none.
-fn write_between(path: &PathBuf, table: &str) -> Result<(), Box<dyn Error>> {
+/// Writes the file's section anew; a file is made where there is none.
+fn write_section(path: &PathBuf, table: &str) -> Result<(), Box<dyn Error>> {
     let old = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            format!("# Benchmarks\n\n## Accuracy\n\n{OPEN}\n{CLOSE}\n")
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "# Benchmarks\n".to_owned(),
         Err(error) => return Err(format!("cannot read {}: {error}", path.display()).into()),
     };
-    let new = replace_between(&old, table)
-        .ok_or_else(|| format!("{} has no line {OPEN} with {CLOSE} after it; add both", path.display()))?;
+    let new = sections::with_section(&old, "accuracy", "Accuracy", table)
+        .map_err(|why| format!("{}: {why}", path.display()))?;
     std::fs::write(path, new).map_err(|e| format!("cannot write {}: {e}", path.display()).into())
-}
-
-fn replace_between(text: &str, table: &str) -> Option<String> {
-    let (before, rest) = text.split_once(OPEN)?;
-    let (_, after) = rest.split_once(CLOSE)?;
-    Some(format!("{before}{OPEN}\n{table}{CLOSE}{after}"))
 }
 
 #[cfg(test)]
@@ -320,14 +339,6 @@ mod tests {
             training_seconds: 10.0,
             device: "test".to_owned(),
         }
-    }
-
-    #[test]
-    fn a_table_replaces_only_what_is_between_its_comments() {
-        let text = format!("a\n{OPEN}\nold\n{CLOSE}\nb\n");
-        assert_eq!(replace_between(&text, "new\n"), Some(format!("a\n{OPEN}\nnew\n{CLOSE}\nb\n")));
-        assert_eq!(replace_between("nothing", "new"), None);
-        assert_eq!(replace_between(CLOSE, "new"), None);
     }
 
     #[test]
