@@ -9,14 +9,15 @@ use std::{
 use crate::{
     benchmarks, browser,
     error::{At, Error, Result},
-    project::{Project, remove, which},
+    peers,
+    project::{Project, remove},
     screen::Screen,
     tools,
     wasm_target::{self, TARGET},
 };
 
 const EXAMPLE: &str = "accounting_bench";
-const PEER: &str = "dp-accounting";
+const PEER: (&str, &str) = ("dp-accounting", "0.6.0");
 
 /// Seconds and what came out, by case.
 type Times = BTreeMap<String, (f64, String)>;
@@ -75,44 +76,16 @@ fn native(project: &Project, screen: &Screen) -> Result<Times> {
     let mut bench = project.cargo();
     step.run(bench.args(["bench", "--locked", "--no-default-features", "--bench", "accounting"]))?;
     step.done("");
-    let mut times = Times::new();
-    for entry in std::fs::read_dir(&folder).at("list", &folder)?.flatten() {
-        let new = entry.path().join("new");
-        let read = |name: &str| -> Option<serde_json::Value> {
-            serde_json::from_str(&std::fs::read_to_string(new.join(name)).ok()?).ok()
-        };
-        if let (Some(benchmark), Some(estimates)) = (read("benchmark.json"), read("estimates.json"))
-            && let (Some(name), Some(nanoseconds)) =
-                (benchmark["function_id"].as_str(), estimates["median"]["point_estimate"].as_f64())
-        {
-            times.insert(name.to_owned(), (nanoseconds * 1e-9, String::new()));
-        }
-    }
-    Ok(times)
+    Ok(peers::measured(&folder).into_iter().map(|bench| (bench.name, (bench.median, String::new()))).collect())
 }
 
-/// The Python library, in an environment of its own in the cache.
+/// The Python library.
 fn peer(project: &Project, screen: &Screen) -> Result<Times> {
-    let folder = project.cache.join("peers").join("dp_accounting");
-    let python = folder.join("bin").join("python");
-    let step = screen.step(PEER);
-    if !python.is_file() {
-        let system = which("python3").ok_or_else(|| Error::Missing {
-            what: "python3".into(),
-            why: "the peer is a Python library".into(),
-            how: "Install Python 3 with its venv module.".into(),
-        })?;
-        std::fs::create_dir_all(project.cache.join("peers")).at("create the folder", &folder)?;
-        step.run(project.command(system).args(["-m", "venv"]).arg(&folder))?;
-    }
-    step.run(project.command(&python).args(["-m", "pip", "install", "--quiet", PEER]))?;
-    let shown = step.run(project.command(&python).args(["-m", "pip", "show", PEER]))?;
-    let version = shown.lines.iter().find_map(|l| l.strip_prefix("Version: ")).unwrap_or("?").to_owned();
-    let said = step.run(project.command(&python).arg("benches/peers/dp_accounting_cases.py"))?;
-    step.done(&version);
-    let mut times = lines(&said.lines);
-    times.insert("version".into(), (0.0, version));
-    Ok(times)
+    let step = screen.step(PEER.0);
+    let python = peers::python(project, &step, &[PEER])?;
+    let said = step.run(project.command(python).arg("benches/peers/dp_accounting_cases.py"))?;
+    step.done(PEER.1);
+    Ok(lines(&said.lines))
 }
 
 /// The example with the same cases, compiled for the browser, on a page that carries all of it, in a Chromium without a window.
@@ -194,11 +167,11 @@ fn lines(said: &[String]) -> Times {
 }
 
 fn table(native: &Times, browser: &Times, peer: &Times) -> String {
-    let version = peer.get("version").map_or("?", |(_, version)| version);
+    let (library, version) = PEER;
     let mut text = format!(
         "`cargo xtask bench accounting`, all columns in one run, medians: {}, one tab. \
          Tutorial case: σ 1.1, q 256/60000, 14,062 steps, δ 1e-5. Ψ: 1000 sorted |N(0,1)| vectors of 26,010 coordinates, norm 1.\n\n\
-         | | what | limit | native | Chromium, wasm | ε | {PEER} {version} |\n| --- | --- | --: | --: | --: | --: | --: |\n",
+         | | what | limit | native | Chromium, wasm | ε | {library} {version} |\n| --- | --- | --: | --: | --: | --: | --: |\n",
         benchmarks::machine(),
     );
     for Row { name, what, limits, peer: named } in &ROWS {

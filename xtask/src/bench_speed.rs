@@ -2,7 +2,6 @@
 
 use std::{
     fmt::Write as _,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -11,8 +10,9 @@ use serde_json::Value;
 use crate::{
     benchmarks,
     error::{Error, Result},
-    project::{Project, remove, which},
-    screen::{Screen, Step},
+    peers::{self, Measured},
+    project::{Project, remove},
+    screen::Screen,
 };
 
 const OPACUS: &str = "1.6.0";
@@ -73,31 +73,12 @@ fn opacus(project: &Project, screen: &Screen) -> Result<PathBuf> {
         step.done(&format!("from {PYTHON}"));
         return Ok(python.into());
     }
-    let folder = project.cache.join("peers").join(format!("opacus-{OPACUS}-torch-{TORCH}"));
-    let python = |folder: &Path| {
-        if cfg!(windows) { folder.join("Scripts").join("python.exe") } else { folder.join("bin").join("python") }
-    };
-    if python(&folder).is_file() {
-        step.done("installed before");
-        return Ok(python(&folder));
-    }
-    let outer = which("python3").or_else(|| which("python")).ok_or_else(|| Error::Missing {
-        what: "Python 3".into(),
-        why: "no python3 on PATH, and Opacus is measured in it".into(),
-        how: format!("Install it (python.org), or name in {PYTHON} a Python that has opacus and torch."),
-    })?;
     step.say(
         "PyTorch's package may bring libraries for graphics cards: up to 6 GB in the cache, to be deleted at will",
     );
-    project.install(&folder, |into| {
-        step.run(project.command(outer).args(["-m", "venv"]).arg(into))?;
-        let packages = [format!("torch=={TORCH}"), format!("opacus=={OPACUS}")];
-        let mut pip = project.command(python(into));
-        pip.args(["-m", "pip", "install", "--no-cache-dir", "--disable-pip-version-check"]).args(packages);
-        step.run(&mut pip).map(|_| ())
-    })?;
-    step.done("installed");
-    Ok(python(&folder))
+    let python = peers::python(project, &step, &[("opacus", OPACUS), ("torch", TORCH)])?;
+    step.done("");
+    Ok(python)
 }
 
 fn ask_peers(project: &Project, screen: &Screen, python: &Path) -> Result<Vec<Peer>> {
@@ -134,44 +115,20 @@ fn engine(project: &Project, screen: &Screen) -> Result<(String, Vec<Bench>)> {
     command.args(["bench", "--locked", "--no-default-features", "--bench", "engine", "--", "step", "--noplot"]);
     let said = step.run(&mut command)?;
     let device = said.lines.iter().find_map(|line| line.strip_prefix("engine: ")).unwrap_or("unknown").to_owned();
-    let benches = collect(&folder, &step)?;
+    let benches: Vec<Bench> = peers::measured(&folder).iter().filter_map(read_bench).collect();
     step.done(&format!("{} benches", benches.len()));
     Ok((device, benches))
 }
 
-/// Criterion's answers: `step/<name>/<threads>/new/{benchmark,sample}.json`.
-fn collect(folder: &Path, step: &Step<'_>) -> Result<Vec<Bench>> {
-    let folders = |of: &Path| -> Vec<PathBuf> {
-        fs::read_dir(of).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
-    };
-    let mut benches = Vec::new();
-    for bench in folders(folder).iter().flat_map(|name| folders(name)) {
-        let read = |name: &str| {
-            let text = fs::read_to_string(bench.join("new").join(name)).ok()?;
-            serde_json::from_str::<Value>(&text).ok()
-        };
-        if let (Some(benchmark), Some(sample)) = (read("benchmark.json"), read("sample.json")) {
-            match read_bench(&benchmark, &sample) {
-                Some(bench) => benches.push(bench),
-                None => step.say(&format!("{} is not understood", bench.display())),
-            }
-        }
-    }
-    Ok(benches)
-}
-
-fn read_bench(benchmark: &Value, sample: &Value) -> Option<Bench> {
-    let mut name = benchmark["function_id"].as_str()?.split(", ");
-    let numbers = |of: &Value| of.as_array().map(|all| all.iter().filter_map(Value::as_f64).collect::<Vec<_>>());
-    let (iterations, nanoseconds) = (numbers(&sample["iters"])?, numbers(&sample["times"])?);
-    let mut times: Vec<f64> = nanoseconds.iter().zip(&iterations).map(|(t, n)| t / n / 1e6).collect();
-    times.sort_unstable_by(f64::total_cmp);
+/// `CnnTanh, clip, 256`, on so many threads.
+fn read_bench(measured: &Measured) -> Option<Bench> {
+    let mut name = measured.name.split(", ");
     Some(Bench {
         model: name.next()?.to_owned(),
         encoder: name.next()?.to_owned(),
         lot: name.next()?.parse().ok()?,
-        threads: benchmark["value_str"].as_str()?.parse().ok()?,
-        time: Time { median: *times.get(times.len() / 2)?, best: *times.first()? },
+        threads: measured.input.parse().ok()?,
+        time: Time { median: measured.median * 1e3, best: measured.best * 1e3 },
     })
 }
 
@@ -246,14 +203,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn criterions_files_are_read() {
-        let benchmark = serde_json::json!({ "function_id": "CnnTanh, envelope of 1000, 256", "value_str": "2" });
-        let sample = serde_json::json!({ "iters": [1.0, 2.0, 4.0], "times": [9e6, 8e6, 12e6] });
-        let found = read_bench(&benchmark, &sample).unwrap();
+    fn a_benchs_name_says_what_it_is() {
+        let measured =
+            |name: &str| Measured { name: name.to_owned(), input: "2".to_owned(), median: 0.004, best: 0.003 };
+        let found = read_bench(&measured("CnnTanh, envelope of 1000, 256")).unwrap();
         assert_eq!((found.model.as_str(), found.encoder.as_str()), ("CnnTanh", "envelope of 1000"));
         assert_eq!((found.lot, found.threads), (256, 2));
         assert_eq!(found.time, Time { median: 4.0, best: 3.0 });
-        assert_eq!(read_bench(&serde_json::json!({ "function_id": "other" }), &sample), None);
+        assert_eq!(read_bench(&measured("other")), None);
     }
 
     #[test]

@@ -25,12 +25,12 @@ pub fn chromium(project: &Project, screen: &Screen) -> Result<PathBuf> {
     }
     step.done("none here yet");
     let mut why = "no Chromium is installed".to_owned();
-    if debian::may_install() {
-        match debian::install(project, screen, &["chromium"], "for the browser tests") {
-            Ok(()) => {}
-            Err(error) => why = error.to_string(),
-        }
-    } else {
+    let installed =
+        debian::may_install().then(|| debian::install(project, screen, &["chromium"], "for the browser tests"));
+    if let Some(Err(error)) = &installed {
+        why = error.to_string();
+    }
+    if !matches!(installed, Some(Ok(()))) {
         let step = screen.step("Playwright's Chromium");
         let mut command = project.command(which("npx").unwrap_or_else(|| "npx".into()));
         command.current_dir(tests(project)).env("PLAYWRIGHT_BROWSERS_PATH", browsers(project));

@@ -13,8 +13,10 @@ mod mnist;
 #[path = "../../src/data/mnist_files.rs"]
 mod mnist_files;
 mod pages;
+mod peers;
 mod project;
 mod screen;
+mod sections;
 mod serve;
 #[path = "../../src/data/shard_writer.rs"]
 mod shard_writer;
@@ -121,10 +123,10 @@ fn run(task: Task) -> Result<bool> {
         }
         Task::Dist { out } => {
             let out = std::path::absolute(&out).at("find", &out)?;
-            let sizes = build_site(&mut project, &screen, &out)?;
-            println!("\n{}", sizes.table());
+            let site = build_site(&mut project, &screen, &out)?;
+            println!("\n{}", site.sizes.table());
             println!("The site is in {}: copy it to any static host, under any path.", out.display());
-            sizes.check()?;
+            println!("It is {}.", site.check()?);
         }
         Task::Test => return Ok(checks::run(&mut project, &screen)),
         Task::Deny => deny::run(&mut project, &screen)?,
@@ -140,7 +142,7 @@ fn run(task: Task) -> Result<bool> {
     Ok(true)
 }
 
-fn build_site(project: &mut Project, screen: &Screen, out: &std::path::Path) -> Result<sizes::Sizes> {
+fn build_site(project: &mut Project, screen: &Screen, out: &std::path::Path) -> Result<site::Site> {
     screen.say("Set-up");
     project.claim(screen)?;
     let wasm = wasm_target::ensure(project, screen)?;
@@ -149,7 +151,7 @@ fn build_site(project: &mut Project, screen: &Screen, out: &std::path::Path) -> 
     screen.say("Site");
     let site = site::build(project, screen, &wasm, &tools, &digits, out)?;
     project.release();
-    Ok(site.sizes)
+    Ok(site)
 }
 
 #[cfg(test)]

@@ -41,6 +41,22 @@ pub const LIST: &str = "files.json";
 
 pub struct Site {
     pub sizes: Sizes,
+    /// Whether wasm-opt and esbuild were there: without them no budget can be kept.
+    pub shrunk: bool,
+}
+
+impl Site {
+    /// Whether it is within its budgets, in words.
+    ///
+    /// # Errors
+    /// A budget that is not kept.
+    pub fn check(&self) -> Result<&'static str> {
+        if self.shrunk {
+            self.sizes.check()?;
+            return Ok("within its budgets");
+        }
+        Ok("bigger than its budgets allow, for want of wasm-opt and esbuild (npm)")
+    }
 }
 
 /// Builds the site and puts it into `out`, which is replaced as a whole, or not at all.
@@ -134,7 +150,7 @@ fn make(
     let step = screen.step("measure");
     let sizes = sizes::measure(&project.cache.join("sizes"), staging)?;
     step.done("");
-    Ok(Site { sizes })
+    Ok(Site { sizes, shrunk: tools.shrinkers.is_some() })
 }
 
 /// wasm-opt on every program, or what it made of the very same one before; esbuild on the scripts and styles beside them.

@@ -86,8 +86,8 @@ fn install_command(project: &Project, into: &Path, package: &str, program: &str,
         .env_remove("RUSTFLAGS")
         .args(["install", package, "--version", version, "--bin", program, "--root"])
         .arg(into);
-    if program == "trunk" {
-        // Its other features are for the network, which it is not to use: it is given its tools.
+    if matches!(program, "trunk" | "wasm-bindgen") {
+        // Their other features are for the network, which these two need not use.
         command.arg("--no-default-features");
     }
     command
@@ -120,14 +120,22 @@ fn shrinkers(project: &Project, screen: &Screen) -> Result<Option<Shrinkers>> {
         step.done("not here: they need Node.js (nodejs.org); the site will be about twice as big as with them");
         return Ok(None);
     };
-    project.install(&folder, |into| {
+    let installed = project.install(&folder, |into| {
         for file in ["package.json", "package-lock.json"] {
             std::fs::copy(lock.join(file), into.join(file)).at("copy", &lock.join(file))?;
         }
         let mut command = project.command(npm);
         command.current_dir(into).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
         step.run(&mut command).map(|_| ())
-    })?;
+    });
+    if let Err(Error::Program { status, log, .. }) = &installed {
+        let log = log.display();
+        step.done(&format!(
+            "not to be had (npm {status}; see {log}): the site will be about twice as big as with them"
+        ));
+        return Ok(None);
+    }
+    installed?;
     if !run() {
         return Err(Error::Wrong(format!("{} does not hold what it should", folder.display())));
     }

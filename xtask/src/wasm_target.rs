@@ -28,31 +28,35 @@ const CLIPPY: &str = "/usr/bin/clippy-driver";
 pub struct Wasm {
     /// Folder of Debian's compiler as a sysroot; `None`: plain cargo does it.
     sysroot: Option<PathBuf>,
+    /// Stands in the compiler's place for the project's own packages.
+    clippy: Option<PathBuf>,
 }
 
 impl Wasm {
+    fn new(sysroot: Option<PathBuf>) -> Self {
+        Self { sysroot, clippy: None }
+    }
+
+    /// With clippy as the compiler of the project's own packages, warnings being errors: it compiles as well, so what it has
+    /// looked through is the site that is built.
+    pub fn with_clippy(self, project: &Project) -> Result<Self> {
+        let clippy = match &self.sysroot {
+            Some(_) => PathBuf::from(CLIPPY),
+            None => lints::clippy_driver(project)?,
+        };
+        Ok(Self { clippy: Some(clippy), ..self })
+    }
+
     /// What makes cargo, or a program that calls it, compile for the browser.
     pub fn prepare(&self, command: &mut Command) {
         if let Some(sysroot) = &self.sysroot {
-            command.env("RUSTC", sysroot.join("rustc"));
+            // Debian's clippy asks for its sysroot in the second variable.
+            command.env("RUSTC", sysroot.join("rustc")).env("SYSROOT", sysroot);
         }
-    }
-
-    /// As [`Wasm::prepare`], with clippy as the compiler of the project's own packages, warnings being errors. That is what
-    /// `cargo clippy` does for a check, done for a build: its dependencies are the site's, and are compiled once.
-    pub fn prepare_with_clippy(&self, project: &Project, command: &mut Command) -> Result<()> {
-        self.prepare(command);
-        let driver = match &self.sysroot {
-            Some(sysroot) => {
-                // Debian's driver asks for its sysroot in this variable.
-                command.env("SYSROOT", sysroot);
-                PathBuf::from(CLIPPY)
-            }
-            None => lints::clippy_driver(project)?,
-        };
-        command.env("RUSTC_WORKSPACE_WRAPPER", driver);
-        lints::deny_warnings(command);
-        Ok(())
+        if let Some(clippy) = &self.clippy {
+            command.env("RUSTC_WORKSPACE_WRAPPER", clippy);
+            lints::deny_warnings(command);
+        }
     }
 }
 
@@ -63,14 +67,14 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Wasm> {
     if !forced {
         if has_std(project) {
             step.done("of the default toolchain");
-            return Ok(Wasm { sysroot: None });
+            return Ok(Wasm::new(None));
         }
         why = "there is no rustup on PATH".to_owned();
         if let Some(rustup) = which("rustup") {
             let said = step.ask(project.command(rustup).args(["target", "add", TARGET]))?;
             if said.ok && has_std(project) {
                 step.done("installed by rustup");
-                return Ok(Wasm { sysroot: None });
+                return Ok(Wasm::new(None));
             }
             let last = said.lines.iter().rev().find(|l| l.contains("error")).or(said.lines.last());
             why = format!("`rustup target add {TARGET}` failed ({})", last.map_or("no reason given", |l| l.trim()));
@@ -96,7 +100,7 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Wasm> {
     let stamp = sysroot.join("stamp");
     if std::fs::read_to_string(&stamp).is_ok_and(|text| text == identity) {
         screen.step("wasm32 standard library").done("of Debian's compiler, built before");
-        return Ok(Wasm { sysroot: Some(sysroot) });
+        return Ok(Wasm::new(Some(sysroot)));
     }
     let step = screen.step("wasm32 standard library");
     project.install(&sysroot, |folder| {
@@ -108,7 +112,7 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Wasm> {
     // cargo does not notice that a standard library of the same version was rebuilt.
     remove(&project.target()?.join(TARGET))?;
     step.done("of Debian's compiler");
-    Ok(Wasm { sysroot: Some(sysroot) })
+    Ok(Wasm::new(Some(sysroot)))
 }
 
 /// Whether the compiler that cargo uses has a standard library for the browser.
