@@ -6,7 +6,7 @@
   const VERSION = 1;
   const EVENTS = ["ready", "step", "paused", "complete", "state", "error"];
   // Attributes of any element; all others go into the frame's address.
-  const PLAIN = /^(src|class|id|style|slot|hidden|title|lang|dir|tabindex|role|height|(data|aria|on)-?.*)$/;
+  const PLAIN = /^(src|class|id|style|slot|hidden|title|lang|dir|tabindex|role|height|(data|aria)-.*|on.*)$/;
   /** Milliseconds that an answer may take: the first one waits for the whole program. */
   const PATIENCE = 60_000;
   // A classic script knows its address; a module is named in the trace of an error.

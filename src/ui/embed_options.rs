@@ -95,4 +95,16 @@ mod tests {
         assert!(problems[1].starts_with("In the link, hide may name speed, "), "ε cannot be hidden: {problems:?}");
         assert_eq!(read(""), (Options::default(), vec![]));
     }
+
+    #[test]
+    fn the_documented_names_are_known() {
+        let page = include_str!("../../docs/embedding.md");
+        for key in ["controls", "hide"] {
+            let row = page.lines().find_map(|line| line.strip_prefix(&format!("| `{key}` |"))).unwrap();
+            // What stands between a pair of backticks, and is no mark of omission.
+            let names: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+            assert!(names.len() > 6, "{names:?}");
+            assert_eq!(read(&format!("{key}={}", names.join(","))).1, Vec::<String>::new());
+        }
+    }
 }

@@ -107,6 +107,17 @@ test("two embeds on a page: one has the GPU, the other trains on the CPU and say
   });
 });
 
+test("keys arrive in the frame, and attributes of any element do not", async ({ browser, site }) => {
+  const any = `class="wide" data-note="x" aria-label="x" onclick="" tabindex="0"`;
+  await around(browser, element(site, `${any} ${CPU} pre-scale="0.5" controls="rate"`), async (page) => {
+    const { searchParams } = new URL((await page.locator("iframe").getAttribute("src"))!);
+    expect([...searchParams.keys()]).toEqual(["preset", "dataset", "backend", "pre-scale", "controls"]);
+    await expect(inside(page).getByTestId("learning-rate")).toBeVisible({ timeout: 30_000 });
+    await expect(inside(page).getByTestId("error")).toBeEmpty();
+    expect((await call(page, "getState")).query).toContain("dataset=synthetic");
+  });
+});
+
 test("out of sight an embed rests, and plays on when it is back", async ({ browser, site }) => {
   await around(browser, `${element(site, CPU)}<div style="height: 4000px"></div>`, async (page) => {
     await expect(inside(page).getByTestId("step")).toBeVisible({ timeout: 30_000 });

@@ -9,21 +9,20 @@ function stream(seed: number) {
   };
 }
 
-function randomLink(random: () => number): string {
+function randomState(random: () => number): Record<string, string> {
   const pick = (values: string[]) => values[Math.floor(random() * values.length)];
-  const state: Record<string, string> = {
+  return {
     model: pick(["linear", "mlp"]),
     encoder: pick(["clip", "envelope"]),
     noise: pick(["gaussian", "laplace", "student-t"]),
     denoiser: pick(["none", "kolmogorov-smirnov"]),
     sigma: (0.5 + 4 * random()).toPrecision(3),
     lot: String(16 + Math.floor(500 * random())),
-    lr: (0.01 + random()).toPrecision(3),
+    rate: (0.01 + random()).toPrecision(3),
     delta: pick(["1e-5", "1e-6", "0.001"]),
     vectors: String(1 + Math.floor(9 * random())),
     steps: String(1 + Math.floor(900 * random())),
   };
-  return new URLSearchParams(state).toString();
 }
 
 const shown = async (page: Page) => ({
@@ -46,7 +45,8 @@ async function written(page: Page) {
 
 for (const seed of [1, 2, 3]) {
   test(`a state of random values (${seed}) goes through its link and back`, async ({ page, site }) => {
-    await open(page, site, `?backend=cpu&dataset=synthetic&${randomLink(stream(seed))}`);
+    const state = randomState(stream(seed));
+    await open(page, site, `?backend=cpu&dataset=synthetic&${new URLSearchParams(state)}`);
     await expect(hook(page, "error")).toBeEmpty();
     const before = await shown(page);
     const link = await written(page);
