@@ -32,7 +32,7 @@ addEventListener("message", ({ source, origin, data }) => {
     host ??= origin;
     if (origin === host) {
       post({ type: "hello", started });
-      if (ready) post(ready);
+      if (ready) post({ ...ready, started, resting });
     }
   } else if (origin === host) take(data);
 });
@@ -42,11 +42,12 @@ function take({ type, id, query }) {
     post({ type: "error", id, message: `There is no command “${String(type).slice(0, 24)}”; there are ${COMMANDS.join(", ")}.` });
     return;
   }
-  if (type === "play" || type === "step") start();
+  // What is set is checked by the program alone.
+  if (["play", "step", "setState"].includes(type)) start();
   if (type === "pause" || type === "reset") resting = false;
-  if (started || type === "setState") command({ type, id, query: typeof query === "string" ? query : "" });
+  if (started) command({ type, id, query: typeof query === "string" ? query : "" });
   // Nothing runs behind a poster, and its address says what would.
-  if (!started && type !== "pause" && type !== "reset") post({ type: "state", id, query: location.search.slice(1), started });
+  else if (type === "getState") post({ type: "state", id, query: location.search.slice(1), started });
 }
 
 // What the program tells.
@@ -77,17 +78,24 @@ async function start() {
   }
 }
 
-/** The first of the embeds on a page has the GPU for as long as it is there; the others train on the CPU. */
-const takeGpu = () =>
-  new Promise((done) => {
-    if (!navigator.gpu || !navigator.locks) return done();
-    const hold = (lock) => {
-      if (!lock) root.dataset.gpu = "taken";
-      done();
-      return lock && new Promise(() => {});
-    };
-    navigator.locks.request(`hushgrad-gpu ${document.referrer}`, { ifAvailable: true }, hold).catch(done);
-  });
+/** The first of the embeds on a page that wants the GPU has it for as long as it is there; the others train on the CPU. */
+async function takeGpu() {
+  if (!navigator.gpu || query.get("backend") === "cpu") return;
+  try {
+    // The page around is known by its tab, whose frames share this storage: a referrer names no more than a site.
+    const tab = (sessionStorage["hushgrad-tab"] ??= crypto.randomUUID());
+    await new Promise((done, fail) => {
+      const hold = (lock) => {
+        if (!lock) root.dataset.gpu = "taken";
+        done();
+        return lock && new Promise(() => {});
+      };
+      navigator.locks.request(`hushgrad-gpu ${tab}`, { ifAvailable: true }, hold).catch(fail);
+    });
+  } catch {
+    // A frame that may keep and lock nothing cannot know of the others.
+  }
+}
 
 /** Out of sight nothing is trained; back in sight, what played plays on. */
 function look() {

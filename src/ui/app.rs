@@ -16,17 +16,13 @@ use super::{
     study::{self, Panel},
     tiles, transport,
 };
-use crate::worker::protocol::BackendChoice;
 
 /// Builds the page into `root`, whose first content is only what shows before this runs.
 pub fn start(root: web_sys::HtmlElement) {
     let query = browser::query();
-    let (mut link, mut problems) = query::read(&query);
+    let (link, mut problems) = query::read(&query);
     let embedded = embed::is_embedded().then(|| embed_options::read(&query)).map(|(options, wrong)| {
         problems.extend(wrong);
-        if embed::gpu_is_taken() {
-            link.backend = BackendChoice::Cpu;
-        }
         options
     });
     root.set_inner_html("");

@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use super::{
     accountant::Desk,
-    browser,
+    browser, embed,
     field::Number,
     kept::Shelf,
     query::Link,
@@ -268,7 +268,9 @@ impl Page {
             inner.silent = None;
             inner.thread = Some(thread);
         });
-        self.send(Request::Open { backend: self.backend });
+        // Not a wish of this page's own: its links go on saying what its address said.
+        let backend = if embed::gpu_is_taken() { BackendChoice::Cpu } else { self.backend };
+        self.send(Request::Open { backend });
         self.send_speed();
         self.load_digits(self.settings.with_untracked(|s| s.digits));
     }

@@ -104,6 +104,43 @@ test("two embeds on a page: one has the GPU, the other trains on the CPU and say
     for (const n of [0, 1]) await expect(inside(page, n).getByTestId("backend")).toHaveText(/CPU|WebGPU/, { timeout: 40_000 });
     const reasons = [await reason(0).textContent(), await reason(1).textContent()];
     expect(reasons.filter((text) => text?.includes("another frame on this page")), String(reasons)).toHaveLength(1);
+    // That is no setting: the links of neither ask for the CPU.
+    for (const link of await page.locator("iframe").all()) {
+      await expect(link.contentFrame().locator(".embed-foot a")).not.toHaveAttribute("href", /backend=/);
+    }
+  });
+});
+
+test("an embed that asks for the CPU, or stands in another tab, has not the graphics card of this page", async ({ browser, site }) => {
+  test.setTimeout(120_000);
+  const frame = (query: string) => `<iframe width="640" height="400" src="${site.url}embed.html?dataset=synthetic${query}"></iframe>`;
+  const reason = async (page: Page, n: number) => {
+    await expect(inside(page, n).getByTestId("backend")).toHaveText(/CPU|WebGPU/, { timeout: 40_000 });
+    return (await inside(page, n).getByTestId("backend-reason").textContent()) ?? "";
+  };
+  await around(browser, `<!doctype html><title>one</title>${frame("&backend=cpu")}`, async (page) => {
+    expect(await reason(page, 0)).toContain("backend=cpu");
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    expect(await reason(other, 0)).toContain("backend=cpu");
+    for (const tab of [page, other]) {
+      await tab.bringToFront();
+      await tab.evaluate((html) => document.body.insertAdjacentHTML("beforeend", html), frame(""));
+      expect(await reason(tab, 1)).not.toContain("another frame");
+    }
+  });
+});
+
+test("what is set behind a poster is checked and done: the program is loaded for it", async ({ browser, site }) => {
+  await around(browser, element(site, `${CPU} poster="1"`), async (page) => {
+    expect(await call(page, "getState")).toMatchObject({ started: false });
+    await expect(inside(page).locator("#poster")).toBeVisible();
+    const refused = await page.evaluate(() => (document.querySelector("hush-grad") as any).setState("sigma=-1").catch(String));
+    expect(refused).toContain("Noise scale must be");
+    const state = await call(page, "setState", { sigma: 2 });
+    expect(state).toMatchObject({ started: true, step: 0, playing: false });
+    expect(state.query).toContain("sigma=2");
+    await expect(inside(page).locator("#poster")).toBeHidden();
   });
 });
 
