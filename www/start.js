@@ -12,6 +12,19 @@ const names = new URL(import.meta.url).searchParams;
 const app = await import(`./${names.get("app")}`);
 await app.default({ module_or_path: new URL(names.get("wasm"), import.meta.url) });
 
+// A menu is open while it is used: a choice in it, Escape, a click elsewhere and a focus that moves on close it.
+for (const kind of ["click", "pointerdown", "focusin", "keydown"]) {
+  addEventListener(kind, ({ key, target }) => {
+    if (key && key !== "Escape") return;
+    for (const menu of document.querySelectorAll(".menu[open], .badge[open]")) {
+      const within = menu.contains(target);
+      if (within && !key && !(kind === "click" && target.closest("button"))) continue;
+      if (within) menu.firstElementChild.focus();
+      menu.open = false;
+    }
+  });
+}
+
 // The next visit needs no network; this one is not kept waiting for that.
 if (!document.documentElement.dataset.start) {
   const register = () => navigator.serviceWorker?.register(new URL("sw.js", import.meta.url)).catch(() => {});

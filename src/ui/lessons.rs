@@ -21,7 +21,7 @@ pub fn menu(page: Page) -> impl IntoView {
             let item = |(at, lesson): (usize, &Lesson)| {
                 let (number, title) = (lesson.number.clone(), lesson.title.clone());
                 view! {
-                    <button type="button" on:click=on_click(move |event| { page.enter((at, 0), true); super::runs::close_menu(&event); })>
+                    <button type="button" on:click=on_click(move |_| page.enter((at, 0), true))>
                         <span class="lesson-number">{number}</span>{title}</button>
                 }
             };

@@ -122,7 +122,7 @@ fn trade_off(page: Page) -> Drawing {
 /// EXPORT: what can be taken away of the run that stands.
 pub fn export_menu(page: Page) -> impl IntoView {
     let item = move |name: &'static str, act: fn(Page)| {
-        view! { <button type="button" on:click=on_click(move |event| { act(page); close_menu(&event); })>{name}</button> }
+        view! { <button type="button" on:click=on_click(move |_| act(page))>{name}</button> }
     };
     view! {
         <details class="menu" data-testid="export">
@@ -151,13 +151,6 @@ pub fn export_menu(page: Page) -> impl IntoView {
         </details>
     }
     .into_any()
-}
-
-pub fn close_menu(event: &web_sys::MouseEvent) {
-    let button: web_sys::Element = event_target(event);
-    if let Ok(Some(menu)) = button.closest("details") {
-        menu.unchecked_into::<web_sys::HtmlDetailsElement>().set_open(false);
-    }
 }
 
 fn with_current(page: Page, act: impl FnOnce(&Past)) {

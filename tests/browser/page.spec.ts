@@ -99,3 +99,32 @@ test("on a phone there are tabs, and nothing is wider than the screen", async ({
     expect(await page.evaluate(() => document.documentElement.scrollWidth), tab).toBeLessThanOrEqual(360);
   }
 });
+
+test("a menu closes by Escape, a click elsewhere, a focus that moves on, another menu, and a choice", async ({ page, site }) => {
+  await open(page, site, query);
+  const [lessons, exported] = [page.getByTestId("lessons"), page.getByTestId("export")];
+  for (const menu of [lessons, exported, page.locator("details.badge")]) {
+    const summary = menu.locator("summary");
+    const shown = async () => {
+      await summary.click();
+      await expect(menu).toHaveAttribute("open");
+    };
+    await shown();
+    await page.keyboard.press("Escape");
+    await expect(menu).not.toHaveAttribute("open");
+    await expect(summary).toBeFocused();
+    await shown();
+    await page.getByRole("heading", { name: "Set-up" }).click();
+    await expect(menu).not.toHaveAttribute("open");
+    await shown();
+    await hook(page, "lot").focus();
+    await expect(menu).not.toHaveAttribute("open");
+  }
+  await lessons.locator("summary").click();
+  await exported.locator("summary").click();
+  await expect(lessons).not.toHaveAttribute("open");
+  await exported.getByText("Curves (CSV)").click();
+  await expect(page.getByTestId("notice")).toContainText("nothing to export");
+  await expect(exported).not.toHaveAttribute("open");
+  await expect(exported.locator("summary")).toBeFocused();
+});
