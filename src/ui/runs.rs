@@ -171,7 +171,7 @@ fn open_file(page: Page, file: web_sys::File) {
 }
 
 /// The light page's colours, inside the picture itself.
-const PICTURE_STYLE: &str = "<style>text{font:11px system-ui,sans-serif;fill:#575d66}path{fill:none;stroke:#a7abb2;stroke-width:2;stroke-linejoin:round}circle{fill:#a7abb2}.grid{stroke:#dcdde0}.axis{stroke:#80858e}.line-accuracy{stroke:#0a5ea8}circle.line-accuracy{fill:#0a5ea8}.line-epsilon{stroke:#b84a00}.line-classic{stroke:#8a6a00;stroke-dasharray:5 4}.line-projected{stroke:#80858e;stroke-width:1.5;stroke-dasharray:2 4}.line-budget{stroke:#a92222;stroke-width:1.2}</style><rect width='100%' height='100%' fill='#fff'/>";
+const PICTURE_STYLE: &str = "<style>text{font:11px system-ui,sans-serif;fill:#575d66}path{fill:none;stroke:#898e96;stroke-width:2;stroke-linejoin:round}circle{fill:#898e96}.grid{stroke:#dcdde0}.axis{stroke:#80858e}.line-accuracy{stroke:#0a5ea8}circle.line-accuracy{fill:#0a5ea8}.line-epsilon{stroke:#b84a00}.line-classic{stroke:#8a6a00;stroke-dasharray:5 4}.line-projected{stroke:#80858e;stroke-width:1.5;stroke-dasharray:2 4}.line-budget{stroke:#a92222;stroke-width:1.2}</style><rect width='100%' height='100%' fill='#fff'/>";
 
 /// Hands every chart of the results to `give`: file name, SVG, width and height.
 fn charts(give: fn(&str, String, (f64, f64))) {

@@ -128,3 +128,62 @@ test("a menu closes by Escape, a click elsewhere, a focus that moves on, another
   await expect(exported).not.toHaveAttribute("open");
   await expect(exported.locator("summary")).toBeFocused();
 });
+
+test("between phone and desk, and on a zoomed desk, nothing is wider than the screen", async ({ page, site }) => {
+  test.setTimeout(120_000);
+  const fits = async (what: string) => {
+    // 731 and 853 are a screen of 1280 at 175 % and 150 %.
+    for (const width of [720, 731, 768, 853, 1024, 1100]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), `${what}, ${width}`).toBeLessThanOrEqual(width);
+    }
+  };
+  await open(page, site, query);
+  await fits("as it opens");
+  for (const menu of ["lessons", "export"]) {
+    await page.getByTestId(menu).locator("summary").click();
+    await fits(menu);
+    for (const width of [720, 768, 1024]) {
+      await page.setViewportSize({ width, height: 900 });
+      const box = (await page.getByTestId(menu).locator(".menu-items").boundingBox())!;
+      expect(box.x, `${menu}, ${width}`).toBeGreaterThanOrEqual(0);
+      expect(box.x + box.width, `${menu}, ${width}`).toBeLessThanOrEqual(width);
+    }
+    await page.keyboard.press("Escape");
+  }
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await hook(page, "reset").click();
+  await expect(page.getByTestId("runs").getByRole("row")).toHaveCount(2);
+  await fits("with a run kept");
+  await page.getByTestId("noise-lab").click();
+  await expect(page.getByTestId("lab")).toBeVisible();
+  await fits("noise lab");
+  await page.getByTestId("noise-lab").click();
+  await page.getByTestId("lessons").locator("summary").click();
+  await page.getByTestId("lessons").getByRole("button").first().click();
+  await expect(page.getByTestId("lesson")).toBeVisible();
+  await fits("a lesson");
+});
+
+test("every kind of line stands out from both papers by 3 to 1, in light and in dark", async ({ page, site }) => {
+  await open(page, site, query);
+  const lines = ["accuracy", "epsilon", "classic", "raw", "encoded", "noisy", "noise", "ghost", "control", "bad", "negative", "positive"];
+  for (let i = 0; i < 9; i++) lines.push(`n${i}`);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    const faint = await page.evaluate((lines) => {
+      const probe = document.body.appendChild(document.createElement("i"));
+      const luminance = (name: string) => {
+        probe.style.color = `var(--${name})`;
+        const [r, g, b] = getComputedStyle(probe).color.match(/[\d.]+/g)!.map((part) => Number(part) / 255)
+          .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const contrast = (a: number, b: number) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      const papers = ["card", "paper"].map(luminance);
+      return lines.filter((line) => papers.some((paper) => contrast(luminance(line), paper) < 3));
+    }, lines);
+    expect(faint, colorScheme).toEqual([]);
+  }
+});
