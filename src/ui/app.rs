@@ -36,15 +36,11 @@ pub fn start(root: web_sys::HtmlElement) {
             }
         };
         request_animation_frame(move || set_timeout(connect, std::time::Duration::ZERO));
+        // Shown and not kept: a link's theme is not the visitor's choice.
+        browser::show_theme(page.theme.get_untracked());
         match embedded {
-            Some(options) => {
-                browser::show_theme(page.theme.get_untracked());
-                embed::view(page, options).into_any()
-            }
-            None => {
-                browser::apply_theme(page.theme.get_untracked());
-                view(page).into_any()
-            }
+            Some(options) => embed::view(page, options).into_any(),
+            None => view(page).into_any(),
         }
     })
     .forget();
@@ -266,14 +262,7 @@ fn address(page: Page) {
             let book = page.study.book.get_untracked()?;
             Some(format!("{}.{}", book.lessons[at].key, step + 1))
         });
-        let link = Link {
-            settings: page.settings.get(),
-            backend: page.backend,
-            speed: page.speed.get(),
-            theme: None,
-            lesson,
-            lab: page.study.lab.get(),
-        };
+        let link = Link { lesson, lab: page.study.lab.get(), ..page.link() };
         // A link stays as it came until something is changed.
         if std::mem::take(&mut first) {
             return;

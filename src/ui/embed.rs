@@ -35,7 +35,7 @@ fn root_has(attribute: &str) -> bool {
 pub fn view(page: Page, options: Options) -> impl IntoView {
     talk(page);
     let controls = options.controls.into_iter().map(|control| setup::control(page, control)).collect_view();
-    let whole = move || format!("./?{}", link(page).write());
+    let whole = move || format!("./?{}", page.link().write());
     view! {
         <main class="embed" data-hide=options.hide>
             <div class="top">{transport::bar(page)}{app::messages(page)}</div>
@@ -52,13 +52,9 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
     .into_any()
 }
 
-fn link(page: Page) -> Link {
-    Link { settings: page.settings.get(), backend: page.backend, speed: page.speed.get(), ..Link::default() }
-}
-
 /// Says `kind` to the page around this one, with what is set and where the run stands.
 fn tell(page: Page, kind: &str, more: &[(&str, JsValue)]) {
-    let query = untrack(move || link(page).write());
+    let query = untrack(move || page.link().write());
     let (report, run) = (page.report.get_untracked(), page.run.get_untracked());
     let bound = report.as_ref().map(|report| &report.privacy);
     let (epsilon, guarantee) = match bound {
@@ -135,7 +131,7 @@ fn talk(page: Page) {
         now
     });
     Effect::new(move |before: Option<String>| {
-        let now = link(page).write();
+        let now = page.link().write();
         if before.is_some_and(|before| before != now) {
             tell(page, "state", &[]);
         }
@@ -169,7 +165,7 @@ fn talk(page: Page) {
 
 /// Sets what a query names, or nothing and says why.
 fn set(page: Page, query: &str) -> Result<(), String> {
-    let now = Link { theme: None, ..untrack(move || link(page)) };
+    let now = Link { theme: None, ..untrack(move || page.link()) };
     let (link, problems) = query::read_onto(now, query);
     if !problems.is_empty() {
         return Err(problems.join(" "));
@@ -177,6 +173,7 @@ fn set(page: Page, query: &str) -> Result<(), String> {
     if let Some(theme) = link.theme {
         browser::show_theme(theme);
         page.theme.set(theme);
+        page.theme_in_link.set(true);
     }
     if link.speed != page.speed.get_untracked() {
         page.set_speed(link.speed);

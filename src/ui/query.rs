@@ -179,6 +179,9 @@ impl Link {
             BackendChoice::Cpu => pairs.push(("backend", "cpu".to_owned())),
             BackendChoice::Gpu => pairs.push(("backend", "gpu".to_owned())),
         }
+        if let Some(theme) = self.theme {
+            pairs.push(("theme", theme.key().to_owned()));
+        }
         if let Some(lesson) = &self.lesson {
             pairs.push(("lesson", encode(lesson)));
         }
@@ -331,9 +334,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_state_survives_its_link(settings in settings(), speed in any::<Speed>(), lab in proptest::bool::ANY) {
+        fn every_state_survives_its_link(
+            settings in settings(), speed in any::<Speed>(), theme in prop::option::of(any::<Theme>()),
+            lab in proptest::bool::ANY,
+        ) {
             let lesson = lab.then(|| "why-noise.2".to_owned());
-            let link = Link { settings, speed, lesson, lab, ..Link::default() };
+            let link = Link { settings, speed, theme, lesson, lab, ..Link::default() };
             let (back, problems) = read(&format!("?{}", link.write()));
             prop_assert_eq!(problems, Vec::<String>::new());
             prop_assert_eq!(back, link);

@@ -112,6 +112,8 @@ pub struct Page {
     pub backend: BackendChoice,
     pub speed: RwSignal<Speed>,
     pub theme: RwSignal<Theme>,
+    /// Whether the link names a theme: then it goes on with the link, and is not the visitor's own affair.
+    pub theme_in_link: RwSignal<bool>,
     pub engine: RwSignal<Option<(EngineInfo, Option<String>)>>,
     pub digits: RwSignal<Option<LoadedDigits>>,
     /// Bytes done and to do.
@@ -206,6 +208,7 @@ impl Page {
             backend: link.backend,
             speed: RwSignal::new(link.speed),
             theme: RwSignal::new(link.theme.unwrap_or_else(browser::stored_theme)),
+            theme_in_link: RwSignal::new(link.theme.is_some()),
             engine: RwSignal::new(None),
             digits: RwSignal::new(None),
             loading: RwSignal::new(None),
@@ -233,6 +236,18 @@ impl Page {
             desk: StoredValue::new_local(Desk::default()),
             shelf: StoredValue::new_local(Shelf::default()),
             inner: StoredValue::new_local(Inner::default()),
+        }
+    }
+
+    /// The link to what is set.
+    #[must_use]
+    pub fn link(self) -> Link {
+        Link {
+            settings: self.settings.get(),
+            backend: self.backend,
+            speed: self.speed.get(),
+            theme: self.theme_in_link.get().then(|| self.theme.get()),
+            ..Link::default()
         }
     }
 

@@ -49,6 +49,8 @@ for (const seed of [1, 2, 3]) {
     await open(page, site, `?backend=cpu&dataset=synthetic&${new URLSearchParams(state)}`);
     await expect(hook(page, "error")).toBeEmpty();
     const before = await shown(page);
+    // A key that the page does not know would be left aside without a word.
+    for (const [key, value] of Object.entries(before)) expect(Number(value) || value, key).toBe(Number(state[key]) || state[key]);
     const link = await written(page);
     expect(link.length).toBeLessThan(220);
     await open(page, site, link);
@@ -80,4 +82,19 @@ test("the theme is chosen, kept, and set by a link", async ({ page, site }) => {
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
   await open(page, site, "?backend=cpu&dataset=synthetic&theme=light");
   await expect(page.locator("html")).toHaveAttribute("data-theme", "light");
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await expect(page.locator("html"), "a link changes nobody's choice").toHaveAttribute("data-theme", "dark");
+});
+
+test("a theme that the link names stays in it; the visitor's own is not put there", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&theme=dark");
+  await hook(page, "model").selectOption("mlp");
+  await expect(page).toHaveURL(/[?&]model=mlp&.*theme=dark/);
+  await page.getByTestId("theme").selectOption("light");
+  await expect(page).toHaveURL(/[?&]theme=light/);
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await page.getByTestId("theme").selectOption("dark");
+  await hook(page, "model").selectOption("mlp");
+  await expect(page).toHaveURL(/[?&]model=mlp/);
+  expect(page.url()).not.toContain("theme");
 });
