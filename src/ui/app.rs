@@ -103,6 +103,7 @@ fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
             {lessons::menu(page)}
             <button type="button" class="quiet" data-testid="noise-lab" aria-pressed=wording(move || page.study.lab.get().to_string()) on:click=on_click(move |_| page.study.lab.update(|lab| *lab = !*lab))>"Noise lab"</button>
             <button type="button" class="quiet" data-testid="share" title="Copy the link to this state" on:click=on_click(move |_| runs::share(page))>"Share"</button>
+            <button type="button" class="quiet" data-testid="embed" title="Copy a frame with this state for a page of yours" on:click=on_click(move |_| runs::embed(page))>"Embed"</button>
             {runs::export_menu(page)}
             <button type="button" class="quiet help" aria-label="Help and keys" title="Help and keys (?)" on:click=on_click(move |_| open(help))>"?"</button>
         </header>

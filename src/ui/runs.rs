@@ -214,12 +214,29 @@ fn png(svg: &str, (width, height): (f64, f64)) {
 
 /// Copies the address, which says everything that is set.
 pub fn share(page: Page) {
+    let address = window().location().href().unwrap_or_default();
+    let copied = "The link is copied: it says everything that is set here, and nothing of your data.";
+    copy(page, address, copied.to_owned());
+}
+
+/// Copies a frame for another page to hold, in which everything is set as here.
+pub fn embed(page: Page) {
+    let query = untrack(move || page.link().write()).replace('&', "&amp;");
+    let address = browser::address("embed.html");
+    let frame = format!(
+        r#"<iframe src="{address}?{query}" title="hushgrad" width="640" height="400" style="border: 0"></iframe>"#
+    );
+    let copied = format!("Copied, to stand in a page of yours (docs/embedding.md says what else it can do): {frame}");
+    copy(page, frame, copied);
+}
+
+/// Copies a text, and says so, or shows it.
+fn copy(page: Page, text: String, copied: String) {
     leptos::task::spawn_local(async move {
-        let address = window().location().href().unwrap_or_default();
-        let copied = wasm_bindgen_futures::JsFuture::from(window().navigator().clipboard().write_text(&address)).await;
-        page.notice.set(Some(match copied {
-            Ok(_) => "The link is copied: it says everything that is set here, and nothing of your data.".to_owned(),
-            Err(_) => format!("This browser does not let the page copy; take the link from here: {address}"),
+        let done = wasm_bindgen_futures::JsFuture::from(window().navigator().clipboard().write_text(&text)).await;
+        page.notice.set(Some(match done {
+            Ok(_) => copied,
+            Err(_) => format!("This browser does not let the page copy; take it from here: {text}"),
         }));
     });
 }

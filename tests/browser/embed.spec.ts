@@ -2,7 +2,7 @@ import type { Browser, Page } from "@playwright/test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { expect, test } from "./fixtures";
+import { expect, hook, open, test } from "./fixtures";
 import { serve, type Site } from "./server";
 
 const EXAMPLES = resolve("../../examples/embed");
@@ -152,6 +152,22 @@ test("keys arrive in the frame, and attributes of any element do not", async ({ 
     await expect(inside(page).getByTestId("learning-rate")).toBeVisible({ timeout: 30_000 });
     await expect(inside(page).getByTestId("error")).toBeEmpty();
     expect((await call(page, "getState")).query).toContain("dataset=synthetic");
+  });
+});
+
+test("the page's button copies a frame in which everything is set as on the page", async ({ page, context, browser, site }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, site, "?backend=cpu&dataset=synthetic&theme=dark");
+  await hook(page, "noise-scale").fill("2.5");
+  await hook(page, "noise-scale").press("Enter");
+  await page.getByTestId("embed").click();
+  await expect(page.getByTestId("notice")).toContainText("<iframe");
+  const frame = await page.evaluate(() => navigator.clipboard.readText());
+  await around(browser, `<!doctype html><title>host</title>${frame}`, async (host) => {
+    const whole = inside(host).getByRole("link", { name: "Open the whole playground" });
+    const all = /\?v=1&dataset=synthetic&sigma=2\.5&backend=cpu&theme=dark$/;
+    await expect(whole).toHaveAttribute("href", all, { timeout: 30_000 });
+    await expect(inside(host).locator("html")).toHaveAttribute("data-theme", "dark");
   });
 });
 
