@@ -155,6 +155,30 @@ test("keys arrive in the frame, and attributes of any element do not", async ({ 
   });
 });
 
+test("the element says when there is a run, and what is refused", async ({ browser, site }) => {
+  // Heard from before the element is there: the first event comes when it will.
+  const listen = `<script>
+    self.heard = [];
+    for (const kind of ["ready", "error"]) addEventListener(kind, ({ target, detail }) => target.localName === "hush-grad" && heard.push({ kind, ...detail }), true);
+  </script>`;
+  await around(browser, element(site, `${CPU} controls="sigma"`).replace("<script", `${listen}<script`), async (page) => {
+    const told = () => page.evaluate(() => (self as unknown as { heard: Record<string, unknown>[] }).heard);
+    const ready = { kind: "ready", step: 0, playing: false, complete: false, backend: "cpu", started: true, resting: false };
+    await expect.poll(told, { timeout: 30_000 }).toEqual([expect.objectContaining(ready)]);
+    const scale = inside(page).getByTestId("noise-scale");
+    await scale.fill("-1");
+    await scale.press("Enter");
+    const error = { kind: "error", message: expect.stringContaining("Noise scale must be") };
+    await expect.poll(told).toContainEqual(expect.objectContaining(error));
+
+    const badge = inside(page).locator("details.badge");
+    await badge.locator("summary").click();
+    await expect(badge).toHaveAttribute("open");
+    await page.keyboard.press("Escape");
+    await expect(badge).not.toHaveAttribute("open");
+  });
+});
+
 test("the page's button copies a frame in which everything is set as on the page", async ({ page, context, browser, site }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, site, "?backend=cpu&dataset=synthetic&theme=dark");

@@ -1,4 +1,6 @@
+import { resolve } from "node:path";
 import { expect, hook, open, test, value } from "./fixtures";
+import { serve } from "./server";
 
 test("the page lists what it asked for: its own files, and nothing since they were there", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
@@ -12,3 +14,31 @@ test("the page lists what it asked for: its own files, and nothing since they we
   await expect(panel).toContainText("connect-src 'self'");
   await expect(panel).toContainText("for a visit without a network");
 });
+
+for (const [what, path] of [["the page", "?backend=cpu&dataset=synthetic"], ["the embed", "embed.html?poster=1"]]) {
+  test(`${what} can reach no other origin, and runs no script but its own files`, async ({ browser, site }) => {
+    // Another origin that answers: what stops the request is the policy alone. A context of its own: Chromium reports the attempt.
+    const elsewhere = await serve(resolve(process.env.HUSHGRAD_SITE ?? "../../dist"));
+    const context = await browser.newContext();
+    try {
+      const page = await context.newPage();
+      await page.goto(site.url + path);
+      const outcome = await page.evaluate(async (url) => {
+        const broken: string[] = [];
+        document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => broken.push(effectiveDirective));
+        const fetched = await fetch(url, { mode: "no-cors" }).then(() => true, () => false);
+        const script = document.createElement("script");
+        script.textContent = "document.documentElement.dataset.ran = 'inline'";
+        document.head.append(script);
+        const deadline = performance.now() + 5_000;
+        while (broken.length < 2 && performance.now() < deadline) await new Promise((done) => setTimeout(done, 20));
+        return { fetched, ran: document.documentElement.dataset.ran ?? "nothing", broken: broken.sort() };
+      }, elsewhere.url);
+      expect(outcome).toEqual({ fetched: false, ran: "nothing", broken: ["connect-src", "script-src-elem"] });
+      expect(elsewhere.asked).toEqual([]);
+    } finally {
+      await context.close();
+      await elsewhere.close();
+    }
+  });
+}
