@@ -2,14 +2,26 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    rc::Rc,
+    time::Duration,
+};
 
 use futures::{
-    channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded},
+    channel::{
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded},
+        oneshot,
+    },
     task::LocalSpawnExt,
 };
 use futures_executor::{LocalPool, LocalSpawner};
 use hushgrad::{
+    data::{
+        idx::PIXELS,
+        shard_writer::{self, MANIFEST, Set},
+    },
     engine::{Backend, EngineInfo},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     privacy::{ledger::Ledger, noise::NoiseSpec, rdp},
@@ -29,11 +41,19 @@ use hushgrad::{
 struct Page {
     events: RefCell<Vec<Event>>,
     files: Vec<(String, Vec<u8>)>,
+    /// Files arrive one by one, when the test lets them.
+    slow: Cell<bool>,
+    waiting: RefCell<VecDeque<oneshot::Sender<()>>>,
     spawner: LocalSpawner,
 }
 
 impl Host for Page {
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, LoadError> {
+        if self.slow.get() {
+            let (arrive, arrived) = oneshot::channel();
+            self.waiting.borrow_mut().push_back(arrive);
+            arrived.await.unwrap();
+        }
         let file = self.files.iter().find(|(name, _)| url.ends_with(name.as_str()));
         file.map(|(_, bytes)| bytes.clone())
             .ok_or_else(|| LoadError::Fetch { url: url.to_owned(), reason: "404 Not Found".to_owned() })
@@ -72,23 +92,39 @@ struct Thread {
     pool: LocalPool,
     page: Rc<Page>,
     inbox: UnboundedSender<Message>,
+    /// How many loads were asked for.
+    loads: u32,
 }
 
 impl Thread {
     fn new(files: Vec<(String, Vec<u8>)>) -> Self {
         let pool = LocalPool::new();
-        let page = Rc::new(Page { events: RefCell::default(), files, spawner: pool.spawner() });
+        let page = Rc::new(Page {
+            events: RefCell::default(),
+            files,
+            slow: Cell::default(),
+            waiting: RefCell::default(),
+            spawner: pool.spawner(),
+        });
         let (inbox, messages): (_, UnboundedReceiver<Message>) = unbounded();
         pool.spawner().spawn_local(agent::run(page.clone(), messages, inbox.clone())).unwrap();
-        Self { pool, page, inbox }
+        Self { pool, page, inbox, loads: 0 }
+    }
+
+    /// A site's dataset is on its way, and arrives file by file.
+    fn with_slow_site(files: Vec<(String, Vec<u8>)>) -> Self {
+        let mut thread = Self::new(files);
+        thread.page.slow.set(true);
+        thread.ask(Request::Open { backend: BackendChoice::Cpu });
+        thread.load(site());
+        thread
     }
 
     /// Digits loaded, and a run at step 0.
     fn with_run(config: RunConfig) -> Self {
         let mut thread = Self::new(Vec::new());
         thread.ask(Request::Open { backend: BackendChoice::Cpu });
-        thread.ask(Request::Load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 }));
-        thread.settle();
+        thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
         let events = thread.ask_and_settle(Request::Start(config));
         assert!(events.iter().any(|e| matches!(e, Event::Started(info) if info.train == 600)), "{events:?}");
         thread
@@ -110,6 +146,18 @@ impl Thread {
         self.settle()
     }
 
+    fn load(&mut self, from: DataRequest) -> Vec<Event> {
+        self.loads += 1;
+        self.ask_and_settle(Request::Load { load: self.loads, from })
+    }
+
+    /// The next file arrives.
+    fn one_arrives(&mut self) -> Vec<Event> {
+        let next = self.page.waiting.borrow_mut().pop_front().unwrap();
+        next.send(()).unwrap();
+        self.settle()
+    }
+
     fn problems(events: &[Event]) -> Vec<&Problem> {
         events.iter().filter_map(|e| if let Event::Problem(problem) = e { Some(problem) } else { None }).collect()
     }
@@ -118,6 +166,28 @@ impl Thread {
         let reports = events.iter().rev().find_map(|e| if let Event::Report(r) = e { Some(r.clone()) } else { None });
         reports.unwrap_or_else(|| panic!("no report in {events:?}"))
     }
+}
+
+fn site() -> DataRequest {
+    DataRequest::Site { manifest: format!("http://here/data/{MANIFEST}") }
+}
+
+/// What a site with 10,050 training images and 60 test images serves, all of them blank: a manifest and three shards,
+/// which are asked for in the order manifest, training, test, training.
+fn shards(name: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = std::env::temp_dir().join(format!("hushgrad-agent-{name}-{}", std::process::id()));
+    let (pixels, labels) = (vec![0; 10_050 * PIXELS], (0..10_050).map(|i| (i % 10) as u8).collect::<Vec<_>>());
+    let set = |count: usize| Set { pixels: &pixels[..count * PIXELS], labels: &labels[..count] };
+    let written = shard_writer::write(&folder, "blank", set(10_050), set(60)).unwrap();
+    let file = |path: &std::path::Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let files = written.iter().map(|(path, _)| (file(path), std::fs::read(path).unwrap())).collect();
+    std::fs::remove_dir_all(folder).unwrap();
+    files
+}
+
+/// A visitor's file that breaks off.
+fn damaged() -> DataRequest {
+    DataRequest::Files(vec![("mine-images-idx3-ubyte".to_owned(), vec![0, 0, 8, 3, 0, 0])])
 }
 
 #[test]
@@ -274,8 +344,7 @@ fn a_replayed_run_repeats_itself() {
 fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
     let mut thread = Thread::new(Vec::new());
     thread.ask(Request::Open { backend: BackendChoice::Cpu });
-    let events =
-        thread.ask_and_settle(Request::Load(DataRequest::Site { manifest: "http://here/data/manifest.json".into() }));
+    let events = thread.load(site());
     assert!(events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
     assert!(events.iter().any(|e| matches!(e, Event::Loaded { complete: true, .. })), "{events:?}");
 }
@@ -283,13 +352,67 @@ fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
 #[test]
 fn a_damaged_file_is_named_and_the_digits_before_stay() {
     let mut thread = Thread::with_run(short());
-    let files = vec![("mine-images-idx3-ubyte".to_owned(), vec![0, 0, 8, 3, 0, 0])];
-    let events = thread.ask_and_settle(Request::Load(DataRequest::Files(files)));
-    let problems = Thread::problems(&events);
-    assert_eq!(problems.len(), 1, "{events:?}");
-    assert!(problems[0].sentence.contains("mine-images-idx3-ubyte"), "{problems:?}");
+    let events = thread.load(damaged());
+    let [Event::NotLoaded { load: 2, over: true, sentence }] = &events[..] else { panic!("{events:?}") };
+    assert!(sentence.contains("mine-images-idx3-ubyte"), "{sentence}");
     let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
     assert_eq!(report.step, 1);
+}
+
+#[test]
+fn a_refused_file_leaves_the_load_that_is_under_way_alone() {
+    let files = shards("refused");
+    // Before anything has arrived, before the test images have, and while a run waits for the rest.
+    for before in [0, 2, 3] {
+        let mut thread = Thread::with_slow_site(files.clone());
+        for _ in 0..before {
+            thread.one_arrives();
+        }
+        if before == 3 {
+            assert_eq!(started(&thread.ask_and_settle(Request::Start(short()))).train, 10_000);
+        }
+        let events = thread.load(damaged());
+        assert!(matches!(&events[..], [Event::NotLoaded { load: 2, over: true, .. }]), "{events:?}");
+        let mut events = vec![];
+        for _ in before..4 {
+            events.extend(thread.one_arrives());
+        }
+        assert!(events.iter().any(|e| matches!(e, Event::Loading { done, total } if done == total)), "{events:?}");
+        let loaded = |e: &Event| matches!(e, Event::Loaded { load: 1, train: 10_050, complete: true, .. });
+        assert!(events.iter().any(loaded), "{before}: {events:?}");
+        if before == 3 {
+            assert_eq!(started(&events).train, 10_050, "the run at step 0 takes the fuller data");
+        }
+        // Nothing is on its way any more, so a run could be continued: it is the file that is refused.
+        let events = thread.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes: vec![] });
+        assert!(Thread::problems(&events)[0].sentence.contains("no run file"), "{events:?}");
+    }
+}
+
+#[test]
+fn an_overtaken_load_is_not_heard() {
+    let whole = shards("overtaken");
+    let without_the_last = whole.iter().filter(|(name, _)| !name.starts_with("train-01")).cloned().collect();
+    for files in [whole, without_the_last] {
+        let mut thread = Thread::with_slow_site(files);
+        for _ in 0..3 {
+            thread.one_arrives();
+        }
+        let events = thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
+        assert!(matches!(&events[..], [Event::Loaded { load: 2, train: 600, complete: true, .. }]), "{events:?}");
+        assert_eq!(thread.one_arrives(), [], "neither bytes nor digits nor errors");
+        assert_eq!(started(&thread.ask_and_settle(Request::Start(short()))).train, 600);
+    }
+}
+
+#[test]
+fn a_missing_shard_is_named_and_the_load_goes_on() {
+    let files = shards("missing").into_iter().filter(|(name, _)| !name.starts_with("train-01")).collect();
+    let mut thread = Thread::with_slow_site(files);
+    let events: Vec<_> = (0..4).flat_map(|_| thread.one_arrives()).collect();
+    let gap = |e: &Event| matches!(e, Event::NotLoaded { over: false, sentence, .. } if sentence.contains("train-01"));
+    assert!(events.iter().any(gap), "{events:?}");
+    assert!(matches!(events.last(), Some(Event::Loaded { train: 10_000, complete: true, .. })), "{events:?}");
 }
 
 #[test]
@@ -373,7 +496,7 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
     assert!((again - epsilon(&report)).abs() <= 1e-9);
 
     // On fewer digits each is drawn more often: another release, and both count.
-    other.ask_and_settle(Request::Load(DataRequest::Synthetic { seed: 2, train: 300, test: 100 }));
+    other.load(DataRequest::Synthetic { seed: 2, train: 300, test: 100 });
     let events = other.ask_and_settle(Request::Continue { name: name(), bytes: file.clone() });
     assert!(events.iter().any(|e| matches!(e, Event::Notice(text) if text.contains("600 images"))), "{events:?}");
     let other_report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));

@@ -161,6 +161,15 @@ enum ParametersFor {
     },
 }
 
+/// Digits that were asked for: a run starts as soon as they are there.
+struct Awaited {
+    load: u32,
+    /// What the choice of digits was before, where it was changed for them.
+    before: Option<Digits>,
+    /// The visitor's files that they are read from.
+    files: Vec<web_sys::File>,
+}
+
 /// What no view depends on.
 #[derive(Default)]
 struct Inner {
@@ -173,18 +182,17 @@ struct Inner {
     silent: Option<u32>,
     /// Runs of the threads before this one.
     runs_before: u32,
-    /// The visitor's own files, for another thread to read: those in use, and those that were asked for last.
+    /// The visitor's own files that are in use, for another thread to read.
     own_files: Vec<web_sys::File>,
-    files_asked: Vec<web_sys::File>,
+    /// Number of the load that was asked for last.
+    loads: u32,
+    /// Loads that have brought nothing yet.
+    awaited: Vec<Awaited>,
     /// Play as soon as there is a run.
     play_when_ready: bool,
     step_when_ready: bool,
-    /// Start a run as soon as the digits that the visitor asked for are there.
-    start_when_loaded: bool,
     /// The settings of the current run, and of the one that was asked for last.
     run_settings: Option<Settings>,
-    /// Digits that were in use when others were asked for.
-    digits_before: Option<Digits>,
     /// What the parameters that were asked for last are for.
     parameters_for: Option<ParametersFor>,
     charts_due: Option<Timeout>,
@@ -287,7 +295,7 @@ impl Page {
         let backend = if embed::gpu_is_taken() { BackendChoice::Cpu } else { self.backend };
         self.send(Request::Open { backend });
         self.send_speed();
-        self.load_digits(self.settings.with_untracked(|s| s.digits));
+        self.load_digits(self.settings.with_untracked(|s| s.digits), None);
     }
 
     /// A thread says something at least as often as it is asked; a page that sleeps does not ask.
@@ -318,6 +326,7 @@ impl Page {
             inner.threads += 1;
             inner.silent = None;
             inner.runs_before = last.unwrap_or(inner.runs_before);
+            inner.awaited.clear();
             (inner.thread.take(), inner.failures < MOST_FAILURES)
         });
         let Some((gone, again)) = lost else { return };

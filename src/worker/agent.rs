@@ -13,7 +13,7 @@ use web_time::Instant;
 
 use super::{
     beside::Beside,
-    loader::{self, LoadError},
+    loader::{self, Arrival, LoadError},
     pictures::Pictures,
     protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
 };
@@ -61,16 +61,11 @@ pub trait Host: 'static {
 /// What reaches the loop: the page's requests, and digits as they arrive.
 pub enum Message {
     Request(Request),
-    Digits(Result<Loaded, LoadError>),
-}
-
-/// Digits to train on from the next run.
-pub struct Loaded {
-    pub digits: Digits,
-    /// False while more are on their way.
-    pub complete: bool,
-    /// Loads that were started later make this one stale.
-    pub generation: u32,
+    /// What the load with this number brings.
+    Arrival {
+        load: u32,
+        arrival: Arrival,
+    },
 }
 
 /// Answers requests until the inbox closes.
@@ -84,9 +79,9 @@ pub async fn run<H: Host>(
         reply,
         factory: EngineFactory::cpu(),
         digits: None,
-        arriving: false,
+        loads: Vec::new(),
+        arriving: None,
         slices: Vec::new(),
-        generation: 0,
         session: None,
         run_data: None,
         runs: 0,
@@ -134,11 +129,12 @@ struct Agent<H> {
     reply: futures::channel::mpsc::UnboundedSender<Message>,
     factory: EngineFactory,
     digits: Option<Digits>,
-    /// Whether more of them are on their way.
-    arriving: bool,
+    /// Loads under way, the one asked for last at the end. One that brings digits ends all before it, not those after it.
+    loads: Vec<u32>,
+    /// The load of these digits, while it has more of them to bring.
+    arriving: Option<u32>,
     /// The test set of the current run, cut for evaluation.
     slices: Vec<Dataset>,
-    generation: u32,
     session: Option<Session<AnyEngine>>,
     /// What the current run trains on; newer digits wait for the next.
     run_data: Option<Dataset>,
@@ -167,7 +163,7 @@ impl<H: Host> Agent<H> {
 
     async fn receive(&mut self, message: Message) {
         match message {
-            Message::Digits(loaded) => self.take_digits(loaded).await,
+            Message::Arrival { load, arrival } => self.arrive(load, arrival).await,
             Message::Request(request) => self.answer(request).await,
         }
     }
@@ -175,7 +171,7 @@ impl<H: Host> Agent<H> {
     async fn answer(&mut self, request: Request) {
         match request {
             Request::Open { backend } => self.open(backend).await,
-            Request::Load(request) => self.load(request),
+            Request::Load { load, from } => self.load(load, from),
             Request::Start(config) => {
                 self.start(config).await;
             }
@@ -190,7 +186,7 @@ impl<H: Host> Agent<H> {
                     ));
                 }
                 Some(session) => {
-                    let waits = self.arriving && session.step_count() == 0;
+                    let waits = self.arriving.is_some() && session.step_count() == 0;
                     self.hold = waits.then(|| Instant::now() + WAIT_FOR_DIGITS);
                     self.set_playing(true);
                 }
@@ -246,22 +242,43 @@ impl<H: Host> Agent<H> {
         self.factory = factory;
     }
 
-    fn load(&mut self, request: DataRequest) {
-        self.generation += 1;
-        let (host, reply, generation) = (self.host.clone(), self.reply.clone(), self.generation);
+    fn load(&mut self, load: u32, from: DataRequest) {
+        self.loads.push(load);
+        let (host, reply) = (self.host.clone(), self.reply.clone());
         // The loop may have ended: then nobody waits for the digits.
-        let deliver = move |message| drop(reply.unbounded_send(Message::Digits(message)));
-        self.host.clone().spawn(async move { loader::load(&*host, request, generation, deliver).await });
+        let deliver = move |arrival| drop(reply.unbounded_send(Message::Arrival { load, arrival }));
+        self.host.clone().spawn(async move { loader::load(&*host, from, deliver).await });
     }
 
-    async fn take_digits(&mut self, loaded: Result<Loaded, LoadError>) {
-        let loaded = match loaded {
-            Ok(loaded) if loaded.generation == self.generation => loaded,
-            Ok(_) => return,
-            Err(error) => return self.problem(error.file(), &error),
-        };
-        let Loaded { digits, complete, .. } = loaded;
+    async fn arrive(&mut self, load: u32, arrival: Arrival) {
+        // A load that others have made stale is not heard.
+        if !self.loads.contains(&load) {
+            return;
+        }
+        match arrival {
+            Arrival::Progress { done, total } => {
+                if self.loads.last() == Some(&load) {
+                    self.host.send(Event::Loading { done, total });
+                }
+            }
+            Arrival::Digits { digits, complete } => self.take_digits(load, digits, complete).await,
+            Arrival::Notice(sentence) => self.host.send(Event::Notice(sentence.to_owned())),
+            Arrival::Gap(error) => {
+                self.host.send(Event::NotLoaded { load, over: false, sentence: error.to_string() });
+            }
+            Arrival::End(error) => {
+                self.loads.retain(|&other| other != load);
+                self.arriving = self.arriving.filter(|&other| other != load);
+                self.host.send(Event::NotLoaded { load, over: true, sentence: error.to_string() });
+            }
+        }
+    }
+
+    async fn take_digits(&mut self, load: u32, digits: Digits, complete: bool) {
+        self.loads.retain(|&other| other > load || other == load && !complete);
+        self.arriving = (!complete).then_some(load);
         self.host.send(Event::Loaded {
+            load,
             name: digits.train.name.clone(),
             source: digits.source,
             train: digits.train.len() as u32,
@@ -270,7 +287,6 @@ impl<H: Host> Agent<H> {
             complete,
         });
         self.digits = Some(digits);
-        self.arriving = !complete;
         // A run that has released nothing yet takes the fuller data; any other keeps the data that it was accounted for.
         if let Some(session) = &self.session
             && session.step_count() == 0

@@ -1,9 +1,6 @@
 //! Brings digits to the training thread: from the site's shards, from the visitor's files, or drawn here.
 
-use super::{
-    agent::{Host, Loaded},
-    protocol::{DataRequest, Event},
-};
+use super::{agent::Host, protocol::DataRequest};
 use crate::data::{
     self, Digits,
     shards::{Assembler, Manifest, ShardError},
@@ -17,23 +14,24 @@ pub enum LoadError {
     Fetch { url: String, reason: String },
     #[error(transparent)]
     Manifest(#[from] ShardError),
-    #[error("{error}; the rest of the site's dataset is used without it")]
-    Part { file: String, error: ShardError },
+    #[error("{0}; the rest of the site's dataset is used without it")]
+    Part(ShardError),
     #[error(transparent)]
     Visitor(#[from] VisitorError),
 }
 
-impl LoadError {
-    /// The file that is wrong.
-    #[must_use]
-    pub fn file(&self) -> Option<&str> {
-        match self {
-            Self::Fetch { url, .. } => url.rsplit('/').next(),
-            Self::Part { file, .. } => Some(file),
-            Self::Manifest(_) => Some("manifest.json"),
-            Self::Visitor(_) => None,
-        }
-    }
+/// What a load brings, piece by piece.
+pub enum Arrival {
+    /// Bytes that are here, and of all.
+    Progress { done: u64, total: u64 },
+    /// Digits to train on from the next run; not `complete` while more are on their way.
+    Digits { digits: Digits, complete: bool },
+    /// Worth knowing of the digits that come all the same.
+    Notice(&'static str),
+    /// What is wrong with a part; the load goes on without it.
+    Gap(LoadError),
+    /// Nothing more comes.
+    End(LoadError),
 }
 
 /// Examples that the program draws where nothing else was asked for.
@@ -41,40 +39,30 @@ pub const SYNTHETIC_TRAIN: usize = 10_000;
 /// And for its test set.
 pub const SYNTHETIC_TEST: usize = 2_000;
 
-/// Brings what was asked for and hands it to `deliver`, once for the first part and once for the whole.
-pub async fn load<H: Host>(
-    host: &H,
-    request: DataRequest,
-    generation: u32,
-    deliver: impl Fn(Result<Loaded, LoadError>),
-) {
-    let whole = |digits| Loaded { digits, complete: true, generation };
+/// Brings what was asked for and hands it to `deliver`, digits once for the first part and once for the whole.
+pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arrival)) {
     match request {
         DataRequest::Synthetic { seed, train, test } => {
-            deliver(Ok(whole(data::synthetic::digits(seed, train as usize, test as usize))));
+            deliver(whole(data::synthetic::digits(seed, train as usize, test as usize)));
         }
-        DataRequest::Files(files) => deliver(visitor::assemble(&files).map(whole).map_err(Into::into)),
+        DataRequest::Files(files) => deliver(match visitor::assemble(&files) {
+            Ok(digits) => whole(digits),
+            Err(error) => Arrival::End(error.into()),
+        }),
         DataRequest::Site { manifest } => {
-            if let Err(error) = site(host, &manifest, generation, &deliver).await {
-                deliver(Err(error));
+            if let Err(error) = site(host, &manifest, &deliver).await {
+                deliver(Arrival::End(error));
             }
         }
     }
 }
 
-async fn site<H: Host>(
-    host: &H,
-    address: &str,
-    generation: u32,
-    deliver: &impl Fn(Result<Loaded, LoadError>),
-) -> Result<(), LoadError> {
+async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> Result<(), LoadError> {
     let Ok(manifest) = host.fetch(address).await else {
-        host.send(Event::Notice(
-            "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's IDX files here to train on them."
-                .to_owned(),
+        deliver(Arrival::Notice(
+            "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's IDX files here to train on them.",
         ));
-        let digits = synthetic(0);
-        deliver(Ok(Loaded { digits, complete: true, generation }));
+        deliver(whole(drawn_here()));
         return Ok(());
     };
     let folder = address.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -82,8 +70,8 @@ async fn site<H: Host>(
         Ok(manifest) => manifest,
         Err(error) => {
             // Some hosts answer every address with a page of their own.
-            deliver(Err(error.into()));
-            deliver(Ok(Loaded { digits: synthetic(0), complete: true, generation }));
+            deliver(Arrival::Gap(error.into()));
+            deliver(whole(drawn_here()));
             return Ok(());
         }
     };
@@ -98,26 +86,30 @@ async fn site<H: Host>(
             Err(other) => return Err(other),
         };
         if let Err(error) = taken {
-            deliver(Err(LoadError::Part { file: file.clone(), error }));
+            deliver(Arrival::Gap(LoadError::Part(error)));
         }
         done += bytes;
-        host.send(Event::Loading { done, total });
+        deliver(Arrival::Progress { done, total });
         let last = assembler.next().is_none();
         if let Some(digits) = assembler.digits().filter(|digits| last || announced == 0 && !digits.train.is_empty()) {
             announced += 1;
-            deliver(Ok(Loaded { digits, complete: last, generation }));
+            deliver(Arrival::Digits { digits, complete: last });
         }
     }
     if announced == 0 {
-        host.send(Event::Notice(
-            "Too little of the site's dataset arrived to train on it, so digits drawn by the program are used."
-                .to_owned(),
+        deliver(Arrival::Notice(
+            "Too little of the site's dataset arrived to train on it, so digits drawn by the program are used.",
         ));
-        deliver(Ok(Loaded { digits: synthetic(0), complete: true, generation }));
+        deliver(whole(drawn_here()));
     }
     Ok(())
 }
 
-fn synthetic(seed: u64) -> Digits {
-    data::synthetic::digits(seed, SYNTHETIC_TRAIN, SYNTHETIC_TEST)
+fn whole(digits: Digits) -> Arrival {
+    Arrival::Digits { digits, complete: true }
+}
+
+/// What is trained on where the site's digits cannot be had.
+fn drawn_here() -> Digits {
+    data::synthetic::digits(0, SYNTHETIC_TRAIN, SYNTHETIC_TEST)
 }

@@ -18,8 +18,12 @@ pub enum Request {
     Open {
         backend: BackendChoice,
     },
-    /// Replace the digits. The current run goes on until [`Request::Start`] or [`Request::Reset`].
-    Load(DataRequest),
+    /// Replace the digits. The current run goes on until [`Request::Start`] or [`Request::Reset`], and loads that are under
+    /// way until this one has brought digits. `load` is the page's number for it, larger than those before.
+    Load {
+        load: u32,
+        from: DataRequest,
+    },
     /// A new run, paused at step 0. Refused as a whole if the configuration is; then the old run is untouched.
     Start(RunConfig),
     Play,
@@ -93,6 +97,7 @@ pub enum Event {
     },
     /// Digits are ready for the next run. `complete` is false while more shards are on their way.
     Loaded {
+        load: u32,
         name: String,
         source: data::Source,
         train: u32,
@@ -100,10 +105,16 @@ pub enum Event {
         test_set: data::TestSet,
         complete: bool,
     },
-    /// Shards or files on their way, in bytes.
+    /// Shards on their way, in bytes: of the load that was asked for last.
     Loading {
         done: u64,
         total: u64,
+    },
+    /// Digits that could not be brought: those before stay. A load that is not `over` goes on without a part.
+    NotLoaded {
+        load: u32,
+        over: bool,
+        sentence: String,
     },
     /// A new run stands at step 0.
     Started(RunInfo),
@@ -160,7 +171,7 @@ pub struct RunInfo {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
-    /// The `RunConfig` field or file that is wrong, where one is (`noise.sigma`, `train-images-idx3-ubyte.gz`).
+    /// The `RunConfig` field that is wrong, where one is (`noise.sigma`).
     pub field: Option<String>,
     /// One sentence: what, where, what to do.
     pub sentence: String,

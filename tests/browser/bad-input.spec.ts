@@ -1,6 +1,8 @@
 import { gzipSync } from "node:zlib";
+import type { Page } from "@playwright/test";
 import { expect, hook, open, test, value } from "./fixtures";
 import { file, images, labels, small, type Dropped } from "./idx";
+import type { Site } from "./server";
 
 const wrongMagic = Buffer.from(images(20));
 wrongMagic.writeUInt32BE(0x805, 0);
@@ -79,5 +81,50 @@ test.describe("without a service worker", () => {
     watched.errors.length = 0;
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(1);
+  });
+
+  const loading = (page: Page) => page.getByRole("progressbar", { name: "Loading digits" });
+
+  /** Opens the page again and lets all arrive but the last shard; hands over what lets that one go. */
+  async function withoutLastShard(page: Page, site: Site): Promise<() => void> {
+    const before = site.asked.length;
+    await open(page, site, "?backend=cpu");
+    const last = site.asked.slice(before).findLast((path) => path.startsWith("data/") && !path.endsWith(".json"));
+    expect(last, "the page loads shards").toBeTruthy();
+    let release = () => {};
+    site.held.set(last!, new Promise<void>((done) => (release = done)));
+    await page.goto(`${site.url}?backend=cpu`);
+    await expect(page.getByTestId("digits-in-use")).toContainText("10,000 to train on");
+    await expect(loading(page)).toHaveCount(1);
+    return release;
+  }
+
+  test("a file that is refused while shards are on their way changes nothing of their load", async ({ page, site }) => {
+    test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
+    const release = await withoutLastShard(page, site);
+    await page.getByTestId("files").setInputFiles([file("notes.txt", Buffer.from("hello"))]);
+    await expect(hook(page, "error")).toHaveText(/notes\.txt/);
+    release();
+    await expect(page.getByTestId("digits-in-use")).toContainText("60,000 to train on");
+    await expect(page.getByTestId("digits-in-use")).not.toContainText("The run that stands uses");
+    await expect(loading(page)).toHaveCount(0);
+    await expect(hook(page, "error")).toHaveText(/notes\.txt/);
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(1);
+  });
+
+  test("other digits take the place of shards that are on their way, and nothing waits for those", async ({ page, site }) => {
+    test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
+    const release = await withoutLastShard(page, site);
+    await hook(page, "dataset").selectOption("synthetic");
+    await expect(page.getByTestId("digits-in-use")).toContainText("20,000 to train on");
+    await expect(loading(page)).toHaveCount(0);
+    release();
+    await page.waitForTimeout(1_000);
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(1);
+    await expect(loading(page)).toHaveCount(0);
+    await expect(page.getByTestId("digits-in-use")).toContainText("20,000 to train on");
+    await expect(hook(page, "dataset")).toHaveValue("synthetic");
   });
 });

@@ -68,6 +68,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
       page.on("crash", () => watched.errors.push("the page crashed"));
       await use(watched);
       site.missing.clear();
+      site.held.clear();
       const elsewhere = watched.requests.filter((url) => !url.startsWith(`${site.origin}/`));
       expect(elsewhere, "requests that leave the page's origin").toEqual([]);
       const unexpected = watched.errors.filter((error) => !allowed.some((pattern) => pattern.test(error)));

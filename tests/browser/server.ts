@@ -22,6 +22,8 @@ export interface Site {
   asked: string[];
   /** Paths (relative to the page) that answer 404 although the file is there. */
   missing: Set<string>;
+  /** Paths (relative to the page) that are answered only once their promise is kept. */
+  held: Map<string, Promise<unknown>>;
   close(): Promise<void>;
 }
 
@@ -32,17 +34,23 @@ export async function serve(folder: string, path = "/some/path/"): Promise<Site>
   }
   const asked: string[] = [];
   const missing = new Set<string>();
+  const held = new Map<string, Promise<unknown>>();
   const server: Server = createServer({ maxHeaderSize: 1 << 20 }, (request, response) => {
     const target = decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname);
     const inner = target.startsWith(path) ? normalize(target.slice(path.length) || "index.html") : "..";
     asked.push(inner);
     const file = join(folder, inner);
-    if (inner.startsWith("..") || missing.has(inner) || !existsSync(file) || !statSync(file).isFile()) {
-      response.writeHead(404, { "content-type": "text/plain" }).end("no such file\n");
-      return;
-    }
-    response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" });
-    createReadStream(file).pipe(response);
+    const answer = () => {
+      if (inner.startsWith("..") || missing.has(inner) || !existsSync(file) || !statSync(file).isFile()) {
+        response.writeHead(404, { "content-type": "text/plain" }).end("no such file\n");
+        return;
+      }
+      response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" });
+      createReadStream(file).pipe(response);
+    };
+    const wait = held.get(inner);
+    if (wait) void wait.then(answer);
+    else answer();
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -51,6 +59,7 @@ export async function serve(folder: string, path = "/some/path/"): Promise<Site>
     url: origin + path,
     asked,
     missing,
+    held,
     close: () =>
       new Promise((done) => {
         server.close(() => done());

@@ -11,7 +11,7 @@ use super::{
         presets::Preset,
         settings::{Digits, Settings, Speed},
     },
-    Kept, Origin, Page, ParametersFor,
+    Awaited, Kept, Origin, Page, ParametersFor,
 };
 use crate::{
     train::report::Privacy,
@@ -158,51 +158,63 @@ impl Page {
     pub fn choose_digits(self, digits: Digits) {
         let before = self.settings.with_untracked(|settings| settings.digits);
         self.settings.update(|settings| settings.digits = digits);
-        self.inner.update_value(|inner| inner.digits_before = Some(before));
-        self.load_digits(digits);
+        self.load_digits(digits, Some(before));
     }
 
-    pub(super) fn load_digits(self, digits: Digits) {
+    pub(super) fn load_digits(self, digits: Digits, before: Option<Digits>) {
         let request = match digits {
             Digits::Mnist => DataRequest::Site { manifest: browser::address("data/manifest.json") },
             Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: SYNTHETIC.0, test: SYNTHETIC.1 },
             Digits::Files if self.inner.with_value(|inner| !inner.own_files.is_empty()) => {
-                return self.load_files(self.inner.with_value(|inner| inner.own_files.clone()));
+                return self.read_files(self.inner.with_value(|inner| inner.own_files.clone()), before);
             }
             // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
             Digits::Files if self.digits.with_untracked(Option::is_none) => {
                 self.settings.update(|settings| settings.digits = Digits::Mnist);
                 self.notice.set(Some("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.".to_owned()));
-                return self.load_digits(Digits::Mnist);
+                return self.load_digits(Digits::Mnist, before);
             }
             Digits::Files => return,
         };
-        self.ask_for(request);
+        self.ask_for(request, before, vec![]);
     }
 
     /// Reads the visitor's files and hands them to the training thread.
     pub fn load_files(self, files: Vec<web_sys::File>) {
+        self.read_files(files, None);
+    }
+
+    fn read_files(self, files: Vec<web_sys::File>, before: Option<Digits>) {
         leptos::task::spawn_local(async move {
             match browser::read_files(files.clone()).await {
-                Ok(read) => {
-                    let before = self.settings.with_untracked(|settings| settings.digits);
-                    self.inner.update_value(|inner| {
-                        inner.digits_before = Some(before);
-                        inner.files_asked = files;
-                    });
-                    self.ask_for(DataRequest::Files(read));
+                Ok(read) => self.ask_for(DataRequest::Files(read), before, files),
+                Err(sentence) => {
+                    self.choose_back(before);
+                    self.put_problem(Origin::Digits, sentence);
                 }
-                Err(sentence) => self.put_problem(None, sentence),
             }
         });
     }
 
-    pub(super) fn ask_for(self, request: DataRequest) {
+    fn ask_for(self, from: DataRequest, before: Option<Digits>, files: Vec<web_sys::File>) {
         self.clear_problem(None);
         self.loading.set(Some((0, 0)));
-        self.inner.update_value(|inner| inner.start_when_loaded = true);
         self.clear_problems_of(Origin::Digits);
-        self.send(Request::Load(request));
+        let load = self.inner.try_update_value(|inner| {
+            inner.loads += 1;
+            inner.awaited.push(Awaited { load: inner.loads, before, files });
+            inner.loads
+        });
+        if let Some(load) = load {
+            self.send(Request::Load { load, from });
+        }
+    }
+
+    /// The choice of digits becomes what it was before, where it was changed for digits that did not come.
+    pub(super) fn choose_back(self, before: Option<Digits>) {
+        if let Some(before) = before {
+            self.settings.update(|settings| settings.digits = before);
+        }
     }
 
     pub fn draw(self, pixels: Option<Vec<f32>>) {

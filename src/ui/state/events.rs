@@ -38,8 +38,14 @@ impl Page {
         match event {
             Event::Opened { engine, instead } => self.engine.set(Some((engine, instead))),
             Event::Loading { done, total } => self.loading.set(Some((done, total))),
-            Event::Loaded { name, source, train, test, test_set, complete } => {
-                self.take_digits(LoadedDigits { name, source, train, test, test_set, complete });
+            Event::Loaded { load, name, source, train, test, test_set, complete } => {
+                self.take_digits(load, LoadedDigits { name, source, train, test, test_set, complete });
+            }
+            Event::NotLoaded { load, over, sentence } => {
+                if over {
+                    self.end_load(load);
+                }
+                self.put_problem(Origin::Digits, as_sentence(&sentence));
             }
             Event::Started(info) => self.take_run(info),
             Event::Playing(playing) => {
@@ -75,46 +81,54 @@ impl Page {
         let number = field.as_deref().and_then(Number::by_config_path);
         self.inner.update_value(|inner| inner.play_when_ready = false);
         self.stop_continuing();
-        if self.loading.with_untracked(Option::is_some) && number.is_none() {
-            self.loading.set(None);
-            let before = self.inner.try_update_value(|inner| {
-                inner.start_when_loaded = false;
-                inner.digits_before.take()
-            });
-            if let Some(Some(before)) = before {
-                self.settings.update(|settings| settings.digits = before);
-            }
-        }
-        let about_a_file = field.is_some_and(|field| field.contains(['.', '/']) || field.contains("ubyte"));
-        let origin = if number.is_none() && about_a_file { Origin::Digits } else { number.into() };
-        self.put_problem(origin, as_sentence(&sentence));
+        self.put_problem(number, as_sentence(&sentence));
     }
 
-    pub(super) fn take_digits(self, loaded: LoadedDigits) {
+    /// Nothing more comes of a load.
+    fn end_load(self, load: u32) {
+        let ended = self.inner.try_update_value(|inner| {
+            let place = inner.awaited.iter().position(|awaited| awaited.load == load);
+            let before = place.and_then(|place| inner.awaited.remove(place).before);
+            (before.filter(|_| load == inner.loads), inner.awaited.is_empty())
+        });
+        if let Some((before, last)) = ended {
+            self.choose_back(before);
+            // A load that goes on is shown again with its next bytes.
+            self.loading.set((!last).then_some((0, 0)));
+        }
+    }
+
+    pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits) {
         let own = match loaded.source {
             Source::Mnist | Source::Site => Digits::Mnist,
             Source::Synthetic => Digits::Synthetic,
             Source::Visitor => Digits::Files,
         };
-        if self.settings.with_untracked(|settings| settings.digits != own) {
+        let (train, complete) = (loaded.train, loaded.complete);
+        self.digits.set(Some(loaded));
+        let taken = self.inner.try_update_value(|inner| {
+            let place = inner.awaited.iter().position(|awaited| awaited.load == load);
+            let files = place.map(|place| inner.awaited.remove(place).files);
+            inner.awaited.retain(|awaited| awaited.load > load);
+            if let (Some(files), Digits::Files) = (&files, own) {
+                inner.own_files.clone_from(files);
+            }
+            (files.is_some(), inner.awaited.is_empty())
+        });
+        let Some((awaited, last)) = taken else { return };
+        // While others are awaited, the choice is theirs.
+        if last && self.settings.with_untracked(|settings| settings.digits != own) {
             self.settings.update(|settings| settings.digits = own);
         }
-        if loaded.complete {
-            self.loading.set(None);
+        if complete {
+            if last {
+                self.loading.set(None);
+            }
             if self.ready_at.with_untracked(Option::is_none) {
                 self.ready_at.set(Some(js_sys::Date::now()));
             }
         }
-        if own == Digits::Files {
-            self.inner.update_value(|inner| inner.own_files = std::mem::take(&mut inner.files_asked));
-        }
-        let train = loaded.train;
-        self.digits.set(Some(loaded));
-        let start = self.inner.try_update_value(|inner| {
-            inner.digits_before = None;
-            std::mem::take(&mut inner.start_when_loaded)
-        });
-        if start == Some(true) || self.run.with_untracked(Option::is_none) {
+        if awaited || self.run.with_untracked(Option::is_none) {
             self.follow_budget(Some(train), None, Self::start);
         } else {
             self.schedule_projection();

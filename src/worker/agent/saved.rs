@@ -24,7 +24,7 @@ impl<H: Host> Agent<H> {
     }
 
     pub(super) async fn continue_run(&mut self, name: &str, bytes: &[u8]) {
-        if self.arriving {
+        if self.arriving.is_some() {
             return self.problem(None, &"the digits are still on their way; continue the run when all are there");
         }
         let file = match RunFile::from_json(name, bytes) {
