@@ -115,8 +115,13 @@ pub enum EngineError {
     WrongResult { adapter: String, difference: f64 },
     #[error("this engine cannot run {0}")]
     Unsupported(String),
-    #[error("{needed} bytes are needed for {what}, and the device allows {limit}")]
-    OutOfMemory { what: &'static str, needed: u64, limit: u64 },
+    /// Known before anything is allocated.
+    #[error("{needed} bytes are needed for {what}, and the graphics device allows {limit} in one piece")]
+    TooLarge { what: &'static str, needed: u64, limit: u64 },
+    #[error("the run needs {needed} bytes on the graphics device, and this program takes {limit} of one at most")]
+    OverBudget { needed: u64, limit: u64 },
+    #[error("the graphics device has no memory left for {what}")]
+    OutOfMemory { what: &'static str },
 }
 
 /// Runs Algorithm 1 on a training set that was given to its constructor.

@@ -37,7 +37,8 @@ pub struct Examples {
 
 impl Examples {
     /// # Errors
-    /// [`EngineError::OutOfMemory`] when the device cannot hold them; [`EngineError::Unsupported`] when there are none.
+    /// [`EngineError::TooLarge`] or [`EngineError::OutOfMemory`] when the device cannot hold them; [`EngineError::Unsupported`]
+    /// when there are none.
     pub async fn upload(gpu: &Gpu, data: &Dataset) -> Result<Self, EngineError> {
         const WHAT: &str = "the examples";
         if data.is_empty() {
@@ -53,11 +54,8 @@ impl Examples {
         let bytes = data.len() as u64 * EXAMPLE_WORDS as u64 * 4;
         fits(gpu, WHAT, bytes)?;
         let indices_bytes = data.len() as u64 * 4;
-        let (words, indices) = gpu
-            .guarded(WHAT, bytes + indices_bytes, || {
-                (storage(gpu, "examples", bytes), storage(gpu, "lot", indices_bytes))
-            })
-            .await?;
+        let (words, indices) =
+            gpu.guarded(WHAT, || (storage(gpu, "examples", bytes), storage(gpu, "lot", indices_bytes))).await?;
         // In slices, so that the host never holds a second copy of the whole.
         let mut packed = Vec::with_capacity(1024 * EXAMPLE_WORDS * 4);
         for first in (0..data.len()).step_by(1024) {
@@ -124,7 +122,7 @@ pub struct Sizes<'a> {
 
 impl Buffers {
     /// # Errors
-    /// [`EngineError::OutOfMemory`].
+    /// [`EngineError::TooLarge`], [`EngineError::OverBudget`] or [`EngineError::OutOfMemory`].
     pub async fn new(gpu: &Gpu, sizes: &Sizes<'_>) -> Result<Self, EngineError> {
         let p = sizes.model.parameters() as u64;
         let envelope = sizes.envelope.map_or(4, |e| 4 * (e.values().len() + e.block_sums().len()) as u64);
@@ -137,7 +135,7 @@ impl Buffers {
         let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + PIXELS as u64);
         let histograms = if sizes.encoding == Encoding::Envelope { u64::from(chunk) * BUCKETS as u64 } else { 0 };
         let values = if sizes.denoise { 12 * p } else { 4 };
-        gpu.guarded("the run's buffers", fixed + u64::from(chunk) * per_example, || Self {
+        gpu.guarded("the run's buffers", || Self {
             chunk,
             parameters: storage(gpu, "parameters", 4 * p),
             momentum: storage(gpu, "momentum", 4 * p),
@@ -170,12 +168,16 @@ fn chunk_size(gpu: &Gpu, sizes: &Sizes<'_>, fixed: u64, per_example: u64) -> Res
     let wanted = sizes.chunk.map_or((lot + 6.0 * lot.sqrt()).ceil() as u64, u64::from);
     let binding = gpu.device().limits().max_storage_buffer_binding_size;
     let largest_row = 4 * (sizes.slices.stride as u64).max(BUCKETS as u64);
-    let by_binding = (binding.min(gpu.report().max_buffer) - 4096) / largest_row;
-    let by_budget = BUDGET.saturating_sub(fixed) / per_example;
-    let most = LARGEST_CHUNK.min(by_binding).min(by_budget).min(u64::from(sizes.examples).max(1));
-    if most == 0 {
-        return Err(EngineError::OutOfMemory { what: "training", needed: fixed + per_example, limit: BUDGET });
+    let piece = binding.min(gpu.report().max_buffer);
+    let by_binding = piece.saturating_sub(4096) / largest_row;
+    if by_binding == 0 {
+        return Err(EngineError::TooLarge { what: "one example", needed: largest_row + 4096, limit: piece });
     }
+    let by_budget = BUDGET.saturating_sub(fixed) / per_example;
+    if by_budget == 0 {
+        return Err(EngineError::OverBudget { needed: fixed + per_example, limit: BUDGET });
+    }
+    let most = LARGEST_CHUNK.min(by_binding).min(by_budget).min(u64::from(sizes.examples).max(1));
     Ok(wanted.clamp(1, most) as u32)
 }
 
@@ -195,7 +197,7 @@ pub fn chunk_starts(gpu: &Gpu, examples: u32, chunk: u32) -> wgpu::Buffer {
 fn fits(gpu: &Gpu, what: &'static str, needed: u64) -> Result<(), EngineError> {
     let limits = gpu.device().limits();
     let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
-    if needed > limit { Err(EngineError::OutOfMemory { what, needed, limit }) } else { Ok(()) }
+    if needed > limit { Err(EngineError::TooLarge { what, needed, limit }) } else { Ok(()) }
 }
 
 fn storage(gpu: &Gpu, label: &'static str, size: u64) -> wgpu::Buffer {

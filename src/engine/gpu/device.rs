@@ -254,13 +254,8 @@ impl Gpu {
     /// Runs `make` and waits for the device's opinion on it.
     ///
     /// # Errors
-    /// [`EngineError::OutOfMemory`] with `what` and `needed`; [`EngineError::Unsupported`] when the device refuses.
-    pub async fn guarded<T>(
-        &self,
-        what: &'static str,
-        needed: u64,
-        make: impl FnOnce() -> T,
-    ) -> Result<T, EngineError> {
+    /// [`EngineError::OutOfMemory`] with `what`; [`EngineError::Unsupported`] when the device refuses.
+    pub async fn guarded<T>(&self, what: &'static str, make: impl FnOnce() -> T) -> Result<T, EngineError> {
         let memory = self.device().push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let validation = self.device().push_error_scope(wgpu::ErrorFilter::Validation);
         let internal = self.device().push_error_scope(wgpu::ErrorFilter::Internal);
@@ -270,7 +265,7 @@ impl Gpu {
         let (internal, validation, memory) = (internal.await, validation.await, memory.await);
         self.check()?;
         if memory.is_some() {
-            return Err(EngineError::OutOfMemory { what, needed, limit: self.report().max_buffer });
+            return Err(EngineError::OutOfMemory { what });
         }
         match internal.or(validation) {
             Some(error) => Err(EngineError::Unsupported(format!("{what} on this device: {error}"))),

@@ -229,7 +229,7 @@ impl GpuEngine {
         // Dense models take a prediction's pixels behind the last example.
         let pixels_at = padded.unwrap_or(buffers.chunk as usize * stride);
         let made = gpu
-            .guarded("the kernels", 0, || {
+            .guarded("the kernels", || {
                 let mut step = passes.forward(None);
                 step.push(passes.head());
                 let mut evaluate = step.clone();
