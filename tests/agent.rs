@@ -514,6 +514,17 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
 }
 
 #[test]
+fn a_continued_run_goes_on_counting_what_was_not_finite() {
+    let mut thread = Thread::with_run(short());
+    let mut file = RunFile::from_json("f", &save(&mut thread, short(), 1)).unwrap();
+    file.run.report.non_finite = 5;
+    let bytes = file.to_json().into_bytes();
+    let events = thread.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes });
+    assert_eq!(Thread::last_report(&events).non_finite, 5);
+    assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::StepOnce)).non_finite, 5);
+}
+
+#[test]
 fn a_save_that_came_too_late_is_not_answered() {
     let mut thread = Thread::with_run(short());
     let file = RunFile::from_json("f", &save(&mut thread, short(), 1)).unwrap();

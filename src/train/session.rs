@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     data::Dataset,
-    engine::{Engine, StepInput, StepTrace},
+    engine::{Engine, Metrics, StepInput, StepTrace},
     privacy::{
         PrivacyError,
         ledger::{Ledger, ReleaseId},
@@ -34,6 +34,8 @@ pub struct Session<E> {
     step: u64,
     training: Duration,
     examples: u64,
+    /// Examples without a finite gradient: of the engines before this one, and of this one as read last.
+    non_finite: (u64, u64),
 }
 
 /// The books of a run that can be accounted for.
@@ -75,6 +77,8 @@ pub struct Progress {
     pub ledger: Option<Ledger>,
     pub training: Duration,
     pub examples: u64,
+    /// Examples whose gradient was not finite.
+    pub non_finite: u64,
 }
 
 /// A replayed stream is wound forward draw by draw; a longer run's would take too long.
@@ -102,6 +106,7 @@ impl<E: Engine> Session<E> {
             step: 0,
             training: Duration::ZERO,
             examples: 0,
+            non_finite: (0, 0),
         })
     }
 
@@ -134,6 +139,7 @@ impl<E: Engine> Session<E> {
             }
         }
         (session.step, session.training, session.examples) = (progress.step, progress.training, progress.examples);
+        session.non_finite = (progress.non_finite, 0);
         Ok(session)
     }
 
@@ -141,7 +147,8 @@ impl<E: Engine> Session<E> {
     #[must_use]
     pub fn progress(&self) -> Progress {
         let (training, examples) = (self.training, self.examples);
-        Progress { step: self.step, ledger: self.ledger().cloned(), training, examples }
+        let non_finite = self.count_non_finite();
+        Progress { step: self.step, ledger: self.ledger().cloned(), training, examples, non_finite }
     }
 
     #[must_use]
@@ -164,9 +171,15 @@ impl<E: Engine> Session<E> {
         &mut self.engine
     }
 
-    /// Goes on with another engine; what was released before stays in the books.
+    /// Goes on with another engine; what was released before stays in the books, and what was counted stays counted.
     pub fn replace_engine(&mut self, engine: E) {
+        self.non_finite = (self.count_non_finite(), 0);
         self.engine = engine;
+    }
+
+    /// The sum may come from a file, where any number can stand.
+    const fn count_non_finite(&self) -> u64 {
+        self.non_finite.0.saturating_add(self.non_finite.1)
     }
 
     /// What was released so far; `None` where nothing can be accounted for.
@@ -217,15 +230,16 @@ impl<E: Engine> Session<E> {
         self.training += start.elapsed();
     }
 
-    /// Waits for the device and counts the wait as training time.
+    /// Waits for the device and counts the wait as training time. Its metrics are those of the whole run.
     ///
     /// # Errors
     /// When the device is lost.
-    pub async fn settle(&mut self) -> Result<crate::engine::Metrics, SessionError> {
+    pub async fn settle(&mut self) -> Result<Metrics, SessionError> {
         let start = Instant::now();
         let metrics = self.engine.metrics().await?;
         self.training += start.elapsed();
-        Ok(metrics)
+        self.non_finite.1 = metrics.non_finite;
+        Ok(Metrics { non_finite: self.count_non_finite(), ..metrics })
     }
 
     /// Share of `test` that the model gets right.
@@ -271,5 +285,42 @@ impl<E: Engine> Session<E> {
         };
         let delta = self.plan.config.delta;
         Ok(Privacy::of(delta, account.accountant.epsilon(delta), &account.ledger)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_executor::block_on;
+
+    use super::*;
+    use crate::{
+        data::synthetic,
+        engine::{Performance, cpu::CpuEngine},
+        train::config::RunConfig,
+    };
+
+    #[test]
+    fn examples_that_were_not_finite_stay_counted_when_the_engine_changes() {
+        let train = synthetic::digits(1, 40, 1).train;
+        let plan = Plan::new(RunConfig { lot: 40, ..RunConfig::default() }, 40).unwrap();
+        // Parameters that break every example, as a rate that is too large would make them.
+        let engine = || {
+            let broken = vec![f32::NAN; plan.config.model.parameters()];
+            CpuEngine::new(plan.task.clone(), train.clone(), &broken, Performance::default()).unwrap()
+        };
+        let one_more = |session: &mut Session<CpuEngine>| {
+            block_on(session.step()).unwrap();
+            block_on(session.report(None)).unwrap().non_finite
+        };
+        let mut session = Session::new(plan.clone(), engine()).unwrap();
+        assert_eq!(one_more(&mut session), 40);
+        session.replace_engine(engine());
+        assert_eq!(block_on(session.report(None)).unwrap().non_finite, 40);
+        assert_eq!(one_more(&mut session), 80);
+        let mut resumed = Session::resume(plan.clone(), engine(), session.progress()).unwrap();
+        assert_eq!(one_more(&mut resumed), 120);
+        // A file may say anything.
+        let most = Progress { non_finite: u64::MAX, ..session.progress() };
+        assert_eq!(one_more(&mut Session::resume(plan.clone(), engine(), most).unwrap()), u64::MAX);
     }
 }

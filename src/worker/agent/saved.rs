@@ -48,11 +48,11 @@ impl<H: Host> Agent<H> {
         let RunFile { run: RunCard { config, report, .. }, ledger, parameters, momentum, .. } = file;
         let (plan, mut engine) = self.prepare(config).await?;
         engine.set_state(&parameters, &momentum).await?;
-        let Report { step, training_seconds, examples_per_second, .. } = report;
+        let Report { step, training_seconds, examples_per_second, non_finite, .. } = report;
         // A time that no clock measures counts as none.
         let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
         let examples = (examples_per_second * training.as_secs_f64()).round() as u64;
-        Session::resume(plan, engine, Progress { step, ledger, training, examples })
+        Session::resume(plan, engine, Progress { step, ledger, training, examples, non_finite })
     }
 }
 
