@@ -37,6 +37,10 @@ use hushgrad::{
     },
 };
 
+#[cfg(feature = "gpu")]
+#[path = "common/adapter.rs"]
+mod adapter;
+
 /// A page that serves files from memory and writes down what it is told.
 struct Page {
     events: RefCell<Vec<Event>>,
@@ -546,4 +550,142 @@ fn every_message_survives_postcard() {
     let request = Request::Start(RunConfig { encoder: envelope, ..short() });
     let bytes = postcard::to_allocvec(&request).unwrap();
     assert_eq!(postcard::from_bytes::<Request>(&bytes).unwrap(), request);
+}
+
+/// Where WebGPU was asked for and something is off: the CPU computes, and the page hears why.
+#[cfg(feature = "gpu")]
+mod off_the_gpu {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use hushgrad::{
+        data::idx::{self, Kind},
+        engine::gpu::Gpu,
+        worker::protocol::Instead,
+    };
+
+    use super::*;
+
+    /// The device is the process's: one test at a time has it.
+    static DEVICE: Mutex<()> = Mutex::new(());
+
+    /// The backend is chosen, and digits are loaded; `None` where there is no adapter.
+    fn opened() -> Option<(MutexGuard<'static, ()>, Gpu, Thread)> {
+        let alone = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+        let gpu = adapter::device()?;
+        let mut thread = Thread::new(Vec::new());
+        let events = thread.ask_and_settle(Request::Open { backend: BackendChoice::Automatic });
+        let [Event::Opened { engine, instead: None }] = &events[..] else { panic!("{events:?}") };
+        assert_eq!(engine.backend, Backend::Gpu);
+        thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
+        Some((alone, gpu, thread))
+    }
+
+    fn lose(gpu: &Gpu) {
+        gpu.device().destroy();
+        // Natively nothing tells of a loss but waiting for the device; whether the wait failed does not matter.
+        let _ = gpu.device().poll(wgpu::PollType::wait_indefinitely());
+        assert!(gpu.check().is_err());
+    }
+
+    /// Why the CPU computes, as the page was told last.
+    fn told(events: &[Event]) -> &Instead {
+        let told = events.iter().rev().find_map(|event| match event {
+            Event::Opened { engine, instead: Some(instead) } if engine.backend == Backend::Cpu => Some(instead),
+            _ => None,
+        });
+        told.unwrap_or_else(|| panic!("nothing was told in {events:?}"))
+    }
+
+    fn notice(events: &[Event]) -> Option<&String> {
+        events.iter().find_map(|event| if let Event::Notice(sentence) = event { Some(sentence) } else { None })
+    }
+
+    #[test]
+    fn a_device_that_is_lost_while_nothing_plays_refuses_no_run() {
+        let louder = RunConfig { noise: Some(NoiseSpec::Gaussian { sigma: 2.0 }), ..short() };
+        for case in ["first run", "reset", "other settings", "other digits", "continued run"] {
+            let Some((_alone, gpu, mut thread)) = opened() else { return };
+            if case != "first run" {
+                let events = thread.ask_and_settle(Request::Start(short()));
+                assert_eq!(started(&events).engine.backend, Backend::Gpu, "{case}");
+            }
+            let (request, config) = match case {
+                "first run" => (Request::Start(short()), short()),
+                "reset" => {
+                    thread.ask_and_settle(Request::StepOnce);
+                    (Request::Reset, short())
+                }
+                "other settings" => (Request::Start(louder.clone()), louder.clone()),
+                "other digits" => {
+                    let from = DataRequest::Synthetic { seed: 2, train: 500, test: 100 };
+                    (Request::Load { load: 2, from }, short())
+                }
+                _ => {
+                    let bytes = save(&mut thread, short(), 1);
+                    (Request::Continue { name: "f".to_owned(), bytes }, short())
+                }
+            };
+            lose(&gpu);
+            let events = thread.ask_and_settle(request);
+            assert!(Thread::problems(&events).is_empty(), "{case}: {events:?}");
+            let info = started(&events);
+            assert_eq!((info.engine.backend, &info.config), (Backend::Cpu, &config), "{case}");
+            let Instead { reason, webgpu } = told(&events);
+            assert!(reason.contains("graphics device was lost") && *webgpu, "{case}: {reason}");
+            assert!(notice(&events).is_some_and(|sentence| sentence.contains(reason)), "{case}: {events:?}");
+            let report = Thread::last_report(&thread.ask_and_settle(Request::Play));
+            assert_eq!((report.step, report.complete), (40, true), "{case}");
+        }
+    }
+
+    #[test]
+    fn a_run_whose_device_is_lost_goes_on_and_counts_every_step() {
+        let Some((_alone, gpu, mut thread)) = opened() else { return };
+        thread.ask_and_settle(Request::Start(short()));
+        thread.ask_and_settle(Request::StepOnce);
+        lose(&gpu);
+        let events = thread.ask_and_settle(Request::StepOnce);
+        let problems = Thread::problems(&events);
+        assert!(problems[0].sentence.contains("goes on from its last checkpoint on the CPU"), "{events:?}");
+        assert!(told(&events).reason.contains("graphics device was lost"));
+        let events = thread.ask_and_settle(Request::Twin);
+        assert!(matches!(events.last(), Some(Event::Twin { .. })), "{events:?}");
+        assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::Play)).step, 40);
+        let events = thread.ask_and_settle(Request::ExportLedger);
+        let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
+        assert_eq!(Ledger::from_json(json).unwrap().steps(), 40);
+    }
+
+    #[test]
+    fn a_run_that_is_too_large_for_the_device_is_trained_on_the_cpu_and_the_next_is_not() {
+        let Some((_alone, _, mut thread)) = opened() else { return };
+        let file = |name: &str, kind, count: usize, bytes: usize| {
+            let mut file = idx::header(kind, count as u32);
+            file.resize(file.len() + count * bytes, 0);
+            (name.to_owned(), file)
+        };
+        // More bytes of images than this program takes of any device.
+        let files = vec![
+            file("train-images", Kind::Images, 330_000, PIXELS),
+            file("train-labels", Kind::Labels, 330_000, 1),
+            file("test-images", Kind::Images, 10, PIXELS),
+            file("test-labels", Kind::Labels, 10, 1),
+        ];
+        thread.load(DataRequest::Files(files));
+        let events = thread.ask_and_settle(Request::Start(short()));
+        assert!(Thread::problems(&events).is_empty(), "{events:?}");
+        let info = started(&events);
+        assert_eq!((info.engine.backend, info.train), (Backend::Cpu, 330_000));
+        let Instead { reason, webgpu } = told(&events);
+        assert!(reason.contains("in one piece") || reason.contains("this program takes"), "{reason}");
+        assert!(*webgpu);
+        assert!(notice(&events).is_some_and(|sentence| sentence.contains(reason)), "{events:?}");
+        assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::StepOnce)).step, 1);
+
+        thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
+        let events = thread.ask_and_settle(Request::Start(short()));
+        assert_eq!(started(&events).engine.backend, Backend::Gpu);
+        let back = |e: &Event| matches!(e, Event::Opened { engine, instead: None } if engine.backend == Backend::Gpu);
+        assert!(events.iter().any(back), "{events:?}");
+    }
 }

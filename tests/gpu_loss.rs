@@ -14,16 +14,12 @@ use hushgrad::{
 };
 use pollster::block_on;
 
+#[path = "common/adapter.rs"]
+mod adapter;
+
 #[test]
 fn a_lost_device_is_an_error_and_can_be_replaced() {
-    let gpu = match block_on(Gpu::acquire()) {
-        Ok(gpu) => gpu,
-        Err(error) if std::env::var_os("HUSHGRAD_NO_GPU").is_some_and(|v| v == "1") => {
-            eprintln!("**** NOT RUN: {error}. HUSHGRAD_NO_GPU=1 allows it; nothing on the GPU was tested. ****");
-            return;
-        }
-        Err(error) => panic!("{error}; install a software adapter (mesa-vulkan-drivers) or set HUSHGRAD_NO_GPU=1"),
-    };
+    let Some(gpu) = adapter::device() else { return };
     let data = Dataset { name: "two".into(), images: vec![100; 2 * PIXELS].into(), labels: vec![3, 4].into() };
     let task = Task {
         model: Architecture::Linear,

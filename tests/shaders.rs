@@ -26,17 +26,9 @@ use hushgrad::{
 };
 use pollster::block_on;
 
-/// The device, or `None` where its absence was announced.
-fn gpu() -> Option<Gpu> {
-    match block_on(Gpu::acquire()) {
-        Ok(gpu) => Some(gpu),
-        Err(error) if std::env::var_os("HUSHGRAD_NO_GPU").is_some_and(|v| v == "1") => {
-            eprintln!("**** NOT RUN: {error}. HUSHGRAD_NO_GPU=1 allows it; nothing on the GPU was tested. ****");
-            None
-        }
-        Err(error) => panic!("{error}; install a software adapter (mesa-vulkan-drivers) or set HUSHGRAD_NO_GPU=1"),
-    }
-}
+#[path = "common/adapter.rs"]
+mod adapter;
+use adapter::device as gpu;
 
 #[test]
 fn every_file_belongs_to_a_kernel() {

@@ -27,7 +27,7 @@ use crate::{
     worker::{
         browser::Trainer,
         pictures::Pictures,
-        protocol::{Asked, BackendChoice, Request, RunInfo},
+        protocol::{Asked, BackendChoice, Instead, Request, RunInfo},
     },
 };
 
@@ -114,7 +114,7 @@ pub struct Page {
     pub theme: RwSignal<Theme>,
     /// Whether the link names a theme: then it goes on with the link, and is not the visitor's own affair.
     pub theme_in_link: RwSignal<bool>,
-    pub engine: RwSignal<Option<(EngineInfo, Option<String>)>>,
+    pub engine: RwSignal<Option<(EngineInfo, Option<Instead>)>>,
     pub digits: RwSignal<Option<LoadedDigits>>,
     /// Bytes done and to do.
     pub loading: RwSignal<Option<(u64, u64)>>,

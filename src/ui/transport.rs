@@ -9,7 +9,11 @@ use super::{
     settings::{Choice, Speed},
     state::Page,
 };
-use crate::{engine::Backend, train::report::Privacy, worker::protocol::BackendChoice};
+use crate::{
+    engine::Backend,
+    train::report::Privacy,
+    worker::protocol::{BackendChoice, Instead},
+};
 
 /// The bar.
 pub fn bar(page: Page) -> impl IntoView {
@@ -112,10 +116,10 @@ fn badge(page: Page) -> impl IntoView {
         move || page.engine.with(|engine| engine.as_ref().map(|(info, _)| info.device.clone()).unwrap_or_default());
     let reason = move || {
         page.engine.with(|engine| match engine {
-            Some((_, Some(reason))) => Some(format!(
-                "The CPU trains here, because of this: {reason}. {}",
-                backend::how_to_get_webgpu(&browser::user_agent())
-            )),
+            Some((_, Some(Instead { reason, webgpu }))) => {
+                let help = if *webgpu { "" } else { backend::how_to_get_webgpu(&browser::user_agent()) };
+                Some(format!("The CPU trains here, because of this: {reason}. {help}"))
+            }
             Some((info, None)) if info.backend == Backend::Cpu && embed::gpu_is_taken() => {
                 Some("The CPU trains here, because another frame on this page has the graphics card.".to_owned())
             }

@@ -12,14 +12,14 @@ use futures::{StreamExt, channel::mpsc::UnboundedReceiver};
 use web_time::Instant;
 
 use super::{
-    beside::Beside,
+    beside::{Beside, twin_of},
     loader::{self, Arrival, LoadError},
     pictures::Pictures,
-    protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+    protocol::{Asked, BackendChoice, DataRequest, Event, Instead, Problem, Request, RunInfo},
 };
 use crate::{
     data::{Dataset, Digits},
-    engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory},
+    engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo},
     train::{
         config::RunConfig,
         error::{ConfigError, SessionError},
@@ -78,6 +78,8 @@ pub async fn run<H: Host>(
         host,
         reply,
         factory: EngineFactory::cpu(),
+        instead: None,
+        opened: None,
         digits: None,
         loads: Vec::new(),
         arriving: None,
@@ -124,10 +126,26 @@ struct Evaluation {
     last: Option<(Instant, Duration)>,
 }
 
+/// Parameters and momentum.
+type State = (Vec<f32>, Vec<f32>);
+
+/// What a run begins with.
+struct Prepared {
+    plan: Plan,
+    engine: AnyEngine,
+    /// Why it is the CPU's, where the GPU was to run it.
+    instead: Option<Instead>,
+}
+
 struct Agent<H> {
     host: Rc<H>,
     reply: futures::channel::mpsc::UnboundedSender<Message>,
+    /// Of the GPU as long as that was asked for and works.
     factory: EngineFactory,
+    /// Why it is of the CPU, where the GPU was asked for.
+    instead: Option<Instead>,
+    /// What the page was told last of what runs.
+    opened: Option<(EngineInfo, Option<Instead>)>,
     digits: Option<Digits>,
     /// Loads under way, the one asked for last at the end. One that brings digits ends all before it, not those after it.
     loads: Vec<u32>,
@@ -146,7 +164,7 @@ struct Agent<H> {
     /// When slow motion takes its next step.
     wake: Option<Instant>,
     /// Parameters and momentum after the last evaluation, for a device that may be lost.
-    checkpoint: Option<(Vec<f32>, Vec<f32>)>,
+    checkpoint: Option<State>,
     last_report: Option<Instant>,
     evaluation: Evaluation,
     beside: Beside,
@@ -235,11 +253,36 @@ impl<H: Host> Agent<H> {
             BackendChoice::Cpu => (EngineFactory::cpu(), None),
             BackendChoice::Gpu | BackendChoice::Automatic => match EngineFactory::gpu_checked().await {
                 Ok(factory) => (factory, None),
-                Err(error) => (EngineFactory::cpu(), Some(error.to_string())),
+                Err(error) => {
+                    let webgpu = !matches!(error, EngineError::NoAdapter(_));
+                    (EngineFactory::cpu(), Some(Instead { reason: error.to_string(), webgpu }))
+                }
             },
         };
-        self.host.send(Event::Opened { engine: factory.info(), instead });
-        self.factory = factory;
+        (self.factory, self.instead, self.opened) = (factory, instead, None);
+        self.announce(self.factory.info(), self.instead.clone());
+    }
+
+    /// Tells the page what runs, if it was told otherwise.
+    fn announce(&mut self, engine: EngineInfo, instead: Option<Instead>) {
+        let now = Some((engine.clone(), instead.clone()));
+        if self.opened != now {
+            self.opened = now;
+            self.host.send(Event::Opened { engine, instead });
+        }
+    }
+
+    /// Why a run leaves the GPU. Where the device is lost, so do all runs to come.
+    fn leave_gpu(&mut self, error: &EngineError) -> Instead {
+        let EngineError::DeviceLost(reason) = error else {
+            return Instead { reason: error.to_string(), webgpu: true };
+        };
+        let why = Instead { reason: format!("the graphics device was lost ({reason})"), webgpu: true };
+        if self.factory.info().backend == Backend::Gpu {
+            (self.factory, self.instead) = (EngineFactory::cpu(), Some(why.clone()));
+            self.announce(self.factory.info(), self.instead.clone());
+        }
+        why
     }
 
     fn load(&mut self, load: u32, from: DataRequest) {
@@ -303,8 +346,8 @@ impl<H: Host> Agent<H> {
     }
 
     async fn start(&mut self, config: RunConfig) {
-        match self.prepare(config).await {
-            Ok((plan, engine)) => self.stand(Session::new(plan, engine)),
+        match self.prepare(config, None).await {
+            Ok(Prepared { plan, engine, instead }) => self.stand(Session::new(plan, engine), instead),
             Err(error) => self.refuse(&error),
         }
     }
@@ -314,21 +357,38 @@ impl<H: Host> Agent<H> {
         self.problem(field, error);
     }
 
-    async fn prepare(&mut self, config: RunConfig) -> Result<(Plan, AnyEngine), SessionError> {
-        let Some(digits) = &self.digits else {
+    /// A run on the digits loaded last, in `state`, else at its start.
+    async fn prepare(&mut self, config: RunConfig, state: Option<&State>) -> Result<Prepared, SessionError> {
+        let Some(train) = self.digits.as_ref().map(|digits| digits.train.clone()) else {
             return Err(ConfigError::Contradiction { field: "dataset", sentence: "no digits are loaded yet" }.into());
         };
-        let plan = Plan::new(config, digits.train.len() as u32)?;
-        let engine = self.factory.build(&plan.task, &digits.train, &plan.initial_parameters()).await?;
-        Ok((plan, engine))
+        let plan = Plan::new(config, train.len() as u32)?;
+        self.build(plan, &train, state).await
+    }
+
+    /// Where the GPU is lost, or cannot run the plan, the CPU does.
+    async fn build(&mut self, plan: Plan, train: &Dataset, state: Option<&State>) -> Result<Prepared, SessionError> {
+        let refused = match engine_of(&self.factory, &plan, train, state).await {
+            Ok(engine) => return Ok(Prepared { plan, engine, instead: None }),
+            Err(error) if self.factory.info().backend == Backend::Cpu => return Err(error.into()),
+            Err(error) => error,
+        };
+        let why = self.leave_gpu(&refused);
+        let engine = engine_of(&EngineFactory::cpu(), &plan, train, state).await?;
+        Ok(Prepared { plan, engine, instead: Some(why) })
     }
 
     /// Puts a run, paused, in the place of the one before.
-    fn stand(&mut self, session: Result<Session<AnyEngine>, SessionError>) {
-        let session = match session {
+    fn stand(&mut self, session: Result<Session<AnyEngine>, SessionError>, instead: Option<Instead>) {
+        let mut session = match session {
             Ok(session) => session,
             Err(error) => return self.refuse(&error),
         };
+        let engine = session.engine().info().clone();
+        self.announce(engine.clone(), instead.clone().or_else(|| self.instead.clone()));
+        if let Some(Instead { reason, .. }) = instead {
+            self.host.send(Event::Notice(format!("This run is trained on the CPU, because of this: {reason}.")));
+        }
         self.set_playing(false);
         self.slices = self.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
         self.run_data = self.digits.as_ref().map(|digits| digits.train.clone());
@@ -342,7 +402,7 @@ impl<H: Host> Agent<H> {
         self.host.send(Event::Started(RunInfo {
             run: self.runs,
             config: plan.config.clone(),
-            engine: self.factory.info(),
+            engine,
             parameters: plan.config.model.parameters() as u32,
             train: plan.train_examples,
             test: self.slices.iter().map(Dataset::len).sum::<usize>() as u32,
@@ -374,7 +434,14 @@ impl<H: Host> Agent<H> {
                 Ok(None) => {}
                 Err(error) => {
                     self.beside.clear();
-                    self.problem(None, &error);
+                    match error {
+                        // The twin begins anew on the CPU; the run finds out by itself.
+                        SessionError::Engine(lost @ EngineError::DeviceLost(_)) => {
+                            self.leave_gpu(&lost);
+                            self.train_twin().await;
+                        }
+                        error => self.problem(None, &error),
+                    }
                 }
             }
         }
@@ -463,7 +530,7 @@ impl<H: Host> Agent<H> {
         if self.evaluation.next.is_none() {
             let examples: usize = self.slices.iter().map(Dataset::len).sum();
             self.evaluation.last = Some((Instant::now(), self.evaluation.spent));
-            if self.factory.info().backend == Backend::Gpu {
+            if session.engine().info().backend == Backend::Gpu {
                 match session.engine().state().await {
                     Ok(state) => self.checkpoint = Some(state),
                     Err(error) => return self.fail(error.into()).await,
@@ -509,25 +576,31 @@ impl<H: Host> Agent<H> {
     }
 
     async fn train_twin(&mut self) {
-        let (Some(session), Some(train)) = (&self.session, &self.run_data) else { return };
-        let begun = self.beside.train_twin(&self.factory, &session.plan().config, session.step_count(), train).await;
-        if let Err(error) = begun {
+        let (Some(session), Some(train)) = (&self.session, self.run_data.clone()) else { return };
+        let config = twin_of(&session.plan().config, session.step_count());
+        if let Err(error) = self.begin_twin(config, &train).await {
             self.problem(None, &error);
         }
     }
 
-    /// A run whose device is lost goes on from its last checkpoint on the CPU; the ledger counts every step that was
-    /// released, also those that are trained anew. Any other failure stops the run where it is.
+    async fn begin_twin(&mut self, config: RunConfig, train: &Dataset) -> Result<(), SessionError> {
+        let plan = Plan::new(config, train.len() as u32)?;
+        let Prepared { plan, engine, .. } = self.build(plan, train, None).await?;
+        self.beside.train_twin(Session::new(plan, engine)?);
+        Ok(())
+    }
+
+    /// A run that the GPU fails goes on from its last checkpoint on the CPU; the ledger counts every step that was released,
+    /// also those that are trained anew. Any other failure stops the run where it is.
     async fn fail(&mut self, error: SessionError) {
         self.evaluation.next = None;
-        let moved = match &error {
-            SessionError::Engine(EngineError::DeviceLost(reason)) if self.factory.info().backend == Backend::Gpu => {
-                let why = format!("the graphics device was lost ({reason})");
-                self.factory = EngineFactory::cpu();
-                self.host.send(Event::Opened { engine: self.factory.info(), instead: Some(why.clone()) });
-                self.move_to_cpu().await.map(|()| why)
+        let on_gpu = self.session.as_mut().is_some_and(|session| session.engine().info().backend == Backend::Gpu);
+        let moved = match error {
+            SessionError::Engine(error) if on_gpu => {
+                let why = self.leave_gpu(&error);
+                self.move_to_cpu(&why).await.map(|()| why.reason)
             }
-            _ => Err(error),
+            other => Err(other),
         };
         match moved {
             Ok(why) => {
@@ -543,16 +616,28 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    async fn move_to_cpu(&mut self) -> Result<(), SessionError> {
-        let (Some(session), Some(digits)) = (&mut self.session, &self.run_data) else { return Ok(()) };
-        let initial = session.plan().initial_parameters();
-        let mut engine = self.factory.build(&session.plan().task, digits, &initial).await?;
-        if let Some((parameters, momentum)) = &self.checkpoint {
-            engine.set_state(parameters, momentum).await?;
-        }
+    async fn move_to_cpu(&mut self, why: &Instead) -> Result<(), SessionError> {
+        let (Some(session), Some(train)) = (&mut self.session, &self.run_data) else { return Ok(()) };
+        let engine = engine_of(&EngineFactory::cpu(), session.plan(), train, self.checkpoint.as_ref()).await?;
+        let info = engine.info().clone();
         session.replace_engine(engine);
+        self.announce(info, Some(why.clone()));
         Ok(())
     }
+}
+
+/// An engine for a plan, in `state`, else at the plan's start.
+async fn engine_of(
+    factory: &EngineFactory,
+    plan: &Plan,
+    train: &Dataset,
+    state: Option<&State>,
+) -> Result<AnyEngine, EngineError> {
+    let mut engine = factory.build(&plan.task, train, &plan.initial_parameters()).await?;
+    if let Some((parameters, momentum)) = state {
+        engine.set_state(parameters, momentum).await?;
+    }
+    Ok(engine)
 }
 
 /// The test set in pieces that are evaluated without a look at the inbox.

@@ -8,10 +8,10 @@ use web_time::Instant;
 use super::protocol::Event;
 use crate::{
     data::Dataset,
-    engine::{AnyEngine, Confusion, Engine, EngineError, EngineFactory, Performance, Task, cpu::CpuEngine},
+    engine::{AnyEngine, Confusion, Engine, EngineError, Performance, Task, cpu::CpuEngine},
     mechanism::{Denoiser, EncoderSpec},
     model::CLASSES,
-    train::{config::RunConfig, error::SessionError, plan::Plan, session::Session},
+    train::{config::RunConfig, error::SessionError, session::Session},
 };
 
 /// Steps of a twin: enough to read digits, done in seconds.
@@ -64,18 +64,9 @@ impl Beside {
         Ok(())
     }
 
-    /// Begins to train the twin of a run that has done `steps` steps.
-    pub async fn train_twin(
-        &mut self,
-        factory: &EngineFactory,
-        config: &RunConfig,
-        steps: u64,
-        train: &Dataset,
-    ) -> Result<(), SessionError> {
-        let plan = Plan::new(twin_of(config, steps), train.len() as u32)?;
-        let engine = factory.build(&plan.task, train, &plan.initial_parameters()).await?;
-        self.twin = Some(Session::new(plan, engine)?);
-        Ok(())
+    /// Begins to train a twin, which was made by [`twin_of`].
+    pub fn train_twin(&mut self, twin: Session<AnyEngine>) {
+        self.twin = Some(twin);
     }
 
     /// A new run stands: what was said of the old one is void.

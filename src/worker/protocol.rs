@@ -90,10 +90,10 @@ pub enum DataRequest {
 /// What the training thread tells the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
-    /// Which backend runs, and why not the other, in a sentence, where it was wanted and is not used.
+    /// Which backend runs, and why not the other, where it was wanted and is not used. Said again when a run has another.
     Opened {
         engine: EngineInfo,
-        instead: Option<String>,
+        instead: Option<Instead>,
     },
     /// Digits are ready for the next run. `complete` is false while more shards are on their way.
     Loaded {
@@ -151,6 +151,15 @@ pub enum Event {
     Notice(String),
     /// Something failed; what it was asked for did not happen, and nothing else changed.
     Problem(Problem),
+}
+
+/// Why the CPU computes where WebGPU was wanted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Instead {
+    /// A phrase.
+    pub reason: String,
+    /// Whether there is WebGPU; else the browser's settings or another browser may help.
+    pub webgpu: bool,
 }
 
 /// A run that can be played.

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, hook, open, test, value } from "./fixtures";
 import { drop, images, small } from "./idx";
+import type { Site } from "./server";
 
 const query = "?backend=cpu&dataset=synthetic";
 
@@ -22,6 +23,20 @@ async function beforeThread(page: Page, code: string) {
     await route.fulfill({ response, body: code + (await response.text()) });
   });
 }
+
+/** Opens the page on WebGPU; the thread's device is kept where the test can end it. */
+async function openOnGpu(page: Page, site: Site) {
+  await beforeThread(
+    page,
+    `const ask = GPUAdapter.prototype.requestDevice;
+     GPUAdapter.prototype.requestDevice = async function (...how) { return (globalThis.lastDevice = await ask.apply(this, how)); };\n`,
+  );
+  await open(page, site, "?backend=gpu&dataset=synthetic&lot=64");
+  test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
+}
+
+const loseDevice = (page: Page) =>
+  thread(page).evaluate(() => (globalThis as unknown as { lastDevice: { destroy(): void } }).lastDevice.destroy());
 
 /** Plays until `steps` are done, pauses, and waits until the last of them has arrived. */
 async function train(page: Page, steps: number) {
@@ -46,24 +61,44 @@ test("without WebGPU the CPU trains, and the page says why and what helps", asyn
 
 test("a graphics device that is lost in mid-run hands over to the CPU, and ε counts every step", async ({ page, site, watched }) => {
   test.setTimeout(120_000);
-  // The thread's device is kept where the test can end it.
-  await beforeThread(
-    page,
-    `const ask = GPUAdapter.prototype.requestDevice;
-     GPUAdapter.prototype.requestDevice = async function (...how) { return (globalThis.lastDevice = await ask.apply(this, how)); };\n`,
-  );
-  await open(page, site, "?backend=gpu&dataset=synthetic&lot=64");
-  test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
+  await openOnGpu(page, site);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBeGreaterThan(5);
   const [step, epsilon] = [await value(page, "step"), await value(page, "epsilon")];
-  await thread(page).evaluate(() => (globalThis as unknown as { lastDevice: { destroy(): void } }).lastDevice.destroy());
+  await loseDevice(page);
   await expect(hook(page, "error")).toContainText(/device was lost.*goes on.*on the CPU.*ε counts every step/);
   await expect(hook(page, "backend")).toHaveText("CPU");
   await expect.poll(() => value(page, "step"), { timeout: 40_000 }).toBeGreaterThan(step + 5);
   expect(await value(page, "epsilon")).toBeGreaterThan(epsilon);
   await hook(page, "pause").click();
   // What wgpu tells of its lost device is expected.
+  watched.errors.length = 0;
+});
+
+test("a graphics device that is lost while nothing plays hands over to the CPU", async ({ page, site, watched }) => {
+  test.setTimeout(120_000);
+  await openOnGpu(page, site);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(1);
+  // Until the run has been kept, which asks the device, and until the browser has told the thread of the loss.
+  await page.waitForTimeout(1_000);
+  await loseDevice(page);
+  await page.waitForTimeout(1_000);
+  await hook(page, "reset").click();
+  await expect.poll(() => value(page, "step")).toBe(0);
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await expect(page.getByTestId("notice")).toContainText(/trained on the CPU.*device was lost/);
+  await expect(hook(page, "error")).toBeEmpty();
+  await page.locator("details.badge summary").click();
+  await expect(page.getByTestId("backend-reason")).toContainText("device was lost");
+  await expect(page.getByTestId("backend-reason")).not.toContainText("Chrome");
+  // What is set from here on is what is trained.
+  await hook(page, "noise-scale").fill("2");
+  await hook(page, "noise-scale").press("Enter");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step"), { timeout: 40_000 }).toBeGreaterThan(3);
+  await hook(page, "pause").click();
+  await expect(hook(page, "error")).toBeEmpty();
   watched.errors.length = 0;
 });
 

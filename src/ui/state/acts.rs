@@ -23,6 +23,8 @@ const SYNTHETIC: (u32, u32) = (20_000, 5_000);
 
 impl Page {
     pub fn play(self) {
+        // Not whenever a run plays: what is said of a run that goes on by itself stays.
+        self.notice.set(None);
         if self.run.with_untracked(Option::is_none) {
             self.inner.update_value(|inner| inner.play_when_ready = true);
             return;

@@ -52,7 +52,6 @@ impl Page {
                 self.playing.set(playing);
                 if playing {
                     self.clear_problem(None);
-                    self.notice.set(None);
                 } else {
                     self.account_tightly();
                 }

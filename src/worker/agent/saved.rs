@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Agent, Host};
+use super::{Agent, Host, Prepared};
 use crate::{
     engine::{AnyEngine, Engine},
     train::{
@@ -11,7 +11,7 @@ use crate::{
         run_file::{RunCard, RunFile},
         session::{Progress, Session},
     },
-    worker::protocol::Event,
+    worker::protocol::{Event, Instead},
 };
 
 impl<H: Host> Agent<H> {
@@ -33,7 +33,7 @@ impl<H: Host> Agent<H> {
         };
         let (data, train) = (file.run.data.clone(), file.run.train);
         match self.resume(file).await {
-            Ok(session) => self.stand(Ok(session)),
+            Ok((session, instead)) => self.stand(Ok(session), instead),
             Err(error) => return self.refuse(&error),
         }
         let now = self.digits.as_ref().map(|digits| (&digits.train.name, digits.train.len() as u32));
@@ -44,15 +44,15 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    async fn resume(&mut self, file: RunFile) -> Result<Session<AnyEngine>, SessionError> {
+    async fn resume(&mut self, file: RunFile) -> Result<(Session<AnyEngine>, Option<Instead>), SessionError> {
         let RunFile { run: RunCard { config, report, .. }, ledger, parameters, momentum, .. } = file;
-        let (plan, mut engine) = self.prepare(config).await?;
-        engine.set_state(&parameters, &momentum).await?;
+        let Prepared { plan, engine, instead } = self.prepare(config, Some(&(parameters, momentum))).await?;
         let Report { step, training_seconds, examples_per_second, non_finite, .. } = report;
         // A time that no clock measures counts as none.
         let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
         let examples = (examples_per_second * training.as_secs_f64()).round() as u64;
-        Session::resume(plan, engine, Progress { step, ledger, training, examples, non_finite })
+        let session = Session::resume(plan, engine, Progress { step, ledger, training, examples, non_finite })?;
+        Ok((session, instead))
     }
 }
 
