@@ -542,6 +542,7 @@ fn every_message_survives_postcard() {
     let mut events = thread.ask_and_settle(Request::StepOnce);
     events.extend(thread.ask_and_settle(Request::Start(RunConfig { lot: 0, ..short() })));
     events.extend(thread.ask_and_settle(Request::ExportLedger));
+    events.extend(thread.load(damaged()));
     for event in events {
         let bytes = postcard::to_allocvec(&event).unwrap();
         assert_eq!(postcard::from_bytes::<Event>(&bytes).unwrap(), event);
