@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Steps between evaluations on the test set [default: an epoch]
     #[arg(long, value_name = "STEPS")]
     evaluate_every: Option<u64>,
-    /// Write the ledger here at the end (`hushgrad account` reads it)
+    /// Write the ledger here at the end, also of a run that fails (`hushgrad account` reads it)
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
 
@@ -197,6 +197,29 @@ async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Res
         ProgressBar::new(steps)
     };
     bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
+    let trained = take_steps(arguments, &mut session, digits, steps, every, &bar).await;
+    bar.finish_and_clear();
+    // Whatever became of the run, what it released stays released.
+    let last = match (trained, write_ledger(arguments, &session)) {
+        (Ok(last), Ok(())) => last,
+        (Err(error), Ok(())) | (Ok(_), Err(error)) => return Err(error),
+        (Err(error), Err(other)) => return Err(format!("{error}; and {other}").into()),
+    };
+    if let (Some(report), false) = (last, arguments.json) {
+        explain(&report, &session);
+    }
+    Ok(())
+}
+
+/// Hands over the last report.
+async fn take_steps(
+    arguments: &Arguments,
+    session: &mut Session<AnyEngine>,
+    digits: &Digits,
+    steps: u64,
+    every: u64,
+    bar: &ProgressBar,
+) -> Result<Option<Report>, Box<dyn Error>> {
     let mut last = None;
     for step in 1..=steps {
         session.step().await?;
@@ -204,17 +227,17 @@ async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Res
         if step % every == 0 || step == steps {
             let accuracy = session.accuracy(&digits.test).await?;
             let report = session.report(Some(accuracy)).await?;
-            announce(arguments, &bar, &report)?;
+            announce(arguments, bar, &report)?;
             last = Some(report);
         }
     }
-    bar.finish_and_clear();
+    Ok(last)
+}
+
+fn write_ledger(arguments: &Arguments, session: &Session<AnyEngine>) -> Result<(), Box<dyn Error>> {
     if let (Some(path), Some(ledger)) = (&arguments.ledger, session.ledger()) {
         std::fs::write(path, ledger.to_json())
             .map_err(|e| format!("cannot write the ledger {}: {e}", path.display()))?;
-    }
-    if let (Some(report), false) = (last, arguments.json) {
-        explain(&report, &session);
     }
     Ok(())
 }
