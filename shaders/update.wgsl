@@ -1,4 +1,4 @@
-// The end of mechanism::reference_step: ĝ = D·noisy, then momentum and parameters.
+// The end of mechanism::Algorithm::step: ĝ = D·noisy, then momentum and parameters.
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {

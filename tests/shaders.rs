@@ -4,7 +4,7 @@
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use hushgrad::{
     data::Dataset,
@@ -41,8 +41,76 @@ fn every_file_belongs_to_a_kernel() {
     for kernel in kernels::ALL {
         let (file, text) = kernel.parts.last().unwrap();
         let comment: String = text.lines().take_while(|line| line.starts_with("//")).collect();
-        assert!(comment.contains("model::") || comment.contains("mechanism::"), "{file} names no plain function");
+        assert!(!named(&comment).is_empty(), "{file} names no plain function");
     }
+}
+
+/// What a comment says of the library, `model::reference::dense` or `mechanism::encode::{clip, choose}`: first and last names.
+fn named(comment: &str) -> Vec<(&'static str, &str)> {
+    let mut found = vec![];
+    for module in ["engine", "mechanism", "model", "privacy"] {
+        for (at, _) in comment.match_indices(&format!("{module}::")) {
+            let rest = &comment[at..];
+            let end = rest.find(|c: char| !c.is_alphanumeric() && !"_:".contains(c)).unwrap_or(rest.len());
+            let (path, after) = rest.split_at(end);
+            match after.strip_prefix('{').and_then(|group| group.split_once('}')) {
+                Some((group, _)) => found.extend(group.split(',').map(|name| (module, name.trim()))),
+                None => found.extend(path.trim_end_matches(':').rsplit("::").next().map(|name| (module, name))),
+            }
+        }
+    }
+    found
+}
+
+/// All source of a file or folder.
+fn source(path: &Path, text: &mut String) {
+    if path.is_dir() {
+        std::fs::read_dir(path).unwrap().for_each(|entry| source(&entry.unwrap().path(), text));
+    } else if path.extension().is_some_and(|extension| extension == "rs") {
+        text.push_str(&std::fs::read_to_string(path).unwrap());
+    }
+}
+
+/// Whether there is an item of that name, or a variant of an enum.
+fn defines(source: &str, name: &str) -> bool {
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    source.lines().map(str::trim_start).any(|line| {
+        let item = ["fn", "struct", "enum", "trait", "mod"].iter().any(|kind| {
+            let item = format!("{kind} {name}");
+            line.split_once(item.as_str()).is_some_and(|(before, after)| !before.contains("//") && ends(after))
+        });
+        let variant = name.starts_with(char::is_uppercase)
+            && line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['(', ',']) || rest.starts_with(" {"));
+        item || variant
+    })
+}
+
+#[test]
+fn what_comments_name_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let of_module = |module: &str| {
+        let mut text = String::new();
+        source(&root.join("src").join(module), &mut text);
+        text
+    };
+    let sources = ["engine", "mechanism", "model", "privacy"].map(|module| (module, of_module(module)));
+    let parts: BTreeSet<_> = kernels::ALL.iter().flat_map(|kernel| kernel.parts).collect();
+    let mut names = 0;
+    for (file, text) in parts {
+        for comment in text.lines().filter(|line| line.trim_start().starts_with("//")) {
+            for (module, name) in named(comment) {
+                let (_, source) = sources.iter().find(|(known, _)| *known == module).unwrap();
+                assert!(defines(source, name), "{file}: there is no {name} in {module}");
+                names += 1;
+            }
+            for (at, _) in comment.match_indices("src/") {
+                let path = comment[at..].split_once(".rs").map_or(&comment[at..], |(stem, _)| stem);
+                assert!(root.join(format!("{path}.rs")).is_file(), "{file}: there is no {path}.rs");
+            }
+        }
+    }
+    assert!(names >= 30, "only {names} names were found");
+    assert!(!defines(&sources[1].1, "from_words") && !defines(&sources[1].1, "reference_step"));
 }
 
 #[test]
