@@ -221,6 +221,18 @@ fn a_twin_without_privacy_trains_beside_the_run_and_leaves_it_alone() {
     assert!(!events.iter().any(|event| matches!(event, Event::Twin { .. })), "{events:?}");
 }
 
+#[test]
+fn a_twin_that_cannot_be_trained_is_called_off() {
+    let mut thread = Thread::new(Vec::new());
+    assert_eq!(thread.ask_and_settle(Request::Twin), [Event::NoTwin], "there is no run yet");
+    // The twin's rate is the product of both, which is too small for a number.
+    let tiny = RunConfig { learning_rate: 1e-300, encoder: EncoderSpec::Clip { norm: 1e-30 }, ..short() };
+    let mut thread = Thread::with_run(tiny);
+    let events = thread.ask_and_settle(Request::Twin);
+    let [Event::Problem(problem), Event::NoTwin] = &events[..] else { panic!("{events:?}") };
+    assert!(problem.sentence.contains("learning-rate"), "{problem:?}");
+}
+
 fn short() -> RunConfig {
     RunConfig { lot: 60, steps: Some(40), learning_rate: 1.0, ..RunConfig::default() }
 }

@@ -57,9 +57,17 @@ struct Lab {
     formula: RwSignal<String>,
     epsilon: RwSignal<f64>,
     judged: RwSignal<Vec<(usize, Result<Judged, String>)>>,
-    /// Answers to older questions are dropped.
-    generation: StoredValue<u32>,
     busy: RwSignal<bool>,
+}
+
+/// Held while the lab is busy. A question that is never answered, because its thread has failed, drops it, too.
+struct Busy(RwSignal<bool>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        // The lab may have been closed in the meantime.
+        self.0.try_set(false);
+    }
 }
 
 fn noise(which: usize, exponent: f64) -> NoiseSpec {
@@ -77,32 +85,41 @@ fn noise(which: usize, exponent: f64) -> NoiseSpec {
 }
 
 impl Lab {
-    /// Judges all that are chosen, one after the other; `only` leaves the others' answers as they are.
+    /// Judges what is chosen and has no answer. The answer of `only` is void, or those of all.
     fn compare(self, only: Option<usize>) {
         let chosen = self.chosen.get_untracked();
         self.judged
             .update(|judged| judged.retain(|(which, _)| only.is_some_and(|only| only != *which) && chosen[*which]));
-        let waiting =
-            (0..NAMES.len()).filter(|&which| chosen[which] && only.is_none_or(|only| only == which)).collect();
-        let generation = self.generation.try_update_value(|generation| {
-            *generation += 1;
-            *generation
-        });
-        self.busy.set(true);
-        self.next(generation.unwrap_or_default(), waiting);
+        // Where one is being judged, the rest comes after it.
+        if !self.busy.get_untracked() {
+            self.busy.set(true);
+            self.next(Busy(self.busy));
+        }
     }
 
-    fn next(self, generation: u32, mut waiting: Vec<usize>) {
-        if self.generation.get_value() != generation {
-            return;
-        }
-        if waiting.is_empty() {
-            return self.busy.set(false);
-        }
-        let which = waiting.remove(0);
+    /// Judges the first that waits, then the others.
+    fn next(self, busy: Busy) {
+        let chosen = self.chosen.get_untracked();
+        let answered = |which| self.judged.with_untracked(|judged| judged.iter().any(|(known, _)| *known == which));
+        let Some(which) = (0..NAMES.len()).find(|&which| chosen[which] && !answered(which)) else { return };
+        let trial = self.trial(which);
+        self.page.ask(Question::Judge(trial.clone()), move |answer| {
+            let (Answer::Judge(judged), Some(chosen)) = (answer, self.chosen.try_get_untracked()) else { return };
+            // Where something was changed in the meantime, the answer is dropped, and what is still wanted asked for anew.
+            if chosen[which] && self.trial(which) == trial {
+                self.judged.update(|all| {
+                    all.push((which, *judged));
+                    all.sort_by_key(|(which, _)| *which);
+                });
+            }
+            self.next(busy);
+        });
+    }
+
+    fn trial(self, which: usize) -> Trial {
         let train = f64::from(self.train());
         let (lot, delta) = self.page.settings.with_untracked(|settings| (f64::from(settings.lot), settings.delta));
-        let trial = Trial {
+        Trial {
             noise: if which == FORMULA_AT {
                 Candidate::Formula(self.formula.get_untracked())
             } else {
@@ -113,18 +130,7 @@ impl Lab {
             steps: self.steps(),
             delta,
             epsilon: self.epsilon.get_untracked(),
-        };
-        self.page.ask(Question::Judge(trial), move |answer| {
-            let Answer::Judge(judged) = answer else { return };
-            if self.generation.try_get_value() == Some(generation) {
-                self.judged.update(|all| {
-                    all.retain(|(known, _)| *known != which);
-                    all.push((which, *judged));
-                    all.sort_by_key(|(which, _)| *which);
-                });
-                self.next(generation, waiting);
-            }
-        });
+        }
     }
 
     fn train(self) -> u32 {
@@ -202,13 +208,14 @@ fn lab(page: Page) -> AnyView {
         formula: RwSignal::new(page.settings.with_untracked(|settings| settings.formula.clone())),
         epsilon: RwSignal::new(1.0),
         judged: RwSignal::new(vec![]),
-        generation: StoredValue::new(0),
         busy: RwSignal::new(false),
     };
-    // Another envelope, and at first: all of them.
+    // Another envelope, other settings or digits, and at first: all of them.
     Effect::new(move |_| {
         page.study.psi.track();
-        lab.compare(None);
+        page.settings.track();
+        page.digits.track();
+        untrack(|| lab.compare(None));
     });
     let charts = [
         ("Density", (|judged: &Judged| judged.density.as_slice()) as fn(&Judged) -> &[Point]),

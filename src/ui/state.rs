@@ -358,6 +358,7 @@ impl Page {
         self.accuracy.set(None);
         self.pictures.set(None);
         self.study.spent.set(None);
+        self.study.twin.set(false);
         self.inner.update_value(|inner| {
             inner.pictures = None;
             inner.looking = false;

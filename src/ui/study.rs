@@ -259,7 +259,6 @@ impl Page {
     /// A new run stands.
     pub fn study_run(self, info: &RunInfo) {
         self.study.confusion.set(None);
-        self.study.twin.set(false);
         let Some(mut sweep) = self.study.sweep.get_untracked() else { return };
         if sweep.settings().is_some_and(|settings| settings.config() == info.config) {
             sweep.run = Some(info.run);

@@ -440,7 +440,10 @@ impl<H: Host> Agent<H> {
                             self.leave_gpu(&lost);
                             self.train_twin().await;
                         }
-                        error => self.problem(None, &error),
+                        error => {
+                            self.problem(None, &error);
+                            self.host.send(Event::NoTwin);
+                        }
                     }
                 }
             }
@@ -576,10 +579,13 @@ impl<H: Host> Agent<H> {
     }
 
     async fn train_twin(&mut self) {
-        let (Some(session), Some(train)) = (&self.session, self.run_data.clone()) else { return };
+        let (Some(session), Some(train)) = (&self.session, self.run_data.clone()) else {
+            return self.host.send(Event::NoTwin);
+        };
         let config = twin_of(&session.plan().config, session.step_count());
         if let Err(error) = self.begin_twin(config, &train).await {
             self.problem(None, &error);
+            self.host.send(Event::NoTwin);
         }
     }
 

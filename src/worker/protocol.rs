@@ -137,6 +137,8 @@ pub enum Event {
         steps: u64,
         parameters: Vec<f32>,
     },
+    /// No twin is being trained any more, and none will come.
+    NoTwin,
     Ledger(String),
     Parameters(Vec<f32>),
     Pong,

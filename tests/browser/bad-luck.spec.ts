@@ -230,6 +230,21 @@ test("an accountant that fails is named, and the next question hires another", a
   await expect(page.getByTestId("projection")).toContainText("would cost");
 });
 
+test("the noise lab outlives its accountant, and goes on with the next", async ({ page, site, watched }) => {
+  test.setTimeout(120_000);
+  await open(page, site, `${query}&steps=50&lab=1`);
+  const table = page.getByTestId("lab-table");
+  await expect(table).toHaveAttribute("aria-busy", "true");
+  const accountant = page.workers().find((worker) => /\/accountant[^/]*$/.test(worker.url()));
+  await accountant!.evaluate(() => void setTimeout(() => { throw new Error("bankrupt"); }));
+  await expect(hook(page, "error")).toContainText(/accountant's thread failed .*bankrupt/);
+  watched.errors.length = 0;
+  await expect(table).toHaveAttribute("aria-busy", "false");
+  await page.getByRole("checkbox", { name: "Cauchy" }).check();
+  await expect(table.locator("tbody tr")).toHaveCount(5, { timeout: 60_000 });
+  await expect(table).toHaveAttribute("aria-busy", "false");
+});
+
 test("a tab that was asleep goes on as if nothing had been", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "play").click();

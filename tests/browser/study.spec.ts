@@ -38,6 +38,17 @@ test("a twin without privacy answers beside the private model", async ({ page, s
   expect(await value(page, "step")).toBe(1);
 });
 
+test("a twin that cannot be trained is called off, and can be asked for again", async ({ page, site }) => {
+  // Its rate is the product of both, which is too small for a number.
+  await open(page, site, `${query}&rate=1e-300&clip=1e-30`);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await page.getByTestId("twin").click();
+  await expect(hook(page, "error")).toContainText("earning-rate");
+  await expect(page.getByTestId("twin")).toBeEnabled();
+  await expect(page.getByTestId("twin")).toContainText("Ask a twin");
+});
+
 test("a sweep makes four runs that are named by what changed, and sets everything back", async ({ page, site }) => {
   await open(page, site, `${query}&steps=30`);
   await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
@@ -107,6 +118,21 @@ test("the noise lab compares noise at equal privacy, judges one's own, and train
   await page.goto(page.url());
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "epsilon"), { timeout: 30_000 }).toBeGreaterThan(0);
+});
+
+test("families that are ticked and unticked while the noise lab compares are judged with the rest", async ({ page, site }) => {
+  test.setTimeout(120_000);
+  await open(page, site, `${query}&steps=50`);
+  await page.getByTestId("noise-lab").click();
+  const table = page.getByTestId("lab-table");
+  await expect(table).toHaveAttribute("aria-busy", "true");
+  await page.getByRole("checkbox", { name: "Laplace" }).uncheck();
+  await page.getByRole("checkbox", { name: "Cauchy" }).check();
+  await page.getByRole("checkbox", { name: "hyperbolic secant" }).check();
+  await expect(table).toHaveAttribute("aria-busy", "false", { timeout: 60_000 });
+  const names = ["Gaussian", "Student-t, ν = 9", "Cauchy", "hyperbolic secant", "generalised Gaussian"];
+  await expect(table.locator("tbody th")).toHaveText(names);
+  await expect(page.getByTestId("lab-verdict")).toContainText("the least mean error");
 });
 
 test("every control is reached by keyboard, and says what it is", async ({ page, site }) => {

@@ -67,6 +67,7 @@ impl Page {
             Event::Pong => {}
             Event::Confusion { step, counts } => self.take_confusion(step, *counts),
             Event::Twin { model, parameters, .. } => self.take_twin(model, parameters),
+            Event::NoTwin => self.study.twin.set(false),
             Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
             Event::Parameters(parameters) => self.take_parameters(parameters),
             Event::RunSaved { key, card, file } => self.take_saved(key, card, file),
