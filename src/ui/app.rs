@@ -6,6 +6,7 @@ use wasm_bindgen::JsCast;
 use super::{
     browser,
     closures::{on_click, on_event, whether, wording},
+    controls::hint,
     embed, embed_options, lessons, noise_lab,
     presets::{self, Preset},
     query::{self, Link},
@@ -120,13 +121,18 @@ pub fn preset_choice(page: Page) -> impl IntoView {
     let presets = presets::all()
         .map(|each| view! { <option value=each.key selected=whether(move || preset.get() == each.key)>{each.label}</option> })
         .collect_view();
+    let (button, sentence) = hint(
+        "preset",
+        "Preset",
+        "Ready-made runs: each sets everything but the digits, and says what there is to see.",
+    );
     view! {
-        <label class="preset"><span class="small-label">"Preset"</span>
-            <select data-testid="preset" aria-label="Preset" prop:value=wording(move || preset.get()) on:change=on_event(move |event| {
+        <div class="preset"><label class="small-label" for="preset">"Preset"</label>{button}
+            <select id="preset" data-testid="preset" aria-label="Preset" prop:value=wording(move || preset.get()) on:change=on_event(move |event| {
                 if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
                     page.choose_preset(preset);
                 }
-            })>{custom}{presets}</select></label>
+            })>{custom}{presets}</select>{sentence}</div>
     }
     .into_any()
 }

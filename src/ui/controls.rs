@@ -1,7 +1,7 @@
 //! The controls of the set-up: labelled choices and numbers, each with its sentence, its range and its error.
 
 use leptos::prelude::*;
-use web_sys::KeyboardEvent;
+use web_sys::{HtmlSelectElement, KeyboardEvent};
 
 use super::{
     closures::{on_click, on_event, whether, wording},
@@ -12,7 +12,7 @@ use super::{
 };
 
 /// ⓘ and the sentence that it shows.
-fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyView, AnyView) {
+pub fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyView, AnyView) {
     let open = RwSignal::new(false);
     let button = view! {
         <button type="button" class="hint" aria-label=format!("About: {label}") aria-controls=format!("{id}-hint")
@@ -21,6 +21,24 @@ fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyView, 
     let sentence =
         view! { <p class="hint-text" id=format!("{id}-hint") hidden=whether(move || !open.get())>{text}</p> };
     (button.into_any(), sentence.into_any())
+}
+
+/// A field under its label, and ⓘ with its sentence. `class` is the label's; `name` is what ⓘ calls the field.
+pub fn labelled(
+    id: &'static str,
+    class: String,
+    label: AnyView,
+    [name, text]: [&'static str; 2],
+    field: AnyView,
+) -> AnyView {
+    let (button, sentence) = hint(id, name, text);
+    view! {
+        <div class="control">
+            <span class=class><label for=id>{label}</label>{button}</span>
+            {field}{sentence}
+        </div>
+    }
+    .into_any()
 }
 
 /// A labelled `<select>`.
@@ -49,30 +67,26 @@ fn select(
     get: Box<dyn Fn(&Settings) -> &'static str + Send + Sync>,
     chosen: Box<dyn Fn(String)>,
 ) -> AnyView {
-    let (button, sentence) = hint(testid, label, text);
-    let id = format!("choice-{testid}");
     let current = Memo::new(move |_| page.settings.with(&get));
     let list = options
         .into_iter()
         .map(|(key, label)| view! { <option value=key selected=whether(move || current.get() == key)>{label}</option> })
         .collect_view();
-    view! {
-        <div class="control">
-            <span class="label"><label for=id.clone()>{label}</label>{button}</span>
-            <select id=id data-testid=testid prop:value=wording(move || current.get())
-                on:change=on_event(move |event| chosen(event_target_value(&event)))>{list}</select>
-            {sentence}
-        </div>
-    }
-    .into_any()
+    let choose = move |event: web_sys::Event| {
+        chosen(event_target_value(&event));
+        // What was refused is not shown as if it were chosen.
+        event_target::<HtmlSelectElement>(&event).set_value(current.get_untracked());
+    };
+    let field = view! { <select id=testid data-testid=testid prop:value=wording(move || current.get()) on:change=on_event(choose)>{list}</select> };
+    labelled(testid, "label".to_owned(), label.into_any(), [label, text], field.into_any())
 }
 
 /// The way to four runs that show what a number does.
-fn sweep(page: Page, number: Number) -> Option<AnyView> {
+fn sweep(page: Page, number: Number, off: Memo<bool>) -> Option<AnyView> {
     let label = number.spec().label;
-    (number.spec().slider.is_some() && number != Number::Budget).then(|| {
+    number.can_be_swept().then(|| {
         view! {
-            <button type="button" class="sweep-button" data-testid="sweep" title="Four runs that show what it does"
+            <button type="button" class="sweep-button" data-testid="sweep" title="Four runs that show what it does" disabled=whether(move || off.get())
                 aria-label=format!("Sweep {label}: four runs") on:click=on_click(move |_| page.begin_sweep(number))>"sweep"</button>
         }
         .into_any()
@@ -86,6 +100,8 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
     let id = format!("number-{}", spec.key);
     let error_id = format!("error-{}", spec.key);
     let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
+    // One that plays no part now may still be looked for by its name.
+    let off = Memo::new(move |_| page.settings.with(|settings| !settings.applies(number)));
     let shown = move |value: Option<f64>| value.map(format::exact).unwrap_or_default();
     let text = RwSignal::new(shown(set.get_untracked()));
     Effect::new(move |_| text.set(shown(set.get())));
@@ -93,21 +109,8 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
     let commit = move || page.commit(number, &text.get_untracked());
     let nudge = move |event: KeyboardEvent, up: bool| {
         event.prevent_default();
-        let Ok(Some(value)) = number.parse(&text.get_untracked()) else { return };
-        let nudged = if spec.slider.is_some() {
-            let share = spec.slider_share(value);
-            (1..=100)
-                .map(|i| spec.slider_value(share + if up { 0.01 } else { -0.01 } * f64::from(i)))
-                .find(|next| *next != value)
-        } else {
-            Some(if spec.whole {
-                value + if up { 1.0 } else { -1.0 }
-            } else {
-                value * if up { 1.1 } else { 1.0 / 1.1 }
-            })
-        };
-        if let Some(nudged) =
-            nudged.map(|n| if spec.whole { n } else { (n * 1e6).round() / 1e6 }).filter(|n| spec.allows(*n))
+        if let Ok(Some(value)) = number.parse(&text.get_untracked())
+            && let Some(nudged) = spec.nudged(value, up)
         {
             text.set(format::exact(nudged));
             commit();
@@ -125,7 +128,7 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
         // A field that may be empty has nothing to slide while it is.
         let idle = move || spec.optional && text.with(|text| text.trim().is_empty());
         view! {
-            <input type="range" hidden=idle min="0" max="1000" step="any" class="slider" aria-label=format!("{}, slider", spec.label)
+            <input type="range" hidden=idle disabled=whether(move || off.get()) min="0" max="1000" step="any" class="slider" aria-label=format!("{}, slider", spec.label)
                 aria-valuetext=wording(move || text.get()) prop:value=share
                 on:input=on_event(move |event| text.set(value_of(&event)))
                 on:change=on_event(move |event| { text.set(value_of(&event)); commit(); }) />
@@ -134,9 +137,9 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
     });
     view! {
         <div class="control number" class:wrong=whether(move || problem.with(Option::is_some))>
-            <span class="label"><label for=id.clone()>{spec.label}</label>{button}{sweep(page, number)}</span>
+            <span class="label"><label for=id.clone()>{spec.label}</label>{button}{sweep(page, number, off)}</span>
             <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=testid
-                placeholder=if spec.optional { "open" } else { "" }
+                placeholder=if spec.optional { "open" } else { "" } disabled=whether(move || off.get())
                 prop:value=wording(move || text.get())
                 aria-invalid=wording(move || problem.with(Option::is_some).to_string())
                 aria-describedby=error_id.clone()

@@ -1,5 +1,6 @@
 //! Number fields: what each is called, what it may be, and the sentence that says so.
 
+use super::format::significant;
 pub use crate::train::run_file::clipped;
 
 /// The numbers that a visitor can set.
@@ -40,13 +41,25 @@ pub struct Spec {
     pub slider: Option<Slider>,
 }
 
-/// A slider on a logarithmic scale.
+/// A slider.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slider {
     pub low: f64,
     pub high: f64,
+    pub spacing: Spacing,
     pub low_end: &'static str,
     pub high_end: &'static str,
+}
+
+/// How a slider's values lie, and are rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Equal factors apart; two digits.
+    Factors,
+    /// Equal factors apart; powers of two and what lies half-way: lots are counted so.
+    Powers,
+    /// Equally far apart; hundredths.
+    Even,
 }
 
 /// One end of a range.
@@ -85,6 +98,7 @@ impl Number {
     #[must_use]
     pub const fn spec(self) -> Spec {
         use Bound::{At, Beyond};
+        use Spacing::{Even, Factors, Powers};
         let plain = Spec {
             key: "",
             label: "",
@@ -101,7 +115,13 @@ impl Number {
                 label: "Clip norm",
                 hint: "Each example's gradient is scaled down to this length where it is longer, so that no single digit can move the sum by more.",
                 least: At(1e-9),
-                slider: Some(Slider { low: 0.01, high: 10.0, low_end: "bounds more", high_end: "keeps more" }),
+                slider: Some(Slider {
+                    low: 0.01,
+                    high: 10.0,
+                    spacing: Factors,
+                    low_end: "bounds more",
+                    high_end: "keeps more",
+                }),
                 ..plain
             },
             Self::Vectors => Spec {
@@ -111,6 +131,13 @@ impl Number {
                 least: At(1.0),
                 most: At(4096.0),
                 whole: true,
+                slider: Some(Slider {
+                    low: 1.0,
+                    high: 4096.0,
+                    spacing: Powers,
+                    low_end: "one for all",
+                    high_end: "fits each better",
+                }),
                 ..plain
             },
             Self::PreScale => Spec {
@@ -118,7 +145,13 @@ impl Number {
                 label: "Pre-scale",
                 hint: "Gradients are multiplied by this before they are fitted under the envelope, whose vectors have length 1; about 1 works best.",
                 least: At(1e-9),
-                slider: Some(Slider { low: 0.01, high: 100.0, low_end: "clamps less", high_end: "clamps more" }),
+                slider: Some(Slider {
+                    low: 0.01,
+                    high: 100.0,
+                    spacing: Factors,
+                    low_end: "clamps less",
+                    high_end: "clamps more",
+                }),
                 ..plain
             },
             Self::EnvelopeSeed => Spec {
@@ -136,7 +169,13 @@ impl Number {
                 hint: "Fix what the whole run may cost, and the noise scale follows from it; set the noise scale yourself, and the budget is off.",
                 most: At(1000.0),
                 optional: true,
-                slider: Some(Slider { low: 0.1, high: 20.0, low_end: "more private", high_end: "more accurate" }),
+                slider: Some(Slider {
+                    low: 0.1,
+                    high: 20.0,
+                    spacing: Factors,
+                    low_end: "more private",
+                    high_end: "more accurate",
+                }),
                 ..plain
             },
             Self::Scale => Spec {
@@ -144,7 +183,13 @@ impl Number {
                 label: "Noise scale",
                 hint: "How wide the noise is that is added to every coordinate of the sum, as a multiple of the most that one example can contribute.",
                 most: At(1e4),
-                slider: Some(Slider { low: 0.2, high: 20.0, low_end: "more accurate", high_end: "more private" }),
+                slider: Some(Slider {
+                    low: 0.2,
+                    high: 20.0,
+                    spacing: Factors,
+                    low_end: "more accurate",
+                    high_end: "more private",
+                }),
                 ..plain
             },
             Self::Nu => Spec {
@@ -152,7 +197,13 @@ impl Number {
                 label: "Degrees of freedom ν",
                 hint: "How heavy the tails of the Student-t noise are: near 2 very heavy, at 30 almost Gaussian; the paper uses 9.",
                 least: Beyond(2.0),
-                slider: Some(Slider { low: 2.1, high: 100.0, low_end: "heavier tails", high_end: "nearly Gaussian" }),
+                slider: Some(Slider {
+                    low: 2.1,
+                    high: 100.0,
+                    spacing: Factors,
+                    low_end: "heavier tails",
+                    high_end: "nearly Gaussian",
+                }),
                 ..plain
             },
             Self::Exponent => Spec {
@@ -161,6 +212,13 @@ impl Number {
                 hint: "The density falls like exp(−|x|^exponent): 1 is Laplace, 2 is Gaussian, more is flatter at the top.",
                 least: At(1.0),
                 most: At(100.0),
+                slider: Some(Slider {
+                    low: 1.0,
+                    high: 8.0,
+                    spacing: Factors,
+                    low_end: "Laplace",
+                    high_end: "nearly a box",
+                }),
                 ..plain
             },
             Self::Lot => Spec {
@@ -170,14 +228,26 @@ impl Number {
                 least: At(1.0),
                 most: At(1e9),
                 whole: true,
-                slider: Some(Slider { low: 16.0, high: 8192.0, low_end: "more private", high_end: "more accurate" }),
+                slider: Some(Slider {
+                    low: 16.0,
+                    high: 8192.0,
+                    spacing: Powers,
+                    low_end: "more private",
+                    high_end: "more accurate",
+                }),
                 ..plain
             },
             Self::LearningRate => Spec {
                 key: "rate",
                 label: "Learning rate",
                 hint: "How far a step goes along the noisy average gradient; it costs no privacy. The denoiser shrinks steps about a hundredfold, so it wants rates near 50.",
-                slider: Some(Slider { low: 0.01, high: 100.0, low_end: "slower", high_end: "faster" }),
+                slider: Some(Slider {
+                    low: 0.01,
+                    high: 100.0,
+                    spacing: Factors,
+                    low_end: "slower",
+                    high_end: "faster",
+                }),
                 ..plain
             },
             Self::RateEnd => Spec {
@@ -186,6 +256,13 @@ impl Number {
                 hint: "The share of the learning rate that is left at the last step.",
                 least: At(0.0),
                 most: At(1.0),
+                slider: Some(Slider {
+                    low: 0.0,
+                    high: 1.0,
+                    spacing: Even,
+                    low_end: "falls to nothing",
+                    high_end: "stays",
+                }),
                 ..plain
             },
             Self::Momentum => Spec {
@@ -194,6 +271,13 @@ impl Number {
                 hint: "The share of the last step that is carried into the next; it costs no privacy.",
                 least: At(0.0),
                 most: Beyond(1.0),
+                slider: Some(Slider {
+                    low: 0.0,
+                    high: 0.99,
+                    spacing: Even,
+                    low_end: "forgets at once",
+                    high_end: "carries on",
+                }),
                 ..plain
             },
             Self::Steps => Spec {
@@ -204,6 +288,13 @@ impl Number {
                 most: At(1e9),
                 whole: true,
                 optional: true,
+                slider: Some(Slider {
+                    low: 10.0,
+                    high: 100_000.0,
+                    spacing: Factors,
+                    low_end: "more private",
+                    high_end: "more accurate",
+                }),
                 ..plain
             },
             Self::Delta => Spec {
@@ -211,6 +302,13 @@ impl Number {
                 label: "δ",
                 hint: "The guarantee may fail with at most this probability; it should be well below one divided by the number of training examples.",
                 most: Beyond(1.0),
+                slider: Some(Slider {
+                    low: 1e-9,
+                    high: 1e-3,
+                    spacing: Factors,
+                    low_end: "fails less often",
+                    high_end: "allows a lower ε",
+                }),
                 ..plain
             },
             Self::InitSeed => Spec {
@@ -262,6 +360,12 @@ impl Number {
             "replay" => Self::Replay,
             _ => return None,
         })
+    }
+
+    /// Whether four runs along its slider show what it does.
+    #[must_use]
+    pub const fn can_be_swept(self) -> bool {
+        matches!(self, Self::ClipNorm | Self::PreScale | Self::Scale | Self::Nu | Self::Lot | Self::LearningRate)
     }
 
     /// Reads what was typed: `None` for an empty optional field.
@@ -318,6 +422,7 @@ impl Spec {
     #[must_use]
     pub fn slider_share(&self, value: f64) -> f64 {
         match self.slider {
+            Some(Slider { low, high, spacing: Spacing::Even, .. }) => ((value - low) / (high - low)).clamp(0.0, 1.0),
             Some(Slider { low, high, .. }) if value > 0.0 => ((value / low).ln() / (high / low).ln()).clamp(0.0, 1.0),
             _ => 0.0,
         }
@@ -326,19 +431,39 @@ impl Spec {
     /// The value at a place on the slider, rounded as people would.
     #[must_use]
     pub fn slider_value(&self, share: f64) -> f64 {
-        let Some(Slider { low, high, .. }) = self.slider else { return 0.0 };
-        let value = low * (high / low).powf(share.clamp(0.0, 1.0));
-        if self.whole {
-            // Powers of two and what lies half-way: lots are counted so.
-            let power = 2f64.powf((value.log2() * 2.0).round() / 2.0);
-            let unit = if power >= 64.0 { 16.0 } else { 4.0 };
-            return ((power / unit).round() * unit).clamp(low, high);
-        }
-        let unit = 10f64.powf(value.log10().floor() - 1.0);
-        // Division by a power of ten is exact where multiplication by its inverse is not: 0.3, not 0.30000000000000004.
-        let rounded =
-            if unit < 1.0 { (value / unit).round() / (1.0 / unit).round() } else { (value / unit).round() * unit };
+        let Some(Slider { low, high, spacing, .. }) = self.slider else { return 0.0 };
+        let share = share.clamp(0.0, 1.0);
+        let value = if spacing == Spacing::Even { low + (high - low) * share } else { low * (high / low).powf(share) };
+        let rounded = match spacing {
+            Spacing::Even => (value * 100.0).round() / 100.0,
+            Spacing::Factors => significant(value, 2),
+            Spacing::Powers if value < 8.0 => value.round(),
+            Spacing::Powers => {
+                let power = 2f64.powf((value.log2() * 2.0).round() / 2.0);
+                let unit = if power >= 64.0 { 16.0 } else { 4.0 };
+                (power / unit).round() * unit
+            }
+        };
         rounded.clamp(low, high)
+    }
+
+    /// A little more than a value, or a little less: along the slider, and beyond its ends as far as the field goes.
+    #[must_use]
+    pub fn nudged(&self, value: f64, up: bool) -> Option<f64> {
+        let sign = if up { 1.0 } else { -1.0 };
+        let further = |next: &f64| (next - value) * sign > 0.0;
+        let along = self.slider.filter(|slider| (slider.low..=slider.high).contains(&value)).and_then(|_| {
+            let share = self.slider_share(value);
+            (1..=100).map(|i| self.slider_value(share + 0.01 * sign * f64::from(i))).find(further)
+        });
+        let next = along.unwrap_or_else(|| match self.slider {
+            Some(Slider { spacing: Spacing::Even, .. }) => ((value + 0.01 * sign) * 1e4).round() / 1e4,
+            _ if self.whole => value + sign,
+            _ => significant(value * 1.1f64.powf(sign), 3),
+        });
+        let next = if let Bound::At(least) = self.least { next.max(least) } else { next };
+        let next = if let Bound::At(most) = self.most { next.min(most) } else { next };
+        Some(next).filter(|next| further(next) && self.allows(*next))
     }
 }
 
@@ -435,6 +560,31 @@ mod tests {
         assert_eq!(Number::by_config_path("dataset"), None);
     }
 
+    #[test]
+    fn every_number_can_be_nudged_wherever_it_stands() {
+        let nudged = |number: Number, value: f64| [false, true].map(|up| number.spec().nudged(value, up));
+        assert_eq!(nudged(Number::Momentum, 0.0), [None, Some(0.01)]);
+        assert_eq!(nudged(Number::Momentum, 0.5), [Some(0.49), Some(0.51)]);
+        assert_eq!(nudged(Number::Momentum, 0.99), [Some(0.98), None]);
+        assert_eq!(nudged(Number::RateEnd, 1.0), [Some(0.99), None]);
+        assert_eq!(nudged(Number::Exponent, 1.0), [None, Some(1.1)]);
+        assert_eq!(nudged(Number::Exponent, 99.0), [Some(90.0), Some(100.0)]);
+        // Beyond a slider's ends.
+        assert_eq!(nudged(Number::Delta, 1e-12), [Some(9.09e-13), Some(1.1e-12)]);
+        assert_eq!(nudged(Number::Scale, 100.0), [Some(90.9), Some(110.0)]);
+        assert_eq!(nudged(Number::Lot, 8.0), [Some(7.0), Some(9.0)]);
+        assert_eq!(nudged(Number::Lot, 1.0), [None, Some(2.0)]);
+        assert_eq!(nudged(Number::InitSeed, 0.0), [None, Some(1.0)]);
+        // Downwards from 1e-5 each press of the key is a little less.
+        let mut delta = 1e-5;
+        for _ in 0..200 {
+            let less = Number::Delta.spec().nudged(delta, false).unwrap();
+            assert!(less < delta && less > 0.8 * delta, "{delta}");
+            delta = less;
+        }
+        assert!(delta < 1e-11);
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_a_field_panic(text in ".{0,60}") {
@@ -453,7 +603,7 @@ mod tests {
                     let value = spec.slider_value(share);
                     prop_assert!(spec.allows(value), "{number:?} {value}");
                     prop_assert!((spec.slider_share(value) - share).abs() < 0.05);
-                    prop_assert!(super::super::format::exact(value).len() <= 6, "{number:?} {value}");
+                    prop_assert!(super::super::format::exact(value).len() <= 7, "{number:?} {value}");
                 }
             }
         }

@@ -73,6 +73,17 @@ pub fn exact(x: f64) -> String {
     if x != 0.0 && !(1e-4..1e15).contains(&size) { format!("{x:e}") } else { format!("{x}") }
 }
 
+/// A number to so many digits; 0 where there are none to keep.
+#[must_use]
+pub fn significant(x: f64, digits: i32) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return 0.0;
+    }
+    let unit = 10f64.powf(x.abs().log10().floor() + 1.0 - f64::from(digits));
+    // Division by a power of ten is exact where multiplication by its inverse is not: 0.3, not 0.30000000000000004.
+    if unit < 1.0 { (x / unit).round() / (1.0 / unit).round() } else { (x / unit).round() * unit }
+}
+
 /// Seconds → `0.8 s`, `42 s`, `3 min 05 s`, `1 h 02 min`.
 #[must_use]
 pub fn duration(seconds: f64) -> String {
@@ -131,6 +142,14 @@ mod tests {
         assert_eq!(exact(1e-5), "1e-5");
         assert_eq!(exact(0.1), "0.1");
         assert_eq!(exact(256.0), "256");
+    }
+
+    #[test]
+    fn digits_are_kept_and_no_more() {
+        assert_eq!(significant(0.3049, 2), 0.3);
+        assert_eq!(significant(-123_456.0, 3), -123_000.0);
+        assert_eq!(significant(9.0909e-13, 3), 9.09e-13);
+        assert_eq!([0.0, f64::NAN, f64::INFINITY].map(|x| significant(x, 3)), [0.0; 3]);
     }
 
     #[test]

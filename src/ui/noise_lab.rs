@@ -6,6 +6,7 @@ use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
     closures::{on_click, on_event, whether, wording},
+    controls::labelled,
     format,
     series::Point,
     settings::{Encoder, FORMULA, Family},
@@ -45,6 +46,9 @@ const PSIS: [(Psi, &str); 5] = [
     (Psi::Entries(26), "26 equal coordinates"),
     (Psi::Entries(1), "one coordinate"),
 ];
+/// A field for a density.
+const DENSITY: &str = "A density, in x";
+const DENSITY_HINT: &str = "Any formula that is symmetric about 0, has a single peak and falls off fast enough; it need not be normalised. Noise is drawn from exactly the table that is accounted for.";
 /// Steps of a run without an end, in passes over the data.
 const EPOCHS: u64 = 5;
 
@@ -287,35 +291,69 @@ fn questions(lab: Lab) -> impl IntoView {
             found.and_then(|(_, judged)| judged.as_ref().err().map(|phrase| as_sentence(phrase)))
         })
     };
+    let set_epsilon =
+        move |event: leptos::ev::Event| match super::field::Number::Budget.parse(&event_target_value(&event)) {
+            Ok(Some(epsilon)) => {
+                lab.epsilon.set(epsilon);
+                lab.compare(None);
+            }
+            Ok(None) => lab.epsilon.notify(),
+            Err(sentence) => page.put_problem(Origin::Run, sentence),
+        };
+    let choose_psi = move |event: leptos::ev::Event| {
+        if let Some((psi, _)) = event_target_value(&event).parse().ok().and_then(|at: usize| PSIS.get(at)) {
+            page.study.psi.set(*psi);
+        }
+    };
+    let psi = labelled(
+        "lab-psi",
+        "label".to_owned(),
+        "Envelope: where an example may differ".into_any(),
+        [
+            "Envelope",
+            "What one example may change, length 1 in all: a little of every coordinate, or much of a few. The fewer, the more the noise's tails matter.",
+        ],
+        view! { <select id="lab-psi" data-testid="lab-psi" on:change=on_event(choose_psi)>{psis}</select> }.into_any(),
+    );
+    let epsilon = labelled(
+        "lab-epsilon",
+        "label".to_owned(),
+        "All cost ε =".into_any(),
+        ["All cost ε", "What all steps together may cost; each noise is made as wide as it must be for that, and no wider."],
+        view! {
+            <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=wording(move || format::exact(lab.epsilon.get()))
+                on:change=on_event(set_epsilon) />
+        }
+        .into_any(),
+    );
+    let exponent = labelled(
+        "lab-exponent",
+        format!("label key {}", COLOURS[EXPONENT]),
+        view! { "Exponent: z ∝ exp(−|x|^"{move || format::exact(lab.exponent.get())}")" }.into_any(),
+        ["Exponent", super::field::Number::Exponent.spec().hint],
+        view! {
+            <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=wording(move || lab.exponent.get().to_string())
+                on:input=on_event(set_exponent) on:change=on_event(judge_exponent) />
+            <span class="ends" aria-hidden="true"><span>"1: Laplace"</span><span>"8: nearly a box"</span></span>
+        }
+        .into_any(),
+    );
+    let formula = labelled(
+        "lab-formula",
+        format!("label key {}", COLOURS[FORMULA_AT]),
+        DENSITY.into_any(),
+        [DENSITY, DENSITY_HINT],
+        view! {
+            <input type="text" id="lab-formula" data-testid="lab-formula" spellcheck="false" autocomplete="off" aria-describedby="lab-refusal" placeholder=FORMULA
+                prop:value=wording(move || lab.formula.get()) on:change=on_event(judge_formula) />
+        }
+        .into_any(),
+    );
     view! {
         <div class="lab-questions">
             <fieldset class="checks"><legend>"Noise"</legend>{families}</fieldset>
-            <div>
-                <div class="control"><label class="label" for="lab-psi">"Envelope: where an example may differ"</label>
-                    <select id="lab-psi" data-testid="lab-psi" on:change=on_event(move |event| {
-                        if let Some((psi, _)) = event_target_value(&event).parse().ok().and_then(|at: usize| PSIS.get(at)) {
-                            page.study.psi.set(*psi);
-                        }
-                    })>{psis}</select></div>
-                <div class="control"><label class="label" for="lab-epsilon">"All cost ε ="</label>
-                    <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=wording(move || format::exact(lab.epsilon.get()))
-                        on:change=on_event(move |event| {
-                            match super::field::Number::Budget.parse(&event_target_value(&event)) {
-                                Ok(Some(epsilon)) => { lab.epsilon.set(epsilon); lab.compare(None); }
-                                Ok(None) => lab.epsilon.notify(),
-                                Err(sentence) => page.put_problem(Origin::Run, sentence),
-                            }
-                        }) /></div>
-                <p class="lead">{context}</p>
-            </div>
-            <fieldset><legend>"Design your own"</legend>
-                <div class="control"><label class=format!("label key {}", COLOURS[EXPONENT]) for="lab-exponent">"Exponent: z ∝ exp(−|x|^"{move || format::exact(lab.exponent.get())}")"</label>
-                    <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=wording(move || lab.exponent.get().to_string())
-                        on:input=on_event(set_exponent) on:change=on_event(judge_exponent) />
-                    <span class="ends" aria-hidden="true"><span>"1: Laplace"</span><span>"8: nearly a box"</span></span></div>
-                <div class="control"><label class=format!("label key {}", COLOURS[FORMULA_AT]) for="lab-formula">"A density, in x"</label>
-                    <input type="text" id="lab-formula" data-testid="lab-formula" spellcheck="false" autocomplete="off" aria-describedby="lab-refusal" placeholder=FORMULA
-                        prop:value=wording(move || lab.formula.get()) on:change=on_event(judge_formula) /></div>
+            <div>{psi}{epsilon}<p class="lead">{context}</p></div>
+            <fieldset><legend>"Design your own"</legend>{exponent}{formula}
                 <p class="field-error" id="lab-refusal" role="alert" data-testid="lab-refusal">{refusal}</p>
             </fieldset>
         </div>
@@ -446,15 +484,18 @@ pub fn density_field(page: Page) -> impl IntoView {
             problems.iter().find(|(of, _)| *of == Origin::Density).map(|(_, sentence)| sentence.clone())
         })
     };
+    let typed = move |event: leptos::ev::Event| {
+        let typed = event_target_value(&event).trim().to_owned();
+        page.change(|settings| settings.formula = typed);
+    };
     move || {
         shown.get().then(|| {
-            view! {
-                <div class="control"><label class="label" for="density">"Density, in x"</label>
-                    <input type="text" id="density" data-testid="density" spellcheck="false" autocomplete="off" aria-describedby="density-error"
-                        prop:value=wording(move || page.settings.with(|settings| settings.formula.clone()))
-                        on:change=on_event(move |event| { let typed = event_target_value(&event).trim().to_owned(); page.change(|settings| settings.formula = typed); }) />
-                    <p class="field-error" id="density-error">{problem}</p></div>
-            }
+            let field = view! {
+                <input type="text" id="density" data-testid="density" spellcheck="false" autocomplete="off" aria-describedby="density-error"
+                    prop:value=wording(move || page.settings.with(|settings| settings.formula.clone())) on:change=on_event(typed) />
+                <p class="field-error" id="density-error">{problem}</p>
+            };
+            labelled("density", "label".to_owned(), DENSITY.into_any(), [DENSITY, DENSITY_HINT], field.into_any())
         })
     }
 }

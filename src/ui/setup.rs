@@ -45,6 +45,7 @@ pub fn panel(page: Page) -> impl IntoView {
             {number(Number::Nu)}
             {number(Number::Exponent)}
             {number(Number::Budget)}
+            {number(Number::Delta)}
             <div class="quiet-when-off" class:off=whether(move || no_noise.get())>
                 {control(page, Control::Denoiser)}
             </div>
@@ -58,7 +59,6 @@ pub fn panel(page: Page) -> impl IntoView {
         </fieldset>
         <details class="advanced">
             <summary>"Advanced"</summary>
-            {number(Number::Delta)}
             {number(Number::Steps)}
             {choice(page, "schedule", "Learning rate", "A rate that falls towards the planned end averages out the noise; it needs a number of steps to fall over.",
                 |s| s.decay, |page, to| page.change(|s| s.decay = to))}
@@ -75,7 +75,7 @@ pub fn panel(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// One control; nothing while it plays no part.
+/// One control; nothing while it plays no part. The noise scale is always there: other tools look for it.
 pub fn control(page: Page, which: Control) -> AnyView {
     match which {
         Control::Preset => super::app::preset_choice(page).into_any(),
@@ -96,7 +96,8 @@ pub fn control(page: Page, which: Control) -> AnyView {
         Control::Denoiser => choice(page, "denoiser", "Denoiser", "It shrinks the noisy sum by how far it is from pure noise; working on what is already released costs no privacy.",
             |s| s.denoiser, |page, to| page.change(|s| s.denoiser = to)).into_any(),
         Control::Number(which) => {
-            let applies = Memo::new(move |_| page.settings.with(|settings| settings.applies(which)));
+            let stays = which == Number::Scale;
+            let there = Memo::new(move |_| stays || page.settings.with(|settings| settings.applies(which)));
             let hook = match which {
                 Number::Scale => Some("noise-scale"),
                 Number::Budget => Some("target-epsilon"),
@@ -105,7 +106,7 @@ pub fn control(page: Page, which: Control) -> AnyView {
                 Number::Delta => Some("delta"),
                 _ => None,
             };
-            (move || applies.get().then(|| number(page, which, hook))).into_any()
+            (move || there.get().then(|| number(page, which, hook))).into_any()
         }
     }
 }

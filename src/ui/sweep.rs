@@ -27,10 +27,11 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep of `number` around what is set; `None` where it has no slider, or nothing is set.
+    /// A sweep of `number` around what is set; `None` where that shows nothing, or nothing is set.
     #[must_use]
     pub fn new(number: Number, settings: &Settings) -> Option<Self> {
-        let values = values(&number.spec(), settings.number(number)?);
+        let now = settings.number(number).filter(|_| number.can_be_swept())?;
+        let values = values(&number.spec(), now);
         (values.len() > 1).then(|| Self { number, values, at: 0, run: None, before: settings.clone() })
     }
 
@@ -80,8 +81,10 @@ mod tests {
             assert!(sweep.values[0] < now && sweep.values[RUNS - 1] > now, "{number:?} {:?}", sweep.values);
             assert!(sweep.values.windows(2).all(|w| w[0] < w[1]));
         }
-        assert_eq!(Sweep::new(Number::Delta, &settings), None);
-        assert_eq!(Sweep::new(Number::Budget, &settings), None);
+        let planned = Settings { budget: Some(1.0), steps: Some(100), momentum: 0.5, ..settings.clone() };
+        for number in [Number::Delta, Number::Budget, Number::Steps, Number::Momentum] {
+            assert_eq!(Sweep::new(number, &planned), None, "{number:?}");
+        }
         let far = Settings { scale: 1e4, ..settings };
         assert!(Sweep::new(Number::Scale, &far).is_none_or(|sweep| sweep.values.len() <= RUNS));
     }

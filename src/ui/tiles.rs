@@ -20,6 +20,8 @@ use crate::{
     worker::pictures::Pictures,
 };
 
+/// What a reader compares.
+const DIGITS: i32 = 3;
 /// What each tile is called, and says while slow motion lights it.
 const NAMES: [&str; 4] = ["1 Raw gradient", "2 Encoded", "3 + noise", "4 Denoised"];
 
@@ -76,12 +78,17 @@ fn sentence(page: Page, which: usize) -> String {
 fn tile(page: Page, which: usize) -> impl IntoView {
     let pictures = move || page.pictures.with(|pictures| pictures.as_ref().map(|(_, pictures)| Arc::clone(pictures)));
     let norm = move || {
-        pictures().map_or_else(|| "–".to_owned(), |pictures| format::number(significant(pictures.tiles[which].norm)))
+        pictures().map_or_else(
+            || "–".to_owned(),
+            |pictures| format::number(format::significant(pictures.tiles[which].norm, DIGITS)),
+        )
     };
     let extra = move || {
         let pictures = pictures()?;
         match which {
-            3 if pictures.factor < 0.999 => Some(format!("× {}", format::number(significant(pictures.factor)))),
+            3 if pictures.factor < 0.999 => {
+                Some(format!("× {}", format::number(format::significant(pictures.factor, DIGITS))))
+            }
             _ => None,
         }
     };
@@ -97,15 +104,6 @@ fn tile(page: Page, which: usize) -> impl IntoView {
         </li>
     }
     .into_any()
-}
-
-/// Three digits are what a reader compares.
-fn significant(x: f64) -> f64 {
-    if x == 0.0 || !x.is_finite() {
-        return 0.0;
-    }
-    let unit = 10f64.powf(x.abs().log10().floor() - 2.0);
-    (x / unit).round() * unit
 }
 
 fn picture(page: Page, which: usize, label: impl Fn() -> String + Send + 'static) -> impl IntoView {
@@ -217,7 +215,7 @@ fn distributions(pictures: &Pictures) -> Drawing {
             lines.push(Line { class: "line-gap", name: String::new(), points: vec![(x, a), (x, b)] });
             format!(
                 "Share of coordinates up to each size, against the noise alone; furthest apart by {}.",
-                format::number(significant((a - b).abs()))
+                format::number(format::significant((a - b).abs(), DIGITS))
             )
         }
         None => "Share of coordinates up to each size.".to_owned(),
@@ -234,7 +232,7 @@ fn scale(page: Page) -> impl IntoView {
     let text = move || {
         page.pictures.with(|pictures| {
             pictures.as_ref().map(|(_, pictures)| {
-                let full = format::number(significant(pictures.full_colour));
+                let full = format::number(format::significant(pictures.full_colour, DIGITS));
                 (full, pictures.layout().caption, pictures.factor < 0.999)
             })
         })

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::{
     backend, browser,
     closures::{on_click, on_event, whether, wording},
+    controls::hint,
     embed, format,
     settings::{Choice, Speed},
     state::Page,
@@ -59,7 +60,12 @@ fn speed(page: Page) -> impl IntoView {
             }
         })
         .collect_view();
-    view! { <fieldset class="speed" data-testid="speed"><legend class="visually-hidden">"Speed"</legend>{options}</fieldset> }.into_any()
+    let (button, sentence) = hint(
+        "speed",
+        "Speed",
+        "Slow and normal take each step apart, and wait two seconds or a tenth of one after it; max does not wait. What is computed is the same.",
+    );
+    view! { <fieldset class="speed" data-testid="speed"><legend class="visually-hidden">"Speed"</legend>{options}{button}{sentence}</fieldset> }.into_any()
 }
 
 fn readouts(page: Page) -> impl IntoView {
@@ -85,6 +91,14 @@ fn readouts(page: Page) -> impl IntoView {
         Some(Err(())) => "no guarantee".to_owned(),
         None => "–".to_owned(),
     };
+    // What all of it may cost, or will.
+    let end_text = move || {
+        epsilon.get()?.ok()?;
+        let (budget, planned) = page.settings.with(|settings| (settings.budget, settings.steps.is_some()));
+        let projected = page.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon));
+        let end = budget.or(projected.filter(|_| planned))?;
+        Some(format!(" / {}", format::epsilon(end)))
+    };
     let classic_text = move || match epsilon.get() {
         Some(Ok((_, classic))) => format!("classic {}", format::epsilon(classic)),
         _ => String::new(),
@@ -95,7 +109,8 @@ fn readouts(page: Page) -> impl IntoView {
             <div class="accuracy"><dt>"Test accuracy"</dt><dd data-testid="accuracy" data-value=accuracy_value>{accuracy_text}</dd></div>
             <div class="epsilon" class:none=whether(move || matches!(epsilon.get(), Some(Err(()))))>
                 <dt>"ε spent" <span class="small">{classic_text}</span></dt>
-                <dd data-testid="epsilon" data-value=epsilon_value>{epsilon_text}</dd>
+                <dd><span data-testid="epsilon" data-value=epsilon_value>{epsilon_text}</span>
+                    <span class="end" data-testid="epsilon-end" title="The budget, or what the planned steps will cost">{end_text}</span></dd>
             </div>
         </dl>
         {badge(page)}
