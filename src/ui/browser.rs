@@ -3,7 +3,7 @@
 use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, File, HtmlAnchorElement, Url};
+use web_sys::{Blob, File, HtmlAnchorElement, HtmlElement, Url};
 
 use super::{
     format,
@@ -75,6 +75,14 @@ pub fn point_at(hook: Option<&str>) {
     {
         drop(scroll.call1(&whole, &options));
     }
+}
+
+/// Presses the button, or opens the picker, of this id; false where there is none.
+pub fn press(id: &str) -> bool {
+    let element = document().get_element_by_id(id);
+    let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) else { return false };
+    element.click();
+    true
 }
 
 /// Puts a query into the address without loading anything.

@@ -1,4 +1,5 @@
 import { expect, hook, open, test, value } from "./fixtures";
+import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
 
@@ -73,6 +74,55 @@ test("a budget sets the noise and the end of the run, and the noise unsets the b
   await hook(page, "noise-scale").fill("3");
   await hook(page, "noise-scale").press("Enter");
   await expect(page.getByTestId("target-epsilon")).toHaveValue("");
+});
+
+test("beside ε stands what the whole may cost: what is planned, or the budget", async ({ page, site }) => {
+  await open(page, site, query);
+  const end = page.getByTestId("epsilon-end");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
+  await expect(end).toBeEmpty();
+  await page.goto(`${site.url}${query}&steps=200`);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
+  await expect(end).toHaveText(/^\s*\/ [0-9.]+$/);
+  expect(Number((await end.textContent())!.slice(3))).toBeGreaterThan(await value(page, "epsilon"));
+  await expect(hook(page, "epsilon")).toHaveText(/^≤ [0-9.]+$/);
+  await page.getByTestId("target-epsilon").fill("1");
+  await page.getByTestId("target-epsilon").press("Enter");
+  await expect(end).toHaveText("/ 1.00");
+  await page.getByTestId("preset").selectOption("no-privacy");
+  await hook(page, "step-once").click();
+  await expect(hook(page, "epsilon")).toHaveText("no guarantee");
+  await expect(end).toBeEmpty();
+});
+
+test("arrow keys move a number from wherever it stands", async ({ page, site }) => {
+  await open(page, site, query);
+  await page.getByText("Advanced", { exact: true }).click();
+  const momentum = page.getByRole("textbox", { name: "Momentum" });
+  await momentum.press("ArrowUp");
+  await expect(momentum).toHaveValue("0.01");
+  await expect(page).toHaveURL(/momentum=0\.01/);
+  await momentum.press("ArrowDown");
+  await expect(momentum).toHaveValue("0");
+  await hook(page, "delta").fill("1e-7");
+  await hook(page, "delta").press("ArrowDown");
+  await expect(hook(page, "delta")).toHaveValue("8.7e-8");
+});
+
+test("own files that nobody has picked yet change nothing until they come", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "dataset").focus();
+  // The choice after the synthetic digits.
+  const [picker] = await Promise.all([page.waitForEvent("filechooser"), page.keyboard.press("ArrowDown")]);
+  await expect(page.getByTestId("notice")).toContainText("until then the digits stay what they are");
+  await expect(hook(page, "dataset")).toHaveValue("synthetic");
+  await expect(page.getByTestId("digits-in-use")).toContainText("drawn by this page");
+  expect(page.url()).not.toContain("files");
+  await picker.setFiles(small());
+  await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
+  await expect(hook(page, "dataset")).toHaveValue("files");
 });
 
 test("runs are pinned, named and deleted", async ({ page, site }) => {

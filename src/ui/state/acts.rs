@@ -158,6 +158,15 @@ impl Page {
 
     /// Asks for other digits; a new run starts on them when they are there.
     pub fn choose_digits(self, digits: Digits) {
+        if digits == Digits::Files && self.inner.with_value(|inner| inner.own_files.is_empty()) {
+            // Until some are picked, the digits stay what they are; a frame has no place to pick any.
+            let how = if browser::press("own-files") {
+                "Pick your IDX files, or drop them anywhere here; until then the digits stay what they are."
+            } else {
+                "Your own files can be loaded in the whole playground, not in this frame; the digits stay what they are."
+            };
+            return self.notice.set(Some(how.to_owned()));
+        }
         let before = self.settings.with_untracked(|settings| settings.digits);
         self.settings.update(|settings| settings.digits = digits);
         self.load_digits(digits, Some(before));
@@ -171,12 +180,11 @@ impl Page {
                 return self.read_files(self.inner.with_value(|inner| inner.own_files.clone()), before);
             }
             // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
-            Digits::Files if self.digits.with_untracked(Option::is_none) => {
+            Digits::Files => {
                 self.settings.update(|settings| settings.digits = Digits::Mnist);
                 self.notice.set(Some("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.".to_owned()));
                 return self.load_digits(Digits::Mnist, before);
             }
-            Digits::Files => return,
         };
         self.ask_for(request, before, vec![]);
     }
