@@ -1,5 +1,5 @@
 //! Lessons and formulas as one text file: `# key | number | title` begins a lesson, `## title` a step, `@word rest` tells the
-//! page what to do there, `% key | formula | explanation` is a formula, and any other line is a paragraph.
+//! page what to do there, `% key | formula | explanation | condition` is a formula, and any other line is a paragraph.
 
 /// All that the file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +51,9 @@ pub struct Formula {
     pub key: String,
     pub formula: String,
     pub explanation: String,
+    /// For which settings it stands among the run's formulas, as [`Settings::meet`](super::settings::Settings::meet) reads it;
+    /// `lesson`: for none.
+    pub condition: String,
 }
 
 impl Book {
@@ -62,8 +65,8 @@ impl Book {
             let fields =
                 |rest: &str| -> Vec<String> { rest.split(" | ").map(|field| field.trim().to_owned()).collect() };
             if let Some(rest) = line.strip_prefix("% ") {
-                if let Ok([key, formula, explanation]) = <[String; 3]>::try_from(fields(rest)) {
-                    book.formulas.push(Formula { key, formula, explanation });
+                if let Ok([key, formula, explanation, condition]) = <[String; 4]>::try_from(fields(rest)) {
+                    book.formulas.push(Formula { key, formula, explanation, condition });
                 }
             } else if let Some(title) = line.strip_prefix("## ") {
                 if let Some(lesson) = book.lessons.last_mut() {
@@ -145,11 +148,17 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::query;
+    use crate::{
+        mechanism::Denoiser,
+        ui::{
+            query,
+            settings::{Choice, Encoder, Family, Settings},
+        },
+    };
 
     const TEXT: &str = include_str!("../../www/lessons.txt");
     /// What [`fill`] is given by the page.
-    const NAMES: [&str; 20] = [
+    const NAMES: [&str; 25] = [
         "lot",
         "train",
         "sigma",
@@ -170,6 +179,11 @@ mod tests {
         "accuracy",
         "tight",
         "projected",
+        "nu",
+        "exponent",
+        "density",
+        "pre-scale",
+        "momentum",
     ];
 
     #[test]
@@ -196,8 +210,89 @@ mod tests {
             let last = &lesson.steps[lesson.steps.len() - 1];
             assert!(matches!(last.parts.as_slice(), [.., Part::Question(_), Part::Answer(_)]), "{}", lesson.key);
         }
+    }
+
+    /// The panel that holds a hook's element; empty: it stands above them all.
+    fn panel_of(hook: &str) -> &'static str {
+        match hook {
+            "lot" | "projection" | "denoiser" => "setup",
+            "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
+            "digit-pad" | "epsilon-meaning" | "runs" => "results",
+            "noise-lab" | "lab-table" | "lab-psi" | "lab-formula" => "lab",
+            "accuracy" | "epsilon" => "",
+            _ => panic!("{hook} is in no known panel"),
+        }
+    }
+
+    #[test]
+    fn what_a_step_points_at_is_in_the_panel_that_it_shows() {
+        for lesson in Book::read(TEXT).lessons {
+            for step in lesson.steps {
+                let panel = step.point.as_deref().map_or("", panel_of);
+                let shown = if step.show.is_empty() { "results" } else { step.show.as_str() };
+                assert!(panel.is_empty() || panel == shown, "{}: {} shows {shown}", lesson.key, step.title);
+            }
+        }
+    }
+
+    /// All kinds of settings that conditions tell apart.
+    fn kinds() -> impl Iterator<Item = Settings> {
+        let all = Encoder::ALL.iter().flat_map(|&encoder| Family::ALL.iter().map(move |&family| (encoder, family)));
+        all.flat_map(|(encoder, family)| {
+            let kind = move |&denoiser: &Denoiser| {
+                [(None, 0.0), (Some(1), 0.0), (None, 0.9)].map(|(replay, momentum)| Settings {
+                    encoder,
+                    family,
+                    denoiser,
+                    replay,
+                    momentum,
+                    ..Settings::default()
+                })
+            };
+            Denoiser::ALL.iter().flat_map(kind)
+        })
+    }
+
+    #[test]
+    fn the_formulas_of_a_run_are_those_of_its_mechanism() {
+        const LAWS: [&str; 9] = [
+            "gaussian",
+            "gaussian-unclipped",
+            "student-t",
+            "laplace",
+            "variance-gamma",
+            "hyperbolic-secant",
+            "generalized-gaussian",
+            "cauchy",
+            "custom",
+        ];
+        let book = Book::read(TEXT);
+        assert_eq!(TEXT.lines().filter(|line| line.starts_with("% ")).count(), book.formulas.len());
+        assert!(book.formulas.len() <= 64, "the page keeps a bit for each");
+        for settings in kinds() {
+            let met: Vec<&Formula> = book.formulas.iter().filter(|each| settings.meet(&each.condition)).collect();
+            let count = |of: &dyn Fn(&str) -> bool| met.iter().filter(|each| of(&each.key)).count();
+            let says =
+                |what: &str| met.iter().any(|each| each.formula.contains(what) || each.explanation.contains(what));
+            let noisy = settings.family != Family::None;
+            let clips = settings.encoder == Encoder::Clip;
+            let denoises = noisy && settings.denoiser != Denoiser::None;
+            assert_eq!(count(&|key| key.starts_with("step")), 1, "{settings:?}");
+            assert_eq!(count(&|key| LAWS.contains(&key)), usize::from(noisy), "{settings:?}");
+            assert_eq!(says("N(0"), settings.family == Family::Gaussian, "{settings:?}");
+            assert_eq!((says("{clip}"), says("clip(")), (clips, clips), "{settings:?}");
+            assert_eq!(says("enc(") && says("{pre-scale}"), settings.encoder == Encoder::Envelope, "{settings:?}");
+            assert_eq!((says("{factor}"), says("η·D·")), (denoises, denoises), "{settings:?}");
+            assert_eq!(says("{epsilon}"), settings.no_guarantee().is_none(), "{settings:?}");
+            assert_eq!(says("{momentum}"), settings.momentum > 0.0, "{settings:?}");
+            assert!(noisy || !(says(" Z") || says("{noise}")), "{settings:?}");
+        }
         let used = |key: &str| TEXT.lines().any(|line| line == format!("@formula {key}"));
-        assert!(book.formulas.iter().all(|formula| used(&formula.key)), "a formula that no lesson shows");
+        let shown = |formula: &Formula| used(&formula.key) || kinds().any(|settings| settings.meet(&formula.condition));
+        assert!(book.formulas.iter().all(shown), "a formula that nothing shows");
+        let mut keys: Vec<&str> = book.formulas.iter().map(|formula| formula.key.as_str()).collect();
+        keys.sort_unstable();
+        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "a key of two formulas");
     }
 
     #[test]

@@ -136,14 +136,22 @@ fn formula(page: Page, book: &Book, key: &str) -> AnyView {
         .into_any()
 }
 
-/// All formulas of the page.
+/// The formulas of the mechanism that runs.
 pub fn formulas(page: Page) -> impl IntoView {
     let open = RwSignal::new(false);
+    // A bit for each: what is opened stays open while they stay the same.
+    let which = Memo::new(move |_| {
+        let book = page.study.book.get();
+        let all = book.iter().flat_map(|book| &book.formulas).enumerate();
+        page.settings.with(|settings| {
+            all.filter(|(_, each)| settings.meet(&each.condition)).fold(0, |bits, (at, _)| bits | (1u64 << at))
+        })
+    });
     let list = move || {
-        open.get()
-            .then(|| page.study.book.get())
-            .flatten()
-            .map(|book| book.formulas.iter().map(|each| formula(page, &book, &each.key)).collect_view())
+        let book = open.get().then(|| page.study.book.get()).flatten()?;
+        let which = which.get();
+        let shown = book.formulas.iter().enumerate().filter(|(at, _)| (which >> at) & 1 == 1);
+        Some(shown.map(|(_, each)| formula(page, &book, &each.key)).collect_view())
     };
     view! {
         <details class="meaning" data-testid="formulas" on:toggle=on_event(move |_| { page.open_book(); open.set(true); })>

@@ -310,6 +310,38 @@ impl Settings {
         }
     }
 
+    /// Why these settings promise nothing, where they do not.
+    #[must_use]
+    pub fn no_guarantee(&self) -> Option<&'static str> {
+        if self.family == Family::None {
+            Some("Without noise there is no privacy guarantee, whatever else is set.")
+        } else if self.encoder == Encoder::None {
+            Some("Unbounded gradients drown any noise: there is no privacy guarantee.")
+        } else if self.replay.is_some() {
+            Some("Replayed noise can be subtracted by anybody who knows the seed: there is no privacy guarantee.")
+        } else {
+            None
+        }
+    }
+
+    /// Whether a condition holds: `encoder=clip&noise=!none`, with the names of links, `private` and `momentum` (`yes`, `no`).
+    #[must_use]
+    pub fn meet(&self, condition: &str) -> bool {
+        let yes = |is: bool| if is { "yes" } else { "no" };
+        condition.split('&').filter(|part| !part.is_empty()).all(|part| {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let now = match key {
+                "encoder" => self.encoder.key(),
+                "noise" => self.family.key(),
+                "denoiser" => self.config().denoiser.key(),
+                "private" => yes(self.no_guarantee().is_none()),
+                "momentum" => yes(self.momentum > 0.0),
+                _ => return false,
+            };
+            value.strip_prefix('!').map_or(now == value, |other| now != other)
+        })
+    }
+
     /// Checks what depends on the data: `train` examples.
     ///
     /// # Errors
@@ -555,6 +587,18 @@ mod tests {
         let settings = Settings { family: Family::None, denoiser: Denoiser::KolmogorovSmirnov, ..Settings::default() };
         assert_eq!(settings.config().denoiser, Denoiser::None);
         assert_eq!(settings.config().noise, None);
+    }
+
+    #[test]
+    fn conditions_are_met_or_not() {
+        let settings = Settings { denoiser: Denoiser::KolmogorovSmirnov, ..Settings::default() };
+        for condition in ["", "encoder=clip", "noise=!none&denoiser=kolmogorov-smirnov", "private=yes&momentum=no"] {
+            assert!(settings.meet(condition), "{condition}");
+        }
+        for condition in ["encoder=!clip", "noise=gaussian&private=no", "lesson", "nonsense=1"] {
+            assert!(!settings.meet(condition), "{condition}");
+        }
+        assert!(Settings { family: Family::None, ..settings }.meet("denoiser=none&private=no"));
     }
 
     #[test]

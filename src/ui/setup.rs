@@ -23,7 +23,7 @@ pub fn panel(page: Page) -> impl IntoView {
     let number = move |which| control(page, Control::Number(which));
     let no_noise = Memo::new(move |_| page.settings.with(|settings| settings.family == Family::None));
     let has_practised = Memo::new(move |_| page.settings.with(|settings| pretrained::available(settings.model)));
-    let unprotected = Memo::new(move |_| page.settings.with(no_guarantee));
+    let unprotected = Memo::new(move |_| page.settings.with(Settings::no_guarantee));
     view! {
         <h2>"Set-up"</h2>
         <fieldset>
@@ -108,19 +108,6 @@ pub fn control(page: Page, which: Control) -> AnyView {
             };
             (move || there.get().then(|| number(page, which, hook))).into_any()
         }
-    }
-}
-
-/// Why these settings promise nothing, where they do not.
-fn no_guarantee(settings: &Settings) -> Option<&'static str> {
-    if settings.family == Family::None {
-        Some("Without noise there is no privacy guarantee, whatever else is set.")
-    } else if settings.encoder == Encoder::None {
-        Some("Unbounded gradients drown any noise: there is no privacy guarantee.")
-    } else if settings.replay.is_some() {
-        Some("Replayed noise can be subtracted by anybody who knows the seed: there is no privacy guarantee.")
-    } else {
-        None
     }
 }
 

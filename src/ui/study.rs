@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     engine::Confusion,
+    mechanism::Denoiser,
     model::Architecture,
     train::report::{Privacy, Report},
     worker::{
@@ -194,7 +195,13 @@ impl Page {
             "sigma" => settings(|s| s.scale),
             "clip" => Some(format::number(self.settings.with(clip))),
             "noise" => Some(format::number(self.settings.with(|s| s.scale * clip(s)))),
-            "rate" => settings(|s| s.learning_rate),
+            "rate" => report(|report| (report.step > 0).then_some(report.learning_rate))
+                .map_or_else(|| settings(|s| s.learning_rate), |rate| Some(format::number(rate))),
+            "momentum" => settings(|s| s.momentum),
+            "pre-scale" => settings(|s| s.pre_scale),
+            "nu" => settings(|s| s.nu),
+            "exponent" => settings(|s| s.exponent),
+            "density" => Some(self.settings.with(|s| s.formula.clone())),
             "delta" => settings(|s| s.delta),
             "q" => train().map(|n| format::number(f64::from(self.settings.with(|s| s.lot)) / f64::from(n))),
             "parameters" => Some(format::integer(parameters() as u64)),
@@ -208,7 +215,10 @@ impl Page {
             "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
             "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
             "exp-epsilon" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon.exp())),
-            "factor" => report(|report| Some(report.denoise_factor)).map(|f| format::number((f * 1e5).round() / 1e5)),
+            // A run without a denoiser has none, and a run that has not begun none yet.
+            "factor" => report(|report| (report.step > 0).then_some(report.denoise_factor))
+                .filter(|_| self.run.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser != Denoiser::None)))
+                .map(|f| format::number((f * 1e5).round() / 1e5)),
             "accuracy" => self.accuracy.get().map(format::percent),
             _ => None,
         }

@@ -1,4 +1,5 @@
-import { accessible } from "./axe";
+import { readFileSync } from "node:fs";
+import { accessible, violations } from "./axe";
 import { expect, hook, open, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -21,6 +22,7 @@ for (const [at, title] of LESSONS.entries()) {
       await expect(hook(page, "error")).toHaveText("");
       await expect(page).toHaveURL(new RegExp(`lesson=[a-z-]+\\.${step}`));
       if (step === 1 || step === steps) await accessible(page, `${title}, step ${step}`);
+      else expect(await violations(page), `${title}, step ${step}`).toEqual([]);
       if (step < steps) await page.getByTestId("lesson-next").click();
     }
     await expect(lesson.locator(".question")).toContainText("?");
@@ -64,4 +66,24 @@ test("lessons are walked through by keyboard, and fit a phone", async ({ page, s
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("lesson").getByText("2 of 6")).toBeVisible();
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+});
+
+test("on a phone each step of each lesson shows what it points at", async ({ page, site }) => {
+  test.setTimeout(180_000);
+  const steps: { title: string; point?: string }[] = [];
+  for (const line of readFileSync("../../www/lessons.txt", "utf8").split("\n")) {
+    if (line.startsWith("## ")) steps.push({ title: line.slice(3) });
+    if (line.startsWith("@point ")) steps[steps.length - 1].point = line.slice(7);
+  }
+  await page.setViewportSize({ width: 360, height: 740 });
+  await open(page, site, query);
+  await page.getByTestId("lessons").locator("summary").click();
+  await page.getByTestId("lessons").getByRole("button").first().press("Enter");
+  for (const [at, { title, point }] of steps.entries()) {
+    if (at > 0) await page.getByTestId("lesson-next").press("Enter");
+    await expect(page.getByTestId("lesson").getByRole("heading", { level: 3 }).first()).toHaveText(title);
+    if (!point) continue;
+    const pointed = page.locator(`.pointed[data-testid="${point}"], .pointed:has([data-testid="${point}"])`);
+    await expect(pointed, `${title}: ${point}`).toBeVisible({ timeout: 30_000 });
+  }
 });

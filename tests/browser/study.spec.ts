@@ -27,6 +27,45 @@ test("the confusion matrix counts every test digit", async ({ page, site }) => {
   await accessible(page, "results, opened");
 });
 
+test("the formulas are those of the mechanism that runs", async ({ page, site }) => {
+  await open(page, site, `${query}&preset=student-t&steps=50`);
+  const formulas = page.getByTestId("formulas");
+  await formulas.locator("summary").first().click();
+  await expect(formulas).toContainText("enc(gᵢ)");
+  await expect(formulas).toContainText("Student-t with ν = 9");
+  for (const other of ["N(0", "clip(", "C = ", "D of the last step"]) await expect(formulas).not.toContainText(other);
+  await hook(page, "denoiser").selectOption("kolmogorov-smirnov");
+  await expect(formulas).toContainText("D of the last step is –");
+  await hook(page, "step-once").click();
+  await expect(formulas).toContainText(/D of the last step is 0\.\d+;/);
+  await page.getByTestId("preset").selectOption("dp-sgd");
+  await expect(formulas).toContainText("N(0, (σC)²)");
+  for (const other of ["enc(", "Student", "D of the last step"]) await expect(formulas).not.toContainText(other);
+});
+
+test("every control has its sentence, and its ends where it has any", async ({ page, site }) => {
+  await open(page, site, `${query}&encoder=envelope&noise=custom&schedule=linear&steps=50&lab=1`);
+  await page.getByText("Advanced", { exact: true }).click();
+  await expect(page.getByTestId("density")).toBeVisible();
+  const [mute, endless] = await page.evaluate(() => {
+    const name = (element: Element) => element.id || element.className;
+    const fields = document.querySelectorAll(".preset select, .speed, :is(.setup, .noise-lab) :is(select, input[type=text], input[type=range])");
+    const mute = [...fields].filter((field) => !field.closest(".control, .preset, .speed")?.querySelector(".hint"));
+    const endless = [...document.querySelectorAll(".control.number")].filter((control) => {
+      const ends = [...control.querySelectorAll(".slider + .ends > span")];
+      return ends.length !== 2 || ends.some((end) => !end.textContent);
+    });
+    return [mute.map(name), endless.map((control) => name(control.querySelector("input")!))];
+  });
+  expect(mute).toEqual([]);
+  // A seed has no better and no worse end.
+  expect(endless.sort()).toEqual(["number-envelope-seed", "number-replay", "number-seed"]);
+  for (const [name, id] of [["Preset", "preset"], ["Speed", "speed"], ["A density, in x", "density"], ["Exponent", "lab-exponent"]]) {
+    await page.getByRole("button", { name: `About: ${name}` }).first().click();
+    await expect(page.locator(`#${id}-hint`), name).toBeVisible();
+  }
+});
+
 test("a twin without privacy answers beside the private model", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
