@@ -1,7 +1,5 @@
 //! Axes of charts: where ticks stand and how data becomes pixels.
 
-use super::format;
-
 /// One axis: data from `low` to `high`, on `start` to `end` pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
@@ -98,13 +96,6 @@ fn log_ticks(low: f64, high: f64, wanted: usize) -> Vec<f64> {
     (first..=last).step_by(every).map(|power| 10f64.powi(power)).collect()
 }
 
-/// The label of a tick.
-#[must_use]
-pub fn label(value: f64) -> String {
-    // 0.30000000000000004 is 0.3 to a reader.
-    format::number((value * 1e9).round() / 1e9)
-}
-
 /// The label of a tick on a logarithmic axis: `10⁻³`.
 #[must_use]
 pub fn power_label(value: f64) -> String {
@@ -130,7 +121,6 @@ mod tests {
     fn ticks_are_round_and_inside() {
         assert_eq!(ticks(0.0, 1.0, 5), vec![0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
         assert_eq!(ticks(0.0, 937.0, 4), vec![0.0, 200.0, 400.0, 600.0, 800.0]);
-        assert_eq!(label(0.6000000000000001), "0.6");
         assert_eq!(ticks(1.0, 1.0, 4), Vec::<f64>::new());
         assert_eq!(ticks(0.0, f64::NAN, 4), Vec::<f64>::new());
         assert_eq!(log_ticks(0.5, 2000.0, 10), vec![1.0, 10.0, 100.0, 1000.0]);

@@ -184,6 +184,7 @@ fn hidden_states(page: Page) -> impl IntoView {
             lines,
             x: Range { low: 0.0, high: 800.0, logarithmic: false, label: "steps K", write: Write::Whole },
             y: Range { low: 0.0, high, logarithmic: false, label: "ε(α)", write: Write::Number },
+            scatter: false,
             summary:
                 "Rényi divergence by number of steps: composition rises in a line, the hidden-state bound levels off."
                     .to_owned(),

@@ -7,6 +7,7 @@
 //! | [`query`] | the state in the address |
 //! | [`mod@format`] | numbers as people read them |
 //! | [`axis`], [`series`] | ticks, scales, thinned-out curves |
+//! | [`drawing`], [`picture`] | what a chart shows, and the same as SVG |
 //! | [`presets`] | ready-made settings |
 //! | [`digit`] | a drawing made into the picture that models know |
 //! | [`lesson`] | lessons and formulas as they are written |
@@ -30,11 +31,13 @@
 pub mod axis;
 pub mod backend;
 pub mod digit;
+pub mod drawing;
 pub mod embed_options;
 pub mod export;
 pub mod field;
 pub mod format;
 pub mod lesson;
+pub mod picture;
 pub mod presets;
 pub mod query;
 pub mod recorded;

@@ -381,7 +381,7 @@ fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
             "Rényi bound of one step by order",
         ),
     };
-    Drawing { summary: format!("{what} of {names}."), lines, x, y }
+    Drawing { summary: format!("{what} of {names}."), lines, x, y, scatter: false }
 }
 
 fn answers(lab: Lab) -> impl IntoView {

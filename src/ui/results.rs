@@ -6,7 +6,9 @@ use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
     closures::whether,
-    confusion, format, lessons, pad,
+    confusion,
+    drawing::GHOST,
+    format, lessons, pad,
     recorded::{self, Column},
     runs::pin_class,
     series::Point,
@@ -17,6 +19,10 @@ use crate::{
     train::report::{OrderedEpsilon, Privacy, PrivacyBound},
 };
 
+/// What the charts are called, here and as files.
+pub const ACCURACY: &str = "Test accuracy";
+pub const EPSILON: &str = "ε spent";
+pub const ATTACK: &str = "What an attacker can do at most";
 /// Ghosts in a chart; older ones would only be fog.
 const GHOSTS: usize = 4;
 /// Steps that an empty chart of an open run shows.
@@ -40,12 +46,12 @@ pub fn panel(page: Page) -> impl IntoView {
 
 /// Test accuracy by step; `height` in pixels.
 pub fn accuracy_chart(page: Page, height: f64) -> impl IntoView {
-    chart(Frame { title: "Test accuracy", height, full: true }, move || accuracy(page))
+    chart(Frame { title: ACCURACY, height, full: true }, move || accuracy(page))
 }
 
 /// ε by step.
 pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
-    chart(Frame { title: "ε spent", height, full: true }, move || epsilon(page))
+    chart(Frame { title: EPSILON, height, full: true }, move || epsilon(page))
 }
 
 fn recorded_note() -> impl IntoView {
@@ -81,13 +87,14 @@ fn ghosts(page: Page, of: fn(&Curves) -> &[Point]) -> Vec<Line> {
             .map(|each| {
                 let class = pin_class(past, each.run);
                 let name = if class.is_some() { each.name.clone() } else { String::new() };
-                Line { class: class.unwrap_or("ghost"), name, points: of(&each.curves).to_vec() }
+                Line { class: class.unwrap_or(GHOST), name, points: of(&each.curves).to_vec() }
             })
             .collect()
     })
 }
 
-fn accuracy(page: Page) -> Drawing {
+/// What [`accuracy_chart`] shows.
+pub fn accuracy(page: Page) -> Drawing {
     page.chart_tick.track();
     let mut lines = ghosts(page, |curves| curves.accuracy.points());
     page.curves.with_value(|curves| {
@@ -104,10 +111,11 @@ fn accuracy(page: Page) -> Drawing {
         None => "Test accuracy by step: nothing trained yet.".to_owned(),
     };
     let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent };
-    Drawing { x: steps(page, &lines), y, lines, summary }
+    Drawing { x: steps(page, &lines), y, lines, scatter: false, summary }
 }
 
-fn epsilon(page: Page) -> Drawing {
+/// What [`epsilon_chart`] shows.
+pub fn epsilon(page: Page) -> Drawing {
     page.chart_tick.track();
     let mut lines = ghosts(page, |curves| curves.improved.points());
     page.curves.with_value(|curves| {
@@ -151,7 +159,7 @@ fn epsilon(page: Page) -> Drawing {
     };
     let high = if highest > 0.0 { axis::nice_end(highest * 1.02, 4) } else { 1.0 };
     let y = Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Number };
-    Drawing { x: shown, y, lines, summary }
+    Drawing { x: shown, y, lines, scatter: false, summary }
 }
 
 /// A curve as far as the chart goes; what is beyond its edge shows in where it leaves it.
@@ -215,10 +223,7 @@ fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
 
 fn meaning(page: Page) -> impl IntoView {
     let privacy = shown_bound(page);
-    let attack = Memo::new(move |_| match privacy.get() {
-        Some(Privacy::Bounded(bound)) => Some((bound.improved.epsilon, bound.delta)),
-        _ => None,
-    });
+    let attack = Memo::new(move |_| spent(privacy.get()));
     let sentence = move || match privacy.get() {
         None => view! { <p>"Nothing has been released yet."</p> }.into_any(),
         Some(Privacy::NoGuarantee { reason }) => {
@@ -235,9 +240,7 @@ fn meaning(page: Page) -> impl IntoView {
         }),
         _ => None,
     };
-    let curve = chart(Frame { title: "What an attacker can do at most", height: 190.0, full: true }, move || {
-        allowed(attack.get())
-    });
+    let curve = chart(Frame { title: ATTACK, height: 190.0, full: true }, move || allowed(attack.get()));
     view! {
         <details class="meaning" data-testid="epsilon-meaning">
             <summary>"What this ε says"</summary>
@@ -265,8 +268,17 @@ fn attack_sentence(attack: Memo<Option<(f64, f64)>>) -> impl IntoView {
     }
 }
 
+/// ε and δ, where there is a bound.
+#[must_use]
+pub fn spent(privacy: Option<Privacy>) -> Option<(f64, f64)> {
+    match privacy {
+        Some(Privacy::Bounded(bound)) => Some((bound.improved.epsilon, bound.delta)),
+        _ => None,
+    }
+}
+
 /// True-positive against false-positive rate: the curve that no attack lies above.
-fn allowed(attack: Option<(f64, f64)>) -> Drawing {
+pub fn allowed(attack: Option<(f64, f64)>) -> Drawing {
     let share = |label| Range { low: 0.0, high: 1.0, logarithmic: false, label, write: Write::Percent };
     let attack = attack.and_then(|(epsilon, delta)| EpsilonDelta::new(epsilon, delta).ok());
     let points: Vec<Point> = attack
@@ -275,10 +287,11 @@ fn allowed(attack: Option<(f64, f64)>) -> Drawing {
     Drawing {
         lines: vec![
             Line { class: "line-epsilon", name: "members found, at most".to_owned(), points },
-            Line { class: "ghost", name: "guessing".to_owned(), points: vec![(0.0, 0.0), (1.0, 1.0)] },
+            Line { class: GHOST, name: "guessing".to_owned(), points: vec![(0.0, 0.0), (1.0, 1.0)] },
         ],
         x: share("false alarms"),
         y: share("members found"),
+        scatter: false,
         summary: "Largest share of members that any attack finds, by its share of false alarms.".to_owned(),
     }
 }

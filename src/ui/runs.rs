@@ -2,18 +2,21 @@
 //! reached for what it cost.
 
 use leptos::prelude::*;
-use wasm_bindgen::{JsCast, closure::Closure};
+use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlImageElement, XmlSerializer};
 
 use super::{
     axis, browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
     closures::{on_click, on_event, whether},
-    export, format,
+    drawing::GHOST,
+    export, format, picture, results,
     state::{Curves, Page, Past},
 };
 use crate::train::report::{Privacy, Report};
 
+/// What its chart is called.
+const TRADE_OFF: &str = "Accuracy for its price";
 /// Colours of pinned runs, in the order of pinning.
 const PINNED: [&str; 4] = ["line-pin-0", "line-pin-1", "line-pin-2", "line-pin-3"];
 
@@ -42,7 +45,7 @@ pub fn panel(page: Page) -> impl IntoView {
                         <tbody>{rows}</tbody>
                     </table>
                 </div>
-                {chart(Frame { title: "Accuracy for its price", height: 170.0, full: true }, move || trade_off(page))}
+                {chart(Frame { title: TRADE_OFF, height: 170.0, full: true }, move || trade_off(page))}
             </div>
         </section>
     }
@@ -70,7 +73,7 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
     let arriving = move || page.digits.with(|digits| digits.as_ref().is_none_or(|digits| !digits.complete));
     view! {
         <tr>
-            <th scope="row"><span class=format!("key swatch {}", class.unwrap_or("ghost"))></span>
+            <th scope="row"><span class=format!("key swatch {}", class.unwrap_or(GHOST))></span>
                 <input type="text" class="name" aria-label=format!("Name of {label}") prop:value=name
                     on:change=on_event(move |event| rename(event_target_value(&event))) /></th>
             <td>{past.note.clone()}</td>
@@ -90,16 +93,16 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
 /// Each run a point: how well it reads digits for the ε it spent.
 fn trade_off(page: Page) -> Drawing {
     page.chart_tick.track();
+    // Before its first step a run has bought nothing.
     let point = |report: &Report, accuracy: Option<f64>| match &report.privacy {
-        Privacy::Bounded(bound) => Some((bound.improved.epsilon, accuracy?)),
-        Privacy::NoGuarantee { .. } => None,
+        Privacy::Bounded(bound) if report.step > 0 => Some((bound.improved.epsilon, accuracy?)),
+        _ => None,
     };
     let mut lines: Vec<Line> = page.past.with(|past| {
         past.iter()
             .filter_map(|each| {
-                let class = pin_class(past, each.run);
-                let name = if class.is_some() { each.name.clone() } else { String::new() };
-                Some(Line { class: class.unwrap_or("ghost"), name, points: vec![point(&each.last, each.accuracy)?] })
+                let class = pin_class(past, each.run).unwrap_or(GHOST);
+                Some(Line { class, name: each.name.clone(), points: vec![point(&each.last, each.accuracy)?] })
             })
             .collect()
     });
@@ -114,6 +117,7 @@ fn trade_off(page: Page) -> Drawing {
     Drawing {
         summary: format!("Test accuracy against epsilon, a point for each of {} runs.", lines.len()),
         lines,
+        scatter: true,
         x: Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Number },
         y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent },
     }
@@ -136,8 +140,8 @@ pub fn export_menu(page: Page) -> impl IntoView {
                 }))}
                 {item("Privacy ledger (JSON)", |page| page.send(crate::worker::protocol::Request::ExportLedger))}
                 {item("Weights (safetensors)", Page::export_weights)}
-                {item("Charts (SVG)", |_| charts(|name, svg, _| browser::download(name, "image/svg+xml", svg.as_bytes())))}
-                {item("Charts (PNG)", |_| charts(|_, svg, size| png(&svg, size)))}
+                {item("Charts (SVG)", |page| charts(page, |name, svg, _| browser::download(&(name + ".svg"), "image/svg+xml", svg.as_bytes())))}
+                {item("Charts (PNG)", |page| charts(page, |name, svg, size| png(name + ".png", svg, size)))}
                 <label class="file-button" for="import-run">"Open a run file…"</label>
                 <input type="file" id="import-run" class="visually-hidden" data-testid="import" accept=".json,application/json"
                     on:change=on_event(move |event| {
@@ -170,26 +174,56 @@ fn open_file(page: Page, file: web_sys::File) {
     });
 }
 
-/// The light page's colours, inside the picture itself.
-const PICTURE_STYLE: &str = "<style>text{font:11px system-ui,sans-serif;fill:#575d66}path{fill:none;stroke:#898e96;stroke-width:2;stroke-linejoin:round}circle{fill:#898e96}.grid{stroke:#dcdde0}.axis{stroke:#80858e}.line-accuracy{stroke:#0a5ea8}circle.line-accuracy{fill:#0a5ea8}.line-epsilon{stroke:#b84a00}.line-classic{stroke:#8a6a00;stroke-dasharray:5 4}.line-projected{stroke:#80858e;stroke-width:1.5;stroke-dasharray:2 4}.line-budget{stroke:#a92222;stroke-width:1.2}</style><rect width='100%' height='100%' fill='#fff'/>";
+/// What the style sheet says of a picture's parts, for files that have none.
+const STYLE: [&str; 8] =
+    ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "font-family", "font-size", "font-weight"];
 
-/// Hands every chart of the results to `give`: file name, SVG, width and height.
-fn charts(give: fn(&str, String, (f64, f64))) {
-    let Ok(found) = document().query_selector_all(".results .chart svg.plot") else { return };
-    let Ok(serializer) = XmlSerializer::new() else { return };
-    for i in 0..found.length().min(2) {
-        let Some(node) = found.get(i) else { continue };
-        let Ok(text) = serializer.serialize_to_string(&node) else { continue };
-        let element: web_sys::Element = node.unchecked_into();
-        let size = (f64::from(element.client_width()), f64::from(element.client_height()));
-        let inside = text.find('>').map_or(0, |at| at + 1);
-        let svg = format!("{}{PICTURE_STYLE}{}", &text[..inside], &text[inside..]);
-        give(["hushgrad-accuracy.svg", "hushgrad-epsilon.svg"][i as usize], svg, size);
+/// Hands every chart of the results to `give`: name of the file without its ending, SVG, width and height.
+fn charts(page: Page, give: fn(String, &str, (f64, f64))) {
+    let mut found = vec![
+        ("accuracy", results::ACCURACY, untrack(|| results::accuracy(page))),
+        ("epsilon", results::EPSILON, untrack(|| results::epsilon(page))),
+    ];
+    let prices = untrack(|| trade_off(page));
+    if !prices.lines.is_empty() {
+        found.push(("trade-off", TRADE_OFF, prices));
+    }
+    let stepped = |report: &Option<Report>| report.as_ref().filter(|r| r.step > 0).map(|r| r.privacy.clone());
+    let attack = results::spent(page.report.with_untracked(stepped));
+    if attack.is_some() {
+        found.push(("attacker", results::ATTACK, results::allowed(attack)));
+    }
+    for (name, title, drawing) in found {
+        let (svg, size) = picture::svg(title, &drawing);
+        match styled(&svg) {
+            Ok(svg) => give(format!("hushgrad-{name}"), &svg, size),
+            Err(error) => leptos::logging::error!("{name} could not be drawn: {error:?}"),
+        }
     }
 }
 
-/// Draws a chart on a canvas twice its size, and offers that.
-fn png(svg: &str, (width, height): (f64, f64)) {
+/// A picture with what the page's style sheet says of each of its parts written into it.
+fn styled(svg: &str) -> Result<String, JsValue> {
+    let holder = document().create_element("div")?;
+    holder.set_attribute("hidden", "")?;
+    holder.set_inner_html(svg);
+    // Only what stands in the page has a style.
+    document().body().map(|body| body.append_child(&holder)).transpose()?;
+    let parts = holder.query_selector_all("*")?;
+    for part in (0..parts.length()).filter_map(|i| parts.get(i)?.dyn_into::<web_sys::Element>().ok()) {
+        if let Some(style) = window().get_computed_style(&part)? {
+            for name in STYLE {
+                part.set_attribute(name, &style.get_property_value(name)?)?;
+            }
+        }
+    }
+    holder.remove();
+    let picture = holder.first_element_child().ok_or(JsValue::NULL)?;
+    XmlSerializer::new()?.serialize_to_string(&picture)
+}
+
+/// Draws a picture on a canvas twice its size, and offers that.
+fn png(name: String, svg: &str, (width, height): (f64, f64)) {
     const SCALE: f64 = 2.0;
     let Ok(image) = HtmlImageElement::new() else { return };
     let drawn = image.clone();
@@ -204,7 +238,7 @@ fn png(svg: &str, (width, height): (f64, f64)) {
         let done =
             context.draw_image_with_html_image_element_and_dw_and_dh(&drawn, 0.0, 0.0, width * SCALE, height * SCALE);
         if let (Ok(()), Ok(url)) = (done, canvas.to_data_url()) {
-            browser::follow("hushgrad-chart.png", &url);
+            browser::follow(&name, &url);
         }
     });
     image.set_onload(Some(ready.unchecked_ref()));

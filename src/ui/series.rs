@@ -76,6 +76,21 @@ pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
     }
 }
 
+/// What a curve says at x, where the line through its points goes: nothing before the first and after the last of them.
+/// With `logarithmic`, equal factors of y are equal distances on the way.
+#[must_use]
+pub fn at(points: &[Point], x: f64, logarithmic: bool) -> Option<f64> {
+    let after = points.partition_point(|p| p.0 < x);
+    let b = points.get(after)?;
+    if b.0 == x {
+        return Some(b.1);
+    }
+    let a = points.get(after.checked_sub(1)?)?;
+    let share = (x - a.0) / (b.0 - a.0);
+    let factors = logarithmic && a.1 > 0.0 && b.1 > 0.0;
+    Some(if factors { a.1 * (b.1 / a.1).powf(share) } else { a.1 + share * (b.1 - a.1) })
+}
+
 /// `d` of an SVG path through pixels, to a tenth of a pixel.
 #[must_use]
 pub fn path(pixels: impl IntoIterator<Item = Point>) -> String {
@@ -127,6 +142,21 @@ mod tests {
         assert_eq!(nearest(&points, 16.0), Some((20.0, 3.0)));
         assert_eq!(nearest(&points, 99.0), Some((20.0, 3.0)));
         assert_eq!(nearest(&[], 1.0), None);
+    }
+
+    #[test]
+    fn a_curve_has_values_between_its_ends_alone() {
+        let points = [(0.0, 1.0), (10.0, 100.0), (20.0, 0.0)];
+        assert_eq!(at(&points, 0.0, false), Some(1.0));
+        assert_eq!(at(&points, 15.0, false), Some(50.0));
+        assert!((at(&points, 5.0, true).unwrap() - 10.0).abs() < 1e-9);
+        assert_eq!(at(&points, 15.0, true), Some(50.0));
+        assert_eq!(at(&points, 20.0, false), Some(0.0));
+        for x in [-0.1, 20.1, f64::NAN] {
+            assert_eq!(at(&points, x, false), None, "{x}");
+        }
+        assert_eq!(at(&[(3.0, 7.0)], 3.0, true), Some(7.0));
+        assert_eq!(at(&[], 0.0, false), None);
     }
 
     #[test]

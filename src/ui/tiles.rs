@@ -173,6 +173,7 @@ fn empty(which: usize) -> Drawing {
         lines: vec![],
         x: Range { low: 1.0, high: 1e4, logarithmic: true, label: RANKS, write: Write::Number },
         y: Range { low: 1e-3, high: 10.0, logarithmic: true, label: "size", write: Write::Number },
+        scatter: false,
         summary: format!("{}: nothing to show before the first step.", NAMES[which]),
     }
 }
@@ -196,6 +197,7 @@ fn ranks(pictures: &Pictures, which: usize) -> Drawing {
         lines,
         x: Range { low: 1.0, high: most, logarithmic: true, label: RANKS, write: Write::Number },
         y: Range { low, high, logarithmic: true, label: "size", write: Write::Number },
+        scatter: false,
         summary: format!(
             "{}: size of the coordinates from the largest to the smallest, both on logarithmic scales.",
             NAMES[which]
@@ -224,6 +226,7 @@ fn distributions(pictures: &Pictures) -> Drawing {
         lines,
         x: Range { low: -reach, high: reach, logarithmic: false, label: "value", write: Write::Number },
         y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "share", write: Write::Number },
+        scatter: false,
         summary,
     }
 }

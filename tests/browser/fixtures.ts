@@ -1,4 +1,4 @@
-import { test as base, expect, type Page } from "@playwright/test";
+import { test as base, expect, type Download, type Page } from "@playwright/test";
 import { resolve } from "node:path";
 import { serve, type Site } from "./server";
 
@@ -85,6 +85,18 @@ export const hook = (page: Page, name: Hook) => page.getByTestId(name);
 export async function value(page: Page, name: "step" | "accuracy" | "epsilon"): Promise<number> {
   const text = await hook(page, name).getAttribute("data-value");
   return text === null || text === "" ? NaN : Number(text);
+}
+
+/** What an item of the export menu saves: so many files. */
+export async function exported(page: Page, item: string, count = 1): Promise<Download[]> {
+  const files: Download[] = [];
+  const take = (file: Download) => void files.push(file);
+  page.on("download", take);
+  await page.getByTestId("export").locator("summary").click();
+  await page.getByTestId("export").getByText(item).click();
+  await expect.poll(() => files.length).toBe(count);
+  page.off("download", take);
+  return files;
 }
 
 /** Opens the page and waits until its training thread has chosen its engine and all files and digits are there. */

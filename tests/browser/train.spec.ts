@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
-import type { Page } from "@playwright/test";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, exported, hook, open, test, value } from "./fixtures";
 
 const BACKENDS = [
   ["cpu", "CPU"],
@@ -37,18 +36,9 @@ for (const [backend, label] of BACKENDS) {
     await page.waitForTimeout(1_000);
     expect(await value(page, "step")).toBe(step);
     expect(await value(page, "epsilon")).toBe(epsilon);
-    expect(Math.abs(epsilon - native(await ledger(page))), `ε after ${step} steps`).toBeLessThan(1e-9);
+    const [ledger] = await exported(page, "Privacy ledger (JSON)");
+    expect(Math.abs(epsilon - native(await ledger.path())), `ε after ${step} steps`).toBeLessThan(1e-9);
   });
-}
-
-/** The run's ledger as the page hands it out: path of the file. */
-async function ledger(page: Page): Promise<string> {
-  await page.getByTestId("export").locator("summary").click();
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByTestId("export").getByText("Privacy ledger (JSON)").click(),
-  ]);
-  return download.path();
 }
 
 /** ε that the native tool computes from a ledger, at the page's first δ. */

@@ -1,0 +1,243 @@
+//! What a chart shows, as plain data: its curves, its axes, what it says at a place, and the same numbers in rows.
+
+use super::{
+    axis::{Axis, power_label},
+    format,
+    series::{Point, at, nearest},
+};
+
+/// Rows of a table, beside those where a curve ends.
+const ROWS: usize = 20;
+/// What a table says where a curve has no value.
+const NOTHING: &str = "–";
+/// The class of runs without a colour of their own.
+pub const GHOST: &str = "ghost";
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Its CSS class: colour and dashes.
+    pub class: &'static str,
+    /// In the legend, the read-out and the table; empty where it is in none of them.
+    pub name: String,
+    pub points: Vec<Point>,
+}
+
+/// All that a chart draws.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawing {
+    pub lines: Vec<Line>,
+    pub x: Range,
+    pub y: Range,
+    /// Whether each point stands for itself: then the table has a row for each of them.
+    pub scatter: bool,
+    /// One sentence for those who do not see it.
+    pub summary: String,
+}
+
+/// An axis without its pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    pub low: f64,
+    pub high: f64,
+    pub logarithmic: bool,
+    pub label: &'static str,
+    /// How values are written, on ticks and in the read-out.
+    pub write: Write,
+}
+
+/// How the values of an axis are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    Whole,
+    Percent,
+    /// As finely as a reader can tell apart on the axis: to a ten-thousandth of its size, or, where equal factors are
+    /// equal distances, to some digits of any value.
+    Number,
+}
+
+/// What a chart says at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// In data, not in pixels.
+    pub x: f64,
+    pub text: String,
+    /// What it speaks of: class and point.
+    pub marks: Vec<(&'static str, Point)>,
+}
+
+impl Range {
+    /// A value in words.
+    #[must_use]
+    pub fn value(&self, x: f64) -> String {
+        match self.write {
+            Write::Whole => format::integer(x.max(0.0).round() as u64),
+            Write::Percent => {
+                let text = format::percent(x);
+                // Ticks are round: no decimals where there are none.
+                text.strip_suffix(".0%").map(|whole| format!("{whole}%")).unwrap_or(text)
+            }
+            Write::Number if self.logarithmic => format::number(x),
+            Write::Number => {
+                let unit = 10f64.powf((self.high - self.low).log10().floor() - 4.0);
+                format::number((x / unit).round() * unit)
+            }
+        }
+    }
+
+    /// The label of a tick.
+    #[must_use]
+    pub fn tick(&self, x: f64) -> String {
+        if self.logarithmic { power_label(x) } else { self.value(x) }
+    }
+
+    /// The axis, on these pixels.
+    #[must_use]
+    pub fn axis(&self, start: f64, end: f64) -> Axis {
+        Axis { low: self.low, high: self.high, start, end, logarithmic: self.logarithmic }
+    }
+}
+
+impl Drawing {
+    fn named(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(|line| !line.name.is_empty())
+    }
+
+    /// What the legend names: of single points only those with a colour of their own.
+    pub fn legend(&self) -> impl Iterator<Item = &Line> {
+        self.named().filter(move |line| !(self.scatter && line.class == GHOST))
+    }
+
+    /// Where the point stands that is nearest: the curves may have theirs at different places.
+    fn place(&self, x: f64) -> Option<f64> {
+        let places = self.named().filter_map(|line| nearest(&line.points, x).map(|point| point.0));
+        places.min_by(|a, b| (a - x).abs().total_cmp(&(b - x).abs()))
+    }
+
+    fn value(&self, line: &Line, x: f64) -> Option<f64> {
+        at(&line.points, x, self.y.logarithmic)
+    }
+
+    /// What is known near `x`; a curve that does not reach there is left out.
+    #[must_use]
+    pub fn read(&self, x: f64) -> Option<Reading> {
+        let x = self.place(x)?;
+        let (mut said, mut marks) = (vec![], vec![]);
+        for line in self.named() {
+            if let Some(value) = self.value(line, x) {
+                said.push(format!("{} {}", line.name, self.y.value(value)));
+                marks.push((line.class, (x, value)));
+            }
+        }
+        let text = format!("{} {}: {}", self.x.label, self.x.value(x), said.join(", "));
+        Some(Reading { x, text, marks })
+    }
+
+    /// The heads of the columns, and the rows below them; each begins with what it is about.
+    #[must_use]
+    pub fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        if self.scatter {
+            let row =
+                |line: &Line, point: &Point| vec![line.name.clone(), self.x.value(point.0), self.y.value(point.1)];
+            let head = vec!["run".to_owned(), self.x.label.to_owned(), self.y.label.to_owned()];
+            let rows = self.named().flat_map(|line| line.points.iter().map(move |point| row(line, point)));
+            return (head, rows.collect());
+        }
+        let ends: Vec<f64> = self.named().filter_map(|line| line.points.last().map(|point| point.0)).collect();
+        let low = self.named().filter_map(|line| line.points.first()).map(|p| p.0).fold(f64::INFINITY, f64::min);
+        let high = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let evenly = (0..ROWS).map(|i| low + (high - low) * i as f64 / (ROWS - 1) as f64);
+        let mut places: Vec<f64> = evenly.filter_map(|x| self.place(x)).chain(ends.iter().copied()).collect();
+        places.sort_unstable_by(f64::total_cmp);
+        places.dedup();
+        let row = |x: f64| -> Vec<String> {
+            let cell =
+                |line: &Line| self.value(line, x).map_or_else(|| NOTHING.to_owned(), |value| self.y.value(value));
+            std::iter::once(self.x.value(x)).chain(self.named().map(cell)).collect()
+        };
+        let head = std::iter::once(self.x.label.to_owned()).chain(self.named().map(|line| line.name.clone())).collect();
+        (head, places.into_iter().map(row).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEPS: Range = Range { low: 0.0, high: 480.0, logarithmic: false, label: "step", write: Write::Whole };
+    const SHARE: Range = Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent };
+
+    fn line(class: &'static str, name: &str, points: &[Point]) -> Line {
+        Line { class, name: name.to_owned(), points: points.to_vec() }
+    }
+
+    fn drawing(lines: Vec<Line>) -> Drawing {
+        Drawing { lines, x: STEPS, y: SHARE, scatter: false, summary: String::new() }
+    }
+
+    #[test]
+    fn a_curve_says_nothing_beyond_its_end() {
+        let long: Vec<Point> = (0..=40).map(|i| (f64::from(i) * 12.0, 0.5)).collect();
+        let chart = drawing(vec![
+            line("line-pin-0", "first", &long),
+            line("line-accuracy", "this run", &[(0.0, 0.1), (12.0, 0.45)]),
+        ]);
+        assert_eq!(chart.read(5.0).unwrap().text, "step 0: first 50%, this run 10%");
+        assert_eq!(chart.read(480.0).unwrap().text, "step 480: first 50%");
+        assert_eq!(chart.read(9000.0).unwrap().marks, [("line-pin-0", (480.0, 0.5))]);
+
+        let (head, rows) = chart.rows();
+        assert_eq!(head, ["step", "first", "this run"]);
+        assert_eq!(rows[0], ["0", "50%", "10%"]);
+        // Where the short one ends, it is heard; after that it is silent.
+        assert_eq!(rows[1], ["12", "50%", "45%"]);
+        assert!(rows[2..].iter().all(|row| row[2] == NOTHING), "{rows:?}");
+        assert_eq!(rows.last().unwrap(), &["480", "50%", NOTHING]);
+        assert!(rows.len() <= ROWS + 2, "{rows:?}");
+        assert_eq!(drawing(vec![]).rows(), (vec!["step".to_owned()], vec![]));
+        assert_eq!(drawing(vec![line(GHOST, "", &long)]).read(12.0), None);
+    }
+
+    #[test]
+    fn between_its_points_a_curve_says_what_is_drawn() {
+        let chart = drawing(vec![
+            line("a", "measured", &[(0.0, 0.2), (120.0, 0.9), (480.0, 0.9)]),
+            line("b", "guess", &[(0.0, 0.0), (480.0, 1.0)]),
+        ]);
+        assert_eq!(chart.read(118.0).unwrap().text, "step 120: measured 90%, guess 25%");
+    }
+
+    #[test]
+    fn each_run_of_a_scatter_chart_has_a_row() {
+        let epsilon = Range { high: 4.0, label: "ε", write: Write::Number, ..STEPS };
+        let lines = vec![
+            line(GHOST, "Run 1", &[(0.5, 0.4)]),
+            line("line-pin-0", "Run 2", &[(1.25, 0.8)]),
+            line("line-accuracy", "this run", &[(3.0, 0.91)]),
+        ];
+        let chart = Drawing { x: epsilon, scatter: true, ..drawing(lines) };
+        let (head, rows) = chart.rows();
+        assert_eq!(head, ["run", "ε", "accuracy"]);
+        assert_eq!(rows, [["Run 1", "0.5", "40%"], ["Run 2", "1.25", "80%"], ["this run", "3", "91%"]]);
+        assert_eq!(chart.read(0.6).unwrap().text, "ε 0.5: Run 1 40%");
+        let legend: Vec<_> = chart.legend().map(|line| line.name.as_str()).collect();
+        assert_eq!(legend, ["Run 2", "this run"]);
+    }
+
+    #[test]
+    fn small_values_keep_their_digits() {
+        let chance = Range { low: 1e-9, high: 1.0, logarithmic: true, label: "chance", write: Write::Number };
+        assert_eq!(chance.value(3.2e-7), "3.2e-7");
+        assert_eq!(chance.value(0.25), "0.25");
+        let linear = Range { low: 0.0, high: 1.0, logarithmic: false, ..chance };
+        assert_eq!(linear.value(3.2e-7), "0");
+        assert_eq!(linear.value(0.6000000000000001), "0.6");
+        assert_eq!(Range { high: 0.002, ..linear }.value(0.0001234), "1.23e-4");
+        assert_eq!(Range { low: 0.0, high: 30_000.0, ..linear }.tick(20_000.0), "20,000");
+
+        let tails = [(1.0, 1e-3), (3.0, 1e-7)];
+        let chart =
+            Drawing { y: chance, ..drawing(vec![line("a", "tail", &tails), line("b", "other", &[(2.0, 1e-4)])]) };
+        assert_eq!(chart.read(2.0).unwrap().text, "step 2: tail 1e-5, other 1e-4");
+    }
+}

@@ -1,0 +1,180 @@
+//! Charts as SVG: what the page shows of a drawing, and a picture of its own to take away. Colours are left to the classes.
+
+use std::fmt::Write as _;
+
+use super::{
+    axis::Axis,
+    drawing::{Drawing, Reading},
+    series::{decimate, path},
+};
+
+/// Points of a drawn curve; a screen shows no more.
+const BUDGET: usize = 400;
+/// Width of a picture, and the height of the chart in it.
+const SIZE: (f64, f64) = (720.0, 346.0);
+const MARGIN: f64 = 14.0;
+/// From one line of its legend to the next, and what a letter takes in it: few are wider.
+const LINE: f64 = 18.0;
+const LETTER: f64 = 6.5;
+
+/// Both axes of a chart of this width and height.
+#[must_use]
+pub fn axes(drawing: &Drawing, (width, height): (f64, f64), full: bool) -> (Axis, Axis) {
+    let left = if full { 44.0 } else { 30.0 };
+    (drawing.x.axis(left, (width - 10.0).max(left + 20.0)), drawing.y.axis(height - 18.0, 8.0))
+}
+
+/// Ticks, axes and curves. Nothing in it was typed by anybody.
+#[must_use]
+pub fn plot(drawing: &Drawing, (x, y): &(Axis, Axis), full: bool) -> String {
+    let labels = if full { (6, 4) } else { (3, 3) };
+    let mut out = String::new();
+    // Writing into a string cannot fail, here and below.
+    for tick in y.ticks(labels.1) {
+        let (at, label) = (y.pixel(tick), drawing.y.tick(tick));
+        _ = write!(out, r#"<line class="grid" x1="{}" x2="{}" y1="{at:.1}" y2="{at:.1}"/>"#, x.start, x.end);
+        let left = x.start - 5.0;
+        _ = write!(out, r#"<text class="tick" x="{left}" y="{at:.1}" dy="0.32em" text-anchor="end">{label}</text>"#);
+    }
+    // Labels need room: about 70 pixels each.
+    let room = (((x.end - x.start) / 70.0) as usize).clamp(2, labels.0);
+    let below = y.start + 14.0;
+    for tick in x.ticks(room) {
+        let (at, label) = (x.pixel(tick), drawing.x.tick(tick));
+        _ = write!(out, r#"<text class="tick" x="{at:.1}" y="{below}" text-anchor="middle">{label}</text>"#);
+    }
+    _ = write!(out, r#"<line class="axis" x1="{}" x2="{}" y1="{2}" y2="{2}"/>"#, x.start, x.end, y.start);
+    for line in &drawing.lines {
+        let thin = decimate(&line.points, BUDGET);
+        let pixels: Vec<_> = thin.into_iter().map(|(a, b)| (x.pixel(a), y.pixel(b))).collect();
+        if let [point] = pixels[..] {
+            // A single point has no length.
+            dot(&mut out, line.class, point, 3.0);
+        } else {
+            _ = write!(out, r#"<path class="{}" d="{}"/>"#, line.class, path(pixels));
+        }
+    }
+    if full {
+        let (right, above, label) = (x.end, y.start - 5.0, drawing.x.label);
+        _ = write!(out, r#"<text class="axis-label" x="{right}" y="{above}" text-anchor="end">{label}</text>"#);
+    }
+    out
+}
+
+fn dot(out: &mut String, class: &str, (x, y): (f64, f64), radius: f64) {
+    _ = write!(out, r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{radius}"/>"#);
+}
+
+/// What a reading points at.
+#[must_use]
+pub fn marks(reading: &Reading, (x, y): &(Axis, Axis)) -> String {
+    let (at, mut out) = (x.pixel(reading.x), String::new());
+    _ = write!(out, r#"<line class="cursor" x1="{at:.1}" x2="{at:.1}" y1="{}" y2="{}"/>"#, y.end, y.start);
+    for (class, point) in &reading.marks {
+        dot(&mut out, &format!("{class} dot"), (x.pixel(point.0), y.pixel(point.1)), 3.5);
+    }
+    out
+}
+
+/// A whole picture, with title and legend, whatever the page's layout is; and its width and height.
+#[must_use]
+pub fn svg(title: &str, drawing: &Drawing) -> (String, (f64, f64)) {
+    let (mut legend, mut left, mut top) = (String::new(), MARGIN, MARGIN + 2.0 * LINE);
+    for line in drawing.legend() {
+        let wide = 24.0 + LETTER * line.name.chars().count() as f64;
+        if left > MARGIN && left + wide > SIZE.0 - MARGIN {
+            (left, top) = (MARGIN, top + LINE);
+        }
+        let middle = top - 4.0;
+        if drawing.scatter {
+            dot(&mut legend, line.class, (left + 9.0, middle), 3.0);
+        } else {
+            _ = write!(legend, r#"<path class="{}" d="M{left:.1} {middle}h18"/>"#, line.class);
+        }
+        _ = write!(legend, r#"<text class="tick" x="{:.1}" y="{top}">{}</text>"#, left + 24.0, escaped(&line.name));
+        left += wide + MARGIN;
+    }
+    let (width, height) = (SIZE.0, top + 4.0 + SIZE.1);
+    let inside = plot(drawing, &axes(drawing, SIZE, true), true);
+    let text = format!(
+        r#"<svg class="plot picture" width="{width}" height="{height}" viewBox="0 0 {width} {height}"><title>{}</title><rect width="{width}" height="{height}"/><text class="title" x="{MARGIN}" y="{}">{}</text>{legend}<g transform="translate(0 {})">{inside}</g></svg>"#,
+        escaped(&drawing.summary),
+        MARGIN + 10.0,
+        escaped(title),
+        top + 4.0,
+    );
+    (text, (width, height))
+}
+
+/// Text as XML takes it.
+fn escaped(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).fold(String::new(), |mut out, c| {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            _ => out.push(c),
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::drawing::{GHOST, Line, Range, Write},
+        *,
+    };
+
+    fn drawing(scatter: bool, names: &[&str]) -> Drawing {
+        let line = |(i, name): (usize, &&str)| Line {
+            class: if name.is_empty() { GHOST } else { "line-pin-0" },
+            name: (*name).to_owned(),
+            points: if scatter { vec![(i as f64, 0.5)] } else { vec![(0.0, 0.1), (10.0, 0.5)] },
+        };
+        Drawing {
+            lines: names.iter().enumerate().map(line).collect(),
+            x: Range { low: 0.0, high: 10.0, logarithmic: false, label: "step", write: Write::Whole },
+            y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent },
+            scatter,
+            summary: "accuracy & more".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_picture_has_title_legend_and_every_curve() {
+        let (text, size) = svg("Test accuracy", &drawing(false, &["σ < 1", "", "this run"]));
+        assert_eq!(size, (720.0, 400.0));
+        assert!(text.contains(r#"width="720" height="400""#), "{text}");
+        assert!(
+            text.contains(">Test accuracy</text>") && text.contains("<title>accuracy &amp; more</title>"),
+            "{text}"
+        );
+        assert!(text.contains(">σ &lt; 1</text>") && text.contains(">this run</text>"), "{text}");
+        // Three curves, and the marks of the two that have a name.
+        assert_eq!(text.matches("<path ").count(), 5);
+        assert_eq!(text.matches(r#"<path class="ghost""#).count(), 1);
+    }
+
+    #[test]
+    fn single_points_are_dots() {
+        let (text, _) = svg("Accuracy for its price", &drawing(true, &["a", "", "b"]));
+        assert_eq!((text.matches("<path ").count(), text.matches("<circle ").count()), (0, 5));
+    }
+
+    #[test]
+    fn a_long_legend_makes_the_picture_higher_not_the_chart_smaller() {
+        let names = ["a rather long name of a run, as some give it"; 9];
+        let (text, (_, height)) = svg("", &drawing(false, &names));
+        assert!(height >= 400.0 + 4.0 * LINE, "{height}");
+        assert!(text.contains(&format!(r#"<g transform="translate(0 {})">"#, height - SIZE.1)), "{text}");
+    }
+
+    #[test]
+    fn a_reading_is_marked_on_each_curve_that_it_names() {
+        let chart = drawing(false, &["a", "", "b"]);
+        let axes = axes(&chart, (360.0, 165.0), true);
+        let text = marks(&chart.read(9.0).unwrap(), &axes);
+        assert_eq!((text.matches(r#"class="cursor""#).count(), text.matches("dot\"").count()), (1, 2));
+    }
+}
