@@ -23,7 +23,7 @@ const FORMAT: &str = "hushgrad-run";
 /// Version of [`RunFile`]; later ones are refused, since what they add may matter.
 const VERSION: u32 = 1;
 /// A larger file is not a run: four thousand envelope vectors in the ledger take 15 MB.
-const LARGEST: usize = 64 << 20;
+pub const LARGEST: usize = 64 << 20;
 /// Relative difference that a stated ε may have from the one that its ledger gives.
 const TOLERANCE: f64 = 1e-6;
 

@@ -9,9 +9,18 @@ use super::{
     format,
     settings::{Choice, Theme},
 };
+use crate::train::run_file;
 
-/// Larger files are not digits, and would only fill the memory.
-const LARGEST_FILE: f64 = 256e6;
+/// What a visitor may pick: its name, its size at most (more would only fill the memory), and which file to choose.
+pub struct Wanted {
+    name: &'static str,
+    most: f64,
+    choose: &'static str,
+}
+
+pub const DIGITS: Wanted = Wanted { name: "file of digits", most: 256e6, choose: "Choose IDX files, plain or gzip." };
+pub const RUN_FILE: Wanted =
+    Wanted { name: "run file", most: run_file::LARGEST as f64, choose: "Choose a run that was saved by this page." };
 const THEME: &str = "hushgrad-theme";
 
 /// Milliseconds since the page was opened.
@@ -154,23 +163,33 @@ pub fn is_dark(theme: Theme) -> bool {
 ///
 /// # Errors
 /// One sentence that names the file.
-pub async fn read_files(files: Vec<File>) -> Result<Vec<(String, Vec<u8>)>, String> {
+pub async fn read_files(files: Vec<File>, wanted: &Wanted) -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut read = Vec::with_capacity(files.len());
     for file in files {
         let name = file.name();
-        if file.size() > LARGEST_FILE {
+        if file.size() > wanted.most {
             return Err(format!(
-                "{name} has {}, and no file of digits is larger than {}; nothing was loaded.",
+                "{name} has {}, and no {} is larger than {}; nothing was loaded.",
                 format::bytes(file.size() as u64),
-                format::bytes(LARGEST_FILE as u64)
+                wanted.name,
+                format::bytes(wanted.most as u64)
             ));
         }
-        let buffer = JsFuture::from(file.array_buffer()).await.map_err(|_| {
-            format!("{name} cannot be read; is it a folder, or was it moved? Choose IDX files, plain or gzip.")
-        })?;
+        let buffer = JsFuture::from(file.array_buffer())
+            .await
+            .map_err(|_| format!("{name} cannot be read; is it a folder, or was it moved? {}", wanted.choose))?;
         read.push((name, js_sys::Uint8Array::new(&buffer).to_vec()));
     }
     Ok(read)
+}
+
+/// Copies a text.
+///
+/// # Errors
+/// The browser does not let the page, or, outside of a secure context, has no clipboard for it.
+pub async fn copy(text: &str) -> Result<(), JsValue> {
+    let clipboard: web_sys::Clipboard = js_sys::Reflect::get(&window().navigator(), &"clipboard".into())?.dyn_into()?;
+    JsFuture::from(clipboard.write_text(text)).await.map(drop)
 }
 
 /// Offers bytes as a file.

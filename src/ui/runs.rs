@@ -167,7 +167,7 @@ fn with_current(page: Page, act: impl FnOnce(&Past)) {
 /// A run from a file joins the list; its settings are taken over, and its ε is computed anew.
 fn open_file(page: Page, file: web_sys::File) {
     leptos::task::spawn_local(async move {
-        match browser::read_files(vec![file]).await {
+        match browser::read_files(vec![file], &browser::RUN_FILE).await {
             Ok(files) => files.into_iter().for_each(|(name, bytes)| page.open_run(name, bytes)),
             Err(sentence) => page.put_problem(None, sentence),
         }
@@ -267,9 +267,9 @@ pub fn embed(page: Page) {
 /// Copies a text, and says so, or shows it.
 fn copy(page: Page, text: String, copied: String) {
     leptos::task::spawn_local(async move {
-        let done = wasm_bindgen_futures::JsFuture::from(window().navigator().clipboard().write_text(&text)).await;
+        let done = browser::copy(&text).await;
         page.notice.set(Some(match done {
-            Ok(_) => copied,
+            Ok(()) => copied,
             Err(_) => format!("This browser does not let the page copy; take it from here: {text}"),
         }));
     });

@@ -1,9 +1,9 @@
 import type { Page, Worker } from "@playwright/test";
-import { mkdtempSync, mkdirSync, openSync, ftruncateSync, closeSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, mkdirSync, openSync, ftruncateSync, closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, exported, hook, open, test, value } from "./fixtures";
 import { drop, images, small } from "./idx";
 import type { Site } from "./server";
 
@@ -267,18 +267,28 @@ test("an address of 100 KB is left aside in one sentence", async ({ page, site }
   expect(page.url().length).toBeLessThan(200);
 });
 
+test("a run file that is too large or cannot be read gets a sentence about run files", async ({ page, site }) => {
+  const folder = mkdtempSync(join(tmpdir(), "hushgrad-import-"));
+  const huge = openSync(join(folder, "huge.json"), "w");
+  ftruncateSync(huge, 1_200_000_000);
+  closeSync(huge);
+  await open(page, site, query);
+  await page.getByTestId("import").setInputFiles(join(folder, "huge.json"));
+  await expect(hook(page, "error")).toHaveText(/huge\.json has 1\.2 GB, and no run file is larger than 67\.1 MB/);
+  // As of a file that is moved just after it was picked.
+  await page.evaluate(() => {
+    Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException("gone", "NotFoundError"));
+  });
+  await page.getByTestId("import").setInputFiles({ name: "gone.json", mimeType: "application/json", buffer: Buffer.from("{}") });
+  await expect(hook(page, "error")).toHaveText(/gone\.json cannot be read.*Choose a run that was saved by this page/);
+  rmSync(folder, { recursive: true });
+});
+
 test("run files of a later version, changed by hand, or none at all are refused", async ({ page, site }) => {
   await open(page, site, query);
   await train(page, 3);
-  await page.getByTestId("export").locator("summary").click();
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByTestId("export").getByText("Run (JSON)").click(),
-  ]);
-  const stream = await download.createReadStream();
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString("utf8");
+  const [run] = await exported(page, "Run (JSON)");
+  const text = readFileSync(await run.path(), "utf8");
   const step = await value(page, "step");
   for (const [what, content, says] of [
     ["later", text.replace(/"version":\s*\d+/, '"version": 99'), /later version/],

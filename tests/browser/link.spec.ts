@@ -75,6 +75,14 @@ test("the share button copies the address, or shows it", async ({ page, site, co
   expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/[?&]lot=32/);
 });
 
+test("where the browser has no clipboard for the page, the link is shown", async ({ page, site }) => {
+  // As at an address of plain http.
+  await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await page.getByTestId("share").click();
+  await expect(page.getByTestId("notice")).toContainText(`take the link from here: ${page.url()}`);
+});
+
 test("the theme is chosen, kept, and set by a link", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await page.getByTestId("theme").selectOption("dark");

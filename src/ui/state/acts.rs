@@ -196,7 +196,7 @@ impl Page {
 
     fn read_files(self, files: Vec<web_sys::File>, before: Option<Digits>) {
         leptos::task::spawn_local(async move {
-            match browser::read_files(files.clone()).await {
+            match browser::read_files(files.clone(), &browser::DIGITS).await {
                 Ok(read) => self.ask_for(DataRequest::Files(read), before, files),
                 Err(sentence) => {
                     self.choose_back(before);
