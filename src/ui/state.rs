@@ -94,6 +94,8 @@ pub enum Origin {
     Run,
     /// The training thread: it stays until it is dismissed.
     Thread,
+    /// The list of earlier runs: it stays until it is dismissed.
+    Shelf,
     Field(Number),
     /// The density of the visitor's own.
     Density,
@@ -333,6 +335,7 @@ impl Page {
         // Ended in a turn of its own: this may be called from within the thread's listener.
         Timeout::new(0, move || drop(gone)).forget();
         let kept = self.current().is_some();
+        self.leave_sweep();
         self.keep_past();
         self.forget_run();
         self.run.set(None);

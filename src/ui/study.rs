@@ -14,7 +14,7 @@ use super::{
     query::{self, Link},
     series::Point,
     settings::{Encoder, Family, Settings},
-    state::{Kept, Origin, Page, Past, as_sentence},
+    state::{Kept, Origin, Page, as_sentence},
     sweep::Sweep,
 };
 use crate::{
@@ -56,8 +56,8 @@ pub struct Study {
     /// The envelope of the noise lab.
     pub psi: RwSignal<Psi>,
     pub sweep: RwSignal<Option<Sweep>>,
-    /// Names of runs that a sweep made.
-    names: StoredValue<Vec<(u32, String)>>,
+    /// Runs of the last sweep.
+    swept: StoredValue<Vec<u32>>,
     /// Step, and how often the digit of the row was read as that of the column.
     pub confusion: RwSignal<Option<(u64, Arc<Confusion>)>>,
     pub confusion_open: RwSignal<bool>,
@@ -85,7 +85,7 @@ impl Study {
             lab: RwSignal::new(link.lab),
             psi: RwSignal::new(Psi::Spread),
             sweep: RwSignal::new(None),
-            names: StoredValue::new(vec![]),
+            swept: StoredValue::new(vec![]),
             confusion: RwSignal::new(None),
             confusion_open: RwSignal::new(false),
             counted_at: StoredValue::new(0.0),
@@ -228,40 +228,49 @@ impl Page {
 
     /// Four runs that show what a number does.
     pub fn begin_sweep(self, number: super::field::Number) {
-        let Some(sweep) = self.settings.with_untracked(|settings| Sweep::new(number, settings)) else { return };
+        self.end_sweep();
+        let Some(train) = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train)) else {
+            return self.notice.set(Some("The digits are still on their way: sweep when they are there.".to_owned()));
+        };
+        // What is wrong with the settings as they are is said where they are.
+        if self.settings.with_untracked(Settings::unread) || !self.check_data() {
+            return;
+        }
+        let Some(sweep) = self.settings.with_untracked(|settings| Sweep::new(number, settings, train)) else {
+            let label = number.spec().label;
+            return self.notice.set(Some(format!("{label}: there is no room for a sweep around what is set.")));
+        };
         self.pause();
         // The last sweep's runs give their colours to this one's.
-        let old = self.study.names.get_value();
-        self.past.update(|past| {
-            past.iter_mut()
-                .filter(|past| old.iter().any(|(run, _)| *run == past.run))
-                .for_each(|past| past.pinned = false)
-        });
-        self.study.names.set_value(vec![]);
+        for run in self.study.swept.try_update_value(std::mem::take).unwrap_or_default() {
+            self.label_run(run, |past| past.pinned = false);
+        }
         self.study.lab.set(false);
         self.study.panel.set(Panel::Results);
         self.study.sweep.set(Some(sweep));
         self.next_of_sweep();
     }
 
-    /// Ends a sweep, done or not; everything is set as before.
+    /// Ends a sweep, done or not: everything is set as before, and a run of that stands.
     pub fn end_sweep(self) {
-        let Some(sweep) = self.study.sweep.get_untracked() else { return };
+        if self.leave_sweep() {
+            self.pause();
+            self.begin(self.settings.get_untracked(), false);
+        }
+    }
+
+    /// Drops a sweep that is under way, and sets everything as before but the digits, which no sweep sets.
+    pub fn leave_sweep(self) -> bool {
+        let Some(Sweep { before, .. }) = self.study.sweep.get_untracked() else { return false };
         self.study.sweep.set(None);
-        self.pause();
-        self.change(|settings| *settings = sweep.before);
-        self.reset();
+        self.settings.update(|now| *now = Settings { digits: now.digits, ..before });
+        true
     }
 
     fn next_of_sweep(self) {
         let Some(sweep) = self.study.sweep.get_untracked() else { return };
         match sweep.settings() {
-            Some(settings) => {
-                self.change(|now| *now = settings);
-                // Also where the value is what was set before.
-                self.reset();
-                self.play();
-            }
+            Some(settings) => self.begin(settings, true),
             None => self.end_sweep(),
         }
     }
@@ -271,27 +280,19 @@ impl Page {
         self.study.confusion.set(None);
         let Some(mut sweep) = self.study.sweep.get_untracked() else { return };
         if sweep.settings().is_some_and(|settings| settings.config() == info.config) {
-            sweep.run = Some(info.run);
-            let name = sweep.name();
-            self.study.names.update_value(|names| {
-                names.retain(|(_, known)| *known != name);
-                names.push((info.run, name));
-            });
+            // One that was begun anew gives its colour to this one.
+            if let Some(before) = sweep.run.replace(info.run) {
+                self.label_run(before, |past| past.pinned = false);
+            }
+            // From its first step on: it is kept under this name, with its colour.
+            self.shelf.update_value(|shelf| (shelf.name, shelf.pinned) = (sweep.name(), true));
+            self.study.swept.update_value(|swept| swept.push(info.run));
             self.study.sweep.set(Some(sweep));
-        } else {
-            // Something else was set in the midst of it.
+        } else if sweep.run.is_some() {
+            // An earlier run was continued in the midst of it, with settings of its own. While the sweep waits for its own
+            // run, others may still come.
             self.study.sweep.set(None);
         }
-    }
-
-    /// A run that ends is named and pinned where a sweep made it.
-    pub fn name_past(self, past: &mut Past) {
-        self.study.names.with_value(|names| {
-            if let Some((_, name)) = names.iter().find(|(run, _)| *run == past.run) {
-                past.name.clone_from(name);
-                past.pinned = true;
-            }
-        });
     }
 
     /// A report came.

@@ -27,11 +27,13 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep of `number` around what is set; `None` where that shows nothing, or nothing is set.
+    /// A sweep of `number` around what is set, on `train` examples; `None` where that shows nothing, nothing is set, or
+    /// there is no other value that fits.
     #[must_use]
-    pub fn new(number: Number, settings: &Settings) -> Option<Self> {
+    pub fn new(number: Number, settings: &Settings, train: u32) -> Option<Self> {
         let now = settings.number(number).filter(|_| number.can_be_swept())?;
-        let values = values(&number.spec(), now);
+        let most = if number == Number::Lot { train.into() } else { f64::INFINITY };
+        let values = values(&number.spec(), now, most);
         (values.len() > 1).then(|| Self { number, values, at: 0, run: None, before: settings.clone() })
     }
 
@@ -54,14 +56,15 @@ impl Sweep {
     }
 }
 
-/// Four round values, equal factors apart, around `now`.
-fn values(spec: &Spec, now: f64) -> Vec<f64> {
+/// Four round values at most, equal factors apart, around `now`, none above `most`.
+fn values(spec: &Spec, now: f64, most: f64) -> Vec<f64> {
     let Some(slider) = spec.slider else { return vec![] };
-    let (low, high) = ((now / REACH).max(slider.low), (now * REACH).min(slider.high));
+    let (low, high) = ((now / REACH).max(slider.low), (now * REACH).min(slider.high).min(most));
     let mut values: Vec<f64> = (0..RUNS)
         .map(|i| low * (high / low).powf(i as f64 / (RUNS - 1) as f64))
         .map(|value| spec.slider_value(spec.slider_share(value)))
-        .filter(|value| spec.allows(*value))
+        // To round may have led above it.
+        .filter(|value| spec.allows(*value) && *value <= most)
         .collect();
     values.dedup();
     values
@@ -75,7 +78,7 @@ mod tests {
     fn four_round_values_surround_what_is_set() {
         let settings = Settings::default();
         for number in [Number::Scale, Number::LearningRate, Number::Lot, Number::ClipNorm] {
-            let sweep = Sweep::new(number, &settings).unwrap();
+            let sweep = Sweep::new(number, &settings, 60_000).unwrap();
             let now = settings.number(number).unwrap();
             assert_eq!(sweep.values.len(), RUNS, "{number:?}");
             assert!(sweep.values[0] < now && sweep.values[RUNS - 1] > now, "{number:?} {:?}", sweep.values);
@@ -83,22 +86,38 @@ mod tests {
         }
         let planned = Settings { budget: Some(1.0), steps: Some(100), momentum: 0.5, ..settings.clone() };
         for number in [Number::Delta, Number::Budget, Number::Steps, Number::Momentum] {
-            assert_eq!(Sweep::new(number, &planned), None, "{number:?}");
+            assert_eq!(Sweep::new(number, &planned, 60_000), None, "{number:?}");
         }
         let far = Settings { scale: 1e4, ..settings };
-        assert!(Sweep::new(Number::Scale, &far).is_none_or(|sweep| sweep.values.len() <= RUNS));
+        assert!(Sweep::new(Number::Scale, &far, 60_000).is_none_or(|sweep| sweep.values.len() <= RUNS));
+    }
+
+    #[test]
+    fn no_lot_of_a_sweep_is_larger_than_the_data() {
+        let settings = Settings::default();
+        assert_eq!(Sweep::new(Number::Lot, &settings, 400).unwrap().values, [64.0, 128.0, 256.0, 368.0]);
+        for train in 256..2000 {
+            let mut sweep = Sweep::new(Number::Lot, &settings, train).unwrap();
+            while let Some(settings) = sweep.settings() {
+                assert_eq!(settings.check_data(train), Ok(()));
+                sweep.at += 1;
+            }
+            assert!(sweep.values.contains(&64.0), "{train}");
+        }
+        let tiny = Settings { lot: 16, ..settings };
+        assert_eq!(Sweep::new(Number::Lot, &tiny, 16), None);
     }
 
     #[test]
     fn only_one_number_changes_and_runs_end() {
         let settings = Settings { budget: Some(1.0), ..Settings::default() };
-        let mut sweep = Sweep::new(Number::Scale, &settings).unwrap();
+        let mut sweep = Sweep::new(Number::Scale, &settings, 60_000).unwrap();
         let first = sweep.settings().unwrap();
         assert_eq!((first.steps, first.budget, first.scale), (Some(STEPS), None, sweep.values[0]));
         assert_eq!(sweep.name(), format!("noise scale {}", super::super::format::number(sweep.values[0])));
         sweep.at = RUNS;
         assert_eq!(sweep.settings(), None);
         let long = Settings { steps: Some(14_063), ..Settings::default() };
-        assert_eq!(Sweep::new(Number::Lot, &long).unwrap().settings().unwrap().steps, Some(MOST_STEPS));
+        assert_eq!(Sweep::new(Number::Lot, &long, 60_000).unwrap().settings().unwrap().steps, Some(MOST_STEPS));
     }
 }

@@ -80,7 +80,7 @@ test("where the browser has no clipboard for the page, the link is shown", async
   await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await page.getByTestId("share").click();
-  await expect(page.getByTestId("notice")).toContainText(`take the link from here: ${page.url()}`);
+  await expect(page.getByTestId("notice")).toContainText(`take it from here: ${page.url()}`);
 });
 
 test("the theme is chosen, kept, and set by a link", async ({ page, site }) => {

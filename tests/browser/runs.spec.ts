@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, exported, hook, open, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 const rows = (page: Page) => page.getByTestId("runs").getByRole("row").filter({ has: page.getByRole("textbox") });
@@ -22,21 +22,36 @@ const kept = (page: Page, n: number) =>
     };
   }))).toBe(n);
 
-/** Waits until the browser has written a run under its new name: a reload in the same instant may come first. */
-const named = (page: Page, name: string) =>
-  expect.poll(() => page.evaluate(() => new Promise<string>((done) => {
+/** Names of the runs that the browser has written, oldest first; a star behind those that are pinned. */
+const names = (page: Page) =>
+  page.evaluate(() => new Promise<string[]>((done) => {
     const request = indexedDB.open("hushgrad");
     request.onsuccess = () => {
       const all = request.result.transaction("runs").objectStore("runs").getAll();
-      all.onsuccess = () => done(JSON.stringify(all.result));
+      all.onsuccess = () => done(all.result.map(([name, , pinned]) => name + (pinned ? "*" : "")));
     };
-  }))).toContain(name);
+  }));
 
-async function exported(page: Page, item: string): Promise<string> {
-  await page.getByTestId("export").locator("summary").click();
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export").getByText(item).click()]);
-  return download.path();
-}
+/** Writes so many older copies of the one run that is kept, as earlier visits would have left them. */
+const copies = (page: Page, count: number, pinned: boolean) =>
+  page.evaluate(([count, pinned]) => new Promise<void>((done) => {
+    const request = indexedDB.open("hushgrad");
+    request.onsuccess = () => {
+      const change = request.result.transaction(["runs", "files"], "readwrite");
+      const [runs, files] = [change.objectStore("runs"), change.objectStore("files")];
+      const [run, file] = [runs.getAll(), files.getAll()];
+      // Both are there when the second is.
+      file.onsuccess = () => {
+        const [, note, , card] = run.result[0];
+        for (let i = 0; i < count; i++) {
+          const key = `0000000000000-${String(i).padStart(3, "0")}`;
+          runs.put([`copy ${i}`, note, pinned, card], key);
+          files.put(file.result[0], key);
+        }
+      };
+      change.oncomplete = () => done();
+    };
+  }), [count, pinned] as const);
 
 test("a run survives a reload with its name, goes on where it stood, and is gone when it is deleted", async ({ page, site }) => {
   await open(page, site, query);
@@ -47,7 +62,8 @@ test("a run survives a reload with its name, goes on where it stood, and is gone
   await expect(rows(page)).toHaveCount(1);
   await rows(page).getByRole("textbox").fill("the first");
   await rows(page).getByRole("textbox").press("Enter");
-  await named(page, "the first");
+  // A reload in the same instant may come first.
+  await expect.poll(() => names(page)).toEqual(["the first"]);
   await open(page, site, query);
   await expect(rows(page).getByRole("textbox")).toHaveValue("the first");
 
@@ -57,7 +73,8 @@ test("a run survives a reload with its name, goes on where it stood, and is gone
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(2);
   expect(await value(page, "epsilon")).toBeGreaterThan(epsilon);
-  const ledger = JSON.parse(readFileSync(await exported(page, "Privacy ledger (JSON)"), "utf8"));
+  const [file] = await exported(page, "Privacy ledger (JSON)");
+  const ledger = JSON.parse(readFileSync(await file.path(), "utf8"));
   expect(ledger.events).toEqual([{ release: 0, count: 2 }]);
 
   await hook(page, "reset").click();
@@ -72,7 +89,8 @@ test("an exported run is imported elsewhere, accounted for anew, and continued",
   await open(page, site, query);
   await oneStep(page);
   const epsilon = await value(page, "epsilon");
-  const file = readFileSync(await exported(page, "Run (JSON)"), "utf8");
+  const [saved] = await exported(page, "Run (JSON)");
+  const file = readFileSync(await saved.path(), "utf8");
   const dropped = (name: string, text: string) => ({ name, mimeType: "application/json", buffer: Buffer.from(text) });
 
   const other = await (await browser.newContext()).newPage();
@@ -122,4 +140,56 @@ test("where storage is full a sentence says so, and the run can still be saved a
   const saved = page.waitForEvent("download");
   await rows(page).getByRole("button", { name: /^Save/ }).click();
   expect((await saved).suggestedFilename()).toBe("hushgrad-run.json");
+});
+
+test("a run that ends stays in the list, however many are pinned", async ({ page, site }) => {
+  await open(page, site, query);
+  await oneStep(page);
+  await kept(page, 1);
+  await copies(page, 12, true);
+  await open(page, site, query);
+  await expect(rows(page)).toHaveCount(13);
+  await oneStep(page);
+  await hook(page, "reset").click();
+  await expect(rows(page)).toHaveCount(14);
+  await kept(page, 14);
+  await expect(hook(page, "error")).toBeEmpty();
+});
+
+test("where the list is full the oldest run that is not pinned goes, and a sentence names it", async ({ page, site }) => {
+  test.setTimeout(120_000);
+  await open(page, site, query);
+  await oneStep(page);
+  await kept(page, 1);
+  await copies(page, 99, false);
+  await open(page, site, query);
+  await expect(rows(page)).toHaveCount(100, { timeout: 30_000 });
+  await rows(page).last().getByRole("button", { name: "Pin copy 0" }).click();
+  await oneStep(page);
+  await hook(page, "reset").click();
+  await expect(hook(page, "error")).toContainText("“copy 1”, the oldest that was not pinned, is deleted");
+  await expect(rows(page)).toHaveCount(100);
+  const left = ["copy 0*", ...Array.from({ length: 97 }, (_, i) => `copy ${i + 2}`), "Run 1"];
+  await expect.poll(() => names(page)).toEqual([...left, expect.stringMatching(/^Run [12]$/)]);
+  // It is no passing word.
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(1);
+  await expect(hook(page, "error")).toContainText("“copy 1”");
+  await hook(page, "pause").click();
+});
+
+test("the runs of a sweep keep their names and colours over a reload", async ({ page, site }) => {
+  const linear = "?backend=cpu&dataset=synthetic&steps=30";
+  await open(page, site, linear);
+  await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
+  await expect(rows(page)).toHaveCount(4, { timeout: 40_000 });
+  const kind = /^noise scale [0-9.]+\*$/;
+  await expect.poll(async () => (await names(page)).filter((name) => kind.test(name)).length).toBe(4);
+  const made = (await names(page)).sort();
+  await open(page, site, linear);
+  await expect(rows(page)).toHaveCount(4);
+  const shown = await Promise.all((await rows(page).getByRole("textbox").all()).map((box) => box.inputValue()));
+  expect(shown.map((name) => `${name}*`).sort()).toEqual(made);
+  await expect(rows(page).getByRole("button", { name: /^Pin/, pressed: true })).toHaveCount(4);
+  for (let i = 0; i < 4; i++) await expect(page.locator(`.results path.line-pin-${i}`), `colour ${i}`).not.toHaveCount(0);
 });

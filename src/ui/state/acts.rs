@@ -72,12 +72,24 @@ impl Page {
 
     /// Changes settings; a new run starts where the change means one, and goes on playing if the old one did.
     pub fn change(self, edit: impl FnOnce(&mut Settings)) {
+        // Who sets something in the midst of a sweep ends it: all else becomes what it was.
+        let left = self.leave_sweep();
         let before = self.settings.get_untracked();
         let mut settings = before.clone();
         edit(&mut settings);
-        if before == settings {
-            return;
+        if left || before != settings {
+            self.set_all(settings, before, Self::restart);
         }
+    }
+
+    /// A new run of these settings, which plays as soon as it stands, if it is to.
+    pub fn begin(self, settings: Settings, play: bool) {
+        self.inner.update_value(|inner| inner.play_when_ready = play);
+        self.set_all(settings, self.settings.get_untracked(), Self::start);
+    }
+
+    /// Sets everything, and goes on with `then`, once the noise that a budget asks for is known.
+    fn set_all(self, settings: Settings, before: Settings, then: fn(Self)) {
         // What a field was refused for is void once something else has given it a value.
         for number in Number::ALL {
             if before.number(number) != settings.number(number) {
@@ -86,7 +98,7 @@ impl Page {
         }
         self.settings.set(settings);
         let train = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train));
-        self.follow_budget(train, Some(before), Self::restart);
+        self.follow_budget(train, Some(before), then);
     }
 
     pub fn choose_preset(self, preset: Preset) {
@@ -114,7 +126,7 @@ impl Page {
     }
 
     /// Whether there are digits, and the settings fit them; says so where they do not.
-    pub(super) fn check_data(self) -> bool {
+    pub fn check_data(self) -> bool {
         let Some(train) = self.digits.with_untracked(|digits| digits.as_ref().map(|d| d.train)) else { return false };
         let checked = self.settings.with_untracked(|settings| settings.check_data(train));
         checked.map_err(|(field, sentence)| self.put_problem(Some(field), sentence)).is_ok()
@@ -206,7 +218,9 @@ impl Page {
         });
     }
 
-    fn ask_for(self, from: DataRequest, before: Option<Digits>, files: Vec<web_sys::File>) {
+    pub(super) fn ask_for(self, from: DataRequest, before: Option<Digits>, files: Vec<web_sys::File>) {
+        // The runs of a sweep are of the same digits.
+        self.end_sweep();
         self.clear_problem(None);
         self.loading.set(Some((0, 0)));
         self.clear_problems_of(Origin::Digits);

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::{
     super::{
-        browser,
+        browser, embed,
         field::Number,
         format,
         settings::{Digits, Settings, Speed},
@@ -30,8 +30,8 @@ const TILES_MS: u32 = 250;
 const LOOK_MS: u32 = 1000;
 /// The screen reader hears of a playing run this often.
 const SPOKEN_MS: f64 = 10_000.0;
-/// Older runs are forgotten.
-const MOST_PAST: usize = 12;
+/// So many earlier runs are kept, and more only where they are pinned.
+const MOST_PAST: usize = 100;
 
 impl Page {
     pub(super) fn take(self, event: Event) {
@@ -81,6 +81,11 @@ impl Page {
         let number = field.as_deref().and_then(Number::by_config_path);
         self.inner.update_value(|inner| inner.play_when_ready = false);
         self.stop_continuing();
+        // A run of a sweep that cannot begin ends the sweep; what was refused is not set any more.
+        if self.study.sweep.with_untracked(|sweep| sweep.as_ref().is_some_and(|sweep| sweep.run.is_none())) {
+            self.end_sweep();
+            return self.notice.set(Some(format!("The sweep has ended early. {}", as_sentence(&sentence))));
+        }
         self.put_problem(number, as_sentence(&sentence));
     }
 
@@ -185,17 +190,23 @@ impl Page {
         Some(Past { run: info.run, key, name, note, pinned, settings, info, curves, last, accuracy })
     }
 
-    /// The run that ends becomes a ghost; the oldest that is not pinned goes where there are too many.
+    /// The run that ends becomes a ghost. Where there are too many, the oldest before it that is not pinned goes, and the
+    /// page says so.
     pub(super) fn keep_past(self) {
-        let Some(mut current) = self.current() else { return };
-        self.name_past(&mut current);
-        let forgotten = self.past.try_update(|past| {
+        let Some(current) = self.current() else { return };
+        let gone = self.past.try_update(|past| {
+            let oldest = past.iter().position(|past| !past.pinned).filter(|_| past.len() >= MOST_PAST);
+            let gone = oldest.map(|oldest| past.remove(oldest));
             past.push(current);
-            let oldest = past.iter().position(|past| !past.pinned).unwrap_or(0);
-            (past.len() > MOST_PAST).then(|| past.remove(oldest).key)
+            gone
         });
-        if let Some(Some(key)) = forgotten {
-            self.forget(key);
+        let Some(Some(Past { key, name, .. })) = gone else { return };
+        self.forget(key);
+        if !embed::is_embedded() {
+            self.put_problem(
+                Origin::Shelf,
+                format!("The list of runs is full: “{name}”, the oldest that was not pinned, is deleted. Pin runs, or save them as files, to keep them."),
+            );
         }
     }
 
