@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{closures::on_event, format, state::Page};
-use crate::{engine::Confusion, worker::protocol::Request};
+use crate::{data::TestSet, engine::Confusion, worker::protocol::Request};
 
 /// The classes of a cell, from none to all.
 const HEAT: [&str; 6] = ["heat-0", "heat-1", "heat-2", "heat-3", "heat-4", "heat-5"];
@@ -20,7 +20,14 @@ pub fn panel(page: Page) -> impl IntoView {
     let body = move || match page.study.confusion.get() {
         None => view! { <p>"Counted as soon as there is a model."</p> }.into_any(),
         Some((step, counts)) => {
-            let sentence = format!("{} After step {}, on public test digits.", worst(&counts), format::integer(step));
+            let digits = match page.study.test_set.get_value() {
+                TestSet::Public => "public test digits",
+                TestSet::Visitor => "your own test digits: ε does not cover what this tells of them",
+                TestSet::HeldOut => {
+                    "every sixth of your digits, kept for testing: ε does not cover what this tells of those"
+                }
+            };
+            let sentence = format!("{} After step {}, on {digits}.", worst(&counts), format::integer(step));
             view! { <p>{sentence}</p>{table(&counts)} }.into_any()
         }
     };

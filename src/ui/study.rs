@@ -18,6 +18,7 @@ use super::{
     sweep::Sweep,
 };
 use crate::{
+    data::TestSet,
     engine::Confusion,
     mechanism::Denoiser,
     model::Architecture,
@@ -58,6 +59,8 @@ pub struct Study {
     pub sweep: RwSignal<Option<Sweep>>,
     /// Runs of the last sweep.
     swept: StoredValue<Vec<u32>>,
+    /// What the run that stands is tested on; the digits at hand may be others by now.
+    pub test_set: StoredValue<TestSet>,
     /// Step, and how often the digit of the row was read as that of the column.
     pub confusion: RwSignal<Option<(u64, Arc<Confusion>)>>,
     pub confusion_open: RwSignal<bool>,
@@ -86,6 +89,7 @@ impl Study {
             psi: RwSignal::new(Psi::Spread),
             sweep: RwSignal::new(None),
             swept: StoredValue::new(vec![]),
+            test_set: StoredValue::new(TestSet::Public),
             confusion: RwSignal::new(None),
             confusion_open: RwSignal::new(false),
             counted_at: StoredValue::new(0.0),
@@ -278,6 +282,9 @@ impl Page {
     /// A new run stands.
     pub fn study_run(self, info: &RunInfo) {
         self.study.confusion.set(None);
+        if let Some(test_set) = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.test_set)) {
+            self.study.test_set.set_value(test_set);
+        }
         let Some(mut sweep) = self.study.sweep.get_untracked() else { return };
         if sweep.settings().is_some_and(|settings| settings.config() == info.config) {
             // One that was begun anew gives its colour to this one.
@@ -300,7 +307,8 @@ impl Page {
         let measured = report.test_accuracy.is_some();
         if measured && self.study.confusion_open.get_untracked() {
             let now = browser::now();
-            if report.complete || now - self.study.counted_at.get_value() > COUNT_MS {
+            // A run that stands still is counted as it stands.
+            if !self.playing.get_untracked() || now - self.study.counted_at.get_value() > COUNT_MS {
                 self.study.counted_at.set_value(now);
                 self.send(Request::Confusion);
             }

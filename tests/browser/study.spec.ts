@@ -1,5 +1,6 @@
 import { accessible } from "./axe";
 import { expect, hook, open, test, value } from "./fixtures";
+import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
 
@@ -22,6 +23,7 @@ test("the confusion matrix counts every test digit", async ({ page, site }) => {
   await expect(matrix.locator("tbody tr")).toHaveCount(10);
   const counts = await matrix.locator("tbody td").allTextContents();
   expect(counts.map(Number).reduce((a, b) => a + b)).toBe(5000);
+  await expect(matrix).toContainText("on public test digits.");
   await page.getByTestId("formulas").locator("summary").first().click();
   await page.getByTestId("epsilon-meaning").locator("summary").first().click();
   await accessible(page, "results, opened");
@@ -66,6 +68,44 @@ test("every control has its sentence, and its ends where it has any", async ({ p
   }
 });
 
+test("the confusion matrix says whose digits it counts", async ({ page, site }) => {
+  await open(page, site, query);
+  const matrix = page.getByTestId("confusion");
+  await matrix.locator("summary").click();
+  for (const [files, set, says] of [
+    [small(), "The test images are yours too", "on your own test digits: ε does not cover"],
+    [small().slice(0, 2), "Every sixth image is kept", "on every sixth of your digits, kept for testing: ε does not cover"],
+  ] as const) {
+    await page.getByTestId("files").setInputFiles([...files]);
+    await expect(page.getByTestId("digits-in-use")).toContainText(set);
+    await expect(matrix).toContainText(says);
+  }
+});
+
+test("a table says nothing of a curve that has ended, and has a row for each run's price", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=40`);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step"), { timeout: 40_000 }).toBe(40);
+  await hook(page, "reset").click();
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+
+  const prices = page.getByTestId("runs").locator(".chart");
+  await prices.locator(".as-table summary").click();
+  await expect(prices.locator("thead th")).toHaveText(["run", "ε", "accuracy"]);
+  await expect(prices.locator("tbody th")).toHaveText(["Run 1", "this run"]);
+  const epsilon = await prices.locator("tbody tr td:nth-child(2)").allTextContents();
+  expect(Number(epsilon[0])).toBeGreaterThan(Number(epsilon[1]));
+  // The legend names only what has a colour.
+  await expect(prices.locator(".legend .key")).toHaveText(["this run"]);
+
+  await page.getByTestId("runs").getByRole("button", { name: "Pin Run 1" }).click();
+  const accuracy = page.locator(".results .chart").first();
+  await accuracy.locator(".as-table summary").click();
+  await expect(accuracy.locator("thead th")).toHaveText(["step", "Run 1", "this run"]);
+  await expect(accuracy.locator("tbody tr").last().locator("th, td")).toHaveText(["40", /%$/, "–"]);
+});
+
 test("a twin without privacy answers beside the private model", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
@@ -99,6 +139,43 @@ test("a sweep makes four runs that are named by what changed, and sets everythin
   await expect(page.getByTestId("runs").getByRole("button", { name: /^Pin/, pressed: true })).toHaveCount(4);
   await expect(hook(page, "noise-scale")).toHaveValue("1.1");
   await accessible(page, "after a sweep");
+});
+
+test("a sweep of lots stays within the visitor's own digits, and sets everything back", async ({ page, site }) => {
+  test.setTimeout(120_000);
+  await open(page, site, query);
+  await page.getByTestId("files").setInputFiles(small());
+  await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
+  await page.getByRole("button", { name: "Sweep Lot size: four runs" }).click();
+  const names = page.getByTestId("runs").getByRole("textbox");
+  await expect(names).toHaveCount(4, { timeout: 60_000 });
+  const made = await Promise.all((await names.all()).map((box) => box.inputValue()));
+  expect(made).toEqual([368, 256, 128, 64].map((lot) => `lot size ${lot}`));
+  await expect(page.getByTestId("sweep-status")).toBeHidden();
+  await expect(hook(page, "error")).toBeEmpty();
+  await expect(hook(page, "lot")).toHaveValue("256");
+  await expect(page.locator("#number-steps")).toHaveValue("");
+  // Of a lot that does not fit now no sweep is begun; the field says why.
+  await page.getByTestId("files").setInputFiles(small(100));
+  await expect(hook(page, "error")).toContainText("there are only 100 training images");
+  await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
+  await expect(hook(page, "error")).toContainText("there are only 100 training images");
+  await expect(page.getByTestId("sweep-status")).toBeHidden();
+  await expect(hook(page, "lot")).toHaveValue("256");
+});
+
+test("who sets something in the midst of a sweep ends it, and finds all else as it was", async ({ page, site }) => {
+  await open(page, site, query);
+  await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
+  await expect(hook(page, "noise-scale")).not.toHaveValue("1.1");
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
+  await hook(page, "lot").fill("64");
+  await hook(page, "lot").press("Enter");
+  await expect(page.getByTestId("sweep-status")).toBeHidden();
+  await expect(hook(page, "lot")).toHaveValue("64");
+  await expect(hook(page, "noise-scale")).toHaveValue("1.1");
+  await expect(page.locator("#number-steps")).toHaveValue("");
+  await hook(page, "pause").click();
 });
 
 test("a budget is kept by the noise that follows from it; both accountants say what it will cost", async ({ page, site }) => {
