@@ -1,4 +1,13 @@
+import type { Page } from "@playwright/test";
 import { expect, HOOKS, hook, open, test } from "./fixtures";
+
+/** Where a script of a test leaves what it has measured, in milliseconds. */
+type Clocked = { took?: number };
+const took = async (page: Page) => {
+  const read = () => page.evaluate(() => (window as Clocked).took ?? NaN);
+  await expect.poll(read).not.toBeNaN();
+  return read();
+};
 
 test("the page loads under any path, without an error, and has its hooks", async ({ page, site }) => {
   await open(page, site);
@@ -37,4 +46,35 @@ test("after the load nothing is asked for but the training thread and the digits
   await expect(hook(page, "step")).not.toHaveAttribute("data-value", "0");
   await hook(page, "pause").click();
   expect(watched.requests.slice(before)).toEqual([]);
+});
+
+test("a recorded run is drawn within the first second", async ({ page, site }) => {
+  await page.addInitScript(() => {
+    const look = () => {
+      if (!document.querySelector(".results path.line-recorded")) return void requestAnimationFrame(look);
+      // Once the frame that shows it is done.
+      requestAnimationFrame(() => setTimeout(() => ((window as Clocked).took = performance.now())));
+    };
+    look();
+  });
+  await page.goto(`${site.url}?backend=cpu`);
+  // Since the address was opened.
+  expect(await took(page)).toBeLessThan(1_000);
+});
+
+test("from Play to the first step it is less than two seconds on the CPU", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu");
+  await page.evaluate(() => {
+    const [play, step] = ["play", "step"].map((name) => document.querySelector<HTMLElement>(`[data-testid=${name}]`)!);
+    let clicked = NaN;
+    play.addEventListener("click", (event) => (clicked = event.timeStamp), { once: true });
+    new MutationObserver((_, observer) => {
+      if (!(Number(step.dataset.value) > 0)) return;
+      observer.disconnect();
+      (window as Clocked).took = performance.now() - clicked;
+    }).observe(step, { attributeFilter: ["data-value"] });
+  });
+  await hook(page, "play").click();
+  expect(await took(page)).toBeLessThan(2_000);
+  await hook(page, "pause").click();
 });
