@@ -1,5 +1,6 @@
 //! What must hold of every accountant: monotone, additive, above the truth, and an answer to any input.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 use hushgrad::{
     privacy::{
         PrivacyError,

@@ -150,14 +150,39 @@ impl EngineFactory {
         there.step(input()).await?;
         let (here, _) = here.state().await?;
         let (there, _) = there.state().await?;
-        let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
-        let moved = norm(&mut there.iter().zip(&initial).map(|(a, b)| f64::from(a - b)));
-        let apart = norm(&mut here.iter().zip(&there).map(|(a, b)| f64::from(a - b)));
-        // A NaN anywhere makes the comparison false, and the adapter is refused.
-        if apart <= CHECK_TOLERANCE * moved {
+        let difference = difference(&initial, &there, &here);
+        // Also false for NaN.
+        if difference <= CHECK_TOLERANCE {
             Ok(())
         } else {
-            Err(EngineError::WrongResult { adapter: self.info.device.clone(), difference: apart / moved })
+            Err(EngineError::WrongResult { adapter: self.info.device.clone(), difference })
         }
+    }
+}
+
+/// How far `found` is from `expected`, relative to how far that is from `initial`; NaN where any of it is.
+#[cfg(feature = "gpu")]
+fn difference(initial: &[f32], expected: &[f32], found: &[f32]) -> f64 {
+    let apart = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt();
+    apart(expected, found) / apart(initial, expected)
+}
+
+#[cfg(all(test, feature = "gpu"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_step_is_told_from_a_right_one() {
+        let (initial, expected) = ([0.0, 1.0, 2.0], [0.5, 1.5, 1.0]);
+        let rounded = [0.5 + 1e-7, 1.5, 1.0 - 1e-7];
+        assert!(difference(&initial, &expected, &rounded) <= CHECK_TOLERANCE);
+        let wrong: [[f32; 3]; 5] =
+            [initial, [0.5, 1.5, 1.01], [0.5, 1.5, f32::NAN], [f32::INFINITY, 1.5, 1.0], [-0.5, -1.5, -1.0]];
+        for wrong in wrong {
+            let difference = difference(&initial, &expected, &wrong);
+            assert!(difference.is_nan() || difference > CHECK_TOLERANCE, "{wrong:?}: {difference}");
+        }
+        // A step that moved nothing proves nothing.
+        assert!(difference(&initial, &initial, &initial).is_nan());
     }
 }

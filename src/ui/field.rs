@@ -295,7 +295,6 @@ impl Number {
                     low_end: "more private",
                     high_end: "more accurate",
                 }),
-                ..plain
             },
             Self::Delta => Spec {
                 key: "delta",

@@ -102,6 +102,7 @@ impl Lab {
     }
 
     /// Judges the first that waits, then the others.
+    #[expect(clippy::only_used_in_recursion, reason = "dropped where the questions end")]
     fn next(self, busy: Busy) {
         let chosen = self.chosen.get_untracked();
         let answered = |which| self.judged.with_untracked(|judged| judged.iter().any(|(known, _)| *known == which));

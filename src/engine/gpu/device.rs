@@ -349,3 +349,28 @@ fn layout(device: &wgpu::Device, bindings: Bindings) -> wgpu::BindGroupLayout {
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adapter_that_allows_too_little_is_refused_by_name() {
+        let enough = wgpu::Limits::default();
+        assert!(check_limits(&enough).is_ok());
+        for (limits, what) in [
+            (
+                wgpu::Limits { max_storage_buffers_per_shader_stage: 7, ..enough.clone() },
+                "7 storage buffers in a kernel, and 8",
+            ),
+            (
+                wgpu::Limits { max_compute_workgroup_storage_size: 8192, ..enough.clone() },
+                "8192 bytes of workgroup memory",
+            ),
+            (wgpu::Limits { max_compute_invocations_per_workgroup: 128, ..enough.clone() }, "128 invocations"),
+        ] {
+            let error = check_limits(&limits).expect_err(what);
+            assert!(matches!(&error, EngineError::NoAdapter(_)) && error.to_string().contains(what), "{error}");
+        }
+    }
+}
