@@ -37,8 +37,8 @@ const shown = async (page: Page) => ({
 
 /** The address as the page itself writes it. */
 async function written(page: Page) {
-  await page.getByTestId("speed").getByText("Slow").click();
-  await page.getByTestId("speed").getByText("Max").click();
+  await page.getByTestId("speed").getByText("Slow", { exact: true }).click();
+  await page.getByTestId("speed").getByText("Max", { exact: true }).click();
   await expect(page).not.toHaveURL(/speed=/);
   return new URL(page.url()).search;
 }
