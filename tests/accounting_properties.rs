@@ -216,6 +216,21 @@ fn curves_are_above_brute_force() {
     }
 }
 
+/// ln A_α of two densities relative to a third, which `points` lists: (ln of its mass in a cell, ln of the first's ratio to it, ln of the second's).
+fn renyi(points: &[(f64, f64, f64)], order: f64) -> [f64; 2] {
+    let one = |p: fn(&(f64, f64, f64)) -> (f64, f64)| {
+        let sum: f64 = points
+            .iter()
+            .map(|point| {
+                let (first, second) = p(point);
+                (point.0 + order * first + (1.0 - order) * second).exp()
+            })
+            .sum();
+        sum.ln() / (order - 1.0)
+    };
+    [one(|p| (p.1, p.2)), one(|p| (p.2, p.1))]
+}
+
 /// Nothing panics, hangs, or answers NaN.
 #[test]
 fn every_input_has_an_answer() {
@@ -386,14 +401,17 @@ fn policies_are_sampled_as_they_are_priced() {
     let (mean, spread) = (4000.0 * 7.0 / 60.0, f64::sqrt(4000.0 * 7.0 / 60.0 * 53.0 / 60.0));
     assert!(counts.iter().all(|&c| (f64::from(c) - mean).abs() < 6.0 * spread));
     assert!(Sampling::FixedSize { population: 60, size: 7 }.sampler(61).is_err());
-    // Shuffled: every epoch is a partition, and the next is another.
+    // Shuffled: every epoch is a partition, and the next is another; sizes are binomial (6 standard deviations again).
     let mut sampler = Sampling::Shuffled { batches: 4 }.sampler(103).unwrap();
     let mut epochs = Vec::new();
     for _ in 0..2 {
         let mut seen = Vec::new();
         for _ in 0..4 {
             sampler.draw(&mut rng, &mut lot);
-            assert!(lot.len() == 25 || lot.len() == 26);
+            assert!(
+                (lot.len() as f64 - 25.75).abs() < 6.0 * f64::sqrt(103.0 * 0.25 * 0.75)
+                    && lot.windows(2).all(|w| w[0] < w[1])
+            );
             seen.extend_from_slice(&lot);
         }
         epochs.push(seen.clone());
@@ -401,6 +419,110 @@ fn policies_are_sampled_as_they_are_priced() {
         assert_eq!(seen, (0..103).collect::<Vec<_>>());
     }
     assert_ne!(epochs[0], epochs[1]);
+    // Every example in every batch equally often, whatever another does.
+    let mut sampler = Sampling::Shuffled { batches: 3 }.sampler(2).unwrap();
+    let mut counts = [0u32; 9];
+    for _ in 0..9000 {
+        let mut batch_of = [0, 0];
+        for batch in 0..3 {
+            sampler.draw(&mut rng, &mut lot);
+            lot.iter().for_each(|&i| batch_of[i as usize] = batch);
+        }
+        counts[batch_of[0] * 3 + batch_of[1]] += 1;
+    }
+    assert!(
+        counts.iter().all(|&c| (f64::from(c) - 1000.0).abs() < 6.0 * f64::sqrt(9000.0 / 9.0 * 8.0 / 9.0)),
+        "{counts:?}"
+    );
+    for batches in [0, 1 << 32] {
+        assert!(Sampling::Shuffled { batches }.sampler(10).is_err());
+    }
+}
+
+/// Words that are known beforehand: to walk through all that a sampler can draw.
+struct Words(Vec<u32>);
+
+impl rand::rand_core::TryRng for Words {
+    type Error = core::convert::Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(self.0.pop().expect("as many words as examples"))
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        unreachable!("an example takes one word")
+    }
+    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+        unreachable!("an example takes one word")
+    }
+}
+
+/// Neighbours with one example more or less, under the sampler that runs: one epoch of two batches by brute force over all that it can draw and
+/// both outputs. With batches of fixed sizes δ(5) would be at least 9e-3 here.
+#[test]
+fn a_shuffled_epoch_costs_no_more_than_its_price() {
+    let policy = Sampling::Shuffled { batches: 2 };
+    let release = Release::new(policy, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 1.0 }));
+    let pld = Pld::for_release(&release).unwrap().compose(2);
+    let curve = RdpCurve::of(&release).unwrap();
+    // The two batches' sums for each case, all equally likely: a word's first bit picks one of two batches.
+    let sums = |values: &[f64]| -> Vec<[f64; 2]> {
+        (0..1u32 << values.len())
+            .map(|case| {
+                let mut words = Words((0..values.len()).map(|i| (case >> i & 1) << 31).collect());
+                let mut sampler = policy.sampler(values.len() as u64).unwrap();
+                let mut lot = Vec::new();
+                let sums = [(); 2].map(|()| {
+                    sampler.draw(&mut words, &mut lot);
+                    lot.iter().map(|&i| values[i as usize]).sum()
+                });
+                assert!(words.0.is_empty());
+                sums
+            })
+            .collect()
+    };
+    const CELL: f64 = 0.06;
+    let axis: Vec<f64> = (-170..170).map(|i| (f64::from(i) + 0.5) * CELL).collect();
+    let output = |values: &[f64]| -> Vec<f64> {
+        let sums = sums(values);
+        let bell = |x: f64| CELL * (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
+        let one = |s: f64| -> Vec<f64> { axis.iter().map(|x| bell(x - s)).collect() };
+        let products: Vec<[Vec<f64>; 2]> = sums.iter().map(|s| s.map(one)).collect();
+        let mut mass = Vec::with_capacity(axis.len() * axis.len());
+        for i in 0..axis.len() {
+            for j in 0..axis.len() {
+                mass.push(products.iter().map(|[a, b]| a[i] * b[j]).sum::<f64>() / sums.len() as f64);
+            }
+        }
+        mass
+    };
+    for (with, out) in [([-1.0, 1.0, 1.0], 0), ([1.0, -1.0, 0.5], 1), ([1.0, 1.0, 1.0], 2)] {
+        let mut without = with.to_vec();
+        without.remove(out);
+        let (p, q) = (output(&with), output(&without));
+        for epsilon in [0.0_f64, 0.5, 1.0, 2.0, 5.0] {
+            let delta =
+                |p: &[f64], q: &[f64]| p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum::<f64>();
+            let (truth, bound) = (delta(&p, &q).max(delta(&q, &p)), pld.delta(epsilon).unwrap().value);
+            assert!(truth <= bound * (1.0 + 1e-3), "{with:?} {epsilon}: {truth} {bound}");
+        }
+        let points: Vec<(f64, f64, f64)> = p.iter().zip(&q).map(|(p, q)| (0.0, p.ln(), q.ln())).collect();
+        for order in [2.0, 4.0] {
+            let bound = curve.at(order).unwrap();
+            assert!(renyi(&points, order).into_iter().all(|truth| truth <= bound * (1.0 + 1e-3)), "{with:?} {order}");
+        }
+    }
+    // Among many: the lots of the others are what they were.
+    let lots = |population| -> Vec<Vec<u32>> {
+        let mut rng = NotPrivateReplay::new(11);
+        let mut sampler = Sampling::Shuffled { batches: 4 }.sampler(population).unwrap();
+        let mut lot = Vec::new();
+        (0..4)
+            .map(|_| {
+                sampler.draw(&mut rng, &mut lot);
+                lot.iter().copied().filter(|i| *i != 102).collect()
+            })
+            .collect()
+    };
+    assert_eq!(lots(103), lots(102));
 }
 
 #[test]

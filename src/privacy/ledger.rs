@@ -149,7 +149,7 @@ impl Ledger {
         Ok(ReleaseId(index as u32))
     }
 
-    /// One release happened.
+    /// One release happened. Batches of a shuffled partition are recorded as its one [`Sampler`](super::sampling::Sampler) draws them.
     pub fn record(&mut self, release: ReleaseId) {
         self.record_many(release, 1);
     }

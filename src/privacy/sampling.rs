@@ -13,7 +13,9 @@ pub enum Sampling {
     Poisson { rate: f64 },
     /// Exactly `size` of `population` examples without replacement. Replace-one neighbours.
     FixedSize { population: u64, size: u64 },
-    /// A fresh random partition into `batches` disjoint batches each epoch. No amplification. Add/remove-one.
+    /// A fresh random partition into `batches` disjoint batches each epoch: every example picks its batch by itself, uniformly, so that
+    /// no other moves with it and sizes vary. No amplification. Add/remove-one. One [`Sampler`] serves a whole ledger: a second would
+    /// begin an epoch that the ledger does not know of.
     Shuffled { batches: u64 },
 }
 
@@ -42,7 +44,7 @@ impl Sampling {
     /// Checks the policy itself.
     ///
     /// # Errors
-    /// A rate outside [0, 1]; a size of 0 or above the population; no batches.
+    /// A rate outside [0, 1]; a size of 0 or above the population; no batches, or more than 2^32 − 1.
     pub fn validate(&self) -> Result<(), PrivacyError> {
         match *self {
             Self::Poisson { rate } => {
@@ -53,7 +55,10 @@ impl Sampling {
                 let range = "at least 1 and at most the population";
                 require(size >= 1 && size <= population, "sampling.size", size as f64, range)
             }
-            Self::Shuffled { batches } => require(batches >= 1, "sampling.batches", batches as f64, "at least 1"),
+            Self::Shuffled { batches } => {
+                let possible = (1..=u64::from(u32::MAX)).contains(&batches);
+                require(possible, "sampling.batches", batches as f64, "1 to 2^32 − 1")
+            }
         }
     }
 
@@ -74,29 +79,26 @@ impl Sampling {
             Self::FixedSize { population, size } => {
                 format!("fixed size, {size} of {population} without replacement")
             }
-            Self::Shuffled { batches } => format!("shuffled partition into {batches} batches, no amplification"),
+            Self::Shuffled { batches } => {
+                format!(
+                    "shuffled partition, each example in one of {batches} batches by a draw of its own, no amplification"
+                )
+            }
         }
     }
 
     /// The sampler of this policy over `population` examples.
     ///
     /// # Errors
-    /// As [`Sampling::validate`]; also a population that is empty, above 2^32 − 1, smaller than the number of batches, or not the one
-    /// that a fixed-size policy was priced for.
+    /// As [`Sampling::validate`]; also a population that is empty, above 2^32 − 1, or not the one that a fixed-size policy was priced for.
     pub fn sampler(self, population: u64) -> Result<Sampler, PrivacyError> {
         self.validate()?;
         let as_f64 = population as f64;
         require((1..=u64::from(u32::MAX)).contains(&population), "population", as_f64, "1 to 2^32 − 1")?;
-        match self {
-            Self::FixedSize { population: priced, .. } => {
-                require(priced == population, "population", as_f64, "the population of the sampling policy")?;
-            }
-            Self::Shuffled { batches } => {
-                require(batches <= population, "sampling.batches", batches as f64, "at most the population")?;
-            }
-            Self::Poisson { .. } => {}
+        if let Self::FixedSize { population: priced, .. } = self {
+            require(priced == population, "population", as_f64, "the population of the sampling policy")?;
         }
-        Ok(Sampler { policy: self, population: population as u32, partition: Vec::new(), next_batch: 0 })
+        Ok(Sampler { policy: self, population: population as u32, batch_of: Vec::new(), next_batch: 0 })
     }
 
     /// One draw of a policy without memory (Poisson, fixed size) over `population` examples: indices, strictly ascending.
@@ -123,7 +125,8 @@ impl Sampling {
 pub struct Sampler {
     policy: Sampling,
     population: u32,
-    partition: Vec<u32>,
+    /// For each example its batch in this epoch.
+    batch_of: Vec<u32>,
     next_batch: u64,
 }
 
@@ -142,15 +145,13 @@ impl Sampler {
             Sampling::FixedSize { size, .. } => fixed_size(self.population, size as u32, rng, out),
             Sampling::Shuffled { batches } => {
                 if self.next_batch == 0 {
-                    self.partition.clear();
-                    self.partition.extend(0..self.population);
-                    for i in (1..self.population).rev() {
-                        self.partition.swap(i as usize, below(i + 1, rng) as usize);
-                    }
+                    // Batches of fixed sizes would not do: they change for the other examples when one is taken out.
+                    self.batch_of.clear();
+                    self.batch_of.extend((0..self.population).map(|_| below(batches as u32, rng)));
                 }
-                let edge = |b: u64| (u128::from(self.population) * u128::from(b) / u128::from(batches)) as usize;
-                out.extend_from_slice(&self.partition[edge(self.next_batch)..edge(self.next_batch + 1)]);
-                out.sort_unstable();
+                let mine =
+                    (0..self.population).zip(&self.batch_of).filter(|(_, batch)| u64::from(**batch) == self.next_batch);
+                out.extend(mine.map(|(index, _)| index));
                 self.next_batch = (self.next_batch + 1) % batches;
             }
         }
