@@ -543,6 +543,34 @@ fn shuffled_epochs_cost_their_dearest_batch() {
     assert!((rdp(&ledger) - (3.0 / 16.0 + 1.0 / 4.0)).abs() < 1e-15);
 }
 
+/// Releases of another policy do not end an epoch: five batches, another release, ten dearer batches. An example may be in a dearer one twice.
+#[test]
+fn an_epoch_outlasts_other_policies() {
+    let release =
+        |sampling, sigma| Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }));
+    let shuffled = |batches, sigma| release(Sampling::Shuffled { batches }, sigma);
+    for other in [gaussian(0.01, 1.0), shuffled(3, 8.0)] {
+        let mut ledger = Ledger::new();
+        let [quiet, loud, between] =
+            [shuffled(10, 4.0), shuffled(10, 2.0), other.clone()].map(|release| ledger.register(release).unwrap());
+        let own = RdpCurve::of(&other).unwrap().at(2.0).unwrap();
+        // Each release by Poisson sampling is paid; of the other partition one epoch.
+        let others = |n: f64| if matches!(other.sampling, Sampling::Poisson { .. }) { n * own } else { own };
+        // Then five more, which end the second epoch and cost nothing more.
+        for (n, events) in [(1.0, [(quiet, 5), (between, 1), (loud, 10)].as_slice()), (2.0, &[(between, 1), (loud, 5)])]
+        {
+            for &(id, count) in events {
+                ledger.record_many(id, count);
+            }
+            let total = Accountant::of(&ledger).unwrap().rdp(2.0).unwrap();
+            assert!((total - others(n) - 2.0 / 4.0).abs() < 1e-14, "{total}");
+            let tight = Pld::of(&ledger).unwrap().epsilon(1e-5).unwrap().value;
+            assert!(tight >= normal::epsilon_gaussian(f64::sqrt(2.0 / 4.0), 1e-5));
+            assert!(tight <= epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon);
+        }
+    }
+}
+
 #[test]
 fn impossible_ledgers_are_refused_with_the_place() {
     let mut ledger = Ledger::new();

@@ -34,5 +34,6 @@ pub mod risk;
 pub mod rounding;
 pub mod sampling;
 pub mod search;
+mod sequence;
 
 pub use error::PrivacyError;

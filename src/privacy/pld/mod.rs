@@ -31,6 +31,7 @@ use super::{
     normal,
     rdp::{Accountant, RdpCurve},
     sampling::{Neighbours, Sampling},
+    sequence::{Sequence, UNCOUNTED},
 };
 
 /// Relative accuracy that the grid is chosen for, unless said otherwise.
@@ -100,20 +101,23 @@ impl Priced {
         let curve = RdpCurve::of(&self.release)?;
         Ok(self.renyi.get_or_init(|| curve).clone())
     }
-}
 
-/// Consecutive steps of one release, the whole repeated.
-#[derive(Clone, Debug)]
-struct Run {
-    priced: Arc<Priced>,
-    steps: u64,
-    repeats: u64,
+    /// How likely an example takes part in one of the releases that it pays for.
+    fn rate(&self) -> f64 {
+        match self.release.sampling {
+            Sampling::Poisson { rate } => rate,
+            Sampling::FixedSize { population, size } => size as f64 / population as f64,
+            Sampling::Shuffled { .. } => 1.0,
+        }
+    }
 }
 
 /// The releases of a training, in order. Composing is cheap and exact; the work is done when ε or δ is asked for.
 #[derive(Clone, Debug)]
 pub struct Pld {
-    runs: Vec<Run>,
+    priced: Vec<Arc<Priced>>,
+    /// Releases by their place in `priced`.
+    releases: Sequence<usize>,
     tolerance: f64,
 }
 
@@ -150,7 +154,9 @@ impl Pld {
             }
         };
         let priced = Arc::new(Priced { release: release.clone(), unsampled, rigor, renyi: OnceLock::new() });
-        Ok(Self { runs: vec![Run { priced, steps: 1, repeats: 1 }], tolerance: TOLERANCE })
+        let mut releases = Sequence::default();
+        releases.push(0, 1);
+        Ok(Self { priced: vec![priced], releases, tolerance: TOLERANCE })
     }
 
     /// One step of the Poisson-sampled Gaussian mechanism.
@@ -172,7 +178,7 @@ impl Pld {
     pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
         ledger.validate()?;
         let mut steps: Vec<Option<Self>> = vec![None; ledger.releases().len()];
-        let mut whole = Self { runs: Vec::new(), tolerance: TOLERANCE };
+        let mut whole = Self { priced: Vec::new(), releases: Sequence::default(), tolerance: TOLERANCE };
         for event in ledger.events() {
             let index = event.release as usize;
             let step = match &steps[index] {
@@ -187,13 +193,8 @@ impl Pld {
     /// The same, `times` times over, one after the other.
     #[must_use]
     pub fn compose(&self, times: u64) -> Self {
-        let mut runs = self.runs.clone();
-        match runs.as_mut_slice() {
-            _ if times == 0 => runs.clear(),
-            [run] if run.repeats == 1 => run.steps = run.steps.saturating_mul(times),
-            _ => runs.iter_mut().for_each(|run| run.repeats = run.repeats.saturating_mul(times)),
-        }
-        Self { runs, tolerance: self.tolerance }
+        let priced = if times == 0 { Vec::new() } else { self.priced.clone() };
+        Self { priced, releases: self.releases.clone().repeated(times), tolerance: self.tolerance }
     }
 
     /// This, then `next`.
@@ -203,19 +204,18 @@ impl Pld {
     pub fn and(&self, next: &Self) -> Result<Self, PrivacyError> {
         let mut both = self.clone();
         both.tolerance = self.tolerance.min(next.tolerance);
-        for run in &next.runs {
-            match both.runs.last_mut() {
-                Some(last)
-                    if last.repeats == 1
-                        && run.repeats == 1
-                        && (Arc::ptr_eq(&last.priced, &run.priced) || last.priced.release == run.priced.release) =>
-                {
-                    last.steps = last.steps.saturating_add(run.steps);
-                }
-                _ => both.runs.push(run.clone()),
-            }
+        let known = |priced: &Arc<Priced>, all: &[Arc<Priced>]| {
+            all.iter().position(|other| Arc::ptr_eq(other, priced) || other.release == priced.release)
+        };
+        let mut places = Vec::with_capacity(next.priced.len());
+        for priced in &next.priced {
+            places.push(known(priced, &both.priced).unwrap_or_else(|| {
+                both.priced.push(priced.clone());
+                both.priced.len() - 1
+            }));
         }
-        let mut relations = both.runs.iter().map(|run| run.priced.release.sampling.neighbours());
+        both.releases.append(&next.releases, &|theirs: usize| places[theirs]);
+        let mut relations = both.priced.iter().map(|priced| priced.release.sampling.neighbours());
         match relations.next() {
             Some(first) if relations.any(|other| other != first) => Err(PrivacyError::MixedNeighbours),
             _ => Ok(both),
@@ -232,7 +232,7 @@ impl Pld {
     /// Whether every step of the argument is proven.
     #[must_use]
     pub fn rigor(&self) -> Rigor {
-        self.runs.iter().map(|run| run.priced.rigor).find(|rigor| *rigor != Rigor::Proven).unwrap_or(Rigor::Proven)
+        self.priced.iter().map(|priced| priced.rigor).find(|rigor| *rigor != Rigor::Proven).unwrap_or(Rigor::Proven)
     }
 
     /// ε at `delta`, from above: the least of the exact curve where it is known, the convolution, and Rényi accounting. Infinite where
@@ -251,7 +251,7 @@ impl Pld {
         }
         // Rényi's bound is the smaller where the convolution ran out of range, or the envelope's vectors are too unlike for few covers.
         let renyi = self.renyi().and_then(|accountant| accountant.epsilon(delta)).map(|found| found.improved.epsilon);
-        let gaussian = self.runs.iter().all(|run| run.priced.unsampled.mu().is_some());
+        let gaussian = self.priced.iter().all(|priced| priced.unsampled.mu().is_some());
         let rigor = if gaussian {
             Rigor::Proven
         } else {
@@ -281,74 +281,42 @@ impl Pld {
     }
 
     fn ask(&self, question: Question, closed: impl Fn(f64) -> f64) -> Tight {
+        let charges = self.releases.charges(|release| self.priced[release].release.sampling);
         let mut squared_mu = 0.0;
-        let mut sources: Vec<(Source, u64)> = Vec::new();
-        for (priced, rate, count) in self.charges() {
-            match priced.unsampled.mu() {
-                _ if rate == 0.0 || count == 0 => {}
-                // Unsampled Gaussian releases are one: μ² adds up.
-                Some(mu) if rate == 1.0 => squared_mu += count as f64 * mu * mu,
-                _ => sources.push((priced.unsampled.sampled(rate), count)),
+        let mut counts = vec![0u64; self.priced.len()];
+        for (releases, count) in &charges {
+            // Of these an example meets one: the largest μ stands for all Gaussian ones. Other pairs have no order, and each is paid.
+            let mut mu = 0.0_f64;
+            for &release in releases {
+                let priced = &self.priced[release];
+                match priced.unsampled.mu() {
+                    // Unsampled Gaussian releases are one: μ² adds up.
+                    Some(own) if priced.rate() == 1.0 => mu = mu.max(own),
+                    _ => counts[release] = counts[release].saturating_add(*count),
+                }
             }
+            squared_mu += *count as f64 * mu * mu;
         }
+        if counts.contains(&UNCOUNTED) || charges.iter().any(|(_, count)| *count == UNCOUNTED) {
+            return Tight { value: question.no_answer(), method: Method::Convolution, rigor: self.rigor() };
+        }
+        let paid = self.priced.iter().zip(&counts).filter(|(priced, count)| **count > 0 && priced.rate() > 0.0);
+        let mut sources: Vec<(Source, u64)> =
+            paid.map(|(priced, count)| (priced.unsampled.sampled(priced.rate()), *count)).collect();
         if sources.is_empty() {
             return Tight { value: closed(squared_mu.sqrt()), method: Method::ClosedForm, rigor: Rigor::Proven };
         }
         if squared_mu > 0.0 {
             sources.push((Unsampled::gaussian(squared_mu.sqrt()).sampled(1.0), 1));
         }
-        let replace = self.runs.iter().any(|run| run.priced.release.sampling.neighbours() == Neighbours::ReplaceOne);
+        let replace = self.priced.iter().any(|priced| priced.release.sampling.neighbours() == Neighbours::ReplaceOne);
         let found = solve::answer(&sources, question, self.tolerance, replace);
         let method = if found.convolved { Method::Convolution } else { Method::Renyi };
         Tight { value: found.value, method, rigor: self.rigor() }
     }
 
-    /// Releases with sampling rate and number, in which equal ones are merged; a shuffled epoch counts once for each
-    /// release that took part in it.
-    fn charges(&self) -> Vec<(&Priced, f64, u64)> {
-        let mut charges: Vec<(&Priced, f64, u64)> = Vec::new();
-        // Steps since an epoch began, by number of batches; None once repeats have blurred it.
-        let mut position: Vec<(u64, Option<u64>)> = Vec::new();
-        for run in &self.runs {
-            let (rate, count) = match run.priced.release.sampling {
-                Sampling::Poisson { rate } => (rate, run.steps.saturating_mul(run.repeats)),
-                Sampling::FixedSize { population, size } => {
-                    (size as f64 / population as f64, run.steps.saturating_mul(run.repeats))
-                }
-                Sampling::Shuffled { batches } => {
-                    let index = position.iter().position(|(b, _)| *b == batches).unwrap_or_else(|| {
-                        position.push((batches, Some(0)));
-                        position.len() - 1
-                    });
-                    let at = if run.repeats == 1 { position[index].1 } else { None };
-                    let epochs = match at {
-                        Some(at) => (at + run.steps).div_ceil(batches) - at / batches,
-                        // Anywhere: a run of m steps touches at most this many epochs.
-                        None => (1 + run.steps.saturating_sub(1).div_ceil(batches)).saturating_mul(run.repeats),
-                    };
-                    position[index].1 = at.map(|at| (at + run.steps) % batches);
-                    (1.0, epochs)
-                }
-            };
-            match charges.iter_mut().find(|(priced, r, _)| *r == rate && priced.release == run.priced.release) {
-                Some((_, _, total)) => *total = total.saturating_add(count),
-                None => charges.push((&run.priced, rate, count)),
-            }
-        }
-        charges
-    }
-
     fn renyi(&self) -> Result<Accountant, PrivacyError> {
-        let mut accountant = Accountant::new();
-        for run in &self.runs {
-            let curve = accountant.add_curve(run.priced.renyi()?)?;
-            for _ in 0..run.repeats.min(64) {
-                accountant.compose(curve, run.steps);
-            }
-            if run.repeats > 64 {
-                accountant.compose(curve, run.steps.saturating_mul(run.repeats - 64));
-            }
-        }
-        Ok(accountant)
+        let curves = self.priced.iter().map(|priced| priced.renyi()).collect::<Result<Vec<_>, _>>()?;
+        Ok(Accountant::of_sequence(curves, &self.releases))
     }
 }

@@ -31,6 +31,14 @@ impl Question {
     fn is_hopeless(self, value: f64) -> bool {
         matches!(self, Self::Epsilon { .. }) && (value.is_nan() || value > MEANINGLESS)
     }
+
+    /// What is said where nothing is known.
+    pub fn no_answer(self) -> f64 {
+        match self {
+            Self::Epsilon { .. } => f64::INFINITY,
+            Self::Delta { .. } => 1.0,
+        }
+    }
 }
 
 /// Releases on one grid, ready to be composed, and the tilt for the question.

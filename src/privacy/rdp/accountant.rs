@@ -9,19 +9,19 @@ use crate::privacy::{
     error::{PrivacyError, require},
     ledger::Ledger,
     numeric::dearer,
-    sampling::{Neighbours, Sampling},
+    sampling::Neighbours,
+    sequence::{Charge, Sequence, UNCOUNTED},
 };
 
 /// Adds the losses of releases and converts the sum to (ε, δ).
 #[derive(Clone, Debug, Default)]
 pub struct Accountant {
     curves: Vec<RdpCurve>,
-    /// Runs of equal steps, in order.
-    runs: Vec<(CurveId, u64)>,
+    releases: Sequence<CurveId>,
 }
 
 /// Names a curve of one accountant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CurveId(u32);
 
 impl Accountant {
@@ -45,17 +45,20 @@ impl Accountant {
 
     /// `steps` more releases of one curve.
     pub fn compose(&mut self, curve: CurveId, steps: u64) {
-        match self.runs.last_mut() {
-            _ if steps == 0 => {}
-            Some((last, count)) if *last == curve => *count = count.saturating_add(steps),
-            _ => self.runs.push((curve, steps)),
-        }
+        self.releases.push(curve, steps);
+    }
+
+    /// The releases of `sequence`, which names them by their place in `curves`.
+    pub(in crate::privacy) fn of_sequence(curves: Vec<RdpCurve>, sequence: &Sequence<usize>) -> Self {
+        let mut releases = Sequence::default();
+        releases.append(sequence, &|index| CurveId(index as u32));
+        Self { curves, releases }
     }
 
     /// Releases so far.
     #[must_use]
     pub fn steps(&self) -> u64 {
-        self.runs.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
+        self.releases.steps()
     }
 
     /// ε at `delta` over the best of all orders.
@@ -80,6 +83,9 @@ impl Accountant {
             // Equal distributions: ε = 0 at every δ.
             let none = Bound { epsilon: 0.0, order: f64::from(LAST_ORDER) };
             return Ok(Epsilon { classic: none, improved: none });
+        }
+        if charges.iter().any(|(_, count)| *count == UNCOUNTED) {
+            return Err(PrivacyError::Infinite);
         }
         let result = match orders {
             Orders::Listed(list) => {
@@ -106,54 +112,15 @@ impl Accountant {
     /// Total ε(α) at an order, if every curve is known there.
     #[must_use]
     pub fn rdp(&self, order: f64) -> Option<f64> {
-        self.total_at(&self.charges(), order)
+        let charges = self.charges();
+        let total = self.total_at(&charges, order)?;
+        Some(if charges.iter().any(|(_, count)| *count == UNCOUNTED) { f64::INFINITY } else { total })
     }
 
     /// Sets of curves of which the dearest is paid, with how often. One curve a set, but for shuffled epochs that mix curves: each
     /// example takes part in one batch of an epoch, so an epoch costs the maximum over its batches.
-    fn charges(&self) -> Vec<(Vec<CurveId>, u64)> {
-        let mut charges: Vec<(Vec<CurveId>, u64)> = Vec::new();
-        let mut charge = |set: &[CurveId], count: u64| match charges.iter_mut().find(|(s, _)| s == set) {
-            _ if count == 0 => {}
-            Some((_, total)) => *total = total.saturating_add(count),
-            None => charges.push((set.to_vec(), count)),
-        };
-        // The open epoch: its number of batches, how many have run, and their curves.
-        let mut epoch: Option<(u64, u64, Vec<CurveId>)> = None;
-        for &(id, steps) in &self.runs {
-            let Sampling::Shuffled { batches } = self.curves[id.0 as usize].sampling() else {
-                if let Some((_, _, set)) = epoch.take() {
-                    charge(&set, 1);
-                }
-                charge(&[id], steps);
-                continue;
-            };
-            let mut left = steps;
-            match epoch.take() {
-                Some((open, done, mut set)) if open == batches => {
-                    if !set.contains(&id) {
-                        set.push(id);
-                    }
-                    let take = left.min(batches - done);
-                    left -= take;
-                    if done + take == batches {
-                        charge(&set, 1);
-                    } else {
-                        epoch = Some((batches, done + take, set));
-                    }
-                }
-                Some((_, _, set)) => charge(&set, 1),
-                None => {}
-            }
-            charge(&[id], left / batches);
-            if left % batches > 0 {
-                epoch = Some((batches, left % batches, vec![id]));
-            }
-        }
-        if let Some((_, _, set)) = epoch {
-            charge(&set, 1);
-        }
-        charges
+    fn charges(&self) -> Vec<Charge<CurveId>> {
+        self.releases.charges(|id| self.curves[id.0 as usize].sampling())
     }
 
     /// The best of 2..=256. A Rényi divergence does not fall as its order grows, so often a quarter of them tells.

@@ -1,0 +1,316 @@
+//! Releases in order, and which of them one example pays for: each, where every lot is drawn afresh; one an epoch, where lots are the
+//! batches of a shuffled partition. Both accountants read these charges.
+
+use super::sampling::Sampling;
+
+/// Runs of equal releases, and stretches that are repeated. `T` names a release.
+#[derive(Clone, Debug)]
+pub(super) struct Sequence<T>(Vec<Stretch<T>>);
+
+#[derive(Clone, Debug)]
+enum Stretch<T> {
+    Run { release: T, steps: u64 },
+    Repeated { stretches: Vec<Stretch<T>>, times: u64 },
+}
+
+/// Releases of which an example meets one, so that the dearest is paid, with how often. [`UNCOUNTED`]: more often than can be counted.
+pub(super) type Charge<T> = (Vec<T>, u64);
+
+/// A number of steps that has left the range of u64: nothing bounds it.
+pub(super) const UNCOUNTED: u64 = u64::MAX;
+
+impl<T> Default for Sequence<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Copy + Ord> Sequence<T> {
+    /// `steps` more of `release`.
+    pub fn push(&mut self, release: T, steps: u64) {
+        match self.0.last_mut() {
+            _ if steps == 0 => {}
+            Some(Stretch::Run { release: last, steps: count }) if *last == release => {
+                *count = count.saturating_add(steps)
+            }
+            _ => self.0.push(Stretch::Run { release, steps }),
+        }
+    }
+
+    /// Then `next`, whose releases are called `name`(theirs) here.
+    pub fn append<U: Copy>(&mut self, next: &Sequence<U>, name: &impl Fn(U) -> T) {
+        for stretch in &next.0 {
+            match stretch.renamed(name) {
+                Stretch::Run { release, steps } => self.push(release, steps),
+                repeated @ Stretch::Repeated { .. } => self.0.push(repeated),
+            }
+        }
+    }
+
+    /// The whole, `times` times over, one after the other.
+    #[must_use]
+    pub fn repeated(mut self, times: u64) -> Self {
+        match self.0.as_mut_slice() {
+            _ if times == 0 => Self::default(),
+            [] => self,
+            [Stretch::Run { steps: count, .. } | Stretch::Repeated { times: count, .. }] => {
+                *count = count.saturating_mul(times);
+                self
+            }
+            _ if times == 1 => self,
+            _ => Self(vec![Stretch::Repeated { stretches: self.0, times }]),
+        }
+    }
+
+    /// Releases in all.
+    pub fn steps(&self) -> u64 {
+        let mut total = 0u128;
+        each_run(&self.0, 1, &mut |_, steps| total = total.saturating_add(steps));
+        narrow(total)
+    }
+
+    /// What one example pays. A policy without memory: every release. A shuffled one: of each epoch the dearest release, whatever other
+    /// policies release meanwhile; an open epoch counts in full.
+    pub fn charges(&self, sampling: impl Fn(T) -> Sampling) -> Vec<Charge<T>> {
+        let mut charges = Charges(Vec::new());
+        let mut shuffled: Vec<u64> = Vec::new();
+        each_run(&self.0, 1, &mut |release, steps| match sampling(release) {
+            Sampling::Shuffled { batches } if shuffled.contains(&batches) => {}
+            Sampling::Shuffled { batches } => shuffled.push(batches),
+            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => charges.add(&[release], steps),
+        });
+        for batches in shuffled {
+            let mut epochs = Epochs { batches: batches.into(), done: 0, open: Vec::new(), closed: Charges(Vec::new()) };
+            epochs.walk(&self.0, &|release| sampling(release) == Sampling::Shuffled { batches });
+            for (releases, count) in epochs.finish().0 {
+                charges.add(&releases, count.into());
+            }
+        }
+        charges.0
+    }
+}
+
+impl<T: Copy> Stretch<T> {
+    fn renamed<U>(&self, name: &impl Fn(T) -> U) -> Stretch<U> {
+        match self {
+            Self::Run { release, steps } => Stretch::Run { release: name(*release), steps: *steps },
+            Self::Repeated { stretches, times } => Stretch::Repeated {
+                stretches: stretches.iter().map(|stretch| stretch.renamed(name)).collect(),
+                times: *times,
+            },
+        }
+    }
+}
+
+/// Every run with its steps times how often it is repeated.
+fn each_run<T: Copy>(stretches: &[Stretch<T>], times: u128, visit: &mut dyn FnMut(T, u128)) {
+    for stretch in stretches {
+        match stretch {
+            Stretch::Run { release, steps } => visit(*release, wide(*steps).saturating_mul(times)),
+            Stretch::Repeated { stretches, times: more } => {
+                each_run(stretches, wide(*more).saturating_mul(times), visit);
+            }
+        }
+    }
+}
+
+/// A saturated count stays one in whatever is made of it.
+fn wide(count: u64) -> u128 {
+    if count == UNCOUNTED { u128::MAX } else { count.into() }
+}
+
+fn narrow(count: u128) -> u64 {
+    u64::try_from(count).unwrap_or(UNCOUNTED)
+}
+
+/// Equal sets are merged.
+#[derive(Clone, Debug)]
+struct Charges<T>(Vec<Charge<T>>);
+
+impl<T: Copy + Ord> Charges<T> {
+    fn add(&mut self, releases: &[T], count: u128) {
+        let count = narrow(count);
+        match self.0.iter_mut().find(|(set, _)| set == releases) {
+            _ if count == 0 => {}
+            Some((_, total)) => *total = total.saturating_add(count),
+            None => self.0.push((releases.to_vec(), count)),
+        }
+    }
+}
+
+/// The epochs of one shuffled policy, batch by batch.
+struct Epochs<T> {
+    batches: u128,
+    /// Batches of the open epoch that have run: fewer than `batches`.
+    done: u128,
+    /// The releases that they were, in order of their names.
+    open: Vec<T>,
+    closed: Charges<T>,
+}
+
+impl<T: Copy + Ord> Epochs<T> {
+    fn walk(&mut self, stretches: &[Stretch<T>], wanted: &impl Fn(T) -> bool) {
+        for stretch in stretches {
+            match stretch {
+                Stretch::Run { release, steps } if wanted(*release) => self.run(&[*release], wide(*steps)),
+                Stretch::Run { .. } => {}
+                Stretch::Repeated { stretches, times } => self.repeat(stretches, wide(*times), wanted),
+            }
+        }
+    }
+
+    /// `steps` batches, each by one of `releases`.
+    fn run(&mut self, releases: &[T], mut steps: u128) {
+        if self.done > 0 {
+            self.admit(releases);
+            let taken = steps.min(self.batches - self.done);
+            self.done += taken;
+            steps -= taken;
+            if self.done == self.batches {
+                self.closed.add(&self.open, 1);
+                self.done = 0;
+            }
+        }
+        if steps > 0 {
+            self.closed.add(releases, steps / self.batches);
+            self.done = steps % self.batches;
+            self.open = releases.to_vec();
+        }
+    }
+
+    /// `releases` may be among those of the open epoch.
+    fn admit(&mut self, releases: &[T]) {
+        self.open.extend_from_slice(releases);
+        self.open.sort_unstable();
+        self.open.dedup();
+    }
+
+    fn repeat(&mut self, stretches: &[Stretch<T>], times: u128, wanted: &impl Fn(T) -> bool) {
+        let (mut steps, mut releases) = (0u128, Vec::new());
+        each_run(stretches, 1, &mut |release, count| {
+            if wanted(release) {
+                steps = steps.saturating_add(count);
+                releases.push(release);
+            }
+        });
+        releases.sort_unstable();
+        releases.dedup();
+        if steps == 0 {
+            return;
+        }
+        if steps % self.batches == 0 && steps < u128::MAX {
+            // Every pass begins at the same place of an epoch, so one tells of all. What the pass before it left open may be any of the same.
+            if self.done > 0 {
+                self.admit(&releases);
+            }
+            let before = std::mem::replace(&mut self.closed, Charges(Vec::new()));
+            self.walk(stretches, wanted);
+            let pass = std::mem::replace(&mut self.closed, before);
+            for (set, count) in pass.0 {
+                self.closed.add(&set, wide(count).saturating_mul(times));
+            }
+        } else {
+            // Passes begin at different places: each of the epochs may hold any of the releases.
+            self.run(&releases, steps.saturating_mul(times));
+        }
+    }
+
+    fn finish(mut self) -> Charges<T> {
+        if self.done > 0 {
+            self.closed.add(&self.open, 1);
+        }
+        self.closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Releases 0 and 1 of a partition into 5, 2 and 3 of one into 3, 4 with Poisson sampling.
+    fn sampling(release: usize) -> Sampling {
+        match release {
+            0 | 1 => Sampling::Shuffled { batches: 5 },
+            2 | 3 => Sampling::Shuffled { batches: 3 },
+            _ => Sampling::Poisson { rate: 0.1 },
+        }
+    }
+
+    /// Σ over charges of the dearest, where release r costs `prices[r]`.
+    fn total(charges: &[Charge<usize>], prices: &[u64]) -> u64 {
+        charges.iter().map(|(set, count)| set.iter().map(|r| prices[*r]).max().unwrap_or(0) * count).sum()
+    }
+
+    /// The same release by release: each policy's own releases in order, cut into epochs.
+    fn one_by_one(releases: &[usize], prices: &[u64]) -> u64 {
+        let mut sum = 0;
+        for (policy, batches) in [([0, 1].as_slice(), 5), (&[2, 3], 3), (&[4], 1)] {
+            let mine: Vec<u64> = releases.iter().filter(|r| policy.contains(r)).map(|r| prices[*r]).collect();
+            sum += mine.chunks(batches).map(|epoch| epoch.iter().max().unwrap()).sum::<u64>();
+        }
+        sum
+    }
+
+    proptest! {
+        /// Interleaved policies: each keeps its place in its epoch, and the charges are exact.
+        #[test]
+        fn interleaved_policies_keep_their_epochs(
+            runs in prop::collection::vec((0usize..5, 1u64..9), 0..20), prices in prop::array::uniform5(1u64..100),
+        ) {
+            let mut sequence = Sequence::default();
+            let mut flat = Vec::new();
+            for (release, steps) in runs {
+                sequence.push(release, steps);
+                flat.extend(std::iter::repeat_n(release, steps as usize));
+            }
+            prop_assert_eq!(sequence.steps(), flat.len() as u64);
+            prop_assert_eq!(total(&sequence.charges(sampling), &prices), one_by_one(&flat, &prices));
+        }
+
+        /// Repeated stretches, also within one another: never below what they are written out, and equal where passes are whole epochs
+        /// that begin with a fresh one.
+        #[test]
+        fn repeated_stretches_are_charged_in_full(
+            parts in prop::collection::vec((prop::collection::vec((0usize..5, 1u64..9), 0..4), 1u64..5), 1..4),
+            whole in 1u64..4, prices in prop::array::uniform5(1u64..100),
+        ) {
+            let (mut sequence, mut flat) = (Sequence::default(), Vec::new());
+            for (runs, times) in parts {
+                let (mut part, mut written) = (Sequence::default(), Vec::new());
+                for (release, steps) in runs {
+                    part.push(release, steps);
+                    written.extend(std::iter::repeat_n(release, steps as usize));
+                }
+                sequence.append(&part.repeated(times), &|release: usize| release);
+                flat.extend(written.repeat(times as usize));
+            }
+            let aligned = flat.iter().filter(|r| **r < 2).count() % 5 == 0 && flat.iter().filter(|r| matches!(r, 2 | 3)).count() % 3 == 0;
+            let pass = total(&sequence.charges(sampling), &prices);
+            let sequence = sequence.repeated(whole);
+            prop_assert_eq!(sequence.steps(), flat.len() as u64 * whole);
+            let charged = total(&sequence.charges(sampling), &prices);
+            prop_assert!(charged >= one_by_one(&flat.repeat(whole as usize), &prices));
+            prop_assert!(!aligned || charged == pass * whole);
+        }
+    }
+
+    #[test]
+    fn a_repeated_epoch_costs_its_dearest_release() {
+        let mut epoch = Sequence::default();
+        epoch.push(0usize, 2);
+        epoch.push(1, 3);
+        assert_eq!(epoch.repeated(100).charges(sampling), [(vec![0, 1], 100)]);
+    }
+
+    #[test]
+    fn counts_that_left_their_range_stay_so() {
+        let mut sequence = Sequence::default();
+        sequence.push(0usize, u64::MAX - 1);
+        sequence.push(0, 2);
+        assert_eq!(sequence.charges(sampling)[0].1, UNCOUNTED);
+        sequence.push(4, 1);
+        assert_eq!(sequence.clone().repeated(7).charges(sampling)[0], (vec![4], 7));
+        assert!(sequence.repeated(7).charges(sampling).iter().any(|(set, count)| set == &[0] && *count == UNCOUNTED));
+    }
+}
