@@ -231,6 +231,154 @@ fn renyi(points: &[(f64, f64, f64)], order: f64) -> [f64; 2] {
     [one(|p| (p.1, p.2)), one(|p| (p.2, p.1))]
 }
 
+/// Cell centres and widths that reach far into heavy tails.
+fn far_grid(cells: i32, reach: f64) -> impl Iterator<Item = (f64, f64)> {
+    let step = 2.0 * reach / f64::from(cells);
+    (0..cells).map(move |j| (f64::from(j) + 0.5) * step - reach).map(move |u| (2.0 * u.sinh(), 2.0 * u.cosh() * step))
+}
+
+/// ln((1−q) + q·e^r).
+fn mixed(rate: f64, ratio: f64) -> f64 {
+    if ratio > 600.0 || rate == 1.0 { ratio + rate.ln() } else { (rate * ratio.exp_m1()).ln_1p() }
+}
+
+/// An example inside a micro-batch that Poisson sampling draws: one vector against another, neither of them the rest of the mixture. By brute
+/// force, in one coordinate and in two where the vectors have their large entries in different places.
+#[test]
+fn exchanged_vectors_are_above_brute_force() {
+    let in_micro_batch = |rate, values: &[f64], spec: &NoiseSpec| {
+        let mut release = Release::new(Sampling::Poisson { rate }, psi(values), Some(spec.clone()));
+        release.unit = Unit::ExampleInMicroBatch;
+        RdpCurve::of(&release).unwrap()
+    };
+    for spec in families() {
+        let noise = spec.build().unwrap();
+        for rate in [0.01, 0.3, 1.0] {
+            let curve = in_micro_batch(rate, &[0.9], &spec);
+            for (v, other) in [(0.9, -0.9), (0.9, 0.0), (0.9, 0.7), (-0.2, 0.3)] {
+                let points: Vec<(f64, f64, f64)> = far_grid(40_000, 14.0)
+                    .map(|(x, width)| {
+                        let ratio = |v: f64| mixed(rate, noise.log_ratio(if v < 0.0 { -x } else { x }, v.abs()));
+                        (noise.log_density(x) + width.ln(), ratio(v), ratio(other))
+                    })
+                    .filter(|point| point.0 > -700.0)
+                    .collect();
+                for order in [2.0, 3.0, 6.0] {
+                    let bound = curve.at(order).unwrap();
+                    for truth in renyi(&points, order) {
+                        assert!(
+                            truth <= bound + 1e-5 * (1.0 + bound),
+                            "{spec:?} {rate} {v} {other} {order}: {truth} {bound}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    for spec in [
+        NoiseSpec::Gaussian { sigma: 0.8 },
+        NoiseSpec::Laplace { scale: 0.7 },
+        NoiseSpec::StudentT { nu: 4.0, scale: 0.7 },
+    ] {
+        let noise = spec.build().unwrap();
+        let axis: Vec<(f64, f64)> = far_grid(500, 5.0).collect();
+        for rate in [0.02, 0.4] {
+            let curve = in_micro_batch(rate, &[0.8, 0.3], &spec);
+            for (v, other) in [([0.8, 0.3], [-0.3, -0.8]), ([0.8, 0.3], [-0.8, -0.3]), ([0.8, 0.0], [0.0, 0.8])] {
+                let ratio = |x: f64, v: f64| noise.log_ratio(if v < 0.0 { -x } else { x }, v.abs());
+                let mut points = Vec::with_capacity(axis.len() * axis.len());
+                for &(x, dx) in &axis {
+                    for &(y, dy) in &axis {
+                        let base = noise.log_density(x) + noise.log_density(y) + (dx * dy).ln();
+                        if base > -700.0 {
+                            let [first, second] =
+                                [v, other].map(|v: [f64; 2]| mixed(rate, ratio(x, v[0]) + ratio(y, v[1])));
+                            points.push((base, first, second));
+                        }
+                    }
+                }
+                for order in [2.0, 4.0] {
+                    let bound = curve.at(order).unwrap();
+                    for truth in renyi(&points, order) {
+                        assert!(
+                            truth <= bound + 1e-3 * (1.0 + bound),
+                            "{spec:?} {rate} {v:?} {other:?} {order}: {truth} {bound}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    // Fractional orders and far ones, for the Gaussian.
+    let mut release = gaussian(0.1, 1.0);
+    release.unit = Unit::ExampleInMicroBatch;
+    let curve = RdpCurve::of(&release).unwrap();
+    // Less than one vector of twice the length would cost.
+    let wide = RdpCurve::of(&gaussian(0.1, 0.5)).unwrap();
+    let points: Vec<(f64, f64, f64)> = (-20_000..20_000)
+        .map(|j| (f64::from(j) + 0.5) * 1e-3)
+        .map(|x| {
+            (-0.5 * x * x - 0.5 * std::f64::consts::TAU.ln() + 1e-3f64.ln(), mixed(0.1, x - 0.5), mixed(0.1, -x - 0.5))
+        })
+        .collect();
+    for order in [1.1, 1.5, 2.5, 7.3, 12.0] {
+        let bound = curve.at(order).unwrap();
+        let truth = renyi(&points, order).into_iter().fold(0.0, f64::max);
+        assert!(
+            truth > 0.0 && truth <= bound * (1.0 + 1e-6) && (order < 2.0 || bound < wide.at(order).unwrap()),
+            "{order}: {truth} {bound}"
+        );
+    }
+    assert!(curve.at(300.0).unwrap() <= 2.0 * 300.0 && curve.at(40_000.0).is_some());
+}
+
+/// One of three or two of four without replacement, one example exchanged for another: by brute force.
+#[test]
+fn sampling_without_replacement_is_above_brute_force() {
+    for spec in families() {
+        let noise = spec.build().unwrap();
+        for (population, size, own, rest) in [
+            (3, 1, [0.8, -0.8], vec![-0.8, -0.8]),
+            (3, 1, [0.8, -0.8], vec![0.0, 0.0]),
+            (3, 1, [0.8, -0.8], vec![0.8, -0.8]),
+            (4, 2, [0.8, -0.8], vec![-0.8, 0.8, 0.0]),
+            (4, 2, [0.8, 0.1], vec![0.1, -0.3, 0.8]),
+        ] {
+            let release = Release::new(Sampling::FixedSize { population, size }, psi(&[0.8]), Some(spec.clone()));
+            let curve = RdpCurve::of(&release).unwrap();
+            let sums = own.map(|own| -> Vec<f64> {
+                let all: Vec<f64> = rest.iter().copied().chain([own]).collect();
+                if size == 1 {
+                    all
+                } else {
+                    (0..4).flat_map(|i| (0..i).map(|j| all[i] + all[j]).collect::<Vec<_>>()).collect()
+                }
+            });
+            let points: Vec<(f64, f64, f64)> = far_grid(20_000, 13.0)
+                .map(|(x, width)| {
+                    let ratio = |sums: &[f64]| {
+                        let logs: Vec<f64> =
+                            sums.iter().map(|s| noise.log_ratio(if *s < 0.0 { -x } else { x }, s.abs())).collect();
+                        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                        top + (logs.iter().map(|l| (l - top).exp()).sum::<f64>() / sums.len() as f64).ln()
+                    };
+                    (noise.log_density(x) + width.ln(), ratio(&sums[0]), ratio(&sums[1]))
+                })
+                .filter(|point| point.0 > -700.0)
+                .collect();
+            for order in [2.0, 3.0, 5.0] {
+                let bound = curve.at(order).unwrap();
+                for truth in renyi(&points, order) {
+                    assert!(
+                        truth <= bound + 1e-5 * (1.0 + bound),
+                        "{spec:?} {size} of {population} {rest:?} {order}: {truth} {bound}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// Nothing panics, hangs, or answers NaN.
 #[test]
 fn every_input_has_an_answer() {

@@ -41,7 +41,7 @@ impl Unit {
     pub fn name(self) -> &'static str {
         match self {
             Self::Example => "one example",
-            Self::ExampleInMicroBatch => "one example (inside a micro-batch: sensitivity doubled)",
+            Self::ExampleInMicroBatch => "one example (inside a micro-batch: one vector turns into another)",
             Self::MicroBatch => "one micro-batch (not one example)",
         }
     }

@@ -7,8 +7,8 @@
 //! - *Any noise, an envelope*: P = Z + ψ, Q = Z, coordinate by coordinate (`coordinates.rs`).
 //! - *Poisson sampling at rate q*: ((1−q)Q + qP, Q) if the neighbour lacks the example and (Q, (1−q)Q + qP) if it has one more; the
 //!   answer is the larger (see there on sampling).
-//! - *Fixed size without replacement*: for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (the same,
-//!   replace-one).
+//! - *Fixed size without replacement* (replace-one), and *Poisson sampling where an example's vector becomes another* (inside a micro-batch):
+//!   for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (`sampled.rs`).
 //! - *Shuffled partition*: one unsampled release an epoch.
 
 mod compose;
@@ -30,7 +30,7 @@ use super::{
     ledger::{Ledger, Release, Sensitivity},
     normal,
     rdp::{Accountant, RdpCurve},
-    sampling::{Neighbours, Sampling},
+    sampling::Sampling,
     sequence::{Sequence, UNCOUNTED},
 };
 
@@ -76,14 +76,6 @@ enum Direction {
     Add,
 }
 
-/// Which curve is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Neighbour {
-    One(Direction),
-    /// Another in its place: one curve made of both.
-    Another,
-}
-
 /// A release with its dominating pair.
 #[derive(Debug)]
 struct Priced {
@@ -109,6 +101,11 @@ impl Priced {
             Sampling::FixedSize { population, size } => size as f64 / population as f64,
             Sampling::Shuffled { .. } => 1.0,
         }
+    }
+
+    fn source(&self) -> Source {
+        let sampled = self.unsampled.sampled(self.rate());
+        if self.release.doubling() > 1.0 { Source::Exchanged(Box::new(sampled)) } else { sampled }
     }
 }
 
@@ -301,16 +298,14 @@ impl Pld {
             return Tight { value: question.no_answer(), method: Method::Convolution, rigor: self.rigor() };
         }
         let paid = self.priced.iter().zip(&counts).filter(|(priced, count)| **count > 0 && priced.rate() > 0.0);
-        let mut sources: Vec<(Source, u64)> =
-            paid.map(|(priced, count)| (priced.unsampled.sampled(priced.rate()), *count)).collect();
+        let mut sources: Vec<(Source, u64)> = paid.map(|(priced, count)| (priced.source(), *count)).collect();
         if sources.is_empty() {
             return Tight { value: closed(squared_mu.sqrt()), method: Method::ClosedForm, rigor: Rigor::Proven };
         }
         if squared_mu > 0.0 {
             sources.push((Unsampled::gaussian(squared_mu.sqrt()).sampled(1.0), 1));
         }
-        let replace = self.priced.iter().any(|priced| priced.release.sampling.neighbours() == Neighbours::ReplaceOne);
-        let found = solve::answer(&sources, question, self.tolerance, replace);
+        let found = solve::answer(&sources, question, self.tolerance);
         let method = if found.convolved { Method::Convolution } else { Method::Renyi };
         Tight { value: found.value, method, rigor: self.rigor() }
     }

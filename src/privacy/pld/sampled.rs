@@ -1,7 +1,15 @@
 //! Releases as lattices: sampling applied to an unsampled pair.
+//!
+//! *Where sampling exchanges a vector for another.* Let μ₀ be the release without the example, μ₁ and μ₁′ with the one vector and the other:
+//! the pair is M = (1−q)μ₀ + qμ₁ and M′ = (1−q)μ₀ + qμ₁′. For α ≥ 1, α′ = 1 + q(α−1) and β = α′/α, advanced joint convexity (Balle, Barthe &
+//! Gaboardi 2018, Theorem 2) says H_α′(M‖M′) = q·H_α(μ₁‖(1−β)μ₀ + βμ₁′) ≤ q·max(H_α(μ₁‖μ₀), H_α(μ₁‖μ₁′)). Both are at most H_α(P‖Q) of the
+//! doubled sensitivity's pair, and q·H_α(P‖Q) = H_α′((1−q)Q + qP‖Q): the curve of "remove". For α′ < 1, H_α′(M‖M′) = 1 − α′ + α′·H_{1/α′}(M′‖M),
+//! and M′ against M is as bad: the mirror image, which is the curve of "add". "Remove" alone would not do there: its loss is never below
+//! ln(1−q), and that of M against M′ can be. So for Poisson sampling (μ₀: without the example's micro-batch), and for fixed sizes (μ₀:
+//! another example in its place).
 
 use super::{
-    Direction, Neighbour,
+    Direction,
     coordinates::Symmetric,
     gaussian::SampledGaussian,
     lattice::{Builder, Lattice},
@@ -16,6 +24,8 @@ pub(super) enum Source {
         pair: Symmetric,
         rate: f64,
     },
+    /// The same where the example's vector becomes another, the pair's sensitivity being doubled: either direction alike.
+    Exchanged(Box<Source>),
 }
 
 /// Rounding of a mapped atom's mass.
@@ -27,6 +37,7 @@ impl Source {
         match self {
             Self::Gaussian(pair) => pair.rate == 1.0,
             Self::Atoms { rate, .. } => *rate == 1.0,
+            Self::Exchanged(_) => true,
         }
     }
 
@@ -38,32 +49,33 @@ impl Source {
                 let above: f64 = pair.atoms().map(|(_, p, q)| (p - q).max(0.0)).sum();
                 rate * (above + pair.infinity())
             }
+            Self::Exchanged(sampled) => sampled.total_variation(),
         }
     }
 
     /// Smallest and largest loss that needs a grid point, where P-mass of about `tail` may be left above.
-    pub fn range(&self, neighbour: Neighbour, tail: f64) -> (f64, f64) {
-        match (neighbour, self) {
-            (Neighbour::Another, _) => {
-                let (low, _) = self.range(Neighbour::One(Direction::Add), tail);
-                let (_, high) = self.range(Neighbour::One(Direction::Remove), tail);
+    pub fn range(&self, direction: Direction, tail: f64) -> (f64, f64) {
+        match self {
+            Self::Gaussian(pair) => pair.range(direction, tail),
+            Self::Atoms { pair, rate } => atoms_range(pair, *rate, direction, tail),
+            Self::Exchanged(sampled) => {
+                let (low, _) = sampled.range(Direction::Add, tail);
+                let (_, high) = sampled.range(Direction::Remove, tail);
                 (low.min(0.0), high.max(0.0))
             }
-            (Neighbour::One(direction), Self::Gaussian(pair)) => pair.range(direction, tail),
-            (Neighbour::One(direction), Self::Atoms { pair, rate }) => atoms_range(pair, *rate, direction, tail),
         }
     }
 
     /// The lattice on `step`, from above.
-    pub fn lattice(&self, neighbour: Neighbour, step: f64, tail: f64) -> Lattice {
-        match (neighbour, self) {
-            (Neighbour::Another, _) => {
-                let above = self.lattice(Neighbour::One(Direction::Remove), step, tail);
-                let below = self.lattice(Neighbour::One(Direction::Add), step, tail);
+    pub fn lattice(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
+        match self {
+            Self::Gaussian(pair) => pair.lattice(direction, step, tail),
+            Self::Exchanged(sampled) => {
+                let above = sampled.lattice(Direction::Remove, step, tail);
+                let below = sampled.lattice(Direction::Add, step, tail);
                 join(&above, &below)
             }
-            (Neighbour::One(direction), Self::Gaussian(pair)) => pair.lattice(direction, step, tail),
-            (Neighbour::One(direction), Self::Atoms { pair, rate }) => {
+            Self::Atoms { pair, rate } => {
                 let (low, high) = atoms_range(pair, *rate, direction, tail);
                 let first = (low / step).floor() as i64;
                 let last = ((high / step).ceil() as i64).max(first + 1);

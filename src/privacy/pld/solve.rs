@@ -1,7 +1,7 @@
 //! From releases and a question, ε(δ) or δ(ε), to a tilt, a grid, and the answer.
 
 use super::{
-    Direction, Neighbour,
+    Direction,
     compose::{self, Reach, Sum, Window},
     lattice::Lattice,
     sampled::Source,
@@ -65,8 +65,8 @@ impl Answer {
     }
 }
 
-/// The largest over both directions: a neighbour has one example more, or one less. Replacing is one direction.
-pub(super) fn answer(sources: &[(Source, u64)], question: Question, tolerance: f64, replace: bool) -> Answer {
+/// The largest over both directions: a neighbour has one example more, or one less. Where it has another, both are alike.
+pub(super) fn answer(sources: &[(Source, u64)], question: Question, tolerance: f64) -> Answer {
     if let Question::Epsilon { log_delta } = question {
         // δ(0) is the total variation distance, and those add up.
         let variation: f64 = sources.iter().map(|(source, count)| *count as f64 * source.total_variation()).sum();
@@ -74,37 +74,34 @@ pub(super) fn answer(sources: &[(Source, u64)], question: Question, tolerance: f
             return Answer { value: 0.0, convolved: true };
         }
     }
-    if replace {
-        return one_relation(sources, Neighbour::Another, question, tolerance, f64::NEG_INFINITY);
-    }
-    let remove = one_relation(sources, Neighbour::One(Direction::Remove), question, tolerance, f64::NEG_INFINITY);
+    let remove = one_direction(sources, Direction::Remove, question, tolerance, f64::NEG_INFINITY);
     if sources.iter().all(|(source, _)| source.is_symmetric()) {
         return remove;
     }
-    remove.max(one_relation(sources, Neighbour::One(Direction::Add), question, tolerance, remove.value))
+    remove.max(one_direction(sources, Direction::Add, question, tolerance, remove.value))
 }
 
-/// The answer for one relation. If a cheap bound shows that it is at most `known`, that bound will do.
-fn one_relation(
+/// The answer in one direction. If a cheap bound shows that it is at most `known`, that bound will do.
+fn one_direction(
     sources: &[(Source, u64)],
-    neighbour: Neighbour,
+    direction: Direction,
     question: Question,
     tolerance: f64,
     known: f64,
 ) -> Answer {
-    let pilot = Pilot::new(sources, neighbour, question, tolerance);
+    let pilot = Pilot::new(sources, direction, question, tolerance);
     let cheap = Answer { value: pilot.fallback, convolved: false };
     let hopeless = question.is_hopeless(cheap.value);
     if cheap.value <= known || hopeless {
         return cheap;
     }
     if known.is_finite() {
-        let coarse = pilot.plan(sources, neighbour, 30.0 * tolerance).solve(question);
+        let coarse = pilot.plan(sources, direction, 30.0 * tolerance).solve(question);
         if coarse.value <= known {
             return coarse;
         }
     }
-    pilot.plan(sources, neighbour, tolerance).solve(question)
+    pilot.plan(sources, direction, tolerance).solve(question)
 }
 
 /// A first look on a coarse grid: enough to choose the tilt and the step.
@@ -119,7 +116,7 @@ struct Pilot {
 }
 
 impl Pilot {
-    fn new(sources: &[(Source, u64)], neighbour: Neighbour, question: Question, tolerance: f64) -> Self {
+    fn new(sources: &[(Source, u64)], direction: Direction, question: Question, tolerance: f64) -> Self {
         let steps: f64 = sources.iter().map(|(_, count)| *count as f64).sum();
         let mut log_delta = match question {
             Question::Epsilon { log_delta } => log_delta,
@@ -135,10 +132,10 @@ impl Pilot {
                 .iter()
                 .zip(&cells)
                 .map(|((source, count), cells)| {
-                    let (low, high) = source.range(neighbour, tail);
+                    let (low, high) = source.range(direction, tail);
                     let span = (high - low).max(f64::MIN_POSITIVE * 1e10);
                     spans.push(span);
-                    (source.lattice(neighbour, span / cells, tail), *count)
+                    (source.lattice(direction, span / cells, tail), *count)
                 })
                 .collect();
             let finest = parts.iter().map(|(lattice, _)| lattice.step).fold(f64::INFINITY, f64::min);
@@ -193,17 +190,17 @@ impl Pilot {
         }
     }
 
-    fn plan(&self, sources: &[(Source, u64)], neighbour: Neighbour, tolerance: f64) -> Plan {
+    fn plan(&self, sources: &[(Source, u64)], direction: Direction, tolerance: f64) -> Plan {
         let widest = sources
             .iter()
-            .map(|(source, _)| source.range(neighbour, self.tail))
+            .map(|(source, _)| source.range(direction, self.tail))
             .map(|(low, high)| high - low)
             .fold(0.0, f64::max);
         let step = grid_step(self.lambda, self.epsilon, self.deviation, self.steps, tolerance)
             .max(widest / MOST_CELLS)
             .max(1e-300);
         let parts =
-            sources.iter().map(|(source, count)| (source.lattice(neighbour, step, self.tail), *count)).collect();
+            sources.iter().map(|(source, count)| (source.lattice(direction, step, self.tail), *count)).collect();
         Plan {
             parts,
             epsilon: self.epsilon,

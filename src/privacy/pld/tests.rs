@@ -170,7 +170,7 @@ fn never_below_the_gaussian_curve() {
         for delta in [1e-2, 1e-5, 1e-12, 1e-40] {
             let source = Unsampled::gaussian(mu).sampled(1.0);
             let question = Question::Epsilon { log_delta: f64::ln(delta) };
-            let found = solve::answer(&[(source, steps)], question, 1e-4, false);
+            let found = solve::answer(&[(source, steps)], question, 1e-4);
             let exact = normal::epsilon_gaussian(mu * (steps as f64).sqrt(), delta);
             assert!(found.value >= exact, "{mu} {steps} {delta}: {found:?} below {exact}");
             assert!(found.convolved && found.value <= exact * (1.0 + 5e-4), "{mu} {steps} {delta}: {found:?} {exact}");
@@ -380,6 +380,83 @@ proptest::proptest! {
         let renyi = whole.renyi().unwrap().epsilon(1e-5).unwrap().improved.epsilon;
         proptest::prop_assert!(found >= exact * (1.0 - 1e-12) && renyi >= exact, "{} {} {}", found, renyi, exact);
         proptest::prop_assert!(repeats || found <= exact * (1.0 + 1e-12), "{} {}", found, exact);
+    }
+}
+
+fn density(x: f64, sigma: f64) -> f64 {
+    (-0.5 * (x / sigma).powi(2)).exp() / (sigma * std::f64::consts::TAU.sqrt())
+}
+
+/// An example inside a micro-batch that is sampled, M = (1−q)Z + q(Z + v) against (1−q)Z + q(Z + v′): its loss falls below ln(1−q), which a
+/// second release brings to light. By brute force over both outputs.
+#[test]
+fn an_exchanged_vector_is_covered_at_negative_losses_too() {
+    let release = |rate, sigma| {
+        let noise = Some(NoiseSpec::Gaussian { sigma });
+        let mut release = Release::new(Sampling::Poisson { rate }, Sensitivity::L2 { norm: 1.0 }, noise);
+        release.unit = crate::privacy::ledger::Unit::ExampleInMicroBatch;
+        Pld::for_release(&release).unwrap()
+    };
+    let pld = release(0.09, 0.15).and(&release(1.0, 2.0)).unwrap();
+    // (cell's M, M′) with v = 1 and v′ = −1.
+    let grid = |rate: f64, sigma: f64, reach: f64, cells: i32| -> Vec<(f64, f64)> {
+        let h = 2.0 * reach / f64::from(cells);
+        let at = |x: f64, v: f64| h * ((1.0 - rate) * density(x, sigma) + rate * density(x - v, sigma));
+        (0..cells).map(|i| (f64::from(i) + 0.5) * h - reach).map(|x| (at(x, 1.0), at(x, -1.0))).collect()
+    };
+    let (first, second) = (grid(0.09, 0.15, 2.5, 800), grid(1.0, 2.0, 18.0, 360));
+    let brute = |epsilon: f64| {
+        let mut sums = [0.0_f64; 4];
+        for (a, b) in &first {
+            for (c, d) in &second {
+                let factor = epsilon.exp();
+                for (sum, (p, q)) in
+                    sums.iter_mut().zip([(a * c, b * d), (b * d, a * c), (a * d, b * c), (b * c, a * d)])
+                {
+                    *sum += (p - factor * q).max(0.0);
+                }
+            }
+        }
+        sums.into_iter().fold(0.0, f64::max)
+    };
+    assert!(brute(2.25) > 0.1, "{}", brute(2.25));
+    let found = pld.epsilon(0.1).unwrap();
+    assert!(found.value >= 2.258 && found.rigor == Rigor::Proven, "{found:?}");
+    for epsilon in [0.0, 0.4, 1.0, 1.8, 2.25, found.value, 3.0, 5.0] {
+        let (bound, truth) = (pld.delta(epsilon).unwrap().value, brute(epsilon));
+        assert!(bound >= truth * (1.0 - 1e-3), "{epsilon}: {bound} {truth}");
+    }
+}
+
+/// Two of four without replacement, one of the four exchanged: by brute force, one release and two.
+#[test]
+fn fixed_size_matches_brute_force() {
+    let sigma = 0.9;
+    let noise = Some(NoiseSpec::Gaussian { sigma });
+    let sampling = Sampling::FixedSize { population: 4, size: 2 };
+    let one = Pld::for_release(&Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, noise)).unwrap();
+    let h = 0.04;
+    let mixture = |values: [f64; 4]| -> Vec<f64> {
+        let sums: Vec<f64> = (0..4).flat_map(|i| (0..i).map(move |j| values[i] + values[j])).collect();
+        (-200..=200).map(|i| h * sums.iter().map(|s| density(f64::from(i) * h - s, sigma)).sum::<f64>() / 6.0).collect()
+    };
+    for rest in [[-1.0, -1.0, -1.0], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]] {
+        let [p, q] = [1.0, -1.0].map(|own| mixture([own, rest[0], rest[1], rest[2]]));
+        for epsilon in [0.0_f64, 0.3, 1.0, 2.0, 4.0] {
+            let factor = epsilon.exp();
+            let single = |p: &[f64], q: &[f64]| p.iter().zip(q).map(|(p, q)| (p - factor * q).max(0.0)).sum::<f64>();
+            let double = |p: &[f64], q: &[f64]| {
+                let rows = p.iter().zip(q);
+                rows.map(|(a, b)| p.iter().zip(q).map(|(c, d)| (a * c - factor * b * d).max(0.0)).sum::<f64>())
+                    .sum::<f64>()
+            };
+            for (pld, truth) in
+                [(&one, single(&p, &q).max(single(&q, &p))), (&one.compose(2), double(&p, &q).max(double(&q, &p)))]
+            {
+                let bound = pld.delta(epsilon).unwrap().value;
+                assert!(bound >= truth * (1.0 - 1e-3), "{rest:?} {epsilon}: {bound} {truth}");
+            }
+        }
     }
 }
 

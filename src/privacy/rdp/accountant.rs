@@ -9,7 +9,6 @@ use crate::privacy::{
     error::{PrivacyError, require},
     ledger::Ledger,
     numeric::dearer,
-    sampling::Neighbours,
     sequence::{Charge, Sequence, UNCOUNTED},
 };
 
@@ -131,8 +130,7 @@ impl Accountant {
         let beyond = |convert: fn(f64, f64, f64) -> f64| {
             (last as u32 + 1..=LAST_ORDER).map(|a| convert(total, f64::from(a), delta)).fold(f64::INFINITY, f64::min)
         };
-        // The bound under sampling without replacement is not the divergence itself.
-        let monotone = self.curves.iter().all(|c| c.sampling().neighbours() == Neighbours::AddOrRemoveOne);
+        let monotone = self.curves.iter().all(RdpCurve::is_divergence);
         if monotone && epsilon.classic.epsilon <= beyond(classic) && epsilon.improved.epsilon <= beyond(improved) {
             return epsilon;
         }

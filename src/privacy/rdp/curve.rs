@@ -34,6 +34,8 @@ pub struct RdpCurve(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     sampling: Sampling,
+    /// [`Release::doubling`]: neighbouring sums may be this many times further apart than one vector is from zero.
+    doubling: f64,
     source: Source,
     /// ε(α) for α from 2 to each of [`LEVELS`].
     integers: [OnceLock<Vec<f64>>; LEVELS.len()],
@@ -41,10 +43,10 @@ struct Inner {
 
 #[derive(Debug)]
 enum Source {
-    /// Gaussian noise of this standard deviation over the L2 sensitivity.
+    /// Gaussian noise of this standard deviation over the L2 bound of one vector.
     Gaussian { noise_multiplier: f64 },
     /// Any other.
-    Other { noise: Box<dyn Noise>, sensitivity: Sensitivity, doubling: f64 },
+    Other { noise: Box<dyn Noise>, sensitivity: Sensitivity },
 }
 
 impl RdpCurve {
@@ -56,17 +58,17 @@ impl RdpCurve {
         release.validate()?;
         let spec = release.noise.as_ref().ok_or(PrivacyError::NoNoise)?;
         let noise = spec.build()?;
-        let doubling = release.doubling();
         let source = match (noise.gaussian_sigma(), &release.sensitivity) {
             (_, Sensitivity::Unbounded) => return Err(PrivacyError::NoBound),
-            (Some(sigma), Sensitivity::L2 { norm }) => Source::Gaussian { noise_multiplier: sigma / (norm * doubling) },
+            (Some(sigma), Sensitivity::L2 { norm }) => Source::Gaussian { noise_multiplier: sigma / norm },
             // Σ k(k−1)ψ²/(2σ²) depends on ψ's norm alone.
             (Some(sigma), Sensitivity::Envelope { profile }) => {
-                Source::Gaussian { noise_multiplier: sigma / (profile.norm() * doubling) }
+                Source::Gaussian { noise_multiplier: sigma / profile.norm() }
             }
-            (None, sensitivity) => Source::Other { noise, sensitivity: sensitivity.clone(), doubling },
+            (None, sensitivity) => Source::Other { noise, sensitivity: sensitivity.clone() },
         };
-        Ok(Self(Arc::new(Inner { sampling: release.sampling, source, integers: Default::default() })))
+        let (sampling, doubling) = (release.sampling, release.doubling());
+        Ok(Self(Arc::new(Inner { sampling, doubling, source, integers: Default::default() })))
     }
 
     /// The Poisson-sampled Gaussian mechanism (DP-SGD): noise multiplier σ, rate q.
@@ -93,8 +95,7 @@ impl RdpCurve {
     }
 
     fn level(&self, level: usize) -> &[f64] {
-        let Inner { sampling, source, integers } = self.0.as_ref();
-        integers[level].get_or_init(|| source.integers(*sampling, LEVELS[level]))
+        self.0.integers[level].get_or_init(|| self.0.compute(LEVELS[level]))
     }
 
     /// How its examples are chosen.
@@ -103,7 +104,8 @@ impl RdpCurve {
         self.0.sampling
     }
 
-    /// ε(α) at any order for which a bound is known: integers from 2 to 1024 (Gaussian: 2^17), for the Gaussian also fractions.
+    /// ε(α) at any order for which a bound is known: integers from 2 to 1024 (Gaussian: 2^17, or half that
+    /// where sampling exchanges vectors), for the Gaussian also fractions.
     #[must_use]
     pub fn at(&self, order: f64) -> Option<f64> {
         let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);
@@ -111,20 +113,31 @@ impl RdpCurve {
             let level = usize::from(order > f64::from(LEVELS[0]));
             return Some(self.level(level)[order as usize - 2]);
         }
-        match (&self.0.source, self.0.sampling) {
+        let Inner { sampling, doubling, source, .. } = self.0.as_ref();
+        match (source, *sampling) {
             (Source::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
-                Some(0.5 * order / noise_multiplier / noise_multiplier)
+                Some(0.5 * order * (doubling / noise_multiplier).powi(2))
             }
             (Source::Gaussian { noise_multiplier }, Sampling::Poisson { rate }) => {
-                if whole {
-                    let moments = gaussian_log_moments(*noise_multiplier, order as u32);
-                    return Some(poisson::at_integer(rate, order as u32, &moments));
+                let sampled = |order: f64| sampled_gaussian_at(*noise_multiplier, rate, order);
+                if self.0.exchanges() {
+                    let unsampled = 0.5 * order * (doubling / noise_multiplier).powi(2);
+                    return Some(unsampled.min(poisson::exchanged(
+                        order,
+                        sampled(2.0 * order - 1.0)?,
+                        sampled(2.0 * order)?,
+                    )));
                 }
-                (order > 1.0).then(|| poisson::gaussian_at(rate, *noise_multiplier, order)).flatten()
+                sampled_gaussian_at(noise_multiplier / doubling, rate, order)
             }
             _ if whole && order <= f64::from(LAST_EXTENDED) => self.level(2).get(order as usize - 2).copied(),
             _ => None,
         }
+    }
+
+    /// Whether ε(α) is a Rényi divergence (or a maximum of some) and so does not fall as α grows; a bound may.
+    pub(super) fn is_divergence(&self) -> bool {
+        self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne && !self.0.exchanges()
     }
 
     /// Whether fractional orders are known.
@@ -132,34 +145,46 @@ impl RdpCurve {
         matches!(self.0.source, Source::Gaussian { .. }) && self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne
     }
 
-    /// Largest order [`RdpCurve::at`] knows.
+    /// Largest order at which [`RdpCurve::at`] is worth its time.
     pub(super) fn last_order(&self) -> u32 {
-        match self.0.source {
+        let last = match self.0.source {
             Source::Gaussian { .. } if self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne => LAST_GAUSSIAN,
             _ => LAST_EXTENDED,
-        }
+        };
+        if self.0.exchanges() { last / 2 } else { last }
     }
 }
 
-impl Source {
+impl Inner {
+    /// Whether Poisson sampling draws a vector that may be another, the rest of the mixture being neither.
+    fn exchanges(&self) -> bool {
+        matches!(self.sampling, Sampling::Poisson { rate } if rate > 0.0 && rate < 1.0) && self.doubling > 1.0
+    }
+
     /// ε(α) for α from 2 to `last`.
-    fn integers(&self, sampling: Sampling, last: u32) -> Vec<f64> {
-        let mut vectors = match self {
-            Self::Gaussian { noise_multiplier } => vec![gaussian_log_moments(*noise_multiplier, last)],
-            Self::Other { noise, sensitivity, doubling } => {
-                log_moments(noise.as_ref(), sensitivity, *doubling, last as usize - 1)
+    fn compute(&self, last: u32) -> Vec<f64> {
+        let Self { sampling, doubling, source, .. } = self;
+        let vectors = source.log_moments(*doubling, last);
+        let mut epsilon = match *sampling {
+            Sampling::Poisson { rate } if self.exchanges() => {
+                // Sampling never costs more than taking part for certain.
+                let mut orders = largest(&vectors, |moments| poisson::at_integers(1.0, moments));
+                let vectors = source.log_moments(1.0, (2 * last).min(LAST_EXTENDED));
+                let single = largest(&vectors, |moments| poisson::at_integers(rate, moments));
+                let pairs = single.iter().zip(&single[1..]).skip(1).step_by(2);
+                for ((value, order), (below, above)) in orders.iter_mut().zip(2u32..).zip(pairs) {
+                    *value = value.min(poisson::exchanged(order.into(), *below, *above));
+                }
+                orders
             }
-        };
-        vectors.iter_mut().for_each(|moments| close(moments));
-        let mut epsilon = match sampling {
             Sampling::Poisson { rate } => largest(&vectors, |moments| poisson::at_integers(rate, moments)),
             // Each example meets one release of an epoch, unamplified.
             Sampling::Shuffled { .. } => largest(&vectors, |moments| poisson::at_integers(1.0, moments)),
             Sampling::FixedSize { population, size } => {
                 let rate = size as f64 / population as f64;
-                let gaussian = match self {
-                    Self::Gaussian { noise_multiplier } => Some(*noise_multiplier),
-                    Self::Other { .. } => None,
+                let gaussian = match source {
+                    Source::Gaussian { noise_multiplier } => Some(noise_multiplier / doubling),
+                    Source::Other { .. } => None,
                 };
                 largest(&vectors, |moments| fixed_size::at_integers(rate, moments, gaussian))
             }
@@ -175,6 +200,27 @@ fn close(bounds: &mut [f64]) {
     for bound in bounds {
         *bound = if *bound >= 0.0 { *bound } else { f64::INFINITY };
     }
+}
+
+impl Source {
+    /// For each vector an upper bound on Σ_i ln I_k(v_i), k = 2..=`last`, of shifts up to `doubling` vectors long.
+    fn log_moments(&self, doubling: f64, last: u32) -> Vec<Vec<f64>> {
+        let mut vectors = match self {
+            Self::Gaussian { noise_multiplier } => vec![gaussian_log_moments(noise_multiplier / doubling, last)],
+            Self::Other { noise, sensitivity } => log_moments(noise.as_ref(), sensitivity, doubling, last as usize - 1),
+        };
+        vectors.iter_mut().for_each(|moments| close(moments));
+        vectors
+    }
+}
+
+/// ε(α) of the Poisson-sampled Gaussian, where it is known.
+fn sampled_gaussian_at(noise_multiplier: f64, rate: f64, order: f64) -> Option<f64> {
+    if order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order) {
+        let moments = gaussian_log_moments(noise_multiplier, order as u32);
+        return Some(poisson::at_integer(rate, order as u32, &moments));
+    }
+    (order > 1.0).then(|| poisson::gaussian_at(rate, noise_multiplier, order)).flatten()
 }
 
 /// k(k−1)/(2σ²) for k = 2..=last.

@@ -59,6 +59,15 @@ pub(super) fn at_integers(q: f64, log_moments: &[f64]) -> Vec<f64> {
     orders.map(|a| lemma_4(q, a, &excess, &mut scratch)).collect()
 }
 
+/// ε(α) where Poisson sampling draws one vector or another in its place, from the curve of one that is there or not: D_{2α−1} = `below`,
+/// D_{2α} = `above`. From the sum with the first to the sum with neither, and from there to the sum with the second: Mironov 2017,
+/// Proposition 11, with p = (2α−1)/α. It needs both directions of the curve, which Lemma 4 has, and holds at any real order.
+///
+/// (Lemma 4 with the distance of the two vectors is no bound: there the rest of the mixture is one of them, here it is neither.)
+pub(super) fn exchanged(order: f64, below: f64, above: f64) -> f64 {
+    (2.0 * order / (2.0 * order - 1.0) * below + above) * (1.0 + 4.0 * f64::EPSILON)
+}
+
 /// ε(α) of the Poisson-sampled Gaussian at any real order α > 1, where that is worth its time: Mironov, Talwar & Zhang 2019, eq. 5,
 /// A − 1 = E_{x∼N(0,σ²)}[(1+y)^α − 1 − αy], y = q(e^{(2x−1)/(2σ²)} − 1), by the trapezoidal rule, which converges geometrically
 /// (the integrand is analytic in |Im x| < πσ², where 1 + y has its zeros). σ: noise over sensitivity.
