@@ -281,12 +281,21 @@ fn families() -> Vec<NoiseSpec> {
         NoiseSpec::GeneralizedGaussian { exponent: 1.0, scale: 0.6 },
         NoiseSpec::GeneralizedGaussian { exponent: 4.0, scale: 2.0 },
         NoiseSpec::Custom { density: CustomDensity::from_formula("1 / (1 + x^4)").unwrap(), scale: 0.5 },
-        // Of few points, and steep between two of them.
-        NoiseSpec::Custom {
-            density: CustomDensity::from_points("steep", &[(0.0, 1.0), (1.0, 0.8), (1.05, 0.1), (3.0, 0.02)]).unwrap(),
-            scale: 1.5,
-        },
     ]
+}
+
+/// The table of quantiles on the device is interpolated: what it would not follow is refused, and so runs on the CPU.
+#[test]
+fn a_density_that_the_table_does_not_follow_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let density = CustomDensity::from_points("steep", &[(0.0, 1.0), (1.0, 0.8), (1.05, 0.1), (3.0, 0.02)]).unwrap();
+    let noise = Some(NoiseSpec::Custom { density, scale: 1.5 });
+    let (model, encoder, denoiser) = (Architecture::Linear, EncoderSpec::None, Denoiser::None);
+    let task = Task { model, encoder, envelope: None, noise, denoiser, expected_lot: 1.0, momentum: 0.0 };
+    let made =
+        block_on(GpuEngine::new(&gpu, &task, &examples(20), &initial_parameters(model, 5), Performance::default()));
+    let error = made.map(drop).unwrap_err().to_string();
+    assert!(error.contains("steep"), "{error}");
 }
 
 /// Coordinate by coordinate what the plain function draws, and together what the distribution says: a KS test of 101,770 draws

@@ -46,9 +46,27 @@ impl Family {
         // A custom density has its own width, which its scale multiplies: its quartile.
         let custom = matches!(noise, NoiseSpec::Custom { .. });
         let half_point = if custom { distribution.tail_quantile(0.25) } else { scale };
+        if custom && !follows(&quantiles, &*distribution, half_point) {
+            let what = "noise whose density changes this steeply: its table on the graphics device would not follow it";
+            return Err(EngineError::Unsupported(what.to_owned()));
+        }
         let tails = if with_tails { tails(&*distribution, half_point) } else { vec![0.0] };
         Ok(Self { code, scale: scale as f32, shape: shape as f32, half_point: half_point as f32, tails, quantiles })
     }
+}
+
+/// Whether `by_quantile` of families.wgsl, between the nodes, draws what is accounted for, to a few units of f32.
+fn follows(quantiles: &[f32], noise: &dyn Noise, half_point: f64) -> bool {
+    let node = |i: usize| f64::from(quantiles[i]);
+    (0..QUANTILE_NODES - 2).all(|cell| {
+        let (b, c, d) = (node(cell), node(cell + 1), node(cell + 2));
+        let a = if cell == 0 { 3.0 * (b - c) + d } else { node(cell - 1) };
+        [0.25, 0.5, 0.75].into_iter().all(|t| {
+            let slopes = c - a + t * (2.0 * a - 5.0 * b + 4.0 * c - d + t * (3.0 * (b - c) + d - a));
+            let exact = noise.tail_quantile(0.5 * (-(cell as f64 + t) * QUANTILE_STEP).exp());
+            (b + 0.5 * t * slopes - exact).abs() <= 2e-6 * (exact.abs() + half_point)
+        })
+    })
 }
 
 fn tails(noise: &dyn Noise, half_point: f64) -> Vec<f32> {
