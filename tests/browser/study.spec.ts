@@ -63,7 +63,7 @@ test("every control has its sentence, and its ends where it has any", async ({ p
   // A seed has no better and no worse end.
   expect(endless.sort()).toEqual(["number-envelope-seed", "number-replay", "number-seed"]);
   for (const [name, id] of [["Preset", "preset"], ["Speed", "speed"], ["A density, in x", "density"], ["Exponent", "lab-exponent"]]) {
-    const about = page.getByRole("button", { name: `About: ${name}`, exact: true }).filter({ visible: true });
+    const about = page.getByRole("button", { name: `About: ${name}`, exact: true }).filter({ visible: true }).first();
     await about.click();
     await expect(page.locator(`#${id}-hint`), name).toBeVisible();
     await about.click();
@@ -132,7 +132,7 @@ test("a twin that cannot be trained is called off, and can be asked for again", 
 
 test("a sweep makes four runs that are named by what changed, and sets everything back", async ({ page, site }) => {
   // Long enough for the status to be seen.
-  await open(page, site, `${query}&steps=600`);
+  await open(page, site, `${query}&steps=300`);
   await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
   await expect(page.getByTestId("sweep-status")).toContainText(/run [1-4] of 4/);
   const names = page.getByTestId("runs").getByRole("textbox");
