@@ -21,5 +21,6 @@ pub mod model;
 pub mod privacy;
 pub mod rng;
 pub mod train;
+#[cfg(feature = "page")]
 pub mod ui;
 pub mod worker;

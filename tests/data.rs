@@ -144,8 +144,12 @@ fn claims_cost_no_memory() {
     let bomb = gzip(&[images(1), vec![0; 64 << 20]].concat());
     assert!(bomb.len() < 400_000);
     let start = std::time::Instant::now();
+    let mut whole = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bomb[..]), &mut whole).expect("it unpacks");
+    let unpacking = start.elapsed();
+    let start = std::time::Instant::now();
     assert!(matches!(fault(&bomb), Fault::TooLong { at_least: true, .. }));
-    assert!(start.elapsed().as_millis() < 50);
+    assert!(start.elapsed() < unpacking / 4);
 }
 
 #[test]

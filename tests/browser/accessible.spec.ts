@@ -62,7 +62,7 @@ test("an embed, and the poster before it", async ({ page, site }) => {
   await expect(page.locator("#poster")).toBeVisible();
   await accessible(page, "poster", FRAME);
   await page.locator("#poster").click();
-  await expect(hook(page, "step")).not.toHaveAttribute("data-value", "0", { timeout: 40_000 });
+  await expect(hook(page, "step")).not.toHaveAttribute("data-value", "0");
   await hook(page, "pause").click();
   await accessible(page, "embed", FRAME);
 });

@@ -41,7 +41,7 @@ const loseDevice = (page: Page) =>
 /** Plays until `steps` are done, pauses, and waits until the last of them has arrived. */
 async function train(page: Page, steps: number) {
   await hook(page, "play").click();
-  await expect.poll(() => value(page, "step"), { timeout: 40_000 }).toBeGreaterThanOrEqual(steps);
+  await expect.poll(() => value(page, "step")).toBeGreaterThanOrEqual(steps);
   await hook(page, "pause").click();
   let before = -1;
   const still = async () => before === (before = await value(page, "step"));
@@ -60,15 +60,14 @@ test("without WebGPU the CPU trains, and the page says why and what helps", asyn
 });
 
 test("a graphics device that is lost in mid-run hands over to the CPU, and ε counts every step", async ({ page, site, watched }) => {
-  test.setTimeout(120_000);
   await openOnGpu(page, site);
   await hook(page, "play").click();
-  await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBeGreaterThan(5);
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(5);
   const [step, epsilon] = [await value(page, "step"), await value(page, "epsilon")];
   await loseDevice(page);
   await expect(hook(page, "error")).toContainText(/device was lost.*goes on.*on the CPU.*ε counts every step/);
   await expect(hook(page, "backend")).toHaveText("CPU");
-  await expect.poll(() => value(page, "step"), { timeout: 40_000 }).toBeGreaterThan(step + 5);
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(step + 5);
   expect(await value(page, "epsilon")).toBeGreaterThan(epsilon);
   await hook(page, "pause").click();
   // What wgpu tells of its lost device is expected.
@@ -76,10 +75,9 @@ test("a graphics device that is lost in mid-run hands over to the CPU, and ε co
 });
 
 test("a graphics device that is lost while nothing plays hands over to the CPU", async ({ page, site, watched }) => {
-  test.setTimeout(120_000);
   await openOnGpu(page, site);
   await hook(page, "step-once").click();
-  await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => value(page, "step")).toBe(1);
   // Until the run has been kept, which asks the device, and until the browser has told the thread of the loss.
   await page.waitForTimeout(1_000);
   await loseDevice(page);
@@ -96,7 +94,7 @@ test("a graphics device that is lost while nothing plays hands over to the CPU",
   await hook(page, "noise-scale").fill("2");
   await hook(page, "noise-scale").press("Enter");
   await hook(page, "play").click();
-  await expect.poll(() => value(page, "step"), { timeout: 40_000 }).toBeGreaterThan(3);
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
   await hook(page, "pause").click();
   await expect(hook(page, "error")).toBeEmpty();
   watched.errors.length = 0;
@@ -110,7 +108,7 @@ test("gradients that are not finite are left out and counted", async ({ page, si
   await hook(page, "lot").fill("16");
   await hook(page, "lot").press("Enter");
   await hook(page, "play").click();
-  await expect(page.locator(".numbers").getByText("Not finite, left out")).toBeVisible({ timeout: 40_000 });
+  await expect(page.locator(".numbers").getByText("Not finite, left out")).toBeVisible();
   await hook(page, "pause").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(1);
 });
@@ -231,7 +229,6 @@ test("an accountant that fails is named, and the next question hires another", a
 });
 
 test("the noise lab outlives its accountant, and goes on with the next", async ({ page, site, watched }) => {
-  test.setTimeout(120_000);
   await open(page, site, `${query}&steps=50&lab=1`);
   const table = page.getByTestId("lab-table");
   await expect(table).toHaveAttribute("aria-busy", "true");
@@ -241,7 +238,7 @@ test("the noise lab outlives its accountant, and goes on with the next", async (
   watched.errors.length = 0;
   await expect(table).toHaveAttribute("aria-busy", "false");
   await page.getByRole("checkbox", { name: "Cauchy" }).check();
-  await expect(table.locator("tbody tr")).toHaveCount(5, { timeout: 60_000 });
+  await expect(table.locator("tbody tr")).toHaveCount(5);
   await expect(table).toHaveAttribute("aria-busy", "false");
 });
 

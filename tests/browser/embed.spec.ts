@@ -91,7 +91,7 @@ test("the mdBook example: behind its poster nothing is loaded until it is clicke
     const loaded = site.asked.slice(before);
     expect(loaded.filter((path) => /wasm|worker|accountant|data\//.test(path))).toEqual([]);
     await inside(page).locator("#poster").click();
-    await expect(inside(page).getByTestId("step")).not.toHaveAttribute("data-value", "0", { timeout: 30_000 });
+    await expect(inside(page).getByTestId("step")).not.toHaveAttribute("data-value", "0");
     await expect(inside(page).getByTestId("noise-family")).toBeVisible();
     await expect(inside(page).locator("html")).toHaveAttribute("data-theme", "light");
   });
@@ -101,7 +101,7 @@ test("two embeds on a page: one has the GPU, the other trains on the CPU and say
   const two = `<!doctype html><title>two</title>${["a", "b"].map((id) => `<iframe id="${id}" width="640" height="400" src="${site.url}embed.html?dataset=synthetic"></iframe>`).join("")}`;
   await around(browser, two, async (page) => {
     const reason = (n: number) => inside(page, n).getByTestId("backend-reason");
-    for (const n of [0, 1]) await expect(inside(page, n).getByTestId("backend")).toHaveText(/CPU|WebGPU/, { timeout: 40_000 });
+    for (const n of [0, 1]) await expect(inside(page, n).getByTestId("backend")).toHaveText(/CPU|WebGPU/);
     const reasons = [await reason(0).textContent(), await reason(1).textContent()];
     expect(reasons.filter((text) => text?.includes("another frame on this page")), String(reasons)).toHaveLength(1);
     // That is no setting: the links of neither ask for the CPU.
@@ -112,10 +112,9 @@ test("two embeds on a page: one has the GPU, the other trains on the CPU and say
 });
 
 test("an embed that asks for the CPU, or stands in another tab, has not the graphics card of this page", async ({ browser, site }) => {
-  test.setTimeout(120_000);
   const frame = (query: string) => `<iframe width="640" height="400" src="${site.url}embed.html?dataset=synthetic${query}"></iframe>`;
   const reason = async (page: Page, n: number) => {
-    await expect(inside(page, n).getByTestId("backend")).toHaveText(/CPU|WebGPU/, { timeout: 40_000 });
+    await expect(inside(page, n).getByTestId("backend")).toHaveText(/CPU|WebGPU/);
     return (await inside(page, n).getByTestId("backend-reason").textContent()) ?? "";
   };
   await around(browser, `<!doctype html><title>one</title>${frame("&backend=cpu")}`, async (page) => {
@@ -149,7 +148,7 @@ test("keys arrive in the frame, and attributes of any element do not", async ({ 
   await around(browser, element(site, `${any} ${CPU} pre-scale="0.5" controls="rate"`), async (page) => {
     const { searchParams } = new URL((await page.locator("iframe").getAttribute("src"))!);
     expect([...searchParams.keys()]).toEqual(["preset", "dataset", "backend", "pre-scale", "controls"]);
-    await expect(inside(page).getByTestId("learning-rate")).toBeVisible({ timeout: 30_000 });
+    await expect(inside(page).getByTestId("learning-rate")).toBeVisible();
     await expect(inside(page).getByTestId("error")).toBeEmpty();
     expect((await call(page, "getState")).query).toContain("dataset=synthetic");
   });
@@ -164,7 +163,7 @@ test("the element says when there is a run, and what is refused", async ({ brows
   await around(browser, element(site, `${CPU} controls="sigma"`).replace("<script", `${listen}<script`), async (page) => {
     const told = () => page.evaluate(() => (self as unknown as { heard: Record<string, unknown>[] }).heard);
     const ready = { kind: "ready", step: 0, playing: false, complete: false, backend: "cpu", started: true, resting: false };
-    await expect.poll(told, { timeout: 30_000 }).toEqual([expect.objectContaining(ready)]);
+    await expect.poll(told).toEqual([expect.objectContaining(ready)]);
     const scale = inside(page).getByTestId("noise-scale");
     await scale.fill("-1");
     await scale.press("Enter");
@@ -190,14 +189,14 @@ test("the page's button copies a frame in which everything is set as on the page
   await around(browser, `<!doctype html><title>host</title>${frame}`, async (host) => {
     const whole = inside(host).getByRole("link", { name: "Open the whole playground" });
     const all = /\?v=1&dataset=synthetic&sigma=2\.5&backend=cpu&theme=dark$/;
-    await expect(whole).toHaveAttribute("href", all, { timeout: 30_000 });
+    await expect(whole).toHaveAttribute("href", all);
     await expect(inside(host).locator("html")).toHaveAttribute("data-theme", "dark");
   });
 });
 
 test("out of sight an embed rests, and plays on when it is back", async ({ browser, site }) => {
   await around(browser, `${element(site, CPU)}<div style="height: 4000px"></div>`, async (page) => {
-    await expect(inside(page).getByTestId("step")).toBeVisible({ timeout: 30_000 });
+    await expect(inside(page).getByTestId("step")).toBeVisible();
     const stepped = heard(page, "step");
     await call(page, "play");
     await stepped;
@@ -215,7 +214,7 @@ test("what is wrong in the address is said in the frame; what nobody knows is le
   await around(browser, element(site, wrong), async (page) => {
     const error = inside(page).getByTestId("error");
     for (const words of ["Noise scale must be", "“magic” is none of them", "“epsilon” is none of them"]) {
-      await expect(error).toContainText(words, { timeout: 30_000 });
+      await expect(error).toContainText(words);
     }
     await expect(error).not.toContainText("utm_source");
     await expect(inside(page).getByTestId("speed")).toBeHidden();
@@ -225,7 +224,7 @@ test("what is wrong in the address is said in the frame; what nobody knows is le
 
 test("a frame hears nobody but the page around it", async ({ browser, site }) => {
   await around(browser, element(site, CPU), async (page) => {
-    await expect(inside(page).getByTestId("step")).toHaveAttribute("data-value", "0", { timeout: 30_000 });
+    await expect(inside(page).getByTestId("step")).toHaveAttribute("data-value", "0");
     // From a window that is not its parent: the frame itself.
     const frame = page.frames().find((frame) => frame.url().includes("embed.html"))!;
     await frame.evaluate(() => postMessage({ source: "hushgrad", v: 1, type: "step" }, "*"));

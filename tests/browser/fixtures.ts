@@ -102,9 +102,9 @@ export async function exported(page: Page, item: string, count = 1): Promise<Dow
 /** Opens the page and waits until its training thread has chosen its engine and all files and digits are there. */
 export async function open(page: Page, site: Site, query = "") {
   await page.goto(site.url + query);
-  await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i, { timeout: 30_000 });
-  await expect(page.getByTestId("digits-in-use")).toContainText("to train on", { timeout: 30_000 });
-  await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0, { timeout: 30_000 });
+  await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i);
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
+  await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);
   // The copy for a visit without a network is part of the first load: asked for when all else is there, and never in a
   // frame or where a test forbids it.
   await page.evaluate(async (patience) => {

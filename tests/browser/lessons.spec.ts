@@ -7,7 +7,6 @@ const LESSONS = ["Why noise", "One step in slow motion", "Why ε only goes up", 
 
 for (const [at, title] of LESSONS.entries()) {
   test(`lesson “${title}” is clicked through, is accessible, and ends with a question and a link`, async ({ page, site }) => {
-    test.setTimeout(120_000);
     await open(page, site, query);
     await page.getByTestId("lessons").locator("summary").click();
     await page.getByTestId("lessons").getByRole("button").nth(at).click();
@@ -69,7 +68,6 @@ test("lessons are walked through by keyboard, and fit a phone", async ({ page, s
 });
 
 test("on a phone each step of each lesson shows what it points at", async ({ page, site }) => {
-  test.setTimeout(180_000);
   const steps: { title: string; point?: string }[] = [];
   for (const line of readFileSync("../../www/lessons.txt", "utf8").split("\n")) {
     if (line.startsWith("## ")) steps.push({ title: line.slice(3) });
@@ -84,6 +82,6 @@ test("on a phone each step of each lesson shows what it points at", async ({ pag
     await expect(page.getByTestId("lesson").getByRole("heading", { level: 3 }).first()).toHaveText(title);
     if (!point) continue;
     const pointed = page.locator(`.pointed[data-testid="${point}"], .pointed:has([data-testid="${point}"])`);
-    await expect(pointed, `${title}: ${point}`).toBeVisible({ timeout: 30_000 });
+    await expect(pointed, `${title}: ${point}`).toBeVisible();
   }
 });

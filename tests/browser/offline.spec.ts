@@ -27,8 +27,8 @@ test("the second visit works without a network", async ({ browser }) => {
   }
   await site.close();
   await page.goto(`${site.url}?backend=cpu`);
-  await expect(page.getByTestId("digits-in-use")).toContainText("to train on", { timeout: 30_000 });
-  if (process.env.HUSHGRAD_DATA === "mnist") await expect(page.getByTestId("digits-in-use")).toContainText("60,000", { timeout: 30_000 });
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
+  if (process.env.HUSHGRAD_DATA === "mnist") await expect(page.getByTestId("digits-in-use")).toContainText("60,000");
   await trains(page);
   await context.close();
 });
@@ -43,7 +43,7 @@ test("a new deploy is never stale", async ({ browser }) => {
   // Which of its workers the registration has, beside none at all.
   const has = (which: "active" | "waiting") => () =>
     page.evaluate(async (which) => !!(await navigator.serviceWorker.getRegistration())?.[which], which);
-  await expect.poll(has("active"), { timeout: 30_000 }).toBe(true);
+  await expect.poll(has("active")).toBe(true);
 
   // The next deploy: another style of another name, another title, another version.
   const edit = (file: string, change: (text: string) => string) => writeFileSync(join(folder, file), change(readFileSync(join(folder, file), "utf8")));
@@ -57,24 +57,24 @@ test("a new deploy is never stale", async ({ browser }) => {
   await expect(page).toHaveTitle("the next deploy");
   expect(await page.evaluate(() => document.styleSheets[0].href)).toContain("style-0123456789abcdef.css");
   await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())!.update());
-  await expect.poll(has("waiting"), { timeout: 30_000 }).toBe(true);
+  await expect.poll(has("waiting")).toBe(true);
   // Once the last page of the old version is closed, the new one is the one without a network. A visit in the very moment
   // of the change may be left hanging by Chromium, so each has its own limit.
   await page.close();
   const kept = async () => {
     const next = await context.newPage();
     const names = next.goto(site.url, { waitUntil: "commit" }).then(() => next.evaluate(() => caches.keys()));
-    const limit = new Promise<string[]>((done) => setTimeout(() => done(["hushgrad http: no answer"]), 5_000));
+    const limit = new Promise<string[]>((done) => setTimeout(() => done(["hushgrad http: no answer"]), 10_000));
     const first = await Promise.race([names.catch((error) => [`hushgrad http: ${error}`]), limit]);
     await next.close();
     return first.filter((name) => name.startsWith("hushgrad http"));
   };
-  await expect.poll(kept, { timeout: 30_000 }).toEqual([expect.stringContaining("next-")]);
+  await expect.poll(kept).toEqual([expect.stringContaining("next-")]);
   await site.close();
   const offline = await context.newPage();
   await offline.goto(site.url + query);
   await expect(offline).toHaveTitle("the next deploy");
-  await expect(offline.getByTestId("digits-in-use")).toContainText("to train on", { timeout: 30_000 });
+  await expect(offline.getByTestId("digits-in-use")).toContainText("to train on");
   await trains(offline);
   await context.close();
   rmSync(folder, { recursive: true });

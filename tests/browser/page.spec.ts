@@ -180,7 +180,6 @@ test("a menu closes by Escape, a click elsewhere, a focus that moves on, another
 });
 
 test("between phone and desk, and on a zoomed desk, nothing is wider than the screen", async ({ page, site }) => {
-  test.setTimeout(120_000);
   const fits = async (what: string) => {
     // 731 and 853 are a screen of 1280 at 175 % and 150 %.
     for (const width of [720, 731, 768, 853, 1024, 1100]) {

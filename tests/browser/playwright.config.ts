@@ -23,13 +23,14 @@ export default defineConfig({
   // A test that passes only now and then is a failing test.
   retries: 0,
   forbidOnly: true,
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  // These two tell what hangs from what is slow, on a machine as slow as there is. What a visitor waits for is limited in
+  // the tests that measure it.
+  timeout: 240_000,
+  expect: { timeout: 60_000 },
   use: {
     headless: true,
     viewport: { width: 1440, height: 900 },
     launchOptions: { executablePath: process.env.CHROMIUM || undefined, args: FLAGS },
-    trace: "retain-on-failure",
     screenshot: "only-on-failure",
   },
 });

@@ -157,13 +157,12 @@ test("a run that ends stays in the list, however many are pinned", async ({ page
 });
 
 test("where the list is full the oldest run that is not pinned goes, and a sentence names it", async ({ page, site }) => {
-  test.setTimeout(120_000);
   await open(page, site, query);
   await oneStep(page);
   await kept(page, 1);
   await copies(page, 99, false);
   await open(page, site, query);
-  await expect(rows(page)).toHaveCount(100, { timeout: 30_000 });
+  await expect(rows(page)).toHaveCount(100);
   await rows(page).last().getByRole("button", { name: "Pin copy 0" }).click();
   await oneStep(page);
   await hook(page, "reset").click();
@@ -182,7 +181,7 @@ test("the runs of a sweep keep their names and colours over a reload", async ({ 
   const linear = "?backend=cpu&dataset=synthetic&steps=30";
   await open(page, site, linear);
   await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
-  await expect(rows(page)).toHaveCount(4, { timeout: 40_000 });
+  await expect(rows(page)).toHaveCount(4);
   const kind = /^noise scale [0-9.]+\*$/;
   await expect.poll(async () => (await names(page)).filter((name) => kind.test(name)).length).toBe(4);
   const made = (await names(page)).sort();

@@ -113,13 +113,15 @@ fn make(
         step.done("");
         Ok(())
     };
-    // The page gets by without Burn, and must: a program keeps what its dependencies register with the linker, used or not.
-    let bare = &["--no-default-features"][..];
+    // Each program is given what it uses, and no more: it keeps what its dependencies register with the linker, used or not.
+    // `www/index.html` says the same to Trunk.
+    let bare = ["--no-default-features"];
+    let [with_page, with_gpu] = ["page", "gpu"].map(|feature| ["--no-default-features", "--features", feature]);
     // Linking keeps one core busy. The profiles have folders of their own, so neither build waits for the other.
     std::thread::scope(|scope| {
-        let page = scope.spawn(|| compile("page", "app", PAGE_PROFILE, bare));
-        compile("accountant", "accountant", PROFILE, bare)?;
-        compile("training thread", "worker", PROFILE, &[])?;
+        let page = scope.spawn(|| compile("page", "app", PAGE_PROFILE, &with_page));
+        compile("accountant", "accountant", PROFILE, &bare)?;
+        compile("training thread", "worker", PROFILE, &with_gpu)?;
         page.join().unwrap_or_else(|_| Err(Error::Wrong("the page's build broke off".into())))
     })?;
 
