@@ -5,6 +5,7 @@ use web_sys::{HtmlSelectElement, KeyboardEvent};
 
 use super::{
     closures::{on_click, on_event, whether, wording},
+    embed,
     field::Number,
     format,
     settings::{Choice, Settings},
@@ -81,16 +82,17 @@ fn select(
     labelled(testid, "label".to_owned(), label.into_any(), [label, text], field.into_any())
 }
 
-/// The way to four runs that show what a number does.
-fn sweep(page: Page, number: Number, off: Memo<bool>) -> Option<AnyView> {
+/// A number's name. Pressed, it makes four runs that show what the number does; a frame has no place for those.
+fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
     let label = number.spec().label;
-    number.can_be_swept().then(|| {
-        view! {
-            <button type="button" class="sweep-button" data-testid="sweep" title="Four runs that show what it does" disabled=whether(move || off.get())
-                aria-label=format!("Sweep {label}: four runs") on:click=on_click(move |_| page.begin_sweep(number))>"sweep"</button>
-        }
-        .into_any()
-    })
+    if !number.can_be_swept() || embed::is_embedded() {
+        return view! { <label for=id>{label}</label> }.into_any();
+    }
+    view! {
+        <button type="button" class="sweep-button" data-testid="sweep" title="Four runs that show what it does" disabled=whether(move || off.get())
+            aria-label=format!("Sweep {label}: four runs") on:click=on_click(move |_| page.begin_sweep(number))>{label}</button>
+    }
+    .into_any()
 }
 
 /// A labelled number, with a slider where its field has one. It complains only when it is committed.
@@ -137,8 +139,8 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
     });
     view! {
         <div class="control number" class:wrong=whether(move || problem.with(Option::is_some))>
-            <span class="label"><label for=id.clone()>{spec.label}</label>{button}{sweep(page, number, off)}</span>
-            <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=testid
+            <span class="label">{name(page, number, id.clone(), off)}{button}</span>
+            <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=testid aria-label=spec.label
                 placeholder=if spec.optional { "open" } else { "" } disabled=whether(move || off.get())
                 prop:value=wording(move || text.get())
                 aria-invalid=wording(move || problem.with(Option::is_some).to_string())

@@ -150,6 +150,7 @@ test("keys arrive in the frame, and attributes of any element do not", async ({ 
     expect([...searchParams.keys()]).toEqual(["preset", "dataset", "backend", "pre-scale", "controls"]);
     await expect(inside(page).getByTestId("learning-rate")).toBeVisible();
     await expect(inside(page).getByTestId("error")).toBeEmpty();
+    await expect(inside(page).getByTestId("sweep"), "a frame has no list for the runs of a sweep").toHaveCount(0);
     expect((await call(page, "getState")).query).toContain("dataset=synthetic");
   });
 });

@@ -144,6 +144,28 @@ test("a sweep makes four runs that are named by what changed, and sets everythin
   await accessible(page, "after a sweep");
 });
 
+test("the name of a number starts its sweep, by a click and by Enter, and is still the field's", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=300`);
+  const status = page.getByTestId("sweep-status");
+  const stop = async () => {
+    await status.getByRole("button", { name: "Stop" }).click();
+    await expect(status).toBeHidden();
+  };
+  const scale = page.getByRole("textbox", { name: "Noise scale", exact: true });
+  await expect(scale).toHaveValue("1.1");
+  await page.locator(".control", { has: scale }).getByText("Noise scale", { exact: true }).click();
+  await expect(status).toContainText("noise scale");
+  await stop();
+  await expect(scale).toHaveValue("1.1");
+  await page.getByRole("button", { name: "Sweep Learning rate: four runs" }).press("Enter");
+  await expect(status).toContainText("learning rate");
+  await stop();
+  // What no sweep would show has a name to click into the field by.
+  await page.getByText("Advanced", { exact: true }).click();
+  await page.locator("label", { hasText: /^Model seed$/ }).click();
+  await expect(page.getByRole("textbox", { name: "Model seed" })).toBeFocused();
+});
+
 test("a sweep of lots stays within the visitor's own digits, and sets everything back", async ({ page, site }) => {
   await open(page, site, query);
   await page.getByTestId("files").setInputFiles(small());
