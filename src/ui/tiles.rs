@@ -9,7 +9,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData};
 use super::{
     browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::{on_click, whether},
+    closures::{on_click, whether, wording},
     format,
     results::teaching,
     settings::Speed,
@@ -32,12 +32,21 @@ pub fn panel(page: Page) -> impl IntoView {
         Some(step) => format!("Step {}, taken apart: the sum over its lot.", format::integer(step)),
         None => "What one training step does to the gradients of its examples.".to_owned(),
     };
-    let slow = Memo::new(move |_| page.speed.get() == Speed::Slow && page.playing.get());
+    // Each step that is shown at leisure lights its tiles anew, which a class of the same name would not.
+    let lit = Memo::new(move |_| {
+        let leisure = !page.playing.get_untracked() || page.speed.get_untracked() == Speed::Slow;
+        at().filter(|_| leisure).map(|step| step % 2)
+    });
+    let class = move || match lit.get() {
+        Some(0) => "tiles lit-0",
+        Some(_) => "tiles lit-1",
+        None => "tiles",
+    };
     view! {
         <h2>"One step"</h2>
         <p class="lead">{head}" "
             <button type="button" data-testid="look" hidden=whether(move || page.pictures.with(Option::is_some)) on:click=on_click(move |_| page.step_once())>"Take one apart"</button></p>
-        <ol class="tiles" class:slow=whether(move || slow.get())>
+        <ol class=wording(class)>
             {tile(page, 0)}{tile(page, 1)}{tile(page, 2)}{tile(page, 3)}
         </ol>
         {scale(page)}

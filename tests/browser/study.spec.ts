@@ -14,6 +14,33 @@ test("the first charts show a recorded run, which gives way to one's own", async
   await expect(page.getByTestId("recorded")).toHaveCount(0);
 });
 
+test("each step taken apart lights its tiles in the order of its stages, unless motion is not wanted", async ({ page, site }) => {
+  await open(page, site, query);
+  const tiles = page.locator(".tiles");
+  const lights = () =>
+    tiles.evaluate((tiles) =>
+      [...tiles.children].map((tile) =>
+        tile.getAnimations().map((light) => [(light as CSSAnimation).animationName, light.effect!.getTiming().delay]),
+      ),
+    );
+  const dark = [[], [], [], []];
+  expect(await lights()).toEqual(dark);
+  for (const step of [1, 2, 3]) {
+    await hook(page, "step-once").click();
+    await expect(page.locator(".step .lead")).toContainText(`Step ${step},`);
+    await expect.poll(lights).toEqual([0, 450, 900, 1350].map((delay) => [[`light-${step % 2}`, delay]]));
+  }
+  // Who sees many steps a second is not blinked at.
+  await hook(page, "play").click();
+  await expect.poll(lights).toEqual(dark);
+  await hook(page, "pause").click();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.getByTestId("speed").getByText("Slow", { exact: true }).click();
+  await hook(page, "step-once").click();
+  await expect(tiles).toHaveClass(/lit-/);
+  expect(await lights()).toEqual(dark);
+});
+
 test("the confusion matrix counts every test digit", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
