@@ -63,7 +63,7 @@ fn sentence(page: Page, which: usize) -> String {
             1 => match config.map(|config| &config.encoder) {
                 Some(EncoderSpec::None) => "Nothing bounds an example here, so nothing can hide it.".to_owned(),
                 Some(EncoderSpec::Envelope { .. }) => {
-                    "Each example's gradient is clamped, rank by rank, under a public envelope of length 1.".to_owned()
+                    "Each example's gradient is clamped, rank by rank, under a public envelope of length 1; dashed, the envelope times the lot.".to_owned()
                 }
                 Some(EncoderSpec::Clip { norm }) => {
                     format!("Each example's gradient is shortened to length {} where it is longer.", format::number(*norm))
@@ -194,8 +194,11 @@ fn ranks(pictures: &Pictures, which: usize) -> Drawing {
     if let Some(before) = which.checked_sub(1) {
         lines.push(Line { class: "ghost", name: String::new(), points: pictures.tiles[before].ranks.clone() });
     }
-    if which == 2 {
-        lines.push(Line { class: "line-noise", name: String::new(), points: pictures.noise_ranks.clone() });
+    let beside = [("", None), ("line-envelope", Some(&pictures.envelope)), ("line-noise", Some(&pictures.noise_ranks))];
+    if let (class, Some(points)) = beside[which]
+        && !points.is_empty()
+    {
+        lines.push(Line { class, name: String::new(), points: points.clone() });
     }
     lines.push(Line {
         class: ["line-raw", "line-encoded", "line-noisy"][which],

@@ -481,7 +481,7 @@ impl<H: Host> Agent<H> {
             session.traced_step().await.map(|trace| {
                 let task = &session.plan().task;
                 let noise = task.noise.as_ref().and_then(|noise| noise.build().ok());
-                if let Some(pictures) = Pictures::new(&trace, task.model, noise.as_deref()) {
+                if let Some(pictures) = Pictures::new(&trace, task, noise.as_deref()) {
                     self.host.send(Event::Pictures { step: session.step_count(), pictures });
                 }
             })

@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{engine::StepTrace, model::Architecture, privacy::noise::Noise, train::projection::Point};
+use crate::{
+    engine::{StepTrace, Task},
+    model::Architecture,
+    privacy::noise::Noise,
+    train::projection::Point,
+};
 
 /// Points of a drawn curve.
 const POINTS: usize = 120;
@@ -23,6 +28,8 @@ pub struct Tile {
 pub struct Pictures {
     /// Raw, encoded, noisy, denoised.
     pub tiles: [Tile; 4],
+    /// The envelope by rank, once for each example of a lot; none without one.
+    pub envelope: Vec<Point>,
     /// Magnitudes that the noise alone would have by rank; none without noise.
     pub noise_ranks: Vec<Point>,
     /// Empirical distribution function of the noisy values: value, share at most that.
@@ -87,14 +94,18 @@ impl PictureLayout {
 }
 
 impl Pictures {
-    /// Reduces a trace; `noise` is the distribution in the units of the sum. `None` for an empty or mismatched trace.
+    /// Reduces a trace of `task`; `noise` is the distribution in the units of the sum. `None` for an empty or mismatched
+    /// trace.
     #[must_use]
-    pub fn new(trace: &StepTrace, model: Architecture, noise: Option<&dyn Noise>) -> Option<Self> {
+    pub fn new(trace: &StepTrace, task: &Task, noise: Option<&dyn Noise>) -> Option<Self> {
         let p = trace.raw.len();
         if p == 0 || [&trace.encoded, &trace.noisy, &trace.denoised].iter().any(|v| v.len() != p) {
             return None;
         }
-        let layout = PictureLayout::of(model);
+        let layout = PictureLayout::of(task.model);
+        // The first stands for all: sorted, vectors of one distribution are nearly the same.
+        let envelope = task.envelope.as_ref().map_or_else(Vec::new, |envelope| by_rank(envelope.vector(0)));
+        let lot = f64::from(task.expected_lot);
         let tile = |values: &[f32], ranks: Vec<Point>| Tile {
             norm: norm(values),
             ranks,
@@ -139,13 +150,14 @@ impl Pictures {
                 tile(&trace.noisy, noisy_ranks),
                 tile(&trace.denoised, denoised_ranks),
             ],
+            envelope: envelope.into_iter().map(|(rank, size)| (rank, size * lot)).collect(),
             noise_ranks,
             empirical,
             noise,
             gap,
             full_colour,
             factor,
-            model,
+            model: task.model,
         })
     }
 
@@ -158,7 +170,8 @@ impl Pictures {
     /// Ranks and magnitudes that hold all rank–magnitude curves: (ranks, lowest, highest).
     #[must_use]
     pub fn rank_range(&self) -> (f64, f64, f64) {
-        let curves = || self.tiles.iter().take(3).flat_map(|tile| &tile.ranks).chain(&self.noise_ranks);
+        let beside = || self.envelope.iter().chain(&self.noise_ranks);
+        let curves = || self.tiles.iter().take(3).flat_map(|tile| &tile.ranks).chain(beside());
         let high = curves().map(|p| p.1).fold(f64::MIN_POSITIVE, f64::max);
         let low = curves().map(|p| p.1).fold(high, f64::min);
         let ranks = curves().map(|p| p.0).fold(10.0, f64::max);
@@ -215,7 +228,13 @@ fn quantile_grid(p: usize) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{privacy::noise::NoiseSpec, rng::NotPrivateReplay};
+    use crate::{
+        mechanism::{EnvelopeShape, envelope::Envelope},
+        privacy::noise::NoiseSpec,
+        rng::NotPrivateReplay,
+    };
+
+    const LINEAR: Task = Task::without_privacy(Architecture::Linear);
 
     fn trace(p: usize, factor: f32) -> StepTrace {
         let noise = NoiseSpec::Gaussian { sigma: 2.0 }.build().unwrap();
@@ -231,7 +250,7 @@ mod tests {
     fn a_step_becomes_norms_ranks_and_distributions() {
         let trace = trace(7850, 0.01);
         let noise = NoiseSpec::Gaussian { sigma: 2.0 }.build().unwrap();
-        let pictures = Pictures::new(&trace, Architecture::Linear, Some(noise.as_ref())).unwrap();
+        let pictures = Pictures::new(&trace, &LINEAR, Some(noise.as_ref())).unwrap();
         assert!((pictures.factor - 0.01).abs() < 1e-6);
         assert!(pictures.tiles[0].norm > pictures.tiles[1].norm);
         for tile in &pictures.tiles {
@@ -250,14 +269,27 @@ mod tests {
     }
 
     #[test]
+    fn the_envelope_stands_once_for_each_example_of_a_lot() {
+        let envelope = Envelope::draw(EnvelopeShape::Gaussian, 3, 7850, 1).unwrap();
+        let first = f64::from(envelope.vector(0)[0]);
+        let task = Task { envelope: Some(envelope.into()), expected_lot: 256.0, ..LINEAR };
+        let pictures = Pictures::new(&trace(7850, 1.0), &task, None).unwrap();
+        assert_eq!(pictures.envelope[0], (1.0, 256.0 * first));
+        assert!(pictures.envelope.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 >= w[1].1));
+        assert!(pictures.rank_range().2 > 256.0 * first);
+        let without = Pictures::new(&trace(7850, 1.0), &LINEAR, None).unwrap();
+        assert!(without.envelope.is_empty());
+    }
+
+    #[test]
     fn odd_traces_do_no_harm() {
-        assert_eq!(Pictures::new(&StepTrace::default(), Architecture::Linear, None), None);
+        assert_eq!(Pictures::new(&StepTrace::default(), &LINEAR, None), None);
         let mut uneven = trace(100, 1.0);
         uneven.noisy.pop();
-        assert_eq!(Pictures::new(&uneven, Architecture::Linear, None), None);
+        assert_eq!(Pictures::new(&uneven, &LINEAR, None), None);
         let one = |x: f32| StepTrace { raw: vec![x], encoded: vec![x], noisy: vec![x], denoised: vec![x] };
         for x in [0.0, f32::NAN, f32::INFINITY, 1.0] {
-            let pictures = Pictures::new(&one(x), Architecture::Linear, None).unwrap();
+            let pictures = Pictures::new(&one(x), &LINEAR, None).unwrap();
             let (ranks, low, high) = pictures.rank_range();
             assert!(ranks > 1.0 && low < high, "{x}");
         }

@@ -41,6 +41,23 @@ test("each step taken apart lights its tiles in the order of its stages, unless 
   expect(await lights()).toEqual(dark);
 });
 
+test("the encoded sum is drawn under its envelope, where it has one", async ({ page, site }) => {
+  await open(page, site, `${query}&preset=student-t`);
+  await hook(page, "step-once").click();
+  const envelope = page.locator(".tile-1 path.line-envelope");
+  await expect(envelope).toHaveAttribute("d", /^M[\d., L]+/);
+  // Higher is nearer to the top.
+  const [over, under] = await page.locator(".tile-1").evaluate((tile) =>
+    ["envelope", "encoded"].map((name) => tile.querySelector<SVGGraphicsElement>(`path.line-${name}`)!.getBBox().y),
+  );
+  expect(over).toBeLessThanOrEqual(under);
+  await expect(page.locator(".tile-1 .says")).toContainText("the envelope times the lot");
+  await page.getByTestId("preset").selectOption("dp-sgd");
+  await hook(page, "step-once").click();
+  await expect(page.locator(".tile-1 path.line-encoded")).toHaveCount(1);
+  await expect(envelope).toHaveCount(0);
+});
+
 test("the confusion matrix counts every test digit", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
