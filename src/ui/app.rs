@@ -269,7 +269,8 @@ fn address(page: Page) {
             let book = page.study.book.get_untracked()?;
             Some(format!("{}.{}", book.lessons[at].key, step + 1))
         });
-        let link = Link { lesson, lab: page.study.lab.get(), ..page.link() };
+        let (lab, asked) = (page.study.lab.get(), page.study.asked.get());
+        let link = Link { lesson, lab, asked, ..page.link() };
         // A link stays as it came until something is changed.
         if std::mem::take(&mut first) {
             return;

@@ -11,6 +11,7 @@
 //! | [`presets`] | ready-made settings |
 //! | [`digit`] | a drawing made into the picture that models know |
 //! | [`lesson`] | lessons and formulas as they are written |
+//! | [`lab`] | what is asked of the noise lab |
 //! | [`sweep`] | four runs that differ in one number |
 //! | [`recorded`] | a run made before, for empty charts |
 //! | [`export`] | curves and models as files |
@@ -36,6 +37,7 @@ pub mod embed_options;
 pub mod export;
 pub mod field;
 pub mod format;
+pub mod lab;
 pub mod lesson;
 pub mod picture;
 pub mod presets;

@@ -8,6 +8,7 @@ use super::{
     closures::{on_click, on_event, whether, wording},
     controls::labelled,
     format,
+    lab::{Asked, EXPONENT, FORMULA as FORMULA_AT, PSIS},
     series::Point,
     settings::{Encoder, FORMULA, Family},
     state::{Origin, Page, as_sentence},
@@ -22,7 +23,7 @@ use crate::{
     },
 };
 
-/// What can be compared; the last two are the visitor's own.
+/// What can be compared, in words.
 const NAMES: [&str; 9] = [
     "Gaussian",
     "Student-t, ν = 9",
@@ -34,18 +35,6 @@ const NAMES: [&str; 9] = [
     "generalised Gaussian",
     "your formula",
 ];
-const EXPONENT: usize = 7;
-const FORMULA_AT: usize = 8;
-/// What is compared at first.
-const FIRST: [usize; 4] = [0, 1, 3, EXPONENT];
-/// Envelopes to choose from.
-const PSIS: [(Psi, &str); 5] = [
-    (Psi::Spread, "spread over all 7,850 coordinates"),
-    (Psi::HeavyTailed, "heavy-tailed"),
-    (Psi::Entries(260), "260 equal coordinates"),
-    (Psi::Entries(26), "26 equal coordinates"),
-    (Psi::Entries(1), "one coordinate"),
-];
 /// A field for a density.
 const DENSITY: &str = "A density, in x";
 const DENSITY_HINT: &str = "Any formula that is symmetric about 0, has a single peak and falls off fast enough; it need not be normalised. Noise is drawn from exactly the table that is accounted for.";
@@ -56,13 +45,14 @@ const EPOCHS: u64 = 5;
 #[derive(Clone, Copy)]
 struct Lab {
     page: Page,
-    chosen: RwSignal<[bool; 9]>,
+    /// Where the slider is, also while it is dragged.
     exponent: RwSignal<f64>,
-    formula: RwSignal<String>,
-    epsilon: RwSignal<f64>,
-    judged: RwSignal<Vec<(usize, Result<Judged, String>)>>,
+    judged: RwSignal<Vec<Verdict>>,
     busy: RwSignal<bool>,
 }
+
+/// Which noise, what was asked of it, and the answer.
+type Verdict = (usize, Trial, Result<Judged, String>);
 
 /// Held while the lab is busy. A question that is never answered, because its thread has failed, drops it, too.
 struct Busy(RwSignal<bool>);
@@ -89,11 +79,18 @@ fn noise(which: usize, exponent: f64) -> NoiseSpec {
 }
 
 impl Lab {
-    /// Judges what is chosen and has no answer. The answer of `only` is void, or those of all.
-    fn compare(self, only: Option<usize>) {
-        let chosen = self.chosen.get_untracked();
-        self.judged
-            .update(|judged| judged.retain(|(which, _)| only.is_some_and(|only| only != *which) && chosen[*which]));
+    /// What is asked is another.
+    fn ask(self, edit: impl FnOnce(&mut Asked)) {
+        self.page.study.asked.update(edit);
+    }
+
+    fn wants(self, which: usize, trial: &Trial) -> bool {
+        self.page.study.asked.with_untracked(|asked| asked.chosen[which]) && self.trial(which) == *trial
+    }
+
+    /// Judges what is asked and has no answer; drops the other answers.
+    fn compare(self) {
+        self.judged.update(|judged| judged.retain(|(which, trial, _)| self.wants(*which, trial)));
         // Where one is being judged, the rest comes after it.
         if !self.busy.get_untracked() {
             self.busy.set(true);
@@ -104,17 +101,18 @@ impl Lab {
     /// Judges the first that waits, then the others.
     #[expect(clippy::only_used_in_recursion, reason = "dropped where the questions end")]
     fn next(self, busy: Busy) {
-        let chosen = self.chosen.get_untracked();
-        let answered = |which| self.judged.with_untracked(|judged| judged.iter().any(|(known, _)| *known == which));
+        let chosen = self.page.study.asked.with_untracked(|asked| asked.chosen);
+        let answered = |which| self.judged.with_untracked(|judged| judged.iter().any(|(known, ..)| *known == which));
         let Some(which) = (0..NAMES.len()).find(|&which| chosen[which] && !answered(which)) else { return };
         let trial = self.trial(which);
         self.page.ask(Question::Judge(trial.clone()), move |answer| {
-            let (Answer::Judge(judged), Some(chosen)) = (answer, self.chosen.try_get_untracked()) else { return };
+            // The lab may have been closed in the meantime.
+            let (Answer::Judge(judged), Some(_)) = (answer, self.busy.try_get_untracked()) else { return };
             // Where something was changed in the meantime, the answer is dropped, and what is still wanted asked for anew.
-            if chosen[which] && self.trial(which) == trial {
+            if self.wants(which, &trial) {
                 self.judged.update(|all| {
-                    all.push((which, *judged));
-                    all.sort_by_key(|(which, _)| *which);
+                    all.push((which, trial, *judged));
+                    all.sort_by_key(|(which, ..)| *which);
                 });
             }
             self.next(busy);
@@ -124,18 +122,24 @@ impl Lab {
     fn trial(self, which: usize) -> Trial {
         let train = f64::from(self.train());
         let (lot, delta) = self.page.settings.with_untracked(|settings| (f64::from(settings.lot), settings.delta));
+        let asked = self.page.study.asked.get_untracked();
         Trial {
             noise: if which == FORMULA_AT {
-                Candidate::Formula(self.formula.get_untracked())
+                Candidate::Formula(untrack(|| self.formula()))
             } else {
-                Candidate::Family(noise(which, self.exponent.get_untracked()))
+                Candidate::Family(noise(which, asked.exponent))
             },
-            psi: self.page.study.psi.get_untracked(),
+            psi: asked.psi,
             rate: (lot / train).min(1.0),
             steps: self.steps(),
             delta,
-            epsilon: self.epsilon.get_untracked(),
+            epsilon: asked.epsilon,
         }
+    }
+
+    fn formula(self) -> String {
+        let own = self.page.study.asked.with(|asked| asked.formula.clone());
+        if own.is_empty() { self.page.settings.with(|settings| settings.formula.clone()) } else { own }
     }
 
     fn train(self) -> u32 {
@@ -151,7 +155,7 @@ impl Lab {
     /// Curves of all that could be judged.
     fn lines(self, of: fn(&Judged) -> &[Point]) -> Vec<Line> {
         self.judged.with(|judged| {
-            let line = |(which, judged): &(usize, Result<Judged, String>)| {
+            let line = |(which, _, judged): &Verdict| {
                 let points = of(judged.as_ref().ok()?).to_vec();
                 Some(Line { class: COLOURS[*which], name: NAMES[*which].to_owned(), points })
             };
@@ -162,7 +166,7 @@ impl Lab {
     /// A run's noise becomes this one.
     fn train_with(self, judged: &Judged) {
         let noise = judged.noise.clone();
-        let shape = if self.page.study.psi.get_untracked() == Psi::HeavyTailed {
+        let shape = if self.page.study.asked.with_untracked(|asked| asked.psi) == Psi::HeavyTailed {
             EnvelopeShape::HeavyTailed
         } else {
             EnvelopeShape::Gaussian
@@ -204,23 +208,18 @@ pub fn panel(page: Page) -> impl IntoView {
 }
 
 fn lab(page: Page) -> AnyView {
-    let mut chosen = [false; 9];
-    FIRST.iter().for_each(|&which| chosen[which] = true);
     let lab = Lab {
         page,
-        chosen: RwSignal::new(chosen),
-        exponent: RwSignal::new(3.0),
-        formula: RwSignal::new(page.settings.with_untracked(|settings| settings.formula.clone())),
-        epsilon: RwSignal::new(1.0),
+        exponent: RwSignal::new(page.study.asked.with_untracked(|asked| asked.exponent)),
         judged: RwSignal::new(vec![]),
         busy: RwSignal::new(false),
     };
-    // Another envelope, other settings or digits, and at first: all of them.
+    // Whatever a trial is made of.
     Effect::new(move |_| {
-        page.study.psi.track();
+        page.study.asked.track();
         page.settings.track();
         page.digits.track();
-        untrack(|| lab.compare(None));
+        untrack(|| lab.compare());
     });
     let charts = [
         ("Density", (|judged: &Judged| judged.density.as_slice()) as fn(&Judged) -> &[Point]),
@@ -252,16 +251,15 @@ fn questions(lab: Lab) -> impl IntoView {
         .map(|which| {
             let id = format!("lab-{which}");
             view! {
-                <span class=format!("check key {}", COLOURS[which])><input type="checkbox" id=id.clone() prop:checked=whether(move || lab.chosen.with(|chosen| chosen[which]))
-                    on:change=on_event(move |event| { lab.chosen.update(|chosen| chosen[which] = event_target_checked(&event)); lab.compare(Some(which)); }) />
+                <span class=format!("check key {}", COLOURS[which])><input type="checkbox" id=id.clone() prop:checked=whether(move || page.study.asked.with(|asked| asked.chosen[which]))
+                    on:change=on_event(move |event| lab.ask(|asked| asked.chosen[which] = event_target_checked(&event))) />
                 <label for=id>{NAMES[which]}</label></span>
             }
         })
         .collect_view();
     let psis = PSIS
         .iter()
-        .enumerate()
-        .map(|(at, (psi, name))| view! { <option value=at.to_string() selected=whether(move || page.study.psi.get() == *psi)>{*name}</option> })
+        .map(|(key, psi, name)| view! { <option value=*key selected=whether(move || page.study.asked.with(|asked| asked.psi == *psi))>{*name}</option> })
         .collect_view();
     let context = move || {
         format!(
@@ -278,32 +276,27 @@ fn questions(lab: Lab) -> impl IntoView {
         }
     };
     let judge_exponent = move |_| {
-        lab.chosen.update(|chosen| chosen[EXPONENT] = true);
-        lab.compare(Some(EXPONENT));
+        lab.ask(|asked| (asked.exponent, asked.chosen[EXPONENT]) = (lab.exponent.get_untracked(), true));
     };
     let judge_formula = move |event: leptos::ev::Event| {
-        lab.formula.set(event_target_value(&event));
-        lab.chosen.update(|chosen| chosen[FORMULA_AT] = true);
-        lab.compare(Some(FORMULA_AT));
+        lab.ask(|asked| (asked.formula, asked.chosen[FORMULA_AT]) = (event_target_value(&event), true));
     };
     let refusal = move || {
         lab.judged.with(|judged| {
-            let found = judged.iter().find(|(which, _)| *which == FORMULA_AT);
-            found.and_then(|(_, judged)| judged.as_ref().err().map(|phrase| as_sentence(phrase)))
+            let found = judged.iter().find(|(which, ..)| *which == FORMULA_AT);
+            found.and_then(|(.., judged)| judged.as_ref().err().map(|phrase| as_sentence(phrase)))
         })
     };
     let set_epsilon =
         move |event: leptos::ev::Event| match super::field::Number::Budget.parse(&event_target_value(&event)) {
-            Ok(Some(epsilon)) => {
-                lab.epsilon.set(epsilon);
-                lab.compare(None);
-            }
-            Ok(None) => lab.epsilon.notify(),
+            // Empty, it becomes what it was.
+            Ok(epsilon) => lab.ask(|asked| asked.epsilon = epsilon.unwrap_or(asked.epsilon)),
             Err(sentence) => page.put_problem(Origin::Run, sentence),
         };
     let choose_psi = move |event: leptos::ev::Event| {
-        if let Some((psi, _)) = event_target_value(&event).parse().ok().and_then(|at: usize| PSIS.get(at)) {
-            page.study.psi.set(*psi);
+        let key = event_target_value(&event);
+        if let Some((_, psi, _)) = PSIS.iter().find(|(each, ..)| *each == key) {
+            lab.ask(|asked| asked.psi = *psi);
         }
     };
     let psi = labelled(
@@ -322,7 +315,7 @@ fn questions(lab: Lab) -> impl IntoView {
         "All cost ε =".into_any(),
         ["All cost ε", "What all steps together may cost; each noise is made as wide as it must be for that, and no wider."],
         view! {
-            <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=wording(move || format::exact(lab.epsilon.get()))
+            <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=wording(move || format::exact(page.study.asked.with(|asked| asked.epsilon)))
                 on:change=on_event(set_epsilon) />
         }
         .into_any(),
@@ -346,7 +339,7 @@ fn questions(lab: Lab) -> impl IntoView {
         [DENSITY, DENSITY_HINT],
         view! {
             <input type="text" id="lab-formula" data-testid="lab-formula" spellcheck="false" autocomplete="off" aria-describedby="lab-refusal" placeholder=FORMULA
-                prop:value=wording(move || lab.formula.get()) on:change=on_event(judge_formula) />
+                prop:value=wording(move || lab.formula()) on:change=on_event(judge_formula) />
         }
         .into_any(),
     );
@@ -386,13 +379,16 @@ fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
 }
 
 fn answers(lab: Lab) -> impl IntoView {
-    let gaussian = move |judged: &[(usize, Result<Judged, String>)]| {
-        judged.iter().find(|(which, _)| *which == 0).and_then(|(_, judged)| judged.as_ref().ok().map(|j| (j.l1, j.l2)))
+    let gaussian = move |judged: &[Verdict]| {
+        judged
+            .iter()
+            .find(|(which, ..)| *which == 0)
+            .and_then(|(.., judged)| judged.as_ref().ok().map(|j| (j.l1, j.l2)))
     };
     let rows = move || {
         lab.judged.with(|judged| {
             let base = gaussian(judged);
-            judged.iter().map(|(which, judged)| row(lab, *which, judged, base)).collect_view()
+            judged.iter().map(|(which, _, judged)| row(lab, *which, judged, base)).collect_view()
         })
     };
     let verdict = move || lab.judged.with(|judged| gaussian(judged).map(|base| verdict(lab, judged, base)));
@@ -452,9 +448,9 @@ fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f6
 }
 
 /// What the numbers say, and no more.
-fn verdict(lab: Lab, judged: &[(usize, Result<Judged, String>)], (l1, l2): (f64, f64)) -> String {
+fn verdict(lab: Lab, judged: &[Verdict], (l1, l2): (f64, f64)) -> String {
     let best = |of: fn(&Judged) -> f64| {
-        let found = judged.iter().filter_map(|(which, judged)| Some((*which, of(judged.as_ref().ok()?))));
+        let found = judged.iter().filter_map(|(which, _, judged)| Some((*which, of(judged.as_ref().ok()?))));
         found.min_by(|a, b| a.1.total_cmp(&b.1))
     };
     let say = |best: Option<(usize, f64)>, base: f64| match best {
@@ -463,10 +459,10 @@ fn verdict(lab: Lab, judged: &[(usize, Result<Judged, String>)], (l1, l2): (f64,
         }
         _ => "Gaussian".to_owned(),
     };
-    let spread = lab.page.study.psi.get() == Psi::Spread;
+    let (spread, epsilon) = lab.page.study.asked.with(|asked| (asked.psi == Psi::Spread, asked.epsilon));
     format!(
         "At ε = {} the least mean error is that of {}, the least root mean square that of {}. {}",
-        format::number(lab.epsilon.get()),
+        format::number(epsilon),
         say(best(|j| j.l1), l1),
         say(best(|j| j.l2), l2),
         if spread {

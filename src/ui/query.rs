@@ -3,6 +3,7 @@
 
 use super::{
     field::{Number, clipped},
+    lab::{Asked, KEYS, PSIS},
     presets::{self, Preset},
     settings::{Choice, Family, Settings, Speed, Theme},
 };
@@ -24,8 +25,9 @@ pub struct Link {
     pub theme: Option<Theme>,
     /// The lesson that is open, and its step: `why-noise.2`.
     pub lesson: Option<String>,
-    /// Whether the noise lab is open.
+    /// Whether the noise lab is open, and what it is asked.
     pub lab: bool,
+    pub asked: Asked,
 }
 
 impl Default for Link {
@@ -37,6 +39,7 @@ impl Default for Link {
             theme: None,
             lesson: None,
             lab: false,
+            asked: Asked::default(),
         }
     }
 }
@@ -82,6 +85,7 @@ pub fn pairs(query: &str) -> Vec<(String, String)> {
 impl Link {
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         let settings = &mut self.settings;
+        let read = |number: Number| number.parse(value).map_err(|problem| format!("In the link, {key}: {problem}"));
         match key {
             "v" => match value.parse::<u32>() {
                 Ok(version) if version <= VERSION => {}
@@ -103,18 +107,31 @@ impl Link {
             "encoder" => settings.encoder = choice(key, value)?,
             "shape" => settings.shape = choice::<EnvelopeShape>(key, value)?,
             "noise" => settings.family = choice(key, value)?,
-            "density" => {
+            "density" | "lab-density" => {
                 if value.is_empty() || value.chars().count() > LONGEST_FORMULA {
                     return Err(format!(
-                        "In the link, density must be a formula of 1 to {LONGEST_FORMULA} characters; “{}” is not.",
+                        "In the link, {key} must be a formula of 1 to {LONGEST_FORMULA} characters; “{}” is not.",
                         clipped(value)
                     ));
                 }
-                settings.formula = value.to_owned();
+                let formula = if key == "density" { &mut settings.formula } else { &mut self.asked.formula };
+                value.clone_into(formula);
             }
             "denoiser" => settings.denoiser = choice(key, value)?,
             "lesson" => self.lesson = Some(clipped(value)),
-            "lab" => self.lab = value != "0",
+            "lab" => {
+                self.lab = value != "0";
+                if !matches!(value, "" | "0" | "1") {
+                    self.asked.choose(value).map_err(|name| wrong(key, name, &KEYS))?;
+                }
+            }
+            "lab-envelope" => {
+                let found = PSIS.iter().find(|(name, ..)| *name == value);
+                self.asked.psi = found.ok_or_else(|| wrong(key, value, &PSIS.map(|(name, ..)| name)))?.1;
+            }
+            // Empty, either stays.
+            "lab-epsilon" => self.asked.epsilon = read(Number::Budget)?.unwrap_or(self.asked.epsilon),
+            "lab-exponent" => self.asked.exponent = read(Number::Exponent)?.unwrap_or(self.asked.exponent),
             "schedule" => settings.decay = choice(key, value)?,
             "start" => settings.start = choice(key, value)?,
             "speed" => self.speed = choice(key, value)?,
@@ -129,8 +146,7 @@ impl Link {
             }
             _ => {
                 if let Some(number) = Number::by_key(key) {
-                    let read = number.parse(value).map_err(|problem| format!("In the link, {key}: {problem}"))?;
-                    settings.set_number(number, read);
+                    settings.set_number(number, read(number)?);
                 }
             }
         }
@@ -186,7 +202,21 @@ impl Link {
             pairs.push(("lesson", encode(lesson)));
         }
         if self.lab {
-            pairs.push(("lab", "1".to_owned()));
+            let (asked, first) = (&self.asked, Asked::default());
+            pairs.push(("lab", asked.names()));
+            if let Some((name, ..)) = PSIS.iter().find(|(_, psi, _)| *psi == asked.psi && *psi != first.psi) {
+                pairs.push(("lab-envelope", (*name).to_owned()));
+            }
+            let numbers =
+                [("lab-epsilon", asked.epsilon, first.epsilon), ("lab-exponent", asked.exponent, first.exponent)];
+            for (key, value, first) in numbers {
+                if value != first {
+                    pairs.push((key, super::format::exact(value)));
+                }
+            }
+            if !asked.formula.is_empty() {
+                pairs.push(("lab-density", encode(&asked.formula)));
+            }
         }
         if pairs.is_empty() {
             return String::new();
@@ -332,14 +362,45 @@ mod tests {
         }
     }
 
+    prop_compose! {
+        fn asked()(
+            chosen in prop::array::uniform9(proptest::bool::ANY), psi in 0..PSIS.len(), epsilon in 1e-6..1e3f64,
+            exponent in 1.0..100.0f64, formula in "[-+*/^()x0-9a-z .]{0,40}",
+        ) -> Asked {
+            Asked { chosen, psi: PSIS[psi].1, epsilon, exponent, formula }
+        }
+    }
+
+    #[test]
+    fn what_the_noise_lab_is_asked_is_readable_and_checked() {
+        let query = "v=1&lab=gaussian,cauchy&lab-envelope=26&lab-epsilon=2.5&lab-exponent=4";
+        let (link, problems) = read(query);
+        assert_eq!((link.write().as_str(), problems), (query, vec![]));
+        assert_eq!(read("?lab=1").0, Link { lab: true, ..Link::default() });
+        assert_eq!(read("?lab=0").0, Link::default());
+        let (link, problems) = read("?lab=gaussian,magic&lab-envelope=27&lab-epsilon=-1&lab-exponent=0&lab-density=");
+        assert_eq!(link, Link { lab: true, ..Link::default() });
+        assert!(problems[0].starts_with("In the link, lab must be one of gaussian, student-t-9, "), "{problems:?}");
+        assert!(problems[0].ends_with("“magic” is not."), "{problems:?}");
+        assert_eq!(
+            problems[1],
+            "In the link, lab-envelope must be one of spread, heavy-tailed, 260, 26, 1; “27” is not."
+        );
+        assert!(problems[2].starts_with("In the link, lab-epsilon: Budget ε must be"), "{problems:?}");
+        assert!(problems[3].starts_with("In the link, lab-exponent: Exponent must be"), "{problems:?}");
+        assert!(problems[4].starts_with("In the link, lab-density must be a formula"), "{problems:?}");
+    }
+
     proptest! {
         #[test]
         fn every_state_survives_its_link(
             settings in settings(), speed in any::<Speed>(), theme in prop::option::of(any::<Theme>()),
-            lab in proptest::bool::ANY,
+            asked in prop::option::of(asked()),
         ) {
+            let lab = asked.is_some();
             let lesson = lab.then(|| "why-noise.2".to_owned());
-            let link = Link { settings, speed, theme, lesson, lab, ..Link::default() };
+            let asked = asked.unwrap_or_default();
+            let link = Link { settings, speed, theme, lesson, lab, asked, ..Link::default() };
             let (back, problems) = read(&format!("?{}", link.write()));
             prop_assert_eq!(problems, Vec::<String>::new());
             prop_assert_eq!(back, link);

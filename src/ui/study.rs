@@ -10,6 +10,7 @@ use super::{
     browser,
     closures::{on_click, whether},
     embed, format,
+    lab::Asked,
     lesson::{Book, Step},
     query::{self, Link},
     series::Point,
@@ -54,8 +55,8 @@ pub struct Study {
     pub wanted: StoredValue<Option<String>>,
     pub panel: RwSignal<Panel>,
     pub lab: RwSignal<bool>,
-    /// The envelope of the noise lab.
-    pub psi: RwSignal<Psi>,
+    /// What it is asked.
+    pub asked: RwSignal<Asked>,
     pub sweep: RwSignal<Option<Sweep>>,
     /// Runs of the last sweep.
     swept: StoredValue<Vec<u32>>,
@@ -86,7 +87,7 @@ impl Study {
             wanted: StoredValue::new(link.lesson.clone()),
             panel: RwSignal::new(Panel::Results),
             lab: RwSignal::new(link.lab),
-            psi: RwSignal::new(Psi::Spread),
+            asked: RwSignal::new(link.asked.clone()),
             sweep: RwSignal::new(None),
             swept: StoredValue::new(vec![]),
             test_set: StoredValue::new(TestSet::Public),
@@ -148,8 +149,8 @@ impl Page {
             _ => self.study.panel.set(Panel::Results),
         }
         match now.psi.as_deref() {
-            Some("one") => self.study.psi.set(Psi::Entries(1)),
-            _ if now.show == "lab" => self.study.psi.set(Psi::Spread),
+            Some("one") => self.study.asked.update(|asked| asked.psi = Psi::Entries(1)),
+            _ if now.show == "lab" => self.study.asked.update(|asked| asked.psi = Psi::Spread),
             _ => {}
         }
         if act {

@@ -59,6 +59,39 @@ for (const seed of [1, 2, 3]) {
   });
 }
 
+test("what the noise lab is asked goes through its link and back; what is wrong in one is named", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&steps=50&lab=gaussian,laplace&lab-envelope=26");
+  const asked = async () => ({
+    ticked: await page.locator(".lab-questions input:checked").evaluateAll((all) => all.map((box) => box.id)),
+    psi: await page.getByTestId("lab-psi").inputValue(),
+    epsilon: await page.getByTestId("lab-epsilon").inputValue(),
+    formula: await page.getByTestId("lab-formula").inputValue(),
+  });
+  await page.getByRole("checkbox", { name: "Laplace" }).uncheck();
+  await page.getByTestId("lab-epsilon").fill("2");
+  await page.getByTestId("lab-epsilon").press("Enter");
+  await page.getByTestId("lab-formula").fill("1/cosh(x)");
+  await page.getByTestId("lab-formula").press("Enter");
+  await page.getByTestId("lab-psi").selectOption("one coordinate");
+  await expect(page).toHaveURL(/lab=gaussian,density&lab-envelope=1&lab-epsilon=2&lab-density=1%2Fcosh\(x\)$/);
+  const before = await asked();
+  expect(before).toEqual({ ticked: ["lab-0"], psi: "1", epsilon: "2", formula: "1/cosh(x)" });
+  await open(page, site, new URL(page.url()).search);
+  expect(await asked()).toEqual(before);
+  await expect(hook(page, "error")).toBeEmpty();
+  const table = page.getByTestId("lab-table");
+  await expect(table.locator("tbody th")).toHaveText(["Gaussian", "your formula"]);
+  await page.getByRole("button", { name: "Close the noise lab" }).click();
+  await expect(page).not.toHaveURL(/lab/);
+  await page.getByTestId("noise-lab").click();
+  await expect(page.getByTestId("lab")).toBeVisible();
+  expect(await asked(), "the page remembers").toEqual(before);
+
+  await open(page, site, "?backend=cpu&dataset=synthetic&lab=gaussian,magic&lab-epsilon=-3");
+  await expect(page.getByTestId("lab")).toBeVisible();
+  for (const wrong of ["“magic” is not", "lab-epsilon", "“-3” is not"]) await expect(hook(page, "error")).toContainText(wrong);
+});
+
 test("an address of 100 KB gets a sentence, and the page works", async ({ page, site }) => {
   await open(page, site, `?backend=cpu&dataset=synthetic&sigma=${"1".repeat(100_000)}`);
   await expect(hook(page, "error")).toContainText("characters long");
