@@ -25,6 +25,23 @@ for (const kind of ["click", "pointerdown", "focusin", "keydown"]) {
   });
 }
 
+// A chart and a tile are enlarged by their button, and a tile by a click on its pictures; Escape and a click elsewhere end it.
+addEventListener("click", ({ target }) => {
+  const large = target.closest(".enlarge, .tile .weights, .tile .plot")?.closest(".chart, .tile");
+  const button = large?.querySelector(".enlarge");
+  if (!button?.checkVisibility()) return;
+  if (large.popover) return large.hidePopover();
+  large.popover = "auto";
+  large.ontoggle = ({ newState }) => {
+    button.ariaExpanded = newState === "open";
+    if (newState === "open") return;
+    large.popover = large.ontoggle = null;
+    // Unless it has gone elsewhere, the focus is lost with what was hidden.
+    if (document.activeElement === document.body) button.focus();
+  };
+  large.showPopover();
+});
+
 // The next visit needs no network; this one is not kept waiting for that.
 if (!document.documentElement.dataset.start) {
   const register = () => navigator.serviceWorker?.register(new URL("sw.js", import.meta.url)).catch(() => {});

@@ -185,7 +185,7 @@ fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
                 <div><dt><kbd>"r"</kbd></dt><dd>"start again"</dd></div>
                 <div><dt><kbd>"?"</kbd></dt><dd>"this help"</dd></div>
                 <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>"in a number: a little more, a little less"</dd></div>
-                <div><dt><kbd>"Esc"</kbd></dt><dd>"in a number: what it was"</dd></div>
+                <div><dt><kbd>"Esc"</kbd></dt><dd>"in a number: what it was; a chart that is enlarged: small again"</dd></div>
             </dl>
             <button type="button" class="primary" on:click=on_click(close)>"Close"</button>
         </dialog>

@@ -56,7 +56,12 @@ fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyVie
     let node = NodeRef::<html::Div>::new();
     let width = width_of(node, 360.0);
     let hover = RwSignal::new(None::<f64>);
-    let axes = move || drawing.with(|d| picture::axes(d, (width.get(), frame.height), frame.full));
+    let size = move || {
+        let width = width.get();
+        let large = node.get_untracked().is_some_and(|node| matches!(node.closest(":popover-open"), Ok(Some(_))));
+        (width, if large { frame.height.max(0.45 * width) } else { frame.height })
+    };
+    let axes = move || drawing.with(|d| picture::axes(d, size(), frame.full));
     let plot = move || {
         let axes = axes();
         drawing.with(|d| picture::plot(d, &axes, frame.full))
@@ -80,7 +85,7 @@ fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyVie
         })
     };
     let plotted = view! {
-        <svg class="plot" role="img" width=move || width.get() height=frame.height aria-label=wording(move || drawing.with(|d| d.summary.clone()))
+        <svg class="plot" role="img" width=move || size().0 height=move || size().1 aria-label=wording(move || drawing.with(|d| d.summary.clone()))
             on:pointermove=hovered on:pointerleave=move |_| hover.set(None)>
             <g inner_html=wording(plot)></g>
             <g inner_html=wording(marks)></g>
@@ -91,7 +96,7 @@ fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyVie
     }
     view! {
         <figure class="chart">
-            <figcaption><h3>{frame.title}</h3>
+            <figcaption><h3>{frame.title}</h3>{enlarge(frame.title)}
                 <span class="legend">{move || match reading() {
                     Some(reading) => view! { <span class="readout">{reading.text}</span> }.into_any(),
                     None => legend().into_any(),
@@ -102,6 +107,12 @@ fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyVie
         </figure>
     }
     .into_any()
+}
+
+/// By it `www/start.js` enlarges the tile or the chart that it stands in.
+pub fn enlarge(title: &'static str) -> AnyView {
+    view! { <button type="button" class="quiet enlarge" title="Enlarge" aria-expanded="false" aria-label=format!("Enlarge: {title}")></button> }
+        .into_any()
 }
 
 /// The same numbers in rows. Built only while it is open.

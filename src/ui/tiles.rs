@@ -8,7 +8,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData};
 
 use super::{
     browser,
-    chart::{Drawing, Frame, Line, Range, Write, chart},
+    chart::{Drawing, Frame, Line, Range, Write, chart, enlarge},
     closures::{on_click, whether, wording},
     format,
     results::teaching,
@@ -104,7 +104,7 @@ fn tile(page: Page, which: usize) -> impl IntoView {
     let label = move || format!("{}: first-layer picture of the sum", NAMES[which]);
     view! {
         <li class=format!("tile tile-{which}")>
-            <h3>{NAMES[which]} " " {(which < 2).then(teaching)}</h3>
+            <h3>{NAMES[which]} " " {(which < 2).then(teaching)}</h3>{enlarge(NAMES[which])}
             {picture(page, which, label)}
             {chart(Frame { title: NAMES[which], height: 104.0, full: false }, move || plot(page, which))}
             <p class="norm"><span>"length ‖·‖₂"</span> <output data-testid=format!("norm-{which}")>{norm}</output>

@@ -1,3 +1,4 @@
+import type { Locator } from "@playwright/test";
 import { accessible } from "./axe";
 import { expect, hook, open, test, value } from "./fixtures";
 import { small } from "./idx";
@@ -56,6 +57,33 @@ test("the encoded sum is drawn under its envelope, where it has one", async ({ p
   await hook(page, "step-once").click();
   await expect(page.locator(".tile-1 path.line-encoded")).toHaveCount(1);
   await expect(envelope).toHaveCount(0);
+});
+
+test("a tile and a chart are enlarged by Enter and by a click, and become what they were by Escape", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const [tile, chart] = [page.locator(".tile-1"), page.locator(".results .chart").first()];
+  const height = (of: Locator) => of.locator(".plot").evaluate((plot) => Math.round(plot.getBoundingClientRect().height));
+  for (const [name, of] of [["2 Encoded", tile], ["Test accuracy", chart]] as const) {
+    const button = of.getByRole("button", { name: `Enlarge: ${name}` });
+    const small = await height(of);
+    await button.press("Enter");
+    await expect(button).toHaveAttribute("aria-expanded", "true");
+    await expect.poll(() => height(of)).toBeGreaterThan(small + 100);
+    const box = (await of.boundingBox())!;
+    expect(Math.min(box.x, box.y, 1440 - box.x - box.width, 900 - box.y - box.height), "room on every side").toBeGreaterThan(0);
+    await accessible(page, `${name}, enlarged`);
+    await page.keyboard.press("Escape");
+    await expect(button).toHaveAttribute("aria-expanded", "false");
+    await expect(button).toBeFocused();
+    await expect.poll(() => height(of)).toBe(small);
+  }
+  const button = tile.getByRole("button", { name: "Enlarge" });
+  await tile.locator(".weights").click();
+  await expect(button).toHaveAttribute("aria-expanded", "true");
+  await page.mouse.click(5, 5);
+  await expect(button).toHaveAttribute("aria-expanded", "false");
 });
 
 test("the confusion matrix counts every test digit", async ({ page, site }) => {
