@@ -1,4 +1,4 @@
-//! `cargo xtask serve | test | dist | deny | bench`: everything that must be done around cargo.
+//! `cargo xtask serve | test | dist | deny | bench | pictures`: everything that must be done around cargo.
 
 mod bench_accounting;
 mod bench_speed;
@@ -14,6 +14,7 @@ mod mnist;
 mod mnist_files;
 mod pages;
 mod peers;
+mod pictures;
 mod project;
 mod screen;
 mod sections;
@@ -36,6 +37,7 @@ cargo xtask serve [--open] [--port N]   build the site and serve it on 127.0.0.1
 cargo xtask dist [--out DIR]            write the site into a folder (dist) that any static host can serve
 cargo xtask test                        set up and run every check; the last line counts the tests
 cargo xtask bench [accounting | speed]  time the accountants, the engine, or both, beside their peers; write BENCHMARKS.md
+cargo xtask pictures                    take the README's pictures of the page, at every size
 cargo xtask deny                        check licences, sources and known vulnerabilities of the dependencies
 
 Each installs what is missing: see docs/building.md.
@@ -47,6 +49,7 @@ enum Task {
     Serve { open: bool, port: Option<u16> },
     Dist { out: PathBuf },
     Test,
+    Pictures,
     Deny,
     Bench { accounting: bool, speed: bool },
     Help,
@@ -71,6 +74,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
         Some("serve") => Task::Serve { open: false, port: None },
         Some("dist") => Task::Dist { out: "dist".into() },
         Some("test") => Task::Test,
+        Some("pictures") => Task::Pictures,
         Some("deny") => Task::Deny,
         Some("bench") => match words.next().as_deref() {
             None => Task::Bench { accounting: true, speed: true },
@@ -129,6 +133,7 @@ fn run(task: Task) -> Result<bool> {
             println!("It is {}.", site.check()?);
         }
         Task::Test => return Ok(checks::run(&mut project, &screen)),
+        Task::Pictures => pictures::run(&mut project, &screen)?,
         Task::Deny => deny::run(&mut project, &screen)?,
         Task::Bench { accounting, speed } => {
             if accounting {
@@ -167,6 +172,7 @@ mod tests {
         assert_eq!(parsed("serve --open --port 9000").unwrap(), Task::Serve { open: true, port: Some(9000) });
         assert_eq!(parsed("dist --out x/y").unwrap(), Task::Dist { out: "x/y".into() });
         assert_eq!(parsed("test").unwrap(), Task::Test);
+        assert_eq!(parsed("pictures").unwrap(), Task::Pictures);
         assert_eq!(parsed("").unwrap(), Task::Help);
         assert_eq!(parsed("bench").unwrap(), Task::Bench { accounting: true, speed: true });
         assert_eq!(parsed("bench speed").unwrap(), Task::Bench { accounting: false, speed: true });
