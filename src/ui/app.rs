@@ -5,7 +5,7 @@ use wasm_bindgen::JsCast;
 
 use super::{
     browser,
-    closures::{on_click, on_event, whether, wording},
+    closures::{on_click, on_event, piece, whether, wording},
     controls::hint,
     embed, embed_options, lessons, noise_lab,
     presets::{self, Preset},
@@ -59,7 +59,7 @@ fn view(page: Page) -> impl IntoView {
         }
     };
     let class = move |panel: Panel, name: &'static str| {
-        move || format!("panel {name}{}", if shown.get() == panel { " shown" } else { "" })
+        wording(move || format!("panel {name}{}", if shown.get() == panel { " shown" } else { "" }))
     };
     view! {
         <a class="skip" href="#results">"To the results"</a>
@@ -75,7 +75,7 @@ fn view(page: Page) -> impl IntoView {
             {runs::panel(page)}
         </main>
         <footer><p>"Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere."</p>{requests::panel(page)}</footer>
-        <p class="visually-hidden" role="status" aria-live="polite">{move || page.spoken.get()}</p>
+        <p class="visually-hidden" role="status" aria-live="polite">{wording(move || page.spoken.get())}</p>
         <div class="drop-here" hidden=whether(move || !dropping.get()) aria-hidden="true"><p>"Drop IDX files: images and labels"</p></div>
         {help_dialog(help)}
     }
@@ -148,13 +148,13 @@ pub fn messages(page: Page) -> impl IntoView {
     view! {
         <div class="messages">
             <div class="error" class:shown=whether(move || error.with(Option::is_some))>
-                <p role="alert" data-testid="error">{move || error.get().map(|(_, sentence)| sentence)}</p>
+                <p role="alert" data-testid="error">{wording(move || error.get().map(|(_, sentence)| sentence).unwrap_or_default())}</p>
                 <button type="button" class="quiet" aria-label="Dismiss the message" hidden=whether(move || error.with(Option::is_none)) on:click=on_click(dismiss)>"×"</button>
             </div>
-            {move || page.notice.get().map(|notice| view! {
+            {piece(move || page.notice.get().map(|notice| view! {
                 <div class="notice"><p role="status" data-testid="notice">{notice}</p>
                     <button type="button" class="quiet" aria-label="Dismiss the notice" on:click=on_click(move |_| page.notice.set(None))>"×"</button></div>
-            })}
+            }.into_any()))}
         </div>
     }
     .into_any()

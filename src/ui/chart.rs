@@ -6,7 +6,7 @@ use web_sys::{PointerEvent, ResizeObserver};
 
 pub use super::drawing::{Drawing, Line, Range, Write};
 use super::{
-    closures::{on_event, wording},
+    closures::{on_event, piece, wording},
     picture,
 };
 
@@ -85,7 +85,7 @@ fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyVie
         })
     };
     let plotted = view! {
-        <svg class="plot" role="img" width=move || size().0 height=move || size().1 aria-label=wording(move || drawing.with(|d| d.summary.clone()))
+        <svg class="plot" role="img" width=wording(move || size().0.to_string()) height=wording(move || size().1.to_string()) aria-label=wording(move || drawing.with(|d| d.summary.clone()))
             on:pointermove=hovered on:pointerleave=move |_| hover.set(None)>
             <g inner_html=wording(plot)></g>
             <g inner_html=wording(marks)></g>
@@ -97,10 +97,10 @@ fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyVie
     view! {
         <figure class="chart">
             <figcaption><h3>{frame.title}</h3>{enlarge(frame.title)}
-                <span class="legend">{move || match reading() {
+                <span class="legend">{piece(move || Some(match reading() {
                     Some(reading) => view! { <span class="readout">{reading.text}</span> }.into_any(),
                     None => legend().into_any(),
-                }}</span>
+                }))}</span>
             </figcaption>
             <div node_ref=node>{plotted}</div>
             {table(frame.title, drawing)}
@@ -144,7 +144,7 @@ fn table(title: &'static str, drawing: Memo<Drawing>) -> impl IntoView {
         <details class="as-table" on:toggle=on_event(move |event| {
             let details: web_sys::HtmlDetailsElement = event_target(&event);
             open.set(details.open());
-        })><summary>"As a table"</summary><div class="scroll" tabindex="0" role="region" aria-label=format!("{title}, table")>{rows}</div></details>
+        })><summary>"As a table"</summary><div class="scroll" tabindex="0" role="region" aria-label=format!("{title}, table")>{piece(rows)}</div></details>
     }
     .into_any()
 }

@@ -1,7 +1,10 @@
 //! Handlers and readers of one type each. A kind of view is compiled again for every type of closure in it, and each closure
 //! has a type of its own; behind these, a view is compiled once. That keeps the page small.
 
-use leptos::ev::{Event, MouseEvent};
+use leptos::{
+    ev::{Event, MouseEvent},
+    prelude::AnyView,
+};
 
 /// What a click does.
 pub fn on_click(act: impl FnMut(MouseEvent) + 'static) -> Box<dyn FnMut(MouseEvent)> {
@@ -18,7 +21,12 @@ pub fn whether(read: impl Fn() -> bool + Send + 'static) -> Box<dyn Fn() -> bool
     Box::new(read)
 }
 
-/// An attribute's value.
+/// An attribute's value, or a text.
 pub fn wording<T: Into<String>>(read: impl Fn() -> T + Send + 'static) -> Box<dyn Fn() -> String + Send> {
     Box::new(move || read().into())
+}
+
+/// A piece of the page that is there or not, or changes as a whole.
+pub fn piece(read: impl Fn() -> Option<AnyView> + Send + 'static) -> Box<dyn Fn() -> Option<AnyView> + Send> {
+    Box::new(read)
 }

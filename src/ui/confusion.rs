@@ -2,7 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::{closures::on_event, format, state::Page};
+use super::{
+    closures::{on_event, piece},
+    format,
+    state::Page,
+};
 use crate::{data::TestSet, engine::Confusion, worker::protocol::Request};
 
 /// The classes of a cell, from none to all.
@@ -17,23 +21,25 @@ pub fn panel(page: Page) -> impl IntoView {
             page.send(Request::Confusion);
         }
     };
-    let body = move || match page.study.confusion.get() {
-        None => view! { <p>"Counted as soon as there is a model."</p> }.into_any(),
-        Some((step, counts)) => {
-            let digits = match page.study.test_set.get_value() {
-                TestSet::Public => "public test digits",
-                TestSet::Visitor => "your own test digits: ε does not cover what this tells of them",
-                TestSet::HeldOut => {
-                    "every sixth of your digits, kept for testing: ε does not cover what this tells of those"
-                }
-            };
-            let sentence = format!("{} After step {}, on {digits}.", worst(&counts), format::integer(step));
-            view! { <p>{sentence}</p>{table(&counts)} }.into_any()
-        }
+    let body = move || {
+        Some(match page.study.confusion.get() {
+            None => view! { <p>"Counted as soon as there is a model."</p> }.into_any(),
+            Some((step, counts)) => {
+                let digits = match page.study.test_set.get_value() {
+                    TestSet::Public => "public test digits",
+                    TestSet::Visitor => "your own test digits: ε does not cover what this tells of them",
+                    TestSet::HeldOut => {
+                        "every sixth of your digits, kept for testing: ε does not cover what this tells of those"
+                    }
+                };
+                let sentence = format!("{} After step {}, on {digits}.", worst(&counts), format::integer(step));
+                view! { <p>{sentence}</p>{table(&counts)} }.into_any()
+            }
+        })
     };
     view! {
         <details class="meaning" data-testid="confusion" on:toggle=on_event(toggled)>
-            <summary>"Which digits it takes for which"</summary>{body}
+            <summary>"Which digits it takes for which"</summary>{piece(body)}
         </details>
     }
     .into_any()
@@ -49,7 +55,7 @@ fn worst(counts: &Confusion) -> String {
 }
 
 fn table(counts: &Confusion) -> impl IntoView {
-    let head = (0..10).map(|read| view! { <th scope="col">{read}</th> }).collect_view();
+    let head = (0..10).map(|read| view! { <th scope="col">{read.to_string()}</th> }).collect_view();
     let rows = counts
         .iter()
         .enumerate()
@@ -61,10 +67,10 @@ fn table(counts: &Confusion) -> impl IntoView {
                 .map(|(read, &count)| {
                     let share = f64::from(count) / f64::from(total);
                     let heat = if count == 0 { 0 } else { 1 + ((share.sqrt() * 5.0) as usize).min(4) };
-                    view! { <td class=HEAT[heat] class:right=drawn == read>{count}</td> }
+                    view! { <td class=HEAT[heat] class:right=drawn == read>{count.to_string()}</td> }
                 })
                 .collect_view();
-            view! { <tr><th scope="row">{drawn}</th>{cells}</tr> }
+            view! { <tr><th scope="row">{drawn.to_string()}</th>{cells}</tr> }
         })
         .collect_view();
     view! {

@@ -130,11 +130,11 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
         // A field that may be empty has nothing to slide while it is.
         let idle = move || spec.optional && text.with(|text| text.trim().is_empty());
         view! {
-            <input type="range" hidden=idle disabled=whether(move || off.get()) min="0" max="1000" step="any" class="slider" aria-label=format!("{}, slider", spec.label)
-                aria-valuetext=wording(move || text.get()) prop:value=share
+            <input type="range" hidden=whether(idle) disabled=whether(move || off.get()) min="0" max="1000" step="any" class="slider" aria-label=format!("{}, slider", spec.label)
+                aria-valuetext=wording(move || text.get()) prop:value=wording(share)
                 on:input=on_event(move |event| text.set(value_of(&event)))
                 on:change=on_event(move |event| { text.set(value_of(&event)); commit(); }) />
-            <span class="ends" aria-hidden="true" hidden=idle><span>{slider.low_end}</span><span>{slider.high_end}</span></span>
+            <span class="ends" aria-hidden="true" hidden=whether(idle)><span>{slider.low_end}</span><span>{slider.high_end}</span></span>
         }
     });
     view! {
@@ -158,7 +158,7 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
                     _ => {}
                 } />
             {slider}
-            <p class="field-error" id=error_id>{move || problem.get()}</p>
+            <p class="field-error" id=error_id>{wording(move || problem.get().unwrap_or_default())}</p>
             {sentence}
         </div>
     }

@@ -7,6 +7,7 @@ use web_sys::{CustomEvent, CustomEventInit};
 
 use super::{
     app, browser,
+    closures::wording,
     embed_options::Options,
     query::{self, Link},
     results, setup,
@@ -45,8 +46,8 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
             </div>
             <div class="embed-controls">{controls}</div>
             <p class="embed-foot"><span>"Trains in this page; nothing leaves your machine."</span>
-                <a href=whole target="_blank" rel="noopener">"Open the whole playground"</a></p>
-            <p class="visually-hidden" role="status" aria-live="polite">{move || page.spoken.get()}</p>
+                <a href=wording(whole) target="_blank" rel="noopener">"Open the whole playground"</a></p>
+            <p class="visually-hidden" role="status" aria-live="polite">{wording(move || page.spoken.get())}</p>
         </main>
     }
     .into_any()

@@ -7,7 +7,7 @@ use leptos::{html, prelude::*};
 use super::{
     browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::{on_click, on_event},
+    closures::{on_click, on_event, piece, wording},
     lesson::{Book, Lesson, Part, fill},
     series::Point,
     state::Page,
@@ -25,13 +25,13 @@ pub fn menu(page: Page) -> impl IntoView {
                         <span class="lesson-number">{number}</span>{title}</button>
                 }
             };
-            book.lessons.iter().enumerate().map(item).collect_view()
+            book.lessons.iter().enumerate().map(item).collect_view().into_any()
         })
     };
     view! {
         <details class="menu" data-testid="lessons" on:toggle=on_event(move |_| page.open_book())>
             <summary>"Lessons"</summary>
-            <div class="menu-items">{items}</div>
+            <div class="menu-items">{piece(items)}</div>
         </details>
     }
     .into_any()
@@ -49,10 +49,10 @@ pub fn panel(page: Page) -> impl IntoView {
             browser::point_at(None);
         }
     });
-    move || {
+    piece(move || {
         let (at, book) = (open.get()?, page.study.book.get_untracked()?);
         Some(lesson(page, &book, at))
-    }
+    })
 }
 
 fn lesson(page: Page, book: &Arc<Book>, (at, step): (usize, usize)) -> AnyView {
@@ -108,7 +108,7 @@ fn lesson(page: Page, book: &Arc<Book>, (at, step): (usize, usize)) -> AnyView {
 fn part(page: Page, book: &Book, part: &Part) -> AnyView {
     let filled = move |text: &String| {
         let text = text.clone();
-        move || fill(&text, |name| page.value_of(name)).replace('*', "")
+        wording(move || fill(&text, |name| page.value_of(name)).replace('*', ""))
     };
     match part {
         Part::Text(text) => view! { <p>{filled(text)}</p> }.into_any(),
@@ -130,7 +130,7 @@ fn formula(page: Page, book: &Book, key: &str) -> AnyView {
             let explanation = found.explanation;
             view! {
                 <details class="formula"><summary>{found.formula}</summary>
-                    <p>{move || fill(&explanation, |name| page.value_of(name))}</p></details>
+                    <p>{wording(move || fill(&explanation, |name| page.value_of(name)))}</p></details>
             }
         })
         .into_any()
@@ -151,11 +151,11 @@ pub fn formulas(page: Page) -> impl IntoView {
         let book = open.get().then(|| page.study.book.get()).flatten()?;
         let which = which.get();
         let shown = book.formulas.iter().enumerate().filter(|(at, _)| (which >> at) & 1 == 1);
-        Some(shown.map(|(_, each)| formula(page, &book, &each.key)).collect_view())
+        Some(shown.map(|(_, each)| formula(page, &book, &each.key)).collect_view().into_any())
     };
     view! {
         <details class="meaning" data-testid="formulas" on:toggle=on_event(move |_| { page.open_book(); open.set(true); })>
-            <summary>"The formulas, with this run's numbers"</summary>{list}
+            <summary>"The formulas, with this run's numbers"</summary>{piece(list)}
         </details>
     }
     .into_any()

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::{on_click, on_event, whether, wording},
+    closures::{on_click, on_event, piece, whether, wording},
     controls::labelled,
     format,
     lab::{Asked, EXPONENT, FORMULA as FORMULA_AT, PSIS},
@@ -204,7 +204,7 @@ impl Lab {
 /// The whole panel, while it is open.
 pub fn panel(page: Page) -> impl IntoView {
     let open = Memo::new(move |_| page.study.lab.get());
-    move || open.get().then(|| lab(page))
+    piece(move || open.get().then(|| lab(page)))
 }
 
 fn lab(page: Page) -> AnyView {
@@ -284,7 +284,7 @@ fn questions(lab: Lab) -> impl IntoView {
     let refusal = move || {
         lab.judged.with(|judged| {
             let found = judged.iter().find(|(which, ..)| *which == FORMULA_AT);
-            found.and_then(|(.., judged)| judged.as_ref().err().map(|phrase| as_sentence(phrase)))
+            found.and_then(|(.., judged)| judged.as_ref().err().map(|phrase| as_sentence(phrase))).unwrap_or_default()
         })
     };
     let set_epsilon =
@@ -323,7 +323,7 @@ fn questions(lab: Lab) -> impl IntoView {
     let exponent = labelled(
         "lab-exponent",
         format!("label key {}", COLOURS[EXPONENT]),
-        view! { "Exponent: z ∝ exp(−|x|^"{move || format::exact(lab.exponent.get())}")" }.into_any(),
+        view! { "Exponent: z ∝ exp(−|x|^"{wording(move || format::exact(lab.exponent.get()))}")" }.into_any(),
         ["Exponent", super::field::Number::Exponent.spec().hint],
         view! {
             <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=wording(move || lab.exponent.get().to_string())
@@ -346,9 +346,9 @@ fn questions(lab: Lab) -> impl IntoView {
     view! {
         <div class="lab-questions">
             <fieldset class="checks"><legend>"Noise"</legend>{families}</fieldset>
-            <div>{psi}{epsilon}<p class="lead">{context}</p></div>
+            <div>{psi}{epsilon}<p class="lead">{wording(context)}</p></div>
             <fieldset><legend>"Design your own"</legend>{exponent}{formula}
-                <p class="field-error" id="lab-refusal" role="alert" data-testid="lab-refusal">{refusal}</p>
+                <p class="field-error" id="lab-refusal" role="alert" data-testid="lab-refusal">{wording(refusal)}</p>
             </fieldset>
         </div>
     }
@@ -388,17 +388,18 @@ fn answers(lab: Lab) -> impl IntoView {
     let rows = move || {
         lab.judged.with(|judged| {
             let base = gaussian(judged);
-            judged.iter().map(|(which, _, judged)| row(lab, *which, judged, base)).collect_view()
+            Some(judged.iter().map(|(which, _, judged)| row(lab, *which, judged, base)).collect_view().into_any())
         })
     };
-    let verdict = move || lab.judged.with(|judged| gaussian(judged).map(|base| verdict(lab, judged, base)));
+    let verdict =
+        move || lab.judged.with(|judged| gaussian(judged).map(|base| verdict(lab, judged, base)).unwrap_or_default());
     view! {
-        <p class="verdict-line" role="status" data-testid="lab-verdict">{move || if lab.busy.get() { Some("Looking for the scale at which each costs the same…".to_owned()) } else { verdict() }}</p>
+        <p class="verdict-line" role="status" data-testid="lab-verdict">{wording(move || if lab.busy.get() { "Looking for the scale at which each costs the same…".to_owned() } else { verdict() })}</p>
         <div class="scroll" tabindex="0" role="region" aria-label="Noise at equal privacy">
             <table class="lab-table" data-testid="lab-table" aria-busy=wording(move || lab.busy.get().to_string())>
                 <thead><tr><th scope="col">"Noise"</th><th scope="col">"Scale"</th><th scope="col">"Mean error, L1"</th><th scope="col">"Root mean square, L2"</th>
                     <th scope="col">"1 ÷ √J"</th><th scope="col">"60 draws"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
-                <tbody>{rows}</tbody>
+                <tbody>{piece(rows)}</tbody>
             </table>
         </div>
     }
@@ -478,21 +479,22 @@ pub fn density_field(page: Page) -> impl IntoView {
     let shown = Memo::new(move |_| page.settings.with(|settings| settings.family == Family::Custom));
     let problem = move || {
         page.problems.with(|problems| {
-            problems.iter().find(|(of, _)| *of == Origin::Density).map(|(_, sentence)| sentence.clone())
+            let found = problems.iter().find(|(of, _)| *of == Origin::Density);
+            found.map(|(_, sentence)| sentence.clone()).unwrap_or_default()
         })
     };
     let typed = move |event: leptos::ev::Event| {
         let typed = event_target_value(&event).trim().to_owned();
         page.change(|settings| settings.formula = typed);
     };
-    move || {
+    piece(move || {
         shown.get().then(|| {
             let field = view! {
                 <input type="text" id="density" data-testid="density" spellcheck="false" autocomplete="off" aria-describedby="density-error"
                     prop:value=wording(move || page.settings.with(|settings| settings.formula.clone())) on:change=on_event(typed) />
-                <p class="field-error" id="density-error">{problem}</p>
+                <p class="field-error" id="density-error">{wording(problem)}</p>
             };
             labelled("density", "label".to_owned(), DENSITY.into_any(), [DENSITY, DENSITY_HINT], field.into_any())
         })
-    }
+    })
 }

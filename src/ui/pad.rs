@@ -6,7 +6,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData, PointerEvent};
 
 use super::{
     browser,
-    closures::{on_click, whether, wording},
+    closures::{on_click, piece, whether, wording},
     digit::{Stroke, rasterise, sample},
     format,
     state::Page,
@@ -137,10 +137,10 @@ fn answer(page: Page) -> impl IntoView {
             let share = move || page.prediction.get().map_or(0.0, |classes| f64::from(classes[digit]));
             view! {
                 <div class="class" class:best=whether(move || best.get().is_some_and(|(best, _)| best == digit))>
-                    <span class="digit">{digit}</span>
+                    <span class="digit">{digit.to_string()}</span>
                     <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-                        <rect x="0" y="0" height="10" width=move || format!("{:.1}", share() * 100.0)></rect></svg>
-                    <span class="share">{move || if page.prediction.get().is_some() { format!("{:.0}%", share() * 100.0) } else { String::new() }}</span>
+                        <rect x="0" y="0" height="10" width=wording(move || format!("{:.1}", share() * 100.0))></rect></svg>
+                    <span class="share">{wording(move || if page.prediction.get().is_some() { format!("{:.0}%", share() * 100.0) } else { String::new() })}</span>
                 </div>
             }
         })
@@ -149,7 +149,7 @@ fn answer(page: Page) -> impl IntoView {
         <div class="answer">
             <div class="verdict">
                 {seen(page)}
-                <p data-testid="prediction" data-value=wording(move || best.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>{text}</p>
+                <p data-testid="prediction" data-value=wording(move || best.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>{wording(text)}</p>
             </div>
             <div class="bars">{bars}</div>
             {other(page)}
@@ -177,12 +177,12 @@ fn other(page: Page) -> impl IntoView {
     // Only a private run has a twin worth asking.
     let offered = move || private.get() == Some(true) && !fits();
     view! {
-        {move || offered().then(|| view! {
+        {piece(move || offered().then(|| view! {
             <button type="button" class="twin" data-testid="twin" disabled=whether(move || page.study.twin.get()) on:click=on_click(move |_| page.train_twin())>
-                {move || if page.study.twin.get() { "Training a twin without privacy…" } else { "Ask a twin without privacy, too" }}</button>
-        })}
+                {wording(move || if page.study.twin.get() { "Training a twin without privacy…" } else { "Ask a twin without privacy, too" })}</button>
+        }.into_any()))}
         <p class="other" data-testid="prediction-other" data-value=wording(move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>
-            {move || answer.get().map(|(_, text)| text)}</p>
+            {wording(move || answer.get().map(|(_, text)| text).unwrap_or_default())}</p>
     }
 }
 

@@ -5,7 +5,12 @@ use js_sys::Reflect;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 
-use super::{browser, closures::on_event, format, state::Page};
+use super::{
+    browser,
+    closures::{on_event, piece, wording},
+    format,
+    state::Page,
+};
 use crate::worker::{
     accounts::{Answer, Question},
     browser::{asked, asked_of},
@@ -44,7 +49,7 @@ pub fn panel(page: Page) -> impl IntoView {
     view! {
         <details class="leaves" data-testid="requests" on:toggle=on_event(toggle)>
             <summary>"What leaves this page"</summary>
-            {move || open.get().then(|| list(page, [own, accountant, page.requests], kept))}
+            {piece(move || open.get().then(|| list(page, [own, accountant, page.requests], kept).into_any()))}
         </details>
     }
     .into_any()
@@ -90,20 +95,22 @@ fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -
         move || {
             let ready = page.ready_at.get().unwrap_or(f64::INFINITY);
             let what = move |at: f64| if at > ready { "later" } else { "load" };
-            all.with(|all| all.iter().map(|each| row(each, what(each.at))).collect_view())
+            Some(all.with(|all| all.iter().map(|each| row(each, what(each.at))).collect_view()).into_any())
         }
     };
-    let offline =
-        move || kept.with(|kept| kept.iter().map(|each| row(each, "for a visit without a network")).collect_view());
+    let offline = move || {
+        let rows = kept.with(|kept| kept.iter().map(|each| row(each, "for a visit without a network")).collect_view());
+        Some(rows.into_any())
+    };
     let policy = browser::content_policy();
     view! {
-        <p data-testid="requests-count">{count}</p>
+        <p data-testid="requests-count">{wording(count)}</p>
         <p>"They only fetch files; none carries anything of yours. The browser itself sees to it: this page came with the rule below, by which \
             it may connect to its own address and to nothing else. Your browser's developer tools show the same under Network."</p>
         <p><code>{policy}</code></p>
         <div class="scroll" tabindex="0" role="region" aria-label="Requests">
             <table><thead><tr><th scope="col">"File"</th><th scope="col">"Size"</th><th scope="col">"When"</th><th scope="col">"What for"</th></tr></thead>
-            <tbody>{rows}{offline}</tbody></table>
+            <tbody>{piece(rows)}{piece(offline)}</tbody></table>
         </div>
     }
 }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::whether,
+    closures::{piece, whether, wording},
     confusion,
     drawing::GHOST,
     format, lessons, pad,
@@ -34,7 +34,7 @@ pub fn panel(page: Page) -> impl IntoView {
         <h2>"Results"</h2>
         {accuracy_chart(page, 165.0)}
         {epsilon_chart(page, 150.0)}
-        {move || (!page.has_own_run()).then(recorded_note)}
+        {piece(move || (!page.has_own_run()).then(|| recorded_note().into_any()))}
         {meaning(page)}
         {pad::pad(page)}
         {confusion::panel(page)}
@@ -176,7 +176,7 @@ fn up_to(curve: &[Point], high: f64) -> Vec<Point> {
 
 fn numbers(page: Page) -> impl IntoView {
     let of = move |read: fn(&crate::train::report::Report) -> String| {
-        move || page.report.with(|report| report.as_ref().map_or_else(|| "–".to_owned(), read))
+        wording(move || page.report.with(|report| report.as_ref().map_or_else(|| "–".to_owned(), read)))
     };
     let rate = move || {
         page.run
@@ -184,18 +184,18 @@ fn numbers(page: Page) -> impl IntoView {
     };
     let non_finite = move || {
         page.report.with(|report| report.as_ref().filter(|report| report.non_finite > 0).map(|report| {
-            view! { <div><dt>"Not finite, left out " {teaching()}</dt><dd>{format::integer(report.non_finite)}</dd></div> }
+            view! { <div><dt>"Not finite, left out " {teaching()}</dt><dd>{format::integer(report.non_finite)}</dd></div> }.into_any()
         }))
     };
     view! {
         <dl class="numbers" aria-label="This run">
             <div><dt>"Epoch"</dt><dd data-testid="epoch">{of(|report| format!("{:.2}", report.epoch))}</dd></div>
-            <div><dt>"Sampling rate"</dt><dd>{rate}</dd></div>
+            <div><dt>"Sampling rate"</dt><dd>{wording(rate)}</dd></div>
             <div><dt>"Last lot " {teaching()}</dt><dd>{of(|report| format::integer(report.lot_size.into()))}</dd></div>
             <div><dt>"Training time"</dt><dd data-testid="training-time">{of(|report| format::duration(report.training_seconds))}</dd></div>
             <div><dt>"Examples a second"</dt><dd data-testid="examples-per-second">{of(|report| format::integer(report.examples_per_second.round() as u64))}</dd></div>
             <div><dt>"Learning rate"</dt><dd>{of(|report| format::number(report.learning_rate))}</dd></div>
-            {non_finite}
+            {piece(non_finite)}
         </dl>
     }
     .into_any()
@@ -224,29 +224,34 @@ fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
 fn meaning(page: Page) -> impl IntoView {
     let privacy = shown_bound(page);
     let attack = Memo::new(move |_| spent(privacy.get()));
-    let sentence = move || match privacy.get() {
-        None => view! { <p>"Nothing has been released yet."</p> }.into_any(),
-        Some(Privacy::NoGuarantee { reason }) => {
-            view! { <p><strong>"No guarantee: "</strong>{reason}". No number would be honest here."</p> }.into_any()
-        }
-        Some(Privacy::Bounded(_)) => attack_sentence(attack).into_any(),
+    let sentence = move || {
+        Some(match privacy.get() {
+            None => view! { <p>"Nothing has been released yet."</p> }.into_any(),
+            Some(Privacy::NoGuarantee { reason }) => {
+                view! { <p><strong>"No guarantee: "</strong>{reason}". No number would be honest here."</p> }.into_any()
+            }
+            Some(Privacy::Bounded(_)) => attack_sentence(attack).into_any(),
+        })
     };
     let steps = move || page.report.with(|report| format::integer(report.as_ref().map_or(0, |report| report.step)));
     let details = move || match privacy.get() {
-        Some(Privacy::Bounded(bound)) => Some(view! {
-            {conversions(page, &bound)}
-            <p>"It holds for the "{steps}" steps that ran, under these assumptions:"</p>
-            <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{phrase.clone()}</li> }).collect_view()}</ul>
-        }),
+        Some(Privacy::Bounded(bound)) => Some(
+            view! {
+                {conversions(page, &bound)}
+                <p>"It holds for the "{wording(steps)}" steps that ran, under these assumptions:"</p>
+                <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{phrase.clone()}</li> }).collect_view()}</ul>
+            }
+            .into_any(),
+        ),
         _ => None,
     };
     let curve = chart(Frame { title: ATTACK, height: 190.0, full: true }, move || allowed(attack.get()));
     view! {
         <details class="meaning" data-testid="epsilon-meaning">
             <summary>"What this ε says"</summary>
-            {sentence}
+            {piece(sentence)}
             <div hidden=whether(move || attack.get().is_none())>{curve}</div>
-            {details}
+            {piece(details)}
         </details>
     }
     .into_any()
@@ -260,6 +265,7 @@ fn attack_sentence(attack: Memo<Option<(f64, f64)>>) -> impl IntoView {
         let (epsilon, delta) = attack.get()?;
         Some(format::percent(EpsilonDelta::new(epsilon, delta).ok()?.best_true_positive_rate(FALSE_ALARMS)))
     };
+    let found = wording(move || found().unwrap_or_default());
     let alarms = format::percent(FALSE_ALARMS);
     view! {
         <p>"Suppose somebody sees everything that this training released, and guesses whether a certain image was in the data. \
@@ -297,16 +303,17 @@ pub fn allowed(attack: Option<(f64, f64)>) -> Drawing {
 }
 
 /// The row of the tight bound, where the run stands still and it is known.
-fn tight(page: Page) -> Option<impl IntoView> {
+fn tight(page: Page) -> Option<AnyView> {
     let step = page.report.with(|report| report.as_ref().map(|report| report.step));
     let (_, (epsilon, numerical)) = page.study.spent.get().filter(|(at, _)| Some(*at) == step)?;
     let source = match numerical {
         None => "privacy loss distributions, composed by FFT".to_owned(),
         Some(what) => format!("privacy loss distributions; numerical: {what}"),
     };
-    Some(view! {
+    let row = view! {
         <tr><th scope="row">"tight"</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
-    })
+    };
+    Some(row.into_any())
 }
 
 fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {
@@ -320,7 +327,7 @@ fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {
         <table>
             <thead><tr><th scope="col">"Conversion"</th><th scope="col">"ε ≤"</th><th scope="col">"order α"</th><th scope="col">"source"</th></tr></thead>
             <tbody>
-                {move || tight(page)}
+                {piece(move || tight(page))}
                 {row("improved", "Canonne, Kamath, Steinke 2020", bound.improved)}
                 {row("classic", "Mironov 2017", bound.classic)}
             </tbody>

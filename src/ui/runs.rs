@@ -8,7 +8,7 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlImageElement, Xml
 use super::{
     axis, browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::{on_click, on_event, whether},
+    closures::{on_click, on_event, piece, whether},
     drawing::GHOST,
     export, format, picture, results,
     state::{Curves, Page, Past},
@@ -30,19 +30,19 @@ pub fn pin_class(past: &[Past], run: u32) -> Option<&'static str> {
 pub fn panel(page: Page) -> impl IntoView {
     let rows = move || {
         let past = page.past.get();
-        past.iter().rev().map(|each| row(page, each, pin_class(&past, each.run))).collect_view()
+        Some(past.iter().rev().map(|each| row(page, each, pin_class(&past, each.run))).collect_view().into_any())
     };
     let empty = move || page.past.with(Vec::is_empty);
     view! {
         <section class="panel runs" data-testid="runs" aria-label="Runs">
             <h2>"Runs"</h2>
             <p class="lead" hidden=whether(move || !empty())>"Change anything, and the run that ends is kept here, to be compared with the next."</p>
-            <div class="runs-row" hidden=empty>
+            <div class="runs-row" hidden=whether(empty)>
                 <div class="scroll" tabindex="0" role="region" aria-label="Earlier runs">
                     <table>
                         <thead><tr><th scope="col">"Run"</th><th scope="col">"What changed"</th><th scope="col">"Steps"</th>
                             <th scope="col">"Accuracy"</th><th scope="col">"ε ≤"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
-                        <tbody>{rows}</tbody>
+                        <tbody>{piece(rows)}</tbody>
                     </table>
                 </div>
                 {chart(Frame { title: TRADE_OFF, height: 170.0, full: true }, move || trade_off(page))}
@@ -80,7 +80,7 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
             <td>{format::integer(past.last.step)}</td><td>{accuracy}</td><td>{epsilon}</td>
             <td class="actions">
                 <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=on_click(move |_| page.label_run(run, |past| past.pinned = !past.pinned))>"Pin"</button>
-                <button type="button" disabled=arriving title="Go on where it stood" aria-label=format!("Continue {label}") on:click=on_click(move |_| page.continue_run(goes_on.clone()))>"Continue"</button>
+                <button type="button" disabled=whether(arriving) title="Go on where it stood" aria-label=format!("Continue {label}") on:click=on_click(move |_| page.continue_run(goes_on.clone()))>"Continue"</button>
                 <button type="button" aria-label=format!("Again: set everything as in {label}") on:click=on_click(again)>"Again"</button>
                 <button type="button" aria-label=format!("Save {label} as a file") on:click=on_click(move |_| page.save_past(file.clone()))>"Save"</button>
                 <button type="button" aria-label=format!("Delete {label}") on:click=on_click(move |_| page.delete_run(run))>"Delete"</button>

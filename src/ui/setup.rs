@@ -5,7 +5,7 @@ use web_sys::{File, FileList, HtmlInputElement};
 
 use super::{
     accountant::OPEN_EPOCHS,
-    closures::{on_event, whether},
+    closures::{on_event, piece, whether, wording},
     controls::{choice, number},
     embed_options::Control,
     field::Number,
@@ -49,8 +49,8 @@ pub fn panel(page: Page) -> impl IntoView {
             <div class="quiet-when-off" class:off=whether(move || no_noise.get())>
                 {control(page, Control::Denoiser)}
             </div>
-            {move || unprotected.get().map(|reason| view! { <p class="warning">{reason}</p> })}
-            {move || unprotected.get().is_none().then(|| projection(page))}
+            {piece(move || unprotected.get().map(|reason| view! { <p class="warning">{reason}</p> }.into_any()))}
+            {piece(move || unprotected.get().is_none().then(|| projection(page).into_any()))}
         </fieldset>
         <fieldset>
             <legend>"Training"</legend>
@@ -64,9 +64,9 @@ pub fn panel(page: Page) -> impl IntoView {
                 |s| s.decay, |page, to| page.change(|s| s.decay = to))}
             {number(Number::RateEnd)}
             {number(Number::Momentum)}
-            {move || has_practised.get().then(|| choice(page, "start", "Start from",
+            {piece(move || has_practised.get().then(|| choice(page, "start", "Start from",
                 "Digits that this page draws are public, so practice on them costs no privacy.",
-                |s| s.start, |page, to| page.change(|s| s.start = to)))}
+                |s| s.start, |page, to| page.change(|s| s.start = to))))}
             {number(Number::InitSeed)}
             {number(Number::EnvelopeSeed)}
             {number(Number::Replay)}
@@ -87,7 +87,7 @@ pub fn control(page: Page, which: Control) -> AnyView {
             |s| s.encoder, |page, to| page.change(|s| s.encoder = to)).into_any(),
         Control::Shape => {
             let envelope = Memo::new(move |_| page.settings.with(|settings| settings.encoder == Encoder::Envelope));
-            (move || envelope.get().then(|| choice(page, "envelope-shape", "Envelope shape",
+            piece(move || envelope.get().then(|| choice(page, "envelope-shape", "Envelope shape",
                 "The distribution that the envelope's public vectors are drawn from.",
                 |s| s.shape, |page, to| page.change(|s| s.shape = to)))).into_any()
         }
@@ -106,7 +106,7 @@ pub fn control(page: Page, which: Control) -> AnyView {
                 Number::Delta => Some("delta"),
                 _ => None,
             };
-            (move || there.get().then(|| number(page, which, hook))).into_any()
+            piece(move || there.get().then(|| number(page, which, hook))).into_any()
         }
     }
 }
@@ -126,7 +126,7 @@ fn projection(page: Page) -> impl IntoView {
             |tight| format!("{text} by Rényi accounting; tight accounting: ε ≤ {tight}."),
         )
     };
-    view! { <p class="projection" data-testid="projection">{text}</p> }
+    view! { <p class="projection" data-testid="projection">{wording(text)}</p> }
 }
 
 /// What is loaded, how far a load is, and the way to one's own files.
@@ -169,10 +169,10 @@ fn digits_line(page: Page) -> impl IntoView {
         }
     };
     view! {
-        <p class="digits-line" data-testid="digits-in-use">{in_use}</p>
-        {move || page.loading.get().map(|(done, total)| view! {
+        <p class="digits-line" data-testid="digits-in-use">{wording(in_use)}</p>
+        {piece(move || page.loading.get().map(|(done, total)| view! {
             <progress aria-label="Loading digits" max=total.max(1).to_string() value=(total > 0).then(|| done.to_string())></progress>
-        })}
+        }.into_any()))}
         <p class="own-files">
             <label class="file-button" for="own-files">"Load IDX files…"</label>
             <input type="file" id="own-files" data-testid="files" multiple node_ref=input on:change=on_event(pick) />

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::{
     accountant::{OPEN_EPOCHS, Topic},
     browser,
-    closures::{on_click, whether},
+    closures::{on_click, whether, wording},
     embed, format,
     lab::Asked,
     lesson::{Book, Step},
@@ -434,11 +434,12 @@ pub fn sweep_bar(page: Page) -> impl IntoView {
                 .as_ref()
                 .filter(|sweep| sweep.at < sweep.values.len())
                 .map(|sweep| format!("Sweep: run {} of {}, {}.", sweep.at + 1, sweep.values.len(), sweep.name()))
+                .unwrap_or_default()
         })
     };
     view! {
         <div class="notice sweep" data-testid="sweep-status" hidden=whether(move || page.study.sweep.with(Option::is_none))>
-            <p role="status">{text}</p>
+            <p role="status">{wording(text)}</p>
             <button type="button" class="quiet" on:click=on_click(move |_| page.end_sweep())>"Stop"</button>
         </div>
     }

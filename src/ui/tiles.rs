@@ -9,7 +9,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData};
 use super::{
     browser,
     chart::{Drawing, Frame, Line, Range, Write, chart, enlarge},
-    closures::{on_click, whether, wording},
+    closures::{on_click, piece, whether, wording},
     format,
     results::teaching,
     settings::Speed,
@@ -44,7 +44,7 @@ pub fn panel(page: Page) -> impl IntoView {
     };
     view! {
         <h2>"One step"</h2>
-        <p class="lead">{head}" "
+        <p class="lead">{wording(head)}" "
             <button type="button" data-testid="look" hidden=whether(move || page.pictures.with(Option::is_some)) on:click=on_click(move |_| page.step_once())>"Take one apart"</button></p>
         <ol class=wording(class)>
             {tile(page, 0)}{tile(page, 1)}{tile(page, 2)}{tile(page, 3)}
@@ -101,21 +101,20 @@ fn tile(page: Page, which: usize) -> impl IntoView {
             _ => None,
         }
     };
-    let label = move || format!("{}: first-layer picture of the sum", NAMES[which]);
     view! {
         <li class=format!("tile tile-{which}")>
             <h3>{NAMES[which]} " " {(which < 2).then(teaching)}</h3>{enlarge(NAMES[which])}
-            {picture(page, which, label)}
+            {picture(page, which)}
             {chart(Frame { title: NAMES[which], height: 104.0, full: false }, move || plot(page, which))}
-            <p class="norm"><span>"length ‖·‖₂"</span> <output data-testid=format!("norm-{which}")>{norm}</output>
-                {move || extra().map(|extra| view! { <span class="factor">{extra}</span> })}</p>
-            <p class="says">{move || sentence(page, which)}</p>
+            <p class="norm"><span>"length ‖·‖₂"</span> <output data-testid=format!("norm-{which}")>{wording(norm)}</output>
+                {piece(move || extra().map(|extra| view! { <span class="factor">{extra}</span> }.into_any()))}</p>
+            <p class="says">{wording(move || sentence(page, which))}</p>
         </li>
     }
     .into_any()
 }
 
-fn picture(page: Page, which: usize, label: impl Fn() -> String + Send + 'static) -> impl IntoView {
+fn picture(page: Page, which: usize) -> impl IntoView {
     let canvas = NodeRef::<html::Canvas>::new();
     Effect::new(move |_| {
         let theme = page.theme.get();
@@ -126,7 +125,7 @@ fn picture(page: Page, which: usize, label: impl Fn() -> String + Send + 'static
             None => canvas.set_width(144),
         });
     });
-    view! { <canvas class="weights" node_ref=canvas width="144" height="57" role="img" aria-label=label></canvas> }
+    view! { <canvas class="weights" node_ref=canvas width="144" height="57" role="img" aria-label=format!("{}: first-layer picture of the sum", NAMES[which])></canvas> }
 }
 
 /// Blue is negative, orange positive, the paper is zero: apart for every kind of colour sight.
@@ -253,10 +252,10 @@ fn scale(page: Page) -> impl IntoView {
         })
     };
     view! {
-        <div class="scale">{move || text().map(|(full, caption, shrunk)| view! {
+        <div class="scale">{piece(move || text().map(|(full, caption, shrunk)| view! {
             <span class="bar-of-colours" aria-hidden="true"></span>
             <span>"Colours: −"{full.clone()}" to +"{full}{shrunk.then_some(" (tile 4 times its factor)")}". Pictures: "{caption}". Plots: size of coordinates by rank; in tile 4, their distribution (solid) against the noise's (dashed)."</span>
-        })}</div>
+        }.into_any()))}</div>
     }
     .into_any()
 }

@@ -92,7 +92,7 @@ fn readouts(page: Page) -> impl IntoView {
         None => "–".to_owned(),
     };
     // What all of it may cost, or will.
-    let end_text = move || {
+    let end = move || {
         epsilon.get()?.ok()?;
         let (budget, planned) = page.settings.with(|settings| (settings.budget, settings.steps.is_some()));
         let projected = page.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon));
@@ -105,12 +105,12 @@ fn readouts(page: Page) -> impl IntoView {
     };
     view! {
         <dl class="readouts">
-            <div><dt>"Step"</dt><dd data-testid="step" data-value=wording(move || step.get().to_string())>{step_text}</dd></div>
-            <div class="accuracy"><dt>"Test accuracy"</dt><dd data-testid="accuracy" data-value=accuracy_value>{accuracy_text}</dd></div>
+            <div><dt>"Step"</dt><dd data-testid="step" data-value=wording(move || step.get().to_string())>{wording(step_text)}</dd></div>
+            <div class="accuracy"><dt>"Test accuracy"</dt><dd data-testid="accuracy" data-value=wording(accuracy_value)>{wording(accuracy_text)}</dd></div>
             <div class="epsilon" class:none=whether(move || matches!(epsilon.get(), Some(Err(()))))>
-                <dt>"ε spent" <span class="small">{classic_text}</span></dt>
-                <dd><span data-testid="epsilon" data-value=epsilon_value>{epsilon_text}</span>
-                    <span class="end" data-testid="epsilon-end" title="The budget, or what the planned steps will cost">{end_text}</span></dd>
+                <dt>"ε spent" <span class="small">{wording(classic_text)}</span></dt>
+                <dd><span data-testid="epsilon" data-value=wording(epsilon_value)>{wording(epsilon_text)}</span>
+                    <span class="end" data-testid="epsilon-end" title="The budget, or what the planned steps will cost">{wording(move || end().unwrap_or_default())}</span></dd>
             </div>
         </dl>
         {badge(page)}
@@ -150,8 +150,8 @@ fn badge(page: Page) -> impl IntoView {
     view! {
         <details class="badge">
             <summary><span class="dot" class:gpu=whether(move || kind().0 == "gpu")></span>
-                <span data-testid="backend" data-value=wording(move || kind().0)>{move || kind().1}</span></summary>
-            <div class="badge-text"><p>{device}</p><p data-testid="backend-reason">{reason}</p></div>
+                <span data-testid="backend" data-value=wording(move || kind().0)>{wording(move || kind().1)}</span></summary>
+            <div class="badge-text"><p>{wording(device)}</p><p data-testid="backend-reason">{wording(move || reason().unwrap_or_default())}</p></div>
         </details>
     }
     .into_any()
