@@ -5,7 +5,7 @@ use wasm_bindgen::JsCast;
 
 use super::{
     browser,
-    closures::{on_click, on_event, piece, whether, wording},
+    closures::{follow, on_click, on_event, piece, whether, wording},
     controls::hint,
     embed, embed_options, lessons, noise_lab,
     presets::{self, Preset},
@@ -264,7 +264,7 @@ fn drops(page: Page) -> RwSignal<bool> {
 /// The address follows the settings, so that it can be shared at any moment.
 fn address(page: Page) {
     let mut first = true;
-    Effect::new(move |_| {
+    follow(move || {
         let lesson = page.study.lesson.get().and_then(|(at, step)| {
             let book = page.study.book.get_untracked()?;
             Some(format!("{}.{}", book.lessons[at].key, step + 1))

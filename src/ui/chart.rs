@@ -6,7 +6,7 @@ use web_sys::{PointerEvent, ResizeObserver};
 
 pub use super::drawing::{Drawing, Line, Range, Write};
 use super::{
-    closures::{on_event, piece, wording},
+    closures::{follow, on_event, piece, wording},
     picture,
 };
 
@@ -26,7 +26,7 @@ where
     E::Output: JsCast + Clone + 'static,
 {
     let width = RwSignal::new(first);
-    Effect::new(move |_| {
+    follow(move || {
         let Some(element) = node.get() else { return };
         let element: web_sys::Element = element.unchecked_into();
         let measured = element.clone();

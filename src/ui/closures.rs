@@ -3,7 +3,7 @@
 
 use leptos::{
     ev::{Event, MouseEvent},
-    prelude::AnyView,
+    prelude::{AnyView, Effect, Memo},
 };
 
 /// What a click does.
@@ -29,4 +29,16 @@ pub fn wording<T: Into<String>>(read: impl Fn() -> T + Send + 'static) -> Box<dy
 /// A piece of the page that is there or not, or changes as a whole.
 pub fn piece(read: impl Fn() -> Option<AnyView> + Send + 'static) -> Box<dyn Fn() -> Option<AnyView> + Send> {
     Box::new(read)
+}
+
+/// Does something now, and again whenever a signal changes that it reads.
+pub fn follow(act: impl FnMut() + 'static) {
+    let mut act: Box<dyn FnMut()> = Box::new(act);
+    Effect::new(move |_: Option<()>| act());
+}
+
+/// Whether something is so: those who read it hear only of a change.
+pub fn fact(read: impl Fn() -> bool + Send + Sync + 'static) -> Memo<bool> {
+    let read: Box<dyn Fn() -> bool + Send + Sync> = Box::new(read);
+    Memo::new(move |_| read())
 }

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use web_sys::{HtmlSelectElement, KeyboardEvent};
 
 use super::{
-    closures::{on_click, on_event, whether, wording},
+    closures::{fact, follow, on_click, on_event, whether, wording},
     embed,
     field::Number,
     format,
@@ -103,10 +103,10 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
     let error_id = format!("error-{}", spec.key);
     let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
     // One that plays no part now may still be looked for by its name.
-    let off = Memo::new(move |_| page.settings.with(|settings| !settings.applies(number)));
+    let off = fact(move || page.settings.with(|settings| !settings.applies(number)));
     let shown = move |value: Option<f64>| value.map(format::exact).unwrap_or_default();
     let text = RwSignal::new(shown(set.get_untracked()));
-    Effect::new(move |_| text.set(shown(set.get())));
+    follow(move || text.set(shown(set.get())));
     let problem = Memo::new(move |_| page.problem_of(number));
     let commit = move || page.commit(number, &text.get_untracked());
     let nudge = move |event: KeyboardEvent, up: bool| {

@@ -7,7 +7,7 @@ use web_sys::{CustomEvent, CustomEventInit};
 
 use super::{
     app, browser,
-    closures::wording,
+    closures::{follow, wording},
     embed_options::Options,
     query::{self, Link},
     results, setup,
@@ -98,22 +98,24 @@ fn talk(page: Page) {
     // Told of as over once its last evaluation is there: only then is it known whether the run is paused or complete.
     let stopped = StoredValue::new(false);
     let mut first = true;
-    Effect::new(move |_| {
+    follow(move || {
         if page.run.with(Option::is_some) {
             tell(page, if std::mem::take(&mut first) { "ready" } else { "state" }, &[]);
         }
     });
-    Effect::new(move |was: Option<bool>| {
+    let mut was = None;
+    follow(move || {
         let playing = page.playing.get();
-        if was.is_some_and(|was| was != playing) {
+        if was.replace(playing).is_some_and(|was| was != playing) {
             stopped.set_value(!playing);
             tell(page, "state", &[]);
         }
-        playing
     });
-    Effect::new(move |was: Option<(u64, bool)>| {
+    let mut was = None;
+    follow(move || {
         let now =
             page.report.with(|report| report.as_ref().map_or((0, false), |report| (report.step, report.complete)));
+        let was = was.replace(now);
         if was.is_some_and(|(step, _)| step != now.0) {
             tell(page, "step", &[]);
         }
@@ -126,19 +128,18 @@ fn talk(page: Page) {
         {
             tell(page, "paused", &[]);
         } else {
-            return now;
+            return;
         }
         stopped.set_value(false);
-        now
     });
-    Effect::new(move |before: Option<String>| {
+    let mut before = None;
+    follow(move || {
         let now = page.link().write();
-        if before.is_some_and(|before| before != now) {
+        if before.replace(now.clone()).is_some_and(|before| before != now) {
             tell(page, "state", &[]);
         }
-        now
     });
-    Effect::new(move |_| {
+    follow(move || {
         if let Some((_, sentence)) = page.problems.with(|problems| problems.last().cloned()) {
             tell(page, "error", &[("message", sentence.into())]);
         }

@@ -7,7 +7,7 @@ use leptos::{html, prelude::*};
 use super::{
     browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::{on_click, on_event, piece, wording},
+    closures::{follow, on_click, on_event, piece, wording},
     lesson::{Book, Lesson, Part, fill},
     series::Point,
     state::Page,
@@ -40,7 +40,7 @@ pub fn menu(page: Page) -> impl IntoView {
 /// The lesson that is open.
 pub fn panel(page: Page) -> impl IntoView {
     let open = Memo::new(move |_| page.study.lesson.get());
-    Effect::new(move |_| {
+    follow(move || {
         if let (Some((lesson, step)), Some(book)) = (open.get(), page.study.book.get_untracked()) {
             let point = book.lessons[lesson].steps[step].point.clone();
             // After the panels that the step asks for are there.
@@ -61,7 +61,7 @@ fn lesson(page: Page, book: &Arc<Book>, (at, step): (usize, usize)) -> AnyView {
     let last = step + 1 == lesson.steps.len();
     let title = NodeRef::<html::H3>::new();
     // Who turns a page by keyboard or hears it read goes on at its title.
-    Effect::new(move |_| {
+    follow(move || {
         if let Some(title) = title.get() {
             drop(title.focus());
         }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::{on_click, on_event, piece, whether, wording},
+    closures::{fact, follow, on_click, on_event, piece, whether, wording},
     controls::labelled,
     format,
     lab::{Asked, EXPONENT, FORMULA as FORMULA_AT, PSIS},
@@ -203,7 +203,7 @@ impl Lab {
 
 /// The whole panel, while it is open.
 pub fn panel(page: Page) -> impl IntoView {
-    let open = Memo::new(move |_| page.study.lab.get());
+    let open = fact(move || page.study.lab.get());
     piece(move || open.get().then(|| lab(page)))
 }
 
@@ -215,7 +215,7 @@ fn lab(page: Page) -> AnyView {
         busy: RwSignal::new(false),
     };
     // Whatever a trial is made of.
-    Effect::new(move |_| {
+    follow(move || {
         page.study.asked.track();
         page.settings.track();
         page.digits.track();
@@ -476,7 +476,7 @@ fn verdict(lab: Lab, judged: &[Verdict], (l1, l2): (f64, f64)) -> String {
 
 /// Where the set-up's noise is a density of the visitor's own: its formula.
 pub fn density_field(page: Page) -> impl IntoView {
-    let shown = Memo::new(move |_| page.settings.with(|settings| settings.family == Family::Custom));
+    let shown = fact(move || page.settings.with(|settings| settings.family == Family::Custom));
     let problem = move || {
         page.problems.with(|problems| {
             let found = problems.iter().find(|(of, _)| *of == Origin::Density);

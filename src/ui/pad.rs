@@ -6,7 +6,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData, PointerEvent};
 
 use super::{
     browser,
-    closures::{on_click, piece, whether, wording},
+    closures::{follow, on_click, piece, whether, wording},
     digit::{Stroke, rasterise, sample},
     format,
     state::Page,
@@ -34,7 +34,7 @@ pub fn pad(page: Page) -> impl IntoView {
             strokes.with_value(|strokes| paint(&canvas, strokes, dark));
         }
     };
-    Effect::new(move |_| {
+    follow(move || {
         page.theme.track();
         canvas.track();
         repaint();
@@ -189,7 +189,7 @@ fn other(page: Page) -> impl IntoView {
 /// The 28 × 28 pixels that the model gets.
 fn seen(page: Page) -> impl IntoView {
     let canvas = NodeRef::<html::Canvas>::new();
-    Effect::new(move |_| {
+    follow(move || {
         let Some(canvas) = canvas.get() else { return };
         page.drawing.with(|pixels| {
             let bytes: Vec<u8> = match pixels {

@@ -5,7 +5,7 @@ use web_sys::{File, FileList, HtmlInputElement};
 
 use super::{
     accountant::OPEN_EPOCHS,
-    closures::{on_event, piece, whether, wording},
+    closures::{fact, on_event, piece, whether, wording},
     controls::{choice, number},
     embed_options::Control,
     field::Number,
@@ -21,8 +21,8 @@ use crate::{
 /// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
     let number = move |which| control(page, Control::Number(which));
-    let no_noise = Memo::new(move |_| page.settings.with(|settings| settings.family == Family::None));
-    let has_practised = Memo::new(move |_| page.settings.with(|settings| pretrained::available(settings.model)));
+    let no_noise = fact(move || page.settings.with(|settings| settings.family == Family::None));
+    let has_practised = fact(move || page.settings.with(|settings| pretrained::available(settings.model)));
     let unprotected = Memo::new(move |_| page.settings.with(Settings::no_guarantee));
     view! {
         <h2>"Set-up"</h2>
@@ -86,7 +86,7 @@ pub fn control(page: Page, which: Control) -> AnyView {
         Control::Encoder => choice(page, "encoder", "Bound each example by", "What one example may contribute must be bounded, or no noise could hide it.",
             |s| s.encoder, |page, to| page.change(|s| s.encoder = to)).into_any(),
         Control::Shape => {
-            let envelope = Memo::new(move |_| page.settings.with(|settings| settings.encoder == Encoder::Envelope));
+            let envelope = fact(move || page.settings.with(|settings| settings.encoder == Encoder::Envelope));
             piece(move || envelope.get().then(|| choice(page, "envelope-shape", "Envelope shape",
                 "The distribution that the envelope's public vectors are drawn from.",
                 |s| s.shape, |page, to| page.change(|s| s.shape = to)))).into_any()
@@ -97,7 +97,7 @@ pub fn control(page: Page, which: Control) -> AnyView {
             |s| s.denoiser, |page, to| page.change(|s| s.denoiser = to)).into_any(),
         Control::Number(which) => {
             let stays = which == Number::Scale;
-            let there = Memo::new(move |_| stays || page.settings.with(|settings| settings.applies(which)));
+            let there = fact(move || stays || page.settings.with(|settings| settings.applies(which)));
             let hook = match which {
                 Number::Scale => Some("noise-scale"),
                 Number::Budget => Some("target-epsilon"),

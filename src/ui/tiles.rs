@@ -9,7 +9,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData};
 use super::{
     browser,
     chart::{Drawing, Frame, Line, Range, Write, chart, enlarge},
-    closures::{on_click, piece, whether, wording},
+    closures::{follow, on_click, piece, whether, wording},
     format,
     results::teaching,
     settings::Speed,
@@ -116,7 +116,7 @@ fn tile(page: Page, which: usize) -> impl IntoView {
 
 fn picture(page: Page, which: usize) -> impl IntoView {
     let canvas = NodeRef::<html::Canvas>::new();
-    Effect::new(move |_| {
+    follow(move || {
         let theme = page.theme.get();
         let Some(canvas) = canvas.get() else { return };
         let dark = browser::is_dark(theme);
