@@ -3,7 +3,7 @@
 use super::{
     axis::{Axis, power_label},
     format,
-    series::{Point, at, nearest},
+    series::{Point, at, in_order, nearest},
 };
 
 /// Rows of a table, beside those where a curve ends.
@@ -147,9 +147,7 @@ impl Drawing {
         let low = self.named().filter_map(|line| line.points.first()).map(|p| p.0).fold(f64::INFINITY, f64::min);
         let high = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let evenly = (0..ROWS).map(|i| low + (high - low) * i as f64 / (ROWS - 1) as f64);
-        let mut places: Vec<f64> = evenly.filter_map(|x| self.place(x)).chain(ends.iter().copied()).collect();
-        places.sort_unstable_by(f64::total_cmp);
-        places.dedup();
+        let places = in_order(evenly.filter_map(|x| self.place(x)).chain(ends.iter().copied()).collect());
         let row = |x: f64| -> Vec<String> {
             let cell =
                 |line: &Line| self.value(line, x).map_or_else(|| NOTHING.to_owned(), |value| self.y.value(value));

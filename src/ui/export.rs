@@ -1,15 +1,13 @@
 //! What a run leaves as files of its own kind: its curves (CSV), its model (safetensors).
 
-use super::series::{Point, nearest};
+use super::series::{Point, in_order, nearest};
 use crate::model::Architecture;
 
 /// Curves as comma-separated values, a row for every step at which any of them has a point.
 #[must_use]
 pub fn csv(curves: [(&str, &[Point]); 3]) -> String {
     use std::fmt::Write;
-    let mut steps: Vec<f64> = curves.iter().flat_map(|(_, points)| points.iter().map(|p| p.0)).collect();
-    steps.sort_unstable_by(f64::total_cmp);
-    steps.dedup();
+    let steps = in_order(curves.iter().flat_map(|(_, points)| points.iter().map(|p| p.0)).collect());
     let mut out = format!("step,{}\n", curves.map(|(name, _)| name).join(","));
     for step in steps {
         // Writing into a string cannot fail.

@@ -111,8 +111,8 @@ impl Lab {
             // Where something was changed in the meantime, the answer is dropped, and what is still wanted asked for anew.
             if self.wants(which, &trial) {
                 self.judged.update(|all| {
-                    all.push((which, trial, *judged));
-                    all.sort_by_key(|(which, ..)| *which);
+                    let place = all.partition_point(|(other, ..)| *other < which);
+                    all.insert(place, (which, trial, *judged));
                 });
             }
             self.next(busy);

@@ -59,8 +59,10 @@ fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -
     let origin = window().location().origin().unwrap_or_default();
     let opened = window().performance().map_or(0.0, |clock| clock.time_origin());
     let all = Memo::new(move |_| {
-        let mut all: Vec<Asked> = of.into_iter().flat_map(|asked| asked.get()).collect();
-        all.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let mut all: Vec<Asked> = vec![];
+        for asked in of.into_iter().flat_map(|asked| asked.get()) {
+            all.insert(all.partition_point(|other| other.at <= asked.at), asked);
+        }
         all
     });
     let own_origin = format!("{origin}/");

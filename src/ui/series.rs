@@ -103,9 +103,28 @@ pub fn path(pixels: impl IntoIterator<Item = Point>) -> String {
     d
 }
 
+/// Each value once, in ascending order. Few are out of place, and a general sort is kilobytes of program.
+#[must_use]
+pub fn in_order(values: Vec<f64>) -> Vec<f64> {
+    let mut ordered: Vec<f64> = vec![];
+    for value in values {
+        let place = ordered.partition_point(|other| *other < value);
+        if ordered.get(place) != Some(&value) {
+            ordered.insert(place, value);
+        }
+    }
+    ordered
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_put_in_order_each_once() {
+        assert_eq!(in_order(vec![1.0, 4.0, 9.0, 0.0, 4.0, 5.0, 9.0]), [0.0, 1.0, 4.0, 5.0, 9.0]);
+        assert!(in_order(vec![]).is_empty());
+    }
 
     #[test]
     fn thinning_keeps_ends_and_spikes() {
