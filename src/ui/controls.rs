@@ -121,7 +121,7 @@ pub fn number(page: Page, number: Number, testid: Option<&'static str>) -> AnyVi
     let slider = spec.slider.map(|slider| {
         let share = move || {
             let value = number.parse(&text.get()).ok().flatten().or_else(|| set.get()).unwrap_or_default();
-            format!("{:.0}", spec.slider_share(value) * 1000.0)
+            format::fixed(spec.slider_share(value) * 1000.0, 0)
         };
         let value_of = move |event: &web_sys::Event| {
             let share = event_target::<web_sys::HtmlInputElement>(event).value_as_number();

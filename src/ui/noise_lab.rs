@@ -420,7 +420,7 @@ fn against(value: f64, base: Option<f64>) -> String {
 
 fn signed(share: f64) -> String {
     let sign = if share < 0.0 { "−" } else { "+" };
-    format!("{sign}{:.2}%", share.abs() * 100.0)
+    format!("{sign}{}%", format::fixed(share.abs() * 100.0, 2))
 }
 
 fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f64, f64)>) -> AnyView {
@@ -433,7 +433,7 @@ fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f6
             let dots = judged
                 .samples
                 .iter()
-                .map(|x| view! { <circle cx=format!("{:.1}", 80.0 + 76.0 * (x / reach).clamp(-1.0, 1.0)) cy="8" r="2.2"></circle> })
+                .map(|x| view! { <circle cx=format::fixed(80.0 + 76.0 * (x / reach).clamp(-1.0, 1.0), 1) cy="8" r="2.2"></circle> })
                 .collect_view();
             let chosen = judged.clone();
             view! {

@@ -139,8 +139,8 @@ fn answer(page: Page) -> impl IntoView {
                 <div class="class" class:best=whether(move || best.get().is_some_and(|(best, _)| best == digit))>
                     <span class="digit">{digit.to_string()}</span>
                     <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-                        <rect x="0" y="0" height="10" width=wording(move || format!("{:.1}", share() * 100.0))></rect></svg>
-                    <span class="share">{wording(move || if page.prediction.get().is_some() { format!("{:.0}%", share() * 100.0) } else { String::new() })}</span>
+                        <rect x="0" y="0" height="10" width=wording(move || format::fixed(share() * 100.0, 1))></rect></svg>
+                    <span class="share">{wording(move || if page.prediction.get().is_some() { format::fixed(share() * 100.0, 0) + "%" } else { String::new() })}</span>
                 </div>
             }
         })

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{
     axis::Axis,
     drawing::{Drawing, Reading},
+    format::fixed,
     series::{decimate, path},
 };
 
@@ -31,17 +32,17 @@ pub fn plot(drawing: &Drawing, (x, y): &(Axis, Axis), full: bool) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail, here and below.
     for tick in y.ticks(labels.1) {
-        let (at, label) = (y.pixel(tick), drawing.y.tick(tick));
-        _ = write!(out, r#"<line class="grid" x1="{}" x2="{}" y1="{at:.1}" y2="{at:.1}"/>"#, x.start, x.end);
+        let (at, label) = (fixed(y.pixel(tick), 1), drawing.y.tick(tick));
+        _ = write!(out, r#"<line class="grid" x1="{}" x2="{}" y1="{at}" y2="{at}"/>"#, x.start, x.end);
         let left = x.start - 5.0;
-        _ = write!(out, r#"<text class="tick" x="{left}" y="{at:.1}" dy="0.32em" text-anchor="end">{label}</text>"#);
+        _ = write!(out, r#"<text class="tick" x="{left}" y="{at}" dy="0.32em" text-anchor="end">{label}</text>"#);
     }
     // Labels need room: about 70 pixels each.
     let room = (((x.end - x.start) / 70.0) as usize).clamp(2, labels.0);
     let below = y.start + 14.0;
     for tick in x.ticks(room) {
-        let (at, label) = (x.pixel(tick), drawing.x.tick(tick));
-        _ = write!(out, r#"<text class="tick" x="{at:.1}" y="{below}" text-anchor="middle">{label}</text>"#);
+        let (at, label) = (fixed(x.pixel(tick), 1), drawing.x.tick(tick));
+        _ = write!(out, r#"<text class="tick" x="{at}" y="{below}" text-anchor="middle">{label}</text>"#);
     }
     _ = write!(out, r#"<line class="axis" x1="{}" x2="{}" y1="{2}" y2="{2}"/>"#, x.start, x.end, y.start);
     for line in &drawing.lines {
@@ -62,14 +63,14 @@ pub fn plot(drawing: &Drawing, (x, y): &(Axis, Axis), full: bool) -> String {
 }
 
 fn dot(out: &mut String, class: &str, (x, y): (f64, f64), radius: f64) {
-    _ = write!(out, r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{radius}"/>"#);
+    _ = write!(out, r#"<circle class="{class}" cx="{}" cy="{}" r="{radius}"/>"#, fixed(x, 1), fixed(y, 1));
 }
 
 /// What a reading points at.
 #[must_use]
 pub fn marks(reading: &Reading, (x, y): &(Axis, Axis)) -> String {
-    let (at, mut out) = (x.pixel(reading.x), String::new());
-    _ = write!(out, r#"<line class="cursor" x1="{at:.1}" x2="{at:.1}" y1="{}" y2="{}"/>"#, y.end, y.start);
+    let (at, mut out) = (fixed(x.pixel(reading.x), 1), String::new());
+    _ = write!(out, r#"<line class="cursor" x1="{at}" x2="{at}" y1="{}" y2="{}"/>"#, y.end, y.start);
     for (class, point) in &reading.marks {
         dot(&mut out, &format!("{class} dot"), (x.pixel(point.0), y.pixel(point.1)), 3.5);
     }
@@ -89,9 +90,14 @@ pub fn svg(title: &str, drawing: &Drawing) -> (String, (f64, f64)) {
         if drawing.scatter {
             dot(&mut legend, line.class, (left + 9.0, middle), 3.0);
         } else {
-            _ = write!(legend, r#"<path class="{}" d="M{left:.1} {middle}h18"/>"#, line.class);
+            _ = write!(legend, r#"<path class="{}" d="M{} {middle}h18"/>"#, line.class, fixed(left, 1));
         }
-        _ = write!(legend, r#"<text class="tick" x="{:.1}" y="{top}">{}</text>"#, left + 24.0, escaped(&line.name));
+        _ = write!(
+            legend,
+            r#"<text class="tick" x="{}" y="{top}">{}</text>"#,
+            fixed(left + 24.0, 1),
+            escaped(&line.name)
+        );
         left += wide + MARGIN;
     }
     let (width, height) = (SIZE.0, top + 4.0 + SIZE.1);

@@ -89,7 +89,7 @@ fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -
     let row = move |each: &Asked, what: &'static str| {
         let name = each.url.strip_prefix(&own_origin).unwrap_or(&each.url).to_owned();
         let size = if each.bytes == 0 { "from this machine".to_owned() } else { format::bytes(each.bytes) };
-        let when = format!("{:.1} s", (each.at - opened) / 1000.0);
+        let when = format::fixed((each.at - opened) / 1000.0, 1) + " s";
         view! { <tr class:foreign=elsewhere(&each.url)><td>{name}</td><td>{size}</td><td>{when}</td><td>{what}</td></tr> }
     };
     let rows = {

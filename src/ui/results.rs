@@ -179,8 +179,9 @@ fn numbers(page: Page) -> impl IntoView {
         wording(move || page.report.with(|report| report.as_ref().map_or_else(|| "–".to_owned(), read)))
     };
     let rate = move || {
-        page.run
-            .with(|run| run.as_ref().map_or_else(|| "–".to_owned(), |run| format!("{:.3}%", run.sampling_rate * 100.0)))
+        page.run.with(|run| {
+            run.as_ref().map_or_else(|| "–".to_owned(), |run| format::fixed(run.sampling_rate * 100.0, 3) + "%")
+        })
     };
     let non_finite = move || {
         page.report.with(|report| report.as_ref().filter(|report| report.non_finite > 0).map(|report| {
@@ -189,7 +190,7 @@ fn numbers(page: Page) -> impl IntoView {
     };
     view! {
         <dl class="numbers" aria-label="This run">
-            <div><dt>"Epoch"</dt><dd data-testid="epoch">{of(|report| format!("{:.2}", report.epoch))}</dd></div>
+            <div><dt>"Epoch"</dt><dd data-testid="epoch">{of(|report| format::fixed(report.epoch, 2))}</dd></div>
             <div><dt>"Sampling rate"</dt><dd>{wording(rate)}</dd></div>
             <div><dt>"Last lot " {teaching()}</dt><dd>{of(|report| format::integer(report.lot_size.into()))}</dd></div>
             <div><dt>"Training time"</dt><dd data-testid="training-time">{of(|report| format::duration(report.training_seconds))}</dd></div>

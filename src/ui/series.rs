@@ -1,5 +1,6 @@
 //! Curves: points that arrive in order of x, thinned out to what a screen can show.
 
+use super::format::fixed;
 pub use crate::train::projection::Point;
 
 /// At most about `budget` points that look the same: first, last, and the lowest and highest of each stretch.
@@ -98,7 +99,7 @@ pub fn path(pixels: impl IntoIterator<Item = Point>) -> String {
     let mut d = String::new();
     for (i, (x, y)) in pixels.into_iter().enumerate() {
         // Writing into a string cannot fail.
-        _ = write!(d, "{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' });
+        _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, fixed(x, 1), fixed(y, 1));
     }
     d
 }
