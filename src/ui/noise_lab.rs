@@ -6,7 +6,7 @@ use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
     closures::{fact, follow, on_click, on_event, piece, whether, wording},
-    controls::labelled,
+    controls::{hint, labelled},
     format,
     lab::{Asked, EXPONENT, FORMULA as FORMULA_AT, PSIS},
     series::Point,
@@ -391,6 +391,11 @@ fn answers(lab: Lab) -> impl IntoView {
             Some(judged.iter().map(|(which, _, judged)| row(lab, *which, judged, base)).collect_view().into_any())
         })
     };
+    let (about, fisher) = hint(
+        "lab-fisher",
+        "1 ÷ √J",
+        "J is the Fisher information of the noise: a small shift shows in it as much as in a Gaussian of this width.",
+    );
     let verdict =
         move || lab.judged.with(|judged| gaussian(judged).map(|base| verdict(lab, judged, base)).unwrap_or_default());
     view! {
@@ -398,7 +403,7 @@ fn answers(lab: Lab) -> impl IntoView {
         <div class="scroll" tabindex="0" role="region" aria-label="Noise at equal privacy">
             <table class="lab-table" data-testid="lab-table" aria-busy=wording(move || lab.busy.get().to_string())>
                 <thead><tr><th scope="col">"Noise"</th><th scope="col">"Scale"</th><th scope="col">"Mean error, L1"</th><th scope="col">"Root mean square, L2"</th>
-                    <th scope="col">"1 ÷ √J"</th><th scope="col">"60 draws"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
+                    <th scope="col">"1 ÷ √J "{about}{fisher}</th><th scope="col">"60 draws"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
                 <tbody>{piece(rows)}</tbody>
             </table>
         </div>

@@ -134,7 +134,7 @@ test("every control has its sentence, and its ends where it has any", async ({ p
   expect(mute).toEqual([]);
   // A seed has no better and no worse end.
   expect(endless.sort()).toEqual(["number-envelope-seed", "number-replay", "number-seed"]);
-  for (const [name, id] of [["Preset", "preset"], ["Speed", "speed"], ["A density, in x", "density"], ["Exponent", "lab-exponent"]]) {
+  for (const [name, id] of [["Preset", "preset"], ["Speed", "speed"], ["A density, in x", "density"], ["Exponent", "lab-exponent"], ["1 ÷ √J", "lab-fisher"]]) {
     const about = page.getByRole("button", { name: `About: ${name}`, exact: true }).filter({ visible: true }).first();
     await about.click();
     await expect(page.locator(`#${id}-hint`), name).toBeVisible();
