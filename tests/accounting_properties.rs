@@ -719,6 +719,37 @@ fn an_epoch_outlasts_other_policies() {
     }
 }
 
+/// One release of Student-t noise under an envelope, as JSON that can be edited.
+fn with_envelope(vectors: &[Vec<f64>]) -> serde_json::Value {
+    let profile = EnvelopeProfile::from_vectors_f64(vectors.iter().map(Vec::as_slice)).unwrap();
+    let noise = NoiseSpec::StudentT { nu: 3.0, scale: 0.3 };
+    let release = Release::new(Sampling::Poisson { rate: 0.02 }, Sensitivity::Envelope { profile }, Some(noise));
+    let mut ledger = Ledger::new();
+    let id = ledger.register(release).unwrap();
+    ledger.record_many(id, 100);
+    serde_json::from_str(&ledger.to_json()).unwrap()
+}
+
+/// Sums that no entries have would lower ε: S_1 = S_2 = −S_0 says that entries are at once at an octave's end and in its middle.
+#[test]
+fn an_envelope_that_no_vectors_have_is_refused() {
+    let vectors: Vec<Vec<f64>> =
+        (1..4).map(|v| (1..300).map(|i| 0.1 * f64::from(v) / f64::from(i)).collect()).collect();
+    let good = with_envelope(&vectors);
+    assert!(Ledger::from_json(&good.to_string()).is_ok());
+    for panel in 0..6 {
+        let mut bad = good.clone();
+        let envelope = &mut bad["releases"][0]["sensitivity"]["envelope"]["profile"]["form"]["moments"];
+        for vector in envelope["vectors"].as_array_mut().unwrap() {
+            let negative = -vector[13 * panel].as_f64().unwrap();
+            vector[13 * panel + 1] = negative.into();
+            vector[13 * panel + 2] = negative.into();
+        }
+        let error = Ledger::from_json(&bad.to_string()).unwrap_err().to_string();
+        assert!(error.contains("sums that no entries give"), "panel {panel}: {error}");
+    }
+}
+
 #[test]
 fn impossible_ledgers_are_refused_with_the_place() {
     let mut ledger = Ledger::new();
@@ -738,6 +769,10 @@ fn impossible_ledgers_are_refused_with_the_place() {
         ("\"version\": 1", "\"version\": 2", "version"),
         ("hushgrad-ledger", "other-ledger", "format"),
         ("\"count\": 5", "\"count\": 5, \"discount\": 2", "discount"),
+        ("\"rate\": 0.01", "\"rate\": 0.01, \"discount\": 2", "discount"),
+        ("\"sigma\": 1.0", "\"sigma\": 1.0, \"discount\": 2", "discount"),
+        // Which unit is protected is part of the price: none is assumed.
+        (",\n      \"unit\": \"example\"", "", "unit"),
     ] {
         assert!(good.contains(from), "{good}");
         let error = Ledger::from_json(&good.replace(from, to)).unwrap_err().to_string();

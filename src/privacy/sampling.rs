@@ -7,7 +7,7 @@ use super::error::{PrivacyError, require};
 
 /// How the examples of a step are chosen. The sampler that runs and the price are both made from this value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sampling {
     /// Every example takes part in a step with probability `rate`, independently. Add/remove-one neighbours.
     Poisson { rate: f64 },

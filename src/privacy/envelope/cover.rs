@@ -10,8 +10,10 @@ use crate::privacy::parallel;
 const ENTRIES: usize = 256;
 /// Entries a cover has at least, when there are several.
 const FEWEST_ENTRIES: usize = 64;
+/// Most entries of one: bins end where the last is full, so there are a few more than [`ENTRIES`].
+pub(super) const MOST_ENTRIES: usize = 2 * ENTRIES;
 /// Most covers: tight accounting takes the pointwise maximum of their curves.
-const MOST_COVERS: usize = 8;
+pub(super) const MOST_COVERS: usize = 8;
 /// Vectors that would enlarge each other's Σψ² by less than this share of it are not told apart.
 const ALIKE: f64 = 0.03;
 

@@ -8,6 +8,7 @@
 
 mod bins;
 mod cover;
+mod reading;
 mod series;
 
 use std::borrow::Cow;
@@ -31,9 +32,10 @@ const CHUNK: usize = 16;
 /// Largest (k·√J·τ) at which a series on all of [0, τ] is tried: beyond, it would not settle.
 const WIDEST: f64 = 12.0;
 
-/// What of Ψ the accountant needs: compact, serialisable, safe to publish (Ψ is public).
+/// What of Ψ the accountant needs: compact, serialisable, safe to publish (Ψ is public). A profile that is read is one that some vectors have, or
+/// is refused (`reading.rs`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", try_from = "Raw")]
 pub struct EnvelopeProfile {
     /// Coordinates of each vector, zeros included.
     dimension: u64,
@@ -42,6 +44,27 @@ pub struct EnvelopeProfile {
     /// Largest |entry| of all vectors.
     largest: f64,
     form: Form,
+}
+
+/// A profile as it is written.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Raw {
+    dimension: u64,
+    squared_norm: f64,
+    largest: f64,
+    form: Form,
+}
+
+impl TryFrom<Raw> for EnvelopeProfile {
+    type Error = PrivacyError;
+
+    fn try_from(raw: Raw) -> Result<Self, PrivacyError> {
+        let Raw { dimension, squared_norm, largest, form } = raw;
+        let mut profile = Self { dimension, squared_norm, largest, form };
+        profile.check()?;
+        Ok(profile)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,7 +129,7 @@ impl EnvelopeProfile {
         .collect();
         let octaves = tallies.iter().map(|tally| octaves_of(&tally.octaves)).max().unwrap_or(0);
         let merge = Merge::new();
-        let moments: Vec<Vec<f64>> = tallies
+        let mut moments: Vec<Vec<f64>> = tallies
             .iter()
             .map(|tally| {
                 let octave = |p: usize| tally.octaves.get(p).copied().unwrap_or([0.0; TERMS]);
@@ -115,7 +138,11 @@ impl EnvelopeProfile {
                 (0..octaves).flat_map(octave).chain(lowest).collect()
             })
             .collect();
-        let squared_norm = moments.iter().map(|r| r.iter().step_by(TERMS).sum::<f64>()).fold(0.0, f64::max);
+        // Where an octave has few entries its sums may be those of none, by a rounding error: then they are taken upwards, as in reading.
+        for block in moments.iter_mut().flat_map(|sums| sums.as_chunks_mut::<TERMS>().0) {
+            *block = reading::raised(block).unwrap_or(*block);
+        }
+        let squared_norm = moments.iter().map(|sums| square_sum(sums)).fold(0.0, f64::max);
         let covers = cover::covers(vectors, tallies.into_iter().map(|tally| tally.counts).collect(), largest);
         Ok(Self {
             dimension: dimension as u64,
@@ -167,7 +194,8 @@ impl EnvelopeProfile {
         }
     }
 
-    /// For each vector, Σ_i ln I_k(factor·ψ_i) for k = 2, …, orders + 1: upper bounds (Lemma 5).
+    /// For each vector, Σ_i ln I_k(factor·ψ_i) for k = 2, …, orders + 1 (Lemma 5), from above: of few entries as exact as ln I_k, else with the series' error
+    /// added, which is an estimate.
     #[must_use]
     pub fn log_moment_sums(&self, noise: &dyn Noise, factor: f64, orders: usize) -> Vec<Vec<f64>> {
         match &self.form {
@@ -214,101 +242,45 @@ impl EnvelopeProfile {
         }
     }
 
-    /// Checks a profile that was read from outside.
-    ///
-    /// # Errors
-    /// What no set of vectors can have.
-    pub fn validate(&self) -> Result<(), PrivacyError> {
+    /// Checks what was read, and takes its sums upwards where their last digits leave room.
+    fn check(&mut self) -> Result<(), PrivacyError> {
         let fail = |problem: String| Err(PrivacyError::Envelope(problem));
-        if self.dimension == 0 || self.is_empty() {
+        let (dimension, largest) = (self.dimension, self.largest);
+        if dimension == 0 || self.is_empty() {
             return fail("it has no vector or no coordinate".into());
         }
-        if !(1e-100..1e100).contains(&self.largest) {
-            return fail(format!("its largest entry is {}; it must be finite and above 0", self.largest));
+        if !(1e-100..1e100).contains(&largest) {
+            return fail(format!("its largest entry is {largest}; it must be finite and above 0"));
         }
-        let mut squared_norm = 0.0f64;
-        match &self.form {
+        let (written, squared_norm) = match &mut self.form {
             Form::Exact { vectors } => {
-                for (v, vector) in vectors.iter().enumerate() {
-                    let mut used = 0u64;
-                    for &(magnitude, count) in vector {
-                        if !(magnitude > 0.0 && magnitude <= self.largest) {
-                            return fail(format!("vector {v} has an entry {magnitude}, outside 0 to {}", self.largest));
-                        }
-                        used = used.saturating_add(count);
-                    }
-                    if used > self.dimension {
-                        return fail(format!(
-                            "vector {v} has {used} entries, more than its {} coordinates",
-                            self.dimension
-                        ));
-                    }
-                    squared_norm = squared_norm.max(vector.iter().map(|(m, c)| m * m * *c as f64).sum());
+                if let Some(v) = vectors.iter().position(|vector| !reading::is_possible(vector, largest, dimension)) {
+                    return fail(format!(
+                        "vector {v} has entries that none of {dimension} coordinates up to {largest} has"
+                    ));
                 }
+                let squares = vectors.iter().map(cover::squares).fold(0.0, f64::max);
+                (squares, squares)
             }
             Form::Moments { octaves, vectors, covers } => {
-                if *octaves > bins::OCTAVES {
-                    return fail(format!("it has {octaves} octaves; {} is the most", bins::OCTAVES));
-                }
-                let wanted = (octaves + 1) * TERMS;
-                let reaches: Vec<Vec<f64>> = covers.iter().map(|cover| self.reach(cover, *octaves)).collect();
-                for (v, sums) in vectors.iter().enumerate() {
-                    if sums.len() != wanted {
-                        return fail(format!("vector {v} has {} sums; its panels need {wanted}", sums.len()));
-                    }
-                    for (p, block) in sums.chunks_exact(TERMS).enumerate() {
-                        let high = self.largest * 2f64.powi(-(p as i32));
-                        let most = high * high * self.dimension as f64 * (1.0 + 1e-9);
-                        // |T_j| ≤ 1, so no sum can exceed the panel's square sum.
-                        let bound = block[0] * (1.0 + 1e-9) + 1e-300;
-                        let possible = (0.0..=most).contains(&block[0]) && block.iter().all(|s| s.abs() <= bound);
-                        if !possible {
-                            return fail(format!("vector {v} has sums that no entries give"));
-                        }
-                    }
-                    squared_norm = squared_norm.max(sums.iter().step_by(TERMS).sum());
-                    let covered = |reach: &Vec<f64>| {
-                        let mut mine = 0.0;
-                        sums.iter().step_by(TERMS).zip(reach).all(|(s, reach)| {
-                            mine += s;
-                            mine <= *reach
-                        })
-                    };
-                    if !reaches.iter().any(covered) {
-                        return fail(format!("vector {v} has larger entries than each of its covers"));
-                    }
-                }
-                for (c, cover) in covers.iter().enumerate() {
-                    let used = cover.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
-                    let possible = |&(entry, count): &(f64, u64)| entry > 0.0 && entry <= self.largest && count > 0;
-                    if used > self.dimension || !cover.iter().all(possible) {
-                        return fail(format!("its cover {c} has entries that no vector has"));
-                    }
-                }
+                let written = vectors.iter().map(|sums| square_sum(sums)).fold(0.0, f64::max);
+                reading::check_moments(dimension, largest, *octaves, vectors, covers)
+                    .map_err(PrivacyError::Envelope)?;
+                (written, vectors.iter().map(|sums| square_sum(sums)).fold(0.0, f64::max))
             }
-        }
-        let agrees = (self.squared_norm - squared_norm).abs() <= 1e-9 * squared_norm;
+        };
+        let agrees = (self.squared_norm - written).abs() <= 1e-9 * written;
         if !agrees {
-            return fail(format!("its squared norm is {}, its entries give {squared_norm}", self.squared_norm));
+            return fail(format!("its squared norm is {}, its entries give {written}", self.squared_norm));
         }
+        self.squared_norm = squared_norm;
         Ok(())
     }
+}
 
-    /// Σ of the cover's squares down to each octave's end, and in all: no vector that it covers can have more. An entry at the end of an octave
-    /// may count for either.
-    fn reach(&self, cover: &Cover, octaves: usize) -> Vec<f64> {
-        let end = |p: usize| if p == octaves { 0.0 } else { self.largest * (1.0 - 1e-12) * 2f64.powi(-(p as i32) - 1) };
-        let mut rest = cover.iter().peekable();
-        let mut sum = 0.0;
-        (0..=octaves)
-            .map(|p| {
-                while let Some((entry, count)) = rest.next_if(|(entry, _)| *entry >= end(p)) {
-                    sum += entry * entry * *count as f64;
-                }
-                sum * (1.0 + 1e-9)
-            })
-            .collect()
-    }
+/// Σψ² of a vector's sums.
+fn square_sum(sums: &[f64]) -> f64 {
+    sums.iter().step_by(TERMS).sum()
 }
 
 /// The largest |entry|, or where one is not finite (or 1e100 and more).
@@ -390,4 +362,139 @@ fn combine(sums: &[f64], rows: &[Vec<f64>], orders: usize) -> Vec<f64> {
         }
     }
     total
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::privacy::{noise::NoiseSpec, normal};
+
+    /// Vectors of many kinds: spread, sparse, of few sizes, with tails of every weight.
+    fn vectors() -> Vec<Vec<f64>> {
+        let mut all = Vec::new();
+        for kind in 0..12 {
+            let entry = |i: u32| {
+                let q = (f64::from(i) + 0.5) / 1000.0;
+                match kind % 4 {
+                    0 => normal::survival_quantile(0.5 * q),
+                    1 => (1.0 / q - 1.0) * 0.01,
+                    2 if i < 200 => 1.0 / f64::from(i + 1),
+                    3 if i < 150 => 2f64.powi(-(i as i32 / 10)) * (1.0 - 1e-6 * f64::from(i % 10)),
+                    _ => 0.0,
+                }
+            };
+            all.push((0..1000).map(|i| entry(i) * (1.0 + 0.01 * f64::from(kind))).collect());
+        }
+        all
+    }
+
+    fn profile(vectors: &[Vec<f64>]) -> EnvelopeProfile {
+        EnvelopeProfile::from_vectors_f64(vectors.iter().map(Vec::as_slice)).unwrap()
+    }
+
+    fn read(json: &Value) -> Result<EnvelopeProfile, String> {
+        serde_json::from_value(json.clone()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn what_is_built_is_read_to_the_last_bit() {
+        let all = vectors();
+        let mut profiles = vec![profile(&all), profile(&[vec![0.6, 0.8, 0.0]])];
+        profiles.extend(all.iter().map(|vector| profile(std::slice::from_ref(vector))));
+        for profile in profiles {
+            let json = serde_json::to_value(&profile).unwrap();
+            assert_eq!(read(&json).unwrap(), profile);
+        }
+    }
+
+    /// Sums of Taylor series that no entries have, as profiles once held them, are read as a little more.
+    #[test]
+    fn what_rounding_explains_is_taken_upwards() {
+        let whole = profile(&vectors());
+        let mut json = serde_json::to_value(&whole).unwrap();
+        let sums = &mut json["form"]["moments"]["vectors"][2];
+        // The largest entry's octave: one entry at its end, where all sums are equal.
+        let (first, last) = (sums[0].as_f64().unwrap(), sums[12].as_f64().unwrap());
+        sums[12] = (last + 1e-5 * first).into();
+        let read = read(&json).unwrap();
+        assert!(read.norm() >= whole.norm());
+        let noise = NoiseSpec::StudentT { nu: 4.0, scale: 1.0 }.build().unwrap();
+        let sums = |profile: &EnvelopeProfile| profile.log_moment_sums(&*noise, 1.0, 30).swap_remove(2);
+        for (read, whole) in sums(&read).iter().zip(sums(&whole)) {
+            assert!(*read >= whole && *read <= whole * (1.0 + 1e-4), "{read} {whole}");
+        }
+    }
+
+    #[test]
+    fn what_no_entries_have_is_refused() {
+        let whole = serde_json::to_value(profile(&vectors())).unwrap();
+        let refuse = |what: &str, edit: &dyn Fn(&mut Value)| {
+            let mut json = whole.clone();
+            edit(&mut json);
+            let Err(error) = read(&json) else { panic!("accepted: {what}") };
+            assert!(error.contains(what), "{what}: {error}");
+        };
+        let number = |value: &Value| value.as_f64().unwrap();
+        for vector in [8, 9, 10, 11] {
+            let block = |json: &mut Value, p: usize, edit: &dyn Fn(f64, usize, f64) -> f64| {
+                let sums = &mut json["form"]["moments"]["vectors"][vector];
+                let p = p + (0..).find(|p| number(&sums[p * TERMS]) > 0.0).unwrap();
+                let first = number(&sums[p * TERMS]);
+                for j in 0..TERMS {
+                    sums[p * TERMS + j] = edit(first, j, number(&sums[p * TERMS + j])).into();
+                }
+            };
+            // Each |S_j| ≤ S_0, which is not enough.
+            refuse("no entries give", &|json| block(json, 0, &|s, j, old| if j == 1 || j == 2 { -s } else { old }));
+            refuse("no entries give", &|json| block(json, 1, &|s, j, old| if j == 4 { -s } else { old }));
+            refuse("no entries give", &|json| block(json, 0, &|s, j, old| if j == 0 { 0.9 * s } else { old }));
+            refuse("no entries give", &|json| block(json, 0, &|s, j, old| if j == 0 { -s } else { old }));
+            // All at an octave's upper end: some entries have these sums, but not under this cover.
+            if vector < 10 {
+                refuse("covers", &|json| block(json, 2, &|s, _, _| s));
+            }
+        }
+        let form = "moments";
+        refuse("covers", &|json| json["form"][form]["covers"] = Value::Array(vec![]));
+        refuse("covers", &|json| {
+            let cover = json["form"][form]["covers"][0].clone();
+            json["form"][form]["covers"] = Value::Array(vec![cover; 9]);
+        });
+        // As many squares in fewer, larger entries: no rank below is covered.
+        refuse("cover", &|json| {
+            for cover in json["form"][form]["covers"].as_array_mut().unwrap() {
+                let squares: f64 =
+                    cover.as_array().unwrap().iter().map(|e| number(&e[0]).powi(2) * number(&e[1])).sum();
+                let largest = number(&cover[0][0]);
+                *cover = serde_json::json!([[largest, (squares / largest / largest).ceil() as u64 + 1]]);
+            }
+        });
+        refuse("squared norm", &|json| json["squared-norm"] = 0.5.into());
+        refuse("no vector has", &|json| json["dimension"] = 150.into());
+        refuse("octaves", &|json| json["form"][form]["octaves"] = 41.into());
+        refuse("sums", &|json| json["form"][form]["octaves"] = 2.into());
+        refuse("unknown field", &|json| json["discount"] = 2.into());
+        refuse("largest entry", &|json| json["largest"] = 0.0.into());
+    }
+
+    #[test]
+    fn lists_of_entries_are_in_order() {
+        let whole = serde_json::to_value(profile(&[vec![0.6, 0.8, 0.0], vec![0.7, 0.0, 0.0]])).unwrap();
+        let refuse = |vectors: Value| {
+            let mut json = whole.clone();
+            json["form"]["exact"]["vectors"] = vectors;
+            read(&json).unwrap_err()
+        };
+        for bad in [
+            serde_json::json!([[[0.6, 1], [0.8, 1]]]),
+            serde_json::json!([[[0.8, 1], [0.6, 0]]]),
+            serde_json::json!([[[0.8, 1], [0.6, 3]]]),
+            serde_json::json!([[[0.9, 1]]]),
+        ] {
+            assert!(refuse(bad.clone()).contains("entries that none"), "{bad}");
+        }
+        assert!(refuse(serde_json::json!([[[0.8, 1]]])).contains("squared norm"));
+    }
 }

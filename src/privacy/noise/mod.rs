@@ -33,7 +33,7 @@ pub use variance_gamma::VarianceGamma;
 /// A noise distribution, i.i.d. per coordinate, symmetric about 0 and unimodal. Scales are in the units of the
 /// sum of encoded gradients (sensitivity included: with an envelope or clip of norm 1, `sigma` is the noise multiplier).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum NoiseSpec {
     /// Standard deviation `sigma`.
     Gaussian { sigma: f64 },
