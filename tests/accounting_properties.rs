@@ -11,6 +11,7 @@ use hushgrad::{
         normal,
         pld::Pld,
         rdp::{Accountant, Orders, RdpCurve, epsilon_of},
+        report::account,
         sampling::Sampling,
         search::{Criterion, families, search},
     },
@@ -748,6 +749,22 @@ fn an_envelope_that_no_vectors_have_is_refused() {
         let error = Ledger::from_json(&bad.to_string()).unwrap_err().to_string();
         assert!(error.contains("sums that no entries give"), "panel {panel}: {error}");
     }
+}
+
+/// Two thousand one-entry vectors are a small file, and were hours of unions; accountants refuse what they cannot finish.
+#[test]
+fn an_envelope_of_very_many_lists_is_refused_at_once() {
+    let start = std::time::Instant::now();
+    let mut many = with_envelope(&[vec![0.6, 0.8]]);
+    let form = &mut many["releases"][0]["sensitivity"]["envelope"]["profile"]["form"]["exact"];
+    form["vectors"] = (1..2000).map(|i| serde_json::json!([[0.8 / f64::from(i), 1]])).collect();
+    let error = Ledger::from_json(&many.to_string()).unwrap_err().to_string();
+    assert!(error.contains("96 is the most"), "{error}");
+    // As many as are allowed are accounted for.
+    let vectors: Vec<Vec<f64>> = (1..=96).map(|i| vec![0.8 / f64::from(i)]).collect();
+    let most = Ledger::from_json(&with_envelope(&vectors).to_string()).unwrap();
+    assert!(account(&most, 1e-5).unwrap().tight.is_some());
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]

@@ -25,6 +25,8 @@ use super::{error::PrivacyError, noise::Noise, parallel};
 
 /// Up to this many distinct magnitudes in all vectors together are kept exactly.
 const EXACT_LIMIT: usize = 96;
+/// Most vectors.
+const MOST_VECTORS: usize = 1 << 14;
 /// Octaves end where what is below them holds less than this part of any vector's square sum.
 const BOTTOM_SHARE: f64 = 1e-3;
 /// Vectors that one thread takes at a time.
@@ -81,7 +83,7 @@ impl EnvelopeProfile {
     /// From Ψ's vectors, each of P finite entries in any order. Signs do not matter.
     ///
     /// # Errors
-    /// No vector, no coordinate, vectors of different lengths, an entry that is not finite, or nothing but zeros.
+    /// No vector or more than 16,384, no coordinate, vectors of different lengths, an entry that is not finite, or nothing but zeros.
     pub fn from_vectors<'a>(vectors: impl IntoIterator<Item = &'a [f32]>) -> Result<Self, PrivacyError> {
         Self::build(&vectors.into_iter().collect::<Vec<_>>())
     }
@@ -101,6 +103,9 @@ impl EnvelopeProfile {
         };
         if dimension == 0 {
             return fail("its vectors have no coordinates".into());
+        }
+        if vectors.len() > MOST_VECTORS {
+            return fail(format!("it has {} vectors; {MOST_VECTORS} is the most", vectors.len()));
         }
         if let Some(v) = vectors.iter().position(|vector| vector.len() != dimension) {
             return fail(format!("vector {v} has {} coordinates, vector 0 has {dimension}", vectors[v].len()));
@@ -249,11 +254,20 @@ impl EnvelopeProfile {
         if dimension == 0 || self.is_empty() {
             return fail("it has no vector or no coordinate".into());
         }
+        if self.len() > MOST_VECTORS {
+            return fail(format!("it has {} vectors; {MOST_VECTORS} is the most", self.len()));
+        }
         if !(1e-100..1e100).contains(&largest) {
             return fail(format!("its largest entry is {largest}; it must be finite and above 0"));
         }
         let (written, squared_norm) = match &mut self.form {
             Form::Exact { vectors } => {
+                let entries: usize = vectors.iter().map(|vector| vector.len().max(1)).sum();
+                if entries > EXACT_LIMIT {
+                    return fail(format!(
+                        "it lists {entries} entries; {EXACT_LIMIT} is the most, of all its vectors together"
+                    ));
+                }
                 if let Some(v) = vectors.iter().position(|vector| !reading::is_possible(vector, largest, dimension)) {
                     return fail(format!(
                         "vector {v} has entries that none of {dimension} coordinates up to {largest} has"
@@ -480,13 +494,15 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_entries_are_in_order() {
+    fn lists_of_entries_are_short_and_in_order() {
         let whole = serde_json::to_value(profile(&[vec![0.6, 0.8, 0.0], vec![0.7, 0.0, 0.0]])).unwrap();
         let refuse = |vectors: Value| {
             let mut json = whole.clone();
             json["form"]["exact"]["vectors"] = vectors;
             read(&json).unwrap_err()
         };
+        let many: Vec<Value> = (1..2000).map(|i| serde_json::json!([[0.8 / f64::from(i), 1]])).collect();
+        assert!(refuse(many.into()).contains("96 is the most"));
         for bad in [
             serde_json::json!([[[0.6, 1], [0.8, 1]]]),
             serde_json::json!([[[0.8, 1], [0.6, 0]]]),
