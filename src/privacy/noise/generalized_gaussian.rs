@@ -7,6 +7,9 @@ use super::{
 };
 use crate::privacy::numeric::{ln_gamma, unit_from_words};
 
+/// |x/scale|^exponent below which one Taylor term of the distribution function is exact.
+const SMALLEST: f64 = 1e-290;
+
 /// Density ∝ exp(−|x/scale|^p), p ≥ 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeneralizedGaussian {
@@ -35,9 +38,10 @@ impl GeneralizedGaussian {
     /// method on ln Q − ln u rises to the root from any lower bound. One is P(y) ≤ y^a/Γ(a+1).
     fn magnitude(&self, u: f64) -> f64 {
         let a = self.exponent.recip();
-        let mut y = ((ln_gamma(a + 1.0) + (-u).ln_1p()) / a).exp();
-        if y < 1e-290 {
-            return y.powf(a);
+        let log_power = ln_gamma(a + 1.0) + (-u).ln_1p();
+        let mut y = (log_power / a).exp();
+        if y < SMALLEST {
+            return log_power.exp();
         }
         for _ in 0..60 {
             let tail = statrs::function::gamma::gamma_ur(a, y);
@@ -62,7 +66,8 @@ impl Noise for GeneralizedGaussian {
         let y = (x / self.scale).powf(self.exponent);
         match y {
             y if y.is_nan() => f64::NAN,
-            0.0 => 0.5,
+            // P(a, y) = y^a/Γ(a+1) there, without y, which for large exponents is below the smallest number.
+            y if y < SMALLEST => 0.5 * (1.0 - x / self.scale * (-ln_gamma(self.exponent.recip() + 1.0)).exp()),
             // Γ(a, y) ≤ y^{a−1}e^{−y} for a ≤ 1: below the smallest number.
             y if y > 740.0 => 0.0,
             y => 0.5 * statrs::function::gamma::gamma_ur(self.exponent.recip(), y),

@@ -54,6 +54,21 @@ fn quantiles_invert_distribution_functions() {
     }
 }
 
+/// A flat density's middle: (x/scale)^p is below the smallest number long before x is small.
+#[test]
+fn flat_densities_keep_their_middle() {
+    for exponent in [20.0, 60.0, 100.0] {
+        let noise = NoiseSpec::GeneralizedGaussian { exponent, scale: 1.3 }.build().unwrap();
+        for x in [1e-12, 1e-6, 1e-3, 0.01, 0.2] {
+            // z falls by less than a rounding error up to there.
+            let (want, got) = (x * noise.density(0.0), 0.5 - noise.tail(x));
+            assert!((got - want).abs() < 1e-14 + 1e-10 * want, "p = {exponent}, x = {x}: {got} {want}");
+            let back = noise.tail_quantile(0.5 - want);
+            assert!((back - x).abs() < 1e-14 + 1e-9 * x, "p = {exponent}, x = {x}: {back}");
+        }
+    }
+}
+
 #[test]
 fn descriptions_agree_with_the_density() {
     for spec in all() {
