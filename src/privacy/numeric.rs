@@ -44,6 +44,22 @@ pub fn exp_minus_1_minus_x(x: f64) -> f64 {
     sum
 }
 
+/// ln(1 + x) − x ≤ 0, to full relative accuracy also near 0.
+#[must_use]
+pub fn ln_1p_minus(x: f64) -> f64 {
+    if x.abs() > 0.1 {
+        return x.ln_1p() - x;
+    }
+    // Σ (−x)ⁿ/n; at |x| ≤ 0.1 the 17th term is below 2^-50 of the first.
+    let mut power = -x;
+    let mut sum = 0.0;
+    for n in 2..19 {
+        power *= -x;
+        sum -= power / f64::from(n);
+    }
+    sum
+}
+
 /// e^{kρ} − 1 − k(e^ρ − 1) ≥ 0: the integrand of I_k − 1 where the likelihood ratio is e^ρ.
 /// Written so that nothing cancels for small ρ (the linear terms are gone before anything is subtracted).
 #[must_use]
@@ -168,6 +184,15 @@ mod tests {
         }
         assert_eq!(unit_from_words(0, 0), 2f64.powi(-65));
         assert_eq!(unit_from_words(u32::MAX, u32::MAX), 1f64.next_down());
+    }
+
+    #[test]
+    fn ln_1p_minus_keeps_its_digits() {
+        // x = e^y − 1: ln(1 + x) − x = −(e^y − 1 − y).
+        for y in [1e-12f64, -1e-6, 1e-3, -0.09, 0.095, 0.1, -0.4, 3.0] {
+            let (got, want) = (ln_1p_minus(y.exp_m1()), -exp_minus_1_minus_x(y));
+            assert!((got / want - 1.0).abs() < 1e-13, "{y}: {got} {want}");
+        }
     }
 
     #[test]

@@ -72,6 +72,11 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
         phrases.push(release.sampling.describe());
         phrases.push(format!("neighbours: {}", release.sampling.neighbours().name()));
         phrases.push(format!("protected unit: {}", release.unit.name()));
+        if !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
+            phrases.push(
+                "Rényi accounting of this noise: what quadrature and series leave out is estimated on the safe side, and added".to_owned(),
+            );
+        }
     }
     let steps = ledger.steps();
     phrases.push(format!("{steps} steps that ran, every one of them released (Theorem 1 of Nasr et al. 2020)"));
@@ -181,6 +186,13 @@ mod tests {
             assert!(text.contains(part), "{part:?} is not in\n{text}");
         }
         assert!(account.tight.unwrap().value <= account.improved.epsilon);
+        assert!(!text.contains("estimated"), "Gaussian noise has closed forms: {text}");
+        let noise = Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 });
+        let other = ledger.register(Release { noise, ..ledger.releases()[0].clone() }).unwrap();
+        let estimated = |ledger: &Ledger| assumptions(ledger).iter().any(|phrase| phrase.contains("estimated"));
+        assert!(!estimated(&ledger), "it did not happen");
+        ledger.record(other);
+        assert!(estimated(&ledger));
         assert!(serde_json::to_string(&account).unwrap().contains("\"steps\":14062"));
     }
 

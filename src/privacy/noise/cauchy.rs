@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use super::{Noise, NoiseError, check_scale, legendre::log_legendre, signed};
+use super::{Noise, NoiseError, Smoothness, check_scale, legendre::log_legendre, signed, student_t::pole_pair};
 use crate::privacy::numeric::unit_from_words;
 
 /// Density 1/(πγ(1 + x²/γ²)).
@@ -57,6 +57,10 @@ impl Noise for Cauchy {
 
     fn scale(&self) -> f64 {
         self.scale
+    }
+
+    fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness> {
+        pole_pair(2.0, self.scale, x, radius)
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {

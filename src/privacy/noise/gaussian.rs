@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::{Noise, NoiseError, check_scale};
+use super::{Noise, NoiseError, Smoothness, check_scale};
 use crate::privacy::{normal, numeric::unit_from_words};
 
 /// N(0, σ²).
@@ -56,6 +56,11 @@ impl Noise for Gaussian {
 
     fn scale(&self) -> f64 {
         self.sigma
+    }
+
+    fn smoothness(&self, x: f64, _radius: f64) -> Option<Smoothness> {
+        let curvature = (self.sigma * self.sigma).recip();
+        Some(Smoothness { slope: x.abs() * curvature, curvature })
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {

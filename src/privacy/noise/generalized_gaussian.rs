@@ -1,7 +1,7 @@
 //! Generalised Gaussian (exponential power) noise: Laplace at exponent 1, normal at 2, flatter above.
 
 use super::{
-    Noise, NoiseError, check_scale,
+    Noise, NoiseError, Smoothness, check_scale,
     moments::{KinkedDensity, kinked_log_moments},
     signed,
 };
@@ -105,6 +105,18 @@ impl Noise for GeneralizedGaussian {
 
     fn kinks(&self) -> &[f64] {
         &[0.0]
+    }
+
+    /// (ln z)″ = −p(p−1)|x|^{p−2}/scale^p on either side: entire for whole p, else with a singularity at 0.
+    fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness> {
+        let p = self.exponent;
+        let (x, r) = (x.abs() / self.scale, radius / self.scale);
+        let slope = p * x.powf(p - 1.0) / self.scale;
+        let extreme = if p >= 2.0 { x + r } else { x - r };
+        let analytic = p.fract() == 0.0 || r < x;
+        // p(p−1) = 0 at p = 1, whatever the power is.
+        let second = if p == 1.0 { 0.0 } else { p * (p - 1.0) * extreme.powf(p - 2.0) };
+        analytic.then(|| Smoothness { slope, curvature: second / (self.scale * self.scale) })
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-use super::{Noise, NoiseError, check_scale, legendre::log_legendre, signed};
+use super::{Noise, NoiseError, Smoothness, check_scale, legendre::log_legendre, signed};
 use crate::privacy::numeric::unit_from_words;
 
 /// Catalan's constant.
@@ -69,6 +69,15 @@ impl Noise for HyperbolicSecant {
 
     fn scale(&self) -> f64 {
         self.scale
+    }
+
+    /// (ln z)″ = −b²·sech²(bx), b = π/2s, and |cosh(u + iv)|² = sinh²u + cos²v.
+    fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness> {
+        let b = FRAC_PI_2 / self.scale;
+        let (near, high) = ((x.abs() - radius).max(0.0), b * radius);
+        let cosine = if high < FRAC_PI_2 { high.cos() } else { 0.0 };
+        let square = (b * near).sinh().powi(2) + cosine * cosine;
+        (square > 0.0).then(|| Smoothness { slope: b * (b * x.abs()).tanh(), curvature: b * b / square })
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {

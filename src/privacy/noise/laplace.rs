@@ -1,6 +1,6 @@
 //! Laplace noise: ln I_k in closed form.
 
-use super::{Noise, NoiseError, check_scale, signed};
+use super::{Noise, NoiseError, Smoothness, check_scale, signed};
 use crate::privacy::numeric::{exp_minus_1_minus_x, unit_from_words};
 
 /// Density exp(−|x|/b)/(2b).
@@ -55,6 +55,10 @@ impl Noise for Laplace {
 
     fn kinks(&self) -> &[f64] {
         &[0.0]
+    }
+
+    fn smoothness(&self, _x: f64, _radius: f64) -> Option<Smoothness> {
+        Some(Smoothness { slope: self.scale.recip(), curvature: 0.0 })
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {

@@ -60,6 +60,15 @@ pub enum NoiseError {
     Parameter { family: &'static str, field: &'static str, value: f64, range: &'static str },
 }
 
+/// How far ln z is from a straight line: what bounds the error of a quadrature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Smoothness {
+    /// |(ln z)′(x)|.
+    pub slope: f64,
+    /// At least |(ln z)″| everywhere on a complex disc around x.
+    pub curvature: f64,
+}
+
 /// A symmetric unimodal noise. Lengths are in the units of the sum of encoded gradients.
 pub trait Noise: Debug + Send + Sync {
     /// ln z(x).
@@ -115,22 +124,27 @@ pub trait Noise: Debug + Send + Sync {
     /// The length by which the family scales: z is a function of x/scale alone.
     fn scale(&self) -> f64;
 
-    /// x ≥ 0 where the density is not smooth.
+    /// x ≥ 0 where the density is not smooth, in order.
     fn kinks(&self) -> &[f64] {
         &[]
     }
+
+    /// Slope and curvature of ln z on the disc of `radius` around x, on which the formula that holds at x goes on, over kinks too. `None` where it is
+    /// not analytic there.
+    fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness>;
 
     /// ln z(x − τ) − ln z(x), without cancellation for small τ: the privacy loss of a shift by τ where x comes out
     fn log_ratio(&self, x: f64, tau: f64) -> f64;
 
     /// ln I_k(τ) = ln E_{x∼Z}[(z(x−τ)/z(x))^k] for k = 2, 3, …, `out.len() + 1`: `out[j]` is order j + 2.
-    /// Upper bounds: the quadrature's error is added. +∞ where the moment exceeds what logarithms hold.
+    /// From above: closed forms, or quadrature with its error added, which for Student-t, variance gamma and generalised Gaussian noise is an estimate
+    /// (docs/accounting.md, "Proven and numerical"). +∞ where the moment exceeds what logarithms hold.
     ///
     /// Even and increasing in |τ| for symmetric unimodal densities, so a bound on |gradient| bounds it.
     /// Nasr, Shokri & Houmansadr 2020, eq. 5.
     fn log_moments(&self, tau: f64, out: &mut [f64]);
 
-    /// ln I_k(τ) at one k (0 and 1 give 0), upper bound.
+    /// ln I_k(τ) at one k (0 and 1 give 0), as [`Noise::log_moments`].
     fn log_moment(&self, k: u32, tau: f64) -> f64 {
         if k < 2 {
             return 0.0;

@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::{
-    Noise, NoiseError, check_scale,
+    Noise, NoiseError, Smoothness, check_scale,
     moments::{SmoothDensity, smooth_log_moments},
 };
 use crate::privacy::numeric::{ln_gamma_half_step, unit_from_words};
@@ -30,6 +30,14 @@ impl StudentT {
         let log_peak = ln_gamma_half_step(0.5 * nu) - 0.5 * (nu * PI).ln() - scale.ln();
         Ok(Self { nu, scale, log_peak })
     }
+}
+
+/// Of −(power/2)·ln(x² + a²): its second derivative is ½·power·(1/(x − ia)² + 1/(x + ia)²).
+pub(super) fn pole_pair(power: f64, a: f64, x: f64, radius: f64) -> Option<Smoothness> {
+    let distance = x.hypot(a);
+    let clear = distance - radius;
+    let slope = power * (x.abs() / distance) / distance;
+    (clear > 0.0).then(|| Smoothness { slope, curvature: power / clear / clear })
 }
 
 impl Noise for StudentT {
@@ -75,6 +83,10 @@ impl Noise for StudentT {
 
     fn scale(&self) -> f64 {
         self.scale
+    }
+
+    fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness> {
+        pole_pair(self.nu + 1.0, self.scale * self.nu.sqrt(), x, radius)
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {

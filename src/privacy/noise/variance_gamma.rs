@@ -1,11 +1,11 @@
 //! Variance gamma noise with λ = 2: the sum of two Laplace variables.
 
 use super::{
-    Noise, NoiseError, check_scale,
+    Noise, NoiseError, Smoothness, check_scale,
     moments::{KinkedDensity, kinked_log_moments},
     signed,
 };
-use crate::privacy::numeric::unit_from_words;
+use crate::privacy::numeric::{ln_1p_minus, unit_from_words};
 
 /// e·E₁(1) = ∫₀^∞ e^{−y}/(1+y) dy.
 const E_E1: f64 = 0.596_347_362_323_194_1;
@@ -65,6 +65,14 @@ impl Noise for VarianceGamma {
         &[0.0]
     }
 
+    /// On either side ln(1 + |x|/c) − |x|/c: second derivative −1/(c + |x|)².
+    fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness> {
+        let distance = self.scale + x.abs();
+        let clear = distance - radius;
+        let slope = x.abs() / distance / self.scale;
+        (clear > 0.0).then(|| Smoothness { slope, curvature: (clear * clear).recip() })
+    }
+
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {
         let (a, b) = (x.abs(), (x - tau).abs());
         self.log_ratio_of(a, b, a - b)
@@ -77,8 +85,10 @@ impl Noise for VarianceGamma {
 
 impl KinkedDensity for VarianceGamma {
     fn log_ratio_of(&self, a: f64, _b: f64, difference: f64) -> f64 {
-        let d = difference / self.scale;
-        (-d / (1.0 + a / self.scale)).ln_1p() + d
+        let (a, d) = (a / self.scale, difference / self.scale);
+        let share = d / (1.0 + a);
+        // ln(1 − share) + d, of which −share + d is taken together: next to 0 both are far larger than their sum.
+        ln_1p_minus(-share) + a * share
     }
 
     fn reach(&self, _k: f64, _tau: f64) -> f64 {

@@ -11,16 +11,15 @@
 //! 4. *Several covers.* Each step may use another ψ, so the pair must dominate every one: the pointwise maximum of the curves, which is convex and
 //!    so again the curve of a pair (Blackwell). The maximum of the ε of single ψ would be too small.
 //!
-//! A coordinate's loss is put on a grid cell by cell: Gauss–Legendre gives the P-mass of a cell and what of it exceeds the
-//! Q-mass, and the safe split keeps both. The symmetry u → −u about τ/2 halves the work and keeps lattices symmetric.
+//! How a coordinate's loss is put on a grid: `cells.rs`.
 
 use std::sync::Arc;
 
 use super::{
-    Rigor,
+    cells::coordinate,
     compose::{self, Reach},
     gaussian::SampledGaussian,
-    lattice::{Builder, Lattice},
+    lattice::Lattice,
     sampled::Source,
 };
 use crate::privacy::{PrivacyError, envelope::EnvelopeProfile, noise::Noise, parallel};
@@ -65,15 +64,13 @@ pub(super) enum Unsampled {
     Atoms(Symmetric),
 }
 
-/// P-mass of a whole vector's loss that may be called infinite, and that of one coordinate.
-const TAIL: f64 = 1e-30;
+/// P-mass of a whole vector's loss that may be called infinite.
+const TAIL: f64 = 1e-27;
 /// Relative accuracy of the base's variance, for vectors of few distinct entries …
 const ACCURACY: f64 = 1e-5;
 const FEW_ENTRIES: usize = 96;
 /// … and of many, which are rounded up by more than that.
 const ACCURACY_OF_MANY: f64 = 1e-4;
-/// Share of the grid's step by which the loss may change within a cell of the quadrature.
-const CELL: f64 = 0.25;
 
 impl Unsampled {
     /// N(μ, 1) against N(0, 1). Tiny μ are rounded up, out of the reach of underflow.
@@ -103,7 +100,7 @@ impl Unsampled {
     }
 
     /// Z + ψ against Z, for every ψ of the profile at once.
-    pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile) -> Result<(Self, Rigor), PrivacyError> {
+    pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile) -> Result<Self, PrivacyError> {
         let covers = profile.covers();
         let vectors: Vec<Vec<Rung>> = covers.iter().map(|cover| rungs(cover)).collect();
         // One grid for all, so that the curves can be compared.
@@ -116,18 +113,12 @@ impl Unsampled {
         let fine = if single { 1e-3 } else { (12.0 * accuracy / most_rungs).sqrt() };
         // Entries far beyond the scale have losses that are bounded or huge; a grid of some 1e5 points does for either.
         let step = (deviation.min(40.0) * fine).max(1e-250);
-        let mut rigor = Rigor::Proven;
         let mut curves = Vec::new();
         for rungs in &vectors {
-            let (curve, complete) = product(noise, rungs, step, accuracy)?;
-            if !complete {
-                rigor =
-                    Rigor::Numerical("the noise's density is too rough for the quadrature that puts it on the grid");
-            }
-            curves.push(curve);
+            curves.push(product(noise, rungs, step, accuracy)?);
         }
         let pair = if curves.len() == 1 { curves.swap_remove(0) } else { maximum(&curves) };
-        Ok((Self::Atoms(pair), rigor))
+        Ok(Self::Atoms(pair))
     }
 }
 
@@ -156,117 +147,21 @@ fn rungs(cover: &[(f64, u64)]) -> Vec<Rung<'_>> {
     rungs
 }
 
-/// The loss of one coordinate shifted by `tau`, on `step`; and whether the quadrature found all of the mass.
-fn coordinate(noise: &dyn Noise, tau: f64, step: f64) -> (Lattice, bool) {
-    // u = x − τ/2 ≥ 0, where the loss is ≥ 0; the other half follows by symmetry.
-    let end = noise.tail_quantile(TAIL).min(noise.scale() * 1e40);
-    let loss = |u: f64| noise.log_ratio(u + 0.5 * tau, tau).max(0.0);
-    let edges = edges(&loss, noise.scale(), tau, end, step);
-    let largest = edges.iter().map(|(_, l)| *l).fold(0.0, f64::max);
-    let last = ((largest / step).ceil() as i64 + 1).min(2_000_000);
-    let mut builder = Builder::new(0, last, step);
-    for pair in edges.windows(2) {
-        let ((from, l_from), (to, l_to)) = (pair[0], pair[1]);
-        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
-        let mut points = [(0.0, 0.0); 4];
-        for (point, (node, weight)) in points.iter_mut().zip(GAUSS) {
-            let u = centre + half * node;
-            *point = (loss(u), half * weight * noise.density(u - 0.5 * tau));
-        }
-        let mass: f64 = points.iter().map(|p| p.1).sum();
-        let least = points.iter().map(|p| p.0).fold(l_from.min(l_to), f64::min);
-        let most = points.iter().map(|p| p.0).fold(l_from.max(l_to), f64::max);
-        let low = ((least / step).floor() as i64).max(0);
-        let high = ((most / step).ceil() as i64).max(low + 1);
-        if high > last {
-            builder.at_infinity(mass);
-            continue;
-        }
-        let start = low as f64 * step;
-        // ∫(1 − e^{start − l}) dP over 1 − e^{−(high − low)·step}: the share that goes up.
-        let excess: f64 = points.iter().map(|(l, p)| p * -(start - l).min(0.0).exp_m1()).sum();
-        let up = (excess / -(-((high - low) as f64 * step)).exp_m1()).clamp(0.0, mass);
-        builder.at(low as usize, mass - up);
-        builder.at(high as usize, up);
-    }
-    // Beyond the last edge, under P (u − τ/2 from there on): the loss is at most what it is anywhere further out.
-    let tail = noise.tail(end);
-    builder.at_infinity(tail);
-    let mut lattice = mirrored(builder.finish(1e-12));
-    let total = lattice.weight.iter().sum::<f64>() + lattice.infinity;
-    // A density that is no polynomial between the edges: what the rule missed or found twice is spread over all.
-    let complete = (total - 1.0).abs() < 1e-9;
-    if total < 1.0 {
-        lattice.log_scale = -total.ln();
-    }
-    (lattice, complete)
-}
-
-/// The symmetric lattice of a half: P-mass at k > 0 with its image at −k; the mass at 0 is met from both sides.
-fn mirrored(half: Lattice) -> Lattice {
-    let step = half.step;
-    let last = half.first + half.weight.len() as i64 - 1;
-    let mut weight = vec![0.0; 2 * last.max(0) as usize + 1];
-    let centre = last as usize;
-    for (index, mass) in half.weight.iter().enumerate() {
-        let k = (half.first + index as i64) as usize;
-        weight[centre + k] += mass;
-        weight[centre - k] += mass * (-(k as f64) * step).exp();
-    }
-    let mut lattice = Lattice::untilted(-last, step, weight, half.infinity);
-    lattice.infinity += 1e-320;
-    lattice
-}
-
-/// Cell edges u with their loss, from 0 to past `end`: no cell spans much of the grid's step, nor of the density's scale, and
-/// u = τ/2, where the density may have a kink, is one.
-fn edges(loss: &dyn Fn(f64) -> f64, scale: f64, tau: f64, end: f64, step: f64) -> Vec<(f64, f64)> {
-    let kink = 0.5 * tau;
-    let end = end + kink;
-    let mut edges = vec![(0.0, loss(0.0))];
-    let (mut u, mut at) = edges[0];
-    let mut width = 0.05 * scale.min(if tau > 0.0 { tau.max(0.1 * scale) } else { scale });
-    while u < end && edges.len() < 400_000 {
-        // Distance to the density's two centres sets how far a polynomial reaches.
-        let near = (u - kink).abs().min(u + kink);
-        let natural = 0.12 * (scale + near);
-        width = (width * 1.6).min(natural);
-        let mut next = u + width;
-        if u < kink && next > kink * (1.0 - 1e-9) {
-            next = kink;
-        }
-        let mut there = loss(next);
-        let mut tries = 0;
-        while (there - at).abs() > 1.1 * CELL * step && tries < 60 && next - u > 1e-14 * (u + scale) {
-            width = (next - u) * (CELL * step / (there - at).abs()).clamp(0.05, 0.7);
-            next = u + width;
-            there = loss(next);
-            tries += 1;
-        }
-        edges.push((next, there));
-        (u, at) = (next, there);
-    }
-    edges
-}
-
 /// The whole vector's loss: coordinates of about one size composed on their own fine grid, then all together on `step`.
-fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> Result<(Symmetric, bool), PrivacyError> {
+fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> Result<Symmetric, PrivacyError> {
     let information = noise.fisher_information();
-    let log_tail = (TAIL * 1e3).ln();
-    let mut complete = true;
+    let log_tail = TAIL.ln();
     let mut single: Vec<(Lattice, u64)> = Vec::new();
     let mut fine: Vec<Vec<(Lattice, u64)>> = Vec::new();
     for rung in rungs {
         let own = (rung.smallest() * information.sqrt()).min(40.0) * (12.0 * accuracy).sqrt();
         // Grids nest.
         let own = if rung.is_single() { step } else { step / (step / own).ceil().max(1.0) };
-        let found = parallel::map(rung.0, |&(tau, count)| (coordinate(noise, tau, own), count));
-        complete &= found.iter().all(|((_, complete), _)| *complete);
-        let lattices = found.into_iter().map(|((lattice, _), count)| (lattice, count)).collect();
+        let lattices = parallel::map(rung.0, |&(tau, count)| (coordinate(noise, tau, own), count));
         if rung.is_single() { single.extend(lattices) } else { fine.push(lattices) }
     }
     if let ([(lattice, _)], []) = (single.as_slice(), fine.as_slice()) {
-        return Ok((half(lattice), complete));
+        return Ok(half(lattice));
     }
     // Tilts from 0 until the last one's window reaches the tail; each is precise about its own mean.
     let mut mass: Vec<f64> = Vec::new();
@@ -311,7 +206,7 @@ fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> R
         trimmed -= 1;
     }
     mass.truncate(trimmed);
-    Ok((Symmetric { step, mass: mass.into(), infinity: infinity + 1e-300 }, complete))
+    Ok(Symmetric { step, mass: mass.into(), infinity: infinity + 1e-300 })
 }
 
 fn half(lattice: &Lattice) -> Symmetric {
@@ -370,11 +265,3 @@ fn maximum(curves: &[Symmetric]) -> Symmetric {
     let infinity = curves.iter().map(|c| c.infinity).fold(0.0, f64::max);
     Symmetric { step, mass: mass.into(), infinity }
 }
-
-/// Four points of Gauss–Legendre on [−1, 1].
-const GAUSS: [(f64, f64); 4] = [
-    (-0.861_136_311_594_052_6, 0.347_854_845_137_453_9),
-    (-0.339_981_043_584_856_3, 0.652_145_154_862_546_1),
-    (0.339_981_043_584_856_3, 0.652_145_154_862_546_1),
-    (0.861_136_311_594_052_6, 0.347_854_845_137_453_9),
-];

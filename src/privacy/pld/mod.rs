@@ -11,6 +11,7 @@
 //!   for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (`sampled.rs`).
 //! - *Shuffled partition*: one unsampled release an epoch.
 
+mod cells;
 mod compose;
 mod coordinates;
 mod gaussian;
@@ -143,7 +144,7 @@ impl Pld {
                     "an example exchanged inside an envelope, with noise that is not Gaussian: use Rényi accounting",
                 ));
             }
-            (None, Sensitivity::Envelope { profile }) => Unsampled::envelope(noise.as_ref(), profile)?,
+            (None, Sensitivity::Envelope { profile }) => (Unsampled::envelope(noise.as_ref(), profile)?, Rigor::Proven),
             (None, _) => {
                 return Err(PrivacyError::Unpriced(
                     "an L2 bound with noise that is not Gaussian: only an envelope says which coordinates can move",

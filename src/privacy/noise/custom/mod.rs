@@ -10,7 +10,7 @@ pub use density::{CustomDensity, DensityError};
 use table::Table;
 
 use super::{
-    Noise, NoiseError, check_scale,
+    Noise, NoiseError, Smoothness, check_scale,
     legendre::gauss_legendre,
     moments::{Node, Sums},
 };
@@ -21,6 +21,8 @@ use crate::privacy::numeric::log_sum_exp;
 pub struct Custom {
     density: CustomDensity,
     scale: f64,
+    /// The knots, at this scale.
+    kinks: Vec<f64>,
 }
 
 impl Custom {
@@ -30,7 +32,8 @@ impl Custom {
     /// Unless 0 < scale < ∞.
     pub fn new(density: CustomDensity, scale: f64) -> Result<Self, NoiseError> {
         check_scale("custom", "scale", scale)?;
-        Ok(Self { density, scale })
+        let kinks = density.0.knots.iter().map(|knot| scale * knot).collect();
+        Ok(Self { density, scale, kinks })
     }
 
     fn table(&self) -> &Table {
@@ -75,12 +78,15 @@ impl Noise for Custom {
     }
 
     fn kinks(&self) -> &[f64] {
-        &self.table().knots
+        &self.kinks
+    }
+
+    fn smoothness(&self, x: f64, _radius: f64) -> Option<Smoothness> {
+        Some(Smoothness { slope: self.table().slope(x.abs() / self.scale).abs() / self.scale, curvature: 0.0 })
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {
-        let (y, t) = (x / self.scale, tau / self.scale);
-        self.table().log_density((y - t).abs()) - self.table().log_density(y.abs())
+        self.table().log_ratio(x / self.scale, tau / self.scale)
     }
 
     /// Piece by piece, ln r and ln z being linear there: Gauss–Legendre of I_k − 1 where r^k is moderate, the exact integral of z·r^k where

@@ -38,9 +38,13 @@ fn exponential_moments(lambda: f64, w: f64) -> [f64; 3] {
 impl Table {
     /// From ln z at the knots, which are in order, up to a common constant.
     pub fn new(source: String, knots: Vec<f64>, logs: &[f64]) -> Result<Self, DensityError> {
-        let given: Vec<f64> = logs.iter().map(|v| v - logs[0]).collect();
+        let mut given: Vec<f64> = logs.iter().map(|v| v - logs[0]).collect();
+        // A rise by a rounding error is none.
+        for i in 1..given.len() {
+            given[i] = given[i].min(given[i - 1]);
+        }
         let mut slopes: Vec<f64> =
-            knots.windows(2).zip(given.windows(2)).map(|(x, v)| ((v[1] - v[0]) / (x[1] - x[0])).min(0.0)).collect();
+            knots.windows(2).zip(given.windows(2)).map(|(x, v)| (v[1] - v[0]) / (x[1] - x[0])).collect();
         let last = slopes[slopes.len() - 1];
         let far = knots[knots.len() - 1];
         if !(last < 0.0 && last.is_finite() && last * far < -1e-6) {
@@ -75,6 +79,27 @@ impl Table {
     pub fn log_density(&self, x: f64) -> f64 {
         let i = self.interval(x);
         self.log_densities[i] + self.slopes[i] * (x - self.knots[i])
+    }
+
+    /// (ln z)′ just right of x ≥ 0.
+    pub fn slope(&self, x: f64) -> f64 {
+        self.slopes[self.interval(x)]
+    }
+
+    /// ln z(y − t) − ln z(y): what ln z falls between |y − t| and |y|, from parts of one sign, so that nothing cancels.
+    pub fn log_ratio(&self, y: f64, t: f64) -> f64 {
+        let (shifted, own) = ((y - t).abs(), y.abs());
+        let (near, far) = (shifted.min(own), shifted.max(own));
+        let (first, last) = (self.interval(near), self.interval(far));
+        let fall = if first == last {
+            // |y| − |y − t| by the signs, not from two large numbers.
+            let across = (y >= t) != (y >= 0.0);
+            self.slopes[first] * if across { far - near } else { t.abs() }
+        } else {
+            let between = self.given[last] - self.given[first + 1];
+            self.slopes[first] * (self.knots[first + 1] - near) + between + self.slopes[last] * (far - self.knots[last])
+        };
+        if own > shifted { -fall } else { fall }
     }
 
     /// P(X > x) for x ≥ 0: what is between x and the next knot, and beyond that.
