@@ -276,10 +276,12 @@ fn draws_follow_the_contract() {
     let contract = |spec: &NoiseSpec, [w0, w1, w2, w3]: [u32; 4]| {
         let u1 = ((f64::from(w0) * 2f64.powi(32) + f64::from(w1)) + 0.5) * 2f64.powi(-64);
         let u2 = (f64::from(w2) + 0.5) * 2f64.powi(-32);
+        // In f64 an angle has both words; engines that compute in f32 may leave out what they cannot tell.
+        let angle = TAU * (((f64::from(w2) * 2f64.powi(32) + f64::from(w3)) + 0.5) * 2f64.powi(-64));
         let sign = |word: u32, bit: u32| if word >> bit & 1 == 1 { -1.0 } else { 1.0 };
         match *spec {
-            NoiseSpec::Gaussian { sigma } => sigma * (-2.0 * u1.ln()).sqrt() * (TAU * u2).cos(),
-            NoiseSpec::StudentT { nu, scale } => scale * (nu * (u1.powf(-2.0 / nu) - 1.0)).sqrt() * (TAU * u2).cos(),
+            NoiseSpec::Gaussian { sigma } => sigma * (-2.0 * u1.ln()).sqrt() * angle.cos(),
+            NoiseSpec::StudentT { nu, scale } => scale * (nu * (u1.powf(-2.0 / nu) - 1.0)).sqrt() * angle.cos(),
             NoiseSpec::Laplace { scale } => sign(w2, 31) * -scale * u1.ln(),
             NoiseSpec::Cauchy { scale } => sign(w2, 31) * scale / (PI * u1 / 2.0).tan(),
             NoiseSpec::HyperbolicSecant { scale } => sign(w2, 31) * -(2.0 * scale / PI) * (PI * u1 / 4.0).tan().ln(),

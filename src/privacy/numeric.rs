@@ -160,6 +160,12 @@ pub fn unit_from_words(high: u32, low: u32) -> f64 {
     u.min(1.0 - f64::EPSILON / 2.0)
 }
 
+/// −ln u of the same u, to full relative accuracy also next to u = 1: 1 − u belongs to the inverted word.
+#[must_use]
+pub fn negative_log_of_unit(high: u32, low: u32) -> f64 {
+    if high >> 31 == 1 { -(-unit_from_words(!high, !low)).ln_1p() } else { -unit_from_words(high, low).ln() }
+}
+
 /// A number for people: six significant digits at most, no zeros at the end, powers of ten where there would be many zeros.
 #[must_use]
 pub fn six_digits(x: f64) -> String {
@@ -193,6 +199,17 @@ mod tests {
             let (got, want) = (ln_1p_minus(y.exp_m1()), -exp_minus_1_minus_x(y));
             assert!((got / want - 1.0).abs() < 1e-13, "{y}: {got} {want}");
         }
+    }
+
+    #[test]
+    fn logarithms_of_units_keep_their_digits_at_both_ends() {
+        for k in [0u32, 1, 2, 77, 1 << 20] {
+            let want = (f64::from(k) + 0.5) * 2f64.powi(-64);
+            assert!((negative_log_of_unit(u32::MAX, !k) / want - 1.0).abs() < 1e-12, "{k}");
+        }
+        assert!((negative_log_of_unit(0, 0) - 65.0 * std::f64::consts::LN_2).abs() < 1e-14);
+        let (below, above) = (negative_log_of_unit(0x7fff_ffff, u32::MAX), negative_log_of_unit(0x8000_0000, 0));
+        assert!(below >= above && below - above < 1e-15);
     }
 
     #[test]

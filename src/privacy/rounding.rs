@@ -11,11 +11,20 @@
 //! 2. The noise is rounded to the grid by itself. For s on the grid, round(s + Z) = s + round(Z) exactly, so the release is post-processing of
 //!    s + Z: rounding costs nothing, and the analysis for continuous Z holds.
 //! 3. What remains is that the computed noise ẑ is not quite Z. It does not depend on data, so only its rounded distribution p̂ against p counts.
-//!    If |ẑ − Z| ≤ η, a grid cell gains or loses at most what lies within η of its two ends: p̂(k) = p(k)·(1 ± ρ), ρ ≤ (2η/g)·max z(x)/z(x + g + η)
-//!    over |x| ≤ c. That is a loss of at most ln((1+ρ)/(1−ρ)) a coordinate and step, on top of ε. Beyond c, and for the uniform number's finite bits,
-//!    which shift each cell's end by at most 2^−bits of probability, the total variation distance τ is counted: δ grows by (1 + e^ε)·τ.
+//!    - *Bits.* Replace a sampler's real uniform numbers, one after the other, by words of b bits. With the others fixed, a grid cell is what one or two
+//!      intervals of this number give (|z|, the radius and the cosine's halves are monotone), and an interval holds as many words as its length tells, but
+//!      for one: each cell's probability changes by 2^−b an interval.
+//!    - *Arithmetic.* If |ẑ − z| ≤ η for the same words, a cell gains or loses at most what lies within η of its two ends: p(k)·(1 ± ρ) with
+//!      ρ = (2η/g)·max z(x)/z(x + g + 2η) ≤ (2η/g)·e^{S(g + 2η)}, S the steepest slope of ln z up to the end of the cutoff's cell.
+//!    - *Tails.* Where |z|, or the polar method's radius, exceeds its cutoff, nothing is said.
 //!
-//! η/g must be around 1e-12 for a whole training, so the noise has to be made in f64; f32 noise on a GPU cannot be accounted for this way.
+//!    So p̂ is within a total variation distance τ of some p̃ with p̃(k) = p(k)·(1 ± ρ), a draw at a time. Over all draws ε grows by
+//!    ln((1+ρ)/(1−ρ)) a draw; with that sum A, δ becomes e^A·δ + (1 + e^{ε + A})·τ.
+//!
+//! η is relative to |z| in the tails, and must stay around 1e-12·g for a whole training. So the noise has to be made in f64; and heavy tails, whose cutoff
+//! is far out, are refused: Cauchy's for all but a few draws. The claim holds up to the accuracy that is assumed of logarithm, exponential, cosine
+//! and tangent, two units in the last place. A family whose sampler inverts its distribution function numerically (generalised Gaussian, custom), or takes
+//! a logarithm of a number of 32 bits (variance gamma), has no bound, and no cost is given.
 
 use super::{
     error::{PrivacyError, require},
@@ -31,15 +40,12 @@ pub struct GridRounding {
 /// How well a sampler computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplerAccuracy {
-    /// η over the noise's scale, for |z| up to the cutoff: rounding of logarithm, cosine, product.
+    /// |ẑ − z| over the noise's scale plus the largest length on the way: |z|, or the radius of which z is a cosine.
     pub error: f64,
-    /// Bits of the uniform number that is transformed.
+    /// Bits of each uniform number.
     pub uniform_bits: u32,
-}
-
-impl SamplerAccuracy {
-    /// The samplers of [`super::noise`]: f64, 64-bit uniform numbers, a few correctly rounded operations on values below 40 scales.
-    pub const F64: Self = Self { error: 8.0 * 40.0 * f64::EPSILON, uniform_bits: 64 };
+    /// Intervals of uniform numbers that make a grid cell, those of all its uniform numbers together.
+    pub intervals: u32,
 }
 
 /// What an inexact sampler costs over a whole training.
@@ -47,7 +53,7 @@ impl SamplerAccuracy {
 pub struct RoundingCost {
     /// Added to ε.
     pub loss: f64,
-    /// τ: δ grows by (1 + e^ε)·τ.
+    /// τ: with ε that of the result, (1 + e^ε)·τ is added to δ.
     pub total_variation: f64,
 }
 
@@ -56,7 +62,8 @@ impl RoundingCost {
     #[must_use]
     pub fn apply(&self, epsilon: f64, delta: f64) -> (f64, f64) {
         let epsilon = epsilon + self.loss;
-        (epsilon, (delta + (1.0 + epsilon.exp()) * self.total_variation).min(1.0))
+        let delta = self.loss.exp() * delta + (1.0 + epsilon.exp()) * self.total_variation;
+        (epsilon, delta.min(1.0))
     }
 }
 
@@ -118,12 +125,29 @@ impl GridRounding {
         1.0 + 0.5 * self.spacing() * (coordinates as f64).sqrt() / norm
     }
 
-    /// What the sampler's inexactness costs over `steps` releases of `coordinates` numbers. `failure` is the part of τ that may lie in
+    /// What the inexactness of [`Noise::draw`] costs over `steps` releases of `coordinates` numbers. `failure` is the part of τ that may lie in
     /// the noise's tails, beyond the cutoff (1e-10, say).
     ///
     /// # Errors
-    /// `failure` outside (0, 1), or an error so large against the grid that no bound holds: take a coarser grid.
+    /// [`PrivacyError::Unpriced`] for a family whose sampler has no known error bound; else as [`GridRounding::cost_of`].
     pub fn cost(
+        &self,
+        noise: &dyn Noise,
+        coordinates: u64,
+        steps: u64,
+        failure: f64,
+    ) -> Result<RoundingCost, PrivacyError> {
+        let accuracy = noise.sampler_accuracy().ok_or(PrivacyError::Unpriced(
+            "noise on a grid from a sampler without a known error bound: Gaussian, Student-t, Laplace and hyperbolic secant noise have one",
+        ))?;
+        self.cost_of(noise, accuracy, coordinates, steps, failure)
+    }
+
+    /// The same for a sampler of `noise` that is as accurate as you say.
+    ///
+    /// # Errors
+    /// `failure` outside (0, 1), or an error so large against the grid that no bound holds: take a coarser grid, or noise of lighter tails.
+    pub fn cost_of(
         &self,
         noise: &dyn Noise,
         accuracy: SamplerAccuracy,
@@ -137,24 +161,41 @@ impl GridRounding {
             return Ok(RoundingCost { loss: 0.0, total_variation: 0.0 });
         }
         let spacing = self.spacing();
-        let error = accuracy.error * noise.scale();
-        let cutoff = noise.tail_quantile((0.5 * failure / draws).max(1e-300));
-        // The steepest fall of ln z over a widened cell: at the cutoff, at a kink, or where a heavy tail bends. Looked for on a grid.
-        let reach = spacing + error;
-        let steepest = (0..=2048)
-            .map(|i| cutoff * f64::from(i) / 2048.0)
-            .chain((0..=512).map(|i| noise.scale() * f64::from(i) / 64.0))
-            .filter(|x| *x <= cutoff)
-            .map(|x| noise.log_density(x) - noise.log_density(x + reach))
-            .fold(0.0, f64::max);
-        let relative = 2.0 * error / spacing * (1.01 * steepest).exp();
-        require(relative < 0.01, "sampler error over grid", relative, "below 0.01: take a coarser grid")?;
-        let cells = 2.0 * cutoff / spacing + 2.0;
+        // Tails below 1e-300 have no quantile: less than that may not be asked for.
+        let failure = failure.max(draws * 28.0 * 1e-300);
+        // A quarter of `failure` for each cutoff, so that half of it covers the quantiles' own accuracy.
+        let cutoff = noise.tail_quantile(failure / (8.0 * draws));
+        // A cosine is above 0.9 with probability 0.1435, so a radius is above r at most 1/0.1435 < 7 times as often as z is above 0.9·r.
+        let radius = noise.tail_quantile(failure / (28.0 * draws)) / 0.9;
+        let error = accuracy.error * (noise.scale() + radius);
+        // The last cell, and what may fall into it, reach beyond the cutoff.
+        let reach = spacing + 2.0 * error;
+        let relative = 2.0 * error / spacing * (steepest(noise, cutoff + reach) * reach).exp();
+        let range = "below 0.01: take a coarser grid, or noise of lighter tails";
+        require(relative < 0.01, "sampler error over grid", relative, range)?;
+        let cells = 2.0 * cutoff / spacing + 3.0;
+        let bits = cells * f64::from(accuracy.intervals) * 0.5_f64.powf(f64::from(accuracy.uniform_bits));
         Ok(RoundingCost {
             loss: draws * (relative.ln_1p() - (-relative).ln_1p()),
-            total_variation: (failure + draws * cells * 0.5_f64.powf(f64::from(accuracy.uniform_bits))).min(1.0),
+            total_variation: (failure + draws * bits).min(1.0),
         })
     }
+}
+
+/// At least |(ln z)′| on [0, `within`], piece by piece: the slope in the middle, and what the curvature adds. Infinite where that is not known.
+fn steepest(noise: &dyn Noise, within: f64) -> f64 {
+    let mut kinks = noise.kinks().iter().copied().filter(|kink| *kink < within).peekable();
+    let (mut low, mut steepest) = (0.0, 0.0f64);
+    while low < within {
+        while kinks.next_if(|kink| *kink <= low).is_some() {}
+        let next = kinks.peek().copied().unwrap_or(within);
+        let high = next.min(low + (noise.scale() + low) / 16.0);
+        let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+        let Some(smoothness) = noise.smoothness(middle, half) else { return f64::INFINITY };
+        steepest = steepest.max(smoothness.slope + half * smoothness.curvature);
+        low = high;
+    }
+    steepest
 }
 
 #[cfg(test)]
@@ -168,16 +209,79 @@ mod tests {
     fn a_whole_training_costs_next_to_nothing_in_f64_and_is_refused_in_f32() {
         let noise = NoiseSpec::Gaussian { sigma: 1.1 }.build().unwrap();
         let grid = GridRounding::below(noise.as_ref(), 6).unwrap();
-        let cost = grid.cost(noise.as_ref(), SamplerAccuracy::F64, 26_010, 14_062, 1e-9).unwrap();
+        let cost = grid.cost(noise.as_ref(), 26_010, 14_062, 1e-9).unwrap();
         assert!(cost.loss < 0.01, "{cost:?}");
         assert!(cost.total_variation < 1e-7, "{cost:?}");
         let (epsilon, delta) = cost.apply(2.38, 1e-5);
         assert!(epsilon > 2.38 && epsilon < 2.39 && delta > 1e-5 && delta < 1.2e-5);
-        let single = SamplerAccuracy { error: 1e-6, uniform_bits: 24 };
+        let single = SamplerAccuracy { error: 1e-6, uniform_bits: 24, intervals: 3 };
         let fine = GridRounding::below(noise.as_ref(), 20).unwrap();
-        assert!(fine.cost(noise.as_ref(), single, 26_010, 14_062, 1e-9).is_err());
-        let coarse = grid.cost(noise.as_ref(), single, 26_010, 14_062, 1e-9).unwrap();
+        assert!(fine.cost_of(noise.as_ref(), single, 26_010, 14_062, 1e-9).is_err());
+        let coarse = grid.cost_of(noise.as_ref(), single, 26_010, 14_062, 1e-9).unwrap();
         assert!(coarse.loss > 1e3, "f32 noise has no useful bound: {coarse:?}");
+    }
+
+    /// Every family: a price, or a refusal that says why. Where the cutoff is far out, errors in proportion to z leave nothing to price.
+    #[test]
+    fn a_family_without_a_bound_has_no_price() {
+        let cost = |spec: &NoiseSpec, steps, failure| {
+            let noise = spec.build().unwrap();
+            GridRounding::below(noise.as_ref(), 6).unwrap().cost(noise.as_ref(), 26_010, steps, failure)
+        };
+        for spec in [
+            NoiseSpec::Gaussian { sigma: 1.1 },
+            NoiseSpec::StudentT { nu: 9.0, scale: 1.0 },
+            NoiseSpec::Laplace { scale: 0.7 },
+            NoiseSpec::HyperbolicSecant { scale: 1.2 },
+        ] {
+            let cost = cost(&spec, 14_062, 1e-9).unwrap();
+            assert!(cost.loss < 1.0 && cost.total_variation < 1e-5, "{spec:?}: {cost:?}");
+        }
+        // Its cutoff is 2e17 scales, where neighbouring numbers are whole scales apart.
+        let cauchy = NoiseSpec::Cauchy { scale: 1.0 };
+        assert!(matches!(cost(&cauchy, 14_062, 1e-9), Err(PrivacyError::Parameter { .. })));
+        assert!(cost(&cauchy, 1, 0.01).is_ok());
+        let density = crate::privacy::noise::CustomDensity::from_formula("exp(-abs(x)^3)").unwrap();
+        for spec in [
+            NoiseSpec::VarianceGamma { scale: 0.5 },
+            NoiseSpec::GeneralizedGaussian { exponent: 2.5, scale: 1.0 },
+            NoiseSpec::Custom { density, scale: 1.0 },
+        ] {
+            assert!(matches!(cost(&spec, 1, 0.01), Err(PrivacyError::Unpriced(_))), "{spec:?}");
+        }
+    }
+
+    /// What the accuracy of 64 bits rests on: no rounding to 53 above ½, and an angle of two words.
+    #[test]
+    fn samplers_use_all_their_bits() {
+        let laplace = NoiseSpec::Laplace { scale: 1.0 }.build().unwrap();
+        let next_to_zero = laplace.draw([u32::MAX, u32::MAX - 4, 0, 0]);
+        assert!((next_to_zero / (4.5 * 2f64.powi(-64)) - 1.0).abs() < 1e-14, "{next_to_zero:e}");
+        for spec in [NoiseSpec::Gaussian { sigma: 1.0 }, NoiseSpec::StudentT { nu: 5.0, scale: 1.0 }] {
+            let noise = spec.build().unwrap();
+            let at = |w2, w3| noise.draw([0, 0, w2, w3]);
+            // One word of the angle's first half and the next meet.
+            let (low, high, next) = (at(0x1234_5678, 0), at(0x1234_5678, u32::MAX), at(0x1234_5679, 0));
+            assert!(low > high && (high - next).abs() < 1e-6 * (low - high), "{spec:?}: {low} {high} {next}");
+        }
+    }
+
+    /// What a bound on the slope is good for: the density's fall over any cell.
+    #[test]
+    fn no_slope_is_above_the_steepest() {
+        for spec in [
+            NoiseSpec::Gaussian { sigma: 1.1 },
+            NoiseSpec::StudentT { nu: 3.0, scale: 0.5 },
+            NoiseSpec::Cauchy { scale: 2.0 },
+            NoiseSpec::HyperbolicSecant { scale: 1.2 },
+            NoiseSpec::VarianceGamma { scale: 0.7 },
+        ] {
+            let noise = spec.build().unwrap();
+            let bound = steepest(noise.as_ref(), 8.0);
+            let slope = |x: f64| (noise.log_density(x) - noise.log_density(x + 1e-4)) / 1e-4;
+            let most = (0..79_000).map(|i| slope(f64::from(i) * 1e-4)).fold(0.0, f64::max);
+            assert!(most <= bound && bound <= 1.2 * most, "{spec:?}: {most} {bound}");
+        }
     }
 
     /// The heart of the argument: for sums on the grid, rounding the noise is rounding the noisy sum.
@@ -209,10 +313,11 @@ mod tests {
 
         /// A sampler that is off by a known shift of at most η: the rounded distribution changes by no more than is charged.
         #[test]
-        fn the_charge_covers_a_shifted_sampler(shift in -1e-4_f64..1e-4) {
+        fn the_charge_covers_a_shifted_sampler(shift in -1e-6_f64..1e-6) {
             let noise = NoiseSpec::StudentT { nu: 5.0, scale: 1.0 }.build().unwrap();
             let grid = GridRounding::new(-4).unwrap();
-            let cost = grid.cost(noise.as_ref(), SamplerAccuracy { error: 1e-4, uniform_bits: 64 }, 1, 1, 1e-3).unwrap();
+            let accuracy = SamplerAccuracy { error: 1e-6, uniform_bits: 64, intervals: 1 };
+            let cost = grid.cost_of(noise.as_ref(), accuracy, 1, 1, 1e-3).unwrap();
             let g = grid.spacing();
             for k in -64..=64 {
                 let (low, high) = ((f64::from(k) - 0.5) * g, (f64::from(k) + 0.5) * g);

@@ -319,7 +319,7 @@ mod tests {
                         let found = S::flat(&[found])[0];
                         let expected = family.noise.draw([w0, w1, w2, w3]);
                         let difference = (f64::from(found) - expected).abs();
-                        // Next to u = 1 the reference itself is rounded: 1 − u below 2⁻⁵³ is 0 there, a radius of 1.5e-8.
+                        // The reference reads 32 bits more of an angle; and some of it is rounded next to u = 1.
                         let allowed = 3e-6 * expected.abs() + 2e-8;
                         assert!(
                             difference <= allowed,

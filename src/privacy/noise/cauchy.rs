@@ -3,7 +3,7 @@
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::{Noise, NoiseError, Smoothness, check_scale, legendre::log_legendre, signed, student_t::pole_pair};
-use crate::privacy::numeric::unit_from_words;
+use crate::privacy::{numeric::unit_from_words, rounding::SamplerAccuracy};
 
 /// Density 1/(πγ(1 + x²/γ²)).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +41,11 @@ impl Noise for Cauchy {
 
     fn draw(&self, [w0, w1, w2, _]: [u32; 4]) -> f64 {
         signed(self.scale / (FRAC_PI_2 * unit_from_words(w0, w1)).tan(), w2)
+    }
+
+    /// With u = ε/2: the angle a is off by 5u of it, which moves γ·cot a by γ·a/sin²a ≤ (π/2)(γ + |z|) times that; tangent and quotient by 5u.
+    fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
+        Some(SamplerAccuracy { error: 8.0 * f64::EPSILON, uniform_bits: 64, intervals: 1 })
     }
 
     fn mean_absolute(&self) -> f64 {

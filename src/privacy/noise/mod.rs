@@ -20,6 +20,8 @@ use std::fmt::Debug;
 use rand::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::rounding::SamplerAccuracy;
+
 pub use cauchy::Cauchy;
 pub use custom::{Custom, CustomDensity, DensityError};
 pub use formula::Formula;
@@ -104,8 +106,13 @@ pub trait Noise: Debug + Send + Sync {
         }
     }
 
-    /// One draw from four uniform 32-bit words (the engines' contract: same words, same noise).
+    /// One draw from four uniform 32-bit words (the engines' contract: same words, same noise, as far as f32 can tell).
     fn draw(&self, words: [u32; 4]) -> f64;
+
+    /// How far [`Noise::draw`] may be off, where a bound is known.
+    fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
+        None
+    }
 
     /// One draw. Private only if `rng` is.
     fn sample(&self, rng: &mut dyn Rng) -> f64 {

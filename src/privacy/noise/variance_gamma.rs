@@ -5,7 +5,7 @@ use super::{
     moments::{KinkedDensity, kinked_log_moments},
     signed,
 };
-use crate::privacy::numeric::{ln_1p_minus, unit_from_words};
+use crate::privacy::numeric::{ln_1p_minus, negative_log_of_unit};
 
 /// e·E₁(1) = ∫₀^∞ e^{−y}/(1+y) dy.
 const E_E1: f64 = 0.596_347_362_323_194_1;
@@ -41,7 +41,7 @@ impl Noise for VarianceGamma {
 
     fn draw(&self, [w0, w1, w2, w3]: [u32; 4]) -> f64 {
         let u2 = (f64::from(w2) + 0.5) * 2f64.powi(-32);
-        signed(-self.scale * unit_from_words(w0, w1).ln(), w3) + signed(-self.scale * u2.ln(), w3 << 1)
+        signed(self.scale * negative_log_of_unit(w0, w1), w3) + signed(-self.scale * u2.ln(), w3 << 1)
     }
 
     fn mean_absolute(&self) -> f64 {
