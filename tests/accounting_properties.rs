@@ -767,6 +767,51 @@ fn an_envelope_of_very_many_lists_is_refused_at_once() {
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    /// Any number of a ledger changed by hand: refused, or accounted for without a panic; what is accepted survives its own JSON.
+    #[test]
+    fn edited_ledgers_are_refused_or_have_a_price(
+        exact in any::<bool>(), place in 0usize..10_000, factor in prop_oneof![-2.0f64..2.0, 0.999_9f64..1.000_1, Just(0.0), Just(1e300)],
+    ) {
+        let vectors: Vec<Vec<f64>> = if exact {
+            vec![vec![0.6, 0.3, 0.3], vec![0.5, 0.4, 0.1]]
+        } else {
+            (1..4).map(|v| (1..300).map(|i| 0.1 * f64::from(v) / f64::from(i)).collect()).collect()
+        };
+        let mut json = with_envelope(&vectors);
+        let mut numbers = 0;
+        each_number(&mut json, &mut |_| numbers += 1);
+        let (chosen, mut at) = (place % numbers, 0);
+        each_number(&mut json, &mut |number| {
+            if at == chosen {
+                let edited = number.as_f64().unwrap() * factor;
+                let whole = number.is_u64() && edited >= 0.0;
+                *number = if whole { (edited as u64).into() } else { edited.into() };
+            }
+            at += 1;
+        });
+        if let Ok(ledger) = Ledger::from_json(&json.to_string()) {
+            prop_assert_eq!(&Ledger::from_json(&ledger.to_json()).unwrap(), &ledger);
+            if let Ok(account) = account(&ledger, 1e-5) {
+                prop_assert!(account.classic.epsilon >= 0.0 && account.improved.epsilon >= 0.0);
+                prop_assert!(account.tight.is_none_or(|tight| tight.value >= 0.0 && tight.value <= account.improved.epsilon));
+            }
+        }
+    }
+}
+
+/// Every number of a document, in order.
+fn each_number(json: &mut serde_json::Value, seen: &mut dyn FnMut(&mut serde_json::Value)) {
+    match json {
+        serde_json::Value::Number(_) => seen(json),
+        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| each_number(item, seen)),
+        serde_json::Value::Object(fields) => fields.values_mut().for_each(|field| each_number(field, seen)),
+        _ => {}
+    }
+}
+
 #[test]
 fn impossible_ledgers_are_refused_with_the_place() {
     let mut ledger = Ledger::new();
