@@ -7,7 +7,7 @@ use hushgrad::{
         calibrate::{self, Method, Target},
         envelope::EnvelopeProfile,
         ledger::{Ledger, Release, Sensitivity, Unit},
-        noise::NoiseSpec,
+        noise::{CustomDensity, NoiseSpec},
         normal,
         pld::Pld,
         rdp::{Accountant, Orders, RdpCurve, epsilon_of},
@@ -33,6 +33,12 @@ fn epsilon(release: &Release, steps: u64, delta: f64) -> (f64, f64) {
         Err(PrivacyError::Infinite) => (f64::INFINITY, f64::INFINITY),
         Err(e) => panic!("{e}"),
     }
+}
+
+/// Those that a search looks at, and a density of one's own.
+fn every_family() -> Vec<NoiseSpec> {
+    let density = CustomDensity::from_formula("exp(-abs(x)^1.3)").expect("a possible density");
+    families().into_iter().chain([NoiseSpec::Custom { density, scale: 1.0 }]).collect()
 }
 
 fn psi(values: &[f64]) -> Sensitivity {
@@ -380,6 +386,34 @@ fn sampling_without_replacement_is_above_brute_force() {
     }
 }
 
+/// For every family and both accountants: more steps, a higher rate, less noise never cost less; tight accounting up to the accuracy of its grid.
+#[test]
+fn every_family_is_monotone() {
+    let entries: Vec<f64> = (1..40).map(|i| 0.5 / f64::from(i)).collect();
+    let sensitivity = psi(&entries);
+    for family in every_family() {
+        let price = |rate: f64, scale: f64, steps: u64| {
+            let noise = Some(family.with_scale(scale));
+            let release = Release::new(Sampling::Poisson { rate }, sensitivity.clone(), noise);
+            let tight = Pld::for_release(&release).unwrap().compose(steps).epsilon(1e-5).unwrap().value;
+            (epsilon(&release, steps, 1e-5), tight)
+        };
+        let base = price(0.02, 0.8, 200);
+        let dearer = [
+            ("steps", price(0.02, 0.8, 201)),
+            ("steps", price(0.02, 0.8, 400)),
+            ("rate", price(0.021, 0.8, 200)),
+            ("rate", price(0.5, 0.8, 200)),
+            ("scale", price(0.02, 0.78, 200)),
+            ("scale", price(0.02, 0.3, 200)),
+        ];
+        for (what, other) in dearer {
+            assert!(not_above(base.0, other.0), "{family:?}, {what}: {base:?} {other:?}");
+            assert!(base.1 <= other.1 * (1.0 + 1e-3), "{family:?}, {what}: {base:?} {other:?}");
+        }
+    }
+}
+
 /// Nothing panics, hangs, or answers NaN.
 #[test]
 fn every_input_has_an_answer() {
@@ -459,6 +493,8 @@ fn ten_million_coordinates() {
     let profile = EnvelopeProfile::from_vectors([entries.as_slice()]).unwrap();
     let exact = entries.iter().map(|e| f64::from(*e).powi(2)).sum::<f64>().sqrt();
     assert!((profile.norm() / exact - 1.0).abs() < 1e-11, "{} {exact}", profile.norm());
+    let json = serde_json::to_string(&profile).unwrap();
+    assert!(json.len() < 100_000 && serde_json::from_str::<EnvelopeProfile>(&json).unwrap() == profile);
     let noise = NoiseSpec::StudentT { nu: 5.0, scale: 1.0 };
     let release = Release::new(Sampling::Poisson { rate: 0.01 }, Sensitivity::Envelope { profile }, Some(noise));
     let improved = epsilon(&release, 1000, 1e-5).1;
@@ -503,6 +539,35 @@ fn calibration_returns_the_safe_end() {
     assert!(reason.contains("no noise scale"), "{reason}");
     let one_is_too_much = Target { epsilon: 0.1, ..target };
     assert!(calibrate::steps(&gaussian(1.0, 0.5), &one_is_too_much).unwrap_err().to_string().contains("one step"));
+}
+
+/// The most steps and the largest rate that reach a target do, and one more, or a little more, does not.
+#[test]
+fn steps_and_rates_are_calibrated_for_every_family() {
+    let envelope: Vec<f64> = (1..200).map(|i| 0.2 / f64::from(i).sqrt()).collect();
+    let target = Target { epsilon: 2.0, delta: 1e-5, method: Method::Improved, orders: Orders::All };
+    let tight = Target { method: Method::Tight, ..target };
+    for family in every_family() {
+        let noise = Some(family.with_scale(0.8));
+        let at = |rate: f64| Release::new(Sampling::Poisson { rate }, psi(&envelope), noise.clone());
+        let release = at(0.01);
+        let improved = |release: &Release, steps: u64| epsilon(release, steps, 1e-5).1;
+        let steps = calibrate::steps(&release, &target).unwrap();
+        assert!(steps.epsilon <= 2.0 && improved(&release, steps.value) <= 2.0, "{family:?}: {steps:?}");
+        assert!(improved(&release, steps.value + 1) > 2.0, "{family:?}: {steps:?}");
+        let rate = calibrate::rate(&release, 500, &target).unwrap();
+        assert!(rate.epsilon <= 2.0 && improved(&at(rate.value), 500) <= 2.0, "{family:?}: {rate:?}");
+        assert!(rate.value == 1.0 || improved(&at((rate.value * 1.001).min(1.0)), 500) > 2.0, "{family:?}: {rate:?}");
+        // By tight accounting more will do.
+        let price = |release: &Release, steps: u64| {
+            Pld::for_release(release).unwrap().compose(steps).epsilon(1e-5).unwrap().value
+        };
+        let more = calibrate::steps(&release, &tight).unwrap();
+        assert!(more.value > steps.value && more.epsilon <= 2.0, "{family:?}: {more:?} {steps:?}");
+        assert!(price(&release, more.value) <= 2.0 && price(&release, more.value + 1) > 2.0, "{family:?}: {more:?}");
+        let larger = calibrate::rate(&release, 500, &tight).unwrap();
+        assert!(larger.value >= rate.value && price(&at(larger.value), 500) <= 2.0, "{family:?}: {larger:?} {rate:?}");
+    }
 }
 
 #[test]
