@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn paths_are_plain_svg() {
-        assert_eq!(path([(0.0, 1.0), (2.25, 3.0)]), "M0.0 1.0L2.2 3.0");
+        assert_eq!(path([(0.0, 1.0), (2.25, 3.0)]), "M0.0 1.0L2.3 3.0");
         assert_eq!(path([]), "");
     }
 }
