@@ -107,6 +107,7 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ("train --data @ --noise student-t --nu 0 --steps 1", "nu"),
         ("train --data @ --config @bad.json", "lott"),
         ("train --data @ --config @absent.json", "cannot read"),
+        ("train --data @ --adapter 0 --steps 1", "--adapter needs --backend gpu"),
         ("train --data @ --preset best", "presets are"),
         ("train --data @ --steps 1 --ledger @no/such/folder.json", "cannot write"),
         ("account @absent.json", "cannot read"),
@@ -117,4 +118,35 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         let said = text(&out.stderr);
         assert!(!out.status.success() && said.contains(sentence) && !said.contains("panicked"), "{words}: {said}");
     }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn an_adapter_is_chosen_by_number_or_name_and_one_that_is_not_there_is_named() {
+    let files = Files::new("adapter");
+    let train = |adapter: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hushgrad"));
+        command.args(["train", "--backend", "gpu", "--lot", "32", "--steps", "1", "--data"]).arg(&files.0);
+        command.args(adapter.into_iter().flat_map(|adapter| ["--adapter", adapter])).output().unwrap()
+    };
+    let refused = train(Some("no such adapter"));
+    let said = text(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("is called `no such adapter`; there"), "{said}");
+    if std::env::var_os("HUSHGRAD_NO_GPU").is_some_and(|v| v == "1") {
+        eprintln!("**** NOT RUN: HUSHGRAD_NO_GPU=1; no adapter was chosen. ****");
+        return;
+    }
+
+    // The first line that a run says ends with the device that it runs on.
+    let device = |out: &Output| {
+        let said = text(&out.stderr);
+        assert!(out.status.success(), "{said}");
+        said.lines().find_map(|line| Some(line.split_once(" parameters, ")?.1.to_owned())).unwrap()
+    };
+    let chosen = device(&train(None));
+    let listed = text(&hushgrad("adapters", &files.0).stdout);
+    let number =
+        listed.lines().find_map(|line| line.strip_suffix(&chosen)).unwrap_or_else(|| panic!("{listed}")).trim();
+    assert_eq!(device(&train(Some(number))), chosen);
+    assert_eq!(device(&train(Some(&chosen.to_uppercase()))), chosen);
 }

@@ -89,7 +89,20 @@ impl EngineFactory {
     /// With a sentence for the page: why the CPU is used instead.
     #[cfg(feature = "gpu")]
     pub async fn gpu_checked() -> Result<Self, EngineError> {
-        let gpu = Gpu::acquire().await?;
+        Self::checked(Gpu::acquire().await?).await
+    }
+
+    /// As [`Self::gpu_checked`], on the adapter of this number or name among [`Self::adapters`].
+    ///
+    /// # Errors
+    /// As [`Self::gpu_checked`], and [`EngineError::UnknownAdapter`].
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+    pub async fn gpu_called(adapter: &str) -> Result<Self, EngineError> {
+        Self::checked(Gpu::acquire_called(adapter)?).await
+    }
+
+    #[cfg(feature = "gpu")]
+    async fn checked(gpu: Gpu) -> Result<Self, EngineError> {
         let info = EngineInfo { backend: Backend::Gpu, device: gpu.report().to_string() };
         let factory = Self { gpu: Some(gpu), performance: Performance::default(), info };
         factory.check_known_step().await?;
@@ -103,6 +116,27 @@ impl EngineFactory {
     #[cfg(not(feature = "gpu"))]
     pub async fn gpu_checked() -> Result<Self, EngineError> {
         Err(EngineError::NoAdapter("this build was made without the WebGPU engine".to_owned()))
+    }
+
+    /// This build has no WebGPU.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(all(not(feature = "gpu"), not(target_arch = "wasm32")))]
+    pub async fn gpu_called(_: &str) -> Result<Self, EngineError> {
+        Self::gpu_checked().await
+    }
+
+    /// The graphics adapters of this machine, in words; each one's place is its number.
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+    pub async fn adapters() -> Vec<String> {
+        super::gpu::adapters().await.iter().map(ToString::to_string).collect()
+    }
+
+    /// None that this build could use.
+    #[cfg(all(not(feature = "gpu"), not(target_arch = "wasm32")))]
+    pub async fn adapters() -> Vec<String> {
+        Vec::new()
     }
 
     /// CPU threads of the engines to come; `None`: all. Without effect on the results.

@@ -109,6 +109,8 @@ pub type Confusion = [[u32; CLASSES]; CLASSES];
 pub enum EngineError {
     #[error("no usable WebGPU adapter: {0}")]
     NoAdapter(String),
+    #[error("no graphics adapter here is called `{wanted}`; {}", those(.there))]
+    UnknownAdapter { wanted: String, there: Vec<String> },
     #[error("the graphics device was lost ({0}); the run is kept and can go on from its last checkpoint")]
     DeviceLost(String),
     #[error("{adapter} computed a known step wrongly (relative difference {difference:.1e}), so it is not used")]
@@ -122,6 +124,15 @@ pub enum EngineError {
     OverBudget { needed: u64, limit: u64 },
     #[error("the graphics device has no memory left for {what}")]
     OutOfMemory { what: &'static str },
+}
+
+/// Adapters by number and name.
+fn those(there: &[String]) -> String {
+    if there.is_empty() {
+        return "there is none at all".to_owned();
+    }
+    let numbered: Vec<String> = there.iter().enumerate().map(|(number, name)| format!("{number}: {name}")).collect();
+    format!("there are {}", numbered.join("; "))
 }
 
 /// Runs Algorithm 1 on a training set that was given to its constructor.

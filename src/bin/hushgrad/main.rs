@@ -31,6 +31,8 @@ fn main() -> std::process::ExitCode {
     enum Command {
         /// Train a model; report accuracy and ε as it goes
         Train(Box<train::Arguments>),
+        /// List the graphics adapters that `train --backend gpu --adapter` chooses from
+        Adapters,
         /// Recompute ε from the ledger of a run
         Account(account::Arguments),
         /// Measure again what the project states
@@ -41,6 +43,7 @@ fn main() -> std::process::ExitCode {
 
     let done = match Arguments::parse().command {
         Command::Train(arguments) => train::run(&arguments),
+        Command::Adapters => train::list_adapters(),
         Command::Account(arguments) => account::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pretrain(arguments) => pretrain::run(&arguments),

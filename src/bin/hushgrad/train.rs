@@ -41,6 +41,9 @@ pub struct Arguments {
     /// What computes
     #[arg(long, value_enum, default_value_t = Backend::Cpu)]
     backend: Backend,
+    /// Graphics adapter: a number of `hushgrad adapters`, or a part of a name there [default: the system's choice]
+    #[arg(long, value_name = "ADAPTER")]
+    adapter: Option<String>,
     /// CPU threads [default: all]
     #[arg(long)]
     threads: Option<u32>,
@@ -169,13 +172,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     pollster::block_on(train(arguments, config, &digits))
 }
 
+/// Prints what `--adapter` chooses from.
+///
+/// # Errors
+/// When there is no adapter.
+pub fn list_adapters() -> Result<(), Box<dyn Error>> {
+    let adapters = pollster::block_on(EngineFactory::adapters());
+    if adapters.is_empty() {
+        return Err("there is no graphics adapter here, or this build was made without the WebGPU engine".into());
+    }
+    for (number, adapter) in adapters.iter().enumerate() {
+        println!("{number}  {adapter}");
+    }
+    Ok(())
+}
+
 async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Result<(), Box<dyn Error>> {
     let plan = Plan::new(config, digits.train.len() as u32)?;
     let steps = plan.config.steps.unwrap_or_else(|| plan.steps_per_epoch().ceil() as u64);
     let every = arguments.evaluate_every.unwrap_or_else(|| plan.steps_per_epoch().round() as u64).max(1);
-    let mut factory = match arguments.backend {
-        Backend::Cpu => EngineFactory::cpu(),
-        Backend::Gpu => EngineFactory::gpu_checked().await?,
+    let mut factory = match (arguments.backend, &arguments.adapter) {
+        (Backend::Cpu, None) => EngineFactory::cpu(),
+        (Backend::Cpu, Some(_)) => return Err("--adapter needs --backend gpu".into()),
+        (Backend::Gpu, None) => EngineFactory::gpu_checked().await?,
+        (Backend::Gpu, Some(adapter)) => EngineFactory::gpu_called(adapter).await?,
     };
     factory.threads(arguments.threads);
     let engine = factory.build(&plan.task, &digits.train, &plan.initial_parameters()).await?;

@@ -99,6 +99,46 @@ async fn request_adapter() -> Result<wgpu::Adapter, EngineError> {
     Ok(adapter)
 }
 
+/// Every adapter of this machine, also those that the kernels cannot run on.
+#[cfg(not(target_arch = "wasm32"))]
+async fn every_adapter() -> Vec<wgpu::Adapter> {
+    instance().enumerate_adapters(wgpu::Backends::all()).await
+}
+
+/// What [`Gpu::acquire_called`] chooses from; an adapter's place is its number.
+#[cfg(not(target_arch = "wasm32"))]
+pub async fn adapters() -> Vec<AdapterReport> {
+    every_adapter().await.iter().map(AdapterReport::new).collect()
+}
+
+/// Places of the adapters that `wanted` may mean, at least one: its number, or a part of its name in any case.
+#[cfg(not(target_arch = "wasm32"))]
+fn called(wanted: &str, there: &[AdapterReport]) -> Result<Vec<usize>, EngineError> {
+    if let Some(number) = wanted.parse::<usize>().ok().filter(|number| *number < there.len()) {
+        return Ok(vec![number]);
+    }
+    let names: Vec<String> = there.iter().map(ToString::to_string).collect();
+    let part = wanted.to_lowercase();
+    let found: Vec<usize> = (0..names.len()).filter(|&place| names[place].to_lowercase().contains(&part)).collect();
+    if found.is_empty() {
+        return Err(EngineError::UnknownAdapter { wanted: wanted.to_owned(), there: names });
+    }
+    Ok(found)
+}
+
+/// Of the adapters that `wanted` may mean the first that the kernels can run on: one device often shows once for each
+/// graphics API, and not all of them allow enough.
+#[cfg(not(target_arch = "wasm32"))]
+async fn adapter_called(wanted: &str) -> Result<wgpu::Adapter, EngineError> {
+    let mut adapters = every_adapter().await;
+    let reports: Vec<AdapterReport> = adapters.iter().map(AdapterReport::new).collect();
+    let found = called(wanted, &reports)?;
+    let allows = |place: usize| check_limits(&adapters[place].limits());
+    let chosen = found.iter().copied().find(|&place| allows(place).is_ok()).unwrap_or(found[0]);
+    allows(chosen)?;
+    Ok(adapters.swap_remove(chosen))
+}
+
 /// Asks for an adapter, makes no device, changes nothing.
 ///
 /// # Errors
@@ -167,6 +207,18 @@ impl Gpu {
         Ok(current.insert(gpu).clone())
     }
 
+    /// A new device on the adapter that `wanted` names: its number among [`adapters`], or a part of its name. It becomes the
+    /// process's; runs on the device before keep theirs.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownAdapter`] when there is none of that name; [`EngineError::NoAdapter`] when it allows too little.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn acquire_called(wanted: &str) -> Result<Self, EngineError> {
+        let mut current = lock(&CURRENT);
+        let gpu = pollster::block_on(async { Self::open_on(adapter_called(wanted).await?).await })?;
+        Ok(current.insert(gpu).clone())
+    }
+
     /// Burn's own device if it can be had. Where Burn is set up already (its device was lost), or would not run (in browsers it
     /// cannot do without timestamp queries), a device of our own.
     async fn open() -> Result<Self, EngineError> {
@@ -180,6 +232,12 @@ impl Gpu {
                 return Ok(Self::new(report, setup.device, setup.queue, Some(burn)));
             }
         }
+        Self::open_on(adapter).await
+    }
+
+    /// A device of our own on this adapter, which Burn shares where it can.
+    async fn open_on(adapter: wgpu::Adapter) -> Result<Self, EngineError> {
+        let timestamps = adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         let limits = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("hushgrad"),
@@ -353,6 +411,29 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_adapter_is_called_by_its_number_or_a_part_of_its_name() {
+        let named = |name: &str, backend: &str| AdapterReport {
+            name: name.into(),
+            backend: backend.into(),
+            software: false,
+            max_storage_binding: 0,
+            max_buffer: 0,
+            workgroup_memory: 0,
+            timestamp_query: false,
+            subgroups: false,
+        };
+        let there = [named("Radeon 780M", "Vulkan"), named("GeForce 4090", "Vulkan"), named("Radeon 780M", "Gl")];
+        assert_eq!(called("1", &there).expect("a number"), [1]);
+        assert_eq!(called("radeon", &there).expect("a part"), [0, 2]);
+        assert_eq!(called("780M (GL)", &there).expect("a part with its API"), [2]);
+        // No adapter has this number, so it is a name's.
+        assert_eq!(called("4090", &there).expect("a name"), [1]);
+        let said = |there: &[AdapterReport]| called("Arc", there).expect_err("there is none").to_string();
+        assert!(said(&there).contains("`Arc`; there are 0: Radeon 780M (Vulkan); 1: GeForce"), "{}", said(&there));
+        assert!(said(&[]).ends_with("there is none at all"), "{}", said(&[]));
+    }
 
     #[test]
     fn an_adapter_that_allows_too_little_is_refused_by_name() {

@@ -15,6 +15,8 @@ use std::collections::VecDeque;
 
 use buffers::{BINS_CLEARED, Buffers, CHUNK_STRIDE, Examples, Sizes, chunk_starts};
 use bytemuck::{Pod, Zeroable};
+#[cfg(not(target_arch = "wasm32"))]
+pub use device::adapters;
 pub use device::{AdapterReport, Gpu, probe};
 use families::Family;
 use kernels::Bindings;
