@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use crate::{
     debian,
     error::{At, Error, Result},
-    project::{Project, first_line, which},
+    project::{Project, first_line, remove, which},
     screen::Screen,
 };
+
+const MODULES: &str = "node_modules";
+/// In `node_modules`: the lock file that they were installed from.
+const STAMP: &str = ".hushgrad-lock";
 
 /// A Chromium that runs: `CHROMIUM`, one on PATH, Playwright's own, Debian's package, Playwright's download.
 pub fn chromium(project: &Project, screen: &Screen) -> Result<PathBuf> {
@@ -87,9 +91,9 @@ pub fn playwright(project: &Project, screen: &Screen) -> Result<()> {
     let folder = tests(project);
     let lock = folder.join("package-lock.json");
     let wanted = std::fs::read(&lock).at("read", &lock)?;
-    // Written after npm is done: what an interrupted npm leaves has none.
-    let stamp = folder.join("node_modules").join(".hushgrad-lock");
-    if std::fs::read(&stamp).is_ok_and(|there| there == wanted) {
+    // `npm ci` by hand leaves none.
+    let modules = folder.join(MODULES);
+    if std::fs::read(modules.join(STAMP)).is_ok_and(|there| there == wanted) {
         step.done("installed before");
         return Ok(());
     }
@@ -98,12 +102,31 @@ pub fn playwright(project: &Project, screen: &Screen) -> Result<()> {
         why: "the browser tests run on Node.js".into(),
         how: "Install Node.js 20 or later (nodejs.org, or on Debian the packages nodejs and npm).".into(),
     })?;
-    let mut command = project.command(npm);
-    command.current_dir(&folder).env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
-    step.run(command.args(["ci", "--no-audit", "--no-fund"]))?;
-    std::fs::write(&stamp, wanted).at("write", &stamp)?;
+    project.install(&modules, |into| {
+        for file in ["package.json", "package-lock.json"] {
+            std::fs::copy(folder.join(file), into.join(file)).at("copy", &folder.join(file))?;
+        }
+        let mut command = project.command(npm);
+        command.current_dir(into).env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
+        step.run(command.args(["ci", "--no-audit", "--no-fund"]))?;
+        become_modules(into)?;
+        std::fs::write(into.join(STAMP), wanted).at("write", into)
+    })?;
     step.done("installed");
     Ok(())
+}
+
+/// A folder that npm installed into becomes the `node_modules` that it holds. Links between packages are relative, and stay right.
+fn become_modules(folder: &Path) -> Result<()> {
+    for file in ["package.json", "package-lock.json"] {
+        remove(&folder.join(file))?;
+    }
+    let inner = folder.join(MODULES);
+    for entry in std::fs::read_dir(&inner).at("list", &inner)? {
+        let entry = entry.at("list", &inner)?;
+        std::fs::rename(entry.path(), folder.join(entry.file_name())).at("move", &entry.path())?;
+    }
+    remove(&inner)
 }
 
 /// Whether the native tests have an adapter to run their kernels on.
@@ -143,4 +166,29 @@ fn has_vulkan() -> bool {
     let folders = ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
     let drivers = folders.iter().filter_map(|f| std::fs::read_dir(f).ok()).flatten().flatten();
     named || drivers.into_iter().any(|f| f.path().extension().is_some_and(|e| e == "json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_npm_installed_becomes_the_modules_themselves() {
+        let folder = std::env::temp_dir().join(format!("hushgrad-modules-{}", std::process::id()));
+        let package = folder.join(MODULES).join("@scope").join("package");
+        std::fs::create_dir_all(&package).unwrap();
+        std::fs::create_dir_all(folder.join(MODULES).join(".bin")).unwrap();
+        for file in [folder.join("package.json"), folder.join("package-lock.json"), package.join("index.js")] {
+            std::fs::write(file, "x").unwrap();
+        }
+        become_modules(&folder).unwrap();
+        let mut names: Vec<_> = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, [".bin", "@scope"]);
+        assert!(folder.join("@scope").join("package").join("index.js").is_file());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -51,7 +51,8 @@ impl Project {
             file.lock().at("lock", &path)?;
         }
         self.lock = Some(file);
-        for folder in [self.cache.clone(), self.tools(), self.cache.join("mnist")] {
+        let modules = self.root.join("tests").join("browser");
+        for folder in [self.cache.clone(), self.tools(), self.cache.join("mnist"), modules] {
             for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
                 if entry.file_name().to_string_lossy().starts_with(".unfinished-") {
                     remove(&entry.path())?;
@@ -74,7 +75,7 @@ impl Project {
         self.cache.join("tools")
     }
 
-    /// Fills a folder in the cache in one go: `fill` writes beside it, and only a whole one gets the name.
+    /// Fills a folder in one go: `fill` writes beside it, and only a whole one gets the name.
     pub fn install(&self, folder: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let parent = folder.parent().unwrap_or(&self.cache);
         let name = folder.file_name().unwrap_or(OsStr::new("x")).to_string_lossy();
