@@ -139,14 +139,6 @@ async fn adapter_called(wanted: &str) -> Result<wgpu::Adapter, EngineError> {
     Ok(adapters.swap_remove(chosen))
 }
 
-/// Asks for an adapter, makes no device, changes nothing.
-///
-/// # Errors
-/// [`EngineError::NoAdapter`] when there is none, or it allows too little.
-pub async fn probe() -> Result<AdapterReport, EngineError> {
-    Ok(AdapterReport::new(&request_adapter().await?))
-}
-
 /// A device that works until [`Gpu::check`] says otherwise. Cheap to clone.
 #[derive(Clone)]
 pub struct Gpu {

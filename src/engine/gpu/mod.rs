@@ -17,7 +17,7 @@ use buffers::{BINS_CLEARED, Buffers, CHUNK_STRIDE, Examples, Sizes, chunk_starts
 use bytemuck::{Pod, Zeroable};
 #[cfg(not(target_arch = "wasm32"))]
 pub use device::adapters;
-pub use device::{AdapterReport, Gpu, probe};
+pub use device::{AdapterReport, Gpu};
 use families::Family;
 use kernels::Bindings;
 use passes::{BUCKETS, COUNTERS, Dispatch, Encoding, Grid, Passes};
