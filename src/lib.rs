@@ -2,15 +2,15 @@
 //!
 //! | module | what it is | may use |
 //! | --- | --- | --- |
-//! | [`privacy`] | f64 mathematics: noise families, bounds, accountants, ledger | nothing here |
 //! | [`rng`] | ChaCha20 keyed by the system, and the replayable stream that is not private | nothing here |
+//! | [`privacy`] | f64 mathematics: noise families, bounds, accountants, ledger | nothing here |
 //! | [`data`] | IDX files, synthetic digits, datasets | [`rng`] |
 //! | [`mechanism`] | encode, clip, add noise, denoise: the plain reference on slices | the above |
 //! | [`model`] | architectures and their per-example gradients | the above |
 //! | [`engine`] | one trait, two engines: CPU and WebGPU | the above |
 //! | [`train`] | configuration, plan, session, report | the above |
-//! | [`worker`] | the protocol between page and training thread | the above |
-//! | [`ui`] | the page: plain logic everywhere, Leptos in the browser | [`worker`]'s protocol and [`privacy`] |
+//! | [`worker`] | the page's two threads, and what may be asked of them | the above |
+//! | [`ui`] | the page (feature `page`): plain logic everywhere, Leptos in the browser | [`worker`]'s messages, plain data of the rest |
 //!
 //! Never upward. Nothing in [`privacy`] knows a tensor; nothing that computes gradients knows ε.
 
