@@ -7,6 +7,8 @@ mod browser;
 mod checks;
 mod debian;
 mod deny;
+#[cfg(test)]
+mod documents;
 mod error;
 mod lints;
 mod mnist;
