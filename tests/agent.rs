@@ -47,6 +47,8 @@ struct Page {
     files: Vec<(String, Vec<u8>)>,
     /// Files arrive one by one, when the test lets them.
     slow: Cell<bool>,
+    /// Whether the site's server fails.
+    down: Cell<bool>,
     waiting: RefCell<VecDeque<oneshot::Sender<()>>>,
     spawner: LocalSpawner,
 }
@@ -58,9 +60,13 @@ impl Host for Page {
             self.waiting.borrow_mut().push_back(arrive);
             arrived.await.unwrap();
         }
+        let url = url.to_owned();
+        if self.down.get() {
+            return Err(LoadError::Fetch { url, reason: "500 Internal Server Error".to_owned() });
+        }
         let file = self.files.iter().find(|(name, _)| url.ends_with(name.as_str()));
-        file.map(|(_, bytes)| bytes.clone())
-            .ok_or_else(|| LoadError::Fetch { url: url.to_owned(), reason: "404 Not Found".to_owned() })
+        let absent = || LoadError::Absent { url: url.clone(), reason: "404 Not Found".to_owned() };
+        file.map(|(_, bytes)| bytes.clone()).ok_or_else(absent)
     }
     async fn breathe(&self) {
         turns(1).await;
@@ -107,6 +113,7 @@ impl Thread {
             events: RefCell::default(),
             files,
             slow: Cell::default(),
+            down: Cell::default(),
             waiting: RefCell::default(),
             spawner: pool.spawner(),
         });
@@ -362,6 +369,18 @@ fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
     thread.ask(Request::Open { backend: BackendChoice::Cpu });
     let events = thread.load(site());
     assert!(events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
+    assert!(events.iter().any(|e| matches!(e, Event::Loaded { complete: true, .. })), "{events:?}");
+}
+
+#[test]
+fn a_server_that_fails_is_not_a_site_without_mnist() {
+    let mut thread = Thread::new(Vec::new());
+    thread.page.down.set(true);
+    thread.ask(Request::Open { backend: BackendChoice::Cpu });
+    let events = thread.load(site());
+    assert!(!events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
+    let named = |e: &Event| matches!(e, Event::NotLoaded { over: false, sentence, .. } if sentence.contains("500"));
+    assert!(events.iter().any(named), "{events:?}");
     assert!(events.iter().any(|e| matches!(e, Event::Loaded { complete: true, .. })), "{events:?}");
 }
 

@@ -60,7 +60,12 @@ impl Host for Browser {
         let refused = |reason: String| LoadError::Fetch { url: url.to_owned(), reason };
         let response = http::Request::get(url).send().await.map_err(|e| refused(e.to_string()))?;
         if !response.ok() {
-            return Err(refused(format!("the server answered {} {}", response.status(), response.status_text())));
+            let reason = format!("the server answered {} {}", response.status(), response.status_text());
+            return Err(match response.status() {
+                // S3 answers 403 for what is not there.
+                403 | 404 | 410 => LoadError::Absent { url: url.to_owned(), reason },
+                _ => refused(reason),
+            });
         }
         let response: web_sys::Response = response.into();
         if let Ok(copy) = response.clone() {

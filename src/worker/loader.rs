@@ -12,6 +12,9 @@ use crate::data::{
 pub enum LoadError {
     #[error("{url} could not be fetched: {reason}")]
     Fetch { url: String, reason: String },
+    /// The server is there, and says that this is not.
+    #[error("{url} could not be fetched: {reason}")]
+    Absent { url: String, reason: String },
     #[error(transparent)]
     Manifest(#[from] ShardError),
     #[error("{0}; the rest of the site's dataset is used without it")]
@@ -58,12 +61,18 @@ pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arri
 }
 
 async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> Result<(), LoadError> {
-    let Ok(manifest) = host.fetch(address).await else {
-        deliver(Arrival::Notice(
-            "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's IDX files here to train on them.",
-        ));
-        deliver(whole(drawn_here()));
-        return Ok(());
+    let manifest = match host.fetch(address).await {
+        Ok(manifest) => manifest,
+        Err(error) => {
+            deliver(match error {
+                LoadError::Absent { .. } => Arrival::Notice(
+                    "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's IDX files here to train on them.",
+                ),
+                error => Arrival::Gap(error),
+            });
+            deliver(whole(drawn_here()));
+            return Ok(());
+        }
     };
     let folder = address.rsplit_once('/').map_or("", |(folder, _)| folder);
     let manifest = match Manifest::parse(&manifest) {

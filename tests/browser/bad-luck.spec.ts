@@ -64,14 +64,14 @@ test("a graphics device that is lost in mid-run hands over to the CPU, and ε co
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(5);
   const [step, epsilon] = [await value(page, "step"), await value(page, "epsilon")];
+  // What wgpu tells of it.
+  watched.allowed.push(/device|GPU/i);
   await loseDevice(page);
   await expect(hook(page, "error")).toContainText(/device was lost.*goes on.*on the CPU.*ε counts every step/);
   await expect(hook(page, "backend")).toHaveText("CPU");
   await expect.poll(() => value(page, "step")).toBeGreaterThan(step + 5);
   expect(await value(page, "epsilon")).toBeGreaterThan(epsilon);
   await hook(page, "pause").click();
-  // What wgpu tells of its lost device is expected.
-  watched.errors.length = 0;
 });
 
 test("a graphics device that is lost while nothing plays hands over to the CPU", async ({ page, site, watched }) => {
@@ -80,6 +80,8 @@ test("a graphics device that is lost while nothing plays hands over to the CPU",
   await expect.poll(() => value(page, "step")).toBe(1);
   // Until the run has been kept, which asks the device, and until the browser has told the thread of the loss.
   await page.waitForTimeout(1_000);
+  // What wgpu tells of it.
+  watched.allowed.push(/device|GPU/i);
   await loseDevice(page);
   await page.waitForTimeout(1_000);
   await hook(page, "reset").click();
@@ -97,7 +99,6 @@ test("a graphics device that is lost while nothing plays hands over to the CPU",
   await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
   await hook(page, "pause").click();
   await expect(hook(page, "error")).toBeEmpty();
-  watched.errors.length = 0;
 });
 
 test("gradients that are not finite are left out and counted", async ({ page, site }) => {
@@ -173,9 +174,9 @@ test("a training thread that fails is replaced, and its run is kept", async ({ p
   await open(page, site, query);
   await train(page, 3);
   const [step, epsilon] = [await value(page, "step"), await page.getByTestId("epsilon").textContent()];
+  watched.allowed.push(/out of luck/);
   await thread(page).evaluate(() => void setTimeout(() => { throw new Error("out of luck"); }));
   await expect(hook(page, "error")).toContainText(/training thread failed: .*out of luck.*started.*kept/);
-  watched.errors.length = 0;
   const row = page.getByTestId("runs").getByRole("row").last();
   await expect(row).toContainText(String(step));
   await expect(row).toContainText(epsilon!.replace("≤ ", ""));
@@ -205,22 +206,22 @@ test("a training thread that falls silent is replaced, and the visitor's files a
 test.describe("without a service worker", () => {
   test.use({ serviceWorkers: "block" });
   test("a program that cannot be loaded is named, and not asked for without end", async ({ page, site, watched }) => {
+    watched.allowed.push(/worker|ERR_FAILED|Failed to fetch/);
     await page.route(/\/worker[^/]*_bg\.wasm$/, (route) => route.abort());
     await page.goto(site.url + query);
     await expect(hook(page, "error")).toContainText("Reload the page");
     await hook(page, "play").click();
     await expect(page.getByTestId("projection")).toBeEmpty();
-    watched.errors.length = 0;
-  });
+    });
 });
 
 test("an accountant that fails is named, and the next question hires another", async ({ page, site, watched }) => {
   await open(page, site, query);
   await expect(page.getByTestId("projection")).toContainText("would cost");
   const accountant = page.workers().find((worker) => /\/accountant[^/]*$/.test(worker.url()));
+  watched.allowed.push(/bankrupt/);
   await accountant!.evaluate(() => void setTimeout(() => { throw new Error("bankrupt"); }));
   await expect(hook(page, "error")).toContainText(/accountant's thread failed .*bankrupt/);
-  watched.errors.length = 0;
   const before = await page.getByTestId("projection").textContent();
   await hook(page, "noise-scale").fill("3");
   await hook(page, "noise-scale").press("Enter");
@@ -233,9 +234,9 @@ test("the noise lab outlives its accountant, and goes on with the next", async (
   const table = page.getByTestId("lab-table");
   await expect(table).toHaveAttribute("aria-busy", "true");
   const accountant = page.workers().find((worker) => /\/accountant[^/]*$/.test(worker.url()));
+  watched.allowed.push(/bankrupt/);
   await accountant!.evaluate(() => void setTimeout(() => { throw new Error("bankrupt"); }));
   await expect(hook(page, "error")).toContainText(/accountant's thread failed .*bankrupt/);
-  watched.errors.length = 0;
   await expect(table).toHaveAttribute("aria-busy", "false");
   await page.getByRole("checkbox", { name: "Cauchy" }).check();
   await expect(table.locator("tbody tr")).toHaveCount(5);

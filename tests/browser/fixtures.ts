@@ -31,13 +31,15 @@ export type Hook = (typeof HOOKS)[number];
 export interface Watched {
   /** Errors on the console, of the page and of its threads, and exceptions that nobody caught. */
   errors: string[];
+  /** Errors that are provoked; all others fail the test. They may come late, so they are allowed before, and not forgotten after. */
+  allowed: RegExp[];
   /** Addresses of all requests, `data:` and `blob:` left out. */
   requests: string[];
 }
 
 interface TestFixtures {
   watched: Watched;
-  /** Console errors that this test provokes; all others fail it. */
+  /** Errors that all tests of a file provoke. */
   allowed: RegExp[];
 }
 interface WorkerFixtures {
@@ -57,7 +59,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   allowed: [[], { option: true }],
   watched: [
     async ({ page, context, site, allowed }, use) => {
-      const watched: Watched = { errors: [], requests: [] };
+      const watched: Watched = { errors: [], allowed: [...allowed], requests: [] };
       context.on("request", (request) => {
         if (!/^(data|blob):/.test(request.url())) watched.requests.push(request.url());
       });
@@ -71,7 +73,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
       site.held.clear();
       const elsewhere = watched.requests.filter((url) => !url.startsWith(`${site.origin}/`));
       expect(elsewhere, "requests that leave the page's origin").toEqual([]);
-      const unexpected = watched.errors.filter((error) => !allowed.some((pattern) => pattern.test(error)));
+      const unexpected = watched.errors.filter((error) => !watched.allowed.some((pattern) => pattern.test(error)));
       expect(unexpected, "errors on the console").toEqual([]);
     },
     { auto: true },
