@@ -386,6 +386,25 @@ fn sampling_without_replacement_is_above_brute_force() {
     }
 }
 
+/// Of two vectors of the envelope one may be exchanged for the other: no dearer than either at each k, but a least of bounds is not convex in ln I_k.
+/// Half the entries of one and half of the other have the mean of their ln I_k, and must not cost more than both together.
+#[test]
+fn exchanged_for_another_vector_without_replacement() {
+    let few = [0.2; 2];
+    let many = [0.03; 40];
+    let mean: Vec<f64> = few[..1].iter().chain(&many[..20]).copied().collect();
+    let curve = |vectors: &[&[f64]]| {
+        let profile = EnvelopeProfile::from_vectors_f64(vectors.iter().copied()).unwrap();
+        let sampling = Sampling::FixedSize { population: 100, size: 55 };
+        let noise = Some(NoiseSpec::Laplace { scale: 1.0 });
+        RdpCurve::of(&Release::new(sampling, Sensitivity::Envelope { profile }, noise)).unwrap()
+    };
+    let (both, mean) = (curve(&[&few, &many]), curve(&[&mean]));
+    for (order, (bound, exchanged)) in (2..).zip(both.integer_orders().iter().zip(mean.integer_orders())) {
+        assert!(*exchanged <= bound * (1.0 + 1e-9), "order {order}: {exchanged} above {bound}");
+    }
+}
+
 /// For every family and both accountants: more steps, a higher rate, less noise never cost less; tight accounting up to the accuracy of its grid.
 #[test]
 fn every_family_is_monotone() {

@@ -186,7 +186,9 @@ impl Inner {
                     Source::Gaussian { noise_multiplier } => Some(noise_multiplier / doubling),
                     Source::Other { .. } => None,
                 };
-                largest(&vectors, |moments| fixed_size::at_integers(rate, moments, gaussian))
+                // Two vectors may be exchanged that lie in different ones of the envelope: ln I_k is then a mean of theirs, at each k. A sum of
+                // exponentials is convex, so Lemma 4's is dearest at one end; the least of several bounds is not.
+                fixed_size::at_integers(rate, &dearest_at_each_k(&vectors), gaussian)
             }
         };
         close(&mut epsilon);
@@ -290,6 +292,17 @@ fn convex_orders(noise: &dyn Noise, reach: f64, orders: usize) -> Vec<bool> {
     convex
 }
 
+/// The largest ln I_k over vectors, for each k by itself.
+fn dearest_at_each_k<V: AsRef<[f64]>>(vectors: &[V]) -> Vec<f64> {
+    let mut top = vectors.first().map_or(Vec::new(), |first| first.as_ref().to_vec());
+    for vector in vectors.iter().skip(1) {
+        for (t, v) in top.iter_mut().zip(vector.as_ref()) {
+            *t = dearer(*t, *v);
+        }
+    }
+    top
+}
+
 /// Lemma 4's maximum over vectors, order by order; `price` must not decrease in any ln I_k.
 fn largest(vectors: &[Vec<f64>], price: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
     let (first, rest) = match vectors {
@@ -308,13 +321,7 @@ fn largest(vectors: &[Vec<f64>], price: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64>
         front.push(vector);
     }
     if front.len() > CONTENDERS {
-        let mut top = front[0].clone();
-        for vector in &front[1..] {
-            for (t, v) in top.iter_mut().zip(vector.iter()) {
-                *t = dearer(*t, *v);
-            }
-        }
-        return price(&top);
+        return price(&dearest_at_each_k(&front));
     }
     let mut result = price(front[0]);
     for vector in &front[1..] {
