@@ -933,3 +933,25 @@ fn impossible_ledgers_are_refused_with_the_place() {
     ledger.record(other);
     assert_eq!(epsilon_of(&ledger, 1e-5), Err(PrivacyError::MixedNeighbours));
 }
+
+/// What one micro-batch may lose says nothing of one example elsewhere: no sum of the two is anyone's ε.
+#[test]
+fn guarantees_for_different_units_do_not_add_up() {
+    let of = |unit| Release { unit, ..gaussian(0.01, 1.0) };
+    let both = |first, second| {
+        let mut ledger = Ledger::new();
+        for unit in [first, second] {
+            let id = ledger.register(of(unit)).unwrap();
+            ledger.record_many(id, 100);
+        }
+        ledger
+    };
+    for unit in [Unit::Example, Unit::ExampleInMicroBatch] {
+        for ledger in [both(unit, Unit::MicroBatch), both(Unit::MicroBatch, unit)] {
+            assert_eq!(epsilon_of(&ledger, 1e-5), Err(PrivacyError::MixedUnits));
+            assert_eq!(Pld::of(&ledger).unwrap_err(), PrivacyError::MixedUnits);
+        }
+    }
+    // An example is an example, in a micro-batch or by itself.
+    assert!(account(&both(Unit::Example, Unit::ExampleInMicroBatch), 1e-5).is_ok());
+}

@@ -22,6 +22,11 @@ pub enum PrivacyError {
          their losses do not add up to one guarantee; account for them apart"
     )]
     MixedNeighbours,
+    #[error(
+        "the ledger mixes releases that protect one example with releases that protect one micro-batch: \
+         their losses do not add up to one guarantee; account for them apart"
+    )]
+    MixedUnits,
     #[error("envelope: {0}")]
     Envelope(String),
     #[error("ledger, {place}: {problem}")]

@@ -47,6 +47,25 @@ impl Unit {
     }
 }
 
+/// What two neighbouring data sets differ in. Losses add up to one guarantee only where it is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Protected {
+    neighbours: Neighbours,
+    /// A whole micro-batch, and not one example.
+    micro_batch: bool,
+}
+
+impl Protected {
+    /// # Errors
+    /// [`PrivacyError::MixedNeighbours`] and [`PrivacyError::MixedUnits`] where two guarantees speak of different things.
+    pub fn same(self, other: Self) -> Result<(), PrivacyError> {
+        if self.neighbours != other.neighbours {
+            return Err(PrivacyError::MixedNeighbours);
+        }
+        if self.micro_batch == other.micro_batch { Ok(()) } else { Err(PrivacyError::MixedUnits) }
+    }
+}
+
 /// One noisy sum over a sample: sampled, summed within its sensitivity, noised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -83,6 +102,10 @@ impl Release {
             noise.build()?;
         }
         Ok(())
+    }
+
+    pub(super) fn protected(&self) -> Protected {
+        Protected { neighbours: self.sampling.neighbours(), micro_batch: self.unit == Unit::MicroBatch }
     }
 
     /// How much further apart two neighbouring sums may be than one encoded gradient is from zero: 2 where one gradient turns into

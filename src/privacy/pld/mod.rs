@@ -172,7 +172,7 @@ impl Pld {
     /// Everything that a ledger records. An empty ledger costs nothing.
     ///
     /// # Errors
-    /// As [`Pld::for_release`] for each release that happened; [`PrivacyError::MixedNeighbours`]; what [`Ledger::validate`] refuses.
+    /// As [`Pld::for_release`] for each release that happened; as [`Pld::and`]; what [`Ledger::validate`] refuses.
     pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
         ledger.validate()?;
         let mut steps: Vec<Option<Self>> = vec![None; ledger.releases().len()];
@@ -198,7 +198,8 @@ impl Pld {
     /// This, then `next`.
     ///
     /// # Errors
-    /// [`PrivacyError::MixedNeighbours`] where one is priced for add/remove-one and the other for replace-one.
+    /// [`PrivacyError::MixedNeighbours`] where one is priced for add/remove-one and the other for replace-one, [`PrivacyError::MixedUnits`] where one
+    /// protects an example and the other a micro-batch.
     pub fn and(&self, next: &Self) -> Result<Self, PrivacyError> {
         let mut both = self.clone();
         both.tolerance = self.tolerance.min(next.tolerance);
@@ -213,11 +214,11 @@ impl Pld {
             }));
         }
         both.releases.append(&next.releases, &|theirs: usize| places[theirs]);
-        let mut relations = both.priced.iter().map(|priced| priced.release.sampling.neighbours());
-        match relations.next() {
-            Some(first) if relations.any(|other| other != first) => Err(PrivacyError::MixedNeighbours),
-            _ => Ok(both),
+        let mut protected = both.priced.iter().map(|priced| priced.release.protected());
+        if let Some(first) = protected.next() {
+            protected.try_for_each(|other| first.same(other))?;
         }
+        Ok(both)
     }
 
     /// Asks for another relative accuracy of ε (1e-7 to 0.1); smaller is slower. The bound stays a bound.

@@ -33,11 +33,9 @@ impl Accountant {
     /// Enters a curve.
     ///
     /// # Errors
-    /// [`PrivacyError::MixedNeighbours`] if it is for other neighbours than the curves before.
+    /// [`PrivacyError::MixedNeighbours`], [`PrivacyError::MixedUnits`] if it protects something else than the curves before.
     pub fn add_curve(&mut self, curve: RdpCurve) -> Result<CurveId, PrivacyError> {
-        if self.curves.iter().any(|c| c.sampling().neighbours() != curve.sampling().neighbours()) {
-            return Err(PrivacyError::MixedNeighbours);
-        }
+        self.curves.iter().try_for_each(|other| other.protected().same(curve.protected()))?;
         self.curves.push(curve);
         Ok(CurveId(self.curves.len() as u32 - 1))
     }
@@ -229,7 +227,7 @@ fn best(known: &[(f64, f64)], delta: f64, convert: fn(f64, f64, f64) -> f64) -> 
 /// ε of everything a ledger records, at `delta`, by Rényi accounting: upper bounds.
 ///
 /// # Errors
-/// No noise or no bound in any release that happened (no guarantee), mixed neighbouring relations, δ outside (0, 1), no finite bound.
+/// No noise or no bound in any release that happened (no guarantee), mixed neighbouring relations or units, δ outside (0, 1), no finite bound.
 pub fn epsilon_of(ledger: &Ledger, delta: f64) -> Result<Epsilon, PrivacyError> {
     Accountant::of(ledger)?.epsilon(delta)
 }

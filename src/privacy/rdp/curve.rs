@@ -6,7 +6,7 @@ use super::{fixed_size, poisson};
 use crate::privacy::{
     envelope::{Panel, Series},
     error::PrivacyError,
-    ledger::{Release, Sensitivity},
+    ledger::{Protected, Release, Sensitivity},
     noise::{Noise, NoiseSpec},
     numeric::dearer,
     sampling::{Neighbours, Sampling},
@@ -34,6 +34,7 @@ pub struct RdpCurve(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     sampling: Sampling,
+    protected: Protected,
     /// [`Release::doubling`]: neighbouring sums may be this many times further apart than one vector is from zero.
     doubling: f64,
     source: Source,
@@ -67,8 +68,8 @@ impl RdpCurve {
             }
             (None, sensitivity) => Source::Other { noise, sensitivity: sensitivity.clone() },
         };
-        let (sampling, doubling) = (release.sampling, release.doubling());
-        Ok(Self(Arc::new(Inner { sampling, doubling, source, integers: Default::default() })))
+        let (sampling, protected, doubling) = (release.sampling, release.protected(), release.doubling());
+        Ok(Self(Arc::new(Inner { sampling, protected, doubling, source, integers: Default::default() })))
     }
 
     /// The Poisson-sampled Gaussian mechanism (DP-SGD): noise multiplier σ, rate q.
@@ -102,6 +103,10 @@ impl RdpCurve {
     #[must_use]
     pub fn sampling(&self) -> Sampling {
         self.0.sampling
+    }
+
+    pub(super) fn protected(&self) -> Protected {
+        self.0.protected
     }
 
     /// ε(α) at any order for which a bound is known: integers from 2 to 1024 (Gaussian: 2^17, or half that
