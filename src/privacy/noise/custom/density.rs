@@ -12,6 +12,8 @@ use crate::privacy::numeric::unit_from_words;
 
 /// Most knots of a table.
 const MOST_KNOTS: usize = 4096;
+/// Most that |ln z| may be in a table: numbers between the ends of f64 have less, and quadrature takes time in proportion to the fall.
+const STEEPEST: f64 = 2000.0;
 
 /// Where and how a density fails.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -113,7 +115,7 @@ impl CustomDensity {
             if !in_order {
                 return Err(DensityError::Position(x));
             }
-            if value.is_nan() || value.abs() >= 1e6 {
+            if value.is_nan() || value.abs() >= STEEPEST {
                 return Err(DensityError::NotPositive { x, value: value.exp() });
             }
             if i > 0 && value > logs[i - 1] + 1e-12 {

@@ -213,6 +213,20 @@ mod tests {
         assert!(matches!(f(|_| f64::NAN), DensityError::NotPositive { .. }));
     }
 
+    /// A table of a few bytes whose quadrature would take minutes.
+    #[test]
+    fn densities_that_fall_beyond_all_numbers_are_refused() {
+        let read = |end: f64| {
+            let json = serde_json::json!({ "source": "steep", "knots": [0.0, 1.0], "log-densities": [0.0, end] });
+            serde_json::from_value::<CustomDensity>(json)
+        };
+        assert!(read(-999_999.0).unwrap_err().to_string().contains("at x = 1 is 0"));
+        assert!(read(-1500.0).is_ok());
+        // The steepest that numbers can say.
+        let steep = CustomDensity::from_points("steep", &[(0.0, f64::MAX), (1.0, f64::MIN_POSITIVE)]).unwrap();
+        assert!(Custom::new(steep, 1.0).unwrap().log_moment(256, 1e-6) > 0.0);
+    }
+
     #[test]
     fn formulas_become_tables() {
         let density = CustomDensity::from_formula("exp(-abs(x)^3)").unwrap();
