@@ -80,6 +80,7 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
     }
     let steps = ledger.steps();
     phrases.push(format!("{steps} steps that ran, every one of them released (Theorem 1 of Nasr et al. 2020)"));
+    phrases.push("noise as of real numbers: what the low bits of floating-point noise tell is not counted".to_owned());
     phrases.push("an upper bound: an attacker may see every noisy step, and can do no better than this".to_owned());
     phrases
 }
@@ -182,6 +183,7 @@ mod tests {
             "σ 1.1",
             "0.00426667",
             "upper bound",
+            "floating-point",
         ] {
             assert!(text.contains(part), "{part:?} is not in\n{text}");
         }
