@@ -8,7 +8,12 @@
 //! A metric that is a sum over the sample (the number of right answers, a count for each class) is one more group: it is released with the
 //! step, on training data, and paid for.
 
-use super::error::{PrivacyError, require};
+use super::{
+    error::{PrivacyError, require},
+    ledger::{Release, Sensitivity},
+    noise::NoiseSpec,
+    sampling::Sampling,
+};
 
 /// One group of a sample's vector.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,6 +150,13 @@ impl Groups {
         }
     }
 
+    /// The one Gaussian query that this release equals, for a ledger: every part divided by its σ_g, and by what that leaves of the norm.
+    #[must_use]
+    pub fn release(&self, sampling: Sampling) -> Release {
+        let noise = NoiseSpec::Gaussian { sigma: self.noise_multiplier() };
+        Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise))
+    }
+
     #[must_use]
     pub fn groups(&self) -> &[NoisyGroup] {
         &self.groups
@@ -201,6 +213,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::privacy::{ledger::Ledger, normal, report::account};
 
     fn layers() -> Vec<Group> {
         vec![Group::new("convolution", 1040, 0.5), Group::new("dense", 24_960, 1.0), Group::correct_answers()]
@@ -237,6 +250,20 @@ mod tests {
         assert!(alone.clone().and(Group::correct_answers(), 0.0).is_err());
         assert!(alone.and(Group::class_counts(0), 1.0).is_err());
         assert!(Groups::new(Vec::new(), Clipping::Joint).is_err());
+    }
+
+    /// What a ledger is told: two groups cost what their composition, unsampled, costs exactly.
+    #[test]
+    fn groups_are_accounted_for_as_one_query() {
+        let noisy = |group, noise| NoisyGroup { group, noise };
+        let groups = vec![noisy(Group::new("gradient", 26_010, 0.5), 0.6), noisy(Group::correct_answers(), 20.0)];
+        let groups = Groups::new(groups, Clipping::Separate).unwrap();
+        let mut ledger = Ledger::new();
+        let id = ledger.register(groups.release(Sampling::Poisson { rate: 1.0 })).unwrap();
+        ledger.record_many(id, 3);
+        let exact = normal::epsilon_gaussian((3.0 * ((0.5 / 0.6f64).powi(2) + 0.05f64.powi(2))).sqrt(), 1e-5);
+        let found = account(&ledger, 1e-5).unwrap().tight.unwrap().value;
+        assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");
     }
 
     proptest! {
