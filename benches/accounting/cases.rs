@@ -88,6 +88,13 @@ pub fn cases() -> Vec<Case> {
             }),
         ));
     }
+    cases.push(case(
+        "PLD ε, one ψ, Student-t",
+        Box::new(move || {
+            let release = under(profile(&psi.vectors()[..1]), NoiseSpec::StudentT { nu: 9.0, scale: 1.0 });
+            Pld::for_release(&release).expect("valid").compose(STEPS).epsilon(DELTA).expect("valid").value
+        }),
+    ));
     cases
 }
 
@@ -130,9 +137,12 @@ impl Psi {
     }
 
     fn release(&self, noise: NoiseSpec) -> Release {
-        let profile = self.0.profile.get_or_init(|| profile(self.vectors())).clone();
-        Release::new(Sampling::Poisson { rate: RATE }, Sensitivity::Envelope { profile }, Some(noise))
+        under(self.0.profile.get_or_init(|| profile(self.vectors())).clone(), noise)
     }
+}
+
+fn under(profile: EnvelopeProfile, noise: NoiseSpec) -> Release {
+    Release::new(Sampling::Poisson { rate: RATE }, Sensitivity::Envelope { profile }, Some(noise))
 }
 
 /// |N| in descending order: sorted uniforms are ratios of sums of exponentials (Rényi 1953).
