@@ -3,11 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 use std::{
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use hushgrad::{
     data::{idx, synthetic},
+    privacy::{
+        ledger::{Ledger, Release, Sensitivity},
+        noise::NoiseSpec,
+        risk::{AttackBound, GaussianPrivacy},
+        sampling::Sampling,
+    },
     train::{config::RunConfig, report::Privacy, report::Report},
 };
 
@@ -74,6 +80,43 @@ fn a_run_reports_in_json_and_its_ledger_gives_the_same_epsilon() {
     assert_eq!(account["steps"], 6);
 }
 
+/// One unsampled Gaussian release of μ = 1.
+fn ledger_of_one(files: &Files) {
+    let mut ledger = Ledger::new();
+    let noise = Some(NoiseSpec::Gaussian { sigma: 1.0 });
+    let release = Release::new(Sampling::Poisson { rate: 1.0 }, Sensitivity::L2 { norm: 1.0 }, noise);
+    let id = ledger.register(release).unwrap();
+    ledger.record(id);
+    std::fs::write(files.0.join("ledger.json"), ledger.to_json()).unwrap();
+}
+
+/// By the whole curve, not by ε at one δ, which would allow far more.
+#[test]
+fn an_account_says_what_an_attacker_can_do() {
+    let files = Files::new("attack");
+    ledger_of_one(&files);
+    let out = hushgrad("account @ledger.json --false-alarms 0.1 --json", &files.0);
+    let account: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let truth = GaussianPrivacy::new(1.0).unwrap();
+    for (name, truth) in [("recognised", truth.best_true_positive_rate(0.1)), ("advantage", truth.advantage())] {
+        let bound = account["attack"][name].as_f64().unwrap();
+        assert!(bound >= truth * (1.0 - 1e-9) && bound < 1.05 * truth, "{name}: {bound} {truth}");
+    }
+    let out = hushgrad("account @ledger.json --false-alarms 0.1", &files.0);
+    assert!(text(&out.stdout).contains("recognises at most"), "{}", text(&out.stdout));
+}
+
+/// `hushgrad account … | head -1`.
+#[test]
+fn a_reader_may_leave() {
+    let files = Files::new("pipe");
+    ledger_of_one(&files);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hushgrad"));
+    let mut child = command.arg("account").arg(files.0.join("ledger.json")).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}
+
 #[test]
 fn a_configuration_goes_out_and_in_again() {
     let files = Files::new("config");
@@ -113,6 +156,7 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ("account @absent.json", "cannot read"),
         ("account @ledger.json", "ledger.json"),
         ("account @ledger.json --delta x", "invalid value"),
+        ("account @ledger.json --false-alarms 2", "it must be from 0 to 1"),
     ] {
         let out = hushgrad(words, &files.0);
         let said = text(&out.stderr);

@@ -1,8 +1,18 @@
-//! `hushgrad account`: ε of a ledger.
+//! `hushgrad account`: ε of a ledger, and what it leaves to an attacker.
 
-use std::{error::Error, path::PathBuf};
+use std::{
+    error::Error,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
-use hushgrad::privacy::{ledger::Ledger, report};
+use hushgrad::privacy::{
+    ledger::Ledger,
+    pld::Pld,
+    report::{self, Account},
+    risk::{AttackBound, PrivacyCurve},
+};
+use serde_json::json;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -10,9 +20,17 @@ pub struct Arguments {
     ledger: PathBuf,
     #[arg(long, default_value_t = 1e-5)]
     delta: f64,
+    /// Also what the best attack can do that wrongly accuses this share of outsiders, from the whole privacy curve
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    false_alarms: Option<f64>,
     /// One line of JSON
     #[arg(long)]
     json: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("it must be from 0 to 1".to_owned()) }
 }
 
 /// Recomputes ε from what happened, by every accountant.
@@ -20,14 +38,60 @@ pub struct Arguments {
 /// # Errors
 /// When the ledger cannot be read, is impossible, or has no bound.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let path = arguments.ledger.display();
-    let text = std::fs::read_to_string(&arguments.ledger).map_err(|e| format!("cannot read {path}: {e}"))?;
-    let ledger = Ledger::from_json(&text).map_err(|e| format!("{path}: {e}"))?;
+    let ledger = read(&arguments.ledger)?;
     let account = report::account(&ledger, arguments.delta)?;
-    if arguments.json {
-        println!("{}", serde_json::to_string(&account)?);
+    let attack = match arguments.false_alarms {
+        Some(share) => Some((share, curve(&ledger, &account)?)),
+        None => None,
+    };
+    let said = if arguments.json {
+        let mut whole = serde_json::to_value(&account)?;
+        if let Some((share, curve)) = &attack {
+            whole["attack"] = json!({
+                "false-alarms": share, "recognised": curve.best_true_positive_rate(*share), "advantage": curve.advantage(),
+            });
+        }
+        whole.to_string()
     } else {
-        println!("{account}");
+        let attack = attack.map_or_else(String::new, |(share, curve)| {
+            format!(
+                "\nWhoever wrongly accuses {} % of outsiders recognises at most {:.3} % of members; no test's rates differ by more than {:.3} %.",
+                100.0 * share,
+                100.0 * curve.best_true_positive_rate(share),
+                100.0 * curve.advantage()
+            )
+        });
+        format!("{account}{attack}")
+    };
+    say(&said)
+}
+
+/// A ledger's file.
+pub fn read(file: &Path) -> Result<Ledger, Box<dyn Error>> {
+    let path = file.display();
+    let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read {path}: {e}"))?;
+    Ok(Ledger::from_json(&text).map_err(|e| format!("{path}: {e}"))?)
+}
+
+/// To standard output.
+pub fn say(text: &str) -> Result<(), Box<dyn Error>> {
+    match writeln!(std::io::stdout(), "{text}") {
+        // Whoever reads has read enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
     }
-    Ok(())
+}
+
+/// Points of the privacy curve, all of which hold at once: ε at δ, and where tight accounting has a price, δ at other ε.
+fn curve(ledger: &Ledger, account: &Account) -> Result<PrivacyCurve, Box<dyn Error>> {
+    /// Points to ε, and as many beyond: what low rates of false alarms are bounded by lies above it, the advantage at 0.
+    const SHARES: u32 = 16;
+    let known = account.tight.map_or(account.improved.epsilon, |tight| tight.value);
+    let mut points = vec![(known, account.delta)];
+    if account.tight.is_some() && known.is_finite() {
+        let epsilons: Vec<f64> = (0..=2 * SHARES).map(|i| known * f64::from(i) / f64::from(SHARES)).collect();
+        let more = Pld::of(ledger)?.curve(&epsilons)?;
+        points.extend(more.into_iter().map(|(epsilon, delta)| (epsilon, delta.min(1.0))));
+    }
+    Ok(PrivacyCurve::new(points)?)
 }
