@@ -106,6 +106,29 @@ fn an_account_says_what_an_attacker_can_do() {
     assert!(text(&out.stdout).contains("recognises at most"), "{}", text(&out.stdout));
 }
 
+#[test]
+fn a_target_is_calibrated_for_or_refused_with_the_reason() {
+    let files = Files::new("calibrate");
+    ledger_of_one(&files);
+    let of = |words: &str| -> serde_json::Value {
+        let out = hushgrad(&format!("calibrate @ledger.json --json --epsilon 2 {words}"), &files.0);
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{words}: {}", text(&out.stderr)))
+    };
+    for words in ["", "--steps 10", "--for rate", "--for rate --steps 3", "--accountant tight"] {
+        let found = of(words);
+        assert!(
+            found["epsilon"].as_f64().unwrap() <= 2.0 && found["value"].as_f64().unwrap() > 0.0,
+            "{words}: {found}"
+        );
+    }
+    let ranking = of("--for noise --by 0.9");
+    let found = ranking["found"].as_array().unwrap();
+    let errors: Vec<f64> = found.iter().map(|candidate| candidate["error"].as_f64().unwrap()).collect();
+    assert!(found.len() > 5 && errors.is_sorted(), "{ranking}");
+    let out = hushgrad("calibrate @ledger.json --epsilon 0.1 --for steps", &files.0);
+    assert!(!out.status.success() && text(&out.stderr).contains("one step alone costs"), "{}", text(&out.stderr));
+}
+
 /// `hushgrad account … | head -1`.
 #[test]
 fn a_reader_may_leave() {

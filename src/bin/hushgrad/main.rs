@@ -3,6 +3,8 @@
 #[cfg(not(target_arch = "wasm32"))]
 mod account;
 #[cfg(not(target_arch = "wasm32"))]
+mod calibrate;
+#[cfg(not(target_arch = "wasm32"))]
 mod pretrain;
 #[cfg(not(target_arch = "wasm32"))]
 mod reproduce;
@@ -35,6 +37,8 @@ fn main() -> std::process::ExitCode {
         Adapters,
         /// Recompute ε from the ledger of a run
         Account(account::Arguments),
+        /// Find the noise, the steps or the rate that a target ε allows
+        Calibrate(calibrate::Arguments),
         /// Measure again what the project states
         Reproduce(reproduce::Arguments),
         /// Make the parameters that come with the program, from digits that it draws
@@ -45,6 +49,7 @@ fn main() -> std::process::ExitCode {
         Command::Train(arguments) => train::run(&arguments),
         Command::Adapters => train::list_adapters(),
         Command::Account(arguments) => account::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pretrain(arguments) => pretrain::run(&arguments),
     };

@@ -1,0 +1,139 @@
+//! `hushgrad calibrate`: a target ε → noise scale, steps or rate; or every noise family at that target, ranked.
+
+use std::{error::Error, path::PathBuf};
+
+use clap::ValueEnum;
+use hushgrad::privacy::{
+    calibrate::{self, Method, Target},
+    ledger::Release,
+    rdp::Orders,
+    report::describe,
+    search::{Criterion, Ranking, families, search},
+};
+use serde_json::{Value, json};
+
+use super::account;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A ledger with one kind of release: what is calibrated
+    ledger: PathBuf,
+    /// What it may cost
+    #[arg(long)]
+    epsilon: f64,
+    #[arg(long, default_value_t = 1e-5)]
+    delta: f64,
+    /// Releases [default: those of the ledger]
+    #[arg(long)]
+    steps: Option<u64>,
+    #[arg(long, value_enum, default_value_t = Accountant::Improved)]
+    accountant: Accountant,
+    /// What is sought
+    #[arg(long = "for", value_enum, default_value_t = Sought::Scale)]
+    sought: Sought,
+    /// What families are ranked by: `mean-absolute`, `root-mean-square`, or a number p: what |Z| stays below with probability p
+    #[arg(long, value_name = "ERROR", value_parser = criterion, default_value = "root-mean-square")]
+    by: Criterion,
+    /// One line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Accountant {
+    /// Rényi, classic conversion
+    Classic,
+    /// Rényi, improved conversion
+    Improved,
+    /// Privacy loss distributions
+    Tight,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Sought {
+    /// The least scale of the ledger's noise
+    Scale,
+    /// The most steps
+    Steps,
+    /// The largest Poisson rate
+    Rate,
+    /// Every family at its least scale, the smallest error first
+    Noise,
+}
+
+fn criterion(text: &str) -> Result<Criterion, String> {
+    match text {
+        "mean-absolute" => Ok(Criterion::MeanAbsolute),
+        "root-mean-square" => Ok(Criterion::RootMeanSquare),
+        _ => text
+            .parse()
+            .map(Criterion::Quantile)
+            .map_err(|_| "it must be mean-absolute, root-mean-square, or a probability".to_owned()),
+    }
+}
+
+/// Finds what the target allows: the safe end.
+///
+/// # Errors
+/// A ledger with several kinds of release, or the reason why nothing reaches the target.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let ledger = account::read(&arguments.ledger)?;
+    let [release] = ledger.releases() else {
+        let kinds = ledger.releases().len();
+        return Err(format!("{}: it must have one kind of release, not {kinds}", arguments.ledger.display()).into());
+    };
+    let steps = arguments.steps.unwrap_or_else(|| ledger.steps());
+    let method = match arguments.accountant {
+        Accountant::Classic => Method::Classic,
+        Accountant::Improved => Method::Improved,
+        Accountant::Tight => Method::Tight,
+    };
+    let target = Target { epsilon: arguments.epsilon, delta: arguments.delta, method, orders: Orders::All };
+    let (text, json) = found(arguments, release, steps, &target)?;
+    account::say(if arguments.json { &json } else { &text })
+}
+
+/// In words, and as JSON.
+fn found(
+    arguments: &Arguments,
+    release: &Release,
+    steps: u64,
+    target: &Target<'_>,
+) -> Result<(String, String), Box<dyn Error>> {
+    let one = |what: &str, value: Value, epsilon: f64| {
+        (format!("{what} {value}: ε ≤ {epsilon:.6}"), json!({ "value": value, "epsilon": epsilon }).to_string())
+    };
+    Ok(match arguments.sought {
+        Sought::Scale => {
+            let found = calibrate::noise_scale(release, steps, target)?;
+            one("noise scale", found.value.into(), found.epsilon)
+        }
+        Sought::Steps => {
+            let found = calibrate::steps(release, target)?;
+            one("steps", found.value.into(), found.epsilon)
+        }
+        Sought::Rate => {
+            let found = calibrate::rate(release, steps, target)?;
+            one("rate", found.value.into(), found.epsilon)
+        }
+        Sought::Noise => ranked(&search(release, steps, target, arguments.by, &families())?),
+    })
+}
+
+fn ranked(ranking: &Ranking) -> (String, String) {
+    let mut lines: Vec<String> = ranking
+        .found
+        .iter()
+        .map(|candidate| {
+            let (noise, error) = (describe(&candidate.noise), candidate.error);
+            format!(
+                "error {error:.6}  E|Z| {:.6}  √E(Z²) {:.6}  ε ≤ {:.6}  {noise}",
+                candidate.mean_absolute, candidate.standard_deviation, candidate.epsilon
+            )
+        })
+        .collect();
+    lines.extend(ranking.refused.iter().map(|(noise, reason)| format!("none for {}: {reason}", noise.family())));
+    let refused: Vec<Value> =
+        ranking.refused.iter().map(|(noise, reason)| json!({ "noise": noise, "reason": reason.to_string() })).collect();
+    (lines.join("\n"), json!({ "found": ranking.found, "refused": refused }).to_string())
+}
