@@ -1,4 +1,7 @@
 //! Formulas in one variable x: numbers, + − * / ^, parentheses, and the functions that densities are written with.
+//!
+//! Read here and not by a crate, as every visitor downloads it: exmex, which is kept, brings the regex crate with all its tables; fasteval and meval
+//! have had no release for years; evalexpr's licence is the AGPL.
 
 use super::DensityError;
 
