@@ -249,6 +249,32 @@ fn mixed(rate: f64, ratio: f64) -> f64 {
     if ratio > 600.0 || rate == 1.0 { ratio + rate.ln() } else { (rate * ratio.exp_m1()).ln_1p() }
 }
 
+/// Tight accounting of every family by brute force: at the ε that it gives, the δ of both directions is at most the one that was asked for, and hardly less.
+#[test]
+fn tight_bounds_are_above_brute_force_and_near_it() {
+    for spec in every_family() {
+        let noise = spec.build().unwrap();
+        for rate in [0.02, 0.2, 1.0] {
+            let release = Release::new(Sampling::Poisson { rate }, psi(&[0.9]), Some(spec.clone()));
+            let pld = Pld::for_release(&release).unwrap();
+            // (mass without the example, with it) in each cell.
+            let cells: Vec<(f64, f64)> = far_grid(100_000, 14.0)
+                .map(|(x, width)| (noise.log_density(x) + width.ln(), mixed(rate, noise.log_ratio(x, 0.9))))
+                .map(|(base, ratio)| (base.exp(), (base + ratio).exp()))
+                .collect();
+            for delta in [1e-2, 1e-4] {
+                let epsilon = pld.epsilon(delta).unwrap().value;
+                let factor = epsilon.exp();
+                let remove: f64 = cells.iter().map(|(without, with)| (with - factor * without).max(0.0)).sum();
+                let add: f64 = cells.iter().map(|(without, with)| (without - factor * with).max(0.0)).sum();
+                let truth = remove.max(add);
+                assert!(truth <= delta * (1.0 + 2e-3), "{spec:?} {rate} {delta}: {truth}");
+                assert!(epsilon == 0.0 || truth >= 0.9 * delta, "{spec:?} {rate} {delta}: {truth}");
+            }
+        }
+    }
+}
+
 /// An example inside a micro-batch that Poisson sampling draws: one vector against another, neither of them the rest of the mixture. By brute
 /// force, in one coordinate and in two where the vectors have their large entries in different places.
 #[test]
