@@ -877,6 +877,20 @@ fn an_envelope_of_very_many_lists_is_refused_at_once() {
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
+/// A metric released beside every gradient makes an event of each: no work may grow with the square of them.
+#[test]
+fn a_ledger_of_very_many_events_is_accounted_for_soon() {
+    let mut ledger = Ledger::new();
+    let ids = [1.1, 20.0].map(|sigma| ledger.register(gaussian(0.004, sigma)).unwrap());
+    for _ in 0..100_000 {
+        ids.iter().for_each(|id| ledger.record(*id));
+    }
+    assert_eq!(ledger.events().len(), 200_000);
+    let start = std::time::Instant::now();
+    assert_eq!(account(&ledger, 1e-5).unwrap().steps, 200_000);
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 

@@ -175,15 +175,21 @@ impl Pld {
     /// As [`Pld::for_release`] for each release that happened; as [`Pld::and`]; what [`Ledger::validate`] refuses.
     pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
         ledger.validate()?;
-        let mut steps: Vec<Option<Self>> = vec![None; ledger.releases().len()];
+        let mut places: Vec<Option<usize>> = vec![None; ledger.releases().len()];
         let mut whole = Self { priced: Vec::new(), releases: Sequence::default(), tolerance: TOLERANCE };
+        // A ledger may have an event for each step: nothing here may look at those before.
         for event in ledger.events() {
             let index = event.release as usize;
-            let step = match &steps[index] {
-                Some(step) => step.clone(),
-                None => steps[index].insert(Self::for_release(&ledger.releases()[index])?).clone(),
+            let place = match places[index] {
+                Some(place) => place,
+                None => {
+                    let step = Self::for_release(&ledger.releases()[index])?;
+                    let place = whole.admit(&step.priced[0])?;
+                    places[index] = Some(place);
+                    place
+                }
             };
-            whole = whole.and(&step.compose(event.count))?;
+            whole.releases.push(place, event.count);
         }
         Ok(whole)
     }
@@ -203,22 +209,21 @@ impl Pld {
     pub fn and(&self, next: &Self) -> Result<Self, PrivacyError> {
         let mut both = self.clone();
         both.tolerance = self.tolerance.min(next.tolerance);
-        let known = |priced: &Arc<Priced>, all: &[Arc<Priced>]| {
-            all.iter().position(|other| Arc::ptr_eq(other, priced) || other.release == priced.release)
-        };
-        let mut places = Vec::with_capacity(next.priced.len());
-        for priced in &next.priced {
-            places.push(known(priced, &both.priced).unwrap_or_else(|| {
-                both.priced.push(priced.clone());
-                both.priced.len() - 1
-            }));
-        }
+        let places = next.priced.iter().map(|priced| both.admit(priced)).collect::<Result<Vec<usize>, _>>()?;
         both.releases.append(&next.releases, &|theirs: usize| places[theirs]);
-        let mut protected = both.priced.iter().map(|priced| priced.release.protected());
-        if let Some(first) = protected.next() {
-            protected.try_for_each(|other| first.same(other))?;
-        }
         Ok(both)
+    }
+
+    /// The place of this release, or of an equal one.
+    fn admit(&mut self, priced: &Arc<Priced>) -> Result<usize, PrivacyError> {
+        if let Some(first) = self.priced.first() {
+            first.release.protected().same(priced.release.protected())?;
+        }
+        let known = self.priced.iter().position(|other| Arc::ptr_eq(other, priced) || other.release == priced.release);
+        Ok(known.unwrap_or_else(|| {
+            self.priced.push(priced.clone());
+            self.priced.len() - 1
+        }))
     }
 
     /// Asks for another relative accuracy of ε (1e-7 to 0.1); smaller is slower. The bound stays a bound.
