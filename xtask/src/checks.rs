@@ -250,6 +250,7 @@ fn browser_tests(checks: &mut Checks<'_>, site: &Path, chromium: &Path, digits: 
         step.run(&mut native_build(project)?)?;
         step.done("");
 
+        let mdbook = tools::mdbook(project, screen);
         let step = screen.step("browser tests");
         let report = project.cache.join("logs").join("browser-tests.json");
         crate::project::remove(&report)?;
@@ -264,6 +265,11 @@ fn browser_tests(checks: &mut Checks<'_>, site: &Path, chromium: &Path, digits: 
             .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" })
             .env("NO_COLOR", "1")
             .env_remove("FORCE_COLOR");
+        match mdbook {
+            Ok(mdbook) => drop(command.env("HUSHGRAD_MDBOOK", mdbook)),
+            // One test misses it, and fails.
+            Err(error) => step.say(&error.to_string()),
+        }
         let said = step.ask(&mut command)?;
         // Each test with its time.
         said.lines

@@ -13,6 +13,8 @@ use crate::{
 
 /// Later ones want a newer compiler than this crate asks for.
 const TRUNK: &str = "0.21.14";
+/// Builds the example book of the browser tests.
+const MDBOOK: &str = "0.5.4";
 
 /// Folders that go in front of PATH for Trunk.
 pub struct Tools {
@@ -35,11 +37,17 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Tools> {
     Ok(Tools { trunk, wasm_bindgen, shrinkers: shrinkers(project, screen)? })
 }
 
+/// mdBook, for the tests alone.
+pub fn mdbook(project: &Project, screen: &Screen) -> Result<PathBuf> {
+    cargo_tool(project, screen, "mdbook", "mdbook", MDBOOK)
+}
+
 /// A program from crates.io in exactly this version.
 pub fn cargo_tool(project: &Project, screen: &Screen, package: &str, program: &str, version: &str) -> Result<PathBuf> {
     let step = screen.step(&format!("{program} {version}"));
-    let is_it =
-        |path: &PathBuf| first_line(path, "--version").is_some_and(|line| line.split(' ').any(|w| w == version));
+    let is_it = |path: &PathBuf| {
+        first_line(path, "--version").is_some_and(|line| line.split(' ').any(|w| w.trim_start_matches('v') == version))
+    };
     let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
     let folder = project.tools().join(format!("{program}-{version}"));
     let ours = folder.join("bin").join(&name);
@@ -80,14 +88,14 @@ fn install_command(project: &Project, into: &Path, package: &str, program: &str,
         .env("CARGO_TARGET_DIR", into.join("build"))
         // These tools wait for the compiler and the disk: quick to build matters more than quick to run. wasm-bindgen alone
         // works through megabytes.
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", if program == "trunk" { "0" } else { "1" })
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", if matches!(program, "trunk" | "mdbook") { "0" } else { "1" })
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
         .env_remove("RUSTFLAGS")
         .args(["install", package, "--version", version, "--bin", program, "--root"])
         .arg(into);
-    if matches!(program, "trunk" | "wasm-bindgen") {
-        // Their other features are for the network, which these two need not use.
+    if matches!(program, "trunk" | "wasm-bindgen" | "mdbook") {
+        // Their other features are for the network and for search, which these need not have.
         command.arg("--no-default-features");
     }
     command
