@@ -416,9 +416,17 @@ fn sampling_without_replacement_is_above_brute_force() {
 /// Half the entries of one and half of the other have the mean of their ln I_k, and must not cost more than both together.
 #[test]
 fn exchanged_for_another_vector_without_replacement() {
-    let few = [0.2; 2];
+    let few: [f64; 40] = std::array::from_fn(|i| if i < 2 { 0.2 } else { 0.0 });
     let many = [0.03; 40];
-    let mean: Vec<f64> = few[..1].iter().chain(&many[..20]).copied().collect();
+    let mean: [f64; 40] = std::array::from_fn(|i| {
+        if i == 0 {
+            0.2
+        } else if i <= 20 {
+            0.03
+        } else {
+            0.0
+        }
+    });
     let curve = |vectors: &[&[f64]]| {
         let profile = EnvelopeProfile::from_vectors_f64(vectors.iter().copied()).unwrap();
         let sampling = Sampling::FixedSize { population: 100, size: 55 };

@@ -91,7 +91,9 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         // A shard that is missing or damaged is named, and the others serve without it.
         let taken = match host.fetch(&format!("{folder}/{file}")).await {
             Ok(bytes) => assembler.take(&file, &bytes),
-            Err(LoadError::Fetch { reason, .. }) => Err(assembler.missing(&file, &reason)),
+            Err(LoadError::Fetch { reason, .. } | LoadError::Absent { reason, .. }) => {
+                Err(assembler.missing(&file, &reason))
+            }
             Err(other) => return Err(other),
         };
         if let Err(error) = taken {
