@@ -1,6 +1,9 @@
 //! What the browser tests need: Chromium, Playwright, and a Vulkan adapter for the native ones.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use crate::{
     debian,
@@ -83,6 +86,19 @@ fn browsers(project: &Project) -> PathBuf {
 /// The folder of the browser tests.
 pub fn tests(project: &Project) -> PathBuf {
     project.root.join("tests").join("browser")
+}
+
+/// Playwright on a site, in the folder of the browser tests.
+pub fn playwright_test(project: &Project, chromium: &Path, site: &Path) -> Command {
+    let mut command = project.command(which("npx").unwrap_or_else(|| "npx".into()));
+    command
+        .current_dir(tests(project))
+        .args(["playwright", "test"])
+        .env("CHROMIUM", chromium)
+        .env("HUSHGRAD_SITE", site)
+        .env("NO_COLOR", "1")
+        .env_remove("FORCE_COLOR");
+    command
 }
 
 /// Playwright and what else `tests/browser/package-lock.json` names.

@@ -254,17 +254,12 @@ fn browser_tests(checks: &mut Checks<'_>, site: &Path, chromium: &Path, digits: 
         let step = screen.step("browser tests");
         let report = project.cache.join("logs").join("browser-tests.json");
         crate::project::remove(&report)?;
-        let mut command = project.command(crate::project::which("npx").unwrap_or_else(|| "npx".into()));
+        let mut command = browser::playwright_test(project, chromium, site);
         command
-            .current_dir(browser::tests(project))
-            .args(["playwright", "test", "--reporter=list,json"])
+            .arg("--reporter=list,json")
             .env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report)
-            .env("CHROMIUM", chromium)
-            .env("HUSHGRAD_SITE", site)
             .env("HUSHGRAD_NATIVE", native)
-            .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" })
-            .env("NO_COLOR", "1")
-            .env_remove("FORCE_COLOR");
+            .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" });
         match mdbook {
             Ok(mdbook) => drop(command.env("HUSHGRAD_MDBOOK", mdbook)),
             // One test misses it, and fails.
