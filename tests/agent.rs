@@ -62,10 +62,10 @@ impl Host for Page {
         }
         let url = url.to_owned();
         if self.down.get() {
-            return Err(LoadError::Fetch { url, reason: "500 Internal Server Error".to_owned() });
+            return Err(LoadError::Fetch { url, reason: "500 Internal Server Error".to_owned(), absent: false });
         }
         let file = self.files.iter().find(|(name, _)| url.ends_with(name.as_str()));
-        let absent = || LoadError::Absent { url: url.clone(), reason: "404 Not Found".to_owned() };
+        let absent = || LoadError::Fetch { url: url.clone(), reason: "404 Not Found".to_owned(), absent: true };
         file.map(|(_, bytes)| bytes.clone()).ok_or_else(absent)
     }
     async fn breathe(&self) {

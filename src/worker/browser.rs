@@ -57,15 +57,12 @@ struct Browser {
 
 impl Host for Browser {
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, LoadError> {
-        let refused = |reason: String| LoadError::Fetch { url: url.to_owned(), reason };
-        let response = http::Request::get(url).send().await.map_err(|e| refused(e.to_string()))?;
+        let refused = |reason: String, absent| LoadError::Fetch { url: url.to_owned(), reason, absent };
+        let response = http::Request::get(url).send().await.map_err(|e| refused(e.to_string(), false))?;
         if !response.ok() {
             let reason = format!("the server answered {} {}", response.status(), response.status_text());
-            return Err(match response.status() {
-                // S3 answers 403 for what is not there.
-                403 | 404 | 410 => LoadError::Absent { url: url.to_owned(), reason },
-                _ => refused(reason),
-            });
+            // S3 answers 403 for what is not there.
+            return Err(refused(reason, matches!(response.status(), 403 | 404 | 410)));
         }
         let response: web_sys::Response = response.into();
         if let Ok(copy) = response.clone() {
@@ -73,7 +70,7 @@ impl Host for Browser {
             // Where nothing may be kept (a private window), the next visit needs the network again.
             spawn_local(async move { drop(keep(&url, &copy).await) });
         }
-        http::Response::from(response).binary().await.map_err(|e| refused(e.to_string()))
+        http::Response::from(response).binary().await.map_err(|e| refused(e.to_string(), false))
     }
 
     async fn breathe(&self) {

@@ -11,10 +11,12 @@ use crate::data::{
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("{url} could not be fetched: {reason}")]
-    Fetch { url: String, reason: String },
-    /// The server is there, and says that this is not.
-    #[error("{url} could not be fetched: {reason}")]
-    Absent { url: String, reason: String },
+    Fetch {
+        url: String,
+        reason: String,
+        /// The server is there, and says that this is not.
+        absent: bool,
+    },
     #[error(transparent)]
     Manifest(#[from] ShardError),
     #[error("{0}; the rest of the site's dataset is used without it")]
@@ -65,7 +67,7 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         Ok(manifest) => manifest,
         Err(error) => {
             deliver(match error {
-                LoadError::Absent { .. } => Arrival::Notice(
+                LoadError::Fetch { absent: true, .. } => Arrival::Notice(
                     "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's IDX files here to train on them.",
                 ),
                 error => Arrival::Gap(error),
@@ -91,9 +93,7 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         // A shard that is missing or damaged is named, and the others serve without it.
         let taken = match host.fetch(&format!("{folder}/{file}")).await {
             Ok(bytes) => assembler.take(&file, &bytes),
-            Err(LoadError::Fetch { reason, .. } | LoadError::Absent { reason, .. }) => {
-                Err(assembler.missing(&file, &reason))
-            }
+            Err(LoadError::Fetch { reason, .. }) => Err(assembler.missing(&file, &reason)),
             Err(other) => return Err(other),
         };
         if let Err(error) = taken {

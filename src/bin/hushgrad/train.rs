@@ -181,10 +181,9 @@ pub fn list_adapters() -> Result<(), Box<dyn Error>> {
     if adapters.is_empty() {
         return Err("there is no graphics adapter here, or this build was made without the WebGPU engine".into());
     }
-    for (number, adapter) in adapters.iter().enumerate() {
-        println!("{number}  {adapter}");
-    }
-    Ok(())
+    let lines: Vec<String> =
+        adapters.iter().enumerate().map(|(number, adapter)| format!("{number}  {adapter}")).collect();
+    super::account::say(&lines.join("\n"))
 }
 
 async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Result<(), Box<dyn Error>> {
