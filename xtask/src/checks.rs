@@ -92,19 +92,8 @@ impl Checks<'_> {
     }
 }
 
-/// Whether everything passed. The last line is the count, also when the set-up fails.
-pub fn run(project: &mut Project, screen: &Screen) -> bool {
-    match set_up_and_check(project, screen) {
-        Ok(passed) => passed,
-        Err(error) => {
-            eprintln!("\nerror: {error}\n");
-            println!("{}", Count { failed: 1, ..Count::default() });
-            false
-        }
-    }
-}
-
-fn set_up_and_check(project: &mut Project, screen: &Screen) -> Result<bool> {
+/// Whether everything passed. An error is one of the set-up, before there was anything to count.
+pub fn run(project: &mut Project, screen: &Screen) -> Result<bool> {
     let start = Instant::now();
     screen.say("Set-up");
     project.claim(screen)?;

@@ -61,11 +61,17 @@ fn main() -> ExitCode {
     if let Some(code) = lints::stand_in() {
         return code;
     }
-    match parse(std::env::args().skip(1)).and_then(run) {
+    let task = parse(std::env::args().skip(1));
+    let counts = matches!(task, Ok(Task::Test));
+    match task.and_then(run) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("\nerror: {error}");
+            // Its last line is a count, whatever happens.
+            if counts {
+                println!("{}", checks::Count { failed: 1, ..Default::default() });
+            }
             ExitCode::FAILURE
         }
     }
@@ -134,7 +140,7 @@ fn run(task: Task) -> Result<bool> {
             println!("The site is in {}: copy it to any static host, under any path.", out.display());
             println!("It is {}.", site.check()?);
         }
-        Task::Test => return Ok(checks::run(&mut project, &screen)),
+        Task::Test => return checks::run(&mut project, &screen),
         Task::Pictures => pictures::run(&mut project, &screen)?,
         Task::Deny => deny::run(&mut project, &screen)?,
         Task::Bench { accounting, speed } => {
