@@ -209,7 +209,8 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Sum
         let (weights, log_moment) = lattice.tilted(lambda);
         // Placed so that the mean is at index 0: the spectrum turns slowly.
         let mean = weights.iter().enumerate().map(|(i, w)| i as f64 * w).sum::<f64>().round() as i64;
-        let direct = (active.len() * weights.len()) as f64 * 0.5 < n as f64 * bits;
+        // In floating point: the product does not fit into 32 bits.
+        let direct = active.len() as f64 * weights.len() as f64 * 0.5 < n as f64 * bits;
         let unit = if direct {
             for &bin in &active {
                 spectrum[bin] = coefficient(&weights, mean, bin, n);
