@@ -10,7 +10,8 @@
 //! | [`engine`] | one trait, two engines: CPU and WebGPU | the above |
 //! | [`train`] | configuration, plan, session, report | the above |
 //! | [`worker`] | the page's two threads, and what may be asked of them | the above |
-//! | [`ui`] | the page (feature `page`): plain logic everywhere, Leptos in the browser | [`worker`]'s messages, plain data of the rest |
+//! | [`plot`] | charts as text, for the page and the native tool | the type of a point of [`train`] |
+//! | [`ui`] | the page (feature `page`): plain logic everywhere, Leptos in the browser | [`worker`]'s messages, [`plot`], plain data of the rest |
 //!
 //! Never upward. Nothing in [`privacy`] knows a tensor; nothing that computes gradients knows ε.
 
@@ -18,6 +19,7 @@ pub mod data;
 pub mod engine;
 pub mod mechanism;
 pub mod model;
+pub mod plot;
 pub mod privacy;
 pub mod rng;
 pub mod train;

@@ -83,7 +83,8 @@ impl Dataset {
     /// Every `n`-th example and the others, in order: `(others, every n-th)`.
     ///
     /// Spread over the file, not cut off its end: files are often sorted by label.
-    fn hold_out(&self, n: usize) -> (Self, Self) {
+    #[must_use]
+    pub fn hold_out(&self, n: usize) -> (Self, Self) {
         let part = |held: bool| {
             let chosen = || (0..self.len()).filter(move |i| (i % n == n - 1) == held);
             let mut images = Vec::with_capacity(self.len() * PIXELS);

@@ -5,9 +5,6 @@
 //! | [`settings`] | every control as plain data, and the run that it means |
 //! | [`field`] | number fields: names, ranges, sentences |
 //! | [`query`] | the state in the address |
-//! | [`mod@format`] | numbers as people read them |
-//! | [`axis`], [`series`] | ticks, scales, thinned-out curves |
-//! | [`drawing`], [`picture`] | what a chart shows, and the same as SVG |
 //! | [`presets`] | ready-made settings |
 //! | [`digit`] | a drawing made into the picture that models know |
 //! | [`lesson`] | lessons and formulas as they are written |
@@ -29,21 +26,18 @@
 //! | `controls`, `chart`, `closures` | what panels are made of |
 //! | `browser` | addresses, storage, files, time |
 
-pub mod axis;
+pub use crate::plot::{axis, drawing, format, picture, series};
+
 pub mod backend;
 pub mod digit;
-pub mod drawing;
 pub mod embed_options;
 pub mod export;
 pub mod field;
-pub mod format;
 pub mod lab;
 pub mod lesson;
-pub mod picture;
 pub mod presets;
 pub mod query;
 pub mod recorded;
-pub mod series;
 pub mod settings;
 pub mod sweep;
 

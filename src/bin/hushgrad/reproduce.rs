@@ -3,6 +3,8 @@
 use std::error::Error;
 
 mod accuracy;
+mod book;
+mod figures;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -14,6 +16,8 @@ pub struct Arguments {
 enum What {
     /// Accuracy on MNIST of every preset with a budget, over seeds; writes the table
     Accuracy(accuracy::Arguments),
+    /// The paper's figures and its headline on MNIST: tuned, over seeds, as CSV, SVG and tables
+    Figures(figures::Arguments),
 }
 
 /// Measures.
@@ -23,5 +27,6 @@ enum What {
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     match &arguments.what {
         What::Accuracy(arguments) => accuracy::run(arguments),
+        What::Figures(arguments) => figures::run(arguments),
     }
 }

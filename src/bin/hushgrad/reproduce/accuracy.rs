@@ -3,7 +3,7 @@
 //! A run is a line of JSON in a file, written when the run is done: called again, the command goes on where it stopped, and
 //! runs again only what has changed. The test images are looked at once a run, after its last step.
 
-use std::{collections::BTreeMap, error::Error, fmt::Write as _, io::Write as _, path::PathBuf};
+use std::{error::Error, fmt::Write as _, path::PathBuf};
 
 use hushgrad::{
     data::{Digits, mnist},
@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::book::{Book, Finished, hex};
 use crate::{pretrain, sections};
 
 /// Name of the row that no MNIST image had a part in.
@@ -51,6 +52,16 @@ struct Run {
     spent: Option<Spent>,
     training_seconds: f64,
     device: String,
+}
+
+impl Finished for Run {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
 }
 
 /// ε at the run's δ, by two accountants.
@@ -115,7 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             let plan = Plan::new(config, digits.train.len() as u32)?;
             let identity = identity(&plan, &digits);
             order.push((*key, identity.clone()));
-            if !book.has(key, &identity) {
+            if book.get(key, &identity).is_none() {
                 book.keep(measure(key, seed, identity, plan, &digits, arguments.threads)?)?;
             }
         }
@@ -125,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             let recipe = format!("{PRACTICE} {seed} {}", pretrain::recipe());
             let identity = hex(Sha256::digest(recipe));
             order.push((PRACTICE, identity.clone()));
-            if !book.has(PRACTICE, &identity) {
+            if book.get(PRACTICE, &identity).is_none() {
                 book.keep(practise(seed, identity, &digits, arguments.threads)?)?;
             }
         }
@@ -138,47 +149,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Finished runs, and the file that they are in.
-struct Book {
-    path: PathBuf,
-    runs: BTreeMap<(String, String), Run>,
-}
-
-impl Book {
-    fn open(path: PathBuf) -> Result<Self, Box<dyn Error>> {
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(format!("cannot read {}: {error}", path.display()).into()),
-        };
-        let mut book = Self { path, runs: BTreeMap::new() };
-        // A line that an interruption cut off is a run to do again.
-        for run in text.lines().filter_map(|line| serde_json::from_str::<Run>(line).ok()) {
-            book.runs.insert((run.name.clone(), run.identity.clone()), run);
-        }
-        Ok(book)
-    }
-
-    fn has(&self, name: &str, identity: &str) -> bool {
-        self.runs.contains_key(&(name.to_owned(), identity.to_owned()))
-    }
-
-    fn keep(&mut self, run: Run) -> Result<(), Box<dyn Error>> {
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-        }
-        let mut file = std::fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&self.path)
-            .map_err(|e| format!("cannot write {}: {e}", self.path.display()))?;
-        // The break comes first: the line before may be cut off.
-        write!(file, "\n{}\n", serde_json::to_string(&run)?)?;
-        self.runs.insert((run.name.clone(), run.identity.clone()), run);
-        Ok(())
-    }
-}
-
 fn identity(plan: &Plan, digits: &Digits) -> String {
     let mut digest = Sha256::new();
     digest.update(serde_json::to_string(&plan.config).unwrap_or_default());
@@ -188,13 +158,6 @@ fn identity(plan: &Plan, digits: &Digits) -> String {
     digest.update(&digits.train.images);
     digest.update(&digits.train.labels);
     hex(digest.finalize())
-}
-
-fn hex(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn measure(
@@ -259,7 +222,7 @@ fn practise(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) 
 }
 
 /// The table in Markdown, rows in the order in which names first come up in `order`.
-fn table(book: &Book, order: &[(&str, String)]) -> String {
+fn table(book: &Book<Run>, order: &[(&str, String)]) -> String {
     let recipes = recipes();
     let mut names: Vec<&str> = vec![];
     for (name, _) in order {
@@ -278,7 +241,7 @@ fn table(book: &Book, order: &[(&str, String)]) -> String {
         let runs: Vec<&Run> = order
             .iter()
             .filter(|(other, _)| *other == name)
-            .filter_map(|(_, identity)| book.runs.get(&(name.to_owned(), identity.clone())))
+            .filter_map(|(_, identity)| book.get(name, identity))
             .collect();
         let Some(first) = runs.first() else { continue };
         let n = runs.len() as f64;
@@ -305,7 +268,7 @@ fn table(book: &Book, order: &[(&str, String)]) -> String {
             runs.len(),
         );
     }
-    if let Some(run) = book.runs.values().next() {
+    if let Some(run) = book.runs().next() {
         let _ = writeln!(text, "\nOn {}; other programs ran beside it, so seconds say little.", run.device);
     }
     text
@@ -342,17 +305,13 @@ mod tests {
     }
 
     #[test]
-    fn finished_runs_are_found_again_and_half_a_line_is_not() {
+    fn a_row_says_mean_and_deviation_of_the_runs_that_there_are() {
         let path = std::env::temp_dir().join(format!("hushgrad-runs-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let mut book = Book::open(path.clone()).unwrap();
         book.keep(run("best-3", 1, 0.98)).unwrap();
-        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"name\":\"best").unwrap();
-        let mut book = Book::open(path.clone()).unwrap();
         book.keep(run("best-3", 2, 0.99)).unwrap();
-        let book = Book::open(path.clone()).unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(book.runs.len(), 2);
         let order = [1, 2, 3].map(|seed| ("best-3", format!("best-3 {seed}")));
         let table = table(&book, &order);
         assert!(table.contains("| 2.800 | 2.999 | 98.50 ± 0.71 % | 98.00 to 99.00 % | 2 | 10 |"), "{table}");

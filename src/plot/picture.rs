@@ -112,6 +112,14 @@ pub fn svg(title: &str, drawing: &Drawing) -> (String, (f64, f64)) {
     (text, (width, height))
 }
 
+/// [`svg`] as a file of its own, with the CSS that its classes need.
+#[must_use]
+pub fn file(title: &str, drawing: &Drawing, style: &str) -> String {
+    let (text, _) = svg(title, drawing);
+    let text = text.replacen("<svg ", r#"<svg xmlns="http://www.w3.org/2000/svg" "#, 1);
+    text.replacen("<title>", &format!("<style>{style}</style><title>"), 1) + "\n"
+}
+
 /// Text as XML takes it.
 fn escaped(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).fold(String::new(), |mut out, c| {
@@ -160,6 +168,13 @@ mod tests {
         // Three curves, and the marks of the two that have a name.
         assert_eq!(text.matches("<path ").count(), 5);
         assert_eq!(text.matches(r#"<path class="ghost""#).count(), 1);
+    }
+
+    #[test]
+    fn a_file_stands_by_itself() {
+        let text = file("Test accuracy", &drawing(false, &["a"]), ".line-pin-0 { stroke: #111 }");
+        assert!(text.starts_with(r#"<svg xmlns="http://www.w3.org/2000/svg" class="#), "{text}");
+        assert!(text.contains("<style>.line-pin-0 { stroke: #111 }</style><title>accuracy"), "{text}");
     }
 
     #[test]

@@ -1,0 +1,252 @@
+//! A panel of a figure as comma-separated values, as SVG, and as a table in Markdown: the same numbers.
+
+use std::fmt::Write as _;
+
+use hushgrad::plot::{
+    axis::nice_step,
+    drawing::{Drawing, Line, Range, Write},
+    format::number,
+    picture,
+};
+
+/// Curves and their error bars have these classes, by [`Series::colour`].
+const CLASSES: [(&str, &str); 8] = [
+    ("line-0", "line-0 bar"),
+    ("line-1", "line-1 bar"),
+    ("line-2", "line-2 bar"),
+    ("line-3", "line-3 bar"),
+    ("line-4", "line-4 bar"),
+    ("line-5", "line-5 bar"),
+    ("line-6", "line-6 bar"),
+    ("line-7", "line-7 bar"),
+];
+/// What the picture's classes look like. Pairs with and without denoising share a colour; the second is dashed.
+const STYLE: &str = "svg{font-family:system-ui,sans-serif}rect{fill:#fff}.grid{stroke:#ddd}.axis{stroke:#888}\
+.tick,.axis-label{fill:#555;font-size:11px}.title{fill:#222;font-size:14px;font-weight:600}\
+path{fill:none;stroke:var(--c);stroke-width:2}circle{fill:var(--c)}path.bar{stroke-width:1}\
+.line-0{--c:#222}.line-1,.line-2{--c:#b0417a}.line-3,.line-4{--c:#00795a}.line-5,.line-6{--c:#3a62c9}.line-7{--c:#999}\
+path.line-2,path.line-4,path.line-6{stroke-dasharray:5 4}path.bar{stroke-dasharray:none}";
+
+/// A place on a curve: what several runs came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mark {
+    pub x: f64,
+    pub mean: f64,
+    /// Of single runs; 0 where there is but one.
+    pub deviation: f64,
+    pub runs: usize,
+}
+
+impl Mark {
+    /// Mean and standard deviation (n − 1) of `values`; `None` for none.
+    pub fn of(x: f64, values: &[f64]) -> Option<Self> {
+        let (runs, n) = (values.len(), values.len() as f64);
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        (runs > 0).then(|| Self { x, mean, deviation: (squares / (n - 1.0).max(1.0)).sqrt(), runs })
+    }
+}
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    pub name: String,
+    pub rate: Option<f64>,
+    /// Below 8.
+    pub colour: usize,
+    /// In order of x.
+    pub marks: Vec<Mark>,
+}
+
+/// How values are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// From 0 to 1, written in percent.
+    Shares,
+    Numbers,
+    /// Positive, drawn on a logarithmic axis.
+    Logarithmic,
+}
+
+/// One chart of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What its files are called.
+    pub key: String,
+    pub title: String,
+    pub x: &'static str,
+    pub y: &'static str,
+    pub values: Values,
+    /// Whether the table shows the end of each curve alone.
+    pub ends: bool,
+    pub series: Vec<Series>,
+}
+
+impl Panel {
+    /// Comma-separated values, a row a mark.
+    pub fn csv(&self) -> String {
+        let mut out = format!("series,learning rate,{},{},standard deviation,runs\n", self.x, self.y);
+        for series in &self.series {
+            // No name holds a quotation mark.
+            let rate = series.rate.map_or_else(String::new, |rate| rate.to_string());
+            for mark in &series.marks {
+                let Mark { x, mean, deviation, runs } = mark;
+                let _ = writeln!(out, "\"{}\",{rate},{x},{mean},{deviation},{runs}", series.name);
+            }
+        }
+        out
+    }
+
+    /// The chart, with a bar of one standard deviation up and down where there are several runs.
+    pub fn svg(&self) -> String {
+        let mut lines = vec![];
+        for series in &self.series {
+            let (class, bar) = CLASSES[series.colour % CLASSES.len()];
+            let points: Vec<_> = series.marks.iter().map(|mark| (mark.x, mark.mean)).collect();
+            let bars = series.marks.iter().filter(|mark| mark.runs > 1).map(|mark| Line {
+                class: bar,
+                name: String::new(),
+                points: vec![(mark.x, mark.mean - mark.deviation), (mark.x, mark.mean + mark.deviation)],
+            });
+            lines.extend(bars);
+            lines.push(Line { class, name: series.name.clone(), points });
+        }
+        let (x, y) = (self.x_range(), self.y_range());
+        let summary = format!("{}: {} by {}", self.title, self.y, self.x);
+        let drawing = Drawing { lines, x, y, scatter: false, summary };
+        picture::file(&format!("{} · {}", self.title, self.y), &drawing, STYLE)
+    }
+
+    fn marks(&self) -> impl Iterator<Item = &Mark> {
+        self.series.iter().flat_map(|series| &series.marks)
+    }
+
+    fn x_range(&self) -> Range {
+        let (low, high) = around(self.marks().map(|mark| (mark.x, mark.x)));
+        Range { low, high, logarithmic: false, label: self.x, write: Write::Number }
+    }
+
+    fn y_range(&self) -> Range {
+        let (low, high) = around(self.marks().map(|mark| (mark.mean - mark.deviation, mark.mean + mark.deviation)));
+        let (low, high, logarithmic, write) = match self.values {
+            Values::Shares => (low.max(0.0), high.min(1.0), false, Write::Percent),
+            Values::Numbers => (low, high, false, Write::Number),
+            Values::Logarithmic => {
+                let least = self.marks().map(|mark| mark.mean).fold(f64::INFINITY, f64::min).clamp(1e-9, 1e9);
+                let most = self.marks().map(|mark| mark.mean).fold(least, f64::max);
+                (10f64.powf(least.log10().floor()), 10f64.powf(most.log10().floor() + 1.0), true, Write::Number)
+            }
+        };
+        Range { low, high, logarithmic, label: self.y, write }
+    }
+
+    /// A table in Markdown, below its title.
+    pub fn table(&self) -> String {
+        let mut out = format!("**{}**\n\n", self.title);
+        if self.series.iter().all(|series| series.marks.is_empty()) {
+            out.push_str("Not yet run.\n");
+            return out;
+        }
+        let _ =
+            writeln!(out, "| | learning rate | {} | {} | runs |\n| --- | ---: | ---: | ---: | ---: |", self.x, self.y);
+        for series in &self.series {
+            let from = if self.ends { series.marks.len().saturating_sub(1) } else { 0 };
+            for mark in &series.marks[from..] {
+                let rate = series.rate.map_or_else(|| "–".to_owned(), number);
+                let _ = writeln!(
+                    out,
+                    "| {} | {rate} | {} | {} | {} |",
+                    series.name,
+                    short(mark.x),
+                    self.said(mark),
+                    mark.runs
+                );
+            }
+        }
+        out
+    }
+
+    fn said(&self, mark: &Mark) -> String {
+        match (self.values, mark.runs) {
+            (Values::Shares, 1) => format!("{:.2} %", 100.0 * mark.mean),
+            (Values::Shares, _) => format!("{:.2} ± {:.2} %", 100.0 * mark.mean, 100.0 * mark.deviation),
+            (_, 1) => short(mark.mean),
+            _ => format!("{} ± {}", short(mark.mean), short(mark.deviation)),
+        }
+    }
+}
+
+/// Four digits.
+fn short(x: f64) -> String {
+    if x.abs() >= 1000.0 || x == x.round() { number(x.round()) } else { number((x * 1e4).round() / 1e4) }
+}
+
+/// Round ends of an axis around all of these.
+fn around(ranges: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
+    let (low, high) = ranges.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (a, b)| (low.min(a), high.max(b)));
+    if low > high {
+        return (0.0, 1.0);
+    }
+    let step = nice_step((high - low).max(1e-3 * high.abs()).max(1e-6), 5);
+    ((low / step).floor() * step, (high / step + 1e-9).ceil().max((low / step).floor() + 1.0) * step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel(values: Values) -> Panel {
+        let marks = vec![Mark::of(0.5, &[0.95]).unwrap(), Mark::of(1.0, &[0.96, 0.98]).unwrap()];
+        let series = Series { name: "envelope, KS".to_owned(), rate: Some(32.0), colour: 1, marks };
+        let other = Series { name: "DP-SGD".to_owned(), rate: None, colour: 0, marks: vec![] };
+        let (key, title) = ("figure-2".to_owned(), "Figure 2".to_owned());
+        Panel { key, title, x: "ε", y: "accuracy", values, ends: false, series: vec![series, other] }
+    }
+
+    #[test]
+    fn csv_svg_and_table_say_the_same() {
+        let panel = panel(Values::Shares);
+        let csv = panel.csv();
+        let rows: Vec<&str> = csv.lines().collect();
+        assert_eq!(rows[0], "series,learning rate,ε,accuracy,standard deviation,runs");
+        assert_eq!(rows[1], "\"envelope, KS\",32,0.5,0.95,0,1");
+        assert!(rows[2].starts_with("\"envelope, KS\",32,1,0.97,0.0141") && rows[2].ends_with(",2"), "{csv}");
+        assert_eq!(rows.len(), 3);
+
+        let table = panel.table();
+        assert!(table.contains("| envelope, KS | 32 | 0.5 | 95.00 % | 1 |\n"), "{table}");
+        assert!(table.contains("| envelope, KS | 32 | 1 | 97.00 ± 1.41 % | 2 |\n"), "{table}");
+        let ends = Panel { ends: true, ..panel.clone() }.table();
+        assert!(!ends.contains("95.00 %") && ends.contains("97.00 ± 1.41 %"), "{ends}");
+
+        let svg = panel.svg();
+        // One curve, its key and that of the other, one bar: the place with a single run has none.
+        assert_eq!(
+            (svg.matches(r#"<path class="line-1""#).count(), svg.matches("line-1 bar").count()),
+            (2, 1),
+            "{svg}"
+        );
+        assert!(svg.contains("xmlns") && svg.contains("<style>") && svg.contains("Figure 2 · accuracy"), "{svg}");
+    }
+
+    #[test]
+    fn axes_hold_all_values() {
+        for values in [Values::Shares, Values::Numbers, Values::Logarithmic] {
+            let panel = panel(values);
+            for (range, ends) in [(panel.x_range(), (0.5, 1.0)), (panel.y_range(), (0.95, 0.98))] {
+                assert!(range.low <= ends.0 && range.high >= ends.1 && range.low < range.high, "{values:?} {range:?}");
+            }
+        }
+        let empty = Panel { series: vec![], ..panel(Values::Numbers) };
+        assert!(empty.table().ends_with("Not yet run.\n") && empty.svg().contains("</svg>"));
+        assert_eq!(around([(0.9, 0.9)].into_iter()).0, 0.9);
+    }
+
+    #[test]
+    fn deviations_are_of_single_runs() {
+        assert_eq!(Mark::of(1.0, &[]), None);
+        assert_eq!(Mark::of(1.0, &[3.0]), Some(Mark { x: 1.0, mean: 3.0, deviation: 0.0, runs: 1 }));
+        let mark = Mark::of(1.0, &[1.0, 2.0, 3.0]).unwrap();
+        assert_eq!((mark.mean, mark.deviation, mark.runs), (2.0, 1.0, 3));
+    }
+}

@@ -1,0 +1,376 @@
+//! What the paper's figures compare, as plain data: methods, noise scales, learning rates, and which of them a figure shows.
+
+use hushgrad::{
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
+    privacy::noise::NoiseSpec,
+};
+
+/// A way to train: what bounds a gradient, the noise, and what becomes of the noisy sum.
+pub struct Method {
+    /// Its name in files.
+    pub key: &'static str,
+    /// Its name in legends and tables.
+    pub label: &'static str,
+    bound: Bound,
+    noise: fn(f64) -> Option<NoiseSpec>,
+    pub denoised: bool,
+    /// Noise scales, in the paper's ranges. The ends of a family are the paper's where it names them; the second scale of
+    /// each family costs what Student's t(9) does at scale 1: there methods are compared at equal ε.
+    pub scales: [f64; 4],
+}
+
+#[derive(Clone, Copy)]
+enum Bound {
+    None,
+    /// To L2 norm 1.
+    Clip,
+    Envelope,
+}
+
+/// Index in [`Method::scales`] at which methods cost the same.
+pub const EQUAL: usize = 1;
+/// 1/√J of Student's t(9) of scale 1, J its Fisher information 10/12: spread over many coordinates, noise of any family costs
+/// what Gaussian noise of this standard deviation does.
+const GAUSSIAN: [f64; 4] = [0.8, 1.0954, 1.25, 1.4];
+const STUDENT: [f64; 4] = [0.9, 1.0, 1.2, 1.5];
+
+fn gaussian(sigma: f64) -> Option<NoiseSpec> {
+    Some(NoiseSpec::Gaussian { sigma })
+}
+fn student(scale: f64) -> Option<NoiseSpec> {
+    Some(NoiseSpec::StudentT { nu: 9.0, scale })
+}
+fn laplace(scale: f64) -> Option<NoiseSpec> {
+    Some(NoiseSpec::Laplace { scale })
+}
+
+const fn enveloped(
+    key: &'static str,
+    label: &'static str,
+    noise: fn(f64) -> Option<NoiseSpec>,
+    denoised: bool,
+    scales: [f64; 4],
+) -> Method {
+    Method { key, label, bound: Bound::Envelope, noise, denoised, scales }
+}
+
+/// All methods; the published pipeline is `student-t-ks`.
+pub const METHODS: [Method; 8] = [
+    Method {
+        key: "dp-sgd",
+        label: "DP-SGD (flat clip, Gaussian)",
+        bound: Bound::Clip,
+        noise: gaussian,
+        denoised: false,
+        scales: GAUSSIAN,
+    },
+    enveloped("student-t-ks", "envelope, Student-t, KS (the published pipeline)", student, true, STUDENT),
+    enveloped("student-t", "envelope, Student-t", student, false, STUDENT),
+    enveloped("gaussian-ks", "envelope, Gaussian, KS", gaussian, true, GAUSSIAN),
+    enveloped("gaussian", "envelope, Gaussian", gaussian, false, GAUSSIAN),
+    enveloped("laplace-ks", "envelope, Laplace, KS", laplace, true, GAUSSIAN),
+    enveloped("laplace", "envelope, Laplace", laplace, false, GAUSSIAN),
+    Method {
+        key: "no-privacy",
+        label: "no privacy (plain SGD)",
+        bound: Bound::None,
+        noise: |_| None,
+        denoised: false,
+        scales: [0.0; 4],
+    },
+];
+
+/// Names of the seven that are private, DP-SGD and the published pipeline first.
+const PRIVATE: &[&str] = &["dp-sgd", "student-t-ks", "student-t", "gaussian-ks", "gaussian", "laplace-ks", "laplace"];
+const ENVELOPED: &[&str] = &["student-t-ks", "student-t", "gaussian-ks", "gaussian", "laplace-ks", "laplace"];
+const ALL: &[&str] =
+    &["dp-sgd", "student-t-ks", "student-t", "gaussian-ks", "gaussian", "laplace-ks", "laplace", "no-privacy"];
+const BASELINE: &str = "dp-sgd";
+const PUBLISHED: &str = "student-t-ks";
+
+impl Method {
+    /// The method of that name. Names are those of this table.
+    pub fn by_key(key: &str) -> &'static Self {
+        METHODS.iter().find(|method| method.key == key).unwrap_or(&METHODS[0])
+    }
+
+    pub fn noise(&self, scale: f64) -> Option<NoiseSpec> {
+        (self.noise)(scale)
+    }
+
+    pub fn encoder(&self, vectors: u32) -> EncoderSpec {
+        match self.bound {
+            Bound::None => EncoderSpec::None,
+            Bound::Clip => EncoderSpec::Clip { norm: 1.0 },
+            Bound::Envelope => {
+                EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors, pre_scale: 1.0, seed: 0 }
+            }
+        }
+    }
+
+    pub const fn denoiser(&self) -> Denoiser {
+        if self.denoised { Denoiser::KolmogorovSmirnov } else { Denoiser::None }
+    }
+
+    /// Exponent of 2 of the learning rate that tuning begins with. The denoiser multiplies by some hundredth.
+    pub const fn first_rate(&self) -> i32 {
+        if self.denoised { 5 } else { -2 }
+    }
+}
+
+/// Which learning rate a method trains with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rate {
+    /// The best for itself.
+    Own,
+    /// The best for that method.
+    Of(&'static str),
+}
+
+impl Rate {
+    /// The method whose best rate it is.
+    pub fn owner(self, method: &'static Method) -> &'static Method {
+        match self {
+            Self::Own => method,
+            Self::Of(key) => Method::by_key(key),
+        }
+    }
+
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Own => "each method at its own tuned rate",
+            Self::Of(BASELINE) => "all methods at the rate tuned for DP-SGD",
+            Self::Of(_) => "all methods at the rate tuned for the published pipeline",
+        }
+    }
+
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Own => "own-rate",
+            Self::Of(BASELINE) => "rate-of-dp-sgd",
+            Self::Of(_) => "rate-of-published",
+        }
+    }
+}
+
+/// What a figure draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Distribution of per-example gradients' coordinates, by epoch.
+    Gradients,
+    /// Accuracy at the end by ε at the end, a point a noise scale.
+    AccuracyByEpsilon,
+    /// For each ε the noise scale and length that are best on held-out images.
+    BestByEpsilon,
+    /// Accuracy by step.
+    AccuracyByStep,
+    /// L1 distance of the noisy sum from the true one, by D₂.
+    Distances,
+    /// Loss on training images by epoch.
+    LossByEpoch,
+    /// Accuracy by the ε that was spent until then.
+    AccuracyBySpent,
+}
+
+/// A figure of the paper, or its headline.
+pub struct Figure {
+    /// What `--figure` calls it.
+    pub key: &'static str,
+    pub title: &'static str,
+    pub view: View,
+    pub methods: &'static [&'static str],
+    /// Indices in [`Method::scales`].
+    pub scales: &'static [usize],
+    pub rates: &'static [Rate],
+    /// Its length, where that is a part of the claim.
+    pub epochs: Option<f64>,
+}
+
+const BOTH: &[Rate] = &[Rate::Own, Rate::Of(BASELINE)];
+
+pub const FIGURES: [Figure; 8] = [
+    Figure {
+        key: "headline",
+        title: "Headline: 60 epochs at equal ε",
+        view: View::AccuracyBySpent,
+        methods: &[PUBLISHED, BASELINE],
+        scales: &[EQUAL],
+        rates: &[Rate::Own],
+        epochs: Some(60.0),
+    },
+    Figure {
+        key: "1",
+        title: "Figure 1: gradient values by epoch",
+        view: View::Gradients,
+        methods: &[BASELINE],
+        scales: &[EQUAL],
+        rates: &[Rate::Own],
+        epochs: None,
+    },
+    Figure {
+        key: "2",
+        title: "Figure 2: accuracy by ε after a fixed number of epochs",
+        view: View::AccuracyByEpsilon,
+        methods: PRIVATE,
+        scales: &[0, 1, 2, 3],
+        rates: BOTH,
+        epochs: None,
+    },
+    Figure {
+        key: "3",
+        title: "Figure 3: best accuracy for each ε",
+        view: View::BestByEpsilon,
+        methods: PRIVATE,
+        scales: &[0, 1, 2, 3],
+        rates: &[Rate::Own],
+        epochs: None,
+    },
+    Figure {
+        key: "4",
+        title: "Figure 4: accuracy by step",
+        view: View::AccuracyByStep,
+        methods: PRIVATE,
+        scales: &[EQUAL],
+        rates: BOTH,
+        epochs: None,
+    },
+    Figure {
+        key: "5",
+        title: "Figure 5: with and without denoising",
+        view: View::AccuracyByStep,
+        methods: ENVELOPED,
+        scales: &[EQUAL],
+        rates: &[Rate::Own, Rate::Of(BASELINE), Rate::Of(PUBLISHED)],
+        epochs: None,
+    },
+    Figure {
+        key: "6",
+        title: "Figure 6: L1 distance of the privatised from the true gradient by D₂",
+        view: View::Distances,
+        methods: &[BASELINE],
+        scales: &[EQUAL],
+        rates: &[Rate::Own],
+        epochs: None,
+    },
+    Figure {
+        key: "7",
+        title: "Figure 7: convergence of the training loss",
+        view: View::LossByEpoch,
+        methods: ALL,
+        scales: &[EQUAL],
+        rates: &[Rate::Own],
+        epochs: None,
+    },
+];
+
+/// A line of a figure at one noise scale: what is run once a seed.
+#[derive(Clone, Copy)]
+pub struct Cell {
+    pub method: &'static Method,
+    pub scale: f64,
+    pub rate: Rate,
+}
+
+impl Figure {
+    pub fn by_key(key: &str) -> Option<&'static Self> {
+        FIGURES.iter().find(|figure| figure.key == key)
+    }
+
+    pub fn methods(&self) -> impl Iterator<Item = &'static Method> {
+        self.methods.iter().map(|key| Method::by_key(key))
+    }
+
+    /// All that it shows; own rates first, and the noise scale that all share before the others.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut scales = self.scales.to_vec();
+        scales.sort_by_key(|&scale| scale != EQUAL);
+        let mut cells = vec![];
+        for &rate in self.rates {
+            for &scale in &scales {
+                // A method's own rate is there already where it is everybody's.
+                let other = |method: &&'static Method| rate == Rate::Own || rate.owner(method).key != method.key;
+                cells.extend(self.methods().filter(other).map(|method| Cell {
+                    method,
+                    scale: method.scales[scale],
+                    rate,
+                }));
+            }
+        }
+        cells
+    }
+
+    /// Methods whose best rates it needs.
+    pub fn tuned(&self) -> Vec<&'static Method> {
+        let mut owners: Vec<&'static Method> = vec![];
+        for method in self.methods().flat_map(|method| self.rates.iter().map(move |rate| rate.owner(method))) {
+            if owners.iter().all(|owner| owner.key != method.key) {
+                owners.push(method);
+            }
+        }
+        owners
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hushgrad::privacy::{
+        envelope::EnvelopeProfile,
+        ledger::{Release, Sensitivity},
+        rdp::{Accountant, RdpCurve},
+        sampling::Sampling,
+    };
+
+    #[test]
+    fn figures_and_methods_are_known_by_their_names() {
+        for (k, figure) in FIGURES.iter().enumerate() {
+            assert!(FIGURES[k + 1..].iter().all(|other| other.key != figure.key), "{}", figure.key);
+            for key in figure.methods {
+                assert_eq!(Method::by_key(key).key, *key);
+            }
+        }
+        assert!((1..=7).all(|n| Figure::by_key(&n.to_string()).is_some()) && Figure::by_key("8").is_none());
+        for rate in FIGURES.iter().flat_map(|figure| figure.rates) {
+            if let Rate::Of(key) = rate {
+                assert_eq!(Method::by_key(key).key, *key);
+            }
+        }
+    }
+
+    #[test]
+    fn a_figure_runs_each_line_once() {
+        let figure = Figure::by_key("5").unwrap();
+        // Six at their own rates, six at that of DP-SGD, and all but the published pipeline at that pipeline's.
+        assert_eq!(figure.cells().len(), 6 + 6 + 5);
+        let tuned: Vec<_> = figure.tuned().iter().map(|method| method.key).collect();
+        assert!(tuned.len() == 7 && tuned.contains(&"dp-sgd"), "{tuned:?}");
+        let figure = Figure::by_key("2").unwrap();
+        assert_eq!(figure.cells().len(), 7 * 4 + 6 * 4);
+        assert!(figure.cells()[..7].iter().all(|cell| cell.scale == cell.method.scales[EQUAL]));
+        assert_eq!(Figure::by_key("headline").unwrap().epochs, Some(60.0));
+    }
+
+    #[test]
+    fn methods_at_the_scale_that_they_share_cost_the_same() {
+        let psi = vec![1.0 / 26_010f32.sqrt(); 26_010];
+        let epsilon = |method: &Method| {
+            let sensitivity = match method.encoder(1) {
+                EncoderSpec::Clip { norm } => Sensitivity::L2 { norm },
+                _ => Sensitivity::Envelope { profile: EnvelopeProfile::from_vectors([&psi[..]]).unwrap() },
+            };
+            let sampling = Sampling::Poisson { rate: 256.0 / 60_000.0 };
+            let curve = RdpCurve::of(&Release::new(sampling, sensitivity, method.noise(method.scales[EQUAL]))).unwrap();
+            let mut accountant = Accountant::new();
+            let id = accountant.add_curve(curve).unwrap();
+            accountant.compose(id, 14_062);
+            accountant.epsilon(1e-5).unwrap().classic.epsilon
+        };
+        let first = epsilon(&METHODS[0]);
+        // What the headline allows.
+        assert!(first < 3.2, "{first}");
+        for method in METHODS.iter().filter(|method| PRIVATE.contains(&method.key)) {
+            let other = epsilon(method);
+            assert!((other / first - 1.0).abs() < 5e-3, "{}: {other}, not {first}", method.key);
+        }
+    }
+}
