@@ -223,11 +223,15 @@ fn figures_that_were_not_run_are_said_to_be_so() {
     let files = Files::new("figures");
     let out = hushgrad("reproduce figures --figure 8", &files.0);
     assert!(!out.status.success() && text(&out.stderr).contains("headline, 1, 2"), "{}", text(&out.stderr));
-    let draw = "reproduce figures --figure 5 --draw --data @ --out @docs/figures --document @docs/paper.md --runs @runs.jsonl";
+    let draw =
+        "reproduce figures --figure 5 --draw --data @ --out @docs/figures --document @docs/paper.md --runs @runs.jsonl";
     let out = hushgrad(draw, &files.0);
     assert!(out.status.success(), "{}", text(&out.stderr));
     let document = std::fs::read_to_string(files.0.join("docs").join("paper.md")).unwrap();
-    assert!(document.contains("<!-- figure-5 -->") && document.contains("0 of 0 runs are finished"), "{document}");
+    assert!(
+        document.contains("<!-- figure-5 -->") && document.contains("0 runs are finished, and not all rates are tuned"),
+        "{document}"
+    );
     assert!(!files.0.join("runs.jsonl").exists(), "nothing was run");
     let out = hushgrad(&format!("{draw} --epochs 0"), &files.0);
     assert!(text(&out.stderr).contains("--epochs is 0; it must be above 0"), "{}", text(&out.stderr));

@@ -455,12 +455,16 @@ impl Workshop {
         let work = self.work(&[figure], rates);
         let done = work.iter().filter(|(_, trial)| self.known(trial).is_some()).count();
         let Setup { model, lot, tuning_epochs, seeds, vectors, .. } = &self.setup;
+        let tuned = figure.tuned().iter().all(|method| rates.contains_key(method.key));
+        let finished = if tuned {
+            format!("{done} of {} runs are finished", work.len())
+        } else {
+            format!("{done} runs are finished, and not all rates are tuned")
+        };
         let mut out = format!(
-            "Written by `hushgrad reproduce figures --figure {}`: {} of {} runs are finished. {}, {model}, lot {lot}, {} epochs, {seeds} seeds a line, \
+            "Written by `hushgrad reproduce figures --figure {}`: {finished}. {}, {model}, lot {lot}, {} epochs, {seeds} seeds a line, \
              envelopes of {vectors} vectors; ε at δ = 1e-5. Rates are powers of two, tuned by {tuning_epochs} epochs (one seed) on held-out training images.\n\n",
             figure.key,
-            done,
-            work.len(),
             self.data.whole.train.name,
             self.setup.epochs(figure),
         );
