@@ -810,6 +810,34 @@ fn shuffled_epochs_cost_their_dearest_batch() {
     assert!((rdp(&ledger) - (3.0 / 16.0 + 1.0 / 4.0)).abs() < 1e-15);
 }
 
+/// What another sampler draws falls into the next epoch; the one that is given up costs what it did.
+#[test]
+fn a_sampler_that_is_given_up_leaves_no_epoch_open() {
+    let release = |batches, sigma| {
+        let noise = Some(NoiseSpec::Gaussian { sigma });
+        Release::new(Sampling::Shuffled { batches }, Sensitivity::L2 { norm: 1.0 }, noise)
+    };
+    let mut ledger = Ledger::new();
+    let [quiet, loud, other] =
+        [release(10, 4.0), release(10, 2.0), release(3, 1.0)].map(|release| ledger.register(release).unwrap());
+    let rdp = |ledger: &Ledger| Accountant::of(ledger).unwrap().rdp(2.0).unwrap();
+    for (id, count) in [(quiet, 12), (loud, 1), (other, 1), (quiet, 2)] {
+        ledger.record_many(id, count);
+    }
+    let before = (rdp(&ledger), ledger.steps());
+    for batches in [5, 10] {
+        ledger.give_up_epoch(Sampling::Shuffled { batches });
+        ledger.give_up_epoch(Sampling::Poisson { rate: 0.1 });
+        assert_eq!((rdp(&ledger), ledger.steps()), (before.0, before.1 + if batches == 10 { 5 } else { 0 }));
+    }
+    ledger.record(quiet);
+    assert!((rdp(&ledger) - before.0 - 1.0 / 16.0).abs() < 1e-15, "a third epoch has begun");
+    ledger.give_up_epoch(Sampling::Shuffled { batches: 3 });
+    ledger.record(other);
+    assert!((rdp(&ledger) - before.0 - 1.0 / 16.0 - 1.0).abs() < 1e-15, "{}", rdp(&ledger));
+    ledger.validate().unwrap();
+}
+
 /// Releases of another policy do not end an epoch: five batches, another release, ten dearer batches. An example may be in a dearer one twice.
 #[test]
 fn an_epoch_outlasts_other_policies() {

@@ -26,7 +26,7 @@ use hushgrad::{
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     privacy::{ledger::Ledger, noise::NoiseSpec, rdp},
     train::{
-        config::RunConfig,
+        config::{RunConfig, SamplingPolicy},
         report::{Privacy, Report},
         run_file::{RunCard, RunFile},
     },
@@ -546,6 +546,21 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
     let damaged = Request::Continue { name: name(), bytes: file[..file.len() / 2].to_vec() };
     assert_eq!(Thread::problems(&other.ask_and_settle(damaged)).len(), 1);
     assert_eq!(Thread::last_report(&other.ask_and_settle(Request::StepOnce)).step, 3);
+}
+
+/// Its partition is in no file, so the epoch that was open is paid for, and the books begin the next.
+#[test]
+fn a_shuffled_run_that_is_continued_begins_an_epoch() {
+    let config = RunConfig { sampling: SamplingPolicy::Shuffled, ..short() };
+    let mut thread = Thread::with_run(config.clone());
+    let file = save(&mut thread, config.clone(), 1);
+    let one = epsilon(&Thread::last_report(&thread.ask_and_settle(Request::StepOnce)));
+    let mut other = Thread::with_run(short());
+    other.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes: file });
+    let again = RunFile::from_json("f", &save(&mut other, config, 2)).unwrap();
+    // Ten batches of 60 in 600: nine that nobody drew, and the first of the next epoch.
+    assert_eq!((again.run.report.step, again.ledger.as_ref().map(Ledger::steps)), (2, Some(11)));
+    assert!(epsilon(&again.run.report) > one && !again.run.report.by_plan);
 }
 
 #[test]

@@ -80,6 +80,36 @@ fn a_run_reports_in_json_and_its_ledger_gives_the_same_epsilon() {
     assert_eq!(account["steps"], 6);
 }
 
+/// 300 digits in lots of 32: ten batches, so that twelve steps begin a second epoch.
+#[test]
+fn every_sampling_policy_is_drawn_from_and_accounted_for() {
+    let files = Files::new("sampling");
+    let mut spent = vec![];
+    for (policy, neighbours) in
+        [("poisson", "add or remove one"), ("fixed-size", "replace one"), ("shuffled", "add or remove one")]
+    {
+        let set = hushgrad(&format!("train --data @ --lot 32 --steps 12 --sampling {policy} --print-config"), &files.0);
+        std::fs::write(files.0.join("config.json"), set.stdout).unwrap();
+        let run = "train --data @ --config @config.json --json --evaluate-every 12 --ledger @ledger.json";
+        let reports = reports(&hushgrad(run, &files.0));
+        let last = reports.last().unwrap();
+        let Privacy::Bounded(bound) = &last.privacy else { panic!("{:?}", last.privacy) };
+        let phrase = format!("neighbours: {neighbours}");
+        assert!(bound.assumptions.contains(&phrase), "{policy}: {:?}", bound.assumptions);
+        assert!(policy != "fixed-size" || last.lot_size == 32);
+
+        let out = hushgrad("account @ledger.json --json", &files.0);
+        let account: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        let epsilon = account["improved"]["epsilon"].as_f64().unwrap();
+        assert!((epsilon - bound.improved.epsilon).abs() <= 1e-9, "{policy}: {epsilon} {}", bound.improved.epsilon);
+        spent.push(epsilon);
+    }
+    // An exchange is a removal and an addition; two unsampled releases cost more than twelve sampled ones here.
+    assert!(spent[0] < spent[1] && spent[0] < spent[2], "{spent:?}");
+    let out = hushgrad("train --data @ --sampling everybody", &files.0);
+    assert!(!out.status.success() && text(&out.stderr).contains("fixed-size"), "{}", text(&out.stderr));
+}
+
 /// One unsampled Gaussian release of μ = 1.
 fn ledger_of_one(files: &Files) {
     let mut ledger = Ledger::new();

@@ -172,7 +172,8 @@ impl Ledger {
         Ok(ReleaseId(index as u32))
     }
 
-    /// One release happened. Batches of a shuffled partition are recorded as its one [`Sampler`](super::sampling::Sampler) draws them.
+    /// One release happened. Batches of a shuffled partition are recorded as its one [`Sampler`](super::sampling::Sampler) draws them;
+    /// before a second one does, [`Ledger::give_up_epoch`].
     pub fn record(&mut self, release: ReleaseId) {
         self.record_many(release, 1);
     }
@@ -184,6 +185,20 @@ impl Ledger {
             _ if count == 0 => {}
             Some(last) if last.release == release.0 => last.count = last.count.saturating_add(count),
             _ => self.events.push(Event { release: release.0, count }),
+        }
+    }
+
+    /// A sampler of `sampling` is given up: if it is a shuffled partition with an epoch open, the batches that are left count as released,
+    /// like the last one before them. The epoch was to be paid for in full anyhow; what another sampler draws falls into the next.
+    pub fn give_up_epoch(&mut self, sampling: Sampling) {
+        let Sampling::Shuffled { batches } = sampling else { return };
+        let own = |event: &&Event| {
+            self.releases.get(event.release as usize).is_some_and(|release| release.sampling == sampling)
+        };
+        let Some(last) = self.events.iter().rfind(own).map(|event| ReleaseId(event.release)) else { return };
+        let drawn = self.events.iter().filter(own).fold(0, |drawn, event| (drawn + event.count % batches) % batches);
+        if drawn > 0 {
+            self.record_many(last, batches - drawn);
         }
     }
 

@@ -14,8 +14,8 @@ pub enum Sampling {
     /// Exactly `size` of `population` examples without replacement. Replace-one neighbours.
     FixedSize { population: u64, size: u64 },
     /// A fresh random partition into `batches` disjoint batches each epoch: every example picks its batch by itself, uniformly, so that
-    /// no other moves with it and sizes vary. No amplification. Add/remove-one. One [`Sampler`] serves a whole ledger: a second would
-    /// begin an epoch that the ledger does not know of.
+    /// no other moves with it and sizes vary. No amplification. Add/remove-one. One [`Sampler`] serves a whole ledger: a second
+    /// begins an epoch that the ledger knows of by [`give_up_epoch`](super::ledger::Ledger::give_up_epoch) alone.
     Shuffled { batches: u64 },
 }
 

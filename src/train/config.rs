@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     mechanism::{Denoiser, EncoderSpec},
     model::Architecture,
-    privacy::noise::NoiseSpec,
+    privacy::{noise::NoiseSpec, sampling::Sampling},
 };
 
 /// Everything that decides what a run computes and what it costs. JSON with these names is the file format.
@@ -18,8 +18,10 @@ pub struct RunConfig {
     /// without a guarantee.
     pub noise: Option<NoiseSpec>,
     pub denoiser: Denoiser,
-    /// Expected examples a step; Poisson rate = lot / training examples. Updates divide by it.
+    /// Examples a step, by the sampling's lights: their expected number (Poisson), their number (fixed size), or their expected number at
+    /// most (shuffled: an epoch has whole batches). Updates divide by what is expected.
     pub lot: u32,
+    pub sampling: SamplingPolicy,
     pub learning_rate: f64,
     pub schedule: Schedule,
     pub momentum: f64,
@@ -32,6 +34,41 @@ pub struct RunConfig {
     pub init_seed: u64,
     /// Replayable sampling and noise: reproducible, and **not private**; reports say so.
     pub replay: Option<u64>,
+}
+
+/// How the examples of a step are chosen; lot and training set make a [`Sampling`] of it, which is drawn from and paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SamplingPolicy {
+    /// Each example by itself, with probability lot / examples.
+    #[default]
+    Poisson,
+    /// Exactly `lot` of them, without replacement. The guarantee is against the exchange of one.
+    FixedSize,
+    /// Each example in one batch of every epoch. No amplification; an epoch that has begun is paid for in full.
+    Shuffled,
+}
+
+impl SamplingPolicy {
+    /// The policy over so many examples, at least one of them a step.
+    #[must_use]
+    pub fn over(self, examples: u32, lot: u32) -> Sampling {
+        match self {
+            Self::Poisson => Sampling::Poisson { rate: f64::from(lot) / f64::from(examples) },
+            Self::FixedSize => Sampling::FixedSize { population: examples.into(), size: lot.into() },
+            // Rounded up, so that a number of passes over the examples is no more than as many epochs.
+            Self::Shuffled => Sampling::Shuffled { batches: examples.div_ceil(lot.max(1)).into() },
+        }
+    }
+
+    /// Expected steps in which every example takes part once.
+    #[must_use]
+    pub fn steps_per_epoch(self, examples: u32, lot: u32) -> f64 {
+        match self.over(examples, lot) {
+            Sampling::Shuffled { batches } => batches as f64,
+            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => f64::from(examples) / f64::from(lot),
+        }
+    }
 }
 
 /// Parameters before the first step. Both starts are public: neither looks at a private example.
@@ -68,6 +105,7 @@ impl Default for RunConfig {
             noise: Some(NoiseSpec::Gaussian { sigma: 1.1 }),
             denoiser: Denoiser::None,
             lot: 256,
+            sampling: SamplingPolicy::Poisson,
             learning_rate: 0.5,
             schedule: Schedule::Constant,
             momentum: 0.0,

@@ -61,7 +61,7 @@ impl Plan {
         if let Some(noise) = &config.noise {
             noise.build().map_err(PrivacyError::from)?;
         }
-        let sampling = Sampling::Poisson { rate: f64::from(config.lot) / f64::from(train_examples) };
+        let sampling = config.sampling.over(train_examples, config.lot);
         let envelope = match config.encoder {
             EncoderSpec::Envelope { shape, vectors, seed, .. } => {
                 Some(Arc::new(Envelope::draw(shape, vectors, config.model.parameters(), seed)?))
@@ -84,7 +84,8 @@ impl Plan {
             envelope,
             noise: absolute_noise(&config),
             denoiser: config.denoiser,
-            expected_lot: config.lot as f32,
+            expected_lot: (f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot))
+                as f32,
             momentum: config.momentum as f32,
         };
         Ok(Self { config, task, sampling, priced, train_examples })
@@ -120,7 +121,7 @@ impl Plan {
     /// Expected steps to look at every example once.
     #[must_use]
     pub fn steps_per_epoch(&self) -> f64 {
-        f64::from(self.train_examples) / f64::from(self.config.lot)
+        self.config.sampling.steps_per_epoch(self.train_examples, self.config.lot)
     }
 }
 

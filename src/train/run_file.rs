@@ -15,13 +15,12 @@ use crate::{
     privacy::{
         ledger::{Ledger, Release, Sensitivity, Unit},
         rdp,
-        sampling::Sampling,
     },
 };
 
 const FORMAT: &str = "hushgrad-run";
-/// Version of [`RunFile`]; later ones are refused, since what they add may matter.
-const VERSION: u32 = 1;
+/// Version of [`RunFile`]; later ones are refused, since what they add may matter. The first knew Poisson sampling alone.
+const VERSION: u32 = 2;
 /// A larger file is not a run: four thousand envelope vectors in the ledger take 15 MB.
 pub const LARGEST: usize = 64 << 20;
 /// Relative difference that a stated ε may have from the one that its ledger gives.
@@ -236,7 +235,7 @@ fn describes(release: &Release, config: &RunConfig, train: u32) -> bool {
         && config.replay.is_none()
         && release.unit == Unit::Example
         && release.noise == absolute_noise(config)
-        && release.sampling == Sampling::Poisson { rate: f64::from(config.lot) / f64::from(train) }
+        && release.sampling == config.sampling.over(train, config.lot)
 }
 
 /// What is quoted back of something that may be a novel.
@@ -313,6 +312,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_from_before_there_were_sampling_policies_is_read() {
+        let file = run();
+        let json = file.to_json().replacen("\"version\":2", "\"version\":1", 1);
+        let old = json.replacen("\"sampling\":\"poisson\",", "", 1);
+        assert!(old.len() < json.len());
+        assert_eq!(read(&old).unwrap().run, file.run);
+        let other = json.replacen("\"sampling\":\"poisson\",", "\"sampling\":\"shuffled\",", 1);
+        assert!(read(&other).unwrap_err().contains("another mechanism"));
+    }
+
+    #[test]
     fn bad_files_are_named() {
         let json = run().to_json();
         let refused = |from: &str, to: &str| {
@@ -321,7 +331,7 @@ mod tests {
         };
         assert!(read("PK").unwrap_err().starts_with("a.json is no run file of this page: "));
         assert!(refused("hushgrad-run", "other").contains("its format is “other”"));
-        assert!(refused("\"version\":1", "\"version\":7").contains("later version of this page (7; this one reads 1)"));
+        assert!(refused("\"version\":2", "\"version\":7").contains("later version of this page (7; this one reads 2)"));
         assert!(refused("\"accuracy\":0.8", "\"accuracy\":1.8").contains("accuracy is 1.8, which no run can have"));
         assert!(refused("\"lot\":256", "\"lot\":0").contains("lot is 0"));
         assert!(refused("\"parameters\":[0.0,", "\"parameters\":[").contains("parameters is 7849 numbers long"));

@@ -47,9 +47,10 @@ struct Account {
 }
 
 impl Account {
-    /// Books that begin with what `ledger` says was released before.
+    /// Books that begin with what `ledger` says was released before. The sampler is a new one: it begins with an epoch of its own.
     fn after(mut ledger: Ledger, plan: &Plan) -> Result<Option<Self>, PrivacyError> {
         let Ok((release, curve)) = &plan.priced else { return Ok(None) };
+        ledger.give_up_epoch(plan.sampling);
         let mut accountant = Accountant::new();
         let mut curves = Vec::new();
         for earlier in ledger.releases() {
@@ -111,7 +112,8 @@ impl<E: Engine> Session<E> {
     }
 
     /// A run that goes on from where it stood; `engine` has its parameters and momentum. What was released before stays in
-    /// the books: ε is that of all of it together, also where the plan (its digits, say) is not what it was then.
+    /// the books: ε is that of all of it together, also where the plan (its digits, say) is not what it was then. A shuffled epoch
+    /// that was left open is given up, and the next begins: its partition is private, and no file holds it.
     ///
     /// # Errors
     /// As [`Session::new`]; also a replayed run that is too long to be wound forward.
@@ -295,9 +297,102 @@ mod tests {
     use super::*;
     use crate::{
         data::synthetic,
-        engine::{Performance, cpu::CpuEngine},
-        train::config::RunConfig,
+        engine::{Performance, cpu::CpuEngine, reference::ReferenceEngine},
+        privacy::{rdp::epsilon_of, sampling::Sampling},
+        train::config::{RunConfig, SamplingPolicy},
     };
+
+    /// Lots of 10 of 43 digits: 5 batches, if shuffled.
+    fn sampled(sampling: SamplingPolicy) -> Plan {
+        Plan::new(RunConfig { sampling, lot: 10, ..RunConfig::default() }, 43).unwrap()
+    }
+
+    fn on_cpu(plan: &Plan) -> CpuEngine {
+        let train = synthetic::digits(1, 43, 1).train;
+        CpuEngine::new(plan.task.clone(), train, &plan.initial_parameters(), Performance::default()).unwrap()
+    }
+
+    fn spent<E: Engine>(session: &Session<E>) -> f64 {
+        let Privacy::Bounded(bound) = session.privacy().unwrap() else { panic!("no ε") };
+        bound.improved.epsilon
+    }
+
+    /// The lots of two epochs and a step; what is drawn is what the books price.
+    fn lots<E: Engine>(plan: &Plan, engine: E) -> Vec<Vec<u32>> {
+        let mut session = Session::new(plan.clone(), engine).unwrap();
+        let lots = (0..11).map(|_| {
+            block_on(session.step()).unwrap();
+            session.lot.clone()
+        });
+        let lots = lots.collect();
+        let ledger = session.ledger().unwrap();
+        assert_eq!((ledger.steps(), ledger.releases().len()), (11, 1));
+        assert_eq!(session.sampler.policy(), ledger.releases()[0].sampling);
+        assert_eq!(spent(&session), epsilon_of(ledger, 1e-5).unwrap().improved.epsilon);
+        assert!(block_on(session.report(None)).unwrap().by_plan);
+        lots
+    }
+
+    #[test]
+    fn lots_are_drawn_by_the_policy_that_is_paid_for() {
+        let by_engine = |plan: &Plan| {
+            let reference = ReferenceEngine::new(&plan.task, synthetic::digits(1, 43, 1).train, 0).unwrap();
+            [lots(plan, on_cpu(plan)), lots(plan, reference)]
+        };
+        let plan = sampled(SamplingPolicy::Poisson);
+        assert_eq!(plan.sampling, Sampling::Poisson { rate: 10.0 / 43.0 });
+        assert_eq!((plan.task.expected_lot, plan.steps_per_epoch()), (10.0, 4.3));
+        // Eleven equal sizes have a chance of 1e-8.
+        assert!(by_engine(&plan).iter().all(|lots| lots.iter().any(|lot| lot.len() != lots[0].len())));
+
+        let plan = sampled(SamplingPolicy::FixedSize);
+        assert_eq!(plan.sampling, Sampling::FixedSize { population: 43, size: 10 });
+        assert_eq!((plan.task.expected_lot, plan.steps_per_epoch()), (10.0, 4.3));
+        assert!(by_engine(&plan).iter().flatten().all(|lot| lot.len() == 10));
+
+        let plan = sampled(SamplingPolicy::Shuffled);
+        assert_eq!(plan.sampling, Sampling::Shuffled { batches: 5 });
+        assert_eq!((plan.task.expected_lot, plan.steps_per_epoch()), (43.0 / 5.0, 5.0));
+        for lots in by_engine(&plan) {
+            for epoch in lots[..10].chunks(5) {
+                let mut all = epoch.concat();
+                all.sort_unstable();
+                assert_eq!(all, (0..43).collect::<Vec<_>>());
+            }
+            assert_ne!(lots[..5], lots[5..10], "an epoch is partitioned anew");
+        }
+    }
+
+    /// Nobody keeps a partition: what a continued run draws may be drawn for the second time in what was an epoch.
+    #[test]
+    fn a_continued_run_pays_for_the_epoch_that_it_gives_up() {
+        let plan = sampled(SamplingPolicy::Shuffled);
+        let after = |steps| {
+            let mut ledger = Ledger::new();
+            let id = ledger.register(plan.priced.as_ref().unwrap().0.clone()).unwrap();
+            ledger.record_many(id, steps);
+            epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon
+        };
+        let (one, two) = (after(5), after(10));
+        assert!(after(1) == one && after(6) == two && two > 1.2 * one);
+        let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+        for _ in 0..2 {
+            block_on(session.step()).unwrap();
+        }
+        assert_eq!(spent(&session), one);
+        let mut resumed = Session::resume(plan.clone(), on_cpu(&plan), session.progress()).unwrap();
+        assert_eq!((resumed.step_count(), spent(&resumed)), (2, one), "not before it is drawn from anew");
+        block_on(resumed.step()).unwrap();
+        assert_eq!(spent(&resumed), two);
+        assert!(!block_on(resumed.report(None)).unwrap().by_plan, "three steps of a plan cost one epoch");
+        for _ in 0..4 {
+            block_on(resumed.step()).unwrap();
+        }
+        assert_eq!((resumed.step_count(), spent(&resumed)), (7, two));
+        // Between epochs nothing is given up.
+        let again = Session::resume(plan.clone(), on_cpu(&plan), resumed.progress()).unwrap();
+        assert_eq!(again.ledger(), resumed.ledger());
+    }
 
     #[test]
     fn examples_that_were_not_finite_stay_counted_when_the_engine_changes() {

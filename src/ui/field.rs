@@ -224,7 +224,7 @@ impl Number {
             Self::Lot => Spec {
                 key: "lot",
                 label: "Lot size",
-                hint: "Expected examples in a step: each example takes part with probability lot ÷ examples, on its own. Larger lots drown the noise, and cost more privacy a step.",
+                hint: "Expected examples in a step. Larger lots drown the noise, and cost more privacy a step, or an epoch has fewer steps (Sampling, below).",
                 least: At(1.0),
                 most: At(1e9),
                 whole: true,

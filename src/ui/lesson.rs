@@ -150,6 +150,7 @@ mod tests {
     use super::*;
     use crate::{
         mechanism::Denoiser,
+        train::config::SamplingPolicy,
         ui::{
             query,
             settings::{Choice, Encoder, Family, Settings},
@@ -240,12 +241,16 @@ mod tests {
         let all = Encoder::ALL.iter().flat_map(|&encoder| Family::ALL.iter().map(move |&family| (encoder, family)));
         all.flat_map(|(encoder, family)| {
             let kind = move |&denoiser: &Denoiser| {
-                [(None, 0.0), (Some(1), 0.0), (None, 0.9)].map(|(replay, momentum)| Settings {
+                let (poisson, fixed, shuffled) =
+                    (SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled);
+                let others = [(None, 0.0, poisson), (Some(1), 0.0, fixed), (None, 0.9, fixed), (None, 0.0, shuffled)];
+                others.map(|(replay, momentum, sampling)| Settings {
                     encoder,
                     family,
                     denoiser,
                     replay,
                     momentum,
+                    sampling,
                     ..Settings::default()
                 })
             };
@@ -285,6 +290,15 @@ mod tests {
             assert_eq!((says("{factor}"), says("η·D·")), (denoises, denoises), "{settings:?}");
             assert_eq!(says("{epsilon}"), settings.no_guarantee().is_none(), "{settings:?}");
             assert_eq!(says("{momentum}"), settings.momentum > 0.0, "{settings:?}");
+            let bounded = settings.no_guarantee().is_none();
+            for (sampling, own) in [
+                (SamplingPolicy::Poisson, "Each image takes part with probability"),
+                (SamplingPolicy::FixedSize, "exactly {lot} of {train} images"),
+                (SamplingPolicy::Shuffled, "one batch of every epoch"),
+            ] {
+                assert_eq!(says(own), bounded && settings.sampling == sampling, "{settings:?}");
+            }
+            assert_eq!(says("exchanged"), bounded && settings.sampling == SamplingPolicy::FixedSize, "{settings:?}");
             assert!(noisy || !(says(" Z") || says("{noise}")), "{settings:?}");
         }
         let used = |key: &str| TEXT.lines().any(|line| line == format!("@formula {key}"));

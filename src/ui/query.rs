@@ -132,6 +132,7 @@ impl Link {
             // Empty, either stays.
             "lab-epsilon" => self.asked.epsilon = read(Number::Budget)?.unwrap_or(self.asked.epsilon),
             "lab-exponent" => self.asked.exponent = read(Number::Exponent)?.unwrap_or(self.asked.exponent),
+            "sampling" => settings.sampling = choice(key, value)?,
             "schedule" => settings.decay = choice(key, value)?,
             "start" => settings.start = choice(key, value)?,
             "speed" => self.speed = choice(key, value)?,
@@ -179,6 +180,7 @@ impl Link {
             pairs.push(("density", encode(&settings.formula)));
         }
         put!("denoiser", denoiser);
+        put!("sampling", sampling);
         put!("schedule", decay);
         put!("start", start);
         for number in Number::ALL {
@@ -273,7 +275,7 @@ mod tests {
     use crate::{
         mechanism::Denoiser,
         model::Architecture,
-        train::config::Start,
+        train::config::{SamplingPolicy, Start},
         ui::settings::{Decay, Digits, Encoder},
     };
     use proptest::prelude::*;
@@ -293,6 +295,9 @@ mod tests {
         link.backend = BackendChoice::Cpu;
         assert_eq!(link.write(), "v=1&noise=student-t&sigma=1.5&backend=cpu");
         assert_eq!(read("?v=1&noise=student-t&sigma=1.5&backend=cpu"), (link, vec![]));
+        let mut link = Link::default();
+        link.settings.sampling = SamplingPolicy::Shuffled;
+        assert_eq!(link.write(), "v=1&sampling=shuffled");
     }
 
     #[test]
@@ -331,6 +336,10 @@ mod tests {
                 "In the link, lot: Lot size must be a whole number from 1 to 1e9; “NaN” is not.",
             ]
         );
+        assert_eq!(
+            read("?sampling=all").1,
+            ["In the link, sampling must be one of poisson, fixed-size, shuffled; “all” is not."]
+        );
         assert!(read("?preset=x").1[0].starts_with("In the link, preset must be one of no-privacy, dp-sgd, "));
         let (link, problems) = read(&format!("?sigma={}", "1".repeat(100_000)));
         assert_eq!(link, Link::default());
@@ -346,13 +355,14 @@ mod tests {
         fn settings()(
             digits in any::<Digits>(), model in any::<Architecture>(), encoder in any::<Encoder>(), shape in any::<EnvelopeShape>(),
             family in any::<Family>(), denoiser in any::<Denoiser>(), decay in any::<Decay>(), start in any::<Start>(),
+            sampling in any::<SamplingPolicy>(),
             a in (1e-6..1e6f64, 1u32..=4096, 1e-6..1e6f64, 0u64..1 << 53, prop::option::of(1e-6..1e3f64), 1e-6..1e4f64, 2.0001..1e6f64),
             b in (1.0..100.0f64, 1u32..=1_000_000_000, 1e-6..1e6f64, 0.0..=1.0f64, 0.0..1.0f64),
             formula in "[-+*/^()x0-9a-z .]{1,40}",
             c in (prop::option::of(1u64..=1_000_000_000), 1e-12..0.999f64, 0u64..1 << 53, prop::option::of(0u64..1 << 53)),
         ) -> Settings {
             Settings {
-                digits, model, encoder, shape, family, denoiser, decay,
+                digits, model, encoder, shape, family, denoiser, decay, sampling,
                 clip_norm: a.0, vectors: a.1, pre_scale: a.2, envelope_seed: a.3, budget: a.4, scale: a.5, nu: a.6,
                 exponent: b.0, lot: b.1, learning_rate: b.2, rate_end: b.3, momentum: b.4,
                 steps: c.0, delta: c.1, init_seed: c.2, replay: c.3, start,

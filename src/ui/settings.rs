@@ -5,7 +5,7 @@ use crate::{
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::{Architecture, pretrained},
     privacy::noise::{CustomDensity, NoiseSpec},
-    train::config::{RunConfig, Schedule, Start},
+    train::config::{RunConfig, SamplingPolicy, Schedule, Start},
 };
 
 /// A choice in a native `<select>`.
@@ -159,6 +159,25 @@ impl Choice for Denoiser {
     }
 }
 
+impl Choice for SamplingPolicy {
+    const ALL: &'static [Self] = &[Self::Poisson, Self::FixedSize, Self::Shuffled];
+    fn key(self) -> &'static str {
+        match self {
+            Self::Poisson => "poisson",
+            Self::FixedSize => "fixed-size",
+            Self::Shuffled => "shuffled",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::Poisson => "Poisson",
+            Self::FixedSize => "Fixed size",
+            Self::Shuffled => "Shuffled",
+        }
+        .to_owned()
+    }
+}
+
 impl Choice for Start {
     const ALL: &'static [Self] = &[Self::Random, Self::Pretrained];
     fn key(self) -> &'static str {
@@ -203,6 +222,7 @@ pub struct Settings {
     pub density: Option<CustomDensity>,
     pub denoiser: Denoiser,
     pub lot: u32,
+    pub sampling: SamplingPolicy,
     pub learning_rate: f64,
     pub decay: Decay,
     pub rate_end: f64,
@@ -234,6 +254,7 @@ impl Default for Settings {
             density: None,
             denoiser: Denoiser::None,
             lot: 256,
+            sampling: SamplingPolicy::Poisson,
             learning_rate: 0.5,
             decay: Decay::Constant,
             rate_end: 0.1,
@@ -334,6 +355,7 @@ impl Settings {
                 "encoder" => self.encoder.key(),
                 "noise" => self.family.key(),
                 "denoiser" => self.config().denoiser.key(),
+                "sampling" => self.sampling.key(),
                 "private" => yes(self.no_guarantee().is_none()),
                 "momentum" => yes(self.momentum > 0.0),
                 _ => return false,
@@ -413,6 +435,7 @@ impl Settings {
             // Without noise there is nothing to compare with.
             denoiser: if self.family == Family::None { Denoiser::None } else { self.denoiser },
             lot: self.lot,
+            sampling: self.sampling,
             learning_rate: self.learning_rate,
             schedule: match self.decay {
                 Decay::Constant => Schedule::Constant,
@@ -437,6 +460,7 @@ impl Settings {
             model: config.model,
             denoiser: config.denoiser,
             lot: config.lot,
+            sampling: config.sampling,
             learning_rate: config.learning_rate,
             momentum: config.momentum,
             steps: config.steps,
@@ -503,6 +527,7 @@ impl Settings {
         note(self.family != old.family, self.family.label());
         note(self.formula != old.formula && self.family == Family::Custom, self.formula.clone());
         note(self.denoiser != old.denoiser, format!("denoiser: {}", self.denoiser.label()));
+        note(self.sampling != old.sampling, format!("sampling: {}", self.sampling.label()));
         note(self.decay != old.decay, format!("rate {}", self.decay.label()));
         for number in Number::ALL {
             let (now, before) = (self.number(number), old.number(number));
@@ -539,6 +564,7 @@ mod tests {
         keys_are_unique::<EnvelopeShape>();
         keys_are_unique::<Denoiser>();
         keys_are_unique::<Start>();
+        keys_are_unique::<SamplingPolicy>();
         assert_eq!(<Architecture as Choice>::ALL[0], Architecture::Linear);
         assert_eq!(Architecture::CnnTanh.label(), "CNN, tanh · 26,010 parameters");
     }
@@ -557,6 +583,13 @@ mod tests {
         for family in Family::ALL {
             let config = Settings { family: *family, decay: Decay::Cosine, ..Settings::default() }.config();
             assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+        }
+        for sampling in SamplingPolicy::ALL {
+            let config = Settings { sampling: *sampling, ..Settings::default() }.config();
+            assert_eq!(config.sampling, *sampling);
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+            // The same name in files, in links and on the command line.
+            assert_eq!(serde_json::to_value(sampling).unwrap(), sampling.key());
         }
     }
 
@@ -592,7 +625,13 @@ mod tests {
     #[test]
     fn conditions_are_met_or_not() {
         let settings = Settings { denoiser: Denoiser::KolmogorovSmirnov, ..Settings::default() };
-        for condition in ["", "encoder=clip", "noise=!none&denoiser=kolmogorov-smirnov", "private=yes&momentum=no"] {
+        for condition in [
+            "",
+            "encoder=clip",
+            "noise=!none&denoiser=kolmogorov-smirnov",
+            "private=yes&momentum=no",
+            "sampling=poisson&sampling=!shuffled",
+        ] {
             assert!(settings.meet(condition), "{condition}");
         }
         for condition in ["encoder=!clip", "noise=gaussian&private=no", "lesson", "nonsense=1"] {
@@ -629,6 +668,8 @@ mod tests {
         let old = Settings::default();
         let new = Settings { scale: 2.0, family: Family::StudentT, ..old.clone() };
         assert_eq!(new.changes_since(&old), "Student-t, noise scale 2");
+        let new = Settings { sampling: SamplingPolicy::FixedSize, ..old.clone() };
+        assert_eq!(new.changes_since(&old), "sampling: Fixed size");
         assert_eq!(old.changes_since(&old), "");
     }
 }

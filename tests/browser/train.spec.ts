@@ -41,6 +41,28 @@ for (const [backend, label] of BACKENDS) {
   });
 }
 
+test("each way of sampling is drawn from, named and priced as the native tool prices it", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&lot=1000");
+  await page.locator("details.advanced summary").click();
+  for (const [policy, neighbours] of [
+    ["shuffled", "add or remove one"],
+    ["fixed-size", "replace one"],
+    ["poisson", "add or remove one"],
+  ]) {
+    await page.getByTestId("sampling").selectOption(policy);
+    if (policy !== "poisson") await expect(page).toHaveURL(new RegExp(`sampling=${policy}`));
+    else await expect(page).not.toHaveURL(/sampling/);
+    for (const step of [1, 2]) {
+      await hook(page, "step-once").click();
+      await expect.poll(() => value(page, "step")).toBe(step);
+    }
+    const epsilon = await value(page, "epsilon");
+    const [file] = await exported(page, "Privacy ledger (JSON)");
+    expect(Math.abs(epsilon - native(await file.path())), policy).toBeLessThan(1e-9);
+    await expect(page.locator("body")).toContainText(`neighbours: ${neighbours}`);
+  }
+});
+
 /** ε that the native tool computes from a ledger, at the page's first δ. */
 function native(file: string): number {
   const tool = process.env.HUSHGRAD_NATIVE;

@@ -14,7 +14,7 @@ use hushgrad::{
     model::Architecture,
     privacy::noise::NoiseSpec,
     train::{
-        config::{RunConfig, Schedule, Start},
+        config::{RunConfig, SamplingPolicy, Schedule, Start},
         plan::Plan,
         presets::{self, Preset},
         report::{Privacy, Report},
@@ -89,6 +89,9 @@ pub struct Arguments {
     /// Expected examples a step
     #[arg(long)]
     lot: Option<u32>,
+    /// How the examples of a step are chosen, and priced
+    #[arg(long, value_enum)]
+    sampling: Option<Sampling>,
     /// Learning rate, applied to sum/lot
     #[arg(long = "lr", value_name = "RATE")]
     learning_rate: Option<f64>,
@@ -99,7 +102,7 @@ pub struct Arguments {
     momentum: Option<f64>,
     #[arg(long, conflicts_with = "epochs")]
     steps: Option<u64>,
-    /// Epochs (examples / lot steps each)
+    /// Epochs (examples / lot steps each; where they are shuffled, as many as there are batches)
     #[arg(long)]
     epochs: Option<f64>,
     #[arg(long)]
@@ -127,6 +130,16 @@ enum Model {
     Mlp,
     CnnTanh,
     CnnRelu,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Sampling {
+    /// Each example by itself, with probability lot / examples
+    Poisson,
+    /// Exactly `lot` without replacement; the guarantee is against the exchange of one example
+    FixedSize,
+    /// Each example in one batch of every epoch, by a draw of its own; no amplification
+    Shuffled,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -346,6 +359,13 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
             StartFrom::Pretrained => Start::Pretrained,
         };
     }
+    if let Some(sampling) = arguments.sampling {
+        config.sampling = match sampling {
+            Sampling::Poisson => SamplingPolicy::Poisson,
+            Sampling::FixedSize => SamplingPolicy::FixedSize,
+            Sampling::Shuffled => SamplingPolicy::Shuffled,
+        };
+    }
     encoder(arguments, &mut config.encoder)?;
     noise(arguments, &mut config.noise)?;
     if arguments.denoise {
@@ -364,7 +384,8 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
         if !(epochs > 0.0 && epochs.is_finite()) {
             return Err(format!("--epochs is {epochs}; it must be above 0").into());
         }
-        config.steps = Some((epochs * examples as f64 / f64::from(config.lot.max(1))).round().max(1.0) as u64);
+        let steps_per_epoch = config.sampling.steps_per_epoch(examples as u32, config.lot.max(1));
+        config.steps = Some((epochs * steps_per_epoch).round().max(1.0) as u64);
     }
     Ok(config)
 }
