@@ -12,6 +12,7 @@ use hushgrad::{
         pld::Pld,
         rdp::{Accountant, Orders, RdpCurve, epsilon_of},
         report::account,
+        rounding::Grid,
         sampling::Sampling,
         search::{Criterion, families, search},
     },
@@ -836,6 +837,78 @@ fn a_sampler_that_is_given_up_leaves_no_epoch_open() {
     ledger.record(other);
     assert!((rdp(&ledger) - before.0 - 1.0 / 16.0 - 1.0).abs() < 1e-15, "{}", rdp(&ledger));
     ledger.validate().unwrap();
+}
+
+#[test]
+fn noise_on_a_grid_is_charged_for_its_inexactness() {
+    let on_grid =
+        |exponent| Release { grid: Some(Grid { exponent, coordinates: 7850 }), ..gaussian(256.0 / 60_000.0, 1.1) };
+    let ledger = |releases: &[(Release, u64)]| {
+        let mut ledger = Ledger::new();
+        for (release, count) in releases {
+            let id = ledger.register(release.clone()).unwrap();
+            ledger.record_many(id, *count);
+        }
+        ledger
+    };
+    let exact = |delta| {
+        epsilon_of(&ledger(&[(on_grid(-10), 1000)].map(|(r, n)| (Release { grid: None, ..r }, n))), delta)
+            .unwrap()
+            .improved
+            .epsilon
+    };
+    let mut last = exact(1e-5);
+    for exponent in [-6, -10, -12] {
+        let ledger = ledger(&[(on_grid(exponent), 1000)]);
+        let epsilon = epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon;
+        let accountant = Accountant::of(&ledger).unwrap();
+        let cost = accountant.rounding(1e-5).unwrap().unwrap();
+        assert!(epsilon > last && epsilon < exact(0.5e-5) + cost.loss && epsilon >= exact(1e-5) + cost.loss);
+        assert!(cost.loss > 0.0 && cost.loss < 0.1 && cost.total_variation < 1e-6, "{cost:?}");
+        assert_eq!(accountant.rdp(2.0), None, "no divergence of the exact mechanism's order bounds what runs");
+        last = epsilon;
+        // What was released counts, on however many grids, and by whatever accountant.
+        let more = Ledger::from_json(&ledger.to_json()).unwrap();
+        assert_eq!(more, ledger);
+        assert!(matches!(Pld::of(&ledger), Err(PrivacyError::Unpriced(_))));
+        assert!(account(&ledger, 1e-5).unwrap().tight.is_none());
+    }
+    // The costs of several kinds add up; a kind that did not happen costs nothing.
+    let cost = |kinds: &[(Release, u64)]| Accountant::of(&ledger(kinds)).unwrap().rounding(1e-5).unwrap();
+    let (coarse, fine) = (cost(&[(on_grid(-8), 300)]).unwrap().loss, cost(&[(on_grid(-12), 500)]).unwrap().loss);
+    let both = cost(&[(on_grid(-8), 300), (gaussian(0.01, 1.0), 9), (on_grid(-12), 500)]).unwrap().loss;
+    assert!((both / (coarse + fine) - 1.0).abs() < 0.05, "{both} {coarse} {fine}");
+    assert_eq!(cost(&[(on_grid(-8), 0), (gaussian(0.01, 1.0), 9)]), None);
+    let endless = ledger(&[(on_grid(-12), 1 << 40)]);
+    assert!(matches!(epsilon_of(&endless, 1e-5), Err(PrivacyError::Inexact | PrivacyError::Infinite)));
+    let many = ledger(&[(Release { sampling: Sampling::Poisson { rate: 1e-6 }, ..on_grid(-12) }, 1 << 30)]);
+    assert_eq!(epsilon_of(&many, 1e-5).unwrap_err(), PrivacyError::Inexact);
+
+    // Says all of itself, or is refused.
+    let kept = ledger(&[(on_grid(-10), 1)]).to_json();
+    assert!(
+        !ledger(&[(gaussian(0.01, 1.0), 1)]).to_json().contains("grid"),
+        "older programs read what needs no newer one"
+    );
+    for (from, to) in [
+        ("\"exponent\": -10", "\"exponent\": -301"),
+        ("\"coordinates\": 7850", "\"coordinates\": 0"),
+        ("\"coordinates\": 7850", "\"coordinates\": 4294967297"),
+        ("\"coordinates\": 7850", "\"more\": 7850"),
+    ] {
+        assert!(kept.contains(from) && Ledger::from_json(&kept.replace(from, to)).is_err(), "{to}");
+    }
+    let fits = |coordinates| Release {
+        sensitivity: psi(&[0.5; 4]),
+        grid: Some(Grid { exponent: -10, coordinates }),
+        ..on_grid(-10)
+    };
+    assert!(RdpCurve::of(&fits(4)).is_ok() && RdpCurve::of(&fits(5)).is_err());
+    for noise in families() {
+        let priced = RdpCurve::of(&Release { noise: Some(noise.clone()), ..on_grid(-10) });
+        let known = noise.build().unwrap().sampler_accuracy().is_some();
+        assert!(priced.is_ok() == known && matches!(priced, Ok(_) | Err(PrivacyError::Unpriced(_))), "{noise:?}");
+    }
 }
 
 /// Releases of another policy do not end an epoch: five batches, another release, ten dearer batches. An example may be in a dearer one twice.

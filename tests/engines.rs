@@ -16,7 +16,10 @@ use hushgrad::{
     },
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::{Architecture, PIXELS, initial_parameters},
-    privacy::noise::{CustomDensity, NoiseSpec},
+    privacy::{
+        noise::{CustomDensity, NoiseSpec},
+        rounding::GridRounding,
+    },
 };
 use pollster::block_on;
 
@@ -77,7 +80,7 @@ fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>) -> 
         }
         _ => None,
     };
-    Task { model, encoder, envelope, noise, denoiser: Denoiser::None, expected_lot: 4.0, momentum: 0.0 }
+    Task { model, encoder, envelope, noise, grid: None, denoiser: Denoiser::None, expected_lot: 4.0, momentum: 0.0 }
 }
 
 fn clip(model: Architecture) -> Task {
@@ -429,6 +432,57 @@ macro_rules! suite {
             state_is_kept_and_replaced
             what_does_not_fit_is_refused);
     };
+}
+
+/// Multiples of the grid, the reference's up to coordinates that gradients in f32 put on its other side; each example inside its bound as it is.
+#[test]
+fn sums_on_a_grid_are_the_references() {
+    let noise = NoiseSpec::Gaussian { sigma: 0.7 };
+    let grid = GridRounding::below(&*noise.build().unwrap(), 16).unwrap();
+    let envelope = EncoderSpec::Envelope { shape: EnvelopeShape::Mixed, vectors: 7, pre_scale: 1.0, seed: 3 };
+    for (model, encoder) in [
+        (Architecture::Linear, EncoderSpec::Clip { norm: 0.1 }),
+        (Architecture::CnnTanh, EncoderSpec::Clip { norm: 3.0 }),
+        (Architecture::Mlp, envelope),
+    ] {
+        let on_grid = Task { grid: Some(grid), ..task(model, encoder, Some(noise.clone())) };
+        assert_same_step(CpuEngine::new, &on_grid, &[0, 3, 7, 8, 40, 79]);
+        assert_same_step(CpuEngine::new, &on_grid, &[]);
+        let (mut engine, mut reference) = pair(CpuEngine::new, &on_grid);
+        let whole = |x: &f32| (f64::from(*x) / grid.spacing()).fract() == 0.0;
+        for lot in [&[5][..], &[3, 9, 20, 21]] {
+            let (ours, theirs) = (traced(&mut engine, lot, 2), traced(&mut reference, lot, 2));
+            assert!(ours.encoded.iter().chain(&ours.noisy).chain(&theirs.noisy).all(whole), "{model:?}");
+            assert!(relative_difference(&ours.noisy, &theirs.noisy) < 1e-4, "{model:?}");
+            if let (EncoderSpec::Clip { norm }, 1) = (&on_grid.encoder, lot.len()) {
+                let square: f64 = ours.encoded.iter().map(|&x| f64::from(x).powi(2)).sum();
+                assert!(square.sqrt() <= *norm && square > 0.0, "{}", square.sqrt());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_example_without_a_gradient_adds_nothing_on_a_grid() {
+    let model = Architecture::CnnTanh;
+    let grid = GridRounding::new(-16).unwrap();
+    let on_grid = Task { grid: Some(grid), ..clip(model) };
+    let mut engine = CpuEngine::new(on_grid, examples(), &vec![f32::NAN; model.parameters()], Performance::default());
+    let engine = engine.as_mut().unwrap();
+    let trace = traced(engine, &[1, 2, 3], 1);
+    assert!(trace.encoded.iter().all(|x| *x == 0.0) && trace.noisy.iter().any(|x| *x != 0.0));
+    assert_eq!(metrics(engine).non_finite, 3);
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_gpu_leaves_sums_on_a_grid_to_the_cpu() {
+    if with_adapter() {
+        let task = Task { grid: Some(GridRounding::new(-16).unwrap()), ..clip(Architecture::Linear) };
+        let start = initial_parameters(task.model, SEED);
+        let refused = on_gpu(task, examples(), &start, Performance::default());
+        assert!(matches!(refused, Err(EngineError::Unsupported(why)) if why.starts_with("sums on a grid")));
+    }
 }
 
 fn always() -> bool {

@@ -110,6 +110,32 @@ fn every_sampling_policy_is_drawn_from_and_accounted_for() {
     assert!(!out.status.success() && text(&out.stderr).contains("fixed-size"), "{}", text(&out.stderr));
 }
 
+#[test]
+fn a_run_on_a_grid_counts_what_its_noise_tells() {
+    let files = Files::new("grid");
+    let run = "train --data @ --json --lot 32 --steps 4 --evaluate-every 4 --grid-bits 10 --ledger @ledger.json";
+    let reports = reports(&hushgrad(run, &files.0));
+    let Privacy::Bounded(bound) = &reports[0].privacy else { panic!("{:?}", reports[0].privacy) };
+    assert!(bound.assumptions.iter().any(|phrase| phrase.contains("rounded to the grid 2^-10")), "{bound:?}");
+    assert!(!bound.assumptions.iter().any(|phrase| phrase.contains("not counted")), "{bound:?}");
+    let out = hushgrad("account @ledger.json --json", &files.0);
+    let account: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let epsilon = account["improved"]["epsilon"].as_f64().unwrap();
+    assert!((epsilon - bound.improved.epsilon).abs() <= 1e-9, "{epsilon} {}", bound.improved.epsilon);
+    assert!(account["rounding"]["loss"].as_f64().unwrap() > 0.0 && account["tight"].is_null(), "{account}");
+    let out = hushgrad("account @ledger.json", &files.0);
+    assert!(text(&out.stdout).contains("not exactly its law"), "{}", text(&out.stdout));
+    for (words, why) in [
+        ("--grid-bits 10 --noise variance-gamma", "known error bound"),
+        ("--grid-bits 10 --noise cauchy", "no finite bound"),
+        ("--grid-bits 10 --noise none", "grid-bits: a grid is for noise"),
+        ("--grid-bits 25", "between 1 and 24"),
+    ] {
+        let out = hushgrad(&format!("train --data @ --steps 1 --lot 32 {words}"), &files.0);
+        assert!(!out.status.success() && text(&out.stderr).contains(why), "{words}: {}", text(&out.stderr));
+    }
+}
+
 /// One unsampled Gaussian release of μ = 1.
 fn ledger_of_one(files: &Files) {
     let mut ledger = Ledger::new();

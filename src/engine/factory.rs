@@ -171,6 +171,7 @@ impl EngineFactory {
             encoder: EncoderSpec::Clip { norm: 1.0 },
             envelope: None,
             noise: Some(NoiseSpec::Gaussian { sigma: 0.5 }),
+            grid: None,
             denoiser: Denoiser::KolmogorovSmirnov,
             expected_lot: 32.0,
             momentum: 0.5,

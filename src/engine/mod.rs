@@ -17,7 +17,7 @@ use crate::{
     data::Dataset,
     mechanism::{Denoiser, EncoderSpec, envelope::Envelope},
     model::{Architecture, CLASSES},
-    privacy::noise::NoiseSpec,
+    privacy::{noise::NoiseSpec, rounding::GridRounding},
 };
 
 /// Algorithm 1 as an engine runs it: the part of the plan that tensors need.
@@ -28,6 +28,8 @@ pub struct Task {
     /// Ψ, where the encoder is an envelope: the very vectors that are accounted for.
     pub envelope: Option<Arc<Envelope>>,
     pub noise: Option<NoiseSpec>,
+    /// Sums are exact on this grid and noise is rounded to it, as [`crate::mechanism::grid`] does; the CPU alone has the numbers for it.
+    pub grid: Option<GridRounding>,
     pub denoiser: Denoiser,
     /// The sum is divided by this (the *expected* lot: the drawn size is private).
     pub expected_lot: f32,
@@ -43,6 +45,7 @@ impl Task {
             encoder: EncoderSpec::None,
             envelope: None,
             noise: None,
+            grid: None,
             denoiser: Denoiser::None,
             expected_lot: 1.0,
             momentum: 0.0,

@@ -30,7 +30,8 @@ impl ReferenceEngine {
             Some(envelope) => Encoder::with_envelope(&task.encoder, Arc::clone(envelope), parameters.len())?,
             None => Encoder::new(&task.encoder, parameters.len())?,
         };
-        let algorithm = Algorithm::new(encoder, task.noise.as_ref(), task.denoiser, task.expected_lot, task.momentum)?;
+        let algorithm = Algorithm::new(encoder, task.noise.as_ref(), task.denoiser, task.expected_lot, task.momentum)?
+            .on_grid(task.grid);
         let info = EngineInfo { backend: Backend::Cpu, device: "plain reference, 1 thread".to_owned() };
         let momentum = vec![0.0; parameters.len()];
         let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };

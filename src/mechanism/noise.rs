@@ -2,7 +2,7 @@
 //!
 //! One block (RFC 8439, section 2.3) serves four coordinates, four words each; [`Noise::draw`] makes a real number of them.
 //! As everywhere in machine learning, the sums are floating point numbers: the guarantee is that of the real-valued
-//! mechanism (Mironov 2012 tells what rounding could leak).
+//! mechanism (Mironov 2012 tells what rounding could leak). On a grid (`grid.rs`) it is that of what runs.
 
 use crate::privacy::noise::Noise;
 

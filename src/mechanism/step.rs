@@ -1,7 +1,10 @@
 //! Algorithm 1, one step, as the paper writes it. Engines do the same faster; `tests/engines.rs` holds them to this.
 
-use super::{Denoiser, Encoder, MechanismError, denoise::kolmogorov_smirnov, noise::add_noise};
-use crate::privacy::noise::{Noise, NoiseSpec};
+use super::{Denoiser, Encoder, MechanismError, denoise::kolmogorov_smirnov, grid::GridSum, noise::add_noise};
+use crate::privacy::{
+    noise::{Noise, NoiseSpec},
+    rounding::GridRounding,
+};
 
 /// What stays the same from step to step.
 #[derive(Debug)]
@@ -12,6 +15,8 @@ pub struct Algorithm {
     /// The sum is divided by this.
     expected_lot: f32,
     momentum: f32,
+    /// Sums are exact on it, and noise is rounded to it.
+    grid: Option<GridRounding>,
 }
 
 /// What a step changes; both of length P.
@@ -51,7 +56,13 @@ impl Algorithm {
             return Err(MechanismError::DenoiserWithoutNoise);
         }
         let noise = noise.map(NoiseSpec::build).transpose()?;
-        Ok(Self { encoder, noise, denoiser, expected_lot, momentum })
+        Ok(Self { encoder, noise, denoiser, expected_lot, momentum, grid: None })
+    }
+
+    /// With sums and noise on `grid`, if there is one.
+    #[must_use]
+    pub fn on_grid(self, grid: Option<GridRounding>) -> Self {
+        Self { grid, ..self }
     }
 
     /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters.
@@ -73,22 +84,30 @@ impl Algorithm {
         let (mut raw, mut encoded) = (vec![0.0_f64; p], vec![0.0_f64; p]);
         let mut non_finite = 0;
         let mut example_gradient = vec![0.0_f32; p];
+        let mut on_grid = self.grid.map(|grid| GridSum::new(grid, p));
         let add = |sum: &mut [f64], terms: &[f32]| sum.iter_mut().zip(terms).for_each(|(s, &t)| *s += f64::from(t));
         for &example in lot {
             gradient(example, &state.parameters, &mut example_gradient);
             let unencoded = example_gradient.clone();
             if self.encoder.encode(&mut example_gradient) {
                 add(&mut raw, &unencoded);
-                add(&mut encoded, &example_gradient);
+                match &mut on_grid {
+                    Some(sum) => sum.add(&example_gradient),
+                    None => add(&mut encoded, &example_gradient),
+                }
             } else {
                 non_finite += 1;
             }
         }
 
-        let mut noisy: Vec<f32> = to_f32(&encoded);
+        let encoded_sum = on_grid.as_ref().map_or_else(|| to_f32(&encoded), GridSum::value);
+        let mut noisy = encoded_sum.clone();
         let mut denoise_factor = 1.0;
         if let Some(noise) = &self.noise {
-            add_noise(noise_key, &**noise, &encoded, &mut noisy);
+            match &on_grid {
+                Some(sum) => sum.release(noise_key, &**noise, &mut noisy),
+                None => add_noise(noise_key, &**noise, &encoded, &mut noisy),
+            }
             if self.denoiser == Denoiser::KolmogorovSmirnov {
                 denoise_factor = kolmogorov_smirnov(&noisy, |x| noise.cdf(x));
             }
@@ -99,7 +118,7 @@ impl Algorithm {
             *m = self.momentum * *m + g / self.expected_lot;
             *theta -= learning_rate * *m;
         }
-        Trace { raw: to_f32(&raw), encoded: to_f32(&encoded), noisy, denoised, non_finite, denoise_factor }
+        Trace { raw: to_f32(&raw), encoded: encoded_sum, noisy, denoised, non_finite, denoise_factor }
     }
 }
 

@@ -80,7 +80,7 @@ impl Target<'_> {
         match accountant.epsilon_at(self.delta, self.orders) {
             Ok(epsilon) if self.method == Method::Classic => Ok(epsilon.classic.epsilon),
             Ok(epsilon) => Ok(epsilon.improved.epsilon),
-            Err(PrivacyError::Infinite) => Ok(f64::INFINITY),
+            Err(PrivacyError::Infinite | PrivacyError::Inexact) => Ok(f64::INFINITY),
             Err(other) => Err(other),
         }
     }

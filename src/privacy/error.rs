@@ -15,6 +15,11 @@ pub enum PrivacyError {
     NoBound,
     #[error("no finite bound: the loss is infinite at every order for this noise; use a larger scale")]
     Infinite,
+    #[error(
+        "no finite bound: what floating-point noise tells beyond the noise's own law is more than δ allows; take a coarser grid, more noise, \
+         lighter tails or fewer steps"
+    )]
+    Inexact,
     #[error("no price: {0}")]
     Unpriced(&'static str),
     #[error(

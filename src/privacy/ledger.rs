@@ -6,6 +6,7 @@ use super::{
     envelope::EnvelopeProfile,
     error::{PrivacyError, require},
     noise::NoiseSpec,
+    rounding::Grid,
     sampling::{Neighbours, Sampling},
 };
 
@@ -76,13 +77,17 @@ pub struct Release {
     pub noise: Option<NoiseSpec>,
     /// Always written, and wanted: left out, it would be read as some unit, and ε depends on it.
     pub unit: Unit,
+    /// The grid that sums and noise were rounded to: then ε counts what inexact noise tells. `None`: floating-point sums, of which ε is that of
+    /// real numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid: Option<Grid>,
 }
 
 impl Release {
     /// A release whose protected unit is one example, encoded by itself.
     #[must_use]
     pub fn new(sampling: Sampling, sensitivity: Sensitivity, noise: Option<NoiseSpec>) -> Self {
-        Self { sampling, sensitivity, noise, unit: Unit::Example }
+        Self { sampling, sensitivity, noise, unit: Unit::Example, grid: None }
     }
 
     /// Checks every part.
@@ -100,6 +105,13 @@ impl Release {
         }
         if let Some(noise) = &self.noise {
             noise.build()?;
+        }
+        if let Some(grid) = &self.grid {
+            grid.validate()?;
+            if let Sensitivity::Envelope { profile } = &self.sensitivity {
+                let fits = profile.dimension() == grid.coordinates;
+                require(fits, "grid.coordinates", grid.coordinates as f64, "as many as the envelope's")?;
+            }
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use super::{
     numeric::six_digits,
     pld::{Pld, Rigor, Tight},
     rdp::{Accountant, Bound, Epsilon},
+    rounding::RoundingCost,
 };
 
 /// An upper bound on what the releases of a ledger give away, and what it assumes.
@@ -24,6 +25,8 @@ pub struct Account {
     pub improved: Bound,
     /// Tight accounting, where it has a price for these releases, and there are at most 64 kinds of them; never above the improved conversion.
     pub tight: Option<Tight>,
+    /// What of it is for inexact noise, where releases were made on a grid.
+    pub rounding: Option<RoundingCost>,
     /// Releases in all.
     pub steps: u64,
     /// A phrase each.
@@ -38,7 +41,9 @@ const MOST_KINDS: usize = 64;
 /// # Errors
 /// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
 pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
-    let Epsilon { classic, improved } = Accountant::of(ledger)?.epsilon(delta)?;
+    let accountant = Accountant::of(ledger)?;
+    let Epsilon { classic, improved } = accountant.epsilon(delta)?;
+    let rounding = accountant.rounding(delta)?;
     let mut assumptions = assumptions(ledger);
     let kinds = steps_by_kind(ledger).iter().filter(|steps| **steps > 0).count();
     let tight = if kinds > MOST_KINDS {
@@ -53,7 +58,7 @@ pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
             Err(other) => return Err(other),
         }
     };
-    Ok(Account { delta, classic, improved, tight, steps: ledger.steps(), assumptions })
+    Ok(Account { delta, classic, improved, tight, rounding, steps: ledger.steps(), assumptions })
 }
 
 /// Everything that ε rests on, a phrase each: mechanism, sampling, neighbours and unit of each kind of release that happened, then
@@ -69,6 +74,12 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
             phrases.push(format!("{steps} of the steps:"));
         }
         phrases.push(mechanism(release));
+        if let Some(grid) = release.grid {
+            phrases.push(format!(
+                "gradients, sums and noise rounded to the grid 2^{}: what the low bits of floating-point noise tell is counted",
+                grid.exponent
+            ));
+        }
         phrases.push(release.sampling.describe());
         phrases.push(format!("neighbours: {}", release.sampling.neighbours().name()));
         phrases.push(format!("protected unit: {}", release.unit.name()));
@@ -80,7 +91,11 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
     }
     let steps = ledger.steps();
     phrases.push(format!("{steps} steps that ran, every one of them released (Theorem 1 of Nasr et al. 2020)"));
-    phrases.push("noise as of real numbers: what the low bits of floating-point noise tell is not counted".to_owned());
+    let off_grid = |(release, steps): (&Release, u64)| steps > 0 && release.grid.is_none();
+    if steps == 0 || ledger.releases().iter().zip(steps_by_kind(ledger)).any(off_grid) {
+        phrases
+            .push("noise as of real numbers: what the low bits of floating-point noise tell is not counted".to_owned());
+    }
     phrases.push("an upper bound: an attacker may see every noisy step, and can do no better than this".to_owned());
     phrases
 }
@@ -147,6 +162,12 @@ impl fmt::Display for Account {
             order(improved)
         )?;
         writeln!(f, "  ε ≤ {:.6}  Rényi order {}, classic conversion (Mironov 2017)", classic.epsilon, order(classic))?;
+        if let Some(RoundingCost { loss, total_variation }) = self.rounding {
+            writeln!(
+                f,
+                "  of which {loss:.6} for noise that is not exactly its law, and as much of δ as a distance of {total_variation:.1e} costs"
+            )?;
+        }
         for assumption in &self.assumptions {
             writeln!(f, "  · {assumption}")?;
         }

@@ -26,15 +26,79 @@
 //! and tangent, two units in the last place. A family whose sampler inverts its distribution function numerically (generalised Gaussian, custom), or takes
 //! a logarithm of a number of 32 bits (variance gamma), has no bound, and no cost is given.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     error::{PrivacyError, require},
-    noise::Noise,
+    noise::{Noise, NoiseSpec},
 };
 
 /// A grid of spacing 2^exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridRounding {
     exponent: i32,
+}
+
+/// How a release was made of numbers on a grid: contributions towards zero, an exact sum, [`Noise::draw`] to the nearest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Grid {
+    /// Its spacing is 2^exponent.
+    pub exponent: i32,
+    /// Numbers in a release, each with noise of its own.
+    pub coordinates: u64,
+}
+
+impl Grid {
+    /// Checks both numbers.
+    ///
+    /// # Errors
+    /// An exponent outside −300 to 300; no coordinates, or more than 2^32.
+    pub fn validate(&self) -> Result<(), PrivacyError> {
+        GridRounding::new(self.exponent)?;
+        let possible = (1..=1 << 32).contains(&self.coordinates);
+        require(possible, "grid.coordinates", self.coordinates as f64, "1 to 2^32")
+    }
+}
+
+/// Noise that is rounded to a grid, with all that its price needs.
+#[derive(Debug)]
+pub(super) struct OnGrid {
+    noise: Box<dyn Noise>,
+    grid: GridRounding,
+    coordinates: u64,
+}
+
+impl OnGrid {
+    /// # Errors
+    /// As [`Grid::validate`], and [`PrivacyError::Unpriced`] for a family whose sampler has no known error bound.
+    pub fn new(grid: Grid, noise: &NoiseSpec) -> Result<Self, PrivacyError> {
+        grid.validate()?;
+        let (noise, rounding) = (noise.build()?, GridRounding::new(grid.exponent)?);
+        rounding.cost(noise.as_ref(), 0, 0, 0.5)?;
+        Ok(Self { noise, grid: rounding, coordinates: grid.coordinates })
+    }
+}
+
+/// What inexact noise costs where `exact` gives ε at any δ for noise as of real numbers, and `releases` tells what ran, how often: so much that
+/// it can be told at `delta`. The part of τ that is in the noise's tails is made too small to matter.
+///
+/// # Errors
+/// What `exact` refuses; [`PrivacyError::Inexact`] where the cost has no bound.
+pub(super) fn cost_of_all(
+    releases: &[(&OnGrid, u64)],
+    delta: f64,
+    exact: impl FnOnce(f64) -> Result<f64, PrivacyError>,
+) -> Result<RoundingCost, PrivacyError> {
+    let failure = 1e-3 * delta / (1.0 + exact(0.5 * delta)?.exp()) / releases.len() as f64;
+    let mut all = RoundingCost { loss: 0.0, total_variation: 0.0 };
+    for (OnGrid { noise, grid, coordinates }, steps) in releases {
+        let cost = grid.cost(noise.as_ref(), *coordinates, *steps, failure.max(f64::MIN_POSITIVE));
+        let RoundingCost { loss, total_variation } = cost.map_err(|_| PrivacyError::Inexact)?;
+        all.loss += loss;
+        all.total_variation += total_variation;
+    }
+    Ok(all)
 }
 
 /// How well a sampler computes.
@@ -49,7 +113,8 @@ pub struct SamplerAccuracy {
 }
 
 /// What an inexact sampler costs over a whole training.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct RoundingCost {
     /// Added to ε.
     pub loss: f64,
@@ -64,6 +129,34 @@ impl RoundingCost {
         let epsilon = epsilon + self.loss;
         let delta = self.loss.exp() * delta + (1.0 + epsilon.exp()) * self.total_variation;
         (epsilon, delta.min(1.0))
+    }
+
+    /// The other way: an ε of what really runs at `delta`, where `exact` gives that of the exact mechanism at any δ. Infinite where τ leaves
+    /// nothing of δ.
+    ///
+    /// # Errors
+    /// What `exact` refuses.
+    pub fn epsilon_at(
+        &self,
+        delta: f64,
+        exact: impl Fn(f64) -> Result<f64, PrivacyError>,
+    ) -> Result<f64, PrivacyError> {
+        // With ε at most some bound, this δ of the exact mechanism becomes `delta`; a hair less, for what is rounded on the way.
+        let left =
+            |epsilon: f64| (1.0 - 1e-12) * (delta - (1.0 + epsilon.exp()) * self.total_variation) / self.loss.exp();
+        for share in [0.5, 0.1, 0.01] {
+            let first = share * delta / self.loss.exp();
+            if first < f64::MIN_POSITIVE {
+                break;
+            }
+            let bound = exact(first)? + self.loss;
+            let more = left(bound);
+            // Also false for what is no number.
+            if more >= first {
+                return Ok(bound.min(exact(more)? + self.loss));
+            }
+        }
+        Ok(f64::INFINITY)
     }
 }
 
@@ -84,6 +177,12 @@ impl GridRounding {
     pub fn below(noise: &dyn Noise, bits: u32) -> Result<Self, PrivacyError> {
         let exponent = noise.scale().log2().floor();
         Self::new((exponent - f64::from(bits)).clamp(-1e6, 1e6) as i32)
+    }
+
+    /// log₂ g.
+    #[must_use]
+    pub fn exponent(&self) -> i32 {
+        self.exponent
     }
 
     /// g.
@@ -203,7 +302,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::privacy::noise::NoiseSpec;
+    use crate::privacy::{noise::NoiseSpec, normal};
 
     #[test]
     fn a_whole_training_costs_next_to_nothing_in_f64_and_is_refused_in_f32() {
@@ -219,6 +318,28 @@ mod tests {
         assert!(fine.cost_of(noise.as_ref(), single, 26_010, 14_062, 1e-9).is_err());
         let coarse = grid.cost_of(noise.as_ref(), single, 26_010, 14_062, 1e-9).unwrap();
         assert!(coarse.loss > 1e3, "f32 noise has no useful bound: {coarse:?}");
+    }
+
+    /// Held to the exact curve of a Gaussian: whatever ε it names, δ there is no more than was asked for.
+    #[test]
+    fn the_epsilon_of_what_runs_keeps_its_delta() {
+        for (mu, delta) in [(0.3, 1e-5), (1.0, 1e-6), (3.0, 1e-5)] {
+            let exact = |delta| Ok(normal::epsilon_gaussian(mu, delta));
+            let ideal = normal::epsilon_gaussian(mu, delta);
+            for (loss, total_variation) in [(0.0, 0.0), (0.01, 1e-12), (0.3, 1e-8), (1e-6, 1e-6)] {
+                let cost = RoundingCost { loss, total_variation };
+                let epsilon = cost.epsilon_at(delta, exact).unwrap();
+                if epsilon.is_finite() {
+                    let (_, spent) = cost.apply(epsilon - loss, normal::ln_delta_gaussian(mu, epsilon - loss).exp());
+                    assert!(spent <= delta && epsilon >= ideal, "{mu} {cost:?}: {epsilon} {spent}");
+                    assert!(epsilon < 1.2 * ideal + loss, "{mu} {cost:?}: {epsilon}, ideally {ideal}");
+                } else {
+                    assert!((1.0 + (ideal + loss).exp()) * total_variation > 0.5 * delta, "{mu} {cost:?}");
+                }
+            }
+        }
+        let hopeless = RoundingCost { loss: 0.0, total_variation: 1e-3 };
+        assert_eq!(hopeless.epsilon_at(1e-5, |_| Ok(1.0)), Ok(f64::INFINITY));
     }
 
     /// Every family: a price, or a refusal that says why. Where the cutoff is far out, errors in proportion to z leave nothing to price.

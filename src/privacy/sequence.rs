@@ -69,6 +69,17 @@ impl<T: Copy + Ord> Sequence<T> {
         narrow(total)
     }
 
+    /// Those of one kind.
+    pub fn steps_of(&self, wanted: T) -> u64 {
+        let mut total = 0u128;
+        each_run(&self.0, 1, &mut |release, steps| {
+            if release == wanted {
+                total = total.saturating_add(steps);
+            }
+        });
+        narrow(total)
+    }
+
     /// What one example pays. A policy without memory: every release. A shuffled one: of each epoch the dearest release, whatever other
     /// policies release meanwhile; an open epoch counts in full.
     pub fn charges(&self, sampling: impl Fn(T) -> Sampling) -> Vec<Charge<T>> {

@@ -17,6 +17,9 @@ pub struct RunConfig {
     /// Scale relative to the encoder's norm (for a Gaussian: the noise multiplier). `None`: train without noise, and
     /// without a guarantee.
     pub noise: Option<NoiseSpec>,
+    /// Gradients, sums and noise are rounded to a power of two of at most 2^−`grid_bits` noise scales, and ε counts what the low bits of floating-point
+    /// noise tell. `None`: it does not.
+    pub grid_bits: Option<u32>,
     pub denoiser: Denoiser,
     /// Examples a step, by the sampling's lights: their expected number (Poisson), their number (fixed size), or their expected number at
     /// most (shuffled: an epoch has whole batches). Updates divide by what is expected.
@@ -103,6 +106,7 @@ impl Default for RunConfig {
             model: Architecture::Linear,
             encoder: EncoderSpec::Clip { norm: 1.0 },
             noise: Some(NoiseSpec::Gaussian { sigma: 1.1 }),
+            grid_bits: None,
             denoiser: Denoiser::None,
             lot: 256,
             sampling: SamplingPolicy::Poisson,

@@ -23,6 +23,7 @@ impl ConfigError {
         match self {
             Self::OutOfRange { field, .. } | Self::Contradiction { field, .. } => field,
             Self::Mechanism(_) => "encoder",
+            Self::Privacy(PrivacyError::Inexact | PrivacyError::Unpriced(_)) => "grid-bits",
             Self::Privacy(_) => "noise",
         }
     }

@@ -16,13 +16,17 @@ use crate::{
         envelope::EnvelopeProfile,
         ledger::{Release, Sensitivity},
         noise::NoiseSpec,
-        rdp::RdpCurve,
+        rdp::{Accountant, RdpCurve},
+        rounding::{Grid, GridRounding},
         sampling::Sampling,
     },
 };
 
 /// Steps that a run may be planned for; an accountant stays exact far beyond.
 const MOST_STEPS: u64 = 1_000_000_000;
+
+/// Finer grids leave inexact noise no useful price.
+const MOST_GRID_BITS: u32 = 24;
 
 /// Smallest clipping norm and pre-scale: below, f32 gradients are lost to rounding ([`EncoderSpec::validate`]).
 const LEAST_SCALE: f64 = 1e-9;
@@ -52,6 +56,12 @@ impl Plan {
                 sentence: "it compares the sum with the noise's distribution, and there is no noise; choose a noise or no denoiser",
             });
         }
+        if config.noise.is_none() && config.grid_bits.is_some() {
+            return Err(ConfigError::Contradiction {
+                field: "grid-bits",
+                sentence: "a grid is for noise, and there is none; choose a noise or no grid",
+            });
+        }
         if config.start == Start::Pretrained && !model::pretrained::available(config.model) {
             return Err(ConfigError::Contradiction {
                 field: "start",
@@ -74,6 +84,9 @@ impl Plan {
             }
             (Ok(release), None) => {
                 let curve = RdpCurve::of(&release)?;
+                if release.grid.is_some() {
+                    bounded(&curve, config.steps.unwrap_or(1), config.delta)?;
+                }
                 Ok((release, curve))
             }
             (Err(reason), _) => Err(reason.to_owned()),
@@ -83,6 +96,7 @@ impl Plan {
             encoder: config.encoder.clone(),
             envelope,
             noise: absolute_noise(&config),
+            grid: grid(&config)?,
             denoiser: config.denoiser,
             expected_lot: (f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot))
                 as f32,
@@ -151,6 +165,9 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
     if let Some(steps) = config.steps {
         range("steps", steps as f64, (1..=MOST_STEPS).contains(&steps), "between 1 and 1000000000")?;
     }
+    if let Some(bits) = config.grid_bits {
+        range("grid-bits", bits.into(), (1..=MOST_GRID_BITS).contains(&bits), "between 1 and 24")?;
+    }
     if let Schedule::Linear { to } | Schedule::Cosine { to } = config.schedule {
         range("schedule", to, (0.0..=1.0).contains(&to), "between 0 and 1")?;
     }
@@ -172,6 +189,30 @@ pub(crate) fn absolute_noise(config: &RunConfig) -> Option<NoiseSpec> {
     config.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * norm))
 }
 
+/// The grid of a configuration.
+pub(crate) fn grid(config: &RunConfig) -> Result<Option<GridRounding>, PrivacyError> {
+    let (Some(bits), Some(noise)) = (config.grid_bits, absolute_noise(config)) else { return Ok(None) };
+    GridRounding::below(noise.build()?.as_ref(), bits).map(Some)
+}
+
+/// The same for the books.
+pub(crate) fn grid_of_release(config: &RunConfig) -> Result<Option<Grid>, PrivacyError> {
+    let coordinates = config.model.parameters() as u64;
+    Ok(grid(config)?.map(|grid| Grid { exponent: grid.exponent(), coordinates }))
+}
+
+/// What inexact noise tells may cost all of δ: better said before the first step than at some later one.
+fn bounded(curve: &RdpCurve, steps: u64, delta: f64) -> Result<(), PrivacyError> {
+    let mut accountant = Accountant::new();
+    let id = accountant.add_curve(curve.clone())?;
+    accountant.compose(id, steps);
+    match accountant.epsilon(delta) {
+        // As without a grid, that is the report's to say.
+        Ok(_) | Err(PrivacyError::Infinite) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// What a step releases, or why nothing can be claimed of it.
 fn release_of(
     config: &RunConfig,
@@ -189,5 +230,5 @@ fn release_of(
         }
         _ => return Ok(Err("gradients are not bounded (no encoder), so no noise can hide one example")),
     };
-    Ok(Ok(Release::new(sampling, sensitivity, Some(noise))))
+    Ok(Ok(Release { grid: grid_of_release(config)?, ..Release::new(sampling, sensitivity, Some(noise)) }))
 }

@@ -53,7 +53,9 @@ impl Privacy {
     pub fn of(delta: f64, epsilon: Result<Epsilon, PrivacyError>, ledger: &Ledger) -> Result<Self, PrivacyError> {
         match epsilon {
             Ok(epsilon) => Ok(Self::Bounded(PrivacyBound::new(delta, &epsilon, ledger))),
-            Err(error @ PrivacyError::Infinite) => Ok(Self::NoGuarantee { reason: error.to_string() }),
+            Err(error @ (PrivacyError::Infinite | PrivacyError::Inexact)) => {
+                Ok(Self::NoGuarantee { reason: error.to_string() })
+            }
             Err(error) => Err(error),
         }
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     config::RunConfig,
-    plan::absolute_noise,
+    plan::{absolute_noise, grid_of_release},
     projection::Point,
     report::{Privacy, Report},
 };
@@ -235,6 +235,7 @@ fn describes(release: &Release, config: &RunConfig, train: u32) -> bool {
         && config.replay.is_none()
         && release.unit == Unit::Example
         && release.noise == absolute_noise(config)
+        && grid_of_release(config) == Ok(release.grid)
         && release.sampling == config.sampling.over(train, config.lot)
 }
 
@@ -258,7 +259,10 @@ mod tests {
     };
 
     fn run() -> RunFile {
-        let config = RunConfig::default();
+        run_of(RunConfig::default())
+    }
+
+    fn run_of(config: RunConfig) -> RunFile {
         let plan = Plan::new(config.clone(), 60_000).unwrap();
         let mut ledger = Ledger::new();
         let id = ledger.register(plan.priced.unwrap().0).unwrap();
@@ -320,6 +324,27 @@ mod tests {
         assert_eq!(read(&old).unwrap().run, file.run);
         let other = json.replacen("\"sampling\":\"poisson\",", "\"sampling\":\"shuffled\",", 1);
         assert!(read(&other).unwrap_err().contains("another mechanism"));
+    }
+
+    #[test]
+    fn a_grid_is_kept_and_accounted_for() {
+        let config = RunConfig { grid_bits: Some(10), ..RunConfig::default() };
+        let file = run_of(config.clone());
+        let back = read(&file.to_json()).unwrap();
+        assert_eq!(back.run, file.run);
+        let epsilon = |run: &RunFile| match &run.run.report.privacy {
+            Privacy::Bounded(bound) => bound.improved.epsilon,
+            Privacy::NoGuarantee { reason } => panic!("{reason}"),
+        };
+        let (with, without) = (epsilon(&back), epsilon(&run()));
+        assert!(with > without && with < 1.01 * without, "{with} {without}");
+        for grid_bits in [None, Some(9)] {
+            let other = RunFile {
+                run: RunCard { config: RunConfig { grid_bits, ..config.clone() }, ..file.run.clone() },
+                ..file.clone()
+            };
+            assert!(read(&other.to_json()).unwrap_err().contains("another mechanism"));
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub enum Number {
     Delta,
     InitSeed,
     Replay,
+    GridBits,
 }
 
 /// What a number field is.
@@ -75,7 +76,7 @@ pub enum Bound {
 const WHOLE: f64 = 9_007_199_254_740_991.0;
 
 impl Number {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::ClipNorm,
         Self::Vectors,
         Self::PreScale,
@@ -92,6 +93,7 @@ impl Number {
         Self::Delta,
         Self::InitSeed,
         Self::Replay,
+        Self::GridBits,
     ];
 
     /// Name, range and words of the field.
@@ -329,6 +331,16 @@ impl Number {
                 optional: true,
                 ..plain
             },
+            Self::GridBits => Spec {
+                key: "grid-bits",
+                label: "Grid bits",
+                hint: "Sums and noise become multiples of a power of two, so many bits below the noise scale, and ε counts what rounding tells; 10, say. It trains on the CPU.",
+                least: At(1.0),
+                most: At(24.0),
+                whole: true,
+                optional: true,
+                ..plain
+            },
         }
     }
 
@@ -357,6 +369,7 @@ impl Number {
             "delta" => Self::Delta,
             "init-seed" => Self::InitSeed,
             "replay" => Self::Replay,
+            "grid-bits" => Self::GridBits,
             _ => return None,
         })
     }

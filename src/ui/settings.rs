@@ -220,6 +220,7 @@ pub struct Settings {
     /// The density of one's own, as it was typed; and as it was read, which comes later.
     pub formula: String,
     pub density: Option<CustomDensity>,
+    pub grid_bits: Option<u32>,
     pub denoiser: Denoiser,
     pub lot: u32,
     pub sampling: SamplingPolicy,
@@ -252,6 +253,7 @@ impl Default for Settings {
             exponent: 1.5,
             formula: FORMULA.to_owned(),
             density: None,
+            grid_bits: None,
             denoiser: Denoiser::None,
             lot: 256,
             sampling: SamplingPolicy::Poisson,
@@ -289,6 +291,7 @@ impl Settings {
             Number::Delta => self.delta,
             Number::InitSeed => self.init_seed as f64,
             Number::Replay => return self.replay.map(|n| n as f64),
+            Number::GridBits => return self.grid_bits.map(f64::from),
         })
     }
 
@@ -298,6 +301,7 @@ impl Settings {
         match (number, value) {
             (Number::Steps, _) => self.steps = whole,
             (Number::Replay, _) => self.replay = whole,
+            (Number::GridBits, _) => self.grid_bits = value.map(|v| v as u32),
             (Number::Budget, _) => self.budget = value,
             (_, None) => {}
             (Number::ClipNorm, Some(v)) => self.clip_norm = v,
@@ -322,7 +326,7 @@ impl Settings {
         match number {
             Number::ClipNorm => self.encoder == Encoder::Clip,
             Number::Vectors | Number::PreScale | Number::EnvelopeSeed => self.encoder == Encoder::Envelope,
-            Number::Scale | Number::Budget => self.family != Family::None,
+            Number::Scale | Number::Budget | Number::GridBits => self.family != Family::None,
             Number::Nu => self.family == Family::StudentT,
             Number::Exponent => self.family == Family::GeneralizedGaussian,
             Number::RateEnd => self.decay != Decay::Constant,
@@ -433,6 +437,7 @@ impl Settings {
             },
             noise: self.noise(),
             // Without noise there is nothing to compare with.
+            grid_bits: self.grid_bits.filter(|_| self.family != Family::None),
             denoiser: if self.family == Family::None { Denoiser::None } else { self.denoiser },
             lot: self.lot,
             sampling: self.sampling,
@@ -458,6 +463,7 @@ impl Settings {
         let mut settings = Self {
             digits,
             model: config.model,
+            grid_bits: config.grid_bits,
             denoiser: config.denoiser,
             lot: config.lot,
             sampling: config.sampling,

@@ -72,6 +72,7 @@ pub fn panel(page: Page) -> impl IntoView {
             {number(Number::InitSeed)}
             {number(Number::EnvelopeSeed)}
             {number(Number::Replay)}
+            {number(Number::GridBits)}
         </details>
     }
     .into_any()

@@ -44,6 +44,7 @@ pub fn twin_of(config: &RunConfig, steps: u64) -> RunConfig {
     RunConfig {
         encoder: EncoderSpec::None,
         noise: None,
+        grid_bits: None,
         denoiser: Denoiser::None,
         learning_rate: (config.learning_rate * clip * denoised).min(MOST_RATE),
         steps: Some(steps.clamp(LEAST_STEPS, MOST_STEPS)),

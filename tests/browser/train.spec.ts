@@ -63,6 +63,18 @@ test("each way of sampling is drawn from, named and priced as the native tool pr
   }
 });
 
+test("a run on a grid trains on the CPU, says why, and pays for what rounding tells", async ({ page, site }) => {
+  await open(page, site, "?backend=gpu&dataset=synthetic&lot=1000&grid-bits=10");
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await expect(page.getByTestId("notice")).toContainText("sums on a grid");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const epsilon = await value(page, "epsilon");
+  const [file] = await exported(page, "Privacy ledger (JSON)");
+  expect(Math.abs(epsilon - native(await file.path()))).toBeLessThan(1e-9);
+  await expect(page.locator("body")).toContainText("rounded to the grid 2^-10");
+});
+
 /** ε that the native tool computes from a ledger, at the page's first δ. */
 function native(file: string): number {
   const tool = process.env.HUSHGRAD_NATIVE;

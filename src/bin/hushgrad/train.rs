@@ -83,6 +83,9 @@ pub struct Arguments {
     /// Degrees of freedom of Student's t
     #[arg(long)]
     nu: Option<f64>,
+    /// Round gradients, sums and noise to a grid this many bits below the noise's scale, and count in ε what low bits of noise tell (CPU; 10, say)
+    #[arg(long, value_name = "BITS")]
+    grid_bits: Option<u32>,
     /// Multiply the noisy sum by its Kolmogorov–Smirnov distance from the noise
     #[arg(long)]
     denoise: bool,
@@ -380,6 +383,7 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
     take!(lot, learning_rate, momentum, delta, init_seed);
     config.steps = arguments.steps.or(config.steps);
     config.replay = arguments.replay.or(config.replay);
+    config.grid_bits = arguments.grid_bits.or(config.grid_bits);
     if let Some(epochs) = arguments.epochs {
         if !(epochs > 0.0 && epochs.is_finite()) {
             return Err(format!("--epochs is {epochs}; it must be above 0").into());

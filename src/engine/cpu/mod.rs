@@ -35,7 +35,7 @@ use self::{
 use super::{Backend, Confusion, Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task};
 use crate::{
     data::Dataset,
-    mechanism::{Denoiser, EncoderSpec},
+    mechanism::{Denoiser, Encoder, EncoderSpec, grid::GridSum},
     model::PIXELS,
 };
 
@@ -57,7 +57,14 @@ pub struct CpuEngine {
     sum: Vec<f32>,
     /// F(noisy), and what the distance needs, where the denoiser asks for them.
     denoising: Option<Denoising>,
+    on_grid: Option<OnGrid>,
     metrics: Metrics,
+}
+
+/// The reference's encoder and sum, where a grid asks for each example's encoded gradient by itself: its bounds rest on no kernel.
+struct OnGrid {
+    encoder: Encoder,
+    sum: GridSum,
 }
 
 struct Denoising {
@@ -94,6 +101,17 @@ impl CpuEngine {
                 distance: Distance::new(p),
             }),
         };
+        let on_grid = match task.grid {
+            None => None,
+            Some(grid) => {
+                let encoder = match &task.envelope {
+                    Some(envelope) => Encoder::with_envelope(&task.encoder, Arc::clone(envelope), p),
+                    None => Encoder::new(&task.encoder, p),
+                };
+                let encoder = encoder.map_err(|e| EngineError::Unsupported(e.to_string()))?;
+                Some(OnGrid { encoder, sum: GridSum::new(grid, p) })
+            }
+        };
         let team = dispatch(BuildTeam { task: &task, encoding: &encoding, performance })?;
         let info = EngineInfo { backend: Backend::Cpu, device: team.describe() };
         let mut parameters = vec![0.0; padded(p)];
@@ -107,6 +125,7 @@ impl CpuEngine {
             momentum: vec![0.0; padded(p)],
             sum: vec![0.0; padded(p)],
             denoising,
+            on_grid,
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
             task,
             train,
@@ -125,14 +144,32 @@ impl CpuEngine {
     /// sum ← encoded gradients.
     fn encode(&mut self, lot: &[u32]) {
         let (parameters, sum) = (&self.parameters, &mut self.sum);
-        self.metrics.non_finite += self.team.sum_encoded(&self.encoding, parameters, &self.train, lot, sum);
+        let Some(on_grid) = &mut self.on_grid else {
+            self.metrics.non_finite += self.team.sum_encoded(&self.encoding, parameters, &self.train, lot, sum);
+            return;
+        };
+        let p = self.task.model.parameters();
+        on_grid.sum.clear();
+        for example in lot {
+            let example = std::slice::from_ref(example);
+            let broken = self.team.sum_encoded(&Encoding::None, parameters, &self.train, example, sum);
+            if broken == 0 && on_grid.encoder.encode(&mut sum[..p]) {
+                on_grid.sum.add(&sum[..p]);
+            } else {
+                self.metrics.non_finite += 1;
+            }
+        }
+        sum[..p].copy_from_slice(&on_grid.sum.value());
     }
 
     /// sum += noise.
     fn add_noise(&mut self, key: &[u32; 8]) {
         if let Some(noise) = &self.noise {
             let p = self.task.model.parameters();
-            self.team.add_noise(noise, key, &mut self.sum[..p]);
+            match &self.on_grid {
+                Some(OnGrid { sum, .. }) => sum.release(key, &*noise.noise, &mut self.sum[..p]),
+                None => self.team.add_noise(noise, key, &mut self.sum[..p]),
+            }
         }
     }
 

@@ -146,6 +146,11 @@ impl GpuEngine {
         performance: Performance,
     ) -> Result<Self, EngineError> {
         gpu.check()?;
+        if task.grid.is_some() {
+            return Err(EngineError::Unsupported(
+                "sums on a grid: WebGPU counts in 32 bits, and their noise takes numbers of 64".to_owned(),
+            ));
+        }
         let dimension = task.model.parameters();
         if initial_parameters.len() != dimension {
             return Err(EngineError::Unsupported(format!(

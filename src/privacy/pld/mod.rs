@@ -124,11 +124,16 @@ impl Pld {
     ///
     /// # Errors
     /// [`PrivacyError::NoNoise`], [`PrivacyError::NoBound`]: no guarantee. [`PrivacyError::Unpriced`]: noise that is not Gaussian with an L2
-    /// bound, or with an envelope in which an example is exchanged: the worst case is not known; Rényi accounting has a bound. What [`Release::validate`] refuses.
+    /// bound, or with an envelope in which an example is exchanged: the worst case is not known; or noise on a grid: Rényi accounting has a bound. What [`Release::validate`] refuses.
     pub fn for_release(release: &Release) -> Result<Self, PrivacyError> {
         release.validate()?;
         let spec = release.noise.as_ref().ok_or(PrivacyError::NoNoise)?;
         let noise = spec.build()?;
+        if release.grid.is_some() {
+            return Err(PrivacyError::Unpriced(
+                "privacy loss distributions of noise on a grid: Rényi accounting counts what it tells",
+            ));
+        }
         let doubling = release.doubling();
         let norm = match &release.sensitivity {
             Sensitivity::Unbounded => return Err(PrivacyError::NoBound),

@@ -9,6 +9,7 @@ use crate::privacy::{
     error::{PrivacyError, require},
     ledger::Ledger,
     numeric::dearer,
+    rounding::{OnGrid, RoundingCost, cost_of_all},
     sequence::{Charge, Sequence, UNCOUNTED},
 };
 
@@ -61,7 +62,7 @@ impl Accountant {
     /// ε at `delta` over the best of all orders.
     ///
     /// # Errors
-    /// δ outside (0, 1); [`PrivacyError::Infinite`] where no order gives a number.
+    /// δ outside (0, 1); [`PrivacyError::Infinite`] where no order gives a number, [`PrivacyError::Inexact`] where rounded noise costs all of δ.
     pub fn epsilon(&self, delta: f64) -> Result<Epsilon, PrivacyError> {
         self.epsilon_at(delta, Orders::All)
     }
@@ -71,7 +72,58 @@ impl Accountant {
     /// # Errors
     /// As [`Accountant::epsilon`].
     pub fn epsilon_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
+        let Some(cost) = self.rounding_at(delta, orders)? else { return self.exact_at(delta, orders) };
+        let by = |conversion: fn(&Epsilon) -> &Bound| -> Result<Bound, PrivacyError> {
+            let order = std::cell::Cell::new(f64::from(LAST_ORDER));
+            let epsilon = cost.epsilon_at(delta, |delta| {
+                let bound = *conversion(&self.exact_at(delta, orders)?);
+                order.set(bound.order);
+                Ok(bound.epsilon)
+            })?;
+            Ok(Bound { epsilon, order: order.get() })
+        };
+        let result = Epsilon { classic: by(|e| &e.classic)?, improved: by(|e| &e.improved)? };
+        if result.classic.epsilon.is_finite() || result.improved.epsilon.is_finite() {
+            Ok(result)
+        } else {
+            Err(PrivacyError::Inexact)
+        }
+    }
+
+    /// What inexact noise adds to the exact mechanism's (ε, δ), so that [`Accountant::epsilon`] holds at `delta`; `None` where no release was made
+    /// on a grid.
+    ///
+    /// # Errors
+    /// As [`Accountant::epsilon`].
+    pub fn rounding(&self, delta: f64) -> Result<Option<RoundingCost>, PrivacyError> {
+        self.rounding_at(delta, Orders::All)
+    }
+
+    fn rounding_at(&self, delta: f64, orders: Orders<'_>) -> Result<Option<RoundingCost>, PrivacyError> {
         require(delta > 0.0 && delta < 1.0, "delta", delta, "strictly between 0 and 1")?;
+        let releases = self.on_grid();
+        if releases.is_empty() {
+            return Ok(None);
+        }
+        let exact = |delta| {
+            let Epsilon { classic, improved } = self.exact_at(delta, orders)?;
+            Ok(classic.epsilon.min(improved.epsilon))
+        };
+        cost_of_all(&releases, delta, exact).map(Some)
+    }
+
+    /// The releases on a grid, with how often each happened.
+    fn on_grid(&self) -> Vec<(&OnGrid, u64)> {
+        let mut found: Vec<(&OnGrid, u64)> = Vec::new();
+        for (id, curve) in (0..).zip(&self.curves) {
+            let steps = self.releases.steps_of(CurveId(id));
+            found.extend(curve.on_grid().filter(|_| steps > 0).map(|on_grid| (on_grid, steps)));
+        }
+        found
+    }
+
+    /// ε for noise as of real numbers, at a δ that was checked.
+    fn exact_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
         let charges = self.charges();
         let exact_zero = charges.iter().all(|(set, count)| {
             *count == 0 || set.iter().all(|id| self.curves[id.0 as usize].first_orders().iter().all(|r| *r == 0.0))
@@ -106,9 +158,12 @@ impl Accountant {
         }
     }
 
-    /// Total ε(α) at an order, if every curve is known there.
+    /// Total ε(α) at an order, if every curve is known there. A release on a grid has none: what inexact noise adds is no Rényi divergence.
     #[must_use]
     pub fn rdp(&self, order: f64) -> Option<f64> {
+        if !self.on_grid().is_empty() {
+            return None;
+        }
         let charges = self.charges();
         let total = self.total_at(&charges, order)?;
         Some(if charges.iter().any(|(_, count)| *count == UNCOUNTED) { f64::INFINITY } else { total })

@@ -9,6 +9,7 @@ use crate::privacy::{
     ledger::{Protected, Release, Sensitivity},
     noise::{Noise, NoiseSpec},
     numeric::dearer,
+    rounding::OnGrid,
     sampling::{Neighbours, Sampling},
 };
 
@@ -27,7 +28,7 @@ const CONTENDERS: usize = 8;
 /// Octaves of |τ| below an L2 norm on which ln I_k(τ)/τ² is maximised.
 const L2_OCTAVES: usize = 6;
 
-/// Rényi divergence bound ε(α) of one release, for neighbours as its sampling says. Cheap to clone.
+/// Rényi divergence bound ε(α) of one release, for neighbours as its sampling says, and noise as of real numbers. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RdpCurve(Arc<Inner>);
 
@@ -38,6 +39,8 @@ struct Inner {
     /// [`Release::doubling`]: neighbouring sums may be this many times further apart than one vector is from zero.
     doubling: f64,
     source: Source,
+    /// Where noise is rounded to a grid, and its inexactness counted: by the accountant, as it is no matter of orders.
+    on_grid: Option<OnGrid>,
     /// ε(α) for α from 2 to each of [`LEVELS`].
     integers: [OnceLock<Vec<f64>>; LEVELS.len()],
 }
@@ -54,7 +57,8 @@ impl RdpCurve {
     /// Lemma 4 and 5 for one release. Orders are computed when they are asked for.
     ///
     /// # Errors
-    /// [`PrivacyError::NoNoise`] and [`PrivacyError::NoBound`] where there is no guarantee; anything [`Release::validate`] refuses.
+    /// [`PrivacyError::NoNoise`] and [`PrivacyError::NoBound`] where there is no guarantee; [`PrivacyError::Unpriced`] for noise on a grid whose sampler
+    /// has no known error; anything [`Release::validate`] refuses.
     pub fn of(release: &Release) -> Result<Self, PrivacyError> {
         release.validate()?;
         let spec = release.noise.as_ref().ok_or(PrivacyError::NoNoise)?;
@@ -69,7 +73,8 @@ impl RdpCurve {
             (None, sensitivity) => Source::Other { noise, sensitivity: sensitivity.clone() },
         };
         let (sampling, protected, doubling) = (release.sampling, release.protected(), release.doubling());
-        Ok(Self(Arc::new(Inner { sampling, protected, doubling, source, integers: Default::default() })))
+        let on_grid = release.grid.map(|grid| OnGrid::new(grid, spec)).transpose()?;
+        Ok(Self(Arc::new(Inner { sampling, protected, doubling, source, on_grid, integers: Default::default() })))
     }
 
     /// The Poisson-sampled Gaussian mechanism (DP-SGD): noise multiplier σ, rate q.
@@ -107,6 +112,10 @@ impl RdpCurve {
 
     pub(super) fn protected(&self) -> Protected {
         self.0.protected
+    }
+
+    pub(super) fn on_grid(&self) -> Option<&OnGrid> {
+        self.0.on_grid.as_ref()
     }
 
     /// ε(α) at any order for which a bound is known: integers from 2 to 1024 (Gaussian: 2^17, or half that

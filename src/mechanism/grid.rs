@@ -1,0 +1,104 @@
+//! Sums and noise on a power-of-two grid: what is released then holds no bit that tells more than the noisy sum. The theory, and what it costs, is in
+//! `privacy/rounding.rs`; engines that offer a grid run this.
+
+use super::noise::{NONCE, chacha20_block};
+use crate::privacy::{noise::Noise, rounding::GridRounding};
+
+/// A sum of encoded gradients in whole grid steps: exact in any order.
+#[derive(Clone, Debug)]
+pub struct GridSum {
+    grid: GridRounding,
+    steps: Vec<i64>,
+}
+
+impl GridSum {
+    /// Zero, for gradients of length `p`.
+    #[must_use]
+    pub fn new(grid: GridRounding, p: usize) -> Self {
+        Self { grid, steps: vec![0; p] }
+    }
+
+    /// Back to zero.
+    pub fn clear(&mut self) {
+        self.steps.fill(0);
+    }
+
+    /// Adds an encoded gradient, each coordinate rounded towards zero: it stays inside its clip or envelope.
+    ///
+    /// # Panics
+    /// When its length is not the sum's.
+    pub fn add(&mut self, encoded: &[f32]) {
+        assert_eq!(encoded.len(), self.steps.len(), "gradient and sum have the same length");
+        for (sum, &coordinate) in self.steps.iter_mut().zip(encoded) {
+            // What has no place on the grid contributes zero. A sum that saturates moves no further apart than what is added to it.
+            *sum = sum.saturating_add(self.grid.towards_zero(coordinate.into()).unwrap_or(0));
+        }
+    }
+
+    /// The sum.
+    #[must_use]
+    pub fn value(&self) -> Vec<f32> {
+        self.steps.iter().map(|&steps| (steps as f64 * self.grid.spacing()) as f32).collect()
+    }
+
+    /// noisy ← sum + z, z by [`Noise::draw`] and to the nearest grid point; then in f32, which is post-processing. What leaves the grid's range is zero,
+    /// as a function of the noisy sum or of noise far beyond its cutoff.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn release(&self, key: &[u32; 8], noise: &dyn Noise, noisy: &mut [f32]) {
+        assert_eq!(self.steps.len(), noisy.len(), "sum and noisy sum have the same length");
+        for (counter, (sums, noisy)) in (0..).zip(self.steps.chunks(4).zip(noisy.chunks_mut(4))) {
+            let block = chacha20_block(key, counter, &NONCE);
+            for ((&sum, noisy), words) in sums.iter().zip(noisy).zip(block.as_chunks::<4>().0) {
+                *noisy = self.grid.release(sum, noise.draw(*words)).unwrap_or(0.0) as f32;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{mechanism::noise::noise_at, privacy::noise::NoiseSpec};
+
+    #[test]
+    fn what_is_released_is_a_whole_number_of_steps() {
+        let noise = NoiseSpec::Laplace { scale: 0.3 }.build().unwrap();
+        let grid = GridRounding::below(&*noise, 10).unwrap();
+        let g = grid.spacing();
+        let key = [8, 7, 6, 5, 4, 3, 2, 1];
+        let gradients: Vec<Vec<f32>> =
+            (0..9).map(|e| (0..103).map(|i| ((e * 103 + i) as f32 * 0.7).sin() * 0.1).collect()).collect();
+        let mut sum = GridSum::new(grid, 103);
+        gradients.iter().for_each(|gradient| sum.add(gradient));
+        let mut noisy = vec![0.0; 103];
+        sum.release(&key, &*noise, &mut noisy);
+        for (i, (&noisy, &value)) in noisy.iter().zip(&sum.value()).enumerate() {
+            let inside: f64 = gradients.iter().map(|gradient| (f64::from(gradient[i]) / g).trunc() * g).sum();
+            assert_eq!(f64::from(value), inside);
+            let z = (noise_at(&key, i as u32, &*noise) / g).round() * g;
+            assert_eq!(f64::from(noisy), inside + z);
+        }
+        // In another order, exactly the same.
+        let mut other = GridSum::new(grid, 103);
+        other.add(&[1.0; 103]);
+        other.clear();
+        gradients.iter().rev().for_each(|gradient| other.add(gradient));
+        assert_eq!(other.steps, sum.steps);
+    }
+
+    #[test]
+    fn what_has_no_place_on_the_grid_is_nothing() {
+        let noise = NoiseSpec::Gaussian { sigma: 1.0 }.build().unwrap();
+        let mut sum = GridSum::new(GridRounding::new(-60).unwrap(), 3);
+        sum.add(&[f32::NAN, 1.0, f32::INFINITY]);
+        assert_eq!(sum.value(), [0.0; 3]);
+        sum.steps = vec![i64::MAX - 1, i64::MIN, 0];
+        sum.add(&[1e-3; 3]);
+        assert_eq!((sum.steps[0], sum.steps[1] > i64::MIN), (i64::MAX, true));
+        let mut noisy = [1.0; 3];
+        sum.release(&[0; 8], &*noise, &mut noisy);
+        assert_eq!(noisy[..2], [0.0; 2]);
+    }
+}
