@@ -26,6 +26,7 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         encoder: EncoderSpec::Clip { norm: 1.0 },
         envelope: None,
         noise: Some(NoiseSpec::Gaussian { sigma: 1.0 }),
+        grid: None,
         denoiser: Denoiser::None,
         expected_lot: 2.0,
         momentum: 0.0,
