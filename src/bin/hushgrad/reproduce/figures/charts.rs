@@ -234,7 +234,8 @@ mod tests {
         for values in [Values::Shares, Values::Numbers, Values::Logarithmic] {
             let panel = panel(values);
             for (range, ends) in [(panel.x_range(), (0.5, 1.0)), (panel.y_range(), (0.95, 0.98))] {
-                assert!(range.low <= ends.0 && range.high >= ends.1 && range.low < range.high, "{values:?} {range:?}");
+                let inside = range.low <= ends.0 + 1e-9 && range.high >= ends.1 - 1e-9;
+                assert!(inside && range.low < range.high, "{values:?} {range:?}");
             }
         }
         let empty = Panel { series: vec![], ..panel(Values::Numbers) };

@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn a_run_is_measured_at_its_beginning_each_epoch_and_its_end() {
         assert_eq!(stops(14_063, 234.375)[..4], [0, 234, 469, 703]);
-        assert_eq!(stops(14_063, 234.375).len(), 62);
+        assert_eq!(stops(14_063, 234.375).len(), 61);
         assert_eq!(stops(14_062, 234.375).last(), Some(&14_062));
         assert_eq!(stops(10, 20.0), [0, 10]);
         assert_eq!(stops(40, 20.0), [0, 20, 40]);

@@ -23,10 +23,14 @@ use super::{
 /// ε that Figure 3 looks at.
 const BUDGETS: [f64; 12] = [0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5];
 
+/// Accuracies whose price the headline tells; 96 and 96.1 % are the paper's.
+const GOALS: [f64; 7] = [0.9, 0.92, 0.94, 0.95, 0.955, 0.96, 0.961];
+
 /// ε of runs, by the classic conversion as the paper has it: what they cost with the system's randomness.
 #[derive(Default)]
 pub struct Prices {
-    curves: BTreeMap<String, RdpCurve>,
+    /// By what decides the price of a step: that price, and ε after so many steps.
+    known: BTreeMap<String, (RdpCurve, BTreeMap<u64, f64>)>,
 }
 
 impl Prices {
@@ -38,20 +42,21 @@ impl Prices {
         if config.noise.is_none() || steps == 0 {
             return Ok(config.noise.as_ref().map(|_| 0.0));
         }
-        // What decides the price of a step.
-        let key = serde_json::to_string(&(config.model, &config.encoder, &config.noise, config.lot))?;
-        let curve = match self.curves.get(&key) {
-            Some(curve) => curve.clone(),
-            None => {
-                let plan = Plan::new(RunConfig { replay: None, ..config.clone() }, train.len() as u32)?;
-                let (_, curve) = plan.priced?;
-                self.curves.entry(key).or_insert(curve).clone()
-            }
-        };
+        let key = serde_json::to_string(&(config.model, &config.encoder, &config.noise, config.lot, config.delta))?;
+        if !self.known.contains_key(&key) {
+            let plan = Plan::new(RunConfig { replay: None, ..config.clone() }, train.len() as u32)?;
+            self.known.insert(key.clone(), (plan.priced?.1, BTreeMap::new()));
+        }
+        let Some((curve, spent)) = self.known.get_mut(&key) else { return Ok(None) };
+        if let Some(&epsilon) = spent.get(&steps) {
+            return Ok(Some(epsilon));
+        }
         let mut accountant = Accountant::new();
-        let id = accountant.add_curve(curve)?;
+        let id = accountant.add_curve(curve.clone())?;
         accountant.compose(id, steps);
-        Ok(Some(accountant.epsilon(config.delta)?.classic.epsilon))
+        let epsilon = accountant.epsilon(config.delta)?.classic.epsilon;
+        spent.insert(steps, epsilon);
+        Ok(Some(epsilon))
     }
 }
 
@@ -75,7 +80,14 @@ impl Source<'_> {
             View::Gradients => Ok(self.gradients(figure)),
             View::Distances => Ok(self.distances(figure)),
             View::BestByEpsilon => Ok(vec![self.best(figure)?]),
-            _ => figure.rates.iter().map(|&rate| self.curves(figure, rate)).collect(),
+            _ => {
+                let mut panels =
+                    figure.rates.iter().map(|&rate| self.curves(figure, rate)).collect::<Result<Vec<_>, _>>()?;
+                if let (View::AccuracyBySpent, [curves]) = (figure.view, &panels[..]) {
+                    panels.extend(reached(curves));
+                }
+                Ok(panels)
+            }
         }
     }
 
@@ -265,6 +277,27 @@ impl Source<'_> {
     }
 }
 
+/// What was spent when the mean accuracy first was so high; `None` where no curve gets to the lowest.
+fn reached(curves: &Panel) -> Option<Panel> {
+    let of = |series: &Series| {
+        let first = |&goal: &f64| {
+            let mark = series.marks.iter().find(|mark| mark.mean >= goal)?;
+            Some(Mark { x: 100.0 * goal, mean: mark.x, deviation: 0.0, runs: mark.runs })
+        };
+        Series { marks: GOALS.iter().filter_map(first).collect(), ..series.clone() }
+    };
+    let series: Vec<Series> = curves.series.iter().map(of).collect();
+    series.iter().any(|series| !series.marks.is_empty()).then(|| Panel {
+        key: format!("{}-reached", curves.key),
+        title: format!("{}; spent when the mean accuracy first reached", curves.title),
+        x: "accuracy, %",
+        y: "ε (classic)",
+        values: Values::Numbers,
+        ends: false,
+        series,
+    })
+}
+
 fn colour(method: &Method) -> usize {
     METHODS.iter().position(|other| other.key == method.key).unwrap_or(0)
 }
@@ -289,4 +322,31 @@ pub fn rates_table(figure: &Figure, rates: &BTreeMap<&'static str, Tuned>) -> St
         ));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_costs_what_was_spent_when_it_was_first_reached() {
+        let mark = |x, mean| Mark { x, mean, deviation: 0.01, runs: 3 };
+        let series = |marks| Series { name: "a".to_owned(), rate: None, colour: 0, marks };
+        let curves = |series| Panel {
+            key: "figure-headline".to_owned(),
+            title: "Headline".to_owned(),
+            x: "ε",
+            y: "accuracy",
+            values: Values::Shares,
+            ends: true,
+            series,
+        };
+        let high = series(vec![mark(0.0, 0.1), mark(1.0, 0.93), mark(2.0, 0.91), mark(3.0, 0.96)]);
+        let low = series(vec![mark(0.0, 0.1), mark(9.0, 0.2)]);
+        let panel = reached(&curves(vec![high, low.clone()])).unwrap();
+        let prices: Vec<(f64, f64)> = panel.series[0].marks.iter().map(|mark| (mark.x, mark.mean)).collect();
+        assert_eq!(prices, [(90.0, 1.0), (92.0, 1.0), (94.0, 3.0), (95.0, 3.0), (95.5, 3.0), (96.0, 3.0)]);
+        assert!(panel.series[1].marks.is_empty());
+        assert!(reached(&curves(vec![low])).is_none());
+    }
 }
