@@ -92,8 +92,13 @@ pub fn stops(steps: u64, per_epoch: f64) -> Vec<u64> {
 }
 
 impl Trial {
+    /// Digest of what differs from a default run, and of the images: an option that is added and off makes no run another one.
     pub fn identity(&self, data: &Data) -> String {
-        let config = serde_json::to_string(&self.config).unwrap_or_default();
+        let json = |config: &RunConfig| serde_json::to_value(config).unwrap_or_default();
+        let (mut config, usual) = (json(&self.config), json(&RunConfig::default()));
+        if let Some(fields) = config.as_object_mut() {
+            fields.retain(|name, value| usual.get(name) != Some(value));
+        }
         data.identity(&format!("{config} held out: {}", self.held_out))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hushgrad::{
     engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine, reference::pixels},
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
+    mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::{Architecture, reference},
     privacy::{
         envelope::EnvelopeProfile,
@@ -140,13 +140,10 @@ pub fn distances(
         for divergence in DIVERGENCES {
             let noise = noise_of(divergence, &family, &profile)?;
             let task = Task {
-                model: trial.config.model,
                 encoder: encoder.clone(),
                 envelope: Some(Arc::clone(&envelope)),
                 noise: Some(noise.clone()),
-                denoiser: Denoiser::None,
-                expected_lot: trial.config.lot as f32,
-                momentum: 0.0,
+                ..Task::without_privacy(trial.config.model)
             };
             let performance = Performance { chunk: None, threads: Some(1) };
             let mut engine = CpuEngine::new(task, train.clone(), &parameters, performance)?;
