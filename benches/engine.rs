@@ -2,60 +2,25 @@
 //!
 //! `cargo bench --no-default-features --bench engine`
 
-use std::{hint::black_box, sync::Arc, time::Duration};
+use std::{hint::black_box, time::Duration};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hushgrad::{
     data::Dataset,
-    engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine},
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
+    engine::{Engine, Performance, StepInput, cpu::CpuEngine},
     model::{Architecture, initial_parameters},
-    privacy::noise::NoiseSpec,
 };
 
-const EXAMPLES: u32 = 20_000;
-const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+use tasks::{KEY, examples, task};
 
-/// Blots as sparse as digits are; speed depends on no pixel.
-fn examples() -> Dataset {
-    let images = (0..EXAMPLES as usize * 784).map(|i| {
-        let (example, pixel) = (i / 784, i % 784);
-        let (y, x) = (pixel / 28, pixel % 28);
-        let inside = y.abs_diff(14) < 9 && x.abs_diff(14) < 9;
-        if inside && (i.wrapping_mul(2_654_435_761) >> 13) % 5 < 2 { (example % 200 + 55) as u8 } else { 0 }
-    });
-    let images: Arc<[u8]> = images.collect();
-    let labels: Arc<[u8]> = (0..EXAMPLES).map(|i| (i % 10) as u8).collect();
-    Dataset { name: "blots".into(), images, labels }
-}
+#[path = "engine/tasks.rs"]
+mod tasks;
+
+const EXAMPLES: u32 = 20_000;
 
 fn engine(model: Architecture, envelope: Option<u32>, lot: u32, threads: u32, train: &Dataset) -> CpuEngine {
-    let p = model.parameters();
-    let task = match envelope {
-        None => Task {
-            model,
-            encoder: EncoderSpec::Clip { norm: 1.0 },
-            envelope: None,
-            noise: Some(NoiseSpec::Gaussian { sigma: 1.1 }),
-            grid: None,
-            denoiser: Denoiser::None,
-            expected_lot: lot as f32,
-            momentum: 0.0,
-        },
-        Some(vectors) => Task {
-            model,
-            encoder: EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors, pre_scale: 1.0, seed: 1 },
-            envelope: Some(Arc::new(
-                Envelope::draw(EnvelopeShape::Gaussian, vectors, p, 1).expect("vectors are drawn"),
-            )),
-            noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }),
-            grid: None,
-            denoiser: Denoiser::KolmogorovSmirnov,
-            expected_lot: lot as f32,
-            momentum: 0.9,
-        },
-    };
     let performance = Performance { chunk: None, threads: Some(threads) };
+    let task = task(model, envelope, lot);
     CpuEngine::new(task, train.clone(), &initial_parameters(model, 1), performance).expect("the task can be run")
 }
 
@@ -66,7 +31,7 @@ fn steps(c: &mut Criterion) {
     type Encoder = (&'static str, Option<u32>);
     const CLIP: Encoder = ("clip", None);
     const ENVELOPE: Encoder = ("envelope", Some(1));
-    let train = examples();
+    let train = examples(EXAMPLES);
     let mut cases: Vec<(Architecture, Encoder, u32, u32)> = Vec::new();
     for threads in [1, 2] {
         cases.extend([CLIP, ENVELOPE, ("envelope of 1000", Some(1000))].map(|e| (CnnTanh, e, 256, threads)));
@@ -80,7 +45,7 @@ fn steps(c: &mut Criterion) {
     for (model, (name, envelope), lot, threads) in cases {
         // Made where it is asked for: a filter may leave it out.
         let mut made = None;
-        let indices: Vec<u32> = (0..lot).map(|i| i * (EXAMPLES / lot)).collect();
+        let indices = tasks::lot(lot, EXAMPLES);
         // Short samples, where a step is short: the best of them is undisturbed.
         group.sample_size(if lot > 256 { 10 } else { 100 });
         group.throughput(Throughput::Elements(lot.into()));
@@ -97,7 +62,7 @@ fn steps(c: &mut Criterion) {
 }
 
 fn evaluation(c: &mut Criterion) {
-    let train = examples();
+    let train = examples(EXAMPLES);
     let mut group = c.benchmark_group("evaluation of 20,000 images");
     group.sample_size(10);
     for model in [Architecture::CnnTanh, Architecture::Mlp] {

@@ -1,6 +1,7 @@
 //! `cargo xtask serve | test | dist | deny | bench | pictures`: everything that must be done around cargo.
 
 mod bench_accounting;
+mod bench_browser;
 mod bench_speed;
 mod benchmarks;
 mod browser;
@@ -38,12 +39,22 @@ const HELP: &str = "\
 cargo xtask serve [--open] [--port N]   build the site and serve it on 127.0.0.1 (port 8080, or the next free one)
 cargo xtask dist [--out DIR]            write the site into a folder (dist) that any static host can serve
 cargo xtask test                        set up and run every check; the last line counts the tests
-cargo xtask bench [accounting | speed]  time the accountants, the engine, or both, beside their peers; write BENCHMARKS.md
+cargo xtask bench [accounting | speed | browser]
+                                        time the accountants, the engine natively or in Chromium, or all, beside their
+                                        peers; write BENCHMARKS.md
 cargo xtask pictures                    take the README's pictures of the page, at every size
 cargo xtask deny                        check licences, sources and known vulnerabilities of the dependencies
 
 Each installs what is missing: see docs/building.md.
 ";
+
+/// Sections of BENCHMARKS.md.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bench {
+    Accounting,
+    Speed,
+    Browser,
+}
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -53,7 +64,7 @@ enum Task {
     Test,
     Pictures,
     Deny,
-    Bench { accounting: bool, speed: bool },
+    Bench(Vec<Bench>),
     Help,
 }
 
@@ -85,10 +96,13 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
         Some("pictures") => Task::Pictures,
         Some("deny") => Task::Deny,
         Some("bench") => match words.next().as_deref() {
-            None => Task::Bench { accounting: true, speed: true },
-            Some("accounting") => Task::Bench { accounting: true, speed: false },
-            Some("speed") => Task::Bench { accounting: false, speed: true },
-            Some(other) => return Err(Error::Usage(format!("bench what? accounting or speed, not `{other}`"))),
+            None => Task::Bench(vec![Bench::Accounting, Bench::Speed, Bench::Browser]),
+            Some("accounting") => Task::Bench(vec![Bench::Accounting]),
+            Some("speed") => Task::Bench(vec![Bench::Speed]),
+            Some("browser") => Task::Bench(vec![Bench::Browser]),
+            Some(other) => {
+                return Err(Error::Usage(format!("bench what? accounting, speed or browser, not `{other}`")));
+            }
         },
         None | Some("help" | "--help" | "-h") => Task::Help,
         Some(other) => return Err(Error::Usage(format!("no such task: {other}\n\n{HELP}"))),
@@ -143,12 +157,13 @@ fn run(task: Task) -> Result<bool> {
         Task::Test => return checks::run(&mut project, &screen),
         Task::Pictures => pictures::run(&mut project, &screen)?,
         Task::Deny => deny::run(&mut project, &screen)?,
-        Task::Bench { accounting, speed } => {
-            if accounting {
-                bench_accounting::run(&mut project, &screen)?;
-            }
-            if speed {
-                bench_speed::run(&mut project, &screen)?;
+        Task::Bench(benches) => {
+            for bench in benches {
+                match bench {
+                    Bench::Accounting => bench_accounting::run(&mut project, &screen)?,
+                    Bench::Speed => bench_speed::run(&mut project, &screen)?,
+                    Bench::Browser => bench_browser::run(&mut project, &screen)?,
+                }
             }
         }
     }
@@ -182,8 +197,8 @@ mod tests {
         assert_eq!(parsed("test").unwrap(), Task::Test);
         assert_eq!(parsed("pictures").unwrap(), Task::Pictures);
         assert_eq!(parsed("").unwrap(), Task::Help);
-        assert_eq!(parsed("bench").unwrap(), Task::Bench { accounting: true, speed: true });
-        assert_eq!(parsed("bench speed").unwrap(), Task::Bench { accounting: false, speed: true });
+        assert_eq!(parsed("bench").unwrap(), Task::Bench(vec![Bench::Accounting, Bench::Speed, Bench::Browser]));
+        assert_eq!(parsed("bench browser").unwrap(), Task::Bench(vec![Bench::Browser]));
         for wrong in
             ["sreve", "bench all", "serve --port", "serve --port 0", "serve --port 70000", "test --open", "dist --out"]
         {

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Named in `www/index.html` too.
-const PROFILE: &str = "wasm-release";
+pub const PROFILE: &str = "wasm-release";
 /// The page's own: small before fast.
 const PAGE_PROFILE: &str = "wasm-page";
 /// Programs that the page starts as threads of their own.
@@ -139,7 +139,8 @@ fn make(
     step.run(&mut bundle)?;
     step.done("");
 
-    shrink(project, screen, tools, staging)?;
+    shrink_programs(project, screen, tools, staging)?;
+    shrink_texts(screen, tools, staging)?;
     THREADS.iter().try_for_each(|thread| name_thread(staging, thread))?;
 
     let step = screen.step("digits for the page");
@@ -154,9 +155,9 @@ fn make(
     Ok(Site { sizes, shrunk: tools.shrinkers.is_some() })
 }
 
-/// wasm-opt on every program, or what it made of the very same one before; esbuild on the scripts and styles beside them.
-fn shrink(project: &Project, screen: &Screen, tools: &Tools, staging: &Path) -> Result<()> {
-    let Some(Shrinkers { wasm_opt, esbuild }) = &tools.shrinkers else { return Ok(()) };
+/// wasm-opt on every program of a folder, or what it made of the very same one before.
+pub fn shrink_programs(project: &Project, screen: &Screen, tools: &Tools, staging: &Path) -> Result<()> {
+    let Some(Shrinkers { wasm_opt, .. }) = &tools.shrinkers else { return Ok(()) };
     let cache = project.cache.join("wasm-opt");
     std::fs::create_dir_all(&cache).at("create the folder", &cache)?;
     for wasm in files(staging)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "wasm")) {
@@ -186,7 +187,12 @@ fn shrink(project: &Project, screen: &Screen, tools: &Tools, staging: &Path) -> 
         let after = std::fs::metadata(&wasm).at("measure", &wasm)?.len();
         step.done(&format!("{} → {}", sizes::bytes(bytes.len() as u64), sizes::bytes(after)));
     }
+    Ok(())
+}
 
+/// esbuild on scripts and styles.
+fn shrink_texts(screen: &Screen, tools: &Tools, staging: &Path) -> Result<()> {
+    let Some(Shrinkers { esbuild, .. }) = &tools.shrinkers else { return Ok(()) };
     let step = screen.step("esbuild");
     let before = total(&text_files(staging)?)?;
     let mut command = Command::new("node");

@@ -79,6 +79,14 @@ impl Examples {
     }
 }
 
+/// In a browser a buffer that nobody holds is freed at the next garbage collection, which knows nothing of its size.
+impl Drop for Examples {
+    fn drop(&mut self) {
+        self.words.destroy();
+        self.indices.destroy();
+    }
+}
+
 /// What a run needs besides its examples.
 #[derive(Debug)]
 pub struct Buffers {
@@ -159,6 +167,48 @@ impl Buffers {
             }),
         })
         .await
+    }
+}
+
+/// As that of [`Examples`]. What was submitted before is still done.
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        let Self {
+            chunk: _,
+            parameters,
+            momentum,
+            work,
+            sums,
+            noisy,
+            tallies,
+            envelope,
+            bins,
+            values,
+            tails,
+            quantiles,
+            run,
+            evaluation_run,
+            release,
+            staging,
+        } = self;
+        let all = [
+            parameters,
+            momentum,
+            work,
+            sums,
+            noisy,
+            tallies,
+            envelope,
+            bins,
+            values,
+            tails,
+            quantiles,
+            run,
+            evaluation_run,
+            release,
+            staging,
+        ];
+        all.into_iter().for_each(|buffer| buffer.destroy());
     }
 }
 

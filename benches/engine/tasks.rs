@@ -1,0 +1,60 @@
+//! What the benches of a step run, natively and in a browser: their examples and tasks.
+
+use std::sync::Arc;
+
+use hushgrad::{
+    data::Dataset,
+    engine::Task,
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
+    model::Architecture,
+    privacy::noise::NoiseSpec,
+};
+
+pub const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+/// Blots as sparse as digits are; speed depends on no pixel.
+pub fn examples(count: u32) -> Dataset {
+    let images = (0..count as usize * 784).map(|i| {
+        let (example, pixel) = (i / 784, i % 784);
+        let (y, x) = (pixel / 28, pixel % 28);
+        let inside = y.abs_diff(14) < 9 && x.abs_diff(14) < 9;
+        if inside && (i.wrapping_mul(2_654_435_761) >> 13) % 5 < 2 { (example % 200 + 55) as u8 } else { 0 }
+    });
+    let images: Arc<[u8]> = images.collect();
+    let labels: Arc<[u8]> = (0..count).map(|i| (i % 10) as u8).collect();
+    Dataset { name: "blots".into(), images, labels }
+}
+
+/// `lot` examples of `count`, evenly apart.
+pub fn lot(lot: u32, count: u32) -> Vec<u32> {
+    (0..lot).map(|i| i * (count / lot)).collect()
+}
+
+/// Flat clip and Gaussian noise, or an envelope of so many vectors, Student-t noise and the KS denoiser.
+pub fn task(model: Architecture, envelope: Option<u32>, lot: u32) -> Task {
+    let p = model.parameters();
+    match envelope {
+        None => Task {
+            model,
+            encoder: EncoderSpec::Clip { norm: 1.0 },
+            envelope: None,
+            noise: Some(NoiseSpec::Gaussian { sigma: 1.1 }),
+            grid: None,
+            denoiser: Denoiser::None,
+            expected_lot: lot as f32,
+            momentum: 0.0,
+        },
+        Some(vectors) => Task {
+            model,
+            encoder: EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors, pre_scale: 1.0, seed: 1 },
+            envelope: Some(Arc::new(
+                Envelope::draw(EnvelopeShape::Gaussian, vectors, p, 1).expect("vectors are drawn"),
+            )),
+            noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }),
+            grid: None,
+            denoiser: Denoiser::KolmogorovSmirnov,
+            expected_lot: lot as f32,
+            momentum: 0.9,
+        },
+    }
+}

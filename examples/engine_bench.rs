@@ -1,0 +1,125 @@
+//! Private steps, timed by a loop that also runs in a browser: a JSON object for each case.
+//!
+//! `cargo run --release --no-default-features --example engine_bench` on one native thread; in Chromium by `cargo xtask bench browser`.
+
+use hushgrad::{
+    data::Dataset,
+    engine::{Backend, Engine, EngineError, EngineFactory, StepInput},
+    model::{Architecture, initial_parameters},
+};
+use serde_json::{Value, json};
+use tasks::KEY;
+use web_time::Instant;
+
+#[path = "../benches/engine/tasks.rs"]
+mod tasks;
+
+/// As many as MNIST has: they take their share of the device's memory.
+const EXAMPLES: u32 = 60_000;
+/// A graphics device is given so many steps before it is waited for, as many as the engine has under way.
+const UNDER_WAY: u32 = 4;
+
+struct Bench {
+    factory: EngineFactory,
+    train: Dataset,
+}
+
+/// One step, looked at for so long.
+struct Case {
+    model: Architecture,
+    /// Else flat clip.
+    envelope: bool,
+    lot: u32,
+    seconds: f64,
+}
+
+impl Bench {
+    fn new(mut factory: EngineFactory) -> Self {
+        factory.threads(Some(1));
+        Self { factory, train: tasks::examples(EXAMPLES) }
+    }
+
+    /// Milliseconds of a step, sample by sample: until it is done, and until the caller has its thread back.
+    async fn measure(&self, case: &Case) -> Result<Value, EngineError> {
+        let &Case { model, envelope, lot, seconds } = case;
+        let task = tasks::task(model, envelope.then_some(1), lot);
+        let mut engine = self.factory.build(&task, &self.train, &initial_parameters(model, 1)).await?;
+        let indices = tasks::lot(lot, EXAMPLES);
+        // Large lots keep a device busy by themselves.
+        let together = if engine.info().backend == Backend::Gpu && lot <= 256 { UNDER_WAY } else { 1 };
+        let mut samples = vec![];
+        let mut calling = vec![];
+        // Compilers of browsers come back to a function once it has run for a while.
+        let start = Instant::now();
+        let mut warm = false;
+        let mut measured = 0.0;
+        while measured < seconds || samples.len() < 3 {
+            let batch = Instant::now();
+            for _ in 0..together {
+                engine.step(StepInput { lot: &indices, noise_key: KEY, learning_rate: 1e-3 }).await?;
+            }
+            let submitted = batch.elapsed().as_secs_f64();
+            engine.metrics().await?;
+            let took = batch.elapsed().as_secs_f64();
+            if warm {
+                measured += took;
+                samples.push(1e3 * took / f64::from(together));
+                calling.push(1e3 * submitted / f64::from(together));
+            }
+            warm = warm || start.elapsed().as_secs_f64() > 0.4 * seconds;
+        }
+        Ok(json!({ "device": engine.info().device, "samples": samples, "calling": calling }))
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn main() -> Result<(), EngineError> {
+    let bench = Bench::new(EngineFactory::cpu());
+    for model in [Architecture::CnnTanh, Architecture::Mlp] {
+        for envelope in [false, true] {
+            let case = Case { model, envelope, lot: 256, seconds: 2.0 };
+            let mut found = pollster::block_on(bench.measure(&case))?;
+            found["model"] = json!(format!("{model:?}"));
+            found["envelope"] = json!(envelope);
+            println!("{found}");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(target_arch = "wasm32")]
+fn main() {
+    console_error_panic_hook::set_once();
+}
+
+/// What the page calls.
+#[cfg(target_arch = "wasm32")]
+mod page {
+    use hushgrad::{
+        engine::{EngineError, EngineFactory},
+        model::Architecture,
+    };
+    use wasm_bindgen::prelude::{JsError, wasm_bindgen};
+
+    use super::{Bench, Case};
+
+    #[wasm_bindgen]
+    pub struct PageBench(Bench);
+
+    #[wasm_bindgen]
+    impl PageBench {
+        /// On the CPU, or on WebGPU.
+        pub async fn open(gpu: bool) -> Result<PageBench, JsError> {
+            let factory = if gpu { EngineFactory::gpu_checked().await? } else { EngineFactory::cpu() };
+            Ok(Self(Bench::new(factory)))
+        }
+
+        /// `model` as `Architecture` writes it; JSON.
+        pub async fn measure(&self, model: &str, envelope: bool, lot: u32, seconds: f64) -> Result<String, JsError> {
+            let found = Architecture::ALL.into_iter().find(|m| format!("{m:?}") == model);
+            let unknown = || EngineError::Unsupported(format!("the model {model}"));
+            let case = Case { model: found.ok_or_else(unknown)?, envelope, lot, seconds };
+            Ok(self.0.measure(&case).await?.to_string())
+        }
+    }
+}

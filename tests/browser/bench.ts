@@ -1,0 +1,68 @@
+import { test, type Page } from "@playwright/test";
+import { resolve } from "node:path";
+import { serve } from "./server";
+
+/** What a page's `measure` is asked; the pages lie in `benches/browser` and `benches/peers`. */
+interface Case {
+  who: "hushgrad" | "jax-js";
+  backend: "cpu" | "gpu";
+  model: "CnnTanh" | "Mlp";
+  /** Envelope, Student-t noise and KS; else flat clip and Gaussian noise. */
+  envelope?: boolean;
+  lot: number;
+  /** To measure for, at least. */
+  seconds: number;
+  /** Steps of jax-js to a sample. */
+  together?: number;
+}
+
+/** Both, one after the other: what else the machine does is seen by both. The peer's CNN takes seconds for a small lot. */
+const BESIDE: Case[] = (["gpu", "cpu"] as const).flatMap((backend) =>
+  ([["Mlp", 256], ["CnnTanh", 64]] as const).flatMap(([model, lot]) =>
+    (["hushgrad", "jax-js"] as const).map(
+      (who): Case => ({ who, backend, model, lot, seconds: 1.5, together: backend === "gpu" && model === "Mlp" ? 4 : 1 }),
+    ),
+  ),
+);
+
+const own = (backend: Case["backend"], model: Case["model"], envelope: boolean, lot: number, seconds = 1.5): Case => ({
+  who: "hushgrad",
+  backend,
+  model,
+  envelope,
+  lot,
+  seconds,
+});
+const OWN: Case[] = (["cpu", "gpu"] as const).flatMap((backend) =>
+  (["CnnTanh", "Mlp"] as const).flatMap((model) => [false, true].map((envelope) => own(backend, model, envelope, 256))),
+);
+const BY_LOT: Case[] = [
+  ...[64, 1024, 4096, 16_384].flatMap((lot) => [false, true].map((envelope) => own("cpu", "CnnTanh", envelope, lot))),
+  ...[64, 1024, 4096].map((lot) => own("gpu", "CnnTanh", false, lot)),
+];
+
+test("steps", async ({ context, browser }) => {
+  const site = await serve(resolve(process.env.HUSHGRAD_SITE ?? "../../dist"));
+  const opened = async (address: string) => {
+    const page = await context.newPage();
+    page.on("pageerror", (error) => console.error(error.message));
+    await page.goto(site.url + address);
+    await page.waitForFunction(() => "measure" in window);
+    return page;
+  };
+  const pages: Record<Case["who"], Page> = {
+    hushgrad: await opened("index.html"),
+    "jax-js": await opened("jax_js_step.html"),
+  };
+  console.log(JSON.stringify({ browser: browser.version() }));
+  for (const one of [...BESIDE, ...OWN, ...BY_LOT, ...BESIDE]) {
+    type Measuring = { measure(one: Case): Promise<object> };
+    const found = await pages[one.who].evaluate((one) => (window as unknown as Measuring).measure(one), one);
+    console.log(JSON.stringify({ ...one, ...found }));
+  }
+  const session = await context.newCDPSession(pages.hushgrad);
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  console.log(JSON.stringify({ heap: usedSize }));
+  await site.close();
+});

@@ -1,0 +1,93 @@
+import type { Page } from "@playwright/test";
+import { expect, hook, open, test, value } from "./fixtures";
+
+/** Bytes. */
+interface Held {
+  /** JavaScript of the page, after a garbage collection. */
+  page: number;
+  /** The training thread's program. */
+  program: number;
+  /** Buffers of the graphics device that nobody has given up. */
+  buffers: number;
+  /** The same, given up or not, since the start. */
+  allocated: number;
+}
+
+type Thread = { memory?: WebAssembly.Memory; buffers?: number; allocated?: number };
+
+const COUNT = `
+  globalThis.buffers = globalThis.allocated = 0;
+  const { createBuffer } = globalThis.GPUDevice?.prototype ?? {};
+  if (createBuffer) {
+    GPUDevice.prototype.createBuffer = function (descriptor) {
+      globalThis.buffers += descriptor.size;
+      globalThis.allocated += descriptor.size;
+      return createBuffer.call(this, descriptor);
+    };
+    const { destroy } = GPUBuffer.prototype;
+    GPUBuffer.prototype.destroy = function () {
+      globalThis.buffers -= this.size;
+      destroy.call(this);
+    };
+  }
+  for (const how of ["instantiate", "instantiateStreaming"]) {
+    const make = WebAssembly[how];
+    WebAssembly[how] = async (...what) => {
+      const made = await make.apply(WebAssembly, what);
+      globalThis.memory = (made.instance ?? made).exports.memory;
+      return made;
+    };
+  }
+`;
+
+async function held(page: Page): Promise<Held> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  await session.detach();
+  const thread = page.workers().find((worker) => /\/worker[^/]*$/.test(worker.url()));
+  if (!thread) throw new Error("there is no training thread");
+  const own = await thread.evaluate(() => {
+    const { memory, buffers, allocated } = globalThis as Thread;
+    return { program: memory?.buffer.byteLength ?? 0, buffers: buffers ?? 0, allocated: allocated ?? 0 };
+  });
+  return { page: usedSize, ...own };
+}
+
+/** Plays until `steps` are done, then resets so many times. */
+async function playAndReset(page: Page, steps: number, times: number) {
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThanOrEqual(steps);
+  for (let i = 0; i < times; i++) {
+    await hook(page, "reset").evaluate((button: HTMLElement) => button.click());
+  }
+  await expect.poll(() => value(page, "step")).toBe(0);
+  // Requests are answered one after the other: with a step done, all resets are.
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+}
+
+for (const backend of ["cpu", "gpu"] as const) {
+  test(`training the CNN on the ${backend} stays within its memory, after a hundred resets too`, async ({ page, site }) => {
+    await page.route(/\/worker(-[0-9a-f]+)?\.js$/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: COUNT + (await response.text()) });
+    });
+    await open(page, site, `?backend=${backend}&model=cnn-tanh&lot=64`);
+    const here = await hook(page, "backend").textContent();
+    test.skip(backend === "gpu" && here !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
+    await playAndReset(page, 2, 1);
+    const first = await held(page);
+    await playAndReset(page, 2, 99);
+    const last = await held(page);
+    const megabytes = (bytes: number) => bytes / 1e6;
+    expect(first.program, "the program's memory was found").toBeGreaterThan(1e6);
+    expect(megabytes(last.program - first.program), "program, MB more").toBeLessThan(8);
+    expect(megabytes(last.page - first.page), "page, MB more").toBeLessThan(4);
+    expect(megabytes(last.program + last.page), "memory, MB").toBeLessThan(300);
+    expect(last.buffers, "graphics buffers").toBe(first.buffers);
+    expect(megabytes(last.buffers), "graphics buffers, MB").toBeLessThan(256);
+    // Each reset made its own.
+    if (backend === "gpu") expect(last.allocated - first.allocated).toBeGreaterThan(99 * 1e6);
+  });
+}

@@ -1,0 +1,358 @@
+//! `cargo xtask bench browser`: the engine in Chromium, beside itself without one and beside jax-js; the section in BENCHMARKS.md.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::{
+    benchmarks, browser,
+    error::{At, Error, Result},
+    project::{Project, remove, which},
+    screen::Screen,
+    site, tools,
+    wasm_target::{self, TARGET},
+};
+
+const EXAMPLE: &str = "engine_bench";
+const PEER: (&str, &str) = ("@jax-js/jax", "0.1.25");
+const OURS: &str = "hushgrad";
+const THEIRS: &str = "jax-js";
+/// What `examples/engine_bench.rs` is said to have run on where no browser is.
+const NATIVE: &str = "native";
+
+/// What was timed: its fields are those of `Case` in `tests/browser/bench.ts`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Key {
+    who: String,
+    backend: String,
+    model: String,
+    envelope: bool,
+    lot: u32,
+}
+
+/// Milliseconds of a step, and bytes.
+#[derive(Clone, Debug, PartialEq)]
+struct Found {
+    key: Key,
+    device: String,
+    best: f64,
+    median: f64,
+    worst: f64,
+    /// Until the caller has its thread back: the mean, for a browser's clock is coarse.
+    calling: f64,
+    memory: u64,
+    buffers: u64,
+}
+
+/// All of a run.
+#[derive(Default)]
+struct Results {
+    found: Vec<Found>,
+    /// Chromium's version.
+    browser: String,
+    /// Bytes of JavaScript that the engine's page holds in the end.
+    heap: u64,
+}
+
+pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
+    screen.say("Set-up");
+    project.claim(screen)?;
+    let wasm = wasm_target::ensure(project, screen)?;
+    let tools = tools::ensure(project, screen)?;
+    let jax = peer(project, screen)?;
+    browser::playwright(project, screen)?;
+    project.release();
+    let chromium = browser::chromium(project, screen)?;
+
+    screen.say("Programs");
+    let target = project.target()?;
+    let step = screen.step("compile for the browser");
+    let mut compile = project.cargo();
+    compile.args(["build", "--locked", "--profile", site::PROFILE, "--no-default-features", "--features", "gpu"]);
+    wasm.prepare(compile.args(["--target", TARGET, "--example", EXAMPLE]));
+    step.run(&mut compile)?;
+    step.done("");
+    let step = screen.step("bundle");
+    let folder = target.join("bench-page");
+    remove(&folder)?;
+    std::fs::create_dir_all(&folder).at("create the folder", &folder)?;
+    let module = target.join(TARGET).join(site::PROFILE).join("examples").join(format!("{EXAMPLE}.wasm"));
+    let mut bindgen = project.command(&tools.wasm_bindgen);
+    bindgen.args(["--target", "web", "--no-typescript", "--out-dir"]);
+    step.run(bindgen.arg(&folder).arg(module))?;
+    step.done("");
+    site::shrink_programs(project, screen, &tools, &folder)?;
+    let benches = project.root.join("benches");
+    copy(&benches.join("browser").join("index.html"), &folder)?;
+    copy(&benches.join("peers").join("jax_js_step.html"), &folder)?;
+    let scripts = folder.join("jax-js");
+    std::fs::create_dir_all(&scripts).at("create the folder", &scripts)?;
+    for script in site::files(&jax)?.iter().filter(|path| path.extension().is_some_and(|e| e == "js")) {
+        copy(script, &scripts)?;
+    }
+
+    screen.say("Benches");
+    let mut results = Results::default();
+    // Before and after the browser's, so that what else the machine does is seen by both.
+    native(project, screen, &mut results)?;
+    let step = screen.step("Chromium");
+    let mut command = browser::playwright_test(project, &chromium, &folder);
+    let said = step.run(command.args(["--config=bench.config.ts", "--reporter=line"]))?;
+    said.lines.iter().for_each(|line| results.read(line));
+    step.done(&results.browser);
+    native(project, screen, &mut results)?;
+
+    let text = section(&benchmarks::machine(), &results)?;
+    benchmarks::write(project, screen, "browser", "In a browser", &text)
+}
+
+fn copy(file: &Path, folder: &Path) -> Result<()> {
+    let to = folder.join(file.file_name().unwrap_or_default());
+    std::fs::copy(file, to).map(drop).at("copy", file)
+}
+
+/// The folder of jax-js' scripts, installed by npm into the cache.
+fn peer(project: &Project, screen: &Screen) -> Result<PathBuf> {
+    let (package, version) = PEER;
+    let step = screen.step(&format!("{THEIRS} {version}"));
+    let folder = project.cache.join("peers").join(format!("{THEIRS}-{version}"));
+    let scripts = folder.join("node_modules").join(package).join("dist");
+    if scripts.join("index.js").is_file() {
+        step.done("installed before");
+        return Ok(scripts);
+    }
+    let npm = which("npm").ok_or_else(|| Error::Missing {
+        what: "npm".into(),
+        why: "the peer is a package of npm's".into(),
+        how: "Install Node.js 20 or later (nodejs.org, or on Debian the packages nodejs and npm).".into(),
+    })?;
+    project.install(&folder, |into| {
+        let mut command = project.command(npm);
+        command.current_dir(into).args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"]);
+        step.run(command.arg(into).arg(format!("{package}@{version}"))).map(drop)
+    })?;
+    step.done("installed");
+    Ok(scripts)
+}
+
+/// The same program on one native thread.
+fn native(project: &Project, screen: &Screen, results: &mut Results) -> Result<()> {
+    let step = screen.step("natively, one thread");
+    let mut command = project.cargo();
+    command.args(["run", "--locked", "--release", "--no-default-features", "--example", EXAMPLE]);
+    let said = step.run(&mut command)?;
+    said.lines.iter().for_each(|line| results.read(line));
+    step.done("");
+    Ok(())
+}
+
+impl Results {
+    /// Takes in a line of JSON; other lines are passed over. Of two measurements of a case the one with the better best stays.
+    fn read(&mut self, line: &str) {
+        let Ok(json) = serde_json::from_str::<Value>(line.trim()) else { return };
+        if let Some(version) = json["browser"].as_str() {
+            self.browser = format!("Chromium {version}");
+        }
+        if let Some(heap) = json["heap"].as_u64() {
+            self.heap = heap;
+        }
+        let Some(found) = read_found(&json) else { return };
+        match self.found.iter_mut().find(|known| known.key == found.key) {
+            Some(known) if known.best > found.best => *known = found,
+            Some(_) => {}
+            None => self.found.push(found),
+        }
+    }
+
+    fn get(&self, who: &str, backend: &str, model: &str, envelope: bool, lot: u32) -> Result<&Found> {
+        let key = Key { who: who.into(), backend: backend.into(), model: model.into(), envelope, lot };
+        let missing = || Error::Wrong(format!("nothing was measured of {key:?}"));
+        self.found.iter().find(|found| found.key == key).ok_or_else(missing)
+    }
+}
+
+fn read_found(json: &Value) -> Option<Found> {
+    let numbers = |name: &str| -> Option<Vec<f64>> {
+        let all: Vec<f64> = json[name].as_array()?.iter().filter_map(Value::as_f64).collect();
+        (!all.is_empty()).then_some(all)
+    };
+    let word = |name: &str, otherwise: &str| json[name].as_str().unwrap_or(otherwise).to_owned();
+    let mut samples = numbers("samples")?;
+    samples.sort_unstable_by(f64::total_cmp);
+    let calling = numbers("calling")?;
+    Some(Found {
+        key: Key {
+            who: word("who", NATIVE),
+            backend: word("backend", "cpu"),
+            model: json["model"].as_str()?.to_owned(),
+            envelope: json["envelope"].as_bool().unwrap_or(false),
+            lot: u32::try_from(json["lot"].as_u64()?).ok()?,
+        },
+        device: word("device", ""),
+        best: samples[0],
+        median: samples[samples.len() / 2],
+        worst: samples[samples.len() - 1],
+        calling: calling.iter().sum::<f64>() / calling.len() as f64,
+        memory: json["memory"].as_u64().unwrap_or(0),
+        buffers: json["buffers"].as_u64().unwrap_or(0),
+    })
+}
+
+const MODELS: [(&str, &str); 2] = [("CnnTanh", "CNN"), ("Mlp", "perceptron")];
+const ENCODERS: [(bool, &str); 2] = [(false, "flat clip, Gaussian"), (true, "envelope, Student-t, KS")];
+
+fn section(machine: &str, results: &Results) -> Result<String> {
+    let mut out = String::new();
+    let mut line = |text: std::fmt::Arguments<'_>| {
+        let _ = writeln!(out, "{text}");
+    };
+    let adapter = &results.get(OURS, "gpu", "CnnTanh", false, 256)?.device;
+    let here = &results.get(NATIVE, "cpu", "CnnTanh", false, 256)?.device;
+    let (package, version) = PEER;
+    line(format_args!(
+        "`cargo xtask bench browser`: {machine}; {}; adapter: {adapter}; natively: {here}; {package} {version}. Milliseconds a step:",
+        results.browser
+    ));
+    line(format_args!(
+        "the best sample, then the median. Ratios are of the best. One thread wherever a processor computes.\n"
+    ));
+
+    line(format_args!("### wasm beside native code, lot 256\n"));
+    line(format_args!("| | native, ms | wasm simd128, ms | native ÷ wasm | WebGPU, ms |"));
+    line(format_args!("| --- | ---: | ---: | ---: | ---: |"));
+    for (model, name) in MODELS {
+        for (envelope, encoder) in ENCODERS {
+            let get = |who, backend| results.get(who, backend, model, envelope, 256);
+            let (native, wasm, gpu) = (get(NATIVE, "cpu")?, get(OURS, "cpu")?, get(OURS, "gpu")?);
+            let ratio = native.best / wasm.best;
+            let cells = [native, wasm].map(cell);
+            line(format_args!("| {name}, {encoder} | {} | {} | {ratio:.2} | {} |", cells[0], cells[1], cell(gpu)));
+        }
+    }
+
+    line(format_args!("\n### Beside jax-js: flat clip, Gaussian; vmap(grad) in one jit there\n"));
+    line(format_args!("| | lot | jax-js, ms | this, ms | jax-js ÷ this | goal |"));
+    line(format_args!("| --- | ---: | ---: | ---: | ---: | ---: |"));
+    for (backend, where_, goal) in [("gpu", "WebGPU", 5), ("cpu", "wasm", 10)] {
+        for (model, name, lot) in [("Mlp", "perceptron", 256), ("CnnTanh", "CNN", 64)] {
+            let get = |who| results.get(who, backend, model, false, lot);
+            let (theirs, ours) = (get(THEIRS)?, get(OURS)?);
+            let ratio = theirs.best / ours.best;
+            let missed = if ratio < f64::from(goal) { " (missed)" } else { "" };
+            line(format_args!(
+                "| {where_}, {name} | {lot} | {} | {} | {ratio:.1} | {goal}{missed} |",
+                cell(theirs),
+                cell(ours)
+            ));
+        }
+    }
+    let get = |who, model, lot| results.get(who, "gpu", model, false, lot).map(|found| found.calling);
+    line(format_args!(
+        "\nThe calling thread's share of a WebGPU step: perceptron {:.2} ms (jax-js {:.2}), CNN {:.2} ms (jax-js {:.2}); goal: below 0.2.",
+        get(OURS, "Mlp", 256)?,
+        get(THEIRS, "Mlp", 256)?,
+        get(OURS, "CnnTanh", 64)?,
+        get(THEIRS, "CnnTanh", 64)?
+    ));
+
+    line(format_args!("\n### The CNN's cost by lot\n"));
+    line(format_args!(
+        "| lot | wasm, flat clip, ms | µs an example | wasm, envelope, ms | µs an example | WebGPU, flat clip, ms | µs an example | graphics buffers, MB |"
+    ));
+    line(format_args!("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"));
+    for lot in [64, 256, 1024, 4096, 16_384] {
+        let get = |backend, envelope| results.get(OURS, backend, "CnnTanh", envelope, lot);
+        let each = |found: &Found| found.best * 1e3 / f64::from(lot);
+        let (clip, envelope) = (get("cpu", false)?, get("cpu", true)?);
+        // A software adapter takes its time.
+        let gpu = get("gpu", false).map_or_else(
+            |_| "| | |".to_owned(),
+            |gpu| format!("{} | {:.0} | {:.0} |", cell(gpu), each(gpu), megabytes(gpu.buffers)),
+        );
+        line(format_args!(
+            "| {lot} | {} | {:.0} | {} | {:.0} | {gpu}",
+            cell(clip),
+            each(clip),
+            cell(envelope),
+            each(envelope)
+        ));
+    }
+
+    let ours = || results.found.iter().filter(|found| found.key.who == OURS);
+    let slowest = ours().max_by(|a, b| (a.worst / a.median).total_cmp(&(b.worst / b.median)));
+    if let Some(Found { key, worst, median, .. }) = slowest {
+        line(format_args!(
+            "\nThe slowest step took {:.1} × its run's median ({}, {}, lot {}); goal: below 3.",
+            worst / median,
+            key.backend,
+            key.model,
+            key.lot
+        ));
+    }
+    let largest = |bytes: fn(&Found) -> u64| ours().map(bytes).max().unwrap_or(0);
+    line(format_args!(
+        "Memory, with 60,000 examples: wasm {:.0} MB and JavaScript {:.1} MB in the end (goal: below 300 together), graphics buffers {:.0} MB at most (goal: below 256).",
+        megabytes(largest(|found| found.memory)),
+        megabytes(results.heap),
+        megabytes(largest(|found| found.buffers))
+    ));
+    Ok(out)
+}
+
+fn cell(found: &Found) -> String {
+    let digits = if found.best < 100.0 { 2 } else { 0 };
+    format!("{:.digits$} ({:.digits$})", found.best, found.median)
+}
+
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(who: &str, backend: &str, model: &str, envelope: bool, lot: u32, samples: &[f64]) -> String {
+        serde_json::json!({
+            "who": who, "backend": backend, "model": model, "envelope": envelope, "lot": lot, "samples": samples,
+            "calling": [0.1, 0.2], "device": "a device", "memory": 5_000_000, "buffers": 7_000_000,
+        })
+        .to_string()
+    }
+
+    #[test]
+    fn of_two_measurements_the_better_stays() {
+        let mut results = Results::default();
+        results.read(&line(OURS, "cpu", "Mlp", false, 256, &[3.0, 2.0, 9.0]));
+        results.read("Running 1 test using 1 worker");
+        results.read(&line(OURS, "cpu", "Mlp", false, 256, &[1.0, 1.5]));
+        results.read(&line(OURS, "cpu", "Mlp", false, 256, &[4.0]));
+        let found = results.get(OURS, "cpu", "Mlp", false, 256).unwrap();
+        assert_eq!((found.best, found.median, found.worst), (1.0, 1.5, 1.5));
+        assert!((found.calling - 0.15).abs() < 1e-12);
+        assert_eq!(results.found.len(), 1);
+    }
+
+    #[test]
+    fn a_whole_run_makes_a_section_and_a_missing_case_is_named() {
+        let mut results = Results::default();
+        results.read(r#"{"browser":"1.2"}"#);
+        results.read(r#"{"heap":2000000}"#);
+        for (who, backend) in [(NATIVE, "cpu"), (OURS, "cpu"), (OURS, "gpu"), (THEIRS, "cpu"), (THEIRS, "gpu")] {
+            for (model, envelope) in [("CnnTanh", false), ("CnnTanh", true), ("Mlp", false), ("Mlp", true)] {
+                for lot in [64, 256, 1024, 4096, 16_384] {
+                    results.read(&line(who, backend, model, envelope, lot, &[if who == THEIRS { 60.0 } else { 8.0 }]));
+                }
+            }
+        }
+        let text = section("a machine", &results).unwrap();
+        assert!(text.contains("| WebGPU, perceptron | 256 | 60.00 (60.00) | 8.00 (8.00) | 7.5 | 5 |"), "{text}");
+        assert!(text.contains("| 7.5 | 10 (missed) |") && text.contains("Chromium 1.2"), "{text}");
+        results.found.retain(|found| found.key.lot != 1024);
+        let error = section("a machine", &results).unwrap_err().to_string();
+        assert!(error.contains("1024"), "{error}");
+    }
+}
