@@ -97,7 +97,15 @@ pub struct GpuEngine {
 #[derive(Debug)]
 struct ExampleSet {
     examples: Examples,
+    starts: wgpu::Buffer,
     group: wgpu::BindGroup,
+}
+
+/// As that of [`Examples`].
+impl Drop for ExampleSet {
+    fn drop(&mut self) {
+        self.starts.destroy();
+    }
 }
 
 impl ExampleSet {
@@ -121,7 +129,7 @@ impl ExampleSet {
             layout: gpu.layout(Bindings::Examples),
             entries: &entries,
         });
-        Self { examples, group }
+        Self { examples, starts, group }
     }
 }
 
