@@ -6,7 +6,7 @@ use std::{hint::black_box, time::Duration};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hushgrad::{
-    data::Dataset,
+    data::{Dataset, Shift},
     engine::{Engine, Performance, StepInput, cpu::CpuEngine},
     model::{Architecture, initial_parameters},
 };
@@ -53,7 +53,8 @@ fn steps(c: &mut Criterion) {
         group.bench_function(id, |b| {
             let engine = made.get_or_insert_with(|| engine(model, envelope, lot, threads, &train));
             b.iter(|| {
-                let input = StepInput { lot: black_box(&indices), noise_key: KEY, learning_rate: 1e-3 };
+                let input =
+                    StepInput { lot: black_box(&indices), shifts: Shift::ALONE, noise_key: KEY, learning_rate: 1e-3 };
                 pollster::block_on(engine.step(input)).expect("a step");
             });
         });

@@ -3,7 +3,7 @@
 //! `cargo run --release --no-default-features --example engine_bench` on one native thread; in Chromium by `cargo xtask bench browser`.
 
 use hushgrad::{
-    data::Dataset,
+    data::{Dataset, Shift},
     engine::{Backend, Engine, EngineError, EngineFactory, StepInput},
     model::{Architecture, initial_parameters},
 };
@@ -56,7 +56,9 @@ impl Bench {
         while measured < seconds || samples.len() < 3 {
             let batch = Instant::now();
             for _ in 0..together {
-                engine.step(StepInput { lot: &indices, noise_key: KEY, learning_rate: 1e-3 }).await?;
+                engine
+                    .step(StepInput { lot: &indices, shifts: Shift::ALONE, noise_key: KEY, learning_rate: 1e-3 })
+                    .await?;
             }
             let submitted = batch.elapsed().as_secs_f64();
             engine.metrics().await?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[cfg(feature = "gpu")]
 use hushgrad::engine::gpu::{Gpu, GpuEngine};
 use hushgrad::{
-    data::Dataset,
+    data::{Dataset, Shift},
     engine::{
         Engine, EngineError, Metrics, Performance, StepInput, StepTrace, Task, cpu::CpuEngine,
         reference::ReferenceEngine,
@@ -80,7 +80,17 @@ fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>) -> 
         }
         _ => None,
     };
-    Task { model, encoder, envelope, noise, grid: None, denoiser: Denoiser::None, expected_lot: 4.0, momentum: 0.0 }
+    Task {
+        model,
+        encoder,
+        envelope,
+        noise,
+        grid: None,
+        denoiser: Denoiser::None,
+        expected_lot: 4.0,
+        momentum: 0.0,
+        copies: 1,
+    }
 }
 
 fn clip(model: Architecture) -> Task {
@@ -88,7 +98,7 @@ fn clip(model: Architecture) -> Task {
 }
 
 fn input(lot: &[u32], step: u32) -> StepInput<'_> {
-    StepInput { lot, noise_key: [step, 2, 3, 4, 5, 6, 7, 8], learning_rate: 0.25 }
+    StepInput { lot, shifts: Shift::ALONE, noise_key: [step, 2, 3, 4, 5, 6, 7, 8], learning_rate: 0.25 }
 }
 
 /// ‖a − b‖/‖b‖; 0 for equal vectors, also of zeros.
@@ -338,6 +348,85 @@ fn predictions_equal_the_references<E: Engine>(make: Make<E>) {
     }
 }
 
+/// Copies of an image that lose none of it, half of it and all of it.
+const SHIFTS: [Shift; 3] = [Shift { right: -1, down: 2 }, Shift { right: 9, down: 0 }, Shift { right: 28, down: 0 }];
+
+/// One traced step over these copies of each example, of an engine and the reference.
+fn traced_pair<E: Engine>(make: Make<E>, task: &Task, lot: &[u32], shifts: &[Shift]) -> [StepTrace; 2] {
+    let (mut engine, mut reference) = pair(make, &Task { copies: shifts.len() as u32, ..task.clone() });
+    let input = || StepInput { shifts, ..input(lot, 1) };
+    [block_on(engine.traced_step(input())).unwrap(), block_on(reference.traced_step(input())).unwrap()]
+}
+
+fn copies_are_averaged_before_they_are_encoded<E: Engine>(make: Make<E>) {
+    let lot: Vec<u32> = (0..37).collect();
+    for model in Architecture::ALL {
+        for encoder in encoders() {
+            let task = task(model, encoder, Some(NoiseSpec::Gaussian { sigma: 0.3 }));
+            let [ours, theirs] = traced_pair(make, &task, &lot, &SHIFTS);
+            for (name, ours, theirs) in [
+                ("raw", &ours.raw, &theirs.raw),
+                ("encoded", &ours.encoded, &theirs.encoded),
+                ("noisy", &ours.noisy, &theirs.noisy),
+            ] {
+                let difference = relative_difference(ours, theirs);
+                assert!(difference < 1e-4, "{model:?}, {:?}, {name}: {difference:.2e}", task.encoder);
+            }
+            // The first copy alone is something else, and a copy twice is that copy.
+            let [first, _] = traced_pair(make, &task, &lot, &SHIFTS[..1]);
+            assert!(relative_difference(&first.raw, &ours.raw) > 0.1, "{model:?}");
+            let [twice, _] = traced_pair(make, &task, &lot, &[SHIFTS[0]; 2]);
+            let difference = relative_difference(&twice.encoded, &first.encoded);
+            assert!(difference < 1e-4, "{model:?}, {:?}: {difference:.2e}", task.encoder);
+        }
+        // One example's share of the sum is no longer than the clip, though its copies' gradients together are.
+        let clipped = task(model, EncoderSpec::Clip { norm: 0.1 }, None);
+        let [one, _] = traced_pair(make, &clipped, &[7], &SHIFTS);
+        let norm = one.encoded.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+        assert!(norm <= 0.1 && norm > 0.0999, "{model:?}: {norm}");
+    }
+}
+
+/// An example with a broken copy counts once, and no copy of it adds anything.
+fn one_broken_copy_breaks_its_example<E: Engine>(make: Make<E>) {
+    let mut data = examples();
+    let mut images = data.images.to_vec();
+    for (k, image) in images.chunks_exact_mut(PIXELS).enumerate() {
+        for y in 0..9 {
+            image[y * 28..][..9].fill(0);
+        }
+        image[..2].fill(if k == 9 { 255 } else { 0 });
+    }
+    data.images = images.into();
+    // Moved down by one, the lit pixels are where nothing looks at them.
+    let shifts = [Shift { right: 0, down: 1 }, Shift::NONE, Shift { right: 0, down: 1 }];
+    for model in Architecture::ALL {
+        let start = breaking_parameters(model);
+        for encoder in [EncoderSpec::None, EncoderSpec::Clip { norm: 1.0 }, encoders().remove(3)] {
+            let task = Task { copies: shifts.len() as u32, ..task(model, encoder, None) };
+            let step = |lot: &[u32]| {
+                let mut engine = make(task.clone(), data.clone(), &start, Performance::default()).unwrap();
+                let trace = block_on(engine.traced_step(StepInput { shifts: &shifts, ..input(lot, 1) })).unwrap();
+                (trace, metrics(&mut engine).non_finite)
+            };
+            let (with, without) = (step(&[2, 5, 9, 30, 31]), step(&[2, 5, 30, 31]));
+            assert_eq!((with.1, without.1), (1, 0), "{model:?}, {:?}", task.encoder);
+            assert!(without.0.encoded.iter().any(|&v| v != 0.0));
+            assert!(relative_difference(&with.0.raw, &without.0.raw) < 1e-5, "{model:?}, {:?}", task.encoder);
+            assert!(relative_difference(&with.0.encoded, &without.0.encoded) < 1e-5, "{model:?}, {:?}", task.encoder);
+        }
+    }
+}
+
+fn copies_that_were_not_planned_are_refused<E: Engine>(make: Make<E>) {
+    let (mut engine, _) = pair(make, &clip(Architecture::Linear));
+    let before = block_on(engine.state()).unwrap();
+    for shifts in [&[][..], &SHIFTS] {
+        assert!(block_on(engine.step(StepInput { shifts, ..input(&[3], 1) })).is_err());
+    }
+    assert_eq!(block_on(engine.state()).unwrap(), before);
+}
+
 /// Learning what the labels are must be possible, or the comparisons above compare noise.
 fn training_learns<E: Engine>(make: Make<E>) {
     let data = examples();
@@ -349,7 +438,7 @@ fn training_learns<E: Engine>(make: Make<E>) {
         let (mut engine, _) = pair(make, &task);
         let before = block_on(engine.count_correct(&data)).unwrap();
         for _ in 0..150 {
-            let input = StepInput { lot: &lot, noise_key: [0; 8], learning_rate: 0.05 };
+            let input = StepInput { lot: &lot, shifts: Shift::ALONE, noise_key: [0; 8], learning_rate: 0.05 };
             block_on(engine.step(input)).unwrap();
         }
         let after = block_on(engine.count_correct(&data)).unwrap();
@@ -430,7 +519,8 @@ macro_rules! suite {
             predictions_equal_the_references
             training_learns
             state_is_kept_and_replaced
-            what_does_not_fit_is_refused);
+            what_does_not_fit_is_refused
+            copies_that_were_not_planned_are_refused);
     };
 }
 
@@ -500,5 +590,8 @@ fn with_adapter() -> bool {
 }
 
 suite!(cpu, super::CpuEngine::new, super::always);
+suite!(cpu_copies, super::CpuEngine::new, super::always;
+    copies_are_averaged_before_they_are_encoded
+    one_broken_copy_breaks_its_example);
 #[cfg(feature = "gpu")]
 suite!(gpu, super::on_gpu, super::with_adapter);

@@ -3,7 +3,7 @@
 #![cfg(feature = "gpu")]
 
 use hushgrad::{
-    data::Dataset,
+    data::{Dataset, Shift},
     engine::{
         Engine, EngineError, Performance, StepInput, Task,
         gpu::{Gpu, GpuEngine},
@@ -30,9 +30,10 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         denoiser: Denoiser::None,
         expected_lot: 2.0,
         momentum: 0.0,
+        copies: 1,
     };
     let start = initial_parameters(task.model, 1);
-    let input = || StepInput { lot: &[0, 1], noise_key: [7; 8], learning_rate: 0.1 };
+    let input = || StepInput { lot: &[0, 1], shifts: Shift::ALONE, noise_key: [7; 8], learning_rate: 0.1 };
     let mut engine = block_on(GpuEngine::new(&gpu, &task, &data, &start, Performance::default())).unwrap();
     block_on(engine.step(input())).unwrap();
     block_on(engine.metrics()).unwrap();

@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use hushgrad::{
-    data::Dataset,
+    data::{Dataset, Shift},
     engine::{
         Engine, Performance, StepInput, StepTrace, Task,
         gpu::{
@@ -259,14 +259,24 @@ fn examples(count: usize) -> Dataset {
 
 fn engine(gpu: &Gpu, model: Architecture, noise: Option<NoiseSpec>, denoiser: Denoiser) -> GpuEngine {
     let encoder = EncoderSpec::None;
-    let task = Task { model, encoder, envelope: None, noise, grid: None, denoiser, expected_lot: 1.0, momentum: 0.0 };
+    let task = Task {
+        model,
+        encoder,
+        envelope: None,
+        noise,
+        grid: None,
+        denoiser,
+        expected_lot: 1.0,
+        momentum: 0.0,
+        copies: 1,
+    };
     let start = initial_parameters(model, 5);
     block_on(GpuEngine::new(gpu, &task, &examples(20), &start, Performance::default())).unwrap()
 }
 
 fn trace(engine: &mut GpuEngine, lot: &[u32], key: u32) -> StepTrace {
     let noise_key = core::array::from_fn(|i| key.wrapping_mul(0x9e37_79b9).wrapping_add(i as u32));
-    block_on(engine.traced_step(StepInput { lot, noise_key, learning_rate: 0.0 })).unwrap()
+    block_on(engine.traced_step(StepInput { lot, shifts: Shift::ALONE, noise_key, learning_rate: 0.0 })).unwrap()
 }
 
 fn families() -> Vec<NoiseSpec> {
@@ -291,7 +301,17 @@ fn a_density_that_the_table_does_not_follow_is_refused() {
     let density = CustomDensity::from_points("steep", &[(0.0, 1.0), (1.0, 0.8), (1.05, 0.1), (3.0, 0.02)]).unwrap();
     let noise = Some(NoiseSpec::Custom { density, scale: 1.5 });
     let (model, encoder, denoiser) = (Architecture::Linear, EncoderSpec::None, Denoiser::None);
-    let task = Task { model, encoder, envelope: None, noise, grid: None, denoiser, expected_lot: 1.0, momentum: 0.0 };
+    let task = Task {
+        model,
+        encoder,
+        envelope: None,
+        noise,
+        grid: None,
+        denoiser,
+        expected_lot: 1.0,
+        momentum: 0.0,
+        copies: 1,
+    };
     let made =
         block_on(GpuEngine::new(&gpu, &task, &examples(20), &initial_parameters(model, 5), Performance::default()));
     let error = made.map(drop).unwrap_err().to_string();

@@ -6,12 +6,14 @@ pub mod mnist;
 pub mod mnist_files;
 pub mod shard_writer;
 pub mod shards;
+mod shift;
 pub mod synthetic;
 pub mod visitor;
 
 use std::sync::Arc;
 
 use idx::{Idx, IdxError, Kind, PIXELS};
+pub use shift::Shift;
 
 /// Labelled 28×28 grey images, one byte a pixel (0 is paper, 255 is ink), row by row. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]

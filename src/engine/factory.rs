@@ -9,7 +9,7 @@ use super::{Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, St
 use crate::data::Dataset;
 #[cfg(feature = "gpu")]
 use crate::{
-    data,
+    data::{self, Shift},
     mechanism::{Denoiser, EncoderSpec},
     model::{self, Architecture},
     privacy::noise::NoiseSpec,
@@ -174,11 +174,13 @@ impl EngineFactory {
             grid: None,
             denoiser: Denoiser::KolmogorovSmirnov,
             expected_lot: 32.0,
+            copies: 1,
             momentum: 0.5,
         };
         let initial = model::initial_parameters(task.model, 1);
         let lot: Vec<u32> = (0..33).collect();
-        let input = || StepInput { lot: &lot, noise_key: [1, 2, 3, 4, 5, 6, 7, 8], learning_rate: 1.0 };
+        let input =
+            || StepInput { lot: &lot, shifts: Shift::ALONE, noise_key: [1, 2, 3, 4, 5, 6, 7, 8], learning_rate: 1.0 };
         let mut here = self.build(&task, &train, &initial).await?;
         let mut there = Self::cpu().build(&task, &train, &initial).await?;
         here.step(input()).await?;

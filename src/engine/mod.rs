@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::factory::{AnyEngine, EngineFactory};
 use crate::{
-    data::Dataset,
+    data::{Dataset, Shift},
     mechanism::{Denoiser, EncoderSpec, envelope::Envelope},
     model::{Architecture, CLASSES},
     privacy::{noise::NoiseSpec, rounding::GridRounding},
@@ -34,6 +34,8 @@ pub struct Task {
     /// The sum is divided by this (the *expected* lot: the drawn size is private).
     pub expected_lot: f32,
     pub momentum: f32,
+    /// Copies of each example that its gradient is the mean of, at least one.
+    pub copies: u32,
 }
 
 impl Task {
@@ -49,6 +51,7 @@ impl Task {
             denoiser: Denoiser::None,
             expected_lot: 1.0,
             momentum: 0.0,
+            copies: 1,
         }
     }
 }
@@ -67,6 +70,9 @@ pub struct Performance {
 pub struct StepInput<'a> {
     /// The sampled examples, by index into the training set, strictly ascending. May be empty: then noise alone is released.
     pub lot: &'a [u32],
+    /// An example's gradient is the mean over these copies of its image, then encoded: its augmentation multiplicity
+    /// (De et al. 2022). Not empty, as many as the task says, and the same for all examples of the lot.
+    pub shifts: &'a [Shift],
     /// ChaCha20 key of this step's noise, drawn fresh from the run's CSPRNG.
     pub noise_key: [u32; 8],
     pub learning_rate: f32,

@@ -41,9 +41,16 @@ impl ReferenceEngine {
     /// One step, at once.
     pub fn step_now(&mut self, input: &StepInput<'_>) -> StepTrace {
         let (model, train) = (self.model, &self.train);
+        let share = 1.0 / input.shifts.len() as f32;
+        let mut one = vec![0.0; self.state.parameters.len()];
         let gradient = |example: u32, parameters: &[f32], out: &mut [f32]| {
             let i = example as usize;
-            reference::gradient(model, parameters, &pixels(train.image(i)), train.labels[i], out);
+            out.fill(0.0);
+            for shift in input.shifts {
+                let image = pixels(&shift.of(train.image(i)));
+                reference::gradient(model, parameters, &image, train.labels[i], &mut one);
+                out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
+            }
         };
         let trace = self.algorithm.step(&mut self.state, input.lot, gradient, &input.noise_key, input.learning_rate);
         self.metrics.non_finite += trace.non_finite;

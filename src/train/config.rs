@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    data::Shift,
     mechanism::{Denoiser, EncoderSpec},
     model::Architecture,
     privacy::{noise::NoiseSpec, sampling::Sampling},
+    rng::Source,
 };
 
 /// Everything that decides what a run computes and what it costs. JSON with these names is the file format.
@@ -28,6 +30,8 @@ pub struct RunConfig {
     pub learning_rate: f64,
     pub schedule: Schedule,
     pub momentum: f64,
+    /// Copies of each example that its gradient is the mean of; `None`: the example alone.
+    pub augmentation: Option<Augmentation>,
     /// Steps after which the run completes by itself; `None`: until paused.
     pub steps: Option<u64>,
     pub delta: f64,
@@ -74,6 +78,38 @@ impl SamplingPolicy {
     }
 }
 
+/// Augmentation multiplicity (De, Berrada, Hayes, Smith & Balle 2022, §3.2): an example's gradient is the mean over copies
+/// of its image, *then* it is clipped or encoded. It is still one example's, so it costs no privacy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Augmentation {
+    /// Copies, from 2 up; each step moves them anew, each in another way.
+    pub copies: u32,
+    /// Pixels by which a copy is moved at most, in either direction.
+    pub reach: u32,
+}
+
+impl Augmentation {
+    /// Ways to move an image.
+    #[must_use]
+    pub const fn ways(self) -> u32 {
+        (2 * self.reach + 1).pow(2)
+    }
+
+    /// Fills `shifts` with different ways to move an image, drawn evenly.
+    pub fn draw(self, rng: &mut dyn Source, shifts: &mut Vec<Shift>) {
+        let reach = self.reach as i8;
+        let side = -reach..=reach;
+        let mut ways: Vec<Shift> =
+            side.clone().flat_map(|down| side.clone().map(move |right| Shift { right, down })).collect();
+        shifts.clear();
+        for _ in 0..self.copies.min(self.ways()) {
+            let at = (u64::from(rng.next_u32()) * ways.len() as u64) >> 32;
+            shifts.push(ways.swap_remove(at as usize));
+        }
+    }
+}
+
 /// Parameters before the first step. Both starts are public: neither looks at a private example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -113,11 +149,51 @@ impl Default for RunConfig {
             learning_rate: 0.5,
             schedule: Schedule::Constant,
             momentum: 0.0,
+            augmentation: None,
             steps: None,
             delta: 1e-5,
             start: Start::Random,
             init_seed: 0,
             replay: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::NotPrivateReplay;
+
+    #[test]
+    fn copies_are_moved_differently_and_evenly() {
+        let mut rng = NotPrivateReplay::new(1);
+        let (mut shifts, mut drawn) = (Shift::ALONE.to_vec(), std::collections::BTreeMap::new());
+        let augmentation = Augmentation { copies: 4, reach: 2 };
+        for _ in 0..2500 {
+            augmentation.draw(&mut rng, &mut shifts);
+            assert_eq!(shifts.len(), 4);
+            for (k, &shift) in shifts.iter().enumerate() {
+                assert!(!shifts[..k].contains(&shift), "{shifts:?}");
+                *drawn.entry((shift.right, shift.down)).or_insert(0) += 1;
+            }
+        }
+        assert!(drawn.keys().all(|(right, down)| right.abs() <= 2 && down.abs() <= 2));
+        assert_eq!(drawn.len(), 25);
+        // 400 each, with a standard deviation of 18.
+        assert!(drawn.values().all(|count| (310..490).contains(count)), "{drawn:?}");
+        let all = Augmentation { copies: 9, reach: 1 };
+        all.draw(&mut rng, &mut shifts);
+        assert_eq!((shifts.len(), all.ways()), (9, 9));
+    }
+
+    #[test]
+    fn a_file_without_augmentation_has_none() {
+        let read = |text: &str| serde_json::from_str::<RunConfig>(text).unwrap();
+        assert_eq!(read("{}"), RunConfig::default());
+        assert_eq!(read(r#"{"augmentation":null}"#).augmentation, None);
+        let some = read(r#"{"augmentation":{"copies":4,"reach":2}}"#);
+        assert_eq!(some.augmentation, Some(Augmentation { copies: 4, reach: 2 }));
+        let bytes = postcard::to_stdvec(&some).unwrap();
+        assert_eq!(postcard::from_bytes::<RunConfig>(&bytes).unwrap(), some);
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    config::{RunConfig, Schedule, Start},
+    config::{Augmentation, RunConfig, Schedule, Start},
     error::ConfigError,
 };
 use crate::{
@@ -30,6 +30,10 @@ const MOST_GRID_BITS: u32 = 24;
 
 /// Smallest clipping norm and pre-scale: below, f32 gradients are lost to rounding ([`EncoderSpec::validate`]).
 const LEAST_SCALE: f64 = 1e-9;
+
+/// Pixels by which a copy may be moved: MNIST's digits stand four from the edge.
+const MOST_REACH: u32 = 4;
+const MOST_COPIES: u32 = 16;
 
 /// What will run.
 #[derive(Clone, Debug)]
@@ -101,6 +105,7 @@ impl Plan {
             expected_lot: (f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot))
                 as f32,
             momentum: config.momentum as f32,
+            copies: config.augmentation.map_or(1, |augmentation| augmentation.copies),
         };
         Ok(Self { config, task, sampling, priced, train_examples })
     }
@@ -167,6 +172,12 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
     }
     if let Some(bits) = config.grid_bits {
         range("grid-bits", bits.into(), (1..=MOST_GRID_BITS).contains(&bits), "between 1 and 24")?;
+    }
+    if let Some(augmentation) = config.augmentation {
+        let Augmentation { copies, reach } = augmentation;
+        range("augmentation.reach", reach.into(), (1..=MOST_REACH).contains(&reach), "between 1 and 4")?;
+        let ways = augmentation.ways().min(MOST_COPIES);
+        range("augmentation.copies", copies.into(), (2..=ways).contains(&copies), &format!("between 2 and {ways}"))?;
     }
     if let Schedule::Linear { to } | Schedule::Cosine { to } = config.schedule {
         range("schedule", to, (0.0..=1.0).contains(&to), "between 0 and 1")?;

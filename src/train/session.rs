@@ -11,7 +11,7 @@ use super::{
     report::{Privacy, Report},
 };
 use crate::{
-    data::Dataset,
+    data::{Dataset, Shift},
     engine::{Engine, Metrics, StepInput, StepTrace},
     privacy::{
         PrivacyError,
@@ -31,6 +31,7 @@ pub struct Session<E> {
     sampler: Sampler,
     account: Option<Account>,
     lot: Vec<u32>,
+    shifts: Vec<Shift>,
     step: u64,
     training: Duration,
     examples: u64,
@@ -104,6 +105,7 @@ impl<E: Engine> Session<E> {
             sampler,
             account,
             lot: Vec::new(),
+            shifts: Shift::ALONE.to_vec(),
             step: 0,
             training: Duration::ZERO,
             examples: 0,
@@ -198,7 +200,8 @@ impl<E: Engine> Session<E> {
         let start = Instant::now();
         let noise_key = self.draw();
         let learning_rate = self.plan.learning_rate(self.step) as f32;
-        let result = self.engine.step(StepInput { lot: &self.lot, noise_key, learning_rate }).await;
+        let (lot, shifts) = (&self.lot[..], &self.shifts[..]);
+        let result = self.engine.step(StepInput { lot, shifts, noise_key, learning_rate }).await;
         self.finish_step(start);
         Ok(result?)
     }
@@ -211,7 +214,8 @@ impl<E: Engine> Session<E> {
         let start = Instant::now();
         let noise_key = self.draw();
         let learning_rate = self.plan.learning_rate(self.step) as f32;
-        let result = self.engine.traced_step(StepInput { lot: &self.lot, noise_key, learning_rate }).await;
+        let (lot, shifts) = (&self.lot[..], &self.shifts[..]);
+        let result = self.engine.traced_step(StepInput { lot, shifts, noise_key, learning_rate }).await;
         self.finish_step(start);
         Ok(result?)
     }
@@ -223,7 +227,11 @@ impl<E: Engine> Session<E> {
             account.ledger.record(account.release);
             account.accountant.compose(account.curve, 1);
         }
-        std::array::from_fn(|_| self.rng.next_u32())
+        let key = std::array::from_fn(|_| self.rng.next_u32());
+        if let Some(augmentation) = self.plan.config.augmentation {
+            augmentation.draw(self.rng.as_mut(), &mut self.shifts);
+        }
+        key
     }
 
     fn finish_step(&mut self, start: Instant) {

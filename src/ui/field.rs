@@ -18,6 +18,8 @@ pub enum Number {
     LearningRate,
     RateEnd,
     Momentum,
+    Copies,
+    Reach,
     Steps,
     Delta,
     InitSeed,
@@ -76,7 +78,7 @@ pub enum Bound {
 const WHOLE: f64 = 9_007_199_254_740_991.0;
 
 impl Number {
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::ClipNorm,
         Self::Vectors,
         Self::PreScale,
@@ -89,6 +91,8 @@ impl Number {
         Self::LearningRate,
         Self::RateEnd,
         Self::Momentum,
+        Self::Copies,
+        Self::Reach,
         Self::Steps,
         Self::Delta,
         Self::InitSeed,
@@ -282,6 +286,22 @@ impl Number {
                 }),
                 ..plain
             },
+            Self::Copies => Spec {
+                key: "copies",
+                label: "Copies",
+                hint: "An example's gradient is the mean over this many copies of it, each moved a little; then it is bounded, so they cost no privacy.",
+                most: At(16.0),
+                whole: true,
+                ..plain
+            },
+            Self::Reach => Spec {
+                key: "reach",
+                label: "Moved by",
+                hint: "Pixels by which a copy is moved at most.",
+                most: At(4.0),
+                whole: true,
+                ..plain
+            },
             Self::Steps => Spec {
                 key: "steps",
                 label: "Stop after",
@@ -365,6 +385,8 @@ impl Number {
             "learning-rate" => Self::LearningRate,
             "schedule" => Self::RateEnd,
             "momentum" => Self::Momentum,
+            "augmentation.copies" => Self::Copies,
+            "augmentation.reach" => Self::Reach,
             "steps" => Self::Steps,
             "delta" => Self::Delta,
             "init-seed" => Self::InitSeed,

@@ -357,7 +357,7 @@ mod tests {
             family in any::<Family>(), denoiser in any::<Denoiser>(), decay in any::<Decay>(), start in any::<Start>(),
             sampling in any::<SamplingPolicy>(),
             a in (1e-6..1e6f64, 1u32..=4096, 1e-6..1e6f64, 0u64..1 << 53, prop::option::of(1e-6..1e3f64), 1e-6..1e4f64, 2.0001..1e6f64),
-            b in (1.0..100.0f64, 1u32..=1_000_000_000, 1e-6..1e6f64, 0.0..=1.0f64, 0.0..1.0f64),
+            b in (1.0..100.0f64, 1u32..=1_000_000_000, 1e-6..1e6f64, 0.0..=1.0f64, 0.0..1.0f64, 1u32..=16, 1u32..=4),
             formula in "[-+*/^()x0-9a-z .]{1,40}",
             c in (prop::option::of(1u64..=1_000_000_000), 1e-12..0.999f64, 0u64..1 << 53, prop::option::of(0u64..1 << 53)),
             grid_bits in prop::option::of(1u32..=24),
@@ -365,7 +365,7 @@ mod tests {
             Settings {
                 digits, model, encoder, shape, family, denoiser, decay, sampling,
                 clip_norm: a.0, vectors: a.1, pre_scale: a.2, envelope_seed: a.3, budget: a.4, scale: a.5, nu: a.6,
-                exponent: b.0, lot: b.1, learning_rate: b.2, rate_end: b.3, momentum: b.4,
+                exponent: b.0, lot: b.1, learning_rate: b.2, rate_end: b.3, momentum: b.4, copies: b.5, reach: b.6,
                 steps: c.0, delta: c.1, init_seed: c.2, replay: c.3, start, grid_bits,
                 formula: if family == Family::Custom { formula } else { Settings::default().formula },
                 density: None,

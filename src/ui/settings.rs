@@ -5,7 +5,7 @@ use crate::{
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::{Architecture, pretrained},
     privacy::noise::{CustomDensity, NoiseSpec},
-    train::config::{RunConfig, SamplingPolicy, Schedule, Start},
+    train::config::{Augmentation, RunConfig, SamplingPolicy, Schedule, Start},
 };
 
 /// A choice in a native `<select>`.
@@ -228,6 +228,9 @@ pub struct Settings {
     pub decay: Decay,
     pub rate_end: f64,
     pub momentum: f64,
+    /// 1: each example alone.
+    pub copies: u32,
+    pub reach: u32,
     pub steps: Option<u64>,
     pub delta: f64,
     pub start: Start,
@@ -261,6 +264,8 @@ impl Default for Settings {
             decay: Decay::Constant,
             rate_end: 0.1,
             momentum: 0.0,
+            copies: 1,
+            reach: 1,
             steps: None,
             delta: 1e-5,
             start: Start::Random,
@@ -287,6 +292,8 @@ impl Settings {
             Number::LearningRate => self.learning_rate,
             Number::RateEnd => self.rate_end,
             Number::Momentum => self.momentum,
+            Number::Copies => self.copies.into(),
+            Number::Reach => self.reach.into(),
             Number::Steps => return self.steps.map(|n| n as f64),
             Number::Delta => self.delta,
             Number::InitSeed => self.init_seed as f64,
@@ -315,6 +322,8 @@ impl Settings {
             (Number::LearningRate, Some(v)) => self.learning_rate = v,
             (Number::RateEnd, Some(v)) => self.rate_end = v,
             (Number::Momentum, Some(v)) => self.momentum = v,
+            (Number::Copies, Some(v)) => self.copies = v as u32,
+            (Number::Reach, Some(v)) => self.reach = v as u32,
             (Number::Delta, Some(v)) => self.delta = v,
             (Number::InitSeed, Some(v)) => self.init_seed = v as u64,
         }
@@ -330,6 +339,7 @@ impl Settings {
             Number::Nu => self.family == Family::StudentT,
             Number::Exponent => self.family == Family::GeneralizedGaussian,
             Number::RateEnd => self.decay != Decay::Constant,
+            Number::Reach => self.copies > 1,
             Number::InitSeed => self.config().start == Start::Random,
             _ => true,
         }
@@ -448,6 +458,7 @@ impl Settings {
                 Decay::Cosine => Schedule::Cosine { to: self.rate_end },
             },
             momentum: self.momentum,
+            augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
             steps: self.steps,
             delta: self.delta,
             // The other models have only one.
@@ -484,6 +495,9 @@ impl Settings {
                 (settings.shape, settings.vectors) = (shape, vectors);
                 (settings.pre_scale, settings.envelope_seed) = (pre_scale, seed);
             }
+        }
+        if let Some(Augmentation { copies, reach }) = config.augmentation {
+            (settings.copies, settings.reach) = (copies, reach);
         }
         if let Some(noise) = &config.noise {
             settings.scale = noise.scale();

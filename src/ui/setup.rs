@@ -66,6 +66,8 @@ pub fn panel(page: Page) -> impl IntoView {
                 |s| s.decay, |page, to| page.change(|s| s.decay = to))}
             {number(Number::RateEnd)}
             {number(Number::Momentum)}
+            {number(Number::Copies)}
+            {number(Number::Reach)}
             {piece(move || has_practised.get().then(|| choice(page, "start", "Start from",
                 "Digits that this page draws are public, so practice on them costs no privacy.",
                 |s| s.start, |page, to| page.change(|s| s.start = to))))}

@@ -3,7 +3,7 @@
 use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
-    data::synthetic,
+    data::{Shift, synthetic},
     engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine},
     model::{self, Architecture, pretrained},
 };
@@ -75,7 +75,9 @@ pub fn train(seed: u64, threads: Option<u32>) -> Result<Vec<f32>, Box<dyn Error>
                 let progress = (epoch as usize * steps + step) as f64 / (EPOCHS as usize * steps) as f64;
                 let rate = LEARNING_RATE * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
                 // Without noise the key is not looked at.
-                engine.step(StepInput { lot: &lot, noise_key: [0; 8], learning_rate: rate as f32 }).await?;
+                engine
+                    .step(StepInput { lot: &lot, shifts: Shift::ALONE, noise_key: [0; 8], learning_rate: rate as f32 })
+                    .await?;
                 bar.inc(1);
             }
             engine.state().await

@@ -14,7 +14,7 @@ use hushgrad::{
     model::Architecture,
     privacy::noise::NoiseSpec,
     train::{
-        config::{RunConfig, SamplingPolicy, Schedule, Start},
+        config::{Augmentation, RunConfig, SamplingPolicy, Schedule, Start},
         plan::Plan,
         presets::{self, Preset},
         report::{Privacy, Report},
@@ -103,6 +103,12 @@ pub struct Arguments {
     decay_to: Option<f64>,
     #[arg(long)]
     momentum: Option<f64>,
+    /// Each gradient is the mean over this many copies of the image, moved differently; 1: the image alone
+    #[arg(long, value_name = "K")]
+    copies: Option<u32>,
+    /// Pixels by which a copy is moved at most [default: 1]
+    #[arg(long, value_name = "PIXELS", requires = "copies")]
+    reach: Option<u32>,
     #[arg(long, conflicts_with = "epochs")]
     steps: Option<u64>,
     /// Epochs (examples / lot steps each; where they are shuffled, as many as there are batches)
@@ -381,6 +387,10 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
         ($($field:ident),*) => { $(if let Some(value) = arguments.$field { config.$field = value; })* };
     }
     take!(lot, learning_rate, momentum, delta, init_seed);
+    if let Some(copies) = arguments.copies {
+        let reach = arguments.reach.unwrap_or(1);
+        config.augmentation = (copies != 1).then_some(Augmentation { copies, reach });
+    }
     config.steps = arguments.steps.or(config.steps);
     config.replay = arguments.replay.or(config.replay);
     config.grid_bits = arguments.grid_bits.or(config.grid_bits);

@@ -3,7 +3,8 @@
 use super::{
     conv::{C1, C2, Conv1Forward, Conv1Gradient, Conv2Backward, Conv2Forward, Conv2Gradient, K1, K2, Q1, Q2, S1, S2},
     dense::{
-        AddScaled, DenseBackward, DenseForward, DenseNorm, DenseProduct, DenseRow, LossDelta, ScaleDelta, ToRows, Total,
+        AddGradient, AddScaled, DenseBackward, DenseDot, DenseForward, DenseProduct, DenseRow, LossDelta, NormOfSum,
+        ScaleDelta, ToRows,
     },
     network::{Block, Network},
     pool::{PoolBackward, PoolForward, ThroughActivation},
@@ -29,20 +30,47 @@ pub struct Cnn<S: Simd> {
     pool1: Vec<S::F>,
     winner1: Vec<S::F>,
     pool1_delta: Vec<S::F>,
-    pool2: Vec<S::F>,
     winner2: Vec<S::F>,
     pool2_delta: Vec<S::F>,
+    /// At least one.
+    copies: Vec<Copy<S>>,
+    /// Gradients of the convolutions' parameters, one a lane, summed over the copies.
+    gradient: Vec<S::F>,
+    /// The same of one copy; empty until there is a second.
+    addend: Vec<S::F>,
+    /// The gradients, one a row; empty until rows are asked for.
+    gradient_rows: Vec<f32>,
+}
+
+/// What the dense layers' gradient of one copy of each example is made of.
+struct Copy<S: Simd> {
+    pool2: Vec<S::F>,
     hidden: Vec<S::F>,
     hidden_delta: Vec<S::F>,
     /// Logits, then their gradient.
     logits: [S::F; CLASSES],
-    /// Gradients of the convolutions' parameters, one a lane.
-    gradient: Vec<S::F>,
-    /// The same, one a row; empty until rows are asked for.
-    gradient_rows: Vec<f32>,
     /// Inputs of the dense layers, one example a row.
     pool2_rows: Vec<f32>,
     hidden_rows: Vec<f32>,
+}
+
+impl<S: Simd> Copy<S> {
+    fn new(simd: S) -> Self {
+        let lanes = |n| vec![simd.splat(0.0); n];
+        Self {
+            pool2: lanes(FLAT),
+            hidden: lanes(HIDDEN),
+            hidden_delta: lanes(HIDDEN),
+            logits: [simd.splat(0.0); CLASSES],
+            pool2_rows: vec![0.0; S::LANES * FLAT],
+            hidden_rows: vec![0.0; S::LANES * HIDDEN],
+        }
+    }
+
+    fn fill_rows(&mut self, s: S) {
+        s.run(ToRows { lanes: &self.pool2, rows: &mut self.pool2_rows });
+        s.run(ToRows { lanes: &self.hidden, rows: &mut self.hidden_rows });
+    }
 }
 
 impl<S: Simd> Cnn<S> {
@@ -56,16 +84,74 @@ impl<S: Simd> Cnn<S> {
             pool1: lanes(C1 * Q1 * Q1),
             winner1: lanes(C1 * Q1 * Q1),
             pool1_delta: lanes(C1 * Q1 * Q1),
-            pool2: lanes(FLAT),
             winner2: lanes(FLAT),
             pool2_delta: lanes(FLAT),
-            hidden: lanes(HIDDEN),
-            hidden_delta: lanes(HIDDEN),
-            logits: [simd.splat(0.0); CLASSES],
+            copies: vec![Copy::new(simd)],
             gradient: lanes(CONV),
+            addend: Vec::new(),
             gradient_rows: Vec::new(),
-            pool2_rows: vec![0.0; S::LANES * FLAT],
-            hidden_rows: vec![0.0; S::LANES * HIDDEN],
+        }
+    }
+
+    fn forward(&mut self, parameters: &[f32], block: &Block<S>, copy: usize) {
+        let s = self.simd;
+        let f = self.activation;
+        let [w1, w2, w3, w4] = layers(parameters);
+        let Copy { pool2, hidden, logits, .. } = &mut self.copies[copy];
+        s.run(Conv1Forward::<S, 2> { image: &block.pixels, weights: w1, out: &mut self.conv1 });
+        s.run(PoolForward {
+            side: S1,
+            activation: f,
+            x: &self.conv1,
+            pooled: &mut self.pool1,
+            winner: &mut self.winner1,
+        });
+        s.run(Conv2Forward::<S, 4> { input: &self.pool1, weights: w2, out: &mut self.conv2 });
+        s.run(PoolForward { side: S2, activation: f, x: &self.conv2, pooled: pool2, winner: &mut self.winner2 });
+        s.run(DenseForward::<S, 8> { activation: Some(f), weights: w3, input: pool2, out: hidden });
+        s.run(DenseForward::<S, 10> { activation: None, weights: w4, input: hidden, out: logits });
+    }
+
+    /// Deltas of the copy's dense layers, and the gradient of the convolutions into `gradient` or, for a later copy, its
+    /// `addend`; answers the latter's squared norm in two parts.
+    fn backward(&mut self, parameters: &[f32], block: &Block<S>, copy: usize, share: f32) -> [S::F; 2] {
+        let s = self.simd;
+        let f = self.activation;
+        let [_, w2, w3, w4] = layers(parameters);
+        let gradient = if copy == 0 { &mut self.gradient } else { &mut self.addend };
+        let Copy { pool2, hidden, hidden_delta, logits, .. } = &mut self.copies[copy];
+        s.run(LossDelta { labels: block.labels, share, logits });
+        s.run(DenseBackward { weights: &w4[..HIDDEN * CLASSES], delta: logits, out: hidden_delta });
+        s.run(ThroughActivation { activation: f, values: hidden, delta: hidden_delta });
+        s.run(DenseBackward { weights: &w3[..HIDDEN * FLAT], delta: hidden_delta, out: &mut self.pool2_delta });
+        s.run(PoolBackward {
+            side: S2,
+            activation: f,
+            pooled: pool2,
+            winner: &self.winner2,
+            pooled_delta: &self.pool2_delta,
+            delta: &mut self.conv2,
+        });
+        s.run(Conv2Backward::<S, 2> { weights: w2, delta: &self.conv2, out: &mut self.pool1_delta });
+        s.run(PoolBackward {
+            side: S1,
+            activation: f,
+            pooled: &self.pool1,
+            winner: &self.winner1,
+            pooled_delta: &self.pool1_delta,
+            delta: &mut self.conv1,
+        });
+        let (gradient1, gradient2) = gradient.split_at_mut(CONV1);
+        if S::REGISTERS >= 32 {
+            [
+                s.run(Conv1Gradient::<S, 2> { image: &block.pixels, delta: &self.conv1, gradient: gradient1 }),
+                s.run(Conv2Gradient::<S, 4> { input: &self.pool1, delta: &self.conv2, gradient: gradient2 }),
+            ]
+        } else {
+            [
+                s.run(Conv1Gradient::<S, 1> { image: &block.pixels, delta: &self.conv1, gradient: gradient1 }),
+                s.run(Conv2Gradient::<S, 2> { input: &self.pool1, delta: &self.conv2, gradient: gradient2 }),
+            ]
         }
     }
 }
@@ -80,107 +166,76 @@ fn layers(parameters: &[f32]) -> [&[f32]; 4] {
 
 impl<S: Simd> Network<S> for Cnn<S> {
     fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F; CLASSES] {
-        let s = self.simd;
-        let f = self.activation;
-        let [w1, w2, w3, w4] = layers(parameters);
-        s.run(Conv1Forward::<S, 2> { image: &block.pixels, weights: w1, out: &mut self.conv1 });
-        s.run(PoolForward {
-            side: S1,
-            activation: f,
-            x: &self.conv1,
-            pooled: &mut self.pool1,
-            winner: &mut self.winner1,
-        });
-        s.run(Conv2Forward::<S, 4> { input: &self.pool1, weights: w2, out: &mut self.conv2 });
-        s.run(PoolForward {
-            side: S2,
-            activation: f,
-            x: &self.conv2,
-            pooled: &mut self.pool2,
-            winner: &mut self.winner2,
-        });
-        s.run(DenseForward::<S, 8> { activation: Some(f), weights: w3, input: &self.pool2, out: &mut self.hidden });
-        s.run(DenseForward::<S, 10> { activation: None, weights: w4, input: &self.hidden, out: &mut self.logits });
-        &mut self.logits
+        self.forward(parameters, block, 0);
+        &mut self.copies[0].logits
     }
 
-    fn gradients(&mut self, parameters: &[f32], block: &Block<S>) -> S::F {
-        self.logits(parameters, block);
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F {
         let s = self.simd;
-        let f = self.activation;
-        let [_, w2, w3, w4] = layers(parameters);
-        s.run(LossDelta { labels: block.labels, logits: &mut self.logits });
-        s.run(DenseBackward { weights: &w4[..HIDDEN * CLASSES], delta: &self.logits, out: &mut self.hidden_delta });
-        s.run(ThroughActivation { activation: f, values: &self.hidden, delta: &mut self.hidden_delta });
-        s.run(DenseBackward { weights: &w3[..HIDDEN * FLAT], delta: &self.hidden_delta, out: &mut self.pool2_delta });
-        let (pooled, delta) = (&self.pool2[..], &self.pool2_delta[..]);
-        s.run(PoolBackward {
-            side: S2,
-            activation: f,
-            pooled,
-            winner: &self.winner2,
-            pooled_delta: delta,
-            delta: &mut self.conv2,
-        });
-        s.run(Conv2Backward::<S, 2> { weights: w2, delta: &self.conv2, out: &mut self.pool1_delta });
-        let (pooled, delta) = (&self.pool1[..], &self.pool1_delta[..]);
-        s.run(PoolBackward {
-            side: S1,
-            activation: f,
-            pooled,
-            winner: &self.winner1,
-            pooled_delta: delta,
-            delta: &mut self.conv1,
-        });
-
-        let (gradient1, gradient2) = self.gradient.split_at_mut(CONV1);
-        let norm1 = if S::REGISTERS >= 32 {
-            s.run(Conv1Gradient::<S, 2> { image: &block.pixels, delta: &self.conv1, gradient: gradient1 })
-        } else {
-            s.run(Conv1Gradient::<S, 1> { image: &block.pixels, delta: &self.conv1, gradient: gradient1 })
-        };
-        let norm2 = if S::REGISTERS >= 32 {
-            s.run(Conv2Gradient::<S, 4> { input: &self.pool1, delta: &self.conv2, gradient: gradient2 })
-        } else {
-            s.run(Conv2Gradient::<S, 2> { input: &self.pool1, delta: &self.conv2, gradient: gradient2 })
-        };
-        let norm3 = s.run(DenseNorm { input: &self.pool2, delta: &self.hidden_delta });
-        let norm4 = s.run(DenseNorm { input: &self.hidden, delta: &self.logits });
-        s.run(Total([norm1, norm2, norm3, norm4]))
+        self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s));
+        if blocks.len() > 1 {
+            self.addend.resize(CONV, s.splat(0.0));
+        }
+        let share = 1.0 / blocks.len() as f32;
+        let mut squares = vec![];
+        for (k, block) in blocks.iter().enumerate() {
+            self.forward(parameters, block, k);
+            let norms = self.backward(parameters, block, k, share);
+            squares = match k {
+                0 => norms.to_vec(),
+                _ => vec![s.run(AddGradient { values: &self.addend, sum: &mut self.gradient })],
+            };
+        }
+        let (mut own, mut pairs) = (vec![], vec![]);
+        let copies = &self.copies[..blocks.len()];
+        for (k, a) in copies.iter().enumerate() {
+            for b in &copies[..=k] {
+                let to = if std::ptr::eq(a, b) { &mut own } else { &mut pairs };
+                let deltas = [&a.hidden_delta[..], &b.hidden_delta];
+                to.push(s.run(DenseDot { inputs: [&a.pool2, &b.pool2], deltas }));
+                to.push(s.run(DenseDot { inputs: [&a.hidden, &b.hidden], deltas: [&a.logits, &b.logits] }));
+            }
+        }
+        s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies: blocks.len() })
     }
 
-    fn add_scaled(&mut self, _: &Block<S>, scale: &[f32; MOST_LANES], sum: &mut [f32]) {
+    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], sum: &mut [f32]) {
         let s = self.simd;
         let (conv, rest) = sum.split_at_mut(CONV);
         let (dense1, dense2) = rest.split_at_mut(DENSE1);
-        s.run(AddScaled { scale, values: &self.gradient, sum: conv });
-        s.run(ToRows { lanes: &self.pool2, rows: &mut self.pool2_rows });
-        s.run(ToRows { lanes: &self.hidden, rows: &mut self.hidden_rows });
-        s.run(ScaleDelta { scale, delta: &mut self.hidden_delta, rows: &mut self.pool2_rows });
-        s.run(ScaleDelta { scale, delta: &mut self.logits, rows: &mut self.hidden_rows });
-        s.run(DenseProduct::<S, 8, 2> { delta: &self.hidden_delta, rows: &self.pool2_rows, sum: dense1 });
         let dense2 = &mut dense2[..CLASSES * (HIDDEN + 1)];
-        s.run(DenseProduct::<S, 2, 2> { delta: &self.logits, rows: &self.hidden_rows, sum: dense2 });
+        s.run(AddScaled { scale, values: &self.gradient, sum: conv });
+        for copy in &mut self.copies[..blocks.len()] {
+            copy.fill_rows(s);
+            let Copy { hidden_delta, logits, pool2_rows, hidden_rows, .. } = copy;
+            s.run(ScaleDelta { scale, delta: hidden_delta, rows: pool2_rows });
+            s.run(ScaleDelta { scale, delta: logits, rows: hidden_rows });
+            s.run(DenseProduct::<S, 8, 2> { delta: hidden_delta, rows: pool2_rows, sum: &mut *dense1 });
+            s.run(DenseProduct::<S, 2, 2> { delta: logits, rows: hidden_rows, sum: &mut *dense2 });
+        }
     }
 
     fn prepare_rows(&mut self) {
         let s = self.simd;
         self.gradient_rows.resize(S::LANES * CONV, 0.0);
         s.run(ToRows { lanes: &self.gradient, rows: &mut self.gradient_rows });
-        s.run(ToRows { lanes: &self.pool2, rows: &mut self.pool2_rows });
-        s.run(ToRows { lanes: &self.hidden, rows: &mut self.hidden_rows });
+        self.copies.iter_mut().for_each(|copy| copy.fill_rows(s));
     }
 
-    fn row(&self, _: &Block<S>, lane: usize, factor: f32, out: &mut [f32]) {
+    fn row(&self, blocks: &[Block<S>], lane: usize, factor: f32, out: &mut [f32]) {
         let s = self.simd;
         let (conv, rest) = out.split_at_mut(CONV);
         let (dense1, dense2) = rest.split_at_mut(DENSE1);
         for (to, from) in conv.iter_mut().zip(&self.gradient_rows[lane * CONV..][..CONV]) {
             *to = from * factor;
         }
-        let input = &self.pool2_rows[lane * FLAT..][..FLAT];
-        s.run(DenseRow { lane, factor, delta: &self.hidden_delta, input, out: dense1 });
-        let input = &self.hidden_rows[lane * HIDDEN..][..HIDDEN];
-        s.run(DenseRow { lane, factor, delta: &self.logits, input, out: dense2 });
+        for (k, copy) in self.copies[..blocks.len()].iter().enumerate() {
+            let Copy { hidden_delta, logits, pool2_rows, hidden_rows, .. } = copy;
+            let add = k > 0;
+            let input = &pool2_rows[lane * FLAT..][..FLAT];
+            s.run(DenseRow { lane, factor, add, delta: hidden_delta, input, out: &mut *dense1 });
+            let input = &hidden_rows[lane * HIDDEN..][..HIDDEN];
+            s.run(DenseRow { lane, factor, add, delta: logits, input, out: &mut *dense2 });
+        }
     }
 }

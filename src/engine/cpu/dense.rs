@@ -115,29 +115,30 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for DenseProduct<'_, S, 
     }
 }
 
-/// ‖input‖²·‖δ‖² + ‖δ‖²: the squared norm of a dense layer's gradient, without the gradient (Goodfellow 2015).
-pub struct DenseNorm<'a, S: Simd> {
-    pub input: &'a [S::F],
-    pub delta: &'a [S::F],
+/// ⟨δ ⊗ (x, 1), δ′ ⊗ (x′, 1)⟩ = (⟨x, x′⟩ + 1)·⟨δ, δ′⟩: the inner product of two gradients of a dense layer, without the
+/// gradients; with itself, the squared norm (Goodfellow 2015).
+pub struct DenseDot<'a, S: Simd> {
+    pub inputs: [&'a [S::F]; 2],
+    pub deltas: [&'a [S::F]; 2],
 }
 
-impl<S: Simd> Kernel<S> for DenseNorm<'_, S> {
+impl<S: Simd> Kernel<S> for DenseDot<'_, S> {
     type Output = S::F;
 
     #[inline(always)]
     fn run(self, s: S) -> S::F {
-        let Self { input, delta } = self;
-        let input = s.add(norm(s, input), s.splat(1.0));
-        s.mul(input, norm(s, delta))
+        let Self { inputs, deltas } = self;
+        let input = s.add(dot(s, inputs), s.splat(1.0));
+        s.mul(input, dot(s, deltas))
     }
 }
 
-/// Σv², in runs of 32: the rounding error stays far below the margin of the clip.
+/// Σab, in runs of 32: the rounding error stays far below the margin of the clip.
 #[inline(always)]
-fn norm<S: Simd>(s: S, values: &[S::F]) -> S::F {
-    values
-        .chunks(32)
-        .fold(s.splat(0.0), |sum, run| s.add(sum, run.iter().fold(s.splat(0.0), |sum, &v| s.mul_add(v, v, sum))))
+fn dot<S: Simd>(s: S, [a, b]: [&[S::F]; 2]) -> S::F {
+    a.chunks(32).zip(b.chunks(32)).fold(s.splat(0.0), |sum, (a, b)| {
+        s.add(sum, a.iter().zip(b).fold(s.splat(0.0), |sum, (&a, &b)| s.mul_add(a, b, sum)))
+    })
 }
 
 /// Softmax, in place.
@@ -165,9 +166,10 @@ impl<S: Simd> Kernel<S> for Softmax<'_, S> {
     }
 }
 
-/// ∂ℓ/∂logits of the cross-entropy: softmax − one-hot. `labels`: one a lane, as f32.
+/// ∂ℓ/∂logits of the cross-entropy, times `share`: softmax − one-hot. `labels`: one a lane, as f32.
 pub struct LossDelta<'a, S: Simd> {
     pub labels: S::F,
+    pub share: f32,
     pub logits: &'a mut [S::F; CLASSES],
 }
 
@@ -176,11 +178,12 @@ impl<S: Simd> Kernel<S> for LossDelta<'_, S> {
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Self { labels, logits } = self;
+        let Self { labels, share, logits } = self;
         Softmax { logits: &mut *logits }.run(s);
         for (class, v) in logits.iter_mut().enumerate() {
             let hit = s.equal(labels, s.splat(class as f32));
-            *v = drop_negligible(s, s.select(hit, s.sub(*v, s.splat(1.0)), *v));
+            let delta = s.select(hit, s.sub(*v, s.splat(1.0)), *v);
+            *v = drop_negligible(s, s.mul(delta, s.splat(share)));
         }
     }
 }
@@ -274,10 +277,11 @@ impl<S: Simd> Kernel<S> for ScaleDelta<'_, S> {
     }
 }
 
-/// One example's gradient of a dense layer, times `factor`: δ ⊗ input, then δ.
+/// One example's gradient of a dense layer, times `factor`: δ ⊗ input, then δ; with `add`, on top of what is in `out`.
 pub struct DenseRow<'a, S: Simd> {
     pub lane: usize,
     pub factor: f32,
+    pub add: bool,
     pub delta: &'a [S::F],
     pub input: &'a [f32],
     pub out: &'a mut [f32],
@@ -288,32 +292,76 @@ impl<S: Simd> Kernel<S> for DenseRow<'_, S> {
 
     #[inline(always)]
     fn run(self, _: S) {
-        let Self { lane, factor, delta, input, out } = self;
+        let Self { lane, factor, add, delta, input, out } = self;
         let delta = S::flat(delta);
         let outputs = delta.len() / S::LANES;
         let (weights, biases) = out.split_at_mut(outputs * input.len());
         for (o, row) in weights.chunks_exact_mut(input.len()).enumerate() {
             let d = delta[o * S::LANES + lane] * factor;
-            for (to, &x) in row.iter_mut().zip(input) {
-                *to = d * x;
+            if add {
+                for (to, &x) in row.iter_mut().zip(input) {
+                    *to += d * x;
+                }
+                biases[o] += d;
+            } else {
+                for (to, &x) in row.iter_mut().zip(input) {
+                    *to = d * x;
+                }
+                biases[o] = d;
             }
-            biases[o] = d;
         }
     }
 }
 
-/// Σ of a few vectors.
-pub struct Total<S: Simd, const N: usize>(pub [S::F; N]);
+/// sum += values; answers the squared norm of the new sum.
+pub struct AddGradient<'a, S: Simd> {
+    pub values: &'a [S::F],
+    pub sum: &'a mut [S::F],
+}
 
-impl<S: Simd, const N: usize> Kernel<S> for Total<S, N> {
+impl<S: Simd> Kernel<S> for AddGradient<'_, S> {
     type Output = S::F;
 
     #[inline(always)]
     fn run(self, s: S) -> S::F {
-        let mut sum = self.0[0];
-        for &v in &self.0[1..] {
-            sum = s.add(sum, v);
+        let Self { values, sum } = self;
+        for (sum, &v) in sum.iter_mut().zip(values) {
+            *sum = s.add(*sum, v);
         }
-        sum
+        dot(s, [&*sum, &*sum])
+    }
+}
+
+/// The squared norm of a sum of gradients, from its parts.
+pub struct NormOfSum<'a, S: Simd> {
+    /// Squared norms of what was summed before it was squared.
+    pub squares: &'a [S::F],
+    /// Squared norms of each copy's gradient, layer by layer.
+    pub own: &'a [S::F],
+    /// Their inner products, each pair once.
+    pub pairs: &'a [S::F],
+    pub copies: usize,
+}
+
+/// Copies that point different ways cancel, and what rounding left of each does not: at most this share of
+/// (Σ‖gₖ‖)² ≤ K·Σ‖gₖ‖², for sums of runs of 32.
+const CANCELLED: f32 = 1.0 / 65_536.0;
+
+impl<S: Simd> Kernel<S> for NormOfSum<'_, S> {
+    type Output = S::F;
+
+    #[inline(always)]
+    fn run(self, s: S) -> S::F {
+        let Self { squares, own, pairs, copies } = self;
+        let zero = s.splat(0.0);
+        let stored = squares.iter().fold(zero, |sum, &v| s.add(sum, v));
+        if copies == 1 {
+            return own.iter().fold(stored, |sum, &v| s.add(sum, v));
+        }
+        let each = own.iter().fold(zero, |sum, &v| s.add(sum, v));
+        let crossed = pairs.iter().fold(zero, |sum, &v| s.add(sum, v));
+        let dense = s.mul_add(crossed, s.splat(2.0), each);
+        let dense = s.mul_add(each, s.splat(CANCELLED * copies as f32), dense);
+        s.add(stored, dense)
     }
 }

@@ -34,7 +34,7 @@ use self::{
 };
 use super::{Backend, Confusion, Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task};
 use crate::{
-    data::Dataset,
+    data::{Dataset, Shift},
     mechanism::{Denoiser, Encoder, EncoderSpec, grid::GridSum},
     model::PIXELS,
 };
@@ -132,7 +132,8 @@ impl CpuEngine {
         })
     }
 
-    fn check_lot(&self, lot: &[u32]) -> Result<(), EngineError> {
+    fn check(&self, StepInput { lot, shifts, .. }: &StepInput<'_>) -> Result<(), EngineError> {
+        check_length("copies of each example", shifts.len(), self.task.copies as usize)?;
         match lot.iter().find(|&&i| i as usize >= self.train.len()) {
             Some(i) => {
                 Err(EngineError::Unsupported(format!("example {i} of a training set of {} examples", self.train.len())))
@@ -142,17 +143,17 @@ impl CpuEngine {
     }
 
     /// sum ← encoded gradients.
-    fn encode(&mut self, lot: &[u32]) {
+    fn encode(&mut self, lot: &[u32], shifts: &[Shift]) {
         let (parameters, sum) = (&self.parameters, &mut self.sum);
         let Some(on_grid) = &mut self.on_grid else {
-            self.metrics.non_finite += self.team.sum_encoded(&self.encoding, parameters, &self.train, lot, sum);
+            self.metrics.non_finite += self.team.sum_encoded(&self.encoding, parameters, &self.train, lot, shifts, sum);
             return;
         };
         let p = self.task.model.parameters();
         on_grid.sum.clear();
         for example in lot {
             let example = std::slice::from_ref(example);
-            let broken = self.team.sum_encoded(&Encoding::None, parameters, &self.train, example, sum);
+            let broken = self.team.sum_encoded(&Encoding::None, parameters, &self.train, example, shifts, sum);
             if broken == 0 && on_grid.encoder.encode(&mut sum[..p]) {
                 on_grid.sum.add(&sum[..p]);
             } else {
@@ -211,8 +212,8 @@ impl Engine for CpuEngine {
     }
 
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
-        self.check_lot(input.lot)?;
-        self.encode(input.lot);
+        self.check(&input)?;
+        self.encode(input.lot, input.shifts);
         self.add_noise(&input.noise_key);
         let factor = self.denoise_factor();
         self.update(factor, input.learning_rate);
@@ -220,11 +221,11 @@ impl Engine for CpuEngine {
     }
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
-        self.check_lot(input.lot)?;
+        self.check(&input)?;
         let p = self.task.model.parameters();
-        self.team.sum_encoded(&Encoding::None, &self.parameters, &self.train, input.lot, &mut self.sum);
+        self.team.sum_encoded(&Encoding::None, &self.parameters, &self.train, input.lot, input.shifts, &mut self.sum);
         let raw = self.sum[..p].to_vec();
-        self.encode(input.lot);
+        self.encode(input.lot, input.shifts);
         let encoded = self.sum[..p].to_vec();
         self.add_noise(&input.noise_key);
         let noisy = self.sum[..p].to_vec();
@@ -319,6 +320,6 @@ impl Dispatch for BuildTeam<'_> {
     type Output = Result<Box<dyn Team>, EngineError>;
 
     fn with<S: Simd>(self, simd: S) -> Self::Output {
-        Ok(Box::new(Crew::new(simd, self.task.model, self.encoding, self.performance)?))
+        Ok(Box::new(Crew::new(simd, self.task.model, self.encoding, self.task.copies, self.performance)?))
     }
 }

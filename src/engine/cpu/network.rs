@@ -2,7 +2,7 @@
 
 use super::simd::{Kernel, MOST_LANES, Simd};
 use crate::{
-    data::Dataset,
+    data::{Dataset, Shift},
     model::{Architecture, CLASSES, PIXELS},
 };
 
@@ -12,16 +12,18 @@ pub trait Network<S: Simd>: Send {
     fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F; CLASSES];
 
     /// Computes what the gradients are made of, and answers their squared norms; not finite where a gradient is not.
-    fn gradients(&mut self, parameters: &[f32], block: &Block<S>) -> S::F;
+    ///
+    /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them.
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F;
 
     /// sum += Σ over lanes of scale·gradient. A lane of scale 0 adds nothing, whatever it holds. Spoils the gradients.
-    fn add_scaled(&mut self, block: &Block<S>, scale: &[f32; MOST_LANES], sum: &mut [f32]);
+    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], sum: &mut [f32]);
 
     /// Makes [`Network::row`] possible.
     fn prepare_rows(&mut self);
 
     /// One lane's gradient times `factor`, in flat order.
-    fn row(&self, block: &Block<S>, lane: usize, factor: f32, out: &mut [f32]);
+    fn row(&self, blocks: &[Block<S>], lane: usize, factor: f32, out: &mut [f32]);
 }
 
 /// The network of an architecture.
@@ -62,13 +64,19 @@ impl<S: Simd> Block<S> {
         }
     }
 
-    /// Takes in the examples of `data` that `indices` names, at most as many as there are lanes.
-    pub fn load(&mut self, data: &Dataset, indices: impl Iterator<Item = usize>) {
+    /// Takes in the examples of `data` that `indices` names, at most as many as there are lanes, moved by `shift`.
+    pub fn load(&mut self, data: &Dataset, indices: impl Iterator<Item = usize>, shift: Shift) {
         let mut labels = [0.0; MOST_LANES];
         self.live = 0;
         for index in indices {
             let row = &mut self.rows[self.live * PIXELS..][..PIXELS];
-            self.simd.run(BytesToPixels { bytes: data.image(index), row });
+            match shift {
+                Shift { right: 0, down: 0 } => self.simd.run(BytesToPixels { bytes: data.image(index), row }),
+                shift => {
+                    let moved = shift.of(data.image(index));
+                    self.simd.run(BytesToPixels { bytes: &moved, row });
+                }
+            }
             labels[self.live] = f32::from(data.labels[index]);
             self.live += 1;
         }

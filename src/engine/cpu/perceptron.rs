@@ -4,7 +4,7 @@
 //! per-example gradient exists unless the envelope asks for it, one example at a time.
 
 use super::{
-    dense::{DenseBackward, DenseForward, DenseNorm, DenseProduct, DenseRow, LossDelta, ScaleDelta, ToRows, Total},
+    dense::{DenseBackward, DenseDot, DenseForward, DenseProduct, DenseRow, LossDelta, NormOfSum, ScaleDelta, ToRows},
     network::{Block, Network},
     pool::ThroughActivation,
     simd::{MOST_LANES, Simd},
@@ -16,7 +16,14 @@ const DENSE1: usize = MLP_HIDDEN * (PIXELS + 1);
 pub struct Perceptron<S: Simd> {
     simd: S,
     activation: Activation,
-    /// Empty for the linear model.
+    /// 0 for the linear model.
+    width: usize,
+    /// At least one.
+    copies: Vec<Copy<S>>,
+}
+
+/// What the gradient of one copy of each example is made of.
+struct Copy<S: Simd> {
     hidden: Vec<S::F>,
     hidden_delta: Vec<S::F>,
     hidden_rows: Vec<f32>,
@@ -24,88 +31,117 @@ pub struct Perceptron<S: Simd> {
     logits: [S::F; CLASSES],
 }
 
+impl<S: Simd> Copy<S> {
+    fn new(simd: S, width: usize) -> Self {
+        let zero = simd.splat(0.0);
+        Self {
+            hidden: vec![zero; width],
+            hidden_delta: vec![zero; width],
+            hidden_rows: vec![0.0; S::LANES * width],
+            logits: [zero; CLASSES],
+        }
+    }
+}
+
 impl<S: Simd> Perceptron<S> {
     pub fn new(simd: S, model: Architecture) -> Self {
-        let hidden = if model == Architecture::Mlp { MLP_HIDDEN } else { 0 };
-        Self {
-            simd,
-            activation: model.activation(),
-            hidden: vec![simd.splat(0.0); hidden],
-            hidden_delta: vec![simd.splat(0.0); hidden],
-            hidden_rows: vec![0.0; S::LANES * hidden],
-            logits: [simd.splat(0.0); CLASSES],
+        let width = if model == Architecture::Mlp { MLP_HIDDEN } else { 0 };
+        Self { simd, activation: model.activation(), width, copies: vec![Copy::new(simd, width)] }
+    }
+
+    fn forward(&mut self, parameters: &[f32], block: &Block<S>, copy: usize) -> &mut Copy<S> {
+        let s = self.simd;
+        let copy = &mut self.copies[copy];
+        let (input, logits) = (&block.pixels, &mut copy.logits);
+        if self.width == 0 {
+            let weights = &parameters[..CLASSES * (PIXELS + 1)];
+            s.run(DenseForward::<S, 10> { activation: None, weights, input, out: logits });
+        } else {
+            let (w1, w2) = parameters.split_at(DENSE1);
+            let (activation, hidden) = (Some(self.activation), &mut copy.hidden);
+            s.run(DenseForward::<S, 8> { activation, weights: w1, input, out: hidden });
+            s.run(DenseForward::<S, 10> { activation: None, weights: w2, input: &copy.hidden, out: logits });
         }
+        copy
     }
 }
 
 impl<S: Simd> Network<S> for Perceptron<S> {
     fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F; CLASSES] {
-        let s = self.simd;
-        if self.hidden.is_empty() {
-            let w = &parameters[..CLASSES * (PIXELS + 1)];
-            s.run(DenseForward::<S, 10> { activation: None, weights: w, input: &block.pixels, out: &mut self.logits });
-        } else {
-            let (w1, w2) = parameters.split_at(DENSE1);
-            s.run(DenseForward::<S, 8> {
-                activation: Some(self.activation),
-                weights: w1,
-                input: &block.pixels,
-                out: &mut self.hidden,
-            });
-            s.run(DenseForward::<S, 10> { activation: None, weights: w2, input: &self.hidden, out: &mut self.logits });
-        }
-        &mut self.logits
+        &mut self.forward(parameters, block, 0).logits
     }
 
-    fn gradients(&mut self, parameters: &[f32], block: &Block<S>) -> S::F {
-        self.logits(parameters, block);
-        let s = self.simd;
-        s.run(LossDelta { labels: block.labels, logits: &mut self.logits });
-        if self.hidden.is_empty() {
-            return s.run(DenseNorm { input: &block.pixels, delta: &self.logits });
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F {
+        let (s, activation, width) = (self.simd, self.activation, self.width);
+        self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s, width));
+        let share = 1.0 / blocks.len() as f32;
+        for (k, block) in blocks.iter().enumerate() {
+            let copy = self.forward(parameters, block, k);
+            s.run(LossDelta { labels: block.labels, share, logits: &mut copy.logits });
+            if width > 0 {
+                let weights = &parameters[DENSE1..][..CLASSES * MLP_HIDDEN];
+                s.run(DenseBackward { weights, delta: &copy.logits, out: &mut copy.hidden_delta });
+                s.run(ThroughActivation { activation, values: &copy.hidden, delta: &mut copy.hidden_delta });
+            }
         }
-        let w2 = &parameters[DENSE1..][..CLASSES * MLP_HIDDEN];
-        s.run(DenseBackward { weights: w2, delta: &self.logits, out: &mut self.hidden_delta });
-        s.run(ThroughActivation { activation: self.activation, values: &self.hidden, delta: &mut self.hidden_delta });
-        let norm1 = s.run(DenseNorm { input: &block.pixels, delta: &self.hidden_delta });
-        let norm2 = s.run(DenseNorm { input: &self.hidden, delta: &self.logits });
-        s.run(Total([norm1, norm2]))
+        let (mut own, mut pairs) = (vec![], vec![]);
+        for (k, (a, copy)) in blocks.iter().zip(&self.copies).enumerate() {
+            for (l, (b, other)) in blocks.iter().zip(&self.copies).enumerate().take(k + 1) {
+                let to = if k == l { &mut own } else { &mut pairs };
+                let inputs = [&a.pixels[..], &b.pixels];
+                if width == 0 {
+                    to.push(s.run(DenseDot { inputs, deltas: [&copy.logits, &other.logits] }));
+                } else {
+                    to.push(s.run(DenseDot { inputs, deltas: [&copy.hidden_delta, &other.hidden_delta] }));
+                    let inputs = [&copy.hidden[..], &other.hidden];
+                    to.push(s.run(DenseDot { inputs, deltas: [&copy.logits, &other.logits] }));
+                }
+            }
+        }
+        s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies: blocks.len() })
     }
 
-    fn add_scaled(&mut self, block: &Block<S>, scale: &[f32; MOST_LANES], sum: &mut [f32]) {
+    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], sum: &mut [f32]) {
         let s = self.simd;
-        // Pixels are finite: no row needs blanking.
-        if self.hidden.is_empty() {
-            s.run(ScaleDelta { scale, delta: &mut self.logits, rows: &mut [] });
-            let sum = &mut sum[..CLASSES * (PIXELS + 1)];
-            s.run(DenseProduct::<S, 10, 1> { delta: &self.logits, rows: &block.rows, sum });
-            return;
+        for (block, Copy { hidden, hidden_delta, hidden_rows, logits }) in blocks.iter().zip(&mut self.copies) {
+            // Pixels are finite: no row needs blanking.
+            if self.width == 0 {
+                s.run(ScaleDelta { scale, delta: logits, rows: &mut [] });
+                let sum = &mut sum[..CLASSES * (PIXELS + 1)];
+                s.run(DenseProduct::<S, 10, 1> { delta: logits, rows: &block.rows, sum });
+                continue;
+            }
+            let (sum1, sum2) = sum.split_at_mut(DENSE1);
+            let sum2 = &mut sum2[..CLASSES * (MLP_HIDDEN + 1)];
+            s.run(ToRows { lanes: hidden, rows: hidden_rows });
+            s.run(ScaleDelta { scale, delta: hidden_delta, rows: &mut [] });
+            s.run(ScaleDelta { scale, delta: logits, rows: hidden_rows });
+            s.run(DenseProduct::<S, 8, 1> { delta: hidden_delta, rows: &block.rows, sum: sum1 });
+            s.run(DenseProduct::<S, 10, 1> { delta: logits, rows: hidden_rows, sum: sum2 });
         }
-        let (sum1, sum2) = sum.split_at_mut(DENSE1);
-        let sum2 = &mut sum2[..CLASSES * (MLP_HIDDEN + 1)];
-        s.run(ToRows { lanes: &self.hidden, rows: &mut self.hidden_rows });
-        s.run(ScaleDelta { scale, delta: &mut self.hidden_delta, rows: &mut [] });
-        s.run(ScaleDelta { scale, delta: &mut self.logits, rows: &mut self.hidden_rows });
-        s.run(DenseProduct::<S, 8, 1> { delta: &self.hidden_delta, rows: &block.rows, sum: sum1 });
-        s.run(DenseProduct::<S, 10, 1> { delta: &self.logits, rows: &self.hidden_rows, sum: sum2 });
     }
 
     fn prepare_rows(&mut self) {
-        if !self.hidden.is_empty() {
-            self.simd.run(ToRows { lanes: &self.hidden, rows: &mut self.hidden_rows });
+        if self.width > 0 {
+            for copy in &mut self.copies {
+                self.simd.run(ToRows { lanes: &copy.hidden, rows: &mut copy.hidden_rows });
+            }
         }
     }
 
-    fn row(&self, block: &Block<S>, lane: usize, factor: f32, out: &mut [f32]) {
+    fn row(&self, blocks: &[Block<S>], lane: usize, factor: f32, out: &mut [f32]) {
         let s = self.simd;
-        let pixels = &block.rows[lane * PIXELS..][..PIXELS];
-        if self.hidden.is_empty() {
-            s.run(DenseRow { lane, factor, delta: &self.logits, input: pixels, out });
-        } else {
-            let (out1, out2) = out.split_at_mut(DENSE1);
-            s.run(DenseRow { lane, factor, delta: &self.hidden_delta, input: pixels, out: out1 });
-            let input = &self.hidden_rows[lane * MLP_HIDDEN..][..MLP_HIDDEN];
-            s.run(DenseRow { lane, factor, delta: &self.logits, input, out: out2 });
+        for (k, (block, copy)) in blocks.iter().zip(&self.copies).enumerate() {
+            let add = k > 0;
+            let pixels = &block.rows[lane * PIXELS..][..PIXELS];
+            if self.width == 0 {
+                s.run(DenseRow { lane, factor, add, delta: &copy.logits, input: pixels, out: &mut *out });
+            } else {
+                let (out1, out2) = out.split_at_mut(DENSE1);
+                s.run(DenseRow { lane, factor, add, delta: &copy.hidden_delta, input: pixels, out: out1 });
+                let input = &copy.hidden_rows[lane * MLP_HIDDEN..][..MLP_HIDDEN];
+                s.run(DenseRow { lane, factor, add, delta: &copy.logits, input, out: out2 });
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use super::{
     worker::{Encoding, Worker, padded},
 };
 use crate::{
-    data::Dataset,
+    data::{Dataset, Shift},
     engine::{Confusion, EngineError, Performance},
     model::{Architecture, CLASSES},
 };
@@ -39,6 +39,7 @@ pub trait Team: Send {
         parameters: &[f32],
         data: &Dataset,
         lot: &[u32],
+        shifts: &[Shift],
         sum: &mut [f32],
     ) -> u64;
 
@@ -70,6 +71,7 @@ impl<S: Simd> Crew<S> {
         simd: S,
         model: Architecture,
         encoding: &Encoding,
+        copies: u32,
         performance: Performance,
     ) -> Result<Self, EngineError> {
         #[cfg(not(target_arch = "wasm32"))]
@@ -84,7 +86,7 @@ impl<S: Simd> Crew<S> {
         let workers = threads.min((chunk / S::LANES).max(1));
         Ok(Self {
             simd,
-            workers: (0..workers).map(|_| Worker::new(simd, model, encoding)).collect(),
+            workers: (0..workers).map(|_| Worker::new(simd, model, encoding, copies)).collect(),
             slots: Vec::new(),
             parameters: model.parameters(),
             #[cfg(not(target_arch = "wasm32"))]
@@ -149,6 +151,7 @@ impl<S: Simd> Team for Crew<S> {
         parameters: &[f32],
         data: &Dataset,
         lot: &[u32],
+        shifts: &[Shift],
         sum: &mut [f32],
     ) -> u64 {
         let blocks = lot.len().div_ceil(S::LANES);
@@ -164,7 +167,7 @@ impl<S: Simd> Team for Crew<S> {
             let mut sum = sums[slot].lock().unwrap_or_else(PoisonError::into_inner);
             sum.fill(0.0);
             let lot = &lot[edge(slot)..edge(slot + 1)];
-            let broken = worker.add_encoded(encoding, parameters, data, lot, &mut sum);
+            let broken = worker.add_encoded(encoding, parameters, data, lot, shifts, &mut sum);
             non_finite.fetch_add(broken, Ordering::Relaxed);
         });
         self.slots = sums;
@@ -250,10 +253,11 @@ mod tests {
                 {
                     let performance = Performance { chunk: None, threads: Some(2) };
                     let (mut sum, mut expected) = (vec![0.0; padded(p)], vec![0.0; padded(p)]);
-                    let mut team = Crew::new(simd, model, &encoding, performance).unwrap();
-                    team.sum_encoded(&encoding, &parameters, &data, &lot, &mut sum);
-                    let mut team = Crew::new(Portable::<4>, model, &encoding, performance).unwrap();
-                    team.sum_encoded(&encoding, &parameters, &data, &lot, &mut expected);
+                    let shifts = [Shift::NONE, Shift { right: 1, down: -2 }, Shift { right: 0, down: 1 }];
+                    let mut team = Crew::new(simd, model, &encoding, 3, performance).unwrap();
+                    team.sum_encoded(&encoding, &parameters, &data, &lot, &shifts, &mut sum);
+                    let mut team = Crew::new(Portable::<4>, model, &encoding, 3, performance).unwrap();
+                    team.sum_encoded(&encoding, &parameters, &data, &lot, &shifts, &mut expected);
                     let square =
                         |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>();
                     let difference = square(&mut sum.iter().zip(&expected).map(|(a, b)| a - b));

@@ -7,7 +7,7 @@ use super::{
     simd::{MOST_LANES, Simd},
 };
 use crate::{
-    data::Dataset,
+    data::{Dataset, Shift},
     model::{Architecture, CLASSES},
 };
 
@@ -23,19 +23,21 @@ pub enum Encoding {
 
 pub struct Worker<S: Simd> {
     simd: S,
-    block: Block<S>,
+    /// As many as there are copies of each example; the first is for everything else, too.
+    blocks: Vec<Block<S>>,
     network: Box<dyn Network<S>>,
     /// Where an envelope asks for gradients one by one.
     ranker: Option<(Ranker, Vec<f32>)>,
 }
 
 impl<S: Simd> Worker<S> {
-    pub fn new(simd: S, model: Architecture, encoding: &Encoding) -> Self {
+    pub fn new(simd: S, model: Architecture, encoding: &Encoding, copies: u32) -> Self {
         let ranker = match encoding {
             Encoding::Envelope { psi, .. } => Some((Ranker::new(&psi.envelope), vec![0.0; padded(model.parameters())])),
             _ => None,
         };
-        Self { simd, block: Block::new(simd, model), network: network(simd, model), ranker }
+        let blocks = (0..copies.max(1)).map(|_| Block::new(simd, model)).collect();
+        Self { simd, blocks, network: network(simd, model), ranker }
     }
 
     /// sum += the encoded gradients of `lot`; answers how many were not finite. `sum` is as long as [`padded`] says.
@@ -45,18 +47,21 @@ impl<S: Simd> Worker<S> {
         parameters: &[f32],
         data: &Dataset,
         lot: &[u32],
+        shifts: &[Shift],
         sum: &mut [f32],
     ) -> u64 {
         let mut non_finite = 0;
         for indices in lot.chunks(S::LANES) {
-            self.block.load(data, indices.iter().map(|&i| i as usize));
-            let norms = [self.network.gradients(parameters, &self.block)];
-            let norms = &S::flat(&norms)[..self.block.live];
+            for (block, &shift) in self.blocks.iter_mut().zip(shifts) {
+                block.load(data, indices.iter().map(|&i| i as usize), shift);
+            }
+            let norms = [self.network.gradients(parameters, &self.blocks)];
+            let norms = &S::flat(&norms)[..indices.len()];
             non_finite += norms.iter().filter(|n| !n.is_finite()).count() as u64;
             if let (Encoding::Envelope { psi, pre_scale }, Some((ranker, row))) = (encoding, &mut self.ranker) {
                 self.network.prepare_rows();
                 for (lane, _) in norms.iter().enumerate().filter(|(_, n)| n.is_finite()) {
-                    self.network.row(&self.block, lane, *pre_scale, row);
+                    self.network.row(&self.blocks, lane, *pre_scale, row);
                     ranker.add_encoded(self.simd, psi, row, sum);
                 }
             } else {
@@ -64,7 +69,7 @@ impl<S: Simd> Worker<S> {
                 for (scale, &square) in scales.iter_mut().zip(norms) {
                     *scale = scale_of(encoding, square);
                 }
-                self.network.add_scaled(&self.block, &scales, sum);
+                self.network.add_scaled(&self.blocks, &scales, sum);
             }
         }
         non_finite
@@ -87,8 +92,8 @@ impl<S: Simd> Worker<S> {
     ) {
         for start in range.clone().step_by(S::LANES) {
             let end = range.end.min(start + S::LANES);
-            self.block.load(data, start..end);
-            let logits = S::flat(self.network.logits(parameters, &self.block));
+            self.blocks[0].load(data, start..end, Shift::NONE);
+            let logits = S::flat(self.network.logits(parameters, &self.blocks[0]));
             for (lane, index) in (start..end).enumerate() {
                 let logit = |class: usize| logits[class * S::LANES + lane];
                 let best = (1..CLASSES).fold(0, |best, class| if logit(class) > logit(best) { class } else { best });
@@ -99,8 +104,8 @@ impl<S: Simd> Worker<S> {
 
     /// Class probabilities of one image.
     pub fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES] {
-        self.block.load_image(image);
-        let logits = self.network.logits(parameters, &self.block);
+        self.blocks[0].load_image(image);
+        let logits = self.network.logits(parameters, &self.blocks[0]);
         self.simd.run(Softmax { logits });
         std::array::from_fn(|class| S::flat(&logits[class..=class])[0])
     }

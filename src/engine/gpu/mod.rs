@@ -25,13 +25,16 @@ use wait::Fence;
 
 use super::{Backend, Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task};
 use crate::{
-    data::Dataset,
+    data::{Dataset, Shift},
     mechanism::{Denoiser, EncoderSpec},
     model::{CLASSES, PIXELS},
 };
 
 /// Steps that may be under way at a time: enough to keep the device busy, few enough to answer Pause at once.
 const IN_FLIGHT: usize = 4;
+
+/// The norm of a mean over copies is none that the kernels can make of the copies' norms.
+const COPIES: &str = "augmentation on this device: a mean over copies of each image is computed on the CPU";
 
 /// `Run` of common.wgsl.
 #[repr(C)]
@@ -165,6 +168,9 @@ impl GpuEngine {
                 "{} parameters where the model has {dimension}",
                 initial_parameters.len()
             )));
+        }
+        if task.copies != 1 {
+            return Err(EngineError::Unsupported(COPIES.to_owned()));
         }
         let refused = |e: &dyn core::fmt::Display| EngineError::Unsupported(format!("this task: {e}"));
         task.encoder.validate().map_err(|e| refused(&e))?;
@@ -331,6 +337,9 @@ impl GpuEngine {
                 input.lot.last().copied().unwrap_or(0),
                 self.training.examples.len
             )));
+        }
+        if input.shifts != Shift::ALONE {
+            return Err(EngineError::Unsupported(COPIES.to_owned()));
         }
         let queue = self.gpu.queue();
         if count > 0 {

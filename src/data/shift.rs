@@ -1,0 +1,51 @@
+//! Copies of an image, moved: what augmentation averages over.
+
+use crate::model::PIXELS;
+
+const SIDE: usize = 28;
+
+/// By how many pixels an image is moved; what leaves the field is lost, what comes in is paper.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shift {
+    pub right: i8,
+    pub down: i8,
+}
+
+impl Shift {
+    /// Not moved.
+    pub const NONE: Self = Self { right: 0, down: 0 };
+    /// The image alone: no augmentation.
+    pub const ALONE: &'static [Self] = &[Self::NONE];
+
+    /// `image` (28×28, row by row), moved.
+    #[must_use]
+    pub fn of(self, image: &[u8]) -> [u8; PIXELS] {
+        let mut moved = [0; PIXELS];
+        let from = |to: usize, by: i8| to.checked_add_signed(-isize::from(by)).filter(|&from| from < SIDE);
+        for y in 0..SIDE {
+            let Some(row) = from(y, self.down) else { continue };
+            for x in 0..SIDE {
+                if let Some(column) = from(x, self.right) {
+                    moved[y * SIDE + x] = image[row * SIDE + column];
+                }
+            }
+        }
+        moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_move_and_leave() {
+        let mut image = [0; PIXELS];
+        (image[0], image[5 * SIDE + 7], image[PIXELS - 1]) = (1, 2, 3);
+        assert_eq!(Shift::NONE.of(&image), image);
+        let moved = Shift { right: 2, down: -1 }.of(&image);
+        assert_eq!(moved.iter().map(|&v| u32::from(v)).sum::<u32>(), 2);
+        assert_eq!(moved[4 * SIDE + 9], 2);
+        assert_eq!(Shift { right: 28, down: -128 }.of(&image), [0; PIXELS]);
+    }
+}
