@@ -9,12 +9,14 @@ use hushgrad::{
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::distort::distorted;
+
 /// What is trained.
 pub const MODEL: Architecture = Architecture::CnnTanh;
 /// Seed of the file in the repository.
 const SEED: u64 = 1;
 /// Passes over digits drawn anew for each.
-const EPOCHS: u64 = 6;
+const EPOCHS: u64 = 12;
 const DIGITS: usize = 60_000;
 const LOT: usize = 256;
 /// Falls to zero by half a cosine.
@@ -36,7 +38,7 @@ pub struct Arguments {
 
 /// The numbers of the recipe, for telling two apart.
 pub fn recipe() -> String {
-    format!("{MODEL}, {EPOCHS} × {DIGITS} digits, lot {LOT}, rate {LEARNING_RATE}, momentum {MOMENTUM}")
+    format!("{MODEL}, {EPOCHS} × {DIGITS} digits, distorted, lot {LOT}, rate {LEARNING_RATE}, momentum {MOMENTUM}")
 }
 
 /// Trains and writes the file. The same seed gives the same file on processors of the same instruction set; others round
@@ -66,7 +68,7 @@ pub fn train(seed: u64, threads: Option<u32>) -> Result<Vec<f32>, Box<dyn Error>
     let mut parameters = model::initial_parameters(MODEL, seed);
     let mut momentum = vec![0.0; parameters.len()];
     for epoch in 0..EPOCHS {
-        let digits = synthetic::dataset(seed, epoch * DIGITS as u64, DIGITS);
+        let digits = distorted(&synthetic::dataset(seed, epoch * DIGITS as u64, DIGITS), seed << 32 | epoch);
         let mut engine = CpuEngine::new(task.clone(), digits, &parameters, performance)?;
         let trained: Result<_, EngineError> = pollster::block_on(async {
             engine.set_state(&parameters, &momentum).await?;
