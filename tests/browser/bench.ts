@@ -12,16 +12,12 @@ interface Case {
   lot: number;
   /** To measure for, at least. */
   seconds: number;
-  /** Steps of jax-js to a sample. */
-  together?: number;
 }
 
 /** Both, one after the other: what else the machine does is seen by both. The peer's CNN takes seconds for a small lot. */
 const BESIDE: Case[] = (["gpu", "cpu"] as const).flatMap((backend) =>
   ([["Mlp", 256], ["CnnTanh", 64]] as const).flatMap(([model, lot]) =>
-    (["hushgrad", "jax-js"] as const).map(
-      (who): Case => ({ who, backend, model, lot, seconds: 1.5, together: backend === "gpu" && model === "Mlp" ? 4 : 1 }),
-    ),
+    (["hushgrad", "jax-js"] as const).map((who): Case => ({ who, backend, model, lot, seconds: 1.5 })),
   ),
 );
 
