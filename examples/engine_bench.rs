@@ -90,7 +90,14 @@ fn main() -> Result<(), EngineError> {
 }
 
 #[cfg(target_arch = "wasm32")]
+unsafe extern "C" {
+    /// As in `src/bin/worker.rs`.
+    safe fn __wasm_call_ctors();
+}
+
+#[cfg(target_arch = "wasm32")]
 fn main() {
+    __wasm_call_ctors();
     console_error_panic_hook::set_once();
 }
 
