@@ -51,26 +51,26 @@ pub fn choice<C: Choice + Send + Sync>(
     get: fn(&Settings) -> C,
     choose: fn(Page, C),
 ) -> AnyView {
-    let options = C::ALL.iter().map(|option| (option.key(), option.label())).collect();
+    let option = |place: usize| C::ALL.get(place).map(|option| (option.key(), option.label()));
     let chosen = Box::new(move |key: String| {
         if let Some(choice) = C::by_key(&key) {
             choose(page, choice);
         }
     });
-    select(page, [testid, label, text], options, Box::new(move |settings| get(settings).key()), chosen)
+    select(page, [testid, label, text], option, Box::new(move |settings| get(settings).key()), chosen)
 }
 
 /// What all choices share: one function for all of them keeps the page small.
 fn select(
     page: Page,
     [testid, label, text]: [&'static str; 3],
-    options: Vec<(&'static str, String)>,
+    option: fn(usize) -> Option<(&'static str, String)>,
     get: Box<dyn Fn(&Settings) -> &'static str + Send + Sync>,
     chosen: Box<dyn Fn(String)>,
 ) -> AnyView {
     let current = Memo::new(move |_| page.settings.with(&get));
-    let list = options
-        .into_iter()
+    let list = (0..)
+        .map_while(option)
         .map(|(key, label)| view! { <option value=key selected=whether(move || current.get() == key)>{label}</option> })
         .collect_view();
     let choose = move |event: web_sys::Event| {

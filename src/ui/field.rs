@@ -230,7 +230,7 @@ impl Number {
             Self::Lot => Spec {
                 key: "lot",
                 label: "Lot size",
-                hint: "Expected examples in a step. Larger lots drown the noise, and cost more privacy a step, or an epoch has fewer steps (Sampling, below).",
+                hint: "Expected examples in a step. Larger lots drown the noise, and mostly cost more privacy.",
                 least: At(1.0),
                 most: At(1e9),
                 whole: true,
@@ -354,7 +354,7 @@ impl Number {
             Self::GridBits => Spec {
                 key: "grid-bits",
                 label: "Grid bits",
-                hint: "Sums and noise become multiples of a power of two, so many bits below the noise scale, and ε counts what rounding tells; 10, say. It trains on the CPU.",
+                hint: "Rounds sums and noise so many bits below its scale, and ε counts what low bits tell. On the CPU; 10, say.",
                 least: At(1.0),
                 most: At(24.0),
                 whole: true,

@@ -164,25 +164,24 @@ impl Link {
         if let Some(preset) = preset {
             pairs.push(("preset", preset.key.to_owned()));
         }
-        macro_rules! put {
-            ($key:literal, $field:ident) => {
-                if settings.$field != default.$field {
-                    pairs.push(($key, settings.$field.key().to_owned()));
-                }
-            };
-        }
-        put!("dataset", digits);
-        put!("model", model);
-        put!("encoder", encoder);
-        put!("shape", shape);
-        put!("noise", family);
+        // One function for all of them keeps the page small.
+        let put = |pairs: &mut Vec<(&str, String)>, key: &'static str, now: &str, before: &str| {
+            if now != before {
+                pairs.push((key, now.to_owned()));
+            }
+        };
+        put(&mut pairs, "dataset", settings.digits.key(), default.digits.key());
+        put(&mut pairs, "model", settings.model.key(), default.model.key());
+        put(&mut pairs, "encoder", settings.encoder.key(), default.encoder.key());
+        put(&mut pairs, "shape", settings.shape.key(), default.shape.key());
+        put(&mut pairs, "noise", settings.family.key(), default.family.key());
         if settings.family == Family::Custom && settings.formula != default.formula {
             pairs.push(("density", encode(&settings.formula)));
         }
-        put!("denoiser", denoiser);
-        put!("sampling", sampling);
-        put!("schedule", decay);
-        put!("start", start);
+        put(&mut pairs, "denoiser", settings.denoiser.key(), default.denoiser.key());
+        put(&mut pairs, "sampling", settings.sampling.key(), default.sampling.key());
+        put(&mut pairs, "schedule", settings.decay.key(), default.decay.key());
+        put(&mut pairs, "start", settings.start.key(), default.start.key());
         for number in Number::ALL {
             let value = settings.number(number);
             if value != default.number(number) {
@@ -229,7 +228,11 @@ impl Link {
 }
 
 fn choice<C: Choice>(key: &str, value: &str) -> Result<C, String> {
-    C::by_key(value).ok_or_else(|| wrong(key, value, &C::ALL.iter().map(|c| c.key()).collect::<Vec<_>>()))
+    C::by_key(value).ok_or_else(|| not_among(key, value, |place| C::ALL.get(place).map(|choice| choice.key())))
+}
+
+fn not_among(key: &str, value: &str, choice: fn(usize) -> Option<&'static str>) -> String {
+    wrong(key, value, &(0..).map_while(choice).collect::<Vec<_>>())
 }
 
 fn wrong(key: &str, value: &str, allowed: &[&str]) -> String {

@@ -170,9 +170,9 @@ impl Choice for SamplingPolicy {
     }
     fn label(self) -> String {
         match self {
-            Self::Poisson => "Poisson",
-            Self::FixedSize => "Fixed size",
-            Self::Shuffled => "Shuffled",
+            Self::Poisson => "Poisson sampling",
+            Self::FixedSize => "Fixed-size lots",
+            Self::Shuffled => "Shuffled epochs",
         }
         .to_owned()
     }
@@ -547,7 +547,7 @@ impl Settings {
         note(self.family != old.family, self.family.label());
         note(self.formula != old.formula && self.family == Family::Custom, self.formula.clone());
         note(self.denoiser != old.denoiser, format!("denoiser: {}", self.denoiser.label()));
-        note(self.sampling != old.sampling, format!("sampling: {}", self.sampling.label()));
+        note(self.sampling != old.sampling, self.sampling.label());
         note(self.decay != old.decay, format!("rate {}", self.decay.label()));
         for number in Number::ALL {
             let (now, before) = (self.number(number), old.number(number));
@@ -689,7 +689,7 @@ mod tests {
         let new = Settings { scale: 2.0, family: Family::StudentT, ..old.clone() };
         assert_eq!(new.changes_since(&old), "Student-t, noise scale 2");
         let new = Settings { sampling: SamplingPolicy::FixedSize, ..old.clone() };
-        assert_eq!(new.changes_since(&old), "sampling: Fixed size");
+        assert_eq!(new.changes_since(&old), "Fixed-size lots");
         assert_eq!(old.changes_since(&old), "");
     }
 }

@@ -59,7 +59,7 @@ pub fn panel(page: Page) -> impl IntoView {
         </fieldset>
         <details class="advanced">
             <summary>"Advanced"</summary>
-            {choice(page, "sampling", "Sampling", "Poisson: each digit joins a step by a coin of its own. Fixed size: exactly one lot; ε then covers an exchange of one digit. Shuffled: each digit once in every epoch, which chance makes no cheaper.",
+            {choice(page, "sampling", "Sampling", "Poisson: each digit joins a step by a coin of its own. Fixed size: exactly one lot; ε covers an exchange of one digit. Shuffled: each digit once an epoch, at full price.",
                 |s| s.sampling, |page, to| page.change(|s| s.sampling = to))}
             {number(Number::Steps)}
             {choice(page, "schedule", "Learning rate", "A rate that falls towards the planned end averages out the noise; it needs a number of steps to fall over.",
