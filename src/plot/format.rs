@@ -42,6 +42,16 @@ pub fn epsilon(epsilon: f64) -> String {
     if !epsilon.is_finite() {
         return "∞".to_owned();
     }
+    if epsilon == 0.0 {
+        return "0".to_owned();
+    }
+    let (shown, decimals) = shown(epsilon);
+    if shown >= 100.0 { integer(shown as u64) } else { fixed(shown, decimals) }
+}
+
+/// The value that [`epsilon`] shows, and its decimals.
+#[must_use]
+pub fn shown(epsilon: f64) -> (f64, usize) {
     let decimals = match epsilon {
         e if e < 0.1 => 4,
         e if e < 1.0 => 3,
@@ -51,8 +61,7 @@ pub fn epsilon(epsilon: f64) -> String {
     };
     let unit = 10u64.pow(decimals as u32) as f64;
     // A value that is a round number but for the last bits of f64 stays what it is.
-    let shown = (epsilon * unit * (1.0 - 1e-12)).ceil() / unit;
-    if shown >= 100.0 { integer(shown as u64) } else { fixed(shown, decimals) }
+    ((epsilon * unit * (1.0 - 1e-12)).ceil() / unit, decimals)
 }
 
 /// Any finite number in few characters: `0.05`, `1e-5`, `12,000`.
@@ -63,7 +72,7 @@ pub fn number(x: f64) -> String {
         "0".to_owned()
     } else if !(1e-3..1e9).contains(&size) {
         if !x.is_finite() {
-            return x.to_string();
+            return shortest(x);
         }
         let mut exponent = size.log10().floor() as i32;
         let mut digits = x / 10f64.powi(exponent);
@@ -84,7 +93,41 @@ pub fn number(x: f64) -> String {
 #[must_use]
 pub fn exact(x: f64) -> String {
     let size = x.abs();
-    if x != 0.0 && !(1e-4..1e15).contains(&size) { format!("{x:e}") } else { format!("{x}") }
+    if x != 0.0 && !(1e-4..1e15).contains(&size) { exponential(x) } else { shortest(x) }
+}
+
+/// As few digits as no other f64 is nearer to.
+#[cfg(not(target_arch = "wasm32"))]
+fn shortest(x: f64) -> String {
+    x.to_string()
+}
+
+/// The same, as a power of ten.
+#[cfg(not(target_arch = "wasm32"))]
+fn exponential(x: f64) -> String {
+    format!("{x:e}")
+}
+
+// The browser finds the same digits: Rust's own writer brings 15 kB of program and tables.
+
+#[cfg(target_arch = "wasm32")]
+fn shortest(x: f64) -> String {
+    let text = js_sys::Number::from(x).to_string_with_radix(10);
+    // Refused for a base that there is none of.
+    text.map(String::from).unwrap_or_default()
+}
+
+#[cfg(target_arch = "wasm32")]
+fn exponential(x: f64) -> String {
+    use wasm_bindgen::prelude::*;
+
+    #[wasm_bindgen]
+    extern "C" {
+        type Number;
+        #[wasm_bindgen(method, js_name = toExponential)]
+        fn to_exponential(this: &Number) -> String;
+    }
+    JsValue::from_f64(x).unchecked_into::<Number>().to_exponential().replace('+', "")
 }
 
 /// A number to so many digits; 0 where there are none to keep.
@@ -142,7 +185,7 @@ mod tests {
         }
         assert_eq!(epsilon(2.6), "2.60");
         assert_eq!(epsilon(2.597), "2.60");
-        assert_eq!(epsilon(f64::INFINITY), "∞");
+        assert_eq!([epsilon(f64::INFINITY), epsilon(0.0)], ["∞", "0"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{
     axis::Axis,
     drawing::{Drawing, Reading},
-    format::fixed,
+    format::{exact, fixed},
     series::{decimate, path},
 };
 
@@ -14,6 +14,8 @@ const BUDGET: usize = 400;
 /// Width of a picture, and the height of the chart in it.
 const SIZE: (f64, f64) = (720.0, 346.0);
 const MARGIN: f64 = 14.0;
+/// To the right of an axis.
+const RIGHT: f64 = 10.0;
 /// From one line of its legend to the next, and what a letter takes in it: few are wider.
 const LINE: f64 = 18.0;
 const LETTER: f64 = 6.5;
@@ -22,47 +24,52 @@ const LETTER: f64 = 6.5;
 #[must_use]
 pub fn axes(drawing: &Drawing, (width, height): (f64, f64), full: bool) -> (Axis, Axis) {
     let left = if full { 44.0 } else { 30.0 };
-    (drawing.x.axis(left, (width - 10.0).max(left + 20.0)), drawing.y.axis(height - 18.0, 8.0))
+    (drawing.x.axis(left, (width - RIGHT).max(left + 20.0)), drawing.y.axis(height - 18.0, 8.0))
 }
 
 /// Ticks, axes and curves. Nothing in it was typed by anybody.
 #[must_use]
 pub fn plot(drawing: &Drawing, (x, y): &(Axis, Axis), full: bool) -> String {
     let labels = if full { (6, 4) } else { (3, 3) };
+    let [first, last, bottom] = [x.start, x.end, y.start].map(exact);
     let mut out = String::new();
     // Writing into a string cannot fail, here and below.
     for tick in y.ticks(labels.1) {
         let (at, label) = (fixed(y.pixel(tick), 1), drawing.y.tick(tick));
-        _ = write!(out, r#"<line class="grid" x1="{}" x2="{}" y1="{at}" y2="{at}"/>"#, x.start, x.end);
-        let left = x.start - 5.0;
+        _ = write!(out, r#"<line class="grid" x1="{first}" x2="{last}" y1="{at}" y2="{at}"/>"#);
+        let left = exact(x.start - 5.0);
         _ = write!(out, r#"<text class="tick" x="{left}" y="{at}" dy="0.32em" text-anchor="end">{label}</text>"#);
     }
     // Labels need room: about 70 pixels each.
     let room = (((x.end - x.start) / 70.0) as usize).clamp(2, labels.0);
-    let below = y.start + 14.0;
+    let below = exact(y.start + 14.0);
     for tick in x.ticks(room) {
-        let (at, label) = (fixed(x.pixel(tick), 1), drawing.x.tick(tick));
-        _ = write!(out, r#"<text class="tick" x="{at}" y="{below}" text-anchor="middle">{label}</text>"#);
+        let (at, label) = (x.pixel(tick), drawing.x.tick(tick));
+        // At the edge a long label ends where the picture does.
+        let edge = x.end + RIGHT;
+        let cut = at + 0.5 * LETTER * label.chars().count() as f64 > edge;
+        let (at, anchor) = if cut { (edge, "end") } else { (at, "middle") };
+        _ = write!(out, r#"<text class="tick" x="{}" y="{below}" text-anchor="{anchor}">{label}</text>"#, fixed(at, 1));
     }
-    _ = write!(out, r#"<line class="axis" x1="{}" x2="{}" y1="{2}" y2="{2}"/>"#, x.start, x.end, y.start);
+    _ = write!(out, r#"<line class="axis" x1="{first}" x2="{last}" y1="{bottom}" y2="{bottom}"/>"#);
     for line in &drawing.lines {
         let thin = decimate(&line.points, BUDGET);
         let pixels: Vec<_> = thin.into_iter().map(|(a, b)| (x.pixel(a), y.pixel(b))).collect();
         if let [point] = pixels[..] {
             // A single point has no length.
-            dot(&mut out, line.class, point, 3.0);
+            dot(&mut out, line.class, point, "3");
         } else {
             _ = write!(out, r#"<path class="{}" d="{}"/>"#, line.class, path(pixels));
         }
     }
     if full {
-        let (right, above, label) = (x.end, y.start - 5.0, drawing.x.label);
-        _ = write!(out, r#"<text class="axis-label" x="{right}" y="{above}" text-anchor="end">{label}</text>"#);
+        let (above, label) = (exact(y.start - 5.0), drawing.x.label);
+        _ = write!(out, r#"<text class="axis-label" x="{last}" y="{above}" text-anchor="end">{label}</text>"#);
     }
     out
 }
 
-fn dot(out: &mut String, class: &str, (x, y): (f64, f64), radius: f64) {
+fn dot(out: &mut String, class: &str, (x, y): (f64, f64), radius: &str) {
     _ = write!(out, r#"<circle class="{class}" cx="{}" cy="{}" r="{radius}"/>"#, fixed(x, 1), fixed(y, 1));
 }
 
@@ -70,9 +77,10 @@ fn dot(out: &mut String, class: &str, (x, y): (f64, f64), radius: f64) {
 #[must_use]
 pub fn marks(reading: &Reading, (x, y): &(Axis, Axis)) -> String {
     let (at, mut out) = (fixed(x.pixel(reading.x), 1), String::new());
-    _ = write!(out, r#"<line class="cursor" x1="{at}" x2="{at}" y1="{}" y2="{}"/>"#, y.end, y.start);
+    let [top, bottom] = [y.end, y.start].map(exact);
+    _ = write!(out, r#"<line class="cursor" x1="{at}" x2="{at}" y1="{top}" y2="{bottom}"/>"#);
     for (class, point) in &reading.marks {
-        dot(&mut out, &format!("{class} dot"), (x.pixel(point.0), y.pixel(point.1)), 3.5);
+        dot(&mut out, &format!("{class} dot"), (x.pixel(point.0), y.pixel(point.1)), "3.5");
     }
     out
 }
@@ -88,26 +96,21 @@ pub fn svg(title: &str, drawing: &Drawing) -> (String, (f64, f64)) {
         }
         let middle = top - 4.0;
         if drawing.scatter {
-            dot(&mut legend, line.class, (left + 9.0, middle), 3.0);
+            dot(&mut legend, line.class, (left + 9.0, middle), "3");
         } else {
-            _ = write!(legend, r#"<path class="{}" d="M{} {middle}h18"/>"#, line.class, fixed(left, 1));
+            _ = write!(legend, r#"<path class="{}" d="M{} {}h18"/>"#, line.class, fixed(left, 1), exact(middle));
         }
-        _ = write!(
-            legend,
-            r#"<text class="tick" x="{}" y="{top}">{}</text>"#,
-            fixed(left + 24.0, 1),
-            escaped(&line.name)
-        );
+        let (at, down, name) = (fixed(left + 24.0, 1), exact(top), escaped(&line.name));
+        _ = write!(legend, r#"<text class="tick" x="{at}" y="{down}">{name}</text>"#);
         left += wide + MARGIN;
     }
     let (width, height) = (SIZE.0, top + 4.0 + SIZE.1);
     let inside = plot(drawing, &axes(drawing, SIZE, true), true);
+    let [w, h, down, margin, line] = [width, height, top + 4.0, MARGIN, MARGIN + 10.0].map(exact);
     let text = format!(
-        r#"<svg class="plot picture" width="{width}" height="{height}" viewBox="0 0 {width} {height}"><title>{}</title><rect width="{width}" height="{height}"/><text class="title" x="{MARGIN}" y="{}">{}</text>{legend}<g transform="translate(0 {})">{inside}</g></svg>"#,
+        r#"<svg class="plot picture" width="{w}" height="{h}" viewBox="0 0 {w} {h}"><title>{}</title><rect width="{w}" height="{h}"/><text class="title" x="{margin}" y="{line}">{}</text>{legend}<g transform="translate(0 {down})">{inside}</g></svg>"#,
         escaped(&drawing.summary),
-        MARGIN + 10.0,
         escaped(title),
-        top + 4.0,
     );
     (text, (width, height))
 }
@@ -189,6 +192,15 @@ mod tests {
         let (text, (_, height)) = svg("", &drawing(false, &names));
         assert!(height >= 400.0 + 4.0 * LINE, "{height}");
         assert!(text.contains(&format!(r#"<g transform="translate(0 {})">"#, height - SIZE.1)), "{text}");
+    }
+
+    #[test]
+    fn no_label_is_cut_at_the_edge() {
+        let mut chart = drawing(false, &["a"]);
+        let label = |chart: &Drawing| plot(chart, &axes(chart, (360.0, 165.0), true), true);
+        assert!(label(&chart).contains(r#"x="350.0" y="161" text-anchor="middle">10</text>"#), "{}", label(&chart));
+        (chart.x.high, chart.x.write) = (1.0, Write::Percent);
+        assert!(label(&chart).contains(r#"x="360.0" y="161" text-anchor="end">100%</text>"#), "{}", label(&chart));
     }
 
     #[test]

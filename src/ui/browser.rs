@@ -63,7 +63,9 @@ pub async fn fetch_text(file: &str) -> Result<String, String> {
         JsFuture::from(text.call0(&response)?.dyn_into::<js_sys::Promise>()?).await
     };
     let found = fetch().await.map_err(|_| "the network does not answer".to_owned())?;
-    found.as_string().ok_or_else(|| format!("the server answered {}", found.as_f64().unwrap_or_default()))
+    found
+        .as_string()
+        .ok_or_else(|| format!("the server answered {}", format::exact(found.as_f64().unwrap_or_default())))
 }
 
 /// Draws a frame around the element of a hook, and none around the last; brings it into sight.

@@ -1,20 +1,22 @@
 //! What a run leaves as files of its own kind: its curves (CSV), its model (safetensors).
 
-use super::series::{Point, in_order, nearest};
+use super::{
+    format::exact,
+    series::{Point, in_order, nearest},
+};
 use crate::model::Architecture;
 
 /// Curves as comma-separated values, a row for every step at which any of them has a point.
 #[must_use]
 pub fn csv(curves: [(&str, &[Point]); 3]) -> String {
-    use std::fmt::Write;
     let steps = in_order(curves.iter().flat_map(|(_, points)| points.iter().map(|p| p.0)).collect());
     let mut out = format!("step,{}\n", curves.map(|(name, _)| name).join(","));
     for step in steps {
-        // Writing into a string cannot fail.
-        _ = write!(out, "{step}");
+        out.push_str(&exact(step));
         for (_, points) in curves {
             let value = nearest(points, step).filter(|point| point.0 == step);
-            _ = write!(out, ",{}", value.map_or_else(String::new, |point| point.1.to_string()));
+            out.push(',');
+            out.push_str(&value.map_or_else(String::new, |point| exact(point.1)));
         }
         out.push('\n');
     }

@@ -478,7 +478,8 @@ impl Spec {
                 (power / unit).round() * unit
             }
         };
-        rounded.clamp(low, high)
+        // `clamp` would bring what it takes to write two numbers that are the wrong way round.
+        rounded.max(low).min(high)
     }
 
     /// A little more than a value, or a little less: along the slider, and beyond its ends as far as the field goes.

@@ -223,7 +223,7 @@ impl Page {
                 all.iter().filter_map(number).max().unwrap_or(0)
             });
             self.shelf.update_value(|shelf| {
-                shelf.key = format!("{:013}-{}", js_sys::Date::now(), info.run);
+                shelf.key = format!("{:013}-{}", js_sys::Date::now() as u64, info.run);
                 shelf.name = format!("Run {}", names.saturating_add(1));
                 shelf.pinned = false;
                 shelf.step = 0;
@@ -248,7 +248,7 @@ impl Page {
         let file = String::from_utf8_lossy(&bytes).into_owned();
         self.ask(Question::OpenRun { name, bytes }, move |answer| match answer {
             Answer::OpenRun(Ok((run, card))) => {
-                let key = format!("{:013}-file", js_sys::Date::now());
+                let key = format!("{:013}-file", js_sys::Date::now() as u64);
                 let (name, config) = (run.name.clone(), run.config.clone());
                 self.shelve(*run, |past| Past { key: key.clone(), pinned: true, ..past });
                 self.keep(Entry { key, name: name.clone(), note: "from a file".to_owned(), pinned: true, card }, file);

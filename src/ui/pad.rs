@@ -89,7 +89,7 @@ pub fn pad(page: Page) -> impl IntoView {
             <h3>"Draw a digit"</h3>
             <div class="pad-row">
                 <div class="paper">
-                    <canvas node_ref=canvas width=SIDE height=SIDE role="img" aria-label="Drawing surface; the buttons below draw examples"
+                    <canvas node_ref=canvas width="224" height="224" role="img" aria-label="Drawing surface; the buttons below draw examples"
                         on:pointerdown=down on:pointermove=moved on:pointerup=up on:pointercancel=up></canvas>
                     <p class="pad-empty" hidden=whether(move || !empty.get()) aria-hidden="true">"draw here"</p>
                 </div>

@@ -75,7 +75,7 @@ fn readouts(page: Page) -> impl IntoView {
         Some(steps) => format!("{} / {}", format::integer(step.get()), format::integer(steps)),
         None => format::integer(step.get()),
     };
-    let accuracy_value = move || page.accuracy.get().map_or_else(String::new, |accuracy| accuracy.to_string());
+    let accuracy_value = move || page.accuracy.get().map_or_else(String::new, format::exact);
     let accuracy_text = move || page.accuracy.get().map_or_else(|| "–".to_owned(), format::percent);
     let epsilon = Memo::new(move |_| {
         page.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
@@ -85,7 +85,7 @@ fn readouts(page: Page) -> impl IntoView {
         })
     });
     let epsilon_value =
-        move || epsilon.get().and_then(Result::ok).map_or_else(String::new, |(improved, _)| improved.to_string());
+        move || epsilon.get().and_then(Result::ok).map_or_else(String::new, |(improved, _)| format::exact(improved));
     let epsilon_text = move || match epsilon.get() {
         Some(Ok((improved, _))) => format!("≤ {}", format::epsilon(improved)),
         Some(Err(())) => "no guarantee".to_owned(),
