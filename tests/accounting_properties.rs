@@ -590,7 +590,7 @@ fn calibration_returns_the_safe_end() {
     // No end to be had, and why.
     let hopeless = Target { epsilon: 1e-3, delta: 1e-300, method: Method::Classic, orders: Orders::Integers };
     let reason = calibrate::noise_scale(&release, 1, &hopeless).unwrap_err().to_string();
-    assert!(reason.contains("no noise scale"), "{reason}");
+    assert!(reason.contains("no noise scale") && reason.contains("conversion to δ = 1e-300 alone"), "{reason}");
     let one_is_too_much = Target { epsilon: 0.1, ..target };
     assert!(calibrate::steps(&gaussian(1.0, 0.5), &one_is_too_much).unwrap_err().to_string().contains("one step"));
 }

@@ -120,10 +120,23 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
         (low, at_low) = (high, at_high);
         high *= 4.0;
         if high > unit * 1e9 {
+            let delta = target.delta;
+            let one = target.epsilon_of(&Release { noise: Some(spec.with_scale(low)), ..release.clone() }, 1)?;
+            let why = if one <= target.epsilon {
+                format!("because {steps} steps add up: fewer steps, a smaller rate or a larger δ cost less")
+            } else if target.method == Method::Tight {
+                format!(
+                    "because a single step tells more than δ = {delta:e} forgives: a smaller rate or a larger δ costs less"
+                )
+            } else {
+                format!(
+                    "because the conversion to δ = {delta:e} alone costs that much at the largest order: a larger δ costs less, and tight \
+                     accounting has no such floor"
+                )
+            };
             return Err(PrivacyError::Calibration(format!(
-                "no noise scale reaches ε = {}: at {high:.3e} it is still {at_high:.3e}, because the conversion to δ = {} alone costs \
-                 that much at the largest order",
-                target.epsilon, target.delta
+                "no noise scale reaches ε = {}: at {low:.3e} it is still {at_low:.3e}, {why}",
+                target.epsilon
             )));
         }
         at_high = at(high)?;
