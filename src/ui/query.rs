@@ -385,6 +385,89 @@ mod tests {
         }
     }
 
+    fn backend() -> impl Strategy<Value = BackendChoice> {
+        prop::sample::select(vec![BackendChoice::Automatic, BackendChoice::Cpu, BackendChoice::Gpu])
+    }
+
+    /// A link for each key but those of numbers, which says something by it that is not so by default.
+    const SAID: [&str; 19] = [
+        "preset=best-1",
+        "dataset=synthetic",
+        "model=mlp",
+        "encoder=none",
+        "shape=sparse",
+        "noise=laplace",
+        "noise=custom&density=1%2Fcosh(x)",
+        "denoiser=kolmogorov-smirnov",
+        "sampling=fixed-size",
+        "schedule=cosine",
+        "start=pretrained",
+        "speed=slow",
+        "backend=gpu",
+        "theme=dark",
+        "lesson=one-step.3",
+        "lab=cauchy,density",
+        "lab=1&lab-envelope=26",
+        "lab=1&lab-epsilon=2.5&lab-exponent=4",
+        "lab=1&lab-density=exp(-x%5E4)",
+    ];
+
+    /// The same, and a number each.
+    fn said() -> Vec<String> {
+        let number = |number: Number| {
+            let value = Settings::default().number(number).map_or(Some(3.0), |value| number.spec().nudged(value, true));
+            format!("{}={}", number.spec().key, super::super::format::exact(value.unwrap()))
+        };
+        SAID.into_iter().map(str::to_owned).chain(Number::ALL.into_iter().map(number)).collect()
+    }
+
+    /// The keys that `Link::take` knows, as its source says, and those of numbers.
+    fn keys() -> Vec<String> {
+        let (_, source) = include_str!("query.rs").split_once("fn take(").unwrap();
+        let (source, _) = source.split_once("fn write(").unwrap();
+        let arms = source.lines().filter(|line| line.starts_with(&format!("{:12}\"", ""))).filter_map(|line| {
+            let (keys, _) = line.split_once("=>")?;
+            Some(keys.split('|').map(|key| key.trim().trim_matches('"').to_owned()).collect::<Vec<_>>())
+        });
+        arms.flatten().chain(Number::ALL.map(|number| number.spec().key.to_owned())).collect()
+    }
+
+    #[test]
+    fn every_key_is_read_and_written() {
+        let mut silent = keys();
+        assert!(silent.len() > 35, "{silent:?}");
+        for query in said() {
+            let (link, problems) = read(&query);
+            assert_eq!((link.write(), problems), (format!("v=1&{query}"), vec![]));
+            silent.retain(|key| !pairs(&query).iter().any(|(said, _)| said == key));
+        }
+        assert_eq!(silent, ["v"], "keys for which `SAID` says nothing");
+    }
+
+    #[test]
+    fn no_key_takes_what_is_wrong_or_too_long() {
+        let (ground, _) = read("?theme=dark&model=mlp");
+        for key in keys() {
+            let free = ["density", "lab-density", "lesson"].contains(&key.as_str());
+            let value = if free { "1".repeat(LONGEST_FORMULA + 1) } else { "~".to_owned() };
+            let (link, problems) = read(&format!("?theme=dark&{key}={value}&model=mlp"));
+            if key == "lesson" {
+                assert!(problems.is_empty() && link.lesson.unwrap().len() < 100, "{problems:?}");
+                continue;
+            }
+            assert_eq!(Link { lab: false, ..link }, ground, "{key}");
+            assert!(
+                problems.len() == 1 && problems[0].contains(&key) && problems[0].len() < 300,
+                "{key}: {problems:?}"
+            );
+            let (link, problems) = read(&format!("?model=mlp&{key}={}", "1".repeat(100_000)));
+            assert!(
+                link == Link::default() && problems.len() == 1 && problems[0].contains("characters"),
+                "{problems:?}"
+            );
+        }
+    }
+
     #[test]
     fn what_the_noise_lab_is_asked_is_readable_and_checked() {
         let query = "v=1&lab=gaussian,cauchy&lab-envelope=26&lab-epsilon=2.5&lab-exponent=4";
@@ -408,16 +491,44 @@ mod tests {
     proptest! {
         #[test]
         fn every_state_survives_its_link(
-            settings in settings(), speed in any::<Speed>(), theme in prop::option::of(any::<Theme>()),
-            asked in prop::option::of(asked()),
+            settings in settings(), speed in any::<Speed>(), theme in prop::option::of(any::<Theme>()), backend in backend(),
+            asked in prop::option::of(asked()), lesson in prop::option::of("[a-z-]{1,12}\\.[0-9]{1,2}"),
         ) {
             let lab = asked.is_some();
-            let lesson = lab.then(|| "why-noise.2".to_owned());
             let asked = asked.unwrap_or_default();
-            let link = Link { settings, speed, theme, lesson, lab, asked, ..Link::default() };
+            let link = Link { settings, backend, speed, theme, lesson, lab, asked };
             let (back, problems) = read(&format!("?{}", link.write()));
             prop_assert_eq!(problems, Vec::<String>::new());
             prop_assert_eq!(back, link);
+        }
+
+        #[test]
+        fn what_nobody_knows_changes_nothing(
+            said in prop::sample::subsequence(said(), 0..=SAID.len()).prop_shuffle(),
+            unknown in prop::collection::vec(("x-[a-z%+=]{0,12}", 0..SAID.len()), 0..8),
+        ) {
+            // A density is written where it is the noise's.
+            let said = [said, vec!["noise=custom".to_owned()]].concat();
+            let (link, problems) = read(&said.join("&"));
+            prop_assert_eq!(problems, Vec::<String>::new());
+            let mut mixed = said;
+            for (nonsense, place) in unknown {
+                mixed.insert(place.min(mixed.len()), nonsense);
+            }
+            prop_assert_eq!(read(&mixed.join("&")), (link.clone(), vec![]));
+            prop_assert_eq!(read(&link.write()), (link, vec![]));
+        }
+
+        #[test]
+        fn whatever_a_key_is_given_is_taken_or_named(key in prop::sample::select(keys()), value in "\\PC{0,60}") {
+            // With what the page must show for each key to be written.
+            let (ground, _) = read("noise=custom&lab=1");
+            let (link, problems) = read(&format!("noise=custom&lab=1&{key}={}", encode(&value)));
+            match &problems[..] {
+                [] => prop_assert_eq!(read(&link.write()), (link, vec![])),
+                [problem] => prop_assert!(problem.contains(&key) && link == ground, "{problem}"),
+                _ => prop_assert!(false, "{problems:?}"),
+            }
         }
 
         #[test]

@@ -9,52 +9,94 @@ function stream(seed: number) {
   };
 }
 
-function randomState(random: () => number): Record<string, string> {
+/** A value for every key of a link that plays a part with these choices, and what the element of its control is called. */
+function randomState(random: () => number, model: string, noise: string): Record<string, [string, string]> {
   const pick = (values: string[]) => values[Math.floor(random() * values.length)];
+  const digits = (low: number, high: number) => (low + (high - low) * random()).toPrecision(3);
+  const whole = (low: number, high: number) => String(Math.round(low + (high - low) * random()));
+  const shape: Record<string, [string, string]> =
+    noise === "gaussian"
+      ? { encoder: ["clip", "#encoder"], clip: [digits(0.1, 3), "#number-clip"] }
+      : {
+          encoder: ["envelope", "#encoder"],
+          shape: [pick(["heavy-tailed", "sparse", "mixed"]), "#envelope-shape"],
+          vectors: [whole(2, 9), "#number-vectors"],
+          "pre-scale": [digits(1.1, 3), "#number-pre-scale"],
+          "envelope-seed": [whole(1, 99), "#number-envelope-seed"],
+        };
+  const families: Record<string, Record<string, [string, string]>> = {
+    gaussian: { replay: [whole(1, 99), "#number-replay"] },
+    custom: { density: ["1/cosh(x)", "#density"] },
+    "student-t": { nu: [digits(3, 8), "#number-nu"] },
+    "generalized-gaussian": { exponent: [digits(2, 3), "#number-exponent"] },
+  };
   return {
-    model: pick(["linear", "mlp"]),
-    encoder: pick(["clip", "envelope"]),
-    noise: pick(["gaussian", "laplace", "student-t"]),
-    denoiser: pick(["none", "kolmogorov-smirnov"]),
-    sigma: (0.5 + 4 * random()).toPrecision(3),
-    lot: String(16 + Math.floor(500 * random())),
-    rate: (0.01 + random()).toPrecision(3),
-    delta: pick(["1e-5", "1e-6", "0.001"]),
-    vectors: String(1 + Math.floor(9 * random())),
-    steps: String(1 + Math.floor(900 * random())),
+    dataset: ["synthetic", "#dataset"],
+    model: [model, "#model"],
+    ...shape,
+    noise: [noise, "#noise-family"],
+    ...families[noise],
+    denoiser: ["kolmogorov-smirnov", "#denoiser"],
+    sigma: [digits(2, 5), "#number-sigma"],
+    lot: [whole(16, 250), "#number-lot"],
+    rate: [digits(0.01, 0.4), "#number-rate"],
+    sampling: [pick(["fixed-size", "shuffled"]), "#sampling"],
+    schedule: [pick(["linear", "cosine"]), "#schedule"],
+    "rate-end": [digits(0.2, 0.9), "#number-rate-end"],
+    momentum: [digits(0.1, 0.9), "#number-momentum"],
+    steps: [whole(10, 900), "#number-steps"],
+    delta: [pick(["3e-7", "1e-6", "0.001"]), "#number-delta"],
+    ...(model === "cnn-tanh" ? { start: ["pretrained", "#start"] } : { seed: [whole(1, 99), "#number-seed"] }),
+    speed: [pick(["slow", "normal"]), ".speed input:checked"],
+    theme: ["dark", "[data-testid=theme]"],
+    lab: ["laplace,cauchy", ""],
+    "lab-envelope": [pick(["260", "26", "1"]), "#lab-psi"],
+    "lab-epsilon": [digits(1.1, 3), "#lab-epsilon"],
+    "lab-exponent": [pick(["1.5", "4"]), "#lab-exponent"],
+    "lab-density": ["exp(-x^4)", "#lab-formula"],
+    lesson: ["shape-of-noise.2", ""],
   };
 }
 
-const shown = async (page: Page) => ({
-  model: await hook(page, "model").inputValue(),
-  encoder: await hook(page, "encoder").inputValue(),
-  noise: await hook(page, "noise-family").inputValue(),
-  denoiser: await hook(page, "denoiser").inputValue(),
-  sigma: await hook(page, "noise-scale").inputValue(),
-  lot: await hook(page, "lot").inputValue(),
-  rate: await hook(page, "learning-rate").inputValue(),
-});
-
-/** The address as the page itself writes it. */
+/** The address as the page itself writes it: it does when something is changed, here twice. */
 async function written(page: Page) {
-  await page.getByTestId("speed").getByText("Slow", { exact: true }).click();
-  await page.getByTestId("speed").getByText("Max", { exact: true }).click();
-  await expect(page).not.toHaveURL(/speed=/);
+  await page.getByTestId("theme").selectOption("light");
+  await expect(page).toHaveURL(/theme=light/);
+  await page.getByTestId("theme").selectOption("dark");
+  await expect(page).toHaveURL(/theme=dark/);
   return new URL(page.url()).search;
 }
 
-for (const seed of [1, 2, 3]) {
-  test(`a state of random values (${seed}) goes through its link and back`, async ({ page, site }) => {
-    const state = randomState(stream(seed));
-    await open(page, site, `?backend=cpu&dataset=synthetic&${new URLSearchParams(state)}`);
-    await expect(hook(page, "error")).toBeEmpty();
-    const before = await shown(page);
-    // A key that the page does not know would be left aside without a word.
-    for (const [key, value] of Object.entries(before)) expect(Number(value) || value, key).toBe(Number(state[key]) || state[key]);
+for (const [seed, model, noise] of [
+  [1, "mlp", "gaussian"],
+  [2, "linear", "custom"],
+  [3, "cnn-tanh", "student-t"],
+] as const) {
+  test(`random values for every key (${model}, ${noise}) go through a link and back`, async ({ page, site }) => {
+    const state = Object.entries(randomState(stream(seed), model, noise));
+    const query = new URLSearchParams([["backend", "cpu"], ...state.map(([key, [value]]) => [key, value])]);
+    const shown = async () => {
+      await expect(page.getByTestId("lesson")).toBeVisible();
+      await expect(hook(page, "error")).toBeEmpty();
+      for (const [key, [value, element]] of state) {
+        if (!element) continue;
+        await expect(page.locator(element), key).toHaveCount(1);
+        const now = await page.locator(element).inputValue();
+        // A key that the page does not know would be left aside without a word.
+        expect(Number(now) || now, key).toBe(Number(value) || value);
+      }
+      const ticked = page.locator(".lab-questions input:checked");
+      expect(await ticked.evaluateAll((all) => all.map((box) => box.id))).toEqual(["lab-3", "lab-4"]);
+    };
+    await open(page, site, `?${query}`);
+    await shown();
     const link = await written(page);
-    expect(link.length).toBeLessThan(220);
+    // All that was said but what is so by default.
+    const said = [...new URLSearchParams(link).keys()].filter((key) => key !== "v");
+    const unsaid = [...query.keys()].filter((key) => !said.includes(key));
+    expect(unsaid.filter((key) => !["model", "encoder", "noise"].includes(key))).toEqual([]);
     await open(page, site, link);
-    expect(await shown(page)).toEqual(before);
+    await shown();
     expect(await written(page)).toBe(link);
   });
 }
