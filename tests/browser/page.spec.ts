@@ -192,6 +192,7 @@ test("between phone and desk, and on a zoomed desk, nothing is wider than the sc
     for (const width of [720, 731, 768, 853, 1024, 1100]) {
       await page.setViewportSize({ width, height: 900 });
       expect(await page.evaluate(() => document.documentElement.scrollWidth), `${what}, ${width}`).toBeLessThanOrEqual(width);
+      expect((await page.locator("header.bar").boundingBox())!.height, `${what}, ${width}: the header is one row`).toBeLessThan(70);
     }
   };
   await open(page, site, query);
