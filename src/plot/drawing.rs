@@ -103,6 +103,12 @@ impl Drawing {
         self.lines.iter().filter(|line| !line.name.is_empty())
     }
 
+    /// Whether there is anything to take away.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.named().all(|line| line.points.is_empty())
+    }
+
     /// What the legend names: of single points only those with a colour of their own.
     pub fn legend(&self) -> impl Iterator<Item = &Line> {
         self.named().filter(move |line| !(self.scatter && line.class == GHOST))
@@ -193,6 +199,7 @@ mod tests {
         assert_eq!(rows.last().unwrap(), &["480", "50%", NOTHING]);
         assert!(rows.len() <= ROWS + 2, "{rows:?}");
         assert_eq!(drawing(vec![]).rows(), (vec!["step".to_owned()], vec![]));
+        assert!(!chart.is_empty() && drawing(vec![line("a", "this run", &[]), line(GHOST, "", &long)]).is_empty());
         assert_eq!(drawing(vec![line(GHOST, "", &long)]).read(12.0), None);
     }
 

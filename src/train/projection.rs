@@ -19,6 +19,9 @@ pub type Point = (f64, f64);
 const VECTORS: u32 = 8;
 /// Points of a projected curve.
 const POINTS: u64 = 40;
+/// Points of a privacy curve up to ε, and as many beyond; how precise they are: it is waited for, and only drawn.
+const CURVE: u32 = 4;
+const CURVE_TOLERANCE: f64 = 1e-2;
 /// Noise scales that a budget may ask for.
 const SCALES: (f64, f64) = (1e-2, 1e4);
 
@@ -31,6 +34,14 @@ pub struct Projection {
     pub steps: u64,
     /// Whether a run may come out a little higher: not all vectors were looked at.
     pub about: bool,
+}
+
+/// What a run gave away, by tight accounting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    pub epsilon: f64,
+    /// What in it is computed without a proven error.
+    pub numerical: Option<String>,
 }
 
 /// ε by step of `steps` steps of this configuration on `train` examples.
@@ -67,17 +78,27 @@ pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>
     steps.iter().map(|&steps| Ok((steps as f64, tight_epsilon(&step, config.delta, steps)?.value))).collect()
 }
 
-/// Tight ε of steps that ran, from all of an envelope's vectors; and what in it is computed without a proven error.
+/// What steps that ran gave away by tight accounting, from all of an envelope's vectors.
 ///
 /// # Errors
-/// Why there is none, in words.
-pub fn spent_tightly(config: &RunConfig, train: u32, steps: u64) -> Result<(f64, Option<String>), String> {
-    let tight = tight_epsilon(&step_loss(config, train, u32::MAX)?, config.delta, steps)?;
+/// Why there is no price, in words.
+pub fn spent_tightly(config: &RunConfig, train: u32, steps: u64) -> Result<Spent, String> {
+    let step = step_loss(config, train, u32::MAX)?;
+    let tight = tight_epsilon(&step, config.delta, steps)?;
     let numerical = match tight.rigor {
         Rigor::Proven => None,
         Rigor::Numerical(what) => Some(what.to_owned()),
     };
-    Ok((tight.value, numerical))
+    Ok(Spent { epsilon: tight.value, numerical })
+}
+
+/// ε and δ(ε) of steps that ran, about their tight `epsilon`: for [`crate::privacy::risk::PrivacyCurve`].
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn spent_curve(config: &RunConfig, train: u32, steps: u64, epsilon: f64) -> Result<Vec<Point>, String> {
+    let whole = step_loss(config, train, u32::MAX)?.compose(steps).with_tolerance(CURVE_TOLERANCE);
+    whole.curve_about(epsilon, config.delta, CURVE).map_err(|error| error.to_string())
 }
 
 /// The privacy loss of one step, from at `most` so many of an envelope's vectors.
@@ -100,10 +121,9 @@ pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Res
         Ok(cost(&RunConfig { noise, ..config.clone() }, train, steps)?.improved.epsilon)
     };
     let (mut low, mut high) = SCALES;
-    if cost(high)? > budget {
-        return Err(format!(
-            "no noise scale up to {high} keeps {steps} steps within ε = {budget}; plan fewer steps, smaller lots or a larger δ"
-        ));
+    let least = cost(high)?;
+    if least > budget {
+        return Err(no_scale(config, train, steps, budget, least));
     }
     // An ε that overflows at the low end is over any budget.
     while high / low > 1.00002 {
@@ -111,6 +131,29 @@ pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Res
         if cost(middle).is_ok_and(|epsilon| epsilon <= budget) { high = middle } else { low = middle }
     }
     Ok(round_up(high))
+}
+
+/// Why no noise scale keeps a budget that the widest misses by `least`, and what does, by either accounting.
+fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64) -> String {
+    let (widest, delta) = (SCALES.1, config.delta);
+    let noise = config.noise.as_ref().map(|noise| noise.with_scale(widest));
+    let config = RunConfig { noise, ..config.clone() };
+    let floor = cost(&config, train, 1).map_or(f64::INFINITY, |epsilon| epsilon.improved.epsilon);
+    let why = if floor <= budget {
+        "so many steps add up, by tight accounting, too; plan fewer steps, smaller lots or a larger δ".to_owned()
+    } else {
+        // To compute the tight ε of next to nothing would take long.
+        let tight = match step_loss(&config, train, VECTORS) {
+            Ok(_) => "has no such floor: to go by it, set the noise scale yourself and read the tight ε below",
+            Err(_) => "has no price for this",
+        };
+        let floor = round_up(floor);
+        format!("its conversion to δ = {delta:e} alone costs {floor}; choose a larger ε or δ. Tight accounting {tight}")
+    };
+    let least = round_up(least);
+    format!(
+        "no noise scale up to {widest} keeps {steps} steps within ε = {budget}: there Rényi accounting says {least}, because {why}"
+    )
 }
 
 /// Four digits, never less than `x`.
@@ -146,7 +189,13 @@ fn spent(curve: &RdpCurve, steps: u64, delta: f64) -> Result<Epsilon, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{mechanism::EnvelopeShape, privacy::noise::NoiseSpec};
+    use crate::{
+        mechanism::EnvelopeShape,
+        privacy::{
+            noise::NoiseSpec,
+            risk::{AttackBound, EpsilonDelta, PrivacyCurve},
+        },
+    };
 
     #[test]
     fn a_projection_rises_to_what_the_run_will_cost() {
@@ -167,8 +216,17 @@ mod tests {
         let end = project(&config, 60_000, 1172).unwrap().end.improved.epsilon;
         let points = tight(&config, 60_000, &[293, 1172]).unwrap();
         assert!(points[0].1 < points[1].1 && points[1].1 < end && points[1].1 > 0.6 * end, "{points:?} {end}");
-        let (spent, numerical) = spent_tightly(&config, 60_000, 1172).unwrap();
-        assert!(spent == points[1].1 && numerical.is_none(), "{spent} {numerical:?}");
+        let spent = spent_tightly(&config, 60_000, 1172).unwrap();
+        assert!(spent.epsilon == points[1].1 && spent.numerical.is_none(), "{spent:?}");
+        // The whole curve leaves an attacker less than its point at δ, and never less than the curve of another accountant.
+        let points = spent_curve(&config, 60_000, 1172, spent.epsilon).unwrap();
+        let curve = PrivacyCurve::new(points.iter().copied()).unwrap();
+        let point = EpsilonDelta::new(spent.epsilon, config.delta).unwrap();
+        assert!(points.contains(&(spent.epsilon, config.delta)) && curve.advantage() < 0.7 * point.advantage());
+        for (epsilon, delta) in points {
+            let exact = tight_epsilon(&step_loss(&config, 60_000, 1).unwrap(), delta, 1172).unwrap().value;
+            assert!(exact <= epsilon * 1.0005 + 1e-9, "{exact} > {epsilon} at {delta}");
+        }
         assert!(tight(&RunConfig { noise: None, ..config.clone() }, 60_000, &[1]).is_err());
         assert!(spent_tightly(&RunConfig { noise: None, ..config }, 60_000, 1).is_err());
     }
@@ -186,7 +244,14 @@ mod tests {
             assert!(at(scale * 0.995) > budget, "{scale} is more than needed");
             assert!(scale.to_string().len() <= 6, "{scale}");
         }
-        assert!(scale_for(&config, 60_000, 1_000_000_000, 1e-6).unwrap_err().contains("plan fewer steps"));
+        let refused = |delta, steps, budget| {
+            scale_for(&RunConfig { delta, ..config.clone() }, 60_000, steps, budget).unwrap_err()
+        };
+        // At no order does the conversion cost less than about −ln δ ÷ order.
+        let floor = refused(1e-300, 100, 0.001);
+        assert!(floor.contains("its conversion to δ = 1e-300 alone") && floor.contains("no such floor"), "{floor}");
+        let many = refused(1e-5, 1_000_000_000, 0.1);
+        assert!(many.contains("plan fewer steps"), "{many}");
     }
 
     #[test]
@@ -199,7 +264,7 @@ mod tests {
         assert!(projection.about && end > 0.1 && end < 1.0);
         // The curve of the page looks at a few vectors, the account of a run at all.
         let few = tight(&config, 60_000, &[234]).unwrap()[0].1;
-        let (all, _) = spent_tightly(&config, 60_000, 234).unwrap();
+        let all = spent_tightly(&config, 60_000, 234).unwrap().epsilon;
         assert!(few > 0.2 * end && few <= end && all >= few && all < 1.2 * few, "{few} {all} {end}");
     }
 }

@@ -22,6 +22,12 @@ const PROJECTION_MS: u32 = 120;
 /// Passes over the data that are projected where a run has no end.
 pub const OPEN_EPOCHS: u64 = 10;
 
+/// Steps that are accounted for in advance, on `train` examples.
+pub fn planned_steps(settings: &Settings, train: u32) -> u64 {
+    let open = OPEN_EPOCHS * u64::from(train) / u64::from(settings.lot.max(1));
+    settings.steps.unwrap_or(open).max(1)
+}
+
 /// What is to be done with an answer.
 type Then = Box<dyn FnOnce(Answer)>;
 
@@ -32,6 +38,7 @@ pub enum Topic {
     Scale,
     Tight,
     Spent,
+    Curve,
 }
 
 /// The thread, and who waits for what.
@@ -117,8 +124,7 @@ impl Page {
         let due = Timeout::new(PROJECTION_MS, move || {
             let train = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train));
             let (Some(train), settings) = (train, self.settings.get_untracked()) else { return };
-            let open = OPEN_EPOCHS * u64::from(train) / u64::from(settings.lot.max(1));
-            let steps = settings.steps.unwrap_or(open).max(1);
+            let steps = planned_steps(&settings, train);
             let question = Question::Projection { config: settings.config(), train, steps };
             self.ask_latest(Topic::Projection, question, move |answer| {
                 if let Answer::Projection(projection) = answer {
@@ -127,6 +133,7 @@ impl Page {
                 }
             });
         });
+        self.study.deltas.set(vec![]);
         self.desk.update_value(|desk| desk.projection_due = Some(due));
     }
 
@@ -157,6 +164,9 @@ impl Page {
                     then(self);
                 }
                 Err(phrase) => {
+                    if self.end_sweep_early(&phrase) {
+                        return;
+                    }
                     if let Some(before) = before {
                         self.settings.set(before);
                     }

@@ -7,13 +7,16 @@ use web_sys::{PointerEvent, ResizeObserver};
 pub use super::drawing::{Drawing, Line, Range, Write};
 use super::{
     closures::{follow, on_event, piece, wording},
-    picture,
+    format, picture,
+    state::Page,
 };
 
 /// What stands still about a chart.
 #[derive(Clone, Copy)]
 pub struct Frame {
     pub title: &'static str,
+    /// What it is called as a file.
+    pub file: &'static str,
     pub height: f64,
     /// Legend, hover and table: what a large chart has and a small plot in a tile has not.
     pub full: bool,
@@ -45,14 +48,21 @@ where
     width
 }
 
+/// A chart that can be taken away: what it is called as a file, its title, and what it shows.
+pub type Taken = (&'static str, &'static str, Memo<Drawing>);
+
 /// The chart. `drawing` is asked anew whenever its signals change.
-pub fn chart(frame: Frame, drawing: impl Fn() -> Drawing + Send + Sync + 'static) -> AnyView {
-    draw(frame, Box::new(drawing))
+pub fn chart(page: Page, frame: Frame, drawing: impl Fn() -> Drawing + Send + Sync + 'static) -> AnyView {
+    draw(page, frame, Box::new(drawing))
 }
 
 /// One function for all charts keeps the page small.
-fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyView {
+fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyView {
     let drawing = Memo::new(move |_| drawing());
+    if frame.full {
+        page.charts.update_value(|charts| charts.push((frame.file, frame.title, drawing)));
+        on_cleanup(move || page.charts.update_value(|charts| charts.retain(|(file, ..)| *file != frame.file)));
+    }
     let node = NodeRef::<html::Div>::new();
     let width = width_of(node, 360.0);
     let hover = RwSignal::new(None::<f64>);
@@ -85,7 +95,7 @@ fn draw(frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyVie
         })
     };
     let plotted = view! {
-        <svg class="plot" role="img" width=wording(move || size().0.to_string()) height=wording(move || size().1.to_string()) aria-label=wording(move || drawing.with(|d| d.summary.clone()))
+        <svg class="plot" role="img" width=wording(move || format::exact(size().0)) height=wording(move || format::exact(size().1)) aria-label=wording(move || drawing.with(|d| d.summary.clone()))
             on:pointermove=hovered on:pointerleave=move |_| hover.set(None)>
             <g inner_html=wording(plot)></g>
             <g inner_html=wording(marks)></g>

@@ -82,15 +82,16 @@ fn select(
     labelled(testid, "label".to_owned(), label.into_any(), [label, text], field.into_any())
 }
 
-/// A number's name. Pressed, it makes four runs that show what the number does; a frame has no place for those.
+/// A number's name. Pressed, it makes four runs, or curves, that show what the number does; a frame has no place for those.
 fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
     let label = number.spec().label;
     if !number.can_be_swept() || embed::is_embedded() {
         return view! { <label for=id>{label}</label> }.into_any();
     }
+    let what = if number == Number::Delta { "four curves of ε" } else { "four runs" };
     view! {
-        <button type="button" class="sweep-button" data-testid="sweep" title="Four runs that show what it does" disabled=whether(move || off.get())
-            aria-label=format!("Sweep {label}: four runs") on:click=on_click(move |_| page.begin_sweep(number))>{label}</button>
+        <button type="button" class="sweep-button" data-testid="sweep" title=format!("What it does, in {what}") disabled=whether(move || off.get())
+            aria-label=format!("Sweep {label}: {what}") on:click=on_click(move |_| page.begin_sweep(number))>{label}</button>
     }
     .into_any()
 }

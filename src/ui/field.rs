@@ -396,10 +396,10 @@ impl Number {
         })
     }
 
-    /// Whether four runs along its slider show what it does.
+    /// Whether four values along its slider show what it does: of a seed they do not.
     #[must_use]
     pub const fn can_be_swept(self) -> bool {
-        matches!(self, Self::ClipNorm | Self::PreScale | Self::Scale | Self::Nu | Self::Lot | Self::LearningRate)
+        self.spec().slider.is_some()
     }
 
     /// Reads what was typed: `None` for an empty optional field.

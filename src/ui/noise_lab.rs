@@ -222,15 +222,15 @@ fn lab(page: Page) -> AnyView {
         untrack(|| lab.compare());
     });
     let charts = [
-        ("Density", (|judged: &Judged| judged.density.as_slice()) as fn(&Judged) -> &[Point]),
-        ("Chance of more than x", |judged| &judged.tail),
-        ("Bound of one step by order", |judged| &judged.orders),
+        ("Density", "noise-density", (|judged: &Judged| judged.density.as_slice()) as fn(&Judged) -> &[Point]),
+        ("Chance of more than x", "noise-tail", |judged| &judged.tail),
+        ("Bound of one step by order", "noise-orders", |judged| &judged.orders),
     ];
     let charts = charts
         .into_iter()
         .enumerate()
-        .map(|(kind, (title, of))| {
-            chart(Frame { title, height: 190.0, full: true }, move || drawing(kind, lab.lines(of)))
+        .map(|(kind, (title, file, of))| {
+            chart(page, Frame { title, file, height: 190.0, full: true }, move || drawing(kind, lab.lines(of)))
         })
         .collect_view();
     view! {
@@ -326,7 +326,7 @@ fn questions(lab: Lab) -> impl IntoView {
         view! { "Exponent: z ∝ exp(−|x|^"{wording(move || format::exact(lab.exponent.get()))}")" }.into_any(),
         ["Exponent", super::field::Number::Exponent.spec().hint],
         view! {
-            <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=wording(move || lab.exponent.get().to_string())
+            <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=wording(move || format::exact(lab.exponent.get()))
                 on:input=on_event(set_exponent) on:change=on_event(judge_exponent) />
             <span class="ends" aria-hidden="true"><span>"1: Laplace"</span><span>"8: nearly a box"</span></span>
         }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{
     axis,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::{piece, whether, wording},
+    closures::{on_event, piece, whether, wording},
     confusion,
     drawing::GHOST,
     format, lessons, pad,
@@ -15,14 +15,13 @@ use super::{
     state::{Curves, Page},
 };
 use crate::{
-    privacy::risk::{AttackBound, EpsilonDelta},
-    train::report::{OrderedEpsilon, Privacy, PrivacyBound},
+    privacy::risk::{AttackBound, PrivacyCurve},
+    train::{
+        projection::Spent,
+        report::{OrderedEpsilon, Privacy, PrivacyBound},
+    },
 };
 
-/// What the charts are called, here and as files.
-pub const ACCURACY: &str = "Test accuracy";
-pub const EPSILON: &str = "ε spent";
-pub const ATTACK: &str = "What an attacker can do at most";
 /// Ghosts in a chart; older ones would only be fog.
 const GHOSTS: usize = 4;
 /// Steps that an empty chart of an open run shows.
@@ -46,12 +45,12 @@ pub fn panel(page: Page) -> impl IntoView {
 
 /// Test accuracy by step; `height` in pixels.
 pub fn accuracy_chart(page: Page, height: f64) -> impl IntoView {
-    chart(Frame { title: ACCURACY, height, full: true }, move || accuracy(page))
+    chart(page, Frame { title: "Test accuracy", file: "accuracy", height, full: true }, move || accuracy(page))
 }
 
 /// ε by step.
 pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
-    chart(Frame { title: EPSILON, height, full: true }, move || epsilon(page))
+    chart(page, Frame { title: "ε spent", file: "epsilon", height, full: true }, move || epsilon(page))
 }
 
 fn recorded_note() -> impl IntoView {
@@ -93,8 +92,7 @@ fn ghosts(page: Page, of: fn(&Curves) -> &[Point]) -> Vec<Line> {
     })
 }
 
-/// What [`accuracy_chart`] shows.
-pub fn accuracy(page: Page) -> Drawing {
+fn accuracy(page: Page) -> Drawing {
     page.chart_tick.track();
     let mut lines = ghosts(page, |curves| curves.accuracy.points());
     page.curves.with_value(|curves| {
@@ -107,15 +105,16 @@ pub fn accuracy(page: Page) -> Drawing {
     let last = lines.last().and_then(|line| line.points.last().copied());
     lines.extend(recorded_line(page, Column::Accuracy));
     let summary = match last {
-        Some((step, accuracy)) => format!("Test accuracy by step: {} at step {step}.", format::percent(accuracy)),
+        Some((step, accuracy)) => {
+            format!("Test accuracy by step: {} at step {}.", format::percent(accuracy), format::exact(step))
+        }
         None => "Test accuracy by step: nothing trained yet.".to_owned(),
     };
     let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent };
     Drawing { x: steps(page, &lines), y, lines, scatter: false, summary }
 }
 
-/// What [`epsilon_chart`] shows.
-pub fn epsilon(page: Page) -> Drawing {
+fn epsilon(page: Page) -> Drawing {
     page.chart_tick.track();
     let mut lines = ghosts(page, |curves| curves.improved.points());
     page.curves.with_value(|curves| {
@@ -143,6 +142,10 @@ pub fn epsilon(page: Page) -> Drawing {
     if tight.len() > 1 {
         lines.insert(0, Line { class: "line-tight", name: "tight, projected".to_owned(), points: tight });
     }
+    page.study.deltas.with(|deltas| {
+        let inside = |line: &Line| Line { points: up_to(&line.points, shown.high), ..line.clone() };
+        lines.splice(0..0, deltas.iter().map(inside));
+    });
     let budget = page.settings.with(|settings| settings.budget).filter(|_| planned);
     if let Some(budget) = budget {
         lines.insert(
@@ -153,7 +156,7 @@ pub fn epsilon(page: Page) -> Drawing {
     let highest = lines.iter().flat_map(|line| &line.points).map(|p| p.1).fold(0.0, f64::max);
     let summary = match lines.last().and_then(|line| line.points.last()) {
         Some((step, epsilon)) => {
-            format!("Upper bound on epsilon by step: {} at step {step}.", format::epsilon(*epsilon))
+            format!("Upper bound on epsilon by step: {} at step {}.", format::epsilon(*epsilon), format::exact(*step))
         }
         None => "Upper bound on epsilon by step: none to show.".to_owned(),
     };
@@ -207,10 +210,13 @@ pub fn teaching() -> impl IntoView {
     view! { <abbr class="teaching" title="Teaching view: it looks at private data outside the mechanism, so ε does not cover publishing it.">"teaching view"</abbr> }
 }
 
-/// The bound as it is shown: it changes when its third digit does.
+/// The bound as it is shown, once there is a step that it is about: it changes when its third digit does.
 fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
     Memo::new_with_compare(
-        move |_| page.report.with(|report| report.as_ref().map(|report| report.privacy.clone())),
+        move |_| {
+            page.report
+                .with(|report| report.as_ref().filter(|report| report.step > 0).map(|report| report.privacy.clone()))
+        },
         |old, new| {
             let shown = |privacy: Option<&Option<Privacy>>| match privacy {
                 Some(Some(Privacy::Bounded(bound))) => Some(Ok(format::epsilon(bound.improved.epsilon))),
@@ -224,14 +230,22 @@ fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
 
 fn meaning(page: Page) -> impl IntoView {
     let privacy = shown_bound(page);
-    let attack = Memo::new(move |_| spent(privacy.get()));
+    // Where the run stands still, tight accounting knows the whole curve; until then there is one point of it.
+    let whole = Memo::new(move |_| now(page, page.study.curve.get()));
+    let attack = Memo::new(move |_| {
+        let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
+        // What is shown is rounded up, and holds until something else is shown.
+        let (epsilon, _) = format::shown(bound.improved.epsilon);
+        PrivacyCurve::new(whole.get().unwrap_or_default().into_iter().chain([(epsilon, bound.delta)])).ok()
+    });
     let sentence = move || {
         Some(match privacy.get() {
             None => view! { <p>"Nothing has been released yet."</p> }.into_any(),
             Some(Privacy::NoGuarantee { reason }) => {
                 view! { <p><strong>"No guarantee: "</strong>{reason}". No number would be honest here."</p> }.into_any()
             }
-            Some(Privacy::Bounded(_)) => attack_sentence(attack).into_any(),
+            // That stays as it is while its numbers change.
+            Some(Privacy::Bounded(_)) => return None,
         })
     };
     let steps = move || page.report.with(|report| format::integer(report.as_ref().map_or(0, |report| report.step)));
@@ -246,56 +260,84 @@ fn meaning(page: Page) -> impl IntoView {
         ),
         _ => None,
     };
-    let curve = chart(Frame { title: ATTACK, height: 190.0, full: true }, move || allowed(attack.get()));
+    let frame = Frame { title: "What an attacker can do at most", file: "attacker", height: 190.0, full: true };
+    let curve = chart(page, frame, move || allowed(attack.get()));
+    let opened = move |event: leptos::ev::Event| {
+        let details: web_sys::HtmlDetailsElement = event_target(&event);
+        page.study.risk_open.set(details.open());
+        page.account_for_attacks();
+    };
     view! {
-        <details class="meaning" data-testid="epsilon-meaning">
+        <details class="meaning" data-testid="epsilon-meaning" on:toggle=on_event(opened)>
             <summary>"What this ε says"</summary>
             {piece(sentence)}
-            <div hidden=whether(move || attack.get().is_none())>{curve}</div>
+            <div hidden=whether(move || attack.get().is_none())>{attacker(attack, whole)}{curve}</div>
             {piece(details)}
         </details>
     }
     .into_any()
 }
 
-/// The rate at which the sentence about attackers lets them be wrong.
-const FALSE_ALARMS: f64 = 0.05;
+/// Shares to choose from: of false alarms, and of what somebody believed before.
+const ALARMS: [(&str, f64); 4] = [("0.1%", 0.001), ("1%", 0.01), ("5%", 0.05), ("10%", 0.1)];
+const PRIORS: [(&str, f64); 4] = [("1%", 0.01), ("10%", 0.1), ("50%", 0.5), ("90%", 0.9)];
 
-fn attack_sentence(attack: Memo<Option<(f64, f64)>>) -> impl IntoView {
-    let found = move || {
-        let (epsilon, delta) = attack.get()?;
-        Some(format::percent(EpsilonDelta::new(epsilon, delta).ok()?.best_true_positive_rate(FALSE_ALARMS)))
+/// A choice in the midst of a sentence.
+fn chosen(label: &'static str, shares: &'static [(&'static str, f64); 4], now: RwSignal<usize>) -> AnyView {
+    let options = shares
+        .iter()
+        .enumerate()
+        .map(|(at, (share, _))| view! { <option selected=whether(move || now.get() == at)>{*share}</option> })
+        .collect_view();
+    let choose = move |event| {
+        let share = event_target_value(&event);
+        now.set(shares.iter().position(|(each, _)| *each == share).unwrap_or_default());
     };
-    let found = wording(move || found().unwrap_or_default());
-    let alarms = format::percent(FALSE_ALARMS);
-    view! {
-        <p>"Suppose somebody sees everything that this training released, and guesses whether a certain image was in the data. \
-            If they accept being wrong about "{alarms.clone()}" of the images that were not, they find at most "<strong>{found}</strong>
-            " of those that were; blind guessing finds "{alarms}". This is an upper bound: the truth may be less."</p>
-    }
+    view! { <select aria-label=label on:change=on_event(choose)>{options}</select> }.into_any()
 }
 
-/// ε and δ, where there is a bound.
-#[must_use]
-pub fn spent(privacy: Option<Privacy>) -> Option<(f64, f64)> {
-    match privacy {
-        Some(Privacy::Bounded(bound)) => Some((bound.improved.epsilon, bound.delta)),
-        _ => None,
+/// What somebody who sees all that was released can find out at most, in sentences.
+fn attacker(attack: Memo<Option<PrivacyCurve>>, whole: Memo<Option<Vec<Point>>>) -> AnyView {
+    let (alarms, prior) = (RwSignal::new(2), RwSignal::new(2));
+    let share = move |of: fn(&PrivacyCurve, f64, f64) -> f64| {
+        // Rounded up: what is shown is a bound, too.
+        wording(move || match attack.get() {
+            Some(attack) => {
+                format::percent((of(&attack, PRIORS[prior.get()].1, ALARMS[alarms.get()].1) * 1e3).ceil() / 1e3)
+            }
+            None => String::new(),
+        })
+    };
+    let source = move || match whole.with(Option::is_some) {
+        true => "By the whole privacy curve, from tight accounting. ",
+        false => "By ε and δ alone; while the run stands still, tight accounting knows the whole curve. ",
+    };
+    view! {
+        <p>"Suppose somebody sees everything that this training released, and guesses whether a certain image was in the data. \
+            If they accept being wrong about "{chosen("False alarms", &ALARMS, alarms)}" of the images that were not, they find at most "
+            <strong data-testid="attack-found">{share(|attack, _, alarms| attack.best_true_positive_rate(alarms))}</strong>
+            " of those that were; blind guessing finds "{wording(move || ALARMS[alarms.get()].0)}"."</p>
+        <p>"Told by such a test that it was in, somebody who thought that "{chosen("Believed before", &PRIORS, prior)}" likely may then be "
+            <strong data-testid="attack-sure">{share(|attack, prior, alarms| attack.posterior_if_flagged(prior, alarms))}</strong>
+            " sure of it. Their advantage, which is what they find beyond their false alarms, is nowhere more than "
+            <strong data-testid="attack-advantage">{share(|attack, _, _| attack.advantage())}</strong>"."</p>
+        <p class="small-label" data-testid="attack-source">{wording(source)}"All of it is an upper bound: the truth may be less."</p>
     }
+    .into_any()
 }
 
 /// True-positive against false-positive rate: the curve that no attack lies above.
-pub fn allowed(attack: Option<(f64, f64)>) -> Drawing {
+fn allowed(attack: Option<PrivacyCurve>) -> Drawing {
     let share = |label| Range { low: 0.0, high: 1.0, logarithmic: false, label, write: Write::Percent };
-    let attack = attack.and_then(|(epsilon, delta)| EpsilonDelta::new(epsilon, delta).ok());
-    let points: Vec<Point> = attack
-        .map(|attack| (0..=100).map(|i| f64::from(i) / 100.0).map(|f| (f, attack.best_true_positive_rate(f))).collect())
-        .unwrap_or_default();
-    Drawing {
-        lines: vec![
+    let lines = attack.map(|attack| {
+        let points = (0..=100).map(|i| f64::from(i) / 100.0).map(|f| (f, attack.best_true_positive_rate(f))).collect();
+        vec![
             Line { class: "line-epsilon", name: "members found, at most".to_owned(), points },
             Line { class: GHOST, name: "guessing".to_owned(), points: vec![(0.0, 0.0), (1.0, 1.0)] },
-        ],
+        ]
+    });
+    Drawing {
+        lines: lines.unwrap_or_default(),
         x: share("false alarms"),
         y: share("members found"),
         scatter: false,
@@ -303,10 +345,15 @@ pub fn allowed(attack: Option<(f64, f64)>) -> Drawing {
     }
 }
 
+/// What is known of the run as it stands.
+fn now<T>(page: Page, known: Option<(u64, T)>) -> Option<T> {
+    let step = page.report.with(|report| report.as_ref().map(|report| report.step));
+    known.filter(|(at, _)| Some(*at) == step).map(|(_, known)| known)
+}
+
 /// The row of the tight bound, where the run stands still and it is known.
 fn tight(page: Page) -> Option<AnyView> {
-    let step = page.report.with(|report| report.as_ref().map(|report| report.step));
-    let (_, (epsilon, numerical)) = page.study.spent.get().filter(|(at, _)| Some(*at) == step)?;
+    let Spent { epsilon, numerical } = now(page, page.study.spent.get())?;
     let source = match numerical {
         None => "privacy loss distributions, composed by FFT".to_owned(),
         Some(what) => format!("privacy loss distributions; numerical: {what}"),

@@ -10,13 +10,11 @@ use super::{
     chart::{Drawing, Frame, Line, Range, Write, chart},
     closures::{on_click, on_event, piece, whether},
     drawing::GHOST,
-    export, format, picture, results,
+    export, format, picture,
     state::{Curves, Page, Past},
 };
 use crate::train::report::{Privacy, Report};
 
-/// What its chart is called.
-const TRADE_OFF: &str = "Accuracy for its price";
 /// Colours of pinned runs, in the order of pinning.
 const PINNED: [&str; 4] = ["line-pin-0", "line-pin-1", "line-pin-2", "line-pin-3"];
 
@@ -45,7 +43,7 @@ pub fn panel(page: Page) -> impl IntoView {
                         <tbody>{piece(rows)}</tbody>
                     </table>
                 </div>
-                {chart(Frame { title: TRADE_OFF, height: 170.0, full: true }, move || trade_off(page))}
+                {chart(page, Frame { title: "Accuracy for its price", file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
             </div>
         </section>
     }
@@ -178,22 +176,13 @@ fn open_file(page: Page, file: web_sys::File) {
 const STYLE: [&str; 8] =
     ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "font-family", "font-size", "font-weight"];
 
-/// Hands every chart of the results to `give`: name of the file without its ending, SVG, width and height.
+/// Hands every chart that shows something to `give`: name of the file without its ending, SVG, width and height.
 fn charts(page: Page, give: fn(String, &str, (f64, f64))) {
-    let mut found = vec![
-        ("accuracy", results::ACCURACY, untrack(|| results::accuracy(page))),
-        ("epsilon", results::EPSILON, untrack(|| results::epsilon(page))),
-    ];
-    let prices = untrack(|| trade_off(page));
-    if !prices.lines.is_empty() {
-        found.push(("trade-off", TRADE_OFF, prices));
-    }
-    let stepped = |report: &Option<Report>| report.as_ref().filter(|r| r.step > 0).map(|r| r.privacy.clone());
-    let attack = results::spent(page.report.with_untracked(stepped));
-    if attack.is_some() {
-        found.push(("attacker", results::ATTACK, results::allowed(attack)));
-    }
-    for (name, title, drawing) in found {
+    for (name, title, drawing) in page.charts.get_value() {
+        let drawing = drawing.get_untracked();
+        if drawing.is_empty() {
+            continue;
+        }
         let (svg, size) = picture::svg(title, &drawing);
         match styled(&svg) {
             Ok(svg) => give(format!("hushgrad-{name}"), &svg, size),

@@ -10,7 +10,9 @@ use leptos::prelude::*;
 
 use super::{
     accountant::Desk,
-    browser, embed,
+    browser,
+    chart::Taken,
+    embed,
     field::Number,
     kept::Shelf,
     query::Link,
@@ -145,6 +147,8 @@ pub struct Page {
     /// What the training thread asked of the network.
     pub requests: RwSignal<Vec<Asked>>,
     pub study: Study,
+    /// Those that the page has now.
+    pub charts: StoredValue<Vec<Taken>>,
     pub desk: StoredValue<Desk, LocalStorage>,
     pub shelf: StoredValue<Shelf, LocalStorage>,
     inner: StoredValue<Inner, LocalStorage>,
@@ -243,6 +247,7 @@ impl Page {
             spoken: RwSignal::new(String::new()),
             ready_at: RwSignal::new(None),
             requests: RwSignal::new(vec![]),
+            charts: StoredValue::new(vec![]),
             desk: StoredValue::new_local(Desk::default()),
             shelf: StoredValue::new_local(Shelf::default()),
             inner: StoredValue::new_local(Inner::default()),
@@ -361,6 +366,7 @@ impl Page {
         self.accuracy.set(None);
         self.pictures.set(None);
         self.study.spent.set(None);
+        self.study.curve.set(None);
         self.study.twin.set(false);
         self.inner.update_value(|inner| {
             inner.pictures = None;

@@ -6,24 +6,31 @@ use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use super::{
-    accountant::{OPEN_EPOCHS, Topic},
+    accountant::{Topic, planned_steps},
     browser,
+    chart::Line,
     closures::{on_click, whether, wording},
-    embed, format,
+    embed,
+    field::Number,
+    format,
     lab::Asked,
     lesson::{Book, Step},
     query::{self, Link},
     series::Point,
     settings::{Encoder, Family, Settings},
     state::{Kept, Origin, Page, as_sentence},
-    sweep::Sweep,
+    sweep::{self, Sweep},
 };
 use crate::{
     data::TestSet,
     engine::Confusion,
     mechanism::Denoiser,
     model::Architecture,
-    train::report::{Privacy, Report},
+    train::{
+        config::RunConfig,
+        projection::Spent,
+        report::{Privacy, Report},
+    },
     worker::{
         accounts::{Answer, Question},
         lab::Psi,
@@ -58,6 +65,8 @@ pub struct Study {
     /// What it is asked.
     pub asked: RwSignal<Asked>,
     pub sweep: RwSignal<Option<Sweep>>,
+    /// ε by step at other δ, until something else is set.
+    pub deltas: RwSignal<Vec<Line>>,
     /// Runs of the last sweep.
     swept: StoredValue<Vec<u32>>,
     /// What the run that stands is tested on; the digits at hand may be others by now.
@@ -71,12 +80,12 @@ pub struct Study {
     /// Tight ε by step of the projection.
     pub tight: RwSignal<Vec<Point>>,
     tight_due: StoredValue<Option<Timeout>, LocalStorage>,
-    /// Tight ε of the run, at this step of it.
+    /// What tight accounting says of the run, at this step of it.
     pub spent: RwSignal<Option<(u64, Spent)>>,
+    /// Its privacy curve at that step, which is asked for while its panel is open.
+    pub curve: RwSignal<Option<(u64, Vec<Point>)>>,
+    pub risk_open: RwSignal<bool>,
 }
-
-/// Tight ε, and what in it is computed without a proven error.
-type Spent = (f64, Option<String>);
 
 impl Study {
     #[must_use]
@@ -89,6 +98,7 @@ impl Study {
             lab: RwSignal::new(link.lab),
             asked: RwSignal::new(link.asked.clone()),
             sweep: RwSignal::new(None),
+            deltas: RwSignal::new(vec![]),
             swept: StoredValue::new(vec![]),
             test_set: StoredValue::new(TestSet::Public),
             confusion: RwSignal::new(None),
@@ -98,6 +108,8 @@ impl Study {
             tight: RwSignal::new(vec![]),
             tight_due: StoredValue::new_local(None),
             spent: RwSignal::new(None),
+            curve: RwSignal::new(None),
+            risk_open: RwSignal::new(false),
         }
     }
 }
@@ -142,15 +154,19 @@ impl Page {
         let Some(book) = self.study.book.get_untracked() else { return };
         let Some(now) = book.lessons.get(lesson).and_then(|lesson| lesson.steps.get(step)) else { return };
         self.study.lesson.set(Some((lesson, step)));
-        self.study.lab.set(now.show == "lab");
+        // A link that opens the lab says what it is asked, too.
+        let ask = act || !self.study.lab.get_untracked();
+        if ask {
+            self.study.lab.set(now.show == "lab");
+        }
         match now.show.as_str() {
             "step" => self.study.panel.set(Panel::Step),
             "setup" => self.study.panel.set(Panel::Setup),
             _ => self.study.panel.set(Panel::Results),
         }
         match now.psi.as_deref() {
-            Some("one") => self.study.asked.update(|asked| asked.psi = Psi::Entries(1)),
-            _ if now.show == "lab" => self.study.asked.update(|asked| asked.psi = Psi::Spread),
+            Some("one") if ask => self.study.asked.update(|asked| asked.psi = Psi::Entries(1)),
+            _ if ask && now.show == "lab" => self.study.asked.update(|asked| asked.psi = Psi::Spread),
             _ => {}
         }
         if act {
@@ -232,7 +248,7 @@ impl Page {
     // Sweeps.
 
     /// Four runs that show what a number does.
-    pub fn begin_sweep(self, number: super::field::Number) {
+    pub fn begin_sweep(self, number: Number) {
         self.end_sweep();
         let Some(train) = self.digits.with_untracked(|digits| digits.as_ref().map(|digits| digits.train)) else {
             return self.notice.set(Some("The digits are still on their way: sweep when they are there.".to_owned()));
@@ -240,6 +256,9 @@ impl Page {
         // What is wrong with the settings as they are is said where they are.
         if self.settings.with_untracked(Settings::unread) || !self.check_data() {
             return;
+        }
+        if number == Number::Delta {
+            return self.sweep_delta(train);
         }
         let Some(sweep) = self.settings.with_untracked(|settings| Sweep::new(number, settings, train)) else {
             let label = number.spec().label;
@@ -256,12 +275,54 @@ impl Page {
         self.next_of_sweep();
     }
 
+    /// δ changes what is said of a run, and nothing in it: its sweep is four curves of ε.
+    fn sweep_delta(self, train: u32) {
+        let settings = self.settings.get_untracked();
+        if let Some(reason) = settings.no_guarantee() {
+            return self.notice.set(Some(reason.to_owned()));
+        }
+        self.study.panel.set(Panel::Results);
+        self.notice.set(Some(
+            "δ changes what is said of a training, not the training: the chart of ε shows the same steps at four δ."
+                .to_owned(),
+        ));
+        self.study.deltas.set(vec![]);
+        let steps = planned_steps(&settings, train);
+        for (delta, class) in sweep::values(Number::Delta, &settings, train).into_iter().zip(&COLOURS[1..]) {
+            let config = RunConfig { delta, ..settings.config() };
+            let settings = settings.clone();
+            self.ask(Question::Projection { config, train, steps }, move |answer| {
+                let (Answer::Projection(Ok(found)), true) =
+                    (answer, self.settings.with_untracked(|now| *now == settings))
+                else {
+                    return;
+                };
+                let name = format!("δ = {}", format::number(delta));
+                self.study.deltas.update(|lines| {
+                    // Who asks twice sees it once.
+                    lines.retain(|line| line.name != name);
+                    lines.push(Line { class, name, points: found.curve });
+                });
+            });
+        }
+    }
+
     /// Ends a sweep, done or not: everything is set as before, and a run of that stands.
     pub fn end_sweep(self) {
         if self.leave_sweep() {
             self.pause();
             self.begin(self.settings.get_untracked(), false);
         }
+    }
+
+    /// A run of a sweep that cannot begin ends the sweep; what was refused is not set any more. Whether there was one.
+    pub fn end_sweep_early(self, why: &str) -> bool {
+        let waits = self.study.sweep.with_untracked(|sweep| sweep.as_ref().is_some_and(|sweep| sweep.run.is_none()));
+        if waits {
+            self.end_sweep();
+            self.notice.set(Some(format!("The sweep has ended early. {}", as_sentence(why))));
+        }
+        waits
     }
 
     /// Drops a sweep that is under way, and sets everything as before but the digits, which no sweep sets.
@@ -287,7 +348,7 @@ impl Page {
             self.study.test_set.set_value(test_set);
         }
         let Some(mut sweep) = self.study.sweep.get_untracked() else { return };
-        if sweep.settings().is_some_and(|settings| settings.config() == info.config) {
+        if sweep.wants(&info.config) {
             // One that was begun anew gives its colour to this one.
             if let Some(before) = sweep.run.replace(info.run) {
                 self.label_run(before, |past| past.pinned = false);
@@ -360,8 +421,7 @@ impl Page {
     }
 
     fn ask_tight(self, settings: Settings, train: u32) {
-        let open = OPEN_EPOCHS * u64::from(train) / u64::from(settings.lot.max(1));
-        let steps = settings.steps.unwrap_or(open).max(1);
+        let steps = planned_steps(&settings, train);
         let mut at: Vec<u64> = (1..=TIGHT).map(|i| (steps * i * i / (TIGHT * TIGHT)).max(1)).collect();
         at.dedup();
         let question = Question::Tight { config: settings.config(), train, steps: at };
@@ -390,6 +450,25 @@ impl Page {
             let same = self.run.with_untracked(|run| run.as_ref().is_some_and(|run| run.run == info.run));
             if let (Answer::Spent(Ok(spent)), true) = (answer, same) {
                 self.study.spent.set(Some((steps, spent)));
+                self.account_for_attacks();
+            }
+        });
+    }
+
+    /// The privacy curve of the run as it stands, where its tight ε is known and somebody looks.
+    pub fn account_for_attacks(self) {
+        let (Some((steps, spent)), Some(info)) = (self.study.spent.get_untracked(), self.run.get_untracked()) else {
+            return;
+        };
+        let known = self.study.curve.with_untracked(|curve| curve.as_ref().is_some_and(|(step, _)| *step == steps));
+        if known || !self.study.risk_open.get_untracked() {
+            return;
+        }
+        let question = Question::Curve { config: info.config, train: info.train, steps, epsilon: spent.epsilon };
+        self.ask_latest(Topic::Curve, question, move |answer| {
+            let same = self.run.with_untracked(|run| run.as_ref().is_some_and(|run| run.run == info.run));
+            if let (Answer::Curve(Ok(curve)), true) = (answer, same) {
+                self.study.curve.set(Some((steps, curve)));
             }
         });
     }

@@ -105,7 +105,7 @@ fn tile(page: Page, which: usize) -> impl IntoView {
         <li class=format!("tile tile-{which}")>
             <h3>{NAMES[which]} " " {(which < 2).then(teaching)}</h3>{enlarge(NAMES[which])}
             {picture(page, which)}
-            {chart(Frame { title: NAMES[which], height: 104.0, full: false }, move || plot(page, which))}
+            {chart(page, Frame { title: NAMES[which], file: "", height: 104.0, full: false }, move || plot(page, which))}
             <p class="norm"><span>"length ‖·‖₂"</span> <output data-testid=format!("norm-{which}")>{wording(norm)}</output>
                 {piece(move || extra().map(|extra| view! { <span class="factor">{extra}</span> }.into_any()))}</p>
             <p class="says">{wording(move || sentence(page, which))}</p>

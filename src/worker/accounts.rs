@@ -10,7 +10,7 @@ use crate::{
     privacy::noise::CustomDensity,
     train::{
         config::RunConfig,
-        projection::{self, Point, Projection},
+        projection::{self, Point, Projection, Spent},
         run_file::{RunCard, RunFile, RunFileError},
     },
 };
@@ -24,8 +24,10 @@ pub enum Question {
     Scale { config: RunConfig, train: u32, steps: u64, budget: f64 },
     /// Tight ε after each of these numbers of steps.
     Tight { config: RunConfig, train: u32, steps: Vec<u64> },
-    /// Tight ε of a run that stands at this step.
+    /// What a run that stands at this step gave away, by tight accounting.
     Spent { config: RunConfig, train: u32, steps: u64 },
+    /// The privacy curve of such a run about its tight ε.
+    Curve { config: RunConfig, train: u32, steps: u64, epsilon: f64 },
     /// A noise at the scale that spends a budget.
     Judge(Trial),
     /// A density of the visitor's own, by formula.
@@ -46,8 +48,8 @@ pub enum Answer {
     Projection(Result<Projection, String>),
     Scale(Result<f64, String>),
     Tight(Result<Vec<Point>, String>),
-    /// And what in it is computed without a proven error.
-    Spent(Result<(f64, Option<String>), String>),
+    Spent(Result<Spent, String>),
+    Curve(Result<Vec<Point>, String>),
     Judge(Box<Result<Judged, String>>),
     Density(Result<CustomDensity, String>),
     HiddenStates([Vec<Point>; 3]),
@@ -67,6 +69,9 @@ pub fn answer(question: Question) -> Answer {
         }
         Question::Tight { config, train, steps } => Answer::Tight(projection::tight(&config, train, &steps)),
         Question::Spent { config, train, steps } => Answer::Spent(projection::spent_tightly(&config, train, steps)),
+        Question::Curve { config, train, steps, epsilon } => {
+            Answer::Curve(projection::spent_curve(&config, train, steps, epsilon))
+        }
         Question::Judge(trial) => Answer::Judge(Box::new(lab::compare(&trial))),
         Question::Density(formula) => Answer::Density(lab::read(&formula)),
         Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
@@ -101,7 +106,9 @@ mod tests {
         let tight = asked(Question::Tight { config: config.clone(), train: 60_000, steps: vec![50, 100] });
         assert!(matches!(tight, Answer::Tight(Ok(points)) if points.len() == 2));
         let spent = asked(Question::Spent { config: config.clone(), train: 60_000, steps: 100 });
-        assert!(matches!(spent, Answer::Spent(Ok((epsilon, None))) if epsilon > 0.0));
+        assert!(matches!(spent, Answer::Spent(Ok(Spent { epsilon, numerical: None })) if epsilon > 0.0));
+        let curve = asked(Question::Curve { config: config.clone(), train: 60_000, steps: 100, epsilon: 0.2 });
+        assert!(matches!(curve, Answer::Curve(Ok(points)) if points[0] == (0.2, 1e-5) && points.len() > 4));
         assert!(matches!(asked(Question::Density("1+x".into())), Answer::Density(Err(_))));
         assert!(matches!(asked(Question::HiddenStates), Answer::HiddenStates([a, ..]) if !a.is_empty()));
         let none = asked(Question::Projection { config: RunConfig { noise: None, ..config }, train: 1000, steps: 1 });

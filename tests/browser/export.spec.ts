@@ -79,17 +79,19 @@ test("charts as SVG: each by its name, with title, legend, and a curve in a colo
   await expect(page.locator(".picture")).toHaveCount(0);
 });
 
-for (const [where, more, width, tab] of [
-  ["beside the open noise lab", "&lab=1", 1440, ""],
-  ["on a phone that shows the set-up", "", 360, "Set-up"],
+const results = ["accuracy", "epsilon"];
+for (const [where, more, width, tab, charts] of [
+  ["beside the open noise lab, and those of the lab", "&lab=gaussian", 1440, "", [...results, "noise-density", "noise-orders", "noise-tail"]],
+  ["on a phone that shows the set-up", "", 360, "Set-up", results],
 ] as const) {
   test(`charts as PNG: of the same size and not empty ${where}`, async ({ page, site }) => {
     await page.setViewportSize({ width, height: 800 });
     await open(page, site, query + more);
     if (tab) await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: tab }).click();
     await expect(page.locator(".panel.results")).toBeHidden();
-    const files = await exported(page, "Charts (PNG)", 2);
-    expect(files.map((file) => file.suggestedFilename()).sort()).toEqual(["hushgrad-accuracy.png", "hushgrad-epsilon.png"]);
+    if (more) await expect(page.getByTestId("lab-table").locator("tbody tr")).toHaveCount(1);
+    const files = await exported(page, "Charts (PNG)", charts.length);
+    expect(files.map((file) => file.suggestedFilename()).sort()).toEqual(charts.map((name) => `hushgrad-${name}.png`));
     for (const file of files) {
       const bytes = readFileSync(await file.path());
       expect(bytes.subarray(0, 8).toString("latin1")).toBe("\x89PNG\r\n\x1a\n");

@@ -238,6 +238,36 @@ test("the name of a number starts its sweep, by a click and by Enter, and is sti
   await expect(page.getByRole("textbox", { name: "Model seed" })).toBeFocused();
 });
 
+test("a sweep of budgets finds the noise for each; one of δ shows four curves of ε, and trains nothing", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=20&epsilon=2`);
+  // The noise that the budget asks for is set.
+  await expect(hook(page, "noise-scale")).not.toHaveValue("1.1");
+  await expect(page.getByTestId("projection")).toContainText("The 20 planned steps");
+  await page.getByRole("button", { name: "Sweep δ: four curves of ε" }).click();
+  await expect(page.getByTestId("notice")).toContainText("the same steps at four δ");
+  const deltas = page.locator(".results .chart").nth(1).locator(".legend .key", { hasText: "δ = " });
+  await expect(deltas).toHaveText(["δ = 1e-7", "δ = 1e-6", "δ = 1e-5", "δ = 1e-4"]);
+  await expect(page.getByTestId("sweep-status")).toBeHidden();
+  expect(await value(page, "step")).toBe(0);
+  const found = await hook(page, "noise-scale").inputValue();
+  await page.getByRole("button", { name: "Sweep Budget ε: four runs" }).click();
+  const runs = page.getByTestId("runs");
+  await expect(runs.getByRole("textbox")).toHaveCount(4);
+  await expect(page.getByTestId("sweep-status")).toBeHidden();
+  const names = await Promise.all((await runs.getByRole("textbox").all()).map((box) => box.inputValue()));
+  const budgets = [8, 3.2, 1.3, 0.5];
+  expect(names).toEqual(budgets.map((budget) => `budget ε ${budget}`));
+  const spent = await runs.locator("tbody td:nth-child(5)").allTextContents();
+  spent.forEach((epsilon, at) => {
+    expect(Number(epsilon), names[at]).toBeLessThanOrEqual(budgets[at]);
+    expect(Number(epsilon), names[at]).toBeGreaterThan(0.9 * budgets[at]);
+  });
+  await expect(page.getByTestId("target-epsilon")).toHaveValue("2");
+  await expect(hook(page, "noise-scale")).toHaveValue(found);
+  // What was shown at other δ was of other settings.
+  await expect(deltas).toHaveCount(0);
+});
+
 test("a sweep of lots stays within the visitor's own digits, and sets everything back", async ({ page, site }) => {
   await open(page, site, query);
   await page.getByTestId("files").setInputFiles(small());
@@ -296,9 +326,22 @@ for (const [name, preset] of [
     const tight = page.getByTestId("epsilon-tight");
     await expect(tight).toHaveText(/^[0-9.]+$/);
     expect(Number(await tight.textContent())).toBeLessThanOrEqual(await value(page, "epsilon"));
+    const share = async (what: string) => parseFloat((await page.getByTestId(`attack-${what}`).textContent())!);
+    const [source, alarms] = [page.getByTestId("attack-source"), page.getByRole("combobox", { name: "False alarms" })];
+    await expect(source).toContainText("By the whole privacy curve");
+    const [found, sure] = [await share("found"), await share("sure")];
+    expect(found).toBeGreaterThan(5);
+    expect(sure).toBeGreaterThan(50);
+    expect(found - 5).toBeLessThanOrEqual(await share("advantage"));
+    await alarms.selectOption("1%");
+    expect(await share("found")).toBeLessThan(found);
+    await page.getByRole("combobox", { name: "Believed before" }).selectOption("10%");
+    expect(await share("sure")).toBeLessThan(sure);
+    if (preset === "dp-sgd") await accessible(page, "what an ε says");
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
     await expect(tight).toHaveCount(0);
+    await expect(source).toContainText("By ε and δ alone");
     await hook(page, "pause").click();
     await expect(tight).toHaveCount(1);
   });

@@ -84,14 +84,10 @@ pub fn say(text: &str) -> Result<(), Box<dyn Error>> {
 
 /// Points of the privacy curve, all of which hold at once: ε at δ, and where tight accounting has a price, δ at other ε.
 fn curve(ledger: &Ledger, account: &Account) -> Result<PrivacyCurve, Box<dyn Error>> {
-    /// Points to ε, and as many beyond: what low rates of false alarms are bounded by lies above it, the advantage at 0.
-    const SHARES: u32 = 16;
-    let known = account.tight.map_or(account.improved.epsilon, |tight| tight.value);
-    let mut points = vec![(known, account.delta)];
-    if account.tight.is_some() && known.is_finite() {
-        let epsilons: Vec<f64> = (0..=2 * SHARES).map(|i| known * f64::from(i) / f64::from(SHARES)).collect();
-        let more = Pld::of(ledger)?.curve(&epsilons)?;
-        points.extend(more.into_iter().map(|(epsilon, delta)| (epsilon, delta.min(1.0))));
-    }
+    const POINTS: u32 = 16;
+    let points = match account.tight {
+        Some(tight) => Pld::of(ledger)?.curve_about(tight.value, account.delta, POINTS)?,
+        None => vec![(account.improved.epsilon, account.delta)],
+    };
     Ok(PrivacyCurve::new(points)?)
 }

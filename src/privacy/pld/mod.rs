@@ -289,6 +289,20 @@ impl Pld {
         epsilons.iter().map(|&epsilon| Ok((epsilon, self.delta(epsilon)?.value))).collect()
     }
 
+    /// The privacy curve about ε at δ, which must hold: `points` evenly to ε, as many beyond, and 0. What low rates of false alarms are
+    /// bounded by lies above ε, the advantage at 0.
+    ///
+    /// # Errors
+    /// As [`Pld::delta`].
+    pub fn curve_about(&self, epsilon: f64, delta: f64, points: u32) -> Result<Vec<(f64, f64)>, PrivacyError> {
+        let mut curve = vec![(epsilon, delta)];
+        if epsilon.is_finite() && epsilon > 0.0 {
+            let epsilons: Vec<f64> = (0..=2 * points).map(|i| epsilon * f64::from(i) / f64::from(points)).collect();
+            curve.extend(self.curve(&epsilons)?.into_iter().map(|(epsilon, delta)| (epsilon, delta.min(1.0))));
+        }
+        Ok(curve)
+    }
+
     fn ask(&self, question: Question, closed: impl Fn(f64) -> f64) -> Tight {
         let charges = self.releases.charges(|release| self.priced[release].release.sampling);
         let mut squared_mu = 0.0;

@@ -81,12 +81,9 @@ impl Page {
         let number = field.as_deref().and_then(Number::by_config_path);
         self.inner.update_value(|inner| inner.play_when_ready = false);
         self.stop_continuing();
-        // A run of a sweep that cannot begin ends the sweep; what was refused is not set any more.
-        if self.study.sweep.with_untracked(|sweep| sweep.as_ref().is_some_and(|sweep| sweep.run.is_none())) {
-            self.end_sweep();
-            return self.notice.set(Some(format!("The sweep has ended early. {}", as_sentence(&sentence))));
+        if !self.end_sweep_early(&sentence) {
+            self.put_problem(number, as_sentence(&sentence));
         }
-        self.put_problem(number, as_sentence(&sentence));
     }
 
     /// Nothing more comes of a load.

@@ -206,7 +206,7 @@ fn measure(
 fn spent(config: &RunConfig, steps: u64, examples: u32) -> Result<Spent, Box<dyn Error>> {
     let config = RunConfig { replay: None, ..config.clone() };
     let improved = projection::cost(&config, examples, steps)?.improved.epsilon;
-    let (tight, _) = projection::spent_tightly(&config, examples, steps)?;
+    let tight = projection::spent_tightly(&config, examples, steps)?.epsilon;
     Ok(Spent { tight, improved, delta: config.delta })
 }
 
