@@ -245,7 +245,7 @@ pub const FIGURES: [Figure; 8] = [
     },
     Figure {
         key: "6",
-        title: "Figure 6: L1 distance of the privatised from the true gradient by D₂",
+        title: "Figure 6: L1 distance of the privatised from the true gradient",
         view: View::Distances,
         methods: &[BASELINE],
         scales: &[EQUAL],
