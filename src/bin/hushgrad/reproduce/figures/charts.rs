@@ -68,6 +68,17 @@ pub enum Values {
     Logarithmic,
 }
 
+/// What a table has a row for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Each mark.
+    All,
+    /// The end of each curve.
+    Ends,
+    /// Nothing: the picture says it better.
+    None,
+}
+
 /// One chart of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
@@ -77,8 +88,7 @@ pub struct Panel {
     pub x: &'static str,
     pub y: &'static str,
     pub values: Values,
-    /// Whether the table shows the end of each curve alone.
-    pub ends: bool,
+    pub rows: Rows,
     pub series: Vec<Series>,
 }
 
@@ -147,16 +157,23 @@ impl Panel {
             out.push_str("Not yet run.\n");
             return out;
         }
-        let _ =
-            writeln!(out, "| | learning rate | {} | {} | runs |\n| --- | ---: | ---: | ---: | ---: |", self.x, self.y);
+        if self.rows == Rows::None {
+            return out;
+        }
+        let _ = writeln!(
+            out,
+            "| | learning rate | {} | {} | runs |\n| --- | ---: | ---: | ---: | ---: |",
+            cell(self.x),
+            cell(self.y)
+        );
         for series in &self.series {
-            let from = if self.ends { series.marks.len().saturating_sub(1) } else { 0 };
+            let from = if self.rows == Rows::Ends { series.marks.len().saturating_sub(1) } else { 0 };
             for mark in &series.marks[from..] {
                 let rate = series.rate.map_or_else(|| "–".to_owned(), number);
                 let _ = writeln!(
                     out,
                     "| {} | {rate} | {} | {} | {} |",
-                    series.name,
+                    cell(&series.name),
                     short(mark.x),
                     self.said(mark),
                     mark.runs
@@ -174,6 +191,11 @@ impl Panel {
             _ => format!("{} ± {}", short(mark.mean), short(mark.deviation)),
         }
     }
+}
+
+/// A table's cell: a bar would end it.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
 }
 
 /// Four digits.
@@ -200,7 +222,7 @@ mod tests {
         let series = Series { name: "envelope, KS".to_owned(), rate: Some(32.0), colour: 1, marks };
         let other = Series { name: "DP-SGD".to_owned(), rate: None, colour: 0, marks: vec![] };
         let (key, title) = ("figure-2".to_owned(), "Figure 2".to_owned());
-        Panel { key, title, x: "ε", y: "accuracy", values, ends: false, series: vec![series, other] }
+        Panel { key, title, x: "ε", y: "accuracy", values, rows: Rows::All, series: vec![series, other] }
     }
 
     #[test]
@@ -216,8 +238,13 @@ mod tests {
         let table = panel.table();
         assert!(table.contains("| envelope, KS | 32 | 0.5 | 95.00 % | 1 |\n"), "{table}");
         assert!(table.contains("| envelope, KS | 32 | 1 | 97.00 ± 1.41 % | 2 |\n"), "{table}");
-        let ends = Panel { ends: true, ..panel.clone() }.table();
+        let ends = Panel { rows: Rows::Ends, ..panel.clone() }.table();
         assert!(!ends.contains("95.00 %") && ends.contains("97.00 ± 1.41 %"), "{ends}");
+        let none = Panel { rows: Rows::None, ..panel.clone() }.table();
+        assert_eq!(none, "**Figure 2**\n\n");
+        // A bar within a cell would end it.
+        let bars = Panel { y: "|difference|", ..panel.clone() }.table();
+        assert!(bars.contains("| ε | \\|difference\\| | runs |"), "{bars}");
 
         let svg = panel.svg();
         // One curve, its key and that of the other, one bar: the place with a single run has none.

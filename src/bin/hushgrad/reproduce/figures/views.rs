@@ -13,7 +13,7 @@ use hushgrad::{
 
 use super::{
     Measured, Setup,
-    charts::{Mark, Panel, Series, Values},
+    charts::{Mark, Panel, Rows, Series, Values},
     rates::Tuned,
     table::{Cell, EQUAL, Figure, METHODS, Method, Rate, View},
     trial::{Fault, Point, Trial},
@@ -103,8 +103,11 @@ impl Source<'_> {
             View::LossByEpoch => ("epoch", "training loss", Values::Logarithmic),
             _ => ("ε (classic)", "accuracy", Values::Shares),
         };
-        let ends = !matches!(figure.view, View::AccuracyByEpsilon | View::BestByEpsilon);
-        Panel { key, title, x, y, values, ends, series: vec![] }
+        let rows = match figure.view {
+            View::AccuracyByEpsilon | View::BestByEpsilon => Rows::All,
+            _ => Rows::Ends,
+        };
+        Panel { key, title, x, y, values, rows, series: vec![] }
     }
 
     /// Curves of every method, at one choice of rates.
@@ -197,7 +200,7 @@ impl Source<'_> {
             x,
             y,
             values,
-            ends: false,
+            rows: Rows::All,
             series,
         };
         let shares = |(i, spectrum): (usize, &Spectrum)| {
@@ -222,7 +225,8 @@ impl Source<'_> {
         let norm = vec![by_step("mean L2 norm of a gradient", |s| s.norm)];
         vec![
             Panel {
-                ends: true, ..panel("", "", "log₁₀ |coordinate|", "share of coordinates", Values::Shares, all)
+                rows: Rows::None,
+                ..panel("", "", "log₁₀ |coordinate|", "share of coordinates", Values::Shares, all)
             },
             panel("-cosine", ": how well |N(0, 1)| fits", "step", "cosine", Values::Numbers, cosine),
             panel("-zeros", ": coordinates that are zero", "step", "share", Values::Shares, zeros),
@@ -261,13 +265,14 @@ impl Source<'_> {
                 x: "D₂ of one release",
                 y: if to_gaussian { "distance ÷ the Gaussian's" } else { "mean |difference| of a coordinate" },
                 values: Values::Numbers,
-                ends: false,
+                rows: Rows::All,
                 series: series.collect(),
             }
         };
         vec![
             panel("", "", |distance| &distance.from_raw, false),
             panel("-ratio", ", against Gaussian noise", |distance| &distance.from_raw, true),
+            panel("-noise", ", against Gaussian noise, from the encoded sum", |distance| &distance.from_encoded, true),
         ]
     }
 
@@ -293,7 +298,7 @@ fn reached(curves: &Panel) -> Option<Panel> {
         x: "accuracy, %",
         y: "ε (classic)",
         values: Values::Numbers,
-        ends: false,
+        rows: Rows::All,
         series,
     })
 }
@@ -338,7 +343,7 @@ mod tests {
             x: "ε",
             y: "accuracy",
             values: Values::Shares,
-            ends: true,
+            rows: Rows::Ends,
             series,
         };
         let high = series(vec![mark(0.0, 0.1), mark(1.0, 0.93), mark(2.0, 0.91), mark(3.0, 0.96)]);
