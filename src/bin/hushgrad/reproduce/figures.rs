@@ -434,7 +434,7 @@ impl Workshop {
             let train = &self.data.whole.train;
             let mut source = Source { setup: &self.setup, train, rates, measured: &measured, prices: &mut prices };
             let panels = source.panels(figure)?;
-            for panel in &panels {
+            for panel in panels.iter().filter(|panel| !panel.is_empty()) {
                 for (kind, content) in [("csv", panel.csv()), ("svg", panel.svg())] {
                     let path = self.places.out.join(format!("{}.{kind}", panel.key));
                     std::fs::write(&path, content).map_err(unwritten(&path))?;
@@ -473,8 +473,7 @@ impl Workshop {
         for panel in panels {
             out.push('\n');
             out.push_str(&panel.table());
-            let drawn = panel.series.iter().any(|series| !series.marks.is_empty());
-            if let (true, Ok(place)) = (drawn, self.places.out.strip_prefix(folder)) {
+            if let (false, Ok(place)) = (panel.is_empty(), self.places.out.strip_prefix(folder)) {
                 let place = place.join(format!("{}.svg", panel.key));
                 out.push_str(&format!("\n![{}]({})\n", panel.title, place.display()));
             }
@@ -512,6 +511,7 @@ mod tests {
         workshop(&folder, true).reproduce(&figures, 1).unwrap();
         let empty = std::fs::read_to_string(folder.join("docs").join("paper.md")).unwrap();
         assert!(empty.contains("Not yet run.") && !empty.contains("!["), "{empty}");
+        assert_eq!(std::fs::read_dir(folder.join("docs").join("figures")).unwrap().count(), 0);
 
         workshop(&folder, false).reproduce(&figures, 2).unwrap();
         let text = std::fs::read_to_string(folder.join("docs").join("paper.md")).unwrap();

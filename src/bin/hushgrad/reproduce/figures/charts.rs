@@ -124,7 +124,16 @@ impl Panel {
         let (x, y) = (self.x_range(), self.y_range());
         let summary = format!("{}: {} by {}", self.title, self.y, self.x);
         let drawing = Drawing { lines, x, y, scatter: false, summary };
-        picture::file(&format!("{} · {}", self.title, self.y), &drawing, STYLE)
+        // A picture has room for a line: which figure, what is drawn, and which of its panels.
+        let figure = self.title.split(':').next().unwrap_or_default();
+        let panel = self.title.split_once(';').map_or("", |(_, panel)| panel);
+        let comma = if panel.is_empty() { "" } else { "," };
+        picture::file(&format!("{figure} · {}{comma}{panel}", self.y), &drawing, STYLE)
+    }
+
+    /// Whether there is anything to see.
+    pub fn is_empty(&self) -> bool {
+        self.marks().next().is_none()
     }
 
     fn marks(&self) -> impl Iterator<Item = &Mark> {
@@ -153,7 +162,7 @@ impl Panel {
     /// A table in Markdown, below its title.
     pub fn table(&self) -> String {
         let mut out = format!("**{}**\n\n", self.title);
-        if self.series.iter().all(|series| series.marks.is_empty()) {
+        if self.is_empty() {
             out.push_str("Not yet run.\n");
             return out;
         }
@@ -254,6 +263,9 @@ mod tests {
             "{svg}"
         );
         assert!(svg.contains("xmlns") && svg.contains("<style>") && svg.contains("Figure 2 · accuracy"), "{svg}");
+        let title = "Figure 2: accuracy by ε; each method at its own tuned rate".to_owned();
+        let svg = Panel { title, ..panel.clone() }.svg();
+        assert!(svg.contains(">Figure 2 · accuracy, each method at its own tuned rate<"), "{svg}");
     }
 
     #[test]
