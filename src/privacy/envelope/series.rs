@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::privacy::noise::Noise;
+use crate::privacy::{noise::Noise, numeric::dearer, parallel};
 
 /// Chebyshev terms a panel.
 pub(super) const TERMS: usize = 13;
@@ -69,14 +69,18 @@ pub(crate) struct Series {
 
 impl Series {
     pub(crate) fn new(panel: &Panel, noise: &dyn Noise, factor: f64, orders: usize) -> Self {
-        let mut moments = vec![0.0; orders];
+        let nodes: Vec<f64> = panel.nodes().collect();
+        let moments = parallel::map(&nodes, |tau| {
+            let mut moments = vec![0.0; orders];
+            noise.log_moments(factor * tau, &mut moments);
+            moments
+        });
         let mut coefficients = vec![vec![0.0; orders]; TERMS];
         let transform = transform();
-        for (m, tau) in panel.nodes().enumerate() {
-            noise.log_moments(factor * tau, &mut moments);
+        for (m, (tau, moments)) in nodes.iter().zip(&moments).enumerate() {
             for (row, coefficient) in transform.iter().zip(&mut coefficients) {
                 let weight = row[m] / (tau * tau);
-                for (c, f) in coefficient.iter_mut().zip(&moments) {
+                for (c, f) in coefficient.iter_mut().zip(moments) {
                     *c += weight * f;
                 }
             }
@@ -84,10 +88,19 @@ impl Series {
         // On an octave the terms fall at least by 5.8 a degree where G is analytic (its nearest singularity is at 0 or beyond), and what is left
         // out is then below a quarter of the last term; the last two in full also cover functions that are only a few times differentiable,
         // and wider panels, which are kept only if `is_settled`.
+        // Kinks beyond 0 leave G, where τ is the distance of two, without a third derivative, or seemingly without a first where they lie close: terms may
+        // fall as j⁻² alone, and what is left out, and mixed into the terms that are kept, is twice their sum.
+        let kinked = noise.kinks().len() > 1;
         let error = (0..orders)
             .map(|k| {
                 let at = |j: usize| coefficients[j][k].abs();
-                at(TERMS - 1) + at(TERMS - 2) + ROUNDING * (0..TERMS).map(at).sum::<f64>()
+                let rest = if kinked {
+                    let level = (TERMS - 4..TERMS).map(|j| (j * j) as f64 * at(j)).fold(0.0, dearer);
+                    2.0 * level / (TERMS as f64 - 0.5)
+                } else {
+                    at(TERMS - 1) + at(TERMS - 2)
+                };
+                rest + ROUNDING * (0..TERMS).map(at).sum::<f64>()
             })
             .collect();
         Self { coefficients, error }

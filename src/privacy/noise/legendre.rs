@@ -36,10 +36,10 @@ pub(super) fn log_legendre(w: f64, out: &mut [f64]) {
     }
 }
 
-/// Nodes and weights of Gauss–Legendre rules on [−1, 1], positive half: 4, 8 and 16 points.
+/// Nodes and logarithms of weights of Gauss–Legendre rules on [−1, 1]: 3, 4, 8 and 16 points.
 pub(super) fn gauss_legendre(points: usize) -> &'static [(f64, f64)] {
-    static RULES: LazyLock<[Vec<(f64, f64)>; 3]> = LazyLock::new(|| {
-        [4usize, 8, 16].map(|n| {
+    static RULES: LazyLock<[Vec<(f64, f64)>; 4]> = LazyLock::new(|| {
+        [3usize, 4, 8, 16].map(|n| {
             (0..n)
                 .map(|i| {
                     // Newton on P_n from the usual cosine.
@@ -58,14 +58,15 @@ pub(super) fn gauss_legendre(points: usize) -> &'static [(f64, f64)] {
                             break;
                         }
                     }
-                    (x, 2.0 / ((1.0 - x * x) * slope * slope))
+                    (x, (2.0 / ((1.0 - x * x) * slope * slope)).ln())
                 })
                 .collect()
         })
     });
     &RULES[match points {
-        4 => 0,
-        8 => 1,
-        _ => 2,
+        3 => 0,
+        4 => 1,
+        8 => 2,
+        _ => 3,
     }]
 }

@@ -127,11 +127,14 @@ fn trapezoid(
             .zip(&wanted)
             .all(|((new, old), wanted)| !wanted || (new - old).abs() <= (1e-11 * new.abs()).min(1e-10));
         if agree || count >= finest {
-            for ((new, old), wanted) in out.iter_mut().zip(&before).zip(&wanted) {
+            let linear = sums.linear.len();
+            for (j, ((new, old), wanted)) in out.iter_mut().zip(&before).zip(&wanted).enumerate() {
                 let change = (*new - *old).abs();
-                // 1e-14: rounding of the sums.
-                *new =
-                    if *wanted && change <= 1e-6 * new.abs() { *new * (1.0 + 1e-14) + change } else { f64::INFINITY };
+                // A narrow peak that is not yet resolved moves ln I_k by about 1, whatever its size.
+                let settled = *wanted && change <= (1e-6 * new.abs()).min(1e-3);
+                // Rounding of the sums, and of logarithms of numbers next to 1.
+                let (relative, absolute) = if j < linear { (1e-14, 0.0) } else { (1e-12, 1e-14) };
+                *new = if settled { *new * (1.0 + relative) + absolute + change } else { f64::INFINITY };
             }
             return;
         }

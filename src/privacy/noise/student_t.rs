@@ -114,10 +114,13 @@ impl SmoothDensity for StudentT {
         self.scale * self.nu.sqrt().min(3.0)
     }
 
-    /// The integrand of I_k − 1 decays as x^{−(ν+3)}, once |x| is beyond k(ν+1)τ.
+    /// In scales, with t = τ/s: z·r^k rises at most to the lesser of kt and t + √ν (the derivative's sign is that of a cubic, which is positive beyond either);
+    /// the integrand of I_k − 1 decays as x^{−(ν+3)}, once |x| is beyond k(ν+1)τ.
     fn reach(&self, k: f64, tau: f64) -> f64 {
+        let t = tau / self.scale;
         let decay = self.nu + 2.0;
-        let start = 4.0 + k.sqrt() + (self.nu + 1.0) * k * (tau / self.scale).min(1.0) / self.nu + tau / self.scale;
+        let mode = (k * t).min(t + self.nu.sqrt());
+        let start = 4.0 + k.sqrt() + ((self.nu + 1.0) * k * t.min(1.0) / self.nu).max(mode) + t;
         start * (40.0 / decay).exp().min(1e40)
     }
 }

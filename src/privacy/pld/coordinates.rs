@@ -201,11 +201,14 @@ fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> R
     if mass.iter().any(|m| !m.is_finite()) {
         return Err(PrivacyError::Unpriced("privacy loss distributions of this noise: its tail is not covered"));
     }
-    let mut trimmed = mass.len();
-    while trimmed > 1 && mass[trimmed - 1] < 1e-305 {
-        trimmed -= 1;
+    // Next to nothing at the end counts as infinite loss.
+    while let [_, .., last] = mass.as_slice() {
+        if *last >= 1e-305 {
+            break;
+        }
+        infinity += last;
+        mass.pop();
     }
-    mass.truncate(trimmed);
     Ok(Symmetric { step, mass: mass.into(), infinity: infinity + 1e-300 })
 }
 

@@ -7,7 +7,7 @@ mod density;
 mod table;
 
 pub use density::{CustomDensity, DensityError};
-use table::Table;
+use table::{Piece, Table};
 
 use super::{
     Noise, NoiseError, Smoothness, check_scale,
@@ -102,7 +102,7 @@ impl Noise for Custom {
             out.fill(f64::INFINITY);
             return;
         }
-        let (last, far) = (table.knots.len() - 1, table.knots[table.knots.len() - 1]);
+        let last = table.knots.len() - 1;
         let steep = -table.slopes[last];
         // Beyond far + τ, r = e^{steep·τ}; below −far, its inverse.
         let ends = [
@@ -110,55 +110,111 @@ impl Noise for Custom {
             Node { log_ratio: -steep * t, log_weight: table.tails[last].ln() },
         ];
         let pieces = table.pieces(t);
-        debug_assert!(pieces.last().is_some_and(|p| p[0] + p[1] >= far));
-        let highest = pieces.iter().flat_map(|p| [p[4], p[4] + p[5] * p[1]]).fold(ends[0].log_ratio, f64::max);
-        let linear = ((400.0 / highest).min(1e6) as usize).saturating_sub(1).min(out.len());
+        let linear = linear_orders(&pieces, &ends).min(out.len());
         if linear > 0 {
-            let mut nodes = Vec::new();
-            for &[_, width, z, z_slope, rho, slope] in &pieces {
-                let variation = ((linear + 1) as f64 * slope.abs() + z_slope.abs()) * width;
-                // A rule of n points on e^{±V/2} errs by less than (V/4)^{2n}/(2n)!.
-                let parts = (variation / 6.0).ceil().clamp(1.0, 1e5);
-                let points = if variation < 0.15 {
-                    4
-                } else if variation < 2.0 {
-                    8
-                } else {
-                    16
-                };
-                let part = width / parts;
-                for p in 0..parts as usize {
-                    for &(y, weight) in gauss_legendre(points) {
-                        let u = part * (p as f64 + 0.5 * (1.0 + y));
-                        nodes.push(Node {
-                            log_ratio: rho + slope * u,
-                            log_weight: z + z_slope * u + (0.5 * weight * part).ln(),
-                        });
-                    }
-                }
+            let mut nodes = Vec::with_capacity(4 * pieces.len() + 2);
+            for piece in &pieces {
+                piece_nodes(piece, linear, &mut nodes);
             }
             nodes.extend(ends.iter().map(|n| Node { ..*n }));
             let mut sums = Sums::linear(linear);
             sums.add(&nodes);
             sums.log_moments(1.0, &mut out[..linear]);
         }
-        let mut logs = Vec::with_capacity(pieces.len() + 2);
+        let mut integrals = Integrals::new(&pieces);
         for (j, value) in out.iter_mut().enumerate().skip(linear) {
             let k = (j + 2) as f64;
-            logs.clear();
-            logs.extend(ends.iter().map(|n| k * n.log_ratio + n.log_weight));
-            logs.extend(pieces.iter().map(|&[_, width, z, z_slope, rho, slope]| {
-                let rise = (k * slope + z_slope) * width;
-                let start = k * rho + z + if rise > 0.0 { rise } else { 0.0 };
-                let fall = rise.abs();
-                let share = if fall < 1e-8 { -0.5 * fall } else { (-(-fall).exp_m1() / fall).ln() };
-                start + width.ln() + share
-            }));
-            *value = log_sum_exp(&logs);
+            // What rounding takes from a logarithm is absolute.
+            *value = integrals.log_moment(k, &ends) + 1e-14;
         }
         for value in out {
             *value *= 1.0 + 1e-12;
         }
+    }
+}
+
+/// How many orders, from 2 on, can be summed without overflow, and without weights below the normal numbers that r^k makes count: `limit` is the
+/// largest k for which ln z·r^k is moderate (or negligible) at each end of each piece, where ln z and ln r are linear between.
+fn linear_orders(pieces: &[Piece], ends: &[Node]) -> usize {
+    let (mut limit, mut steepest) = (1e6f64, 0.0f64);
+    let mut look = |points: &[(f64, f64)]| {
+        let most = if points.iter().any(|(_, log_weight)| *log_weight < -700.0) { -100.0 } else { 400.0 };
+        for &(log_ratio, log_weight) in points {
+            if log_ratio > 0.0 {
+                limit = limit.min((most - log_weight) / log_ratio);
+                steepest = steepest.max(log_ratio);
+            }
+        }
+    };
+    pieces.iter().for_each(|piece| look(&piece.ends()));
+    ends.iter().for_each(|node| look(&[(node.log_ratio, node.log_weight)]));
+    // r^k itself is moderate everywhere up to 400/ln r.
+    (limit.max(400.0 / steepest).min(1e6) as usize).saturating_sub(1)
+}
+
+/// Gauss–Legendre nodes of one piece for the orders from 2 to `linear` + 1.
+fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
+    let &Piece { width, log_density, density_slope, log_ratio, ratio_slope } = piece;
+    let variation = ((linear + 1) as f64 * ratio_slope.abs() + density_slope.abs()) * width;
+    // A rule of n points on e^{±V/2} errs by less than (V/4)^{2n}/(2n)!, and where ln r passes 0, as (r − 1)² is of degree 2 there, by V^{2n−2} times less than 1e-4.
+    let parts = (variation / 6.0).ceil().clamp(1.0, 1e5);
+    let points = match variation {
+        v if v < 0.02 => 3,
+        v if v < 0.15 => 4,
+        v if v < 2.0 => 8,
+        _ => 16,
+    };
+    let part = width / parts;
+    let log_part = (0.5 * part).ln();
+    for p in 0..parts as usize {
+        for &(y, log_weight) in gauss_legendre(points) {
+            let u = part * (p as f64 + 0.5 * (1.0 + y));
+            nodes.push(Node {
+                log_ratio: log_ratio + ratio_slope * u,
+                log_weight: log_density + density_slope * u + (log_weight + log_part),
+            });
+        }
+    }
+}
+
+/// ∫ z·r^k piece by piece, in logarithms.
+struct Integrals<'a> {
+    pieces: &'a [Piece],
+    log_widths: Vec<f64>,
+    bounds: Vec<f64>,
+    logs: Vec<f64>,
+}
+
+impl<'a> Integrals<'a> {
+    fn new(pieces: &'a [Piece]) -> Self {
+        let log_widths = pieces.iter().map(|piece| piece.width.ln()).collect();
+        Self { pieces, log_widths, bounds: Vec::with_capacity(pieces.len()), logs: Vec::new() }
+    }
+
+    /// ln I_k, `ends` being the masses beyond the pieces.
+    fn log_moment(&mut self, k: f64, ends: &[Node]) -> f64 {
+        let Self { pieces, log_widths, bounds, logs } = self;
+        let rise = |piece: &Piece| (k * piece.ratio_slope + piece.density_slope) * piece.width;
+        // The larger end times the width is not below the integral.
+        bounds.clear();
+        bounds.extend(
+            pieces
+                .iter()
+                .zip(&*log_widths)
+                .map(|(piece, width)| k * piece.log_ratio + piece.log_density + rise(piece).max(0.0) + width),
+        );
+        // ln((1 − e^{−f})/f), f the fall from the larger end.
+        let integral = |i: usize| {
+            let fall = rise(&pieces[i]).abs();
+            bounds[i] + if fall < 1e-8 { -0.5 * fall } else { (-(-fall).exp_m1() / fall).ln() }
+        };
+        let largest = (0..bounds.len()).max_by(|a, b| bounds[*a].total_cmp(&bounds[*b]));
+        // All pieces below e^−60 of one of them are together beyond the last digit.
+        let least = largest.map_or(f64::NEG_INFINITY, |i| integral(i) - 60.0);
+        logs.clear();
+        logs.extend(ends.iter().map(|n| k * n.log_ratio + n.log_weight));
+        logs.extend((0..bounds.len()).filter(|i| bounds[*i] > least).map(integral));
+        log_sum_exp(logs)
     }
 }
 
@@ -190,6 +246,54 @@ mod tests {
             for (k, (x, y)) in a.iter().zip(&b).enumerate() {
                 assert!((x / y - 1.0).abs() < 1e-10, "k = {}, τ = {tau}: {x} {y}", k + 2);
             }
+        }
+    }
+
+    /// However small the shift: ln I_k → k(k−1)/2·J·τ².
+    #[test]
+    fn small_shifts_keep_their_digits() {
+        let fine: Vec<(f64, f64)> = (0..2000)
+            .map(|i| 0.02 * f64::from(i))
+            .map(|x| (x, (-0.5 * x * x).exp().max(1e-300)))
+            .filter(|p| p.1 > 1e-290)
+            .collect();
+        for density in [
+            CustomDensity::from_points("fine", &fine).unwrap(),
+            CustomDensity::from_points("coarse", &[(0.0, 1.0), (1.0, 0.9), (3.0, 0.02)]).unwrap(),
+        ] {
+            let noise = Custom::new(density, 0.7).unwrap();
+            for tau in [1e-13, 1e-10, 1e-8] {
+                for k in [2u32, 7, 64] {
+                    let limit = 0.5 * f64::from(k * (k - 1)) * noise.fisher_information() * tau * tau;
+                    let ratio = noise.log_moment(k, tau) / limit;
+                    assert!((ratio - 1.0).abs() < 1e-9 + 1e3 * tau, "k = {k}, τ = {tau}: {ratio}");
+                }
+            }
+        }
+    }
+
+    /// The pieces tile the line between the last knots, and their ends are what ln z and ln r are there.
+    #[test]
+    fn pieces_tile_the_line() {
+        let table = |n: u32| (0..n).map(|i| 0.37 * f64::from(i)).map(|x| (x, (-x.powf(1.4)).exp())).collect::<Vec<_>>();
+        for (points, tau) in [(2, 0.37), (2, 0.1), (9, 0.37), (9, 1.0), (9, 40.0), (40, 0.74), (40, 1e-5)] {
+            let density = CustomDensity::from_points("test", &table(points)).unwrap();
+            let table = density.0.as_ref();
+            let far = table.knots[table.knots.len() - 1];
+            let mut x = -far;
+            for piece in table.pieces(tau) {
+                for (at, (log_ratio, log_density)) in
+                    [x + 1e-9 * piece.width, x + piece.width].into_iter().zip(piece.ends())
+                {
+                    let (z, shifted) = (table.log_density(at.abs()), table.log_density((at - tau).abs()));
+                    assert!(
+                        (log_density - z).abs() < 1e-6 && (log_ratio - (shifted - z)).abs() < 1e-6,
+                        "{points} {tau} at {at}"
+                    );
+                }
+                x += piece.width;
+            }
+            assert!((x - (far + tau)).abs() < 1e-9, "{points} {tau}: {x}");
         }
     }
 

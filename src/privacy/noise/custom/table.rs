@@ -142,33 +142,76 @@ impl Table {
         2.0 * sum
     }
 
-    /// ln z and its slope just right of x, any sign.
-    fn log_density_and_slope(&self, x: f64) -> (f64, f64) {
-        if x >= 0.0 {
-            let i = self.interval(x);
-            return (self.log_densities[i] + self.slopes[i] * (x - self.knots[i]), self.slopes[i]);
+    /// The line between the last knots of ln z(x) and of ln z(x − τ), τ > 0, cut where either bends. A walk along both: what is near 0 for small τ is computed
+    /// from differences of knots, not of positions or densities, so that it keeps its digits.
+    pub fn pieces(&self, tau: f64) -> Vec<Piece> {
+        let last = self.knots.len() - 1;
+        let bends: Vec<f64> = self.knots[1..].iter().rev().map(|k| -k).chain(self.knots.iter().copied()).collect();
+        let logs: Vec<f64> = self.log_densities[1..].iter().rev().chain(&self.log_densities).copied().collect();
+        // slopes[i]: left of bend i, right of bend i − 1.
+        let slopes: Vec<f64> = self.slopes.iter().rev().map(|s| -s).chain(self.slopes.iter().copied()).collect();
+        debug_assert!(slopes.len() == bends.len() + 1 && bends.len() == 2 * last + 1);
+        // Bends that are at or left of x, and of x − τ; where x is.
+        let (mut own, mut shifted) = (1, 0);
+        let mut at = Place::Own(0);
+        let mut pieces = Vec::with_capacity(2 * bends.len());
+        while shifted < bends.len() {
+            let apart = bends.get(own).map_or(f64::INFINITY, |bend| bend - bends[shifted]);
+            let next = if apart <= tau { Place::Own(own) } else { Place::Shifted(shifted) };
+            let width = match (at, next) {
+                (Place::Own(a), Place::Own(b)) | (Place::Shifted(a), Place::Shifted(b)) => bends[b] - bends[a],
+                (Place::Own(a), Place::Shifted(b)) => (bends[b] - bends[a]) + tau,
+                (Place::Shifted(a), Place::Own(b)) => (bends[b] - bends[a]) - tau,
+            };
+            if width > 0.0 {
+                // From the bend before x, and to the bend after x − τ.
+                let (passed, ahead) = match at {
+                    Place::Own(a) => (bends[a] - bends[own - 1], (bends[shifted] - bends[a]) + tau),
+                    Place::Shifted(a) => ((bends[a] - bends[own - 1]) + tau, bends[shifted] - bends[a]),
+                };
+                let log_ratio = if own == shifted {
+                    -slopes[own] * tau
+                } else {
+                    -(slopes[shifted] * ahead + (logs[own - 1] - logs[shifted]) + slopes[own] * passed)
+                };
+                pieces.push(Piece {
+                    width,
+                    log_density: logs[own - 1] + slopes[own] * passed,
+                    density_slope: slopes[own],
+                    log_ratio,
+                    ratio_slope: slopes[shifted] - slopes[own],
+                });
+            }
+            at = next;
+            match next {
+                Place::Own(_) => own += 1,
+                Place::Shifted(_) => shifted += 1,
+            }
         }
-        // Just right of x < 0 is just left of |x|.
-        let i = self.knots.partition_point(|&k| k < -x).saturating_sub(1);
-        (self.log_densities[i] + self.slopes[i] * (-x - self.knots[i]), -self.slopes[i])
+        pieces
     }
+}
 
-    /// The line cut where ln z(x) or ln z(x − τ) bends: (left end, width, ln z, its slope, ln r, its slope) for each piece of finite width.
-    pub fn pieces(&self, tau: f64) -> Vec<[f64; 6]> {
-        let signed = || self.knots.iter().skip(1).rev().map(|k| -k).chain(self.knots.iter().copied());
-        let mut cuts: Vec<f64> = signed().chain(signed().map(|k| k + tau)).collect();
-        cuts.sort_by(f64::total_cmp);
-        cuts.dedup();
-        cuts.windows(2)
-            .filter(|w| w[1] > w[0])
-            .map(|w| {
-                let middle = 0.5 * (w[0] + w[1]);
-                let (z, z_slope) = self.log_density_and_slope(middle);
-                let (shifted, shifted_slope) = self.log_density_and_slope(middle - tau);
-                let half = 0.5 * (w[1] - w[0]);
-                let slope = shifted_slope - z_slope;
-                [w[0], w[1] - w[0], z - half * z_slope, z_slope, shifted - z - half * slope, slope]
-            })
-            .collect()
+/// A bend of ln z(x), or of ln z(x − τ).
+#[derive(Clone, Copy)]
+enum Place {
+    Own(usize),
+    Shifted(usize),
+}
+
+/// Where both are linear: at the left end ln z(x) and ln r = ln z(x − τ) − ln z(x), and their slopes.
+pub struct Piece {
+    pub width: f64,
+    pub log_density: f64,
+    pub density_slope: f64,
+    pub log_ratio: f64,
+    pub ratio_slope: f64,
+}
+
+impl Piece {
+    /// (ln r, ln z) at both ends.
+    pub fn ends(&self) -> [(f64, f64); 2] {
+        let Self { width, log_density, density_slope, log_ratio, ratio_slope } = *self;
+        [(log_ratio, log_density), (log_ratio + ratio_slope * width, log_density + density_slope * width)]
     }
 }
