@@ -89,7 +89,7 @@ pub const ALL: [Preset; 9] = [
     Preset {
         key: "scratch-3",
         label: "From nothing at ε = 3",
-        note: "The tanh CNN from random parameters, with a tight clip and a falling rate: what privacy costs without practice.",
+        note: "The tanh CNN from random parameters, with a tight clip and a falling rate: what privacy costs without practice. ε is by tight accounting.",
         budget: Some(3.0),
         config: || RunConfig {
             model: Architecture::CnnTanh,
@@ -147,7 +147,10 @@ impl Preset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::{plan::Plan, projection::spent_tightly};
+    use crate::train::{
+        plan::Plan,
+        projection::{Spent, spent_tightly},
+    };
 
     #[test]
     fn presets_are_valid_and_distinct() {
@@ -172,7 +175,7 @@ mod tests {
     fn budgets_are_kept_and_used() {
         for preset in ALL {
             let (Some(budget), config) = (preset.budget, preset.config()) else { continue };
-            let (epsilon, numerical) = spent_tightly(&config, 60_000, config.steps.unwrap()).unwrap();
+            let Spent { epsilon, numerical } = spent_tightly(&config, 60_000, config.steps.unwrap()).unwrap();
             assert!(epsilon <= budget && epsilon > 0.995 * budget, "{}: {epsilon}", preset.key);
             assert_eq!(numerical, None, "{}: a promise rests on proven bounds", preset.key);
         }
