@@ -51,16 +51,21 @@ pub(super) fn smooth_log_moments<D: SmoothDensity + ?Sized>(density: &D, tau: f6
 pub(super) fn kinked_log_moments<D: KinkedDensity + ?Sized>(density: &D, tau: f64, out: &mut [f64]) {
     const LEFT: f64 = 3.8;
     let (tau, scale) = (tau.abs(), density.scale());
-    let right = density.reach((out.len() + 1) as f64, tau).min(1e290).ln().max(LEFT);
+    let reach = density.reach((out.len() + 1) as f64, tau).min(1e290).ln();
+    let right = reach.max(LEFT);
+    // Here u − e^{−u} is ln(reach). Where nothing is left of z, ln r may be so large that all orders would be summed in logarithms.
+    let last = (reach.max(0.0) + 0.6).min(right);
     let push = |u: f64, nodes: &mut Vec<Node>| {
-        let y = scale * (u - (-u).exp()).exp();
-        let log_step = y.ln() + (-u).exp().ln_1p();
-        let beyond = density.log_density(y) + log_step;
-        nodes.push(Node { log_ratio: density.log_ratio_of(y, y + tau, -tau), log_weight: beyond });
-        nodes.push(Node {
-            log_ratio: density.log_ratio_of(y + tau, y, tau),
-            log_weight: density.log_density(y + tau) + log_step,
-        });
+        if u <= last {
+            let y = scale * (u - (-u).exp()).exp();
+            let log_step = y.ln() + (-u).exp().ln_1p();
+            let beyond = density.log_density(y) + log_step;
+            nodes.push(Node { log_ratio: density.log_ratio_of(y, y + tau, -tau), log_weight: beyond });
+            nodes.push(Node {
+                log_ratio: density.log_ratio_of(y + tau, y, tau),
+                log_weight: density.log_density(y + tau) + log_step,
+            });
+        }
         if u.abs() <= LEFT {
             let w = std::f64::consts::FRAC_PI_2 * u.sinh();
             let (a, b) = (tau / (1.0 + (-2.0 * w).exp()), tau / (1.0 + (2.0 * w).exp()));
