@@ -16,7 +16,7 @@ use hushgrad::{
         },
     },
     mechanism::{
-        Denoiser, EncoderSpec,
+        Denoiser,
         denoise::kolmogorov_smirnov,
         encode::bucket,
         noise::{chacha20_block, noise_at},
@@ -258,18 +258,7 @@ fn examples(count: usize) -> Dataset {
 }
 
 fn engine(gpu: &Gpu, model: Architecture, noise: Option<NoiseSpec>, denoiser: Denoiser) -> GpuEngine {
-    let encoder = EncoderSpec::None;
-    let task = Task {
-        model,
-        encoder,
-        envelope: None,
-        noise,
-        grid: None,
-        denoiser,
-        expected_lot: 1.0,
-        momentum: 0.0,
-        copies: 1,
-    };
+    let task = Task { noise, denoiser, ..Task::without_privacy(model) };
     let start = initial_parameters(model, 5);
     block_on(GpuEngine::new(gpu, &task, &examples(20), &start, Performance::default())).unwrap()
 }
@@ -300,18 +289,8 @@ fn a_density_that_the_table_does_not_follow_is_refused() {
     let Some(gpu) = gpu() else { return };
     let density = CustomDensity::from_points("steep", &[(0.0, 1.0), (1.0, 0.8), (1.05, 0.1), (3.0, 0.02)]).unwrap();
     let noise = Some(NoiseSpec::Custom { density, scale: 1.5 });
-    let (model, encoder, denoiser) = (Architecture::Linear, EncoderSpec::None, Denoiser::None);
-    let task = Task {
-        model,
-        encoder,
-        envelope: None,
-        noise,
-        grid: None,
-        denoiser,
-        expected_lot: 1.0,
-        momentum: 0.0,
-        copies: 1,
-    };
+    let model = Architecture::Linear;
+    let task = Task { noise, ..Task::without_privacy(model) };
     let made =
         block_on(GpuEngine::new(&gpu, &task, &examples(20), &initial_parameters(model, 5), Performance::default()));
     let error = made.map(drop).unwrap_err().to_string();

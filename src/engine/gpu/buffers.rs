@@ -1,6 +1,6 @@
 //! Every buffer of a run, allocated once, and how large a chunk may be.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use super::{
     device::Gpu,
@@ -24,6 +24,25 @@ pub const BINS_WORDS: u64 = 64 + 2 * 1024 + 256;
 /// Cleared before each step: the distance and the counts.
 pub const BINS_CLEARED: u64 = 4 * (64 + 1024);
 
+/// A buffer that is given up with its owner; what was submitted before is still done. In a browser one that nobody holds is freed at the next
+/// garbage collection, which knows nothing of its size.
+#[derive(Debug)]
+pub struct Owned(wgpu::Buffer);
+
+impl Deref for Owned {
+    type Target = wgpu::Buffer;
+
+    fn deref(&self) -> &wgpu::Buffer {
+        &self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.0.destroy();
+    }
+}
+
 /// A dataset on the device: 197 words an example, and the indices of the examples in hand.
 #[derive(Debug)]
 pub struct Examples {
@@ -31,8 +50,8 @@ pub struct Examples {
     images: Arc<[u8]>,
     labels: Arc<[u8]>,
     pub len: u32,
-    pub words: wgpu::Buffer,
-    pub indices: wgpu::Buffer,
+    pub words: Owned,
+    pub indices: Owned,
 }
 
 impl Examples {
@@ -79,36 +98,28 @@ impl Examples {
     }
 }
 
-/// In a browser a buffer that nobody holds is freed at the next garbage collection, which knows nothing of its size.
-impl Drop for Examples {
-    fn drop(&mut self) {
-        self.words.destroy();
-        self.indices.destroy();
-    }
-}
-
 /// What a run needs besides its examples.
 #[derive(Debug)]
 pub struct Buffers {
     pub chunk: u32,
-    pub parameters: wgpu::Buffer,
-    pub momentum: wgpu::Buffer,
-    pub work: wgpu::Buffer,
+    pub parameters: Owned,
+    pub momentum: Owned,
+    pub work: Owned,
     /// 2 P: what is released, and the raw sum of a traced step.
-    pub sums: wgpu::Buffer,
-    pub noisy: wgpu::Buffer,
-    pub tallies: wgpu::Buffer,
-    pub envelope: wgpu::Buffer,
-    pub bins: wgpu::Buffer,
-    pub values: wgpu::Buffer,
-    pub tails: wgpu::Buffer,
-    pub quantiles: wgpu::Buffer,
+    pub sums: Owned,
+    pub noisy: Owned,
+    pub tallies: Owned,
+    pub envelope: Owned,
+    pub bins: Owned,
+    pub values: Owned,
+    pub tails: Owned,
+    pub quantiles: Owned,
     /// `Run`, for the lot and for an evaluation.
-    pub run: wgpu::Buffer,
-    pub evaluation_run: wgpu::Buffer,
-    pub release: wgpu::Buffer,
+    pub run: Owned,
+    pub evaluation_run: Owned,
+    pub release: Owned,
     /// Read by the host: 4 P floats.
-    pub staging: wgpu::Buffer,
+    pub staging: Owned,
 }
 
 /// What decides the buffers' sizes.
@@ -159,56 +170,9 @@ impl Buffers {
             run: uniform(gpu, "run", 32),
             evaluation_run: uniform(gpu, "evaluation run", 32),
             release: uniform(gpu, "release", 64),
-            staging: gpu.device().create_buffer(&wgpu::BufferDescriptor {
-                label: Some("staging"),
-                size: 16 * p,
-                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-                mapped_at_creation: false,
-            }),
+            staging: buffer(gpu, "staging", 16 * p, wgpu::BufferUsages::MAP_READ),
         })
         .await
-    }
-}
-
-/// As that of [`Examples`]. What was submitted before is still done.
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        let Self {
-            chunk: _,
-            parameters,
-            momentum,
-            work,
-            sums,
-            noisy,
-            tallies,
-            envelope,
-            bins,
-            values,
-            tails,
-            quantiles,
-            run,
-            evaluation_run,
-            release,
-            staging,
-        } = self;
-        let all = [
-            parameters,
-            momentum,
-            work,
-            sums,
-            noisy,
-            tallies,
-            envelope,
-            bins,
-            values,
-            tails,
-            quantiles,
-            run,
-            evaluation_run,
-            release,
-            staging,
-        ];
-        all.into_iter().for_each(|buffer| buffer.destroy());
     }
 }
 
@@ -232,7 +196,7 @@ fn chunk_size(gpu: &Gpu, sizes: &Sizes<'_>, fixed: u64, per_example: u64) -> Res
 }
 
 /// The first example of each chunk of up to `examples`, [`CHUNK_STRIDE`] bytes apart: one uniform, bound at an offset.
-pub fn chunk_starts(gpu: &Gpu, examples: u32, chunk: u32) -> wgpu::Buffer {
+pub fn chunk_starts(gpu: &Gpu, examples: u32, chunk: u32) -> Owned {
     let words = CHUNK_STRIDE as usize / 4;
     let mut starts = vec![0_u32; examples.div_ceil(chunk) as usize * words];
     for (slot, first) in starts.chunks_mut(words).zip((0..).step_by(chunk as usize)) {
@@ -250,19 +214,16 @@ fn fits(gpu: &Gpu, what: &'static str, needed: u64) -> Result<(), EngineError> {
     if needed > limit { Err(EngineError::TooLarge { what, needed, limit }) } else { Ok(()) }
 }
 
-fn storage(gpu: &Gpu, label: &'static str, size: u64) -> wgpu::Buffer {
+fn storage(gpu: &Gpu, label: &'static str, size: u64) -> Owned {
     buffer(gpu, label, size, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC)
 }
 
-fn uniform(gpu: &Gpu, label: &'static str, size: u64) -> wgpu::Buffer {
+fn uniform(gpu: &Gpu, label: &'static str, size: u64) -> Owned {
     buffer(gpu, label, size, wgpu::BufferUsages::UNIFORM)
 }
 
-fn buffer(gpu: &Gpu, label: &'static str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
-    gpu.device().create_buffer(&wgpu::BufferDescriptor {
-        label: Some(label),
-        size,
-        usage: usage | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    })
+fn buffer(gpu: &Gpu, label: &'static str, size: u64, usage: wgpu::BufferUsages) -> Owned {
+    let usage = usage | wgpu::BufferUsages::COPY_DST;
+    let (label, mapped_at_creation) = (Some(label), false);
+    Owned(gpu.device().create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation }))
 }

@@ -13,7 +13,7 @@ mod wait;
 
 use std::collections::VecDeque;
 
-use buffers::{BINS_CLEARED, Buffers, CHUNK_STRIDE, Examples, Sizes, chunk_starts};
+use buffers::{BINS_CLEARED, Buffers, CHUNK_STRIDE, Examples, Owned, Sizes, chunk_starts};
 use bytemuck::{Pod, Zeroable};
 #[cfg(not(target_arch = "wasm32"))]
 pub use device::adapters;
@@ -100,19 +100,13 @@ pub struct GpuEngine {
 #[derive(Debug)]
 struct ExampleSet {
     examples: Examples,
-    starts: wgpu::Buffer,
+    /// What `group` binds, held to be given up with it.
+    _starts: Owned,
     group: wgpu::BindGroup,
 }
 
-/// As that of [`Examples`].
-impl Drop for ExampleSet {
-    fn drop(&mut self) {
-        self.starts.destroy();
-    }
-}
-
 impl ExampleSet {
-    fn new(gpu: &Gpu, examples: Examples, buffers: &Buffers, run: &wgpu::Buffer) -> Self {
+    fn new(gpu: &Gpu, examples: Examples, buffers: &Buffers, run: &Owned) -> Self {
         let starts = chunk_starts(gpu, examples.len, buffers.chunk);
         let whole = [
             &examples.words,
@@ -132,15 +126,13 @@ impl ExampleSet {
             layout: gpu.layout(Bindings::Examples),
             entries: &entries,
         });
-        Self { examples, starts, group }
+        Self { examples, _starts: starts, group }
     }
 }
 
-fn entries<'a>(buffers: &[&'a wgpu::Buffer]) -> Vec<wgpu::BindGroupEntry<'a>> {
-    let entry = |(binding, buffer): (u32, &&'a wgpu::Buffer)| wgpu::BindGroupEntry {
-        binding,
-        resource: buffer.as_entire_binding(),
-    };
+fn entries<'a>(buffers: &[&'a Owned]) -> Vec<wgpu::BindGroupEntry<'a>> {
+    let entry =
+        |(binding, buffer): (u32, &&'a Owned)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() };
     (0..).zip(buffers).map(entry).collect()
 }
 
