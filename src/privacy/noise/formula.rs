@@ -1,7 +1,7 @@
 //! Formulas in one variable x: numbers, + − * / ^, parentheses, and the functions that densities are written with.
 //!
-//! Read here and not by a crate, as every visitor downloads it: exmex, which is kept, brings the regex crate with all its tables; fasteval and meval
-//! have had no release for years; evalexpr's licence is the AGPL.
+//! Read here and not by a crate, as every visitor downloads it: exmex 0.21, which is kept, brings the regex crate and its tables, 220 kB of a page's
+//! wasm after Brotli where this file is 3.5; fasteval and meval have had no release for years; evalexpr's licence is the AGPL.
 
 use super::DensityError;
 

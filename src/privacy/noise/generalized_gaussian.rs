@@ -125,13 +125,12 @@ impl Noise for GeneralizedGaussian {
     }
 
     fn log_moments(&self, tau: f64, out: &mut [f64]) {
-        // The two exponents with a closed form.
+        // The two exponents with a closed form, at a scale that is always one.
+        let t = tau / self.scale;
         if self.exponent == 1.0 {
-            let same = super::Laplace::new(self.scale);
-            same.expect("the scale was checked").log_moments(tau, out);
+            super::Laplace::new(1.0).expect("1 is a scale").log_moments(t, out);
         } else if self.exponent == 2.0 {
-            let same = super::Gaussian::new(self.scale * std::f64::consts::FRAC_1_SQRT_2);
-            same.expect("the scale was checked").log_moments(tau, out);
+            super::Gaussian::new(std::f64::consts::FRAC_1_SQRT_2).expect("a constant").log_moments(t, out);
         } else {
             kinked_log_moments(self, tau, out);
         }
