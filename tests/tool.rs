@@ -292,3 +292,50 @@ fn figures_that_were_not_run_are_said_to_be_so() {
     let out = hushgrad(&format!("{draw} --epochs 0"), &files.0);
     assert!(text(&out.stderr).contains("--epochs is 0; it must be above 0"), "{}", text(&out.stderr));
 }
+
+/// A density as a table, or as a formula: trained with, calibrated for, and refused with the line.
+#[test]
+fn a_density_of_ones_own_is_used_or_refused_with_the_line() {
+    let files = Files::new("density");
+    let write = |text: &str| std::fs::write(files.0.join("noise.csv"), text).unwrap();
+    let rows = |n: u32| (0..n).map(|i| 0.1 * f64::from(i)).map(|x| format!("{x},{}\n", (-x).exp())).collect::<String>();
+    // Laplace noise of scale 1, with a heading, a remark and another separator.
+    write(&format!("\u{feff}x,density\n# measured\n{}\n-1;{}\n", rows(60), (-1f64).exp()));
+    let printed = |words: &str| -> RunConfig {
+        let out = hushgrad(&format!("train --data @ --print-config {words}"), &files.0);
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", text(&out.stderr)))
+    };
+    let config = printed("--noise-table @noise.csv --sigma 1.5");
+    let Some(NoiseSpec::Custom { density, scale }) = config.noise else { panic!("{:?}", config.noise) };
+    assert_eq!((density.source(), scale), ("noise.csv", 1.5));
+    assert!(matches!(printed("--noise-formula exp(-abs(x)^3)").noise, Some(NoiseSpec::Custom { scale: 1.0, .. })));
+
+    ledger_of_one(&files);
+    let scale = |words: &str| -> f64 {
+        let out = hushgrad(&format!("calibrate @ledger.json --json --epsilon 2 {words}"), &files.0);
+        let found: serde_json::Value =
+            serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", text(&out.stderr)));
+        found["value"].as_f64().unwrap()
+    };
+    // What is linear between knots is exactly Laplace's here.
+    let (table, formula) = (scale("--noise-table @noise.csv"), scale("--noise-formula exp(-abs(x))"));
+    assert!((table / formula - 1.0).abs() < 1e-3, "{table} {formula}");
+
+    for (file, place) in [
+        ("0,1\n1,0.5\nzwei,0.2\n", "line 3"),
+        ("0,1\n1,0.5,0.2\n", "line 2"),
+        ("0,1\n\n1,0.5\n2,0.6\n", "line 4"),
+        ("0,1\n1,0\n", "line 2"),
+        ("0,1\n1,nan\n", "line 2"),
+        ("-1,0.4\n0,1\n1,0.5\n", "not symmetric"),
+        ("0,1\n1,0.5\n1,0.5\n", "line 3"),
+        ("0,1\n", "two points"),
+    ] {
+        write(file);
+        let out = hushgrad("train --data @ --print-config --noise-table @noise.csv", &files.0);
+        let error = text(&out.stderr);
+        assert!(!out.status.success() && error.contains(place) && error.contains("noise.csv"), "{file:?}: {error}");
+    }
+    let out = hushgrad("train --data @ --print-config --noise laplace --noise-table @noise.csv", &files.0);
+    assert!(!out.status.success() && text(&out.stderr).contains("cannot be used with"), "{}", text(&out.stderr));
+}

@@ -71,6 +71,17 @@ pub fn write_site(digits: &Digits, folder: &Path) -> Result<String> {
     Ok(format!("MNIST, {} files, {}", files.len(), bytes(total)))
 }
 
+/// Writes the four files, unpacked, into `folder`, if there are any.
+pub fn write_files(digits: &Digits, folder: &Path) -> Result<()> {
+    let Digits::Mnist(from) = digits else { return Ok(()) };
+    std::fs::create_dir_all(folder).at("create the folder", folder)?;
+    for file in &FILES {
+        let to = folder.join(file.name);
+        std::fs::write(&to, read(from, file)?).at("write", &to)?;
+    }
+    Ok(())
+}
+
 /// What a file of the folder holds after its header of `header` bytes. The file has been checked, so the header need not be read.
 fn data_of(folder: &Path, file: MnistFile, header: usize) -> Result<Vec<u8>> {
     Ok(read(folder, &file)?.split_off(header))

@@ -1,4 +1,5 @@
-//! `hushgrad calibrate`: a target ε → noise scale, steps or rate; or every noise family at that target, ranked.
+//! `hushgrad calibrate`: a target ε → noise scale, steps or rate; or every noise family at that target, ranked. A density of one's own takes the place
+//! of the ledger's noise, at its scale, and is ranked with the families.
 
 use std::{error::Error, path::PathBuf};
 
@@ -6,13 +7,14 @@ use clap::ValueEnum;
 use hushgrad::privacy::{
     calibrate::{self, Method, Target},
     ledger::Release,
+    noise::NoiseSpec,
     rdp::Orders,
     report::describe,
     search::{Criterion, Ranking, families, search},
 };
 use serde_json::{Value, json};
 
-use super::account;
+use super::{account, density};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -31,6 +33,8 @@ pub struct Arguments {
     /// What is sought
     #[arg(long = "for", value_enum, default_value_t = Sought::Scale)]
     sought: Sought,
+    #[command(flatten)]
+    density: density::Arguments,
     /// What families are ranked by: `mean-absolute`, `root-mean-square`, or a number p: what |Z| stays below with probability p
     #[arg(long, value_name = "ERROR", value_parser = criterion, default_value = "root-mean-square")]
     by: Criterion,
@@ -78,10 +82,15 @@ fn criterion(text: &str) -> Result<Criterion, String> {
 /// A ledger with several kinds of release, or the reason why nothing reaches the target.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let ledger = account::read(&arguments.ledger)?;
-    let [release] = ledger.releases() else {
+    let [recorded] = ledger.releases() else {
         let kinds = ledger.releases().len();
         return Err(format!("{}: it must have one kind of release, not {kinds}", arguments.ledger.display()).into());
     };
+    let mut release = recorded.clone();
+    if let Some(density) = arguments.density.density()? {
+        release.noise =
+            Some(NoiseSpec::Custom { density, scale: recorded.noise.as_ref().map_or(1.0, NoiseSpec::scale) });
+    }
     let steps = arguments.steps.unwrap_or_else(|| ledger.steps());
     let method = match arguments.accountant {
         Accountant::Classic => Method::Classic,
@@ -89,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Accountant::Tight => Method::Tight,
     };
     let target = Target { epsilon: arguments.epsilon, delta: arguments.delta, method, orders: Orders::All };
-    let (text, json) = found(arguments, release, steps, &target)?;
+    let (text, json) = found(arguments, &release, steps, &target)?;
     account::say(if arguments.json { &json } else { &text })
 }
 
@@ -116,7 +125,11 @@ fn found(
             let found = calibrate::rate(release, steps, target)?;
             one("rate", found.value.into(), found.epsilon)
         }
-        Sought::Noise => ranked(&search(release, steps, target, arguments.by, &families())?),
+        Sought::Noise => {
+            let own = release.noise.iter().filter(|noise| matches!(noise, NoiseSpec::Custom { .. })).cloned();
+            let families: Vec<NoiseSpec> = families().into_iter().chain(own).collect();
+            ranked(&search(release, steps, target, arguments.by, &families)?)
+        }
     })
 }
 

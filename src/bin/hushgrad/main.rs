@@ -5,6 +5,8 @@ mod account;
 #[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
 #[cfg(not(target_arch = "wasm32"))]
+mod density;
+#[cfg(not(target_arch = "wasm32"))]
 mod distort;
 #[cfg(not(target_arch = "wasm32"))]
 mod pretrain;

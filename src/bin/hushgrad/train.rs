@@ -23,6 +23,8 @@ use hushgrad::{
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::density;
+
 /// Options; each that is given changes the configuration of `--config` or `--preset` (or the defaults).
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -75,9 +77,11 @@ pub struct Arguments {
     #[arg(long)]
     pre_scale: Option<f64>,
     /// Noise family; its scale is relative to the norm of the encoder
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with_all = ["noise_table", "noise_formula"])]
     noise: Option<Family>,
-    /// Scale of the noise: σ of a Gaussian, s of Student's t
+    #[command(flatten)]
+    density: density::Arguments,
+    /// Scale of the noise: σ of a Gaussian, s of Student's t, a factor on x of a density of your own
     #[arg(long, value_name = "SCALE")]
     sigma: Option<f64>,
     /// Degrees of freedom of Student's t
@@ -441,8 +445,11 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Strin
     Ok(())
 }
 
-fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), String> {
+fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), Box<dyn Error>> {
     let scale = arguments.sigma.unwrap_or(1.1);
+    if let Some(density) = arguments.density.density()? {
+        *noise = Some(NoiseSpec::Custom { density, scale: arguments.sigma.unwrap_or(1.0) });
+    }
     match arguments.noise {
         None => {}
         Some(Family::None) => *noise = None,
@@ -460,12 +467,12 @@ fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), Str
             }
             match noise {
                 NoiseSpec::StudentT { nu, .. } => *nu = arguments.nu.unwrap_or(*nu),
-                _ if arguments.nu.is_some() => return Err("--nu needs --noise student-t".to_owned()),
+                _ if arguments.nu.is_some() => return Err("--nu needs --noise student-t".into()),
                 _ => {}
             }
         }
         None if arguments.sigma.is_some() || arguments.nu.is_some() => {
-            return Err("--sigma and --nu need a noise".to_owned());
+            return Err("--sigma and --nu need a noise".into());
         }
         None => {}
     }

@@ -178,14 +178,24 @@ fn length(points: usize) -> usize {
     [two / 8 * 5, two / 4 * 3, two].into_iter().find(|n| *n >= points).unwrap_or(two)
 }
 
+/// Points of the longest transform: a quarter of a gigabyte.
+const MOST_POINTS: f64 = 4e6;
+/// Grid points from 0 that floating point tells apart with room to spare.
+const FARTHEST: f64 = 1e15;
+
 /// Number of points that [`sum`] would transform.
 pub(super) fn points(window: &Window, step: f64) -> f64 {
     (window.high - window.low) / step + 3.0
 }
 
-/// The sum of `count` independent losses of each of `parts`, on one grid, under tilt λ.
-pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Sum {
-    let step = parts[0].0.step;
+/// The sum of `count` independent losses of each of `parts`, on one grid, under tilt λ; none where it would take too many points.
+pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Option<Sum> {
+    let step = parts.first()?.0.step;
+    let farthest = window.low.abs().max(window.high.abs()) / step;
+    let few = points(window, step) <= MOST_POINTS && farthest <= FARTHEST;
+    if !few {
+        return None;
+    }
     let n = length(points(window, step).ceil() as usize);
     let first = (window.low / step).floor() as i64 - 1;
     // With round-up of the length the true top is higher; Chernoff's bound was at `high`, which is safe.
@@ -198,7 +208,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Sum
     // ln of an upper bound of each |product|, and the relative error it carries.
     let mut log_size = vec![0.0_f64; bins];
     let mut relative = vec![0.0_f64; bins];
-    let mut offset: i64 = 0;
+    let mut offset: i128 = 0;
     let (mut moment, mut log_relative, mut escaped) = (0.0, 0.0, 0.0);
     let mut buffer = vec![0.0; n];
     let mut spectrum = vec![Complex::new(0.0, 0.0); bins];
@@ -241,7 +251,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Sum
         });
         let reach = (lambda - lattice.tilt).abs() * step * weights.len() as f64;
         log_relative += power * f64::EPSILON * (8.0 + reach.min(1400.0));
-        offset += (lattice.first + mean) * *count as i64;
+        offset += i128::from(lattice.first + mean) * i128::from(*count);
         moment += power * log_moment;
         escaped += power * lattice.infinity;
     }
@@ -267,14 +277,14 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Sum
         .expect("lengths are those of the plan, and the ends are real");
     let error = (error + unit * total) / n as f64;
     let scale = 1.0 / n as f64;
-    let start = (first - offset).rem_euclid(n as i64) as usize;
+    let start = (i128::from(first) - offset).rem_euclid(n as i128) as usize;
     let mut mass = Vec::with_capacity(n);
     for value in buffer[start..].iter().chain(&buffer[..start]) {
         mass.push((value * scale + error).max(0.0));
     }
     // Chernoff's exponent is off by the same relative errors.
     escaped += (window.log_above + 2.0 * log_relative).exp() * (1.0 + 1e-9);
-    Sum { first, step, tilt: lambda, log_moment: moment, mass, log_relative, escaped }
+    Some(Sum { first, step, tilt: lambda, log_moment: moment, mass, log_relative, escaped })
 }
 
 /// Parts in the order of what they do to the spectrum: count times variance.

@@ -171,8 +171,7 @@ fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> R
         let mut coarse = single.clone();
         let sums = parallel::map(&fine, |inner| {
             let window = compose::window(inner, tilt, log_tail, Reach::Composed);
-            let own = inner[0].0.step;
-            (compose::points(&window, own) <= 4e6).then(|| compose::sum(inner, tilt, &window).coarsen(step))
+            compose::sum(inner, tilt, &window).map(|sum| sum.coarsen(step))
         });
         for sum in sums {
             let lattice =
@@ -180,10 +179,8 @@ fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> R
             coarse.push((lattice, 1));
         }
         let window = compose::window(&coarse, tilt, log_tail, Reach::Final);
-        if compose::points(&window, step) > 4e6 {
-            return Err(PrivacyError::Unpriced("privacy loss distributions of this noise: too many points"));
-        }
-        let sum = compose::sum(&coarse, tilt, &window);
+        let sum = compose::sum(&coarse, tilt, &window)
+            .ok_or(PrivacyError::Unpriced("privacy loss distributions of this noise: too many points"))?;
         infinity = sum.bounds(&mut mass).max(infinity);
         // Under tilt 0 the window ends at the tail already; the rest only sharpens it.
         tilt += 4.0 / window.deviation;

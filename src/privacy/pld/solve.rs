@@ -243,7 +243,7 @@ impl Plan {
     fn solve(mut self, question: Question) -> Answer {
         let mut best = Answer { value: self.fallback, convolved: false };
         for _ in 0..3 {
-            let (sum, window) = self.compose();
+            let Some((sum, window)) = self.compose() else { break };
             let value = match question {
                 Question::Epsilon { log_delta } => sum.epsilon(log_delta).max(0.0),
                 Question::Delta { epsilon } => sum.delta(epsilon),
@@ -270,8 +270,9 @@ impl Plan {
         best
     }
 
-    /// The convolution under the plan's tilt; in two levels where one transform would be too long.
-    fn compose(&self) -> (Sum, Window) {
+    /// The convolution under the plan's tilt; in two levels where one transform would be too long. None where even those are, at
+    /// rates or counts that no training has.
+    fn compose(&self) -> Option<(Sum, Window)> {
         let window = compose::window(&self.parts, self.lambda, self.log_tail, Reach::Final);
         let step = self.parts[0].0.step;
         let releases: f64 = self.parts.iter().map(|(_, count)| *count as f64).sum();
@@ -282,10 +283,9 @@ impl Plan {
                 let coarse = (window.high - window.low) / cap;
                 let parts: Vec<_> =
                     self.parts.iter().map(|(lattice, count)| (compose::regrid(lattice, coarse), *count)).collect();
-                let window = compose::window(&parts, self.lambda, self.log_tail, Reach::Final);
-                return (compose::sum(&parts, self.lambda, &window), window);
+                return self.sum(&parts);
             }
-            return (compose::sum(&self.parts, self.lambda, &window), window);
+            return self.sum(&self.parts);
         }
         let group = 2.0_f64.powi((0.5 * releases.log2()).ceil() as i32) as u64;
         let copies: u64 = self.parts.iter().map(|(_, count)| count / group + u64::from(count % group > 0)).sum();
@@ -300,21 +300,25 @@ impl Plan {
             for (size, copies) in [(group, count / group), (count % group, 1)] {
                 if size > 0 && copies > 0 {
                     let inner = [(lattice.clone(), size)];
-                    let mut window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
-                    let mut sum = None;
+                    let window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
                     let most = 2.0 * MOST_POINTS;
-                    if compose::points(&window, step) > most {
+                    let sum = if compose::points(&window, step) > most {
                         let cells = (coarse * most / (window.high - window.low)).floor().max(1.0);
                         let inner = [(compose::regrid(lattice, coarse / cells), size)];
-                        window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
-                        sum = Some(compose::sum(&inner, self.lambda, &window));
-                    }
-                    let sum = sum.unwrap_or_else(|| compose::sum(&inner, self.lambda, &window));
+                        let window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
+                        compose::sum(&inner, self.lambda, &window)?
+                    } else {
+                        compose::sum(&inner, self.lambda, &window)?
+                    };
                     parts.push((sum.coarsen(coarse), copies));
                 }
             }
         }
-        let window = compose::window(&parts, self.lambda, self.log_tail, Reach::Final);
-        (compose::sum(&parts, self.lambda, &window), window)
+        self.sum(&parts)
+    }
+
+    fn sum(&self, parts: &[(Lattice, u64)]) -> Option<(Sum, Window)> {
+        let window = compose::window(parts, self.lambda, self.log_tail, Reach::Final);
+        Some((compose::sum(parts, self.lambda, &window)?, window))
     }
 }

@@ -1,0 +1,88 @@
+//! A noise density of the user's own: a table in a file, or a formula.
+
+use std::path::{Path, PathBuf};
+
+use hushgrad::privacy::noise::{CustomDensity, DensityError};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Noise of this density: a CSV file of lines `x,z(x)`, normalised or not, symmetric about 0 (x < 0 may be left out) and falling from there
+    #[arg(long, value_name = "FILE", conflicts_with = "noise_formula")]
+    noise_table: Option<PathBuf>,
+    /// Noise of the density with this formula in x, such as "exp(-abs(x)^1.5)"
+    #[arg(long, value_name = "FORMULA")]
+    noise_formula: Option<String>,
+}
+
+/// A table that cannot be used: where, and why.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    #[error("cannot read the table {path}: {error}")]
+    File { path: PathBuf, error: std::io::Error },
+    #[error("{path}, line {line}: “{text}” is not two numbers, x and the density there, with a comma between")]
+    Line { path: PathBuf, line: usize, text: String },
+    #[error("{path}, line {line}: {error}")]
+    Density { path: PathBuf, line: usize, error: DensityError },
+    #[error("{path}: {error}")]
+    Whole { path: PathBuf, error: DensityError },
+    #[error("--noise-formula: {0}")]
+    Formula(DensityError),
+}
+
+impl Arguments {
+    /// The density that was asked for.
+    ///
+    /// # Errors
+    /// The line that is wrong, or what is wrong with the density and where.
+    pub fn density(&self) -> Result<Option<CustomDensity>, TableError> {
+        match (&self.noise_table, &self.noise_formula) {
+            (Some(path), _) => {
+                let text =
+                    std::fs::read_to_string(path).map_err(|error| TableError::File { path: path.clone(), error })?;
+                table(path, &text).map(Some)
+            }
+            (None, Some(formula)) => CustomDensity::from_formula(formula).map(Some).map_err(TableError::Formula),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// Lines of x and z(x); blank ones, and those that begin with #, are passed over, and so is a heading.
+fn table(path: &Path, text: &str) -> Result<CustomDensity, TableError> {
+    let path = || path.to_owned();
+    let mut points = Vec::new();
+    let mut lines = Vec::new();
+    let written = text.trim_start_matches('\u{feff}').lines().zip(1..).map(|(line, number)| (line.trim(), number));
+    for (i, (line, number)) in written.filter(|(line, _)| !line.is_empty() && !line.starts_with('#')).enumerate() {
+        let columns: Vec<Option<f64>> = line.split([',', ';', '\t']).map(|column| column.trim().parse().ok()).collect();
+        match columns.as_slice() {
+            [Some(x), Some(density)] => {
+                points.push((*x, *density));
+                lines.push(number);
+            }
+            [None, None] if i == 0 => {}
+            _ => return Err(TableError::Line { path: path(), line: number, text: line.chars().take(60).collect() }),
+        }
+    }
+    let source = path().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    CustomDensity::from_points(&source, &points).map_err(|error| {
+        // The last line with that |x|: of two the one that repeats or contradicts the other.
+        let line = place(&error).and_then(|x| points.iter().rposition(|p| p.0.abs().to_bits() == x.abs().to_bits()));
+        match line {
+            Some(line) => TableError::Density { path: path(), line: lines[line], error },
+            None => TableError::Whole { path: path(), error },
+        }
+    })
+}
+
+/// Where a density fails, if it does at a point.
+fn place(error: &DensityError) -> Option<f64> {
+    match error {
+        DensityError::NotPositive { x, .. }
+        | DensityError::Position(x)
+        | DensityError::NotSymmetric { x, .. }
+        | DensityError::NotUnimodal { x, .. }
+        | DensityError::NotIntegrable { x } => Some(*x),
+        DensityError::Points(_) | DensityError::Formula(_) => None,
+    }
+}
