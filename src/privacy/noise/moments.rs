@@ -31,9 +31,18 @@ pub(super) trait KinkedDensity: super::Noise {
     }
 }
 
+/// Whether a shift tells all, so that no quadrature is worth its time: what z and its shift have in common is 2·P(Z > τ/2), and D_α ≥ D_{1/2} ≥ −ln(4·P(Z > τ/2))
+/// for every α ≥ 1/2 (by Cauchy and Schwarz, ∫√(z·z′) ≤ √(∫min·∫max)).
+fn is_hopeless<D: super::Noise + ?Sized>(density: &D, tau: f64) -> bool {
+    tau > 100.0 * density.scale() && density.tail(0.5 * tau) < 1e-300
+}
+
 /// Fills `out[j]` = ln I_{j+2}(τ) for a smooth density.
 pub(super) fn smooth_log_moments<D: SmoothDensity + ?Sized>(density: &D, tau: f64, out: &mut [f64]) {
     let tau = tau.abs();
+    if is_hopeless(density, tau) {
+        return out.fill(f64::INFINITY);
+    }
     let width = density.width();
     let u_max = density.reach((out.len() + 1) as f64, tau).asinh();
     let push = |u: f64, nodes: &mut Vec<Node>| {
@@ -51,6 +60,9 @@ pub(super) fn smooth_log_moments<D: SmoothDensity + ?Sized>(density: &D, tau: f6
 pub(super) fn kinked_log_moments<D: KinkedDensity + ?Sized>(density: &D, tau: f64, out: &mut [f64]) {
     const LEFT: f64 = 3.8;
     let (tau, scale) = (tau.abs(), density.scale());
+    if is_hopeless(density, tau) {
+        return out.fill(f64::INFINITY);
+    }
     let reach = density.reach((out.len() + 1) as f64, tau).min(1e290).ln();
     let right = reach.max(LEFT);
     // Here u − e^{−u} is ln(reach). Where nothing is left of z, ln r may be so large that all orders would be summed in logarithms.
