@@ -121,7 +121,7 @@ impl Noise for GeneralizedGaussian {
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {
         let (a, b) = (x.abs(), (x - tau).abs());
-        self.log_ratio_of(a, b, a - b)
+        self.logs_of(a, b, a - b).0
     }
 
     fn log_moments(&self, tau: f64, out: &mut [f64]) {
@@ -138,11 +138,14 @@ impl Noise for GeneralizedGaussian {
 }
 
 impl KinkedDensity for GeneralizedGaussian {
-    /// a^p − b^p.
-    fn log_ratio_of(&self, a: f64, b: f64, difference: f64) -> f64 {
+    /// a^p − b^p and −a^p, in scales; powers take most of the time.
+    fn logs_of(&self, a: f64, b: f64, difference: f64) -> (f64, f64) {
         let p = self.exponent;
         let (a, b, d) = (a / self.scale, b / self.scale, difference / self.scale);
-        if d.abs() < 0.5 * a { -a.powf(p) * (p * (-d / a).ln_1p()).exp_m1() } else { a.powf(p) - b.powf(p) }
+        let power = a.powf(p);
+        let near = d.abs() < 0.5 * a;
+        let log_ratio = if near { -power * (p * (-d / a).ln_1p()).exp_m1() } else { power - b.powf(p) };
+        (log_ratio, self.log_peak - power)
     }
 
     /// With y = x/scale, ln(z·r^k) ≤ y^{p−1}(kpτ − y): below −y^p/2 beyond twice kpτ.

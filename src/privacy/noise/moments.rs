@@ -21,8 +21,8 @@ pub(super) struct Node {
 
 /// A density with a kink at 0 (and analytic on either side): the line is cut at 0 and τ, so that each piece converges geometrically.
 pub(super) trait KinkedDensity: super::Noise {
-    /// ln r where |x| = a, |x − τ| = b, with `difference` = a − b given without cancellation.
-    fn log_ratio_of(&self, a: f64, b: f64, difference: f64) -> f64;
+    /// ln r and ln z where |x| = a, |x − τ| = b, with `difference` = a − b given without cancellation.
+    fn logs_of(&self, a: f64, b: f64, difference: f64) -> (f64, f64);
     /// Distance from 0 and τ, in scales, beyond which nothing of I_2..I_k is left.
     fn reach(&self, k: f64, tau: f64) -> f64;
     /// Where z·r^k peaks beyond τ, as (distance from τ, width of the peak), if it can be narrow.
@@ -71,22 +71,18 @@ pub(super) fn kinked_log_moments<D: KinkedDensity + ?Sized>(density: &D, tau: f6
         if u <= last {
             let y = scale * (u - (-u).exp()).exp();
             let log_step = y.ln() + (-u).exp().ln_1p();
-            let beyond = density.log_density(y) + log_step;
-            nodes.push(Node { log_ratio: density.log_ratio_of(y, y + tau, -tau), log_weight: beyond });
-            nodes.push(Node {
-                log_ratio: density.log_ratio_of(y + tau, y, tau),
-                log_weight: density.log_density(y + tau) + log_step,
-            });
+            let (log_ratio, log_density) = density.logs_of(y, y + tau, -tau);
+            nodes.push(Node { log_ratio, log_weight: log_density + log_step });
+            // Its mirror image about τ/2, where z and its shift change places.
+            nodes.push(Node { log_ratio: -log_ratio, log_weight: log_density + log_ratio + log_step });
         }
         if u.abs() <= LEFT {
             let w = std::f64::consts::FRAC_PI_2 * u.sinh();
             let (a, b) = (tau / (1.0 + (-2.0 * w).exp()), tau / (1.0 + (2.0 * w).exp()));
             // dx = τ·(π/4)·cosh u/cosh² w du = (π/2)·cosh u·2ab/τ du.
             let log_step = (std::f64::consts::PI * u.cosh() / tau).ln() + a.ln() + b.ln();
-            nodes.push(Node {
-                log_ratio: density.log_ratio_of(a, b, tau * w.tanh()),
-                log_weight: density.log_density(a) + log_step,
-            });
+            let (log_ratio, log_density) = density.logs_of(a, b, tau * w.tanh());
+            nodes.push(Node { log_ratio, log_weight: log_density + log_step });
         }
     };
     // A peak of width w at distance y is seen by steps up to about w/y in ln y; one that is not makes its order infinite, which is safe.

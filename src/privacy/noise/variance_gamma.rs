@@ -75,7 +75,7 @@ impl Noise for VarianceGamma {
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {
         let (a, b) = (x.abs(), (x - tau).abs());
-        self.log_ratio_of(a, b, a - b)
+        self.logs_of(a, b, a - b).0
     }
 
     fn log_moments(&self, tau: f64, out: &mut [f64]) {
@@ -84,11 +84,11 @@ impl Noise for VarianceGamma {
 }
 
 impl KinkedDensity for VarianceGamma {
-    fn log_ratio_of(&self, a: f64, _b: f64, difference: f64) -> f64 {
-        let (a, d) = (a / self.scale, difference / self.scale);
-        let share = d / (1.0 + a);
+    fn logs_of(&self, a: f64, _b: f64, difference: f64) -> (f64, f64) {
+        let (y, d) = (a / self.scale, difference / self.scale);
+        let share = d / (1.0 + y);
         // ln(1 − share) + d, of which −share + d is taken together: next to 0 both are far larger than their sum.
-        ln_1p_minus(-share) + a * share
+        (ln_1p_minus(-share) + y * share, self.log_density(a))
     }
 
     fn reach(&self, _k: f64, _tau: f64) -> f64 {
