@@ -34,7 +34,7 @@ pub struct Arguments {
     #[arg(long = "for", value_enum, default_value_t = Sought::Scale)]
     sought: Sought,
     #[command(flatten)]
-    density: density::Arguments,
+    density: density::OwnDensity,
     /// What families are ranked by: `mean-absolute`, `root-mean-square`, or a number p: what |Z| stays below with probability p
     #[arg(long, value_name = "ERROR", value_parser = criterion, default_value = "root-mean-square")]
     by: Criterion,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hushgrad::privacy::noise::{CustomDensity, DensityError};
 
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct OwnDensity {
     /// Noise of this density: a CSV file of lines `x,z(x)`, normalised or not, symmetric about 0 (x < 0 may be left out) and falling from there
     #[arg(long, value_name = "FILE", conflicts_with = "noise_formula")]
     noise_table: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub enum TableError {
     Formula(DensityError),
 }
 
-impl Arguments {
+impl OwnDensity {
     /// The density that was asked for.
     ///
     /// # Errors

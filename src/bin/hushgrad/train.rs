@@ -80,7 +80,7 @@ pub struct Arguments {
     #[arg(long, value_enum, conflicts_with_all = ["noise_table", "noise_formula"])]
     noise: Option<Family>,
     #[command(flatten)]
-    density: density::Arguments,
+    density: density::OwnDensity,
     /// Scale of the noise: σ of a Gaussian, s of Student's t, a factor on x of a density of your own
     #[arg(long, value_name = "SCALE")]
     sigma: Option<f64>,
