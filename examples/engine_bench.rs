@@ -140,7 +140,8 @@ mod page {
         }
     }
 
-    /// Trains a preset on the CPU engine until so great a share of the test images is read, or to its end; the four files are MNIST's. JSON: seconds from the files to that accuracy, planning and evaluations included, and the ε of the whole plan, by tight accounting.
+    /// Trains a preset on the CPU engine until so great a share of the test images is read, or to its end; the four files are MNIST's. JSON:
+    /// seconds from the files to that accuracy, planning and evaluations included, and the ε of the whole plan, by tight accounting.
     #[wasm_bindgen]
     pub async fn reach(
         preset: &str,

@@ -78,6 +78,7 @@ pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
     let wasm = wasm_target::ensure(project, screen)?;
     let tools = tools::ensure(project, screen)?;
     let jax = peer(project, screen)?;
+    let digits = mnist::ensure(project, screen)?;
     browser::playwright(project, screen)?;
     project.release();
     let chromium = browser::chromium(project, screen)?;
@@ -103,7 +104,7 @@ pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
     let benches = project.root.join("benches");
     copy(&benches.join("browser").join("index.html"), &folder)?;
     copy(&benches.join("peers").join("jax_js_step.html"), &folder)?;
-    mnist::write_files(&mnist::ensure(project, screen)?, &folder.join("mnist"))?;
+    mnist::write_files(&digits, &folder.join("mnist"))?;
     let scripts = folder.join("jax-js");
     std::fs::create_dir_all(&scripts).at("create the folder", &scripts)?;
     for script in site::files(&jax)?.iter().filter(|path| path.extension().is_some_and(|e| e == "js")) {

@@ -14,9 +14,9 @@ pub struct OwnDensity {
     noise_formula: Option<String>,
 }
 
-/// A table that cannot be used: where, and why.
+/// A density that cannot be used: where, and why.
 #[derive(Debug, thiserror::Error)]
-pub enum TableError {
+pub enum OwnDensityError {
     #[error("cannot read the table {path}: {error}")]
     File { path: PathBuf, error: std::io::Error },
     #[error("{path}, line {line}: “{text}” is not two numbers, x and the density there, with a comma between")]
@@ -34,21 +34,21 @@ impl OwnDensity {
     ///
     /// # Errors
     /// The line that is wrong, or what is wrong with the density and where.
-    pub fn density(&self) -> Result<Option<CustomDensity>, TableError> {
+    pub fn density(&self) -> Result<Option<CustomDensity>, OwnDensityError> {
         match (&self.noise_table, &self.noise_formula) {
             (Some(path), _) => {
-                let text =
-                    std::fs::read_to_string(path).map_err(|error| TableError::File { path: path.clone(), error })?;
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| OwnDensityError::File { path: path.clone(), error })?;
                 table(path, &text).map(Some)
             }
-            (None, Some(formula)) => CustomDensity::from_formula(formula).map(Some).map_err(TableError::Formula),
+            (None, Some(formula)) => CustomDensity::from_formula(formula).map(Some).map_err(OwnDensityError::Formula),
             (None, None) => Ok(None),
         }
     }
 }
 
 /// Lines of x and z(x); blank ones, and those that begin with #, are passed over, and so is a heading.
-fn table(path: &Path, text: &str) -> Result<CustomDensity, TableError> {
+fn table(path: &Path, text: &str) -> Result<CustomDensity, OwnDensityError> {
     let path = || path.to_owned();
     let mut points = Vec::new();
     let mut lines = Vec::new();
@@ -61,7 +61,13 @@ fn table(path: &Path, text: &str) -> Result<CustomDensity, TableError> {
                 lines.push(number);
             }
             [None, None] if i == 0 => {}
-            _ => return Err(TableError::Line { path: path(), line: number, text: line.chars().take(60).collect() }),
+            _ => {
+                return Err(OwnDensityError::Line {
+                    path: path(),
+                    line: number,
+                    text: line.chars().take(60).collect(),
+                });
+            }
         }
     }
     let source = path().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -69,8 +75,8 @@ fn table(path: &Path, text: &str) -> Result<CustomDensity, TableError> {
         // The last line with that |x|: of two the one that repeats or contradicts the other.
         let line = place(&error).and_then(|x| points.iter().rposition(|p| p.0.abs().to_bits() == x.abs().to_bits()));
         match line {
-            Some(line) => TableError::Density { path: path(), line: lines[line], error },
-            None => TableError::Whole { path: path(), error },
+            Some(line) => OwnDensityError::Density { path: path(), line: lines[line], error },
+            None => OwnDensityError::Whole { path: path(), error },
         }
     })
 }

@@ -448,7 +448,7 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Strin
 fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), Box<dyn Error>> {
     let scale = arguments.sigma.unwrap_or(1.1);
     if let Some(density) = arguments.density.density()? {
-        *noise = Some(NoiseSpec::Custom { density, scale: arguments.sigma.unwrap_or(1.0) });
+        *noise = Some(NoiseSpec::Custom { density, scale: 1.0 });
     }
     match arguments.noise {
         None => {}

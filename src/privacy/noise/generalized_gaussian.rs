@@ -138,7 +138,7 @@ impl Noise for GeneralizedGaussian {
 }
 
 impl KinkedDensity for GeneralizedGaussian {
-    /// a^p − b^p and −a^p, in scales; powers take most of the time.
+    /// a^p − b^p in scales, and ln z: they share a power, which takes most of the time.
     fn logs_of(&self, a: f64, b: f64, difference: f64) -> (f64, f64) {
         let p = self.exponent;
         let (a, b, d) = (a / self.scale, b / self.scale, difference / self.scale);

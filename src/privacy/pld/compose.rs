@@ -179,7 +179,7 @@ fn length(points: usize) -> usize {
 }
 
 /// Points of the longest transform: a quarter of a gigabyte.
-const MOST_POINTS: f64 = 4e6;
+const LONGEST_TRANSFORM: f64 = 4e6;
 /// Grid points from 0 that floating point tells apart with room to spare.
 const FARTHEST: f64 = 1e15;
 
@@ -192,7 +192,7 @@ pub(super) fn points(window: &Window, step: f64) -> f64 {
 pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Option<Sum> {
     let step = parts.first()?.0.step;
     let farthest = window.low.abs().max(window.high.abs()) / step;
-    let few = points(window, step) <= MOST_POINTS && farthest <= FARTHEST;
+    let few = points(window, step) <= LONGEST_TRANSFORM && farthest <= FARTHEST;
     if !few {
         return None;
     }

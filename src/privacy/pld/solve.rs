@@ -299,17 +299,15 @@ impl Plan {
         for (lattice, count) in &self.parts {
             for (size, copies) in [(group, count / group), (count % group, 1)] {
                 if size > 0 && copies > 0 {
-                    let inner = [(lattice.clone(), size)];
-                    let window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
+                    let mut inner = [(lattice.clone(), size)];
+                    let mut window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
                     let most = 2.0 * MOST_POINTS;
-                    let sum = if compose::points(&window, step) > most {
+                    if compose::points(&window, step) > most {
                         let cells = (coarse * most / (window.high - window.low)).floor().max(1.0);
-                        let inner = [(compose::regrid(lattice, coarse / cells), size)];
-                        let window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
-                        compose::sum(&inner, self.lambda, &window)?
-                    } else {
-                        compose::sum(&inner, self.lambda, &window)?
-                    };
+                        inner = [(compose::regrid(lattice, coarse / cells), size)];
+                        window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
+                    }
+                    let sum = compose::sum(&inner, self.lambda, &window)?;
                     parts.push((sum.coarsen(coarse), copies));
                 }
             }
