@@ -212,6 +212,7 @@ fn each(places: impl Iterator<Item = usize>, grid: &Grid, questions: f64, work: 
         work(&release);
         let seconds = start.elapsed().as_secs_f64();
         let ratio = seconds / before.max(reference());
+        println!("place {place}: {seconds:.2} s");
         if ratio > slowest.0 {
             slowest = (ratio, name(&release));
         }

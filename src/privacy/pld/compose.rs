@@ -414,26 +414,30 @@ impl Sum {
     /// The same sum on a coarser grid, whose `step` is a whole multiple of this one's; still tilted. For a window made with [`Reach::Composed`]:
     /// P-mass below it moves up to its start, where it weighs at most [`LOW_TAIL`].
     pub fn coarsen(&self, step: f64) -> Lattice {
-        let (fine, ratio) = (self.step, ((step / self.step).round() as i64).max(1));
+        // Of sums that are nothing against `step`, more than whole numbers hold.
+        let (fine, ratio) = (self.step, (step / self.step).round().max(1.0));
+        let whole = ratio.min(2f64.powi(62)) as i64;
         let end = self.first + self.mass.len() as i64 - 1;
-        let (first, last) = (self.first.div_euclid(ratio), end.div_euclid(ratio) + 1);
+        let (first, last) = (self.first.div_euclid(whole), end.div_euclid(whole) + 1);
         // The two grids may disagree by a rounding error: losses are taken that much too large.
-        let slack = 4.0 * f64::EPSILON * self.first.abs().max(end.abs()) as f64 * fine;
+        let slack = 4.0 * f64::EPSILON * (self.first.abs().max(end.abs()) as f64).max(ratio) * fine;
         let mut weight = vec![0.0; (last - first) as usize + 1];
         weight[0] = LOW_TAIL * (self.tilt * step).exp();
         let gap = -(-step).exp_m1();
-        // For each place in a cell: what goes down and what up. In tilted weights moving by d multiplies by e^{λd}.
-        let shares: Vec<(f64, f64)> = (0..ratio)
-            .map(|j| {
-                let over = j as f64 * fine + slack;
-                let up = (-(-over).exp_m1() / gap).clamp(0.0, 1.0);
-                ((1.0 - up) * (-self.tilt * over).exp(), up * (self.tilt * (step - over)).exp())
-            })
-            .collect();
+        // For a place in a cell, `over` its start: what goes down and what up. In tilted weights moving by d multiplies by e^{λd}.
+        let share = |over: f64| {
+            let over = over * fine + slack;
+            let up = (-(-over).exp_m1() / gap).clamp(0.0, 1.0);
+            ((1.0 - up) * (-self.tilt * over).exp(), up * (self.tilt * (step - over)).exp())
+        };
+        let places = if whole <= self.mass.len() as i64 { whole } else { 0 };
+        let shares: Vec<(f64, f64)> = (0..places).map(|place| share(place as f64)).collect();
         for (index, mass) in self.mass.iter().enumerate() {
             let at = self.first + index as i64;
-            let (down, up) = shares[at.rem_euclid(ratio) as usize];
-            let cell = (at.div_euclid(ratio) - first) as usize;
+            let (start, place) = (at.div_euclid(whole), at.rem_euclid(whole));
+            let (down, up) =
+                shares.get(place as usize).copied().unwrap_or_else(|| share(at as f64 - start as f64 * ratio));
+            let cell = (start - first) as usize;
             weight[cell] += mass * down;
             weight[cell + 1] += mass * up;
         }

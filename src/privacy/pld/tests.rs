@@ -517,3 +517,19 @@ fn several_vectors_take_the_larger_curve_at_every_point() {
     }
     assert!(leads[0] > 2 && leads[1] > 2, "the curves should cross: {leads:?}");
 }
+
+/// Entries that are nothing beside the others, each on a grid as fine as itself, cost next to nothing, and no memory.
+#[test]
+fn entries_of_nothing_cost_nothing() {
+    for noise in [NoiseSpec::StudentT { nu: 4.0, scale: 1.0 }, NoiseSpec::Laplace { scale: 1.0 }] {
+        let epsilon = |vector: &[f64]| {
+            let step = Pld::for_release(&release(noise.clone(), &[vector], 0.1)).unwrap();
+            step.compose(100).epsilon(1e-5).unwrap().value
+        };
+        let bare = epsilon(&[0.4, 0.3, 0.0, 0.0, 0.0]);
+        for tiny in [1e-12, 1e-30, 1e-90] {
+            let whole = epsilon(&[0.4, 0.3, 3.0 * tiny, 2.0 * tiny, 2.0 * tiny]);
+            assert!(whole >= bare * (1.0 - 2e-3) && whole <= bare * 1.02, "{noise:?} {tiny}: {whole} {bare}");
+        }
+    }
+}
