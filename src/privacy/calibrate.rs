@@ -191,10 +191,11 @@ pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibr
     let Sampling::Poisson { .. } = release.sampling else {
         return Err(PrivacyError::Calibration("a rate can only be sought for Poisson sampling".into()));
     };
-    let mut trial = release.clone();
-    let mut at = |rate: f64| {
-        trial.sampling = Sampling::Poisson { rate };
-        target.epsilon_of(&trial, steps)
+    let sampled = |rate: f64| Release { sampling: Sampling::Poisson { rate }, ..release.clone() };
+    let curve = if target.method == Method::Tight { None } else { Some(RdpCurve::of(&sampled(1.0))?) };
+    let at = |rate: f64| match curve.as_ref().and_then(|curve| curve.at_rate(rate)) {
+        Some(curve) => target.epsilon_at(&Priced::Renyi(curve), steps),
+        None => target.epsilon_of(&sampled(rate), steps),
     };
     let (mut low, mut high) = (1.0, 1.0);
     let mut at_high = at(high)?;

@@ -38,13 +38,22 @@ pub struct RdpCurve(Arc<Inner>);
 struct Inner {
     sampling: Sampling,
     protected: Protected,
+    shifts: Arc<Shifts>,
+    /// Where noise is rounded to a grid, and its inexactness counted: by the accountant, as it is no matter of orders.
+    on_grid: Option<Arc<OnGrid>>,
+    /// ε(α) for α from 2 to each of [`LEVELS`].
+    integers: [OnceLock<Vec<f64>>; LEVELS.len()],
+}
+
+/// What the rate does not enter: curves of several rates share it.
+#[derive(Debug)]
+struct Shifts {
     /// [`Release::doubling`]: neighbouring sums may be this many times further apart than one vector is from zero.
     doubling: f64,
     source: Source,
-    /// Where noise is rounded to a grid, and its inexactness counted: by the accountant, as it is no matter of orders.
-    on_grid: Option<OnGrid>,
-    /// ε(α) for α from 2 to each of [`LEVELS`].
-    integers: [OnceLock<Vec<f64>>; LEVELS.len()],
+    /// [`contenders`] of each of [`LEVELS`], and of a single vector up to twice its order.
+    full: [OnceLock<Vec<Vec<f64>>>; LEVELS.len()],
+    single: [OnceLock<Vec<Vec<f64>>>; LEVELS.len()],
 }
 
 #[derive(Debug)]
@@ -75,8 +84,19 @@ impl RdpCurve {
             (None, sensitivity) => Source::Other { noise, sensitivity: sensitivity.clone() },
         };
         let (sampling, protected, doubling) = (release.sampling, release.protected(), release.doubling());
-        let on_grid = release.grid.map(|grid| OnGrid::new(grid, spec)).transpose()?;
-        Ok(Self(Arc::new(Inner { sampling, protected, doubling, source, on_grid, integers: Default::default() })))
+        let on_grid = release.grid.map(|grid| OnGrid::new(grid, spec)).transpose()?.map(Arc::new);
+        let shifts = Arc::new(Shifts { doubling, source, full: Default::default(), single: Default::default() });
+        Ok(Self(Arc::new(Inner { sampling, protected, shifts, on_grid, integers: Default::default() })))
+    }
+
+    /// The same under Poisson sampling at another rate, for the price of Lemma 4 alone: no ln I_k is computed twice. `None` where it is sampled otherwise.
+    pub(in crate::privacy) fn at_rate(&self, rate: f64) -> Option<Self> {
+        let Inner { sampling: Sampling::Poisson { .. }, protected, shifts, on_grid, .. } = self.0.as_ref() else {
+            return None;
+        };
+        let (shifts, on_grid, sampling) = (shifts.clone(), on_grid.clone(), Sampling::Poisson { rate });
+        let inner = Inner { sampling, protected: *protected, shifts, on_grid, integers: Default::default() };
+        (0.0..=1.0).contains(&rate).then(|| Self(Arc::new(inner)))
     }
 
     /// The Poisson-sampled Gaussian mechanism (DP-SGD): noise multiplier σ, rate q.
@@ -103,7 +123,7 @@ impl RdpCurve {
     }
 
     fn level(&self, level: usize) -> &[f64] {
-        self.0.integers[level].get_or_init(|| self.0.compute(LEVELS[level]))
+        self.0.integers[level].get_or_init(|| self.0.compute(level))
     }
 
     /// How its examples are chosen.
@@ -117,7 +137,7 @@ impl RdpCurve {
     }
 
     pub(super) fn on_grid(&self) -> Option<&OnGrid> {
-        self.0.on_grid.as_ref()
+        self.0.on_grid.as_deref()
     }
 
     /// ε(α) at any order for which a bound is known: integers from 2 to 1024 (Gaussian: 2^17, or half that
@@ -129,7 +149,8 @@ impl RdpCurve {
             let level = usize::from(order > f64::from(LEVELS[0]));
             return Some(self.level(level)[order as usize - 2]);
         }
-        let Inner { sampling, doubling, source, .. } = self.0.as_ref();
+        let Inner { sampling, shifts, .. } = self.0.as_ref();
+        let Shifts { doubling, source, .. } = shifts.as_ref();
         match (source, *sampling) {
             (Source::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
                 Some(0.5 * order * (doubling / noise_multiplier).powi(2))
@@ -158,12 +179,13 @@ impl RdpCurve {
 
     /// Whether fractional orders are known.
     pub(super) fn has_fractions(&self) -> bool {
-        matches!(self.0.source, Source::Gaussian { .. }) && self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne
+        matches!(self.0.shifts.source, Source::Gaussian { .. })
+            && self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne
     }
 
     /// Largest order at which [`RdpCurve::at`] is worth its time.
     pub(super) fn last_order(&self) -> u32 {
-        let last = match self.0.source {
+        let last = match self.0.shifts.source {
             Source::Gaussian { .. } if self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne => LAST_GAUSSIAN,
             _ => LAST_EXTENDED,
         };
@@ -174,28 +196,28 @@ impl RdpCurve {
 impl Inner {
     /// Whether Poisson sampling draws a vector that may be another, the rest of the mixture being neither.
     fn exchanges(&self) -> bool {
-        matches!(self.sampling, Sampling::Poisson { rate } if rate > 0.0 && rate < 1.0) && self.doubling > 1.0
+        matches!(self.sampling, Sampling::Poisson { rate } if rate > 0.0 && rate < 1.0) && self.shifts.doubling > 1.0
     }
 
-    /// ε(α) for α from 2 to `last`.
-    fn compute(&self, last: u32) -> Vec<f64> {
-        let Self { sampling, doubling, source, .. } = self;
-        let vectors = source.log_moments(*doubling, last);
+    /// ε(α) for α from 2 to that of a level.
+    fn compute(&self, level: usize) -> Vec<f64> {
+        let Self { sampling, shifts, .. } = self;
+        let Shifts { doubling, source, .. } = shifts.as_ref();
+        let vectors = shifts.full(level);
         let mut epsilon = match *sampling {
             Sampling::Poisson { rate } if self.exchanges() => {
                 // Sampling never costs more than taking part for certain.
-                let mut orders = largest(&vectors, |moments| poisson::at_integers(1.0, moments));
-                let vectors = source.log_moments(1.0, (2 * last).min(LAST_EXTENDED));
-                let single = largest(&vectors, |moments| poisson::at_integers(rate, moments));
+                let mut orders = dearest(vectors, 1.0);
+                let single = dearest(shifts.single(level), rate);
                 let pairs = single.iter().zip(&single[1..]).skip(1).step_by(2);
                 for ((value, order), (below, above)) in orders.iter_mut().zip(2u32..).zip(pairs) {
                     *value = value.min(poisson::exchanged(order.into(), *below, *above));
                 }
                 orders
             }
-            Sampling::Poisson { rate } => largest(&vectors, |moments| poisson::at_integers(rate, moments)),
+            Sampling::Poisson { rate } => dearest(vectors, rate),
             // Each example meets one release of an epoch, unamplified.
-            Sampling::Shuffled { .. } => largest(&vectors, |moments| poisson::at_integers(1.0, moments)),
+            Sampling::Shuffled { .. } => dearest(vectors, 1.0),
             Sampling::FixedSize { population, size } => {
                 let rate = size as f64 / population as f64;
                 let gaussian = match source {
@@ -204,7 +226,7 @@ impl Inner {
                 };
                 // Two vectors may be exchanged that lie in different ones of the envelope: ln I_k is then a mean of theirs, at each k. A sum of
                 // exponentials is convex, so Lemma 4's is dearest at one end; the least of several bounds is not.
-                fixed_size::at_integers(rate, &dearest_at_each_k(&vectors), gaussian)
+                fixed_size::at_integers(rate, &dearest_at_each_k(vectors), gaussian)
             }
         };
         close(&mut epsilon);
@@ -217,6 +239,17 @@ impl Inner {
 fn close(bounds: &mut [f64]) {
     for bound in bounds {
         *bound = if *bound >= 0.0 { *bound } else { f64::INFINITY };
+    }
+}
+
+impl Shifts {
+    fn full(&self, level: usize) -> &[Vec<f64>] {
+        self.full[level].get_or_init(|| contenders(self.source.log_moments(self.doubling, LEVELS[level])))
+    }
+
+    fn single(&self, level: usize) -> &[Vec<f64>] {
+        let last = (2 * LEVELS[level]).min(LAST_EXTENDED);
+        self.single[level].get_or_init(|| contenders(self.source.log_moments(1.0, last)))
     }
 }
 
@@ -325,41 +358,32 @@ fn convex_orders(noise: &dyn Noise, reach: f64, orders: usize) -> Vec<bool> {
 }
 
 /// The largest ln I_k over vectors, for each k by itself.
-fn dearest_at_each_k<V: AsRef<[f64]>>(vectors: &[V]) -> Vec<f64> {
-    let mut top = vectors.first().map_or(Vec::new(), |first| first.as_ref().to_vec());
+fn dearest_at_each_k(vectors: &[Vec<f64>]) -> Vec<f64> {
+    let mut top = vectors.first().map_or(Vec::new(), |first| first.clone());
     for vector in vectors.iter().skip(1) {
-        for (t, v) in top.iter_mut().zip(vector.as_ref()) {
+        for (t, v) in top.iter_mut().zip(vector) {
             *t = dearer(*t, *v);
         }
     }
     top
 }
 
-/// Lemma 4's maximum over vectors, order by order; `price` must not decrease in any ln I_k.
-fn largest(vectors: &[Vec<f64>], price: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
-    let (first, rest) = match vectors {
-        [only] => return price(only),
-        [first, rest @ ..] => (first, rest),
-        [] => return Vec::new(),
-    };
-    // What no other vector exceeds at every k stays in contention.
+/// The vectors that may be the dearest at some order of Lemma 4, whatever the rate: what no other exceeds at every k. If they are many, one that exceeds all.
+fn contenders(vectors: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let dominates = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x >= y);
-    let mut front: Vec<&Vec<f64>> = vec![first];
-    for vector in rest {
-        if front.iter().any(|f| dominates(f, vector)) {
+    let mut front: Vec<Vec<f64>> = Vec::new();
+    for vector in vectors {
+        if front.iter().any(|f| dominates(f, &vector)) {
             continue;
         }
-        front.retain(|f| !dominates(vector, f));
+        front.retain(|f| !dominates(&vector, f));
         front.push(vector);
     }
-    if front.len() > CONTENDERS {
-        return price(&dearest_at_each_k(&front));
-    }
-    let mut result = price(front[0]);
-    for vector in &front[1..] {
-        for (r, v) in result.iter_mut().zip(price(vector)) {
-            *r = dearer(*r, v);
-        }
-    }
-    result
+    if front.len() > CONTENDERS { vec![dearest_at_each_k(&front)] } else { front }
+}
+
+/// Lemma 4's maximum over vectors, order by order.
+fn dearest(vectors: &[Vec<f64>], rate: f64) -> Vec<f64> {
+    let prices: Vec<Vec<f64>> = vectors.iter().map(|moments| poisson::at_integers(rate, moments)).collect();
+    dearest_at_each_k(&prices)
 }

@@ -30,7 +30,7 @@ mod tests {
     use crate::privacy::{
         PrivacyError,
         envelope::EnvelopeProfile,
-        ledger::{Ledger, Release, Sensitivity},
+        ledger::{Ledger, Release, Sensitivity, Unit},
         noise::NoiseSpec,
         sampling::Sampling,
     };
@@ -72,6 +72,24 @@ mod tests {
             epsilon_of(&ledger(Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }), 14_062), 1e-5)
                 .unwrap();
         assert!((t.classic.epsilon / gaussian.classic.epsilon - 1.0).abs() < 1e-3, "{t:?} {gaussian:?}");
+    }
+
+    #[test]
+    fn curves_of_several_rates_share_their_moments() {
+        let profile = EnvelopeProfile::from_vectors_f64([[0.5, 0.3].as_slice(), &[0.4, 0.45]]).unwrap();
+        for unit in [Unit::Example, Unit::ExampleInMicroBatch] {
+            let at = |rate| {
+                let (sampling, sensitivity) =
+                    (Sampling::Poisson { rate }, Sensitivity::Envelope { profile: profile.clone() });
+                let noise = Some(NoiseSpec::StudentT { nu: 5.0, scale: 1.0 });
+                RdpCurve::of(&Release { unit, ..Release::new(sampling, sensitivity, noise) }).unwrap()
+            };
+            let whole = at(1.0);
+            for rate in [0.0, 1e-3, 0.3, 1.0] {
+                assert_eq!(whole.at_rate(rate).unwrap().integer_orders(), at(rate).integer_orders(), "{rate}");
+            }
+            assert!(whole.at_rate(1.5).is_none() && whole.at_rate(f64::NAN).is_none());
+        }
     }
 
     #[test]
