@@ -232,7 +232,9 @@ impl EnvelopeProfile {
                 loop {
                     let below = Panel::below(self.largest, panels);
                     let last = panels == *octaves;
-                    if last || steepest * below.high < WIDEST {
+                    // G has no series at 0 where ln z has none there on either side.
+                    let analytic = noise.smoothness(0.0, factor * below.high).is_some();
+                    if last || analytic && steepest * below.high < WIDEST {
                         let series = Series::new(&below, noise, factor, orders);
                         if last || series.is_settled() {
                             rows.append(&mut series.into_upper());

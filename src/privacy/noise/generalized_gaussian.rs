@@ -2,20 +2,28 @@
 
 use super::{
     Noise, NoiseError, Smoothness, check_scale,
-    moments::{KinkedDensity, kinked_log_moments},
+    kinked::{KinkedDensity, Nodes, kinked_log_moments},
     signed,
 };
 use crate::privacy::numeric::{ln_gamma, unit_from_words};
 
 /// |x/scale|^exponent below which one Taylor term of the distribution function is exact.
 const SMALLEST: f64 = 1e-290;
+/// First step of the quadrature, times the exponent: with half of it small shifts mostly settle.
+const COARSEST: f64 = 0.26;
+
+/// Where y^p = 240: nothing of a small shift is left beyond.
+fn near(exponent: f64) -> f64 {
+    240f64.powf(exponent.recip())
+}
 
 /// Density ∝ exp(−|x/scale|^p), p ≥ 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct GeneralizedGaussian {
     exponent: f64,
     scale: f64,
     log_peak: f64,
+    nodes: Nodes,
 }
 
 impl GeneralizedGaussian {
@@ -31,7 +39,8 @@ impl GeneralizedGaussian {
             return Err(NoiseError::Parameter { family, field: "exponent", value: exponent, range });
         }
         let log_peak = exponent.ln() - (2.0 * scale).ln() - ln_gamma(exponent.recip());
-        Ok(Self { exponent, scale, log_peak })
+        let nodes = Nodes::new(near(exponent), (COARSEST / exponent).clamp(0.06, COARSEST));
+        Ok(Self { exponent, scale, log_peak, nodes })
     }
 
     /// |x|/scale that is exceeded with probability u: |x/scale|^p is Gamma(1/p, 1), whose upper tail Q is log-convex (1/p ≤ 1), so Newton's
@@ -120,8 +129,7 @@ impl Noise for GeneralizedGaussian {
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {
-        let (a, b) = (x.abs(), (x - tau).abs());
-        self.logs_of(a, b, a - b).0
+        self.kinked_log_ratio(x, tau)
     }
 
     fn log_moments(&self, tau: f64, out: &mut [f64]) {
@@ -138,30 +146,46 @@ impl Noise for GeneralizedGaussian {
 }
 
 impl KinkedDensity for GeneralizedGaussian {
-    /// a^p − b^p in scales, and ln z: they share a power, which takes most of the time.
-    fn logs_of(&self, a: f64, b: f64, difference: f64) -> (f64, f64) {
+    fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    fn fall(&self, y: f64) -> f64 {
+        y.powf(self.exponent)
+    }
+
+    fn fold(&self, t: f64) -> Option<f64> {
+        Some(t.powf(self.exponent))
+    }
+
+    fn rise(&self, y: f64, fall: f64, t: f64, fold: Option<f64>) -> f64 {
         let p = self.exponent;
-        let (a, b, d) = (a / self.scale, b / self.scale, difference / self.scale);
-        let power = a.powf(p);
-        let near = d.abs() < 0.5 * a;
-        let log_ratio = if near { -power * (p * (-d / a).ln_1p()).exp_m1() } else { power - b.powf(p) };
-        (log_ratio, self.log_peak - power)
+        if t < 0.5 * y {
+            return fall * (p * (t / y).ln_1p()).exp_m1();
+        }
+        // (y + t)^p: a power takes far longer than its two halves. The large exponents' would lose digits.
+        let far = match fold {
+            Some(fold) if p <= 10.0 => fold * (p * (y / t).ln_1p()).exp(),
+            _ => (y + t).powf(p),
+        };
+        far - fall
     }
 
-    /// With y = x/scale, ln(z·r^k) ≤ y^{p−1}(kpτ − y): below −y^p/2 beyond twice kpτ.
-    fn reach(&self, k: f64, tau: f64) -> f64 {
-        2.0 * k * self.exponent * tau / self.scale + 1600f64.powf(self.exponent.recip())
+    /// At a distance y ≥ 2kpt, ln(z·r^k) = −y^p + (k−1)·((y+t)^p − y^p) ≤ −y^p + kpt·y^{p−1} ≤ −y^p/2, as (1 + t/y)^{p−1} ≤ e^{1/2k} ≤ k/(k−1). From `near`
+    /// on that is below −120: e_k ≤ k²/2·(ln r)²·max(1, r^k) is gone to the last digit of I_k − 1.
+    fn reach(&self, k: f64, t: f64) -> f64 {
+        let (near, wide) = (near(self.exponent), k * self.exponent * t);
+        if wide <= 0.5 * near { near } else { 2.0 * wide + near }
     }
 
-    /// The peak of z·r^k beyond τ: (x/(x−τ))^{p−1} = k/(k−1).
-    fn peak(&self, k: f64, tau: f64) -> Option<(f64, f64)> {
+    /// The peak of z·r^k beyond t: (x/(x−t))^{p−1} = k/(k−1).
+    fn peak(&self, k: f64, t: f64) -> Option<(f64, f64)> {
         let p = self.exponent;
         let fold = (((k - 1.0).recip()).ln_1p() / (p - 1.0)).exp_m1();
-        let y = tau / self.scale / fold;
+        let y = t / fold;
         // −(ln z r^k)″ = p(p−1)(k·y^{p−2} − (k−1)·x^{p−2}).
-        let x = y + tau / self.scale;
-        let curvature = p * (p - 1.0) * (k * y.powf(p - 2.0) - (k - 1.0) * x.powf(p - 2.0));
+        let curvature = p * (p - 1.0) * (k * y.powf(p - 2.0) - (k - 1.0) * (y + t).powf(p - 2.0));
         let width = curvature.sqrt().recip();
-        (y > 0.0 && y.is_finite() && width > 0.0 && width.is_finite()).then_some((y * self.scale, width * self.scale))
+        (y > 0.0 && y.is_finite() && width > 0.0 && width.is_finite()).then_some((y, width))
     }
 }

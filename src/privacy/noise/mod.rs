@@ -6,6 +6,7 @@ mod formula;
 mod gaussian;
 mod generalized_gaussian;
 mod hyperbolic_secant;
+mod kinked;
 mod laplace;
 mod legendre;
 mod moments;

@@ -1,4 +1,5 @@
-//! ln I_k by quadrature, for all orders at once, with the quadrature's error added.
+//! ln I_k by quadrature, for all orders at once, with the quadrature's error added: the rule, its sums, and smooth densities. (`kinked.rs`: those with a
+//! kink.)
 //!
 //! With r = z(x−τ)/z(x) the integrand of I_k − 1 is e_k = r^k − 1 − k(r−1) ≥ 0 (∫ z·(r−1) = 0, so subtracting it is free), and
 //! e_{k+1} = r·e_k + k·(r−1)², e_1 = 0: every term is positive, nothing cancels, and one logarithm a node serves every k.
@@ -13,133 +14,114 @@ pub(super) trait SmoothDensity: super::Noise {
     fn reach(&self, k: f64, tau: f64) -> f64;
 }
 
-/// One quadrature node: ln r and ln(weight·z).
+/// One quadrature node: ln r, ln(weight·z), and these two as numbers.
+#[derive(Clone, Copy)]
 pub(super) struct Node {
-    pub log_ratio: f64,
-    pub log_weight: f64,
+    log_ratio: f64,
+    log_weight: f64,
+    weight: f64,
+    /// r − 1.
+    difference: f64,
 }
 
-/// A density with a kink at 0 (and analytic on either side): the line is cut at 0 and τ, so that each piece converges geometrically.
-pub(super) trait KinkedDensity: super::Noise {
-    /// ln r and ln z where |x| = a, |x − τ| = b, with `difference` = a − b given without cancellation.
-    fn logs_of(&self, a: f64, b: f64, difference: f64) -> (f64, f64);
-    /// Distance from 0 and τ, in scales, beyond which nothing of I_2..I_k is left.
-    fn reach(&self, k: f64, tau: f64) -> f64;
-    /// Where z·r^k peaks beyond τ, as (distance from τ, width of the peak), if it can be narrow.
-    fn peak(&self, _k: f64, _tau: f64) -> Option<(f64, f64)> {
-        None
+impl Node {
+    #[inline(never)]
+    pub fn new(log_ratio: f64, log_weight: f64) -> Self {
+        Self { log_ratio, log_weight, weight: log_weight.exp(), difference: log_ratio.exp_m1() }
+    }
+
+    /// The node with ln r = −`rise` ≤ 0, and one with ln r = `rise` and r times its weight.
+    pub fn pair(rise: f64, log_weight: f64, weight: f64) -> [Self; 2] {
+        let growth = rise.exp_m1();
+        let ratio = (1.0 + growth).recip();
+        // Beyond the largest number r is 0 to the last digit.
+        let less = if growth.is_finite() { -growth * ratio } else { -1.0 };
+        [
+            Self { log_ratio: -rise, log_weight, weight, difference: less },
+            Self { log_ratio: rise, log_weight: log_weight - rise, weight: weight * ratio, difference: growth },
+        ]
+    }
+
+    pub fn log_ratio(&self) -> f64 {
+        self.log_ratio
+    }
+
+    /// k·ln r + ln(weight·z).
+    pub fn log_term(&self, k: f64) -> f64 {
+        k * self.log_ratio + self.log_weight
     }
 }
 
 /// Whether a shift tells all, so that no quadrature is worth its time: what z and its shift have in common is 2·P(Z > τ/2), and D_α ≥ D_{1/2} ≥ −ln(4·P(Z > τ/2))
 /// for every α ≥ 1/2 (by Cauchy and Schwarz, ∫√(z·z′) ≤ √(∫min·∫max)).
-fn is_hopeless<D: super::Noise + ?Sized>(density: &D, tau: f64) -> bool {
+pub(super) fn is_hopeless(density: &dyn super::Noise, tau: f64) -> bool {
     tau > 100.0 * density.scale() && density.tail(0.5 * tau) < 1e-300
 }
 
 /// Fills `out[j]` = ln I_{j+2}(τ) for a smooth density.
-pub(super) fn smooth_log_moments<D: SmoothDensity + ?Sized>(density: &D, tau: f64, out: &mut [f64]) {
+pub(super) fn smooth_log_moments(density: &dyn SmoothDensity, tau: f64, out: &mut [f64]) {
     let tau = tau.abs();
     if is_hopeless(density, tau) {
         return out.fill(f64::INFINITY);
     }
     let width = density.width();
     let u_max = density.reach((out.len() + 1) as f64, tau).asinh();
-    let push = |u: f64, nodes: &mut Vec<Node>| {
-        let x = tau + width * u.sinh();
-        nodes.push(Node {
-            log_ratio: density.log_ratio(x, tau),
-            log_weight: density.log_density(x) + (width * u.cosh()).ln(),
-        });
-    };
-    trapezoid(Range { left: u_max, right: u_max, finest: 1 << 13 }, tau, out, push, |_, _| true);
-}
-
-/// Fills `out[j]` = ln I_{j+2}(τ) for a density with a kink at 0: double-exponential rules (Takahasi & Mori 1974) on (0, τ), and with
-/// a single exponential towards infinity on either side.
-pub(super) fn kinked_log_moments<D: KinkedDensity + ?Sized>(density: &D, tau: f64, out: &mut [f64]) {
-    const LEFT: f64 = 3.8;
-    let (tau, scale) = (tau.abs(), density.scale());
-    if is_hopeless(density, tau) {
-        return out.fill(f64::INFINITY);
+    if tau == 0.0 {
+        return out.fill(0.0);
     }
-    let reach = density.reach((out.len() + 1) as f64, tau).min(1e290).ln();
-    let right = reach.max(LEFT);
-    // Here u − e^{−u} is ln(reach). Where nothing is left of z, ln r may be so large that all orders would be summed in logarithms.
-    let last = (reach.max(0.0) + 0.6).min(right);
-    let push = |u: f64, nodes: &mut Vec<Node>| {
-        if u <= last {
-            let y = scale * (u - (-u).exp()).exp();
-            let log_step = y.ln() + (-u).exp().ln_1p();
-            let (log_ratio, log_density) = density.logs_of(y, y + tau, -tau);
-            nodes.push(Node { log_ratio, log_weight: log_density + log_step });
-            // Its mirror image about τ/2, where z and its shift change places.
-            nodes.push(Node { log_ratio: -log_ratio, log_weight: log_density + log_ratio + log_step });
-        }
-        if u.abs() <= LEFT {
-            let w = std::f64::consts::FRAC_PI_2 * u.sinh();
-            let (a, b) = (tau / (1.0 + (-2.0 * w).exp()), tau / (1.0 + (2.0 * w).exp()));
-            // dx = τ·(π/4)·cosh u/cosh² w du = (π/2)·cosh u·2ab/τ du.
-            let log_step = (std::f64::consts::PI * u.cosh() / tau).ln() + a.ln() + b.ln();
-            let (log_ratio, log_density) = density.logs_of(a, b, tau * w.tanh());
-            nodes.push(Node { log_ratio, log_weight: log_density + log_step });
-        }
+    let step = |level: usize| 2.0 * u_max / (COARSEST << level) as f64;
+    let fill = |level: usize, nodes: &mut Vec<Node>| {
+        let (start, by) = if level == 0 { (0, 1) } else { (1, 2) };
+        nodes.extend((start..=COARSEST << level).step_by(by).map(|j| {
+            let u = j as f64 * step(level) - u_max;
+            let x = tau + width * u.sinh();
+            Node::new(density.log_ratio(x, tau), density.log_density(x) + (width * u.cosh()).ln())
+        }));
     };
-    // A peak of width w at distance y is seen by steps up to about w/y in ln y; one that is not makes its order infinite, which is safe.
-    let resolved = |k: f64, step: f64| density.peak(k, tau).is_none_or(|(y, w)| y < 0.3 * scale || w > 1.2 * step * y);
-    // Narrow peaks (exponents above 2) get finer steps, up to order 32; what is not resolved even then is of no use to anyone.
-    let typical = (out.len() + 1).min(32) as f64;
-    let fine = |finest: &usize| resolved(typical, (LEFT + right) / *finest as f64);
-    let finest = (10..=13).map(|bits| 1usize << bits).find(fine).unwrap_or(1 << 10);
-    trapezoid(Range { left: LEFT, right, finest }, tau, out, push, resolved);
+    trapezoid(&Rule { finest: SMOOTH_LEVELS, step: &step, fill: &fill, wanted: &|_| true }, out);
 }
 
-/// Interval of the trapezoidal rule in u, and the most nodes it may take.
-struct Range {
-    left: f64,
-    right: f64,
-    finest: usize,
+/// Steps of the coarsest rule for smooth densities, and how often they are halved.
+const COARSEST: usize = 32;
+const SMOOTH_LEVELS: usize = 8;
+
+/// A trapezoidal rule whose steps are halved level by level.
+pub(super) struct Rule<'a> {
+    /// The last level.
+    pub finest: usize,
+    /// The step of a level.
+    pub step: &'a dyn Fn(usize) -> f64,
+    /// Pushes the nodes that a level adds to those before.
+    pub fill: &'a dyn Fn(usize, &mut Vec<Node>),
+    /// Whether order k matters: others are infinite.
+    pub wanted: &'a dyn Fn(f64) -> bool,
 }
 
-/// Trapezoidal rule on [−left, right] in u, the step halved until every order agrees to 1e-11 (and I_k itself to 1e-10); what the last halving changed
-/// is added to the result. An order that does not settle is infinite. `push` gives the nodes at u (one for each piece of the line).
-fn trapezoid(
-    range: Range,
-    tau: f64,
-    out: &mut [f64],
-    push: impl Fn(f64, &mut Vec<Node>),
-    resolved: impl Fn(f64, f64) -> bool,
-) {
-    if tau == 0.0 || out.is_empty() {
-        out.fill(0.0);
+/// The step is halved until every order agrees to 1e-11 (and I_k itself to 1e-10); what the last halving changed is added to the result. An order
+/// that does not settle is infinite.
+pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
+    if out.is_empty() {
         return;
     }
-    let Range { left, right, finest } = range;
-    let mut count = 32;
-    let mut nodes = Vec::with_capacity(3 * finest / 8);
-    let step_of = |count: usize| (left + right) / count as f64;
-    for j in 0..=count {
-        push(-left + j as f64 * step_of(count), &mut nodes);
-    }
+    let &Rule { finest, step, fill, wanted } = rule;
+    let mut nodes = Vec::new();
+    fill(0, &mut nodes);
     let mut sums = Sums::new(out.len(), &nodes);
     sums.add(&nodes);
-    let wanted: Vec<bool> = (0..out.len()).map(|j| resolved((j + 2) as f64, step_of(finest))).collect();
+    let wanted: Vec<bool> = (0..out.len()).map(|j| wanted((j + 2) as f64)).collect();
     let mut before = vec![0.0; out.len()];
-    sums.log_moments(step_of(count), &mut before);
-    loop {
-        count *= 2;
+    sums.log_moments(step(0), &mut before);
+    for level in 1.. {
         nodes.clear();
-        for j in (1..count).step_by(2) {
-            push(-left + j as f64 * step_of(count), &mut nodes);
-        }
+        fill(level, &mut nodes);
         sums.add(&nodes);
-        sums.log_moments(step_of(count), out);
+        sums.log_moments(step(level), out);
         let agree = out
             .iter()
             .zip(&before)
             .zip(&wanted)
             .all(|((new, old), wanted)| !wanted || (new - old).abs() <= (1e-11 * new.abs()).min(1e-10));
-        if agree || count >= finest {
+        if agree || level >= finest {
             let linear = sums.linear.len();
             for (j, ((new, old), wanted)) in out.iter_mut().zip(&before).zip(&wanted).enumerate() {
                 let change = (*new - *old).abs();
@@ -186,14 +168,13 @@ impl Sums {
     }
 
     pub(super) fn add(&mut self, nodes: &[Node]) {
-        for chunk in nodes.chunks(8) {
+        let linear = if self.linear.is_empty() { &[] } else { nodes };
+        for chunk in linear.chunks(8) {
             let (mut ratio, mut square, mut excess) = ([0.0; 8], [0.0; 8], [0.0; 8]);
             for (lane, node) in chunk.iter().enumerate() {
-                let weight = node.log_weight.exp();
-                if weight > 0.0 {
-                    let difference = node.log_ratio.exp_m1();
-                    ratio[lane] = 1.0 + difference;
-                    square[lane] = weight * difference * difference;
+                if node.weight > 0.0 {
+                    ratio[lane] = 1.0 + node.difference;
+                    square[lane] = node.weight * node.difference * node.difference;
                     excess[lane] = square[lane];
                 }
             }
@@ -208,11 +189,10 @@ impl Sums {
         let first = self.linear.len() + 2;
         for (j, sum) in self.logarithmic.iter_mut().enumerate() {
             let k = (first + j) as f64;
-            let exponent = |n: &Node| k * n.log_ratio + n.log_weight;
-            let top = nodes.iter().map(exponent).fold(*sum, f64::max);
+            let top = nodes.iter().map(|n| n.log_term(k)).fold(*sum, f64::max);
             if top > f64::NEG_INFINITY {
                 // Below e^−50 of the largest, all nodes together are beyond the last digit.
-                let rest: f64 = nodes.iter().map(|n| exponent(n) - top).filter(|e| *e > -50.0).map(f64::exp).sum();
+                let rest: f64 = nodes.iter().map(|n| n.log_term(k) - top).filter(|e| *e > -50.0).map(f64::exp).sum();
                 *sum = top + ((*sum - top).exp() + rest).ln();
             }
         }

@@ -2,18 +2,21 @@
 
 use super::{
     Noise, NoiseError, Smoothness, check_scale,
-    moments::{KinkedDensity, kinked_log_moments},
+    kinked::{KinkedDensity, Nodes, kinked_log_moments},
     signed,
 };
 use crate::privacy::numeric::{ln_1p_minus, negative_log_of_unit};
 
 /// e·E₁(1) = ∫₀^∞ e^{−y}/(1+y) dy.
 const E_E1: f64 = 0.596_347_362_323_194_1;
+/// Both z and z·r^k fall as e^{−y}: nothing is left beyond.
+const REACH: f64 = 100.0;
 
 /// Density (1+|x|/c)·exp(−|x|/c)/(4c).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct VarianceGamma {
     scale: f64,
+    nodes: Nodes,
 }
 
 impl VarianceGamma {
@@ -23,7 +26,7 @@ impl VarianceGamma {
     /// Unless 0 < c < ∞.
     pub fn new(scale: f64) -> Result<Self, NoiseError> {
         check_scale("variance gamma", "scale", scale)?;
-        Ok(Self { scale })
+        Ok(Self { scale, nodes: Nodes::new(REACH, 0.25) })
     }
 }
 
@@ -74,8 +77,7 @@ impl Noise for VarianceGamma {
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {
-        let (a, b) = (x.abs(), (x - tau).abs());
-        self.logs_of(a, b, a - b).0
+        self.kinked_log_ratio(x, tau)
     }
 
     fn log_moments(&self, tau: f64, out: &mut [f64]) {
@@ -84,15 +86,21 @@ impl Noise for VarianceGamma {
 }
 
 impl KinkedDensity for VarianceGamma {
-    fn logs_of(&self, a: f64, _b: f64, difference: f64) -> (f64, f64) {
-        let (y, d) = (a / self.scale, difference / self.scale);
-        let share = d / (1.0 + y);
-        // ln(1 − share) + d, of which −share + d is taken together: next to 0 both are far larger than their sum.
-        (ln_1p_minus(-share) + y * share, self.log_density(a))
+    fn nodes(&self) -> &Nodes {
+        &self.nodes
     }
 
-    fn reach(&self, _k: f64, _tau: f64) -> f64 {
-        // Both z and z·r^k fall as e^{−x/c}.
-        100.0
+    fn fall(&self, y: f64) -> f64 {
+        y - y.ln_1p()
+    }
+
+    /// t − ln(1 + share), of which t − share is taken together: next to 0 both are far larger than their difference.
+    fn rise(&self, y: f64, _fall: f64, t: f64, _fold: Option<f64>) -> f64 {
+        let share = t / (1.0 + y);
+        y * share - ln_1p_minus(share)
+    }
+
+    fn reach(&self, _k: f64, _t: f64) -> f64 {
+        REACH
     }
 }

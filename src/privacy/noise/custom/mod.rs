@@ -105,10 +105,8 @@ impl Noise for Custom {
         let last = table.knots.len() - 1;
         let steep = -table.slopes[last];
         // Beyond far + τ, r = e^{steep·τ}; below −far, its inverse.
-        let ends = [
-            Node { log_ratio: steep * t, log_weight: table.tails[last].ln() - steep * t },
-            Node { log_ratio: -steep * t, log_weight: table.tails[last].ln() },
-        ];
+        let ends =
+            [Node::new(steep * t, table.tails[last].ln() - steep * t), Node::new(-steep * t, table.tails[last].ln())];
         let pieces = table.pieces(t);
         let linear = linear_orders(&pieces, &ends).min(out.len());
         if linear > 0 {
@@ -116,7 +114,7 @@ impl Noise for Custom {
             for piece in &pieces {
                 piece_nodes(piece, linear, &mut nodes);
             }
-            nodes.extend(ends.iter().map(|n| Node { ..*n }));
+            nodes.extend(ends);
             let mut sums = Sums::linear(linear);
             sums.add(&nodes);
             sums.log_moments(1.0, &mut out[..linear]);
@@ -147,7 +145,7 @@ fn linear_orders(pieces: &[Piece], ends: &[Node]) -> usize {
         }
     };
     pieces.iter().for_each(|piece| look(&piece.ends()));
-    ends.iter().for_each(|node| look(&[(node.log_ratio, node.log_weight)]));
+    ends.iter().for_each(|node| look(&[(node.log_ratio(), node.log_term(0.0))]));
     // r^k itself is moderate everywhere up to 400/ln r.
     (limit.max(400.0 / steepest).min(1e6) as usize).saturating_sub(1)
 }
@@ -169,10 +167,10 @@ fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
     for p in 0..parts as usize {
         for &(y, log_weight) in gauss_legendre(points) {
             let u = part * (p as f64 + 0.5 * (1.0 + y));
-            nodes.push(Node {
-                log_ratio: log_ratio + ratio_slope * u,
-                log_weight: log_density + density_slope * u + (log_weight + log_part),
-            });
+            nodes.push(Node::new(
+                log_ratio + ratio_slope * u,
+                log_density + density_slope * u + (log_weight + log_part),
+            ));
         }
     }
 }
@@ -212,7 +210,7 @@ impl<'a> Integrals<'a> {
         // All pieces below e^−60 of one of them are together beyond the last digit.
         let least = largest.map_or(f64::NEG_INFINITY, |i| integral(i) - 60.0);
         logs.clear();
-        logs.extend(ends.iter().map(|n| k * n.log_ratio + n.log_weight));
+        logs.extend(ends.iter().map(|n| n.log_term(k)));
         logs.extend((0..bounds.len()).filter(|i| bounds[*i] > least).map(integral));
         log_sum_exp(logs)
     }
