@@ -165,8 +165,9 @@ pub fn shrink_programs(project: &Project, screen: &Screen, tools: &Tools, stagin
         let short = name.split(['-', '_', '.']).next().unwrap_or_default();
         let step = screen.step(&format!("wasm-opt {short}"));
         let bytes = std::fs::read(&wasm).at("read", &wasm)?;
-        // The page's 1.3 kB less after Brotli, though more before.
-        let level = if short == "app" { &["-O2", "--shrink-level=2"][..] } else { &["-Os"] };
+        // The page's 1.3 kB less after Brotli and the accountant's 0.8, though more before.
+        let small = ["app", "accountant"].contains(&short);
+        let level = if small { &["-O2", "--shrink-level=2"][..] } else { &["-Os"] };
         let flags = [level, &WASM_OPT].concat();
         let key = digest(&[&bytes, flags.join(" ").as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
         let kept = cache.join(format!("{short}-{key}.wasm"));

@@ -1,7 +1,16 @@
-//! Formulas in one variable x: numbers, + − * / ^, parentheses, and the functions that densities are written with.
+//! Formulas in one variable x: numbers, + − * / ^, parentheses, and the functions that densities are written with; parsed by winnow, whose expressions
+//! are a Pratt parser.
 //!
-//! Read here and not by a crate, as every visitor downloads it: exmex 0.21, which is kept, brings the regex crate and its tables, 220 kB of a page's
-//! wasm after Brotli where this file is 3.5; fasteval and meval have had no release for years; evalexpr's licence is the AGPL.
+//! Ready-made evaluators were no choice, as every visitor downloads this: exmex 0.21, which is kept, brings the regex crate and its tables, 220 kB of a
+//! page's wasm after Brotli where all of this file is about 4; fasteval and meval have had no release for years; evalexpr's licence is the AGPL.
+
+use winnow::{
+    Parser,
+    combinator::{Infix, Prefix, expression, opt},
+    error::ParserError,
+    stream::{Stateful, Stream},
+    token::{any, one_of, take_while},
+};
 
 use super::DensityError;
 
@@ -36,22 +45,34 @@ impl Node {
 type One = fn(f64) -> f64;
 type Two = fn(f64, f64) -> f64;
 
-const ONE: [(&str, One); 13] = [
-    ("abs", f64::abs),
-    ("exp", f64::exp),
-    ("ln", f64::ln),
-    ("log", f64::ln),
-    ("sqrt", f64::sqrt),
-    ("sin", f64::sin),
-    ("cos", f64::cos),
-    ("sinh", f64::sinh),
-    ("cosh", f64::cosh),
-    ("tanh", f64::tanh),
-    ("atan", f64::atan),
-    ("sech", |x| x.cosh().recip()),
-    ("erf", libm::erf),
+enum Named {
+    X,
+    Number(f64),
+    One(One),
+    Two(Two),
+}
+
+static NAMES: [(&str, Named); 19] = [
+    ("x", Named::X),
+    ("pi", Named::Number(std::f64::consts::PI)),
+    ("e", Named::Number(std::f64::consts::E)),
+    ("abs", Named::One(f64::abs)),
+    ("exp", Named::One(f64::exp)),
+    ("ln", Named::One(f64::ln)),
+    ("log", Named::One(f64::ln)),
+    ("sqrt", Named::One(f64::sqrt)),
+    ("sin", Named::One(f64::sin)),
+    ("cos", Named::One(f64::cos)),
+    ("sinh", Named::One(f64::sinh)),
+    ("cosh", Named::One(f64::cosh)),
+    ("tanh", Named::One(f64::tanh)),
+    ("atan", Named::One(f64::atan)),
+    ("sech", Named::One(|x| x.cosh().recip())),
+    ("erf", Named::One(libm::erf)),
+    ("min", Named::Two(f64::min)),
+    ("max", Named::Two(f64::max)),
+    ("pow", Named::Two(f64::powf)),
 ];
-const TWO: [(&str, Two); 3] = [("min", f64::min), ("max", f64::max), ("pow", f64::powf)];
 
 impl Formula {
     /// Reads `exp(-abs(x)^1.5)` and its like; `−x^2` is −(x²), and `^` binds from the right.
@@ -66,12 +87,13 @@ impl Formula {
         if !text.is_ascii() {
             return wrong("it has characters other than ASCII".to_owned());
         }
-        let mut reader = Reader { text: text.as_bytes(), at: 0, depth: 0 };
-        let node = reader.sum()?;
-        match reader.peek() {
+        let state = State { length: text.len(), depth: 0 };
+        let mut input = Input { input: text.as_bytes(), state };
+        let whole = sum(&mut input).and_then(|node| match ahead(&mut input) {
             None => Ok(Self(node)),
-            Some(found) => reader.wrong(&format!("“{}” is not expected here", found as char)),
-        }
+            Some(found) => Err(unexpected(&input, found)),
+        });
+        whole.or_else(|error| wrong(error.0.unwrap_or_default()))
     }
 
     /// Its value.
@@ -81,162 +103,184 @@ impl Formula {
     }
 }
 
-struct Reader<'a> {
-    text: &'a [u8],
-    at: usize,
+type Input<'a> = Stateful<&'a [u8], State>;
+type Read<T> = Result<T, Wrong>;
+
+#[derive(Clone, Debug)]
+struct State {
+    /// Of the whole text.
+    length: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
-    fn wrong<T>(&self, reason: &str) -> Result<T, DensityError> {
-        Err(DensityError::Formula(format!("at character {}, {reason}", self.at + 1)))
+/// What is wrong and where; nothing where one way to go on does not fit, and another may.
+#[derive(Debug)]
+struct Wrong(Option<String>);
+
+impl<I: Stream> ParserError<I> for Wrong {
+    type Inner = Self;
+
+    fn from_input(_input: &I) -> Self {
+        Self(None)
     }
 
-    fn peek(&mut self) -> Option<u8> {
-        while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
-            self.at += 1;
+    fn into_inner(self) -> Result<Self, Self> {
+        Ok(self)
+    }
+
+    fn is_backtrack(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+#[inline(never)]
+fn wrong(input: &Input<'_>, reason: &str) -> Wrong {
+    let place = input.state.length - input.eof_offset() + 1;
+    Wrong(Some(format!("at character {place}, {reason}")))
+}
+
+#[inline(never)]
+fn unexpected(input: &Input<'_>, found: u8) -> Wrong {
+    wrong(input, &format!("“{}” is not expected here", found as char))
+}
+
+/// The next character that is no space, which is left where it is.
+#[inline(never)]
+fn ahead(input: &mut Input<'_>) -> Option<u8> {
+    let spaces: Read<&[u8]> = take_while(0.., |c: u8| c.is_ascii_whitespace()).parse_next(input);
+    spaces.ok().and_then(|_| input.input.first().copied())
+}
+
+#[inline(never)]
+fn expect(input: &mut Input<'_>, wanted: u8) -> Read<()> {
+    if ahead(input) != Some(wanted) {
+        return Err(wrong(input, &format!("a “{}” is missing", wanted as char)));
+    }
+    skip(input)
+}
+
+#[inline(never)]
+fn skip(input: &mut Input<'_>) -> Read<()> {
+    any.void().parse_next(input)
+}
+
+/// Parentheses, arguments and powers go a level down.
+#[inline(never)]
+fn descend(input: &mut Input<'_>) -> Read<()> {
+    input.state.depth += 1;
+    if input.state.depth > DEEPEST {
+        return Err(wrong(input, &format!("it is nested more than {DEEPEST} deep")));
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn sum(input: &mut Input<'_>) -> Read<Node> {
+    descend(input)?;
+    let node = expression(operand).prefix(signs).infix(operator).parse_next(input)?;
+    input.state.depth -= 1;
+    Ok(node)
+}
+
+#[inline(never)]
+fn two(f: Two, a: Node, b: Node) -> Read<Node> {
+    Ok(Node::Two(f, a.into(), b.into()))
+}
+
+/// What stands between two operands, with how tightly it binds.
+#[inline(never)]
+fn operator<'a>(input: &mut Input<'a>) -> Read<Infix<Input<'a>, Node, Wrong>> {
+    let found = ahead(input);
+    skip(input)?;
+    Ok(match found {
+        Some(b'+') => Infix::Left(1, |_, a, b| two(|a, b| a + b, a, b)),
+        Some(b'-') => Infix::Left(1, |_, a, b| two(|a, b| a - b, a, b)),
+        Some(b'*') => Infix::Left(3, |_, a, b| two(|a, b| a * b, a, b)),
+        Some(b'/') => Infix::Left(3, |_, a, b| two(|a, b| a / b, a, b)),
+        Some(b'^') => {
+            // Nothing binds more tightly, so it is never put back, and its power follows.
+            descend(input)?;
+            Infix::Right(7, |input: &mut Input<'a>, a, b| {
+                input.state.depth -= 1;
+                two(f64::powf, a, b)
+            })
         }
-        self.text.get(self.at).copied()
-    }
+        _ => return Err(Wrong(None)),
+    })
+}
 
-    fn take(&mut self, wanted: u8) -> bool {
-        let found = self.peek() == Some(wanted);
-        self.at += usize::from(found);
-        found
-    }
-
-    fn expect(&mut self, wanted: u8) -> Result<(), DensityError> {
-        if self.take(wanted) { Ok(()) } else { self.wrong(&format!("a “{}” is missing", wanted as char)) }
-    }
-
-    fn sum(&mut self) -> Result<Node, DensityError> {
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return self.wrong(&format!("it is nested more than {DEEPEST} deep"));
+/// Signs, all together, so that many of them are no deeper than one.
+#[inline(never)]
+fn signs<'a>(input: &mut Input<'a>) -> Read<Prefix<Input<'a>, Node, Wrong>> {
+    let (mut negative, mut some) = (false, false);
+    loop {
+        match ahead(input) {
+            Some(sign @ (b'-' | b'+')) => (negative, some) = (negative ^ (sign == b'-'), true),
+            _ if negative => return Ok(Prefix(5, |_, a| Ok(Node::One(|a| -a, a.into())))),
+            _ if some => return Ok(Prefix(5, |_, a| Ok(a))),
+            None => return Err(wrong(input, "it ends too early")),
+            Some(found) => return Err(unexpected(input, found)),
         }
-        let mut node = self.product()?;
-        loop {
-            let join: fn(f64, f64) -> f64 = match self.peek() {
-                Some(b'+') => |a, b| a + b,
-                Some(b'-') => |a, b| a - b,
-                _ => break,
+        skip(input)?;
+    }
+}
+
+#[inline(never)]
+fn operand(input: &mut Input<'_>) -> Read<Node> {
+    match ahead(input) {
+        Some(b'(') => arguments(input, b")").map(|[node, _]| node),
+        Some(b'0'..=b'9' | b'.') => number(input),
+        Some(c) if c.is_ascii_alphabetic() => name(input),
+        _ => Err(Wrong(None)),
+    }
+}
+
+/// What stands in parentheses: as many formulas as `ends`, one or two, each followed by its end.
+#[inline(never)]
+fn arguments(input: &mut Input<'_>, ends: &[u8]) -> Read<[Node; 2]> {
+    let mut found = [Node::X, Node::X];
+    expect(input, b'(')?;
+    for (node, end) in found.iter_mut().zip(ends) {
+        *node = sum(input)?;
+        expect(input, *end)?;
+    }
+    Ok(found)
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+#[inline(never)]
+fn number(input: &mut Input<'_>) -> Read<Node> {
+    let digits = |least: usize| take_while(least.., |c: u8| c.is_ascii_digit() || c == b'.');
+    // 1e-5, but not the e of 2exp(x).
+    let first = one_of(|c: u8| c.is_ascii_digit());
+    let exponent = (one_of([b'e', b'E']), opt(one_of([b'-', b'+'])), first, digits(0));
+    let found = text((digits(1), opt(exponent)).take().parse_next(input)?);
+    found.parse().map(Node::Number).map_err(|_| wrong(input, &format!("“{found}” is not a number")))
+}
+
+#[inline(never)]
+fn name(input: &mut Input<'_>) -> Read<Node> {
+    let before = input.clone();
+    let name = text(take_while(1.., |c: u8| c.is_ascii_alphanumeric()).parse_next(input)?);
+    for (known, meaning) in &NAMES {
+        if *known == name {
+            return match meaning {
+                Named::X => Ok(Node::X),
+                Named::Number(value) => Ok(Node::Number(*value)),
+                Named::One(f) => arguments(input, b")").map(|[a, _]| Node::One(*f, a.into())),
+                Named::Two(f) => arguments(input, b",)").and_then(|[a, b]| two(*f, a, b)),
             };
-            self.at += 1;
-            node = Node::Two(join, node.into(), self.product()?.into());
-        }
-        self.depth -= 1;
-        Ok(node)
-    }
-
-    fn product(&mut self) -> Result<Node, DensityError> {
-        let mut node = self.signed()?;
-        loop {
-            let join: fn(f64, f64) -> f64 = match self.peek() {
-                Some(b'*') => |a, b| a * b,
-                Some(b'/') => |a, b| a / b,
-                _ => return Ok(node),
-            };
-            self.at += 1;
-            node = Node::Two(join, node.into(), self.signed()?.into());
         }
     }
-
-    fn signed(&mut self) -> Result<Node, DensityError> {
-        let mut negative = false;
-        loop {
-            match self.peek() {
-                Some(b'-') => negative = !negative,
-                Some(b'+') => {}
-                _ => break,
-            }
-            self.at += 1;
-        }
-        let node = self.power()?;
-        Ok(if negative { Node::One(|a| -a, node.into()) } else { node })
+    let mut reason = format!("“{name}” is unknown; there are ");
+    for (place, (known, _)) in NAMES.iter().enumerate() {
+        reason.push_str(if place == 0 { "" } else { ", " });
+        reason.push_str(known);
     }
-
-    fn power(&mut self) -> Result<Node, DensityError> {
-        let base = self.atom()?;
-        if !self.take(b'^') {
-            return Ok(base);
-        }
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return self.wrong(&format!("it is nested more than {DEEPEST} deep"));
-        }
-        let power = self.signed()?;
-        self.depth -= 1;
-        Ok(Node::Two(f64::powf, base.into(), power.into()))
-    }
-
-    fn atom(&mut self) -> Result<Node, DensityError> {
-        match self.peek() {
-            None => self.wrong("it ends too early"),
-            Some(b'(') => {
-                self.at += 1;
-                let node = self.sum()?;
-                self.expect(b')')?;
-                Ok(node)
-            }
-            Some(c) if c.is_ascii_digit() || c == b'.' => self.number(),
-            Some(c) if c.is_ascii_alphabetic() => self.name(),
-            Some(c) => self.wrong(&format!("“{}” is not expected here", c as char)),
-        }
-    }
-
-    fn number(&mut self) -> Result<Node, DensityError> {
-        let start = self.at;
-        let digits = |reader: &mut Self| {
-            while reader.text.get(reader.at).is_some_and(|c| c.is_ascii_digit() || *c == b'.') {
-                reader.at += 1;
-            }
-        };
-        digits(self);
-        // 1e-5, but not the e of 2exp(x).
-        if let [b'e' | b'E', rest @ ..] = &self.text[self.at..] {
-            let sign = usize::from(rest.first().is_some_and(|c| matches!(c, b'+' | b'-')));
-            if rest.get(sign).is_some_and(u8::is_ascii_digit) {
-                self.at += 1 + sign;
-                digits(self);
-            }
-        }
-        let text = std::str::from_utf8(&self.text[start..self.at]).unwrap_or_default();
-        match text.parse() {
-            Ok(number) => Ok(Node::Number(number)),
-            Err(_) => self.wrong(&format!("“{text}” is not a number")),
-        }
-    }
-
-    fn name(&mut self) -> Result<Node, DensityError> {
-        let start = self.at;
-        while self.text.get(self.at).is_some_and(u8::is_ascii_alphanumeric) {
-            self.at += 1;
-        }
-        let name = std::str::from_utf8(&self.text[start..self.at]).unwrap_or_default();
-        match name {
-            "x" => return Ok(Node::X),
-            "pi" => return Ok(Node::Number(std::f64::consts::PI)),
-            "e" => return Ok(Node::Number(std::f64::consts::E)),
-            _ => {}
-        }
-        if let Some(&(_, f)) = ONE.iter().find(|(known, _)| *known == name) {
-            self.expect(b'(')?;
-            let a = self.sum()?;
-            self.expect(b')')?;
-            return Ok(Node::One(f, a.into()));
-        }
-        if let Some(&(_, f)) = TWO.iter().find(|(known, _)| *known == name) {
-            self.expect(b'(')?;
-            let a = self.sum()?;
-            self.expect(b',')?;
-            let b = self.sum()?;
-            self.expect(b')')?;
-            return Ok(Node::Two(f, a.into(), b.into()));
-        }
-        self.at = start;
-        let known = ONE.iter().map(|f| f.0).chain(TWO.iter().map(|f| f.0)).collect::<Vec<_>>().join(", ");
-        self.wrong(&format!("“{name}” is unknown; there are x, pi, e, {known}"))
-    }
+    Err(wrong(&before, &reason))
 }
 
 #[cfg(test)]
@@ -259,6 +303,19 @@ mod tests {
             ("max(x, 3)*pi", 3.0 * std::f64::consts::PI),
             (" ( x ) ", 2.0),
             ("sech(0)+erf(0)", 1.0),
+            ("2^-x^2", 0.0625),
+            ("2^-1*3", 1.5),
+            ("-2^2*3", -12.0),
+            ("x - - + -x", 0.0),
+            ("x*-+-x/4", 1.0),
+            ("3.^.5^2", 3f64.powf(0.25)),
+            ("1E+2-1e-2", 99.99),
+            ("pow ( x , 3 )-min(1,x)", 7.0),
+            ("--x^2^-1", std::f64::consts::SQRT_2),
+            ("1e", f64::NAN),
+            ("2 3", f64::NAN),
+            ("x^", f64::NAN),
+            ("()", f64::NAN),
         ] {
             match Formula::read(text) {
                 Ok(formula) => assert!((formula.at(2.0) - value).abs() < 1e-12, "{text}: {}", formula.at(2.0)),
@@ -282,6 +339,30 @@ mod tests {
         assert!(says(&"(".repeat(500)).contains("nested"));
         assert!(says(&format!("x{}", "^x".repeat(400))).contains("nested"));
         assert!(says(&"x+".repeat(600)).contains("longer"));
+        assert!(says("1e5.2+x").contains("at character 6, “1e5.2” is not a number"));
+        assert!(says("2 ^ ").contains("at character 5, it ends too early"));
+        assert!(says("2x").contains("at character 2, “x” is not expected here"));
+        assert!(says("max(x,\t,1)").contains("at character 8, “,” is not expected here"));
+        assert!(says("sin x").contains("at character 5, a “(” is missing"));
+    }
+
+    /// The longest texts there may be: neither the stack nor the time runs out.
+    #[test]
+    fn depth_is_limited_and_signs_are_not_deep() {
+        let says = |text: &str| Formula::read(text).unwrap_err().to_string();
+        assert!(says(&"(".repeat(LONGEST)).contains(&format!("at character {}, it is nested", DEEPEST + 1)));
+        assert!(says(&"-(".repeat(LONGEST / 2)).contains("nested more than 60 deep"));
+        assert!(says(&"x^-".repeat(LONGEST / 3)).contains("nested more than 60 deep"));
+        assert!(says(&"-".repeat(LONGEST)).contains("at character 1001, it ends too early"));
+        let deepest = |inner: usize| format!("{}x{}", "(".repeat(inner), ")".repeat(inner));
+        assert!(Formula::read(&deepest(DEEPEST - 1)).is_ok() && Formula::read(&deepest(DEEPEST)).is_err());
+        let powers = |count: usize| format!("x{}", "^1".repeat(count));
+        assert!(Formula::read(&powers(DEEPEST - 1)).is_ok() && Formula::read(&powers(DEEPEST)).is_err());
+        // What was left again counts no more.
+        assert!(Formula::read(&format!("{0}+{0}", deepest(DEEPEST - 1))).is_ok());
+        assert!(Formula::read(&["x^2"; 200].join("+")).is_ok());
+        let signs = Formula::read(&format!("{}x", "-".repeat(LONGEST - 1))).unwrap();
+        assert_eq!(signs.at(2.0), -2.0);
     }
 
     proptest! {
