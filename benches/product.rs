@@ -27,11 +27,9 @@ fn product(criterion: &mut Criterion) {
         bencher.iter(|| black_box(images.clone()).matmul(black_box(weights.clone())).into_data());
     });
 
-    let data = Dataset {
-        name: "grey".into(),
-        images: (0..LOT * PIXELS).map(|k| (k % 255) as u8).collect(),
-        labels: (0..LOT).map(|k| (k % 10) as u8).collect(),
-    };
+    let images: Vec<u8> = (0..LOT * PIXELS).map(|k| (k % 255) as u8).collect();
+    let labels: Vec<u8> = (0..LOT).map(|k| (k % 10) as u8).collect();
+    let data = Dataset::new("grey", images, labels);
     let model = Architecture::Mlp;
     let task = Task::without_privacy(model);
     for threads in [1, 2] {

@@ -43,7 +43,7 @@ fn examples() -> Dataset {
         })
     });
     let labels = (0..EXAMPLES).map(|i| (i % 10) as u8);
-    Dataset { name: "blots".into(), images: images.collect(), labels: labels.collect() }
+    Dataset::new("blots", images.collect::<Vec<_>>(), labels.collect::<Vec<_>>())
 }
 
 fn encoders() -> Vec<EncoderSpec> {
@@ -136,6 +136,15 @@ fn pair<E: Engine>(make: Make<E>, task: &Task) -> (E, ReferenceEngine) {
     (engine, ReferenceEngine::new(task, examples(), SEED).unwrap())
 }
 
+/// The models that an engine is for: all but those that it refuses, which a test of its own names.
+fn models<E: Engine>(make: Make<E>) -> Vec<Architecture> {
+    let fits = |&model: &Architecture| {
+        let start = initial_parameters(model, SEED);
+        make(clip(model), examples(), &start, Performance::default()).is_ok()
+    };
+    Architecture::ALL.into_iter().filter(fits).collect()
+}
+
 /// Makes the engine under test.
 type Make<E> = fn(Task, Dataset, &[f32], Performance) -> Result<E, EngineError>;
 
@@ -155,7 +164,7 @@ fn assert_same_step<E: Engine>(make: Make<E>, task: &Task, lot: &[u32]) {
 }
 
 fn every_combination_takes_the_same_step<E: Engine>(make: Make<E>) {
-    for model in Architecture::ALL {
+    for model in models(make) {
         for encoder in encoders() {
             for noise in noises() {
                 let mut task = task(model, encoder.clone(), noise);
@@ -171,7 +180,7 @@ fn every_combination_takes_the_same_step<E: Engine>(make: Make<E>) {
 
 fn lots_of_any_size_take_the_same_step<E: Engine>(make: Make<E>) {
     let all: Vec<u32> = (0..EXAMPLES as u32).collect();
-    for model in Architecture::ALL {
+    for model in models(make) {
         for encoder in [EncoderSpec::Clip { norm: 1.0 }, encoders().remove(3)] {
             let noise = Some(NoiseSpec::Gaussian { sigma: 0.5 });
             for lot in [0, 1, 16, 33, EXAMPLES] {
@@ -184,7 +193,7 @@ fn lots_of_any_size_take_the_same_step<E: Engine>(make: Make<E>) {
 }
 
 fn several_steps_stay_together<E: Engine>(make: Make<E>) {
-    for model in Architecture::ALL {
+    for model in models(make) {
         for encoder in encoders() {
             let mut task = task(model, encoder, Some(NoiseSpec::StudentT { nu: 9.0, scale: 0.05 }));
             task.momentum = 0.9;
@@ -203,7 +212,7 @@ fn several_steps_stay_together<E: Engine>(make: Make<E>) {
 }
 
 fn a_traced_step_is_a_step<E: Engine>(make: Make<E>) {
-    for model in Architecture::ALL {
+    for model in models(make) {
         for encoder in encoders() {
             let mut task = task(model, encoder, Some(NoiseSpec::Gaussian { sigma: 0.3 }));
             task.denoiser = Denoiser::KolmogorovSmirnov;
@@ -242,7 +251,7 @@ fn breaking_parameters(model: Architecture) -> Vec<f32> {
             parameters[..2].fill(f32::MAX);
             return parameters;
         }
-        Architecture::Mlp => {}
+        Architecture::Scattering | Architecture::Mlp => {}
         Architecture::CnnTanh | Architecture::CnnRelu => {
             // Channel 0 of both convolutions passes a single tap on: conv1's sees the first pixel from its first position.
             for (layer, tap) in [(layers[0], 3 * 8 + 3), (layers[1], 0)] {
@@ -272,7 +281,8 @@ fn one_broken_example_counts_and_adds_nothing<E: Engine>(make: Make<E>) {
     }
     data.images = images.into();
     let (lot, others) = ([2, 5, 9, 30, 31], [2, 5, 30, 31]);
-    for model in Architecture::ALL {
+    // Features are bytes of all of an image: no parameter breaks one image's alone.
+    for model in models(make).into_iter().filter(|&model| model != Architecture::Scattering) {
         let start = breaking_parameters(model);
         for encoder in [EncoderSpec::None, EncoderSpec::Clip { norm: 1.0 }, encoders().remove(3)] {
             let task = task(model, encoder, None);
@@ -292,7 +302,7 @@ fn one_broken_example_counts_and_adds_nothing<E: Engine>(make: Make<E>) {
 
 /// A NaN parameter breaks every example: what is released is noise alone.
 fn broken_parameters_release_noise_alone<E: Engine>(make: Make<E>) {
-    for model in Architecture::ALL {
+    for model in models(make) {
         for encoder in encoders() {
             let task = task(model, encoder, Some(NoiseSpec::Laplace { scale: 1.0 }));
             let mut start = initial_parameters(model, SEED);
@@ -311,7 +321,7 @@ fn broken_parameters_release_noise_alone<E: Engine>(make: Make<E>) {
 
 fn performance_flags_change_nothing<E: Engine>(make: Make<E>) {
     let lot: Vec<u32> = (0..EXAMPLES as u32).collect();
-    for model in Architecture::ALL {
+    for model in models(make) {
         for encoder in [EncoderSpec::Clip { norm: 1.0 }, encoders().remove(5)] {
             let mut task = task(model, encoder, Some(NoiseSpec::StudentT { nu: 5.0, scale: 0.1 }));
             task.denoiser = Denoiser::KolmogorovSmirnov;
@@ -333,7 +343,7 @@ fn performance_flags_change_nothing<E: Engine>(make: Make<E>) {
 
 fn predictions_equal_the_references<E: Engine>(make: Make<E>) {
     let data = examples();
-    for model in Architecture::ALL {
+    for model in models(make) {
         let (mut engine, mut reference) = pair(make, &clip(model));
         let (ours, theirs) =
             (block_on(engine.count_correct(&data)).unwrap(), block_on(reference.count_correct(&data)).unwrap());
@@ -360,7 +370,7 @@ fn traced_pair<E: Engine>(make: Make<E>, task: &Task, lot: &[u32], shifts: &[Shi
 
 fn copies_are_averaged_before_they_are_encoded<E: Engine>(make: Make<E>) {
     let lot: Vec<u32> = (0..37).collect();
-    for model in Architecture::ALL {
+    for model in models(make) {
         for encoder in encoders() {
             let task = task(model, encoder, Some(NoiseSpec::Gaussian { sigma: 0.3 }));
             let [ours, theirs] = traced_pair(make, &task, &lot, &SHIFTS);
@@ -400,7 +410,7 @@ fn one_broken_copy_breaks_its_example<E: Engine>(make: Make<E>) {
     data.images = images.into();
     // Moved down by one, the lit pixels are where nothing looks at them.
     let shifts = [Shift { right: 0, down: 1 }, Shift::NONE, Shift { right: 0, down: 1 }];
-    for model in Architecture::ALL {
+    for model in models(make).into_iter().filter(|&model| model != Architecture::Scattering) {
         let start = breaking_parameters(model);
         for encoder in [EncoderSpec::None, EncoderSpec::Clip { norm: 1.0 }, encoders().remove(3)] {
             let task = Task { copies: shifts.len() as u32, ..task(model, encoder, None) };
@@ -431,7 +441,7 @@ fn copies_that_were_not_planned_are_refused<E: Engine>(make: Make<E>) {
 fn training_learns<E: Engine>(make: Make<E>) {
     let data = examples();
     let lot: Vec<u32> = (0..EXAMPLES as u32).collect();
-    for model in Architecture::ALL {
+    for model in models(make) {
         let mut task = task(model, EncoderSpec::None, None);
         task.expected_lot = EXAMPLES as f32;
         task.momentum = 0.9;
@@ -447,7 +457,7 @@ fn training_learns<E: Engine>(make: Make<E>) {
 }
 
 fn state_is_kept_and_replaced<E: Engine>(make: Make<E>) {
-    for model in Architecture::ALL {
+    for model in models(make) {
         let mut task = clip(model);
         task.momentum = 0.9;
         let (mut engine, _) = pair(make, &task);
@@ -494,6 +504,44 @@ fn what_does_not_fit_is_refused<E: Engine>(make: Make<E>) {
     assert!(block_on(engine.predict(&[0.0; 3])).is_err());
     assert!(block_on(engine.set_state(&start[1..], &start)).is_err());
     assert_eq!(block_on(engine.state()).unwrap(), before, "a refused call changes nothing");
+}
+
+/// Every model trains on the CPU; a graphics device refuses the one whose features the CPU computes.
+#[test]
+fn every_model_has_its_engine() {
+    assert_eq!(models(CpuEngine::new), Architecture::ALL);
+    #[cfg(feature = "gpu")]
+    if with_adapter() {
+        let others = Architecture::ALL.into_iter().filter(|&model| model != Architecture::Scattering);
+        assert_eq!(models(on_gpu), others.collect::<Vec<_>>());
+    }
+}
+
+/// In pieces or at once, for one engine or two: the same features, and none of images that are not there any more.
+#[test]
+fn features_are_computed_once_and_belong_to_their_images() {
+    const EACH: usize = hushgrad::model::scattering::FEATURES;
+    let task = clip(Architecture::Scattering);
+    let start = initial_parameters(task.model, SEED);
+    let engine = |data: &Dataset| CpuEngine::new(task.clone(), data.clone(), &start, Performance::default()).unwrap();
+    let data = examples();
+    let mut pieces = engine(&data);
+    assert_eq!(block_on(pieces.prepare(7)).unwrap(), EXAMPLES - 7);
+    assert_eq!(data.features().bytes.len(), 7 * EACH);
+    assert_eq!(block_on(pieces.prepare(1000)).unwrap(), 0);
+    let at_once = examples();
+    step(&mut engine(&at_once), &[1], 1);
+    assert_eq!(at_once.features().bytes, data.features().bytes);
+    assert_eq!(block_on(engine(&data.clone()).prepare(0)).unwrap(), 0, "a clone shares them");
+
+    let mut other = data.clone();
+    other.images = data.images.iter().rev().copied().collect();
+    let mut engine = engine(&other);
+    let mut reference = ReferenceEngine::new(&task, other, SEED).unwrap();
+    step(&mut engine, &[2, 3, 4], 1);
+    step(&mut reference, &[2, 3, 4], 1);
+    let (ours, theirs) = (parameters(&mut engine), parameters(&mut reference));
+    assert!(relative_difference(&minus(&ours, &start), &minus(&theirs, &start)) < 1e-4);
 }
 
 macro_rules! suite {

@@ -20,7 +20,7 @@ mod adapter;
 #[test]
 fn a_lost_device_is_an_error_and_can_be_replaced() {
     let Some(gpu) = adapter::device() else { return };
-    let data = Dataset { name: "two".into(), images: vec![100; 2 * PIXELS].into(), labels: vec![3, 4].into() };
+    let data = Dataset::new("two", vec![100; 2 * PIXELS], [3, 4]);
     let task = Task {
         model: Architecture::Linear,
         encoder: EncoderSpec::Clip { norm: 1.0 },

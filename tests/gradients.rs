@@ -9,7 +9,10 @@ use burn::tensor::{
     module::{conv2d, max_pool2d},
     ops::{ConvOptions, MaxPoolOptions},
 };
-use hushgrad::model::{Activation, Architecture, Layer, initial_parameters, reference};
+use hushgrad::{
+    engine::reference::inputs,
+    model::{Activation, Architecture, Layer, initial_parameters, reference},
+};
 
 mod common;
 
@@ -61,10 +64,13 @@ impl Oracle {
 
     fn logits(&self, image: &[f32]) -> Tensor<2> {
         let pixels: Vec<f64> = image.iter().map(|&v| f64::from(v)).collect();
-        let x = Tensor::<2>::from_data(TensorData::new(pixels, [1, 784]), (&self.device, DType::F64));
+        let x = Tensor::<2>::from_data(
+            TensorData::new(pixels, [1, self.architecture.inputs()]),
+            (&self.device, DType::F64),
+        );
         let pool = |x: Tensor<4>| max_pool2d(x, MaxPoolOptions::new([2, 2]).with_stride([1, 1]));
         match self.architecture {
-            Architecture::Linear => self.dense(0, x),
+            Architecture::Linear | Architecture::Scattering => self.dense(0, x),
             Architecture::Mlp => self.dense(1, self.activation(self.dense(0, x))),
             Architecture::CnnTanh | Architecture::CnnRelu => {
                 let x = pool(self.activation(self.convolution(0, x.reshape([1, 1, 28, 28]), 8, 3)));
@@ -116,8 +122,10 @@ fn check(architecture: Architecture) {
         for (n, example) in examples.iter().enumerate() {
             // Every entry must be written: one that is not stays NaN.
             let mut gradient = vec![f32::NAN; parameters.len()];
-            let loss = reference::gradient(architecture, parameters, &example.pixels, example.label, &mut gradient);
-            let (oracle_loss, oracle_gradient) = oracle.gradient(&example.pixels, example.label);
+            let input =
+                inputs(architecture, &example.pixels.iter().map(|v| (v * 255.0).round() as u8).collect::<Vec<_>>());
+            let loss = reference::gradient(architecture, parameters, &input, example.label, &mut gradient);
+            let (oracle_loss, oracle_gradient) = oracle.gradient(&input, example.label);
             assert!(
                 (loss - oracle_loss).abs() < 1e-12 * (1.0 + loss),
                 "{architecture:?}: loss {loss}, Burn {oracle_loss}"
@@ -142,6 +150,11 @@ fn check(architecture: Architecture) {
 #[test]
 fn linear() {
     check(Architecture::Linear);
+}
+
+#[test]
+fn scattering() {
+    check(Architecture::Scattering);
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn examples(count: usize) -> Dataset {
         })
     });
     let labels = (0..count).map(|i| (i % 10) as u8);
-    Dataset { name: "blots".into(), images: images.collect(), labels: labels.collect() }
+    Dataset::new("blots", images.collect::<Vec<_>>(), labels.collect::<Vec<_>>())
 }
 
 fn engine(gpu: &Gpu, model: Architecture, noise: Option<NoiseSpec>, denoiser: Denoiser) -> GpuEngine {
@@ -349,7 +349,7 @@ fn kolmogorov_smirnov_on_the_device() {
 fn gradients_on_the_device() {
     let Some(gpu) = gpu() else { return };
     let data = examples(20);
-    for model in Architecture::ALL {
+    for model in Architecture::ALL.into_iter().filter(|&model| model != Architecture::Scattering) {
         let mut engine = engine(&gpu, model, None, Denoiser::None);
         let parameters = initial_parameters(model, 5);
         for example in [0, 7, 13] {

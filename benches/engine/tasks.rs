@@ -22,7 +22,7 @@ pub fn examples(count: u32) -> Dataset {
     });
     let images: Arc<[u8]> = images.collect();
     let labels: Arc<[u8]> = (0..count).map(|i| (i % 10) as u8).collect();
-    Dataset { name: "blots".into(), images, labels }
+    Dataset::new("blots", images, labels)
 }
 
 /// `lot` examples of `count`, evenly apart.

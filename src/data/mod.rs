@@ -10,7 +10,7 @@ mod shift;
 pub mod synthetic;
 pub mod visitor;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idx::{Idx, IdxError, Kind, PIXELS};
 pub use shift::Shift;
@@ -24,9 +24,35 @@ pub struct Dataset {
     pub images: Arc<[u8]>,
     /// `len` bytes, each below 10.
     pub labels: Arc<[u8]>,
+    features: Shared,
 }
 
+/// What a model's fixed features make of a set's images: bytes of as many of the first as were asked for, in order. Clones of a
+/// set share them. They follow from the images alone, so equality does not look at them.
+#[derive(Clone, Debug, Default)]
+struct Shared(Arc<Mutex<Features>>);
+
+#[derive(Debug, Default)]
+pub struct Features {
+    of: Option<Arc<[u8]>>,
+    pub bytes: Vec<u8>,
+}
+
+impl PartialEq for Shared {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Shared {}
+
 impl Dataset {
+    /// `images` are 784 bytes each, `labels` one.
+    #[must_use]
+    pub fn new(name: &str, images: impl Into<Arc<[u8]>>, labels: impl Into<Arc<[u8]>>) -> Self {
+        Self { name: name.to_owned(), images: images.into(), labels: labels.into(), features: Shared::default() }
+    }
+
     /// From the contents of an images file and of a labels file; the names are the files', for errors.
     ///
     /// # Errors
@@ -47,8 +73,16 @@ impl Dataset {
                 labels: labels.1.count(),
             });
         }
-        let (images, labels) = (images.1.elements.into(), labels.1.elements.into());
-        Ok(Self { name: name.to_owned(), images, labels })
+        Ok(Self::new(name, images.1.elements, labels.1.elements))
+    }
+
+    /// The images' features, as far as they are known; nobody else's until they are dropped.
+    pub fn features(&self) -> MutexGuard<'_, Features> {
+        let mut features = self.features.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !features.of.as_ref().is_some_and(|images| Arc::ptr_eq(images, &self.images)) {
+            *features = Features { of: Some(Arc::clone(&self.images)), bytes: Vec::new() };
+        }
+        features
     }
 
     #[must_use]
@@ -75,11 +109,7 @@ impl Dataset {
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
-        Self {
-            name: self.name.clone(),
-            images: self.images[start * PIXELS..end * PIXELS].into(),
-            labels: self.labels[start..end].into(),
-        }
+        Self::new(&self.name, &self.images[start * PIXELS..end * PIXELS], &self.labels[start..end])
     }
 
     /// Every `n`-th example and the others, in order: `(others, every n-th)`.
@@ -91,8 +121,8 @@ impl Dataset {
             let chosen = || (0..self.len()).filter(move |i| (i % n == n - 1) == held);
             let mut images = Vec::with_capacity(self.len() * PIXELS);
             chosen().for_each(|i| images.extend_from_slice(self.image(i)));
-            let labels = chosen().map(|i| self.labels[i]).collect();
-            Self { name: self.name.clone(), images: images.into(), labels }
+            let labels: Vec<u8> = chosen().map(|i| self.labels[i]).collect();
+            Self::new(&self.name, images, labels)
         };
         (part(false), part(true))
     }

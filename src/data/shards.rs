@@ -289,11 +289,9 @@ impl Assembler {
         let name = if source == Source::Mnist { "MNIST" } else { &self.manifest.name };
         let join = |set| {
             let examples = || of(set).filter_map(|(_, arrived)| arrived.as_ref());
-            Dataset {
-                name: name.to_owned(),
-                images: examples().flat_map(|(pixels, _)| pixels.iter().copied()).collect::<Vec<_>>().into(),
-                labels: examples().flat_map(|(_, labels)| labels.iter().copied()).collect::<Vec<_>>().into(),
-            }
+            let pixels = examples().flat_map(|(pixels, _)| pixels.iter().copied());
+            let labels = examples().flat_map(|(_, labels)| labels.iter().copied());
+            Dataset::new(name, pixels.collect::<Vec<_>>(), labels.collect::<Vec<_>>())
         };
         let (train, test) = (join(Part::Train), join(Part::Test));
         (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public })

@@ -40,6 +40,9 @@ impl Engine for AnyEngine {
     fn info(&self) -> &EngineInfo {
         forward!(self, engine => engine.info())
     }
+    async fn prepare(&mut self, most: usize) -> Result<usize, EngineError> {
+        forward!(self, engine => engine.prepare(most).await)
+    }
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
         forward!(self, engine => engine.step(input).await)
     }

@@ -152,6 +152,15 @@ fn those(there: &[String]) -> String {
 pub trait Engine {
     fn info(&self) -> &EngineInfo;
 
+    /// Computes what training examples need before their first step, for `most` of them, and answers how many are left. A step does
+    /// what is left of it; asked for before, it is done a piece at a time.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    async fn prepare(&mut self, _most: usize) -> Result<usize, EngineError> {
+        Ok(0)
+    }
+
     /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters. May return before the device is done.
     ///
     /// # Errors

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Backend, Engine, EngineError, EngineInfo, Metrics, StepInput, StepTrace, Task};
+use super::{Backend, Engine, EngineError, EngineInfo, Metrics, StepInput, StepTrace, Task, cpu::scattering};
 use crate::{
     data::Dataset,
     mechanism::{Algorithm, Encoder, MechanismError, State},
-    model::{Architecture, initial_parameters, reference},
+    model::{self, Architecture, initial_parameters, reference},
 };
 
 /// Runs [`Algorithm`] on [`reference::gradient`], one example after the other.
@@ -47,8 +47,8 @@ impl ReferenceEngine {
             let i = example as usize;
             out.fill(0.0);
             for shift in input.shifts {
-                let image = pixels(&shift.of(train.image(i)));
-                reference::gradient(model, parameters, &image, train.labels[i], &mut one);
+                let input = inputs(model, &shift.of(train.image(i)));
+                reference::gradient(model, parameters, &input, train.labels[i], &mut one);
                 out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
             }
         };
@@ -57,6 +57,20 @@ impl ReferenceEngine {
         self.metrics.denoise_factor = trace.denoise_factor as f32;
         StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised }
     }
+}
+
+/// What `model` takes of an image's bytes.
+#[must_use]
+pub fn inputs(model: Architecture, image: &[u8]) -> Vec<f32> {
+    match model {
+        Architecture::Scattering => features(&pixels(image)),
+        _ => pixels(image),
+    }
+}
+
+/// The scattering features of an image of pixels in [0, 1], as a model takes them.
+fn features(image: &[f32]) -> Vec<f32> {
+    scattering::features(image).into_iter().map(model::scattering::value).collect()
 }
 
 /// Bytes to grey values in [0, 1].
@@ -85,13 +99,15 @@ impl Engine for ReferenceEngine {
 
     async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
         let correct = |&i: &usize| {
-            reference::classify(self.model, &self.state.parameters, &pixels(data.image(i))) == data.labels[i]
+            reference::classify(self.model, &self.state.parameters, &inputs(self.model, data.image(i)))
+                == data.labels[i]
         };
         Ok((0..data.len()).filter(correct).count() as u32)
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
-        Ok(reference::probabilities(self.model, &self.state.parameters, image).map(|p| p as f32))
+        let input = if self.model == Architecture::Scattering { features(image) } else { image.to_vec() };
+        Ok(reference::probabilities(self.model, &self.state.parameters, &input).map(|p| p as f32))
     }
 
     async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {

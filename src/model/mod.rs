@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 mod init;
 pub mod pretrained;
 pub mod reference;
+pub mod scattering;
 
 pub use init::initial_parameters;
 
@@ -25,7 +26,7 @@ pub enum Activation {
     Relu,
 }
 
-/// A model that a visitor can train. Pixels come in as f32 in [0, 1]; the loss is softmax cross-entropy.
+/// A model that a visitor can train. Pixels, or features of them, come in as f32; the loss is softmax cross-entropy.
 ///
 /// Flat parameter order: layer by layer, weights `[out][in…]` row-major, then biases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,6 +34,8 @@ pub enum Activation {
 pub enum Architecture {
     /// 784 → 10: 7,850 parameters.
     Linear,
+    /// [`scattering`] features → 10: 3,969 → 10, 39,700 parameters. Tramèr & Boneh 2021.
+    Scattering,
     /// 784 → 128 → 10 with tanh: 101,770 parameters.
     Mlp,
     /// Conv 16@8×8 stride 2 pad 3 → act → max-pool 2×2 stride 1 → conv 32@4×4 stride 2 → act → max-pool 2×2
@@ -75,6 +78,7 @@ impl std::fmt::Display for Architecture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Linear => "linear model",
+            Self::Scattering => "linear model on scattering features",
             Self::Mlp => "multilayer perceptron (tanh)",
             Self::CnnTanh => "CNN (tanh)",
             Self::CnnRelu => "CNN (ReLU)",
@@ -83,9 +87,18 @@ impl std::fmt::Display for Architecture {
 }
 
 impl Architecture {
-    pub const ALL: [Self; 4] = [Self::Linear, Self::Mlp, Self::CnnTanh, Self::CnnRelu];
+    pub const ALL: [Self; 5] = [Self::Linear, Self::Scattering, Self::Mlp, Self::CnnTanh, Self::CnnRelu];
 
-    /// Activation between layers (irrelevant for the linear model).
+    /// Numbers that the first layer takes: pixels in [0, 1], or the values of features ([`scattering::value`]).
+    #[must_use]
+    pub const fn inputs(self) -> usize {
+        match self {
+            Self::Scattering => scattering::FEATURES,
+            _ => PIXELS,
+        }
+    }
+
+    /// Activation between layers (irrelevant where there is one).
     #[must_use]
     pub const fn activation(self) -> Activation {
         match self {
@@ -98,7 +111,7 @@ impl Architecture {
     #[must_use]
     pub fn layers(self) -> Vec<Layer> {
         let shapes: &[(&'static str, usize, usize, usize)] = match self {
-            Self::Linear => &[("dense", CLASSES, PIXELS, CLASSES)],
+            Self::Linear | Self::Scattering => &[("dense", CLASSES, self.inputs(), CLASSES)],
             Self::Mlp => &[("dense1", MLP_HIDDEN, PIXELS, MLP_HIDDEN), ("dense2", CLASSES, MLP_HIDDEN, CLASSES)],
             Self::CnnTanh | Self::CnnRelu => &[
                 ("conv1", 16, 64, 16 * 64),

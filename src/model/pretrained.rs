@@ -6,12 +6,14 @@
 use super::Architecture;
 
 const CNN_TANH: &[u8] = include_bytes!("cnn-tanh.pretrained");
+const SCATTERING: &[u8] = include_bytes!("scattering.pretrained");
 
 /// The parameters that come with the program, flat; `None` where there are none for this architecture.
 #[must_use]
 pub fn parameters(architecture: Architecture) -> Option<Vec<f32>> {
     match architecture {
         Architecture::CnnTanh => decode(architecture, CNN_TANH),
+        Architecture::Scattering => decode(architecture, SCATTERING),
         _ => None,
     }
 }
@@ -19,7 +21,7 @@ pub fn parameters(architecture: Architecture) -> Option<Vec<f32>> {
 /// Whether [`parameters`] has some.
 #[must_use]
 pub const fn available(architecture: Architecture) -> bool {
-    matches!(architecture, Architecture::CnnTanh)
+    matches!(architecture, Architecture::CnnTanh | Architecture::Scattering)
 }
 
 /// The file's bytes. Each value is off by at most half its layer's largest magnitude / 127.
@@ -78,6 +80,7 @@ mod tests {
     use super::*;
     use crate::{
         data::synthetic,
+        engine::reference::inputs,
         model::{initial_parameters, reference},
     };
 
@@ -118,19 +121,22 @@ mod tests {
         }
     }
 
-    /// The file is the one that `hushgrad pretrain` wrote, and it reads digits that it was not trained on.
+    /// The files are those that `hushgrad pretrain` wrote, and they read digits that they were not trained on.
     #[test]
-    fn the_file_is_known_and_reads_synthetic_digits() {
-        let digest: String = Sha256::digest(CNN_TANH).iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(digest, "89dbcc7b0a6a4d6876478f16bc37e97ecc6a7a06a14f30ee6a12d3615f181c69");
-        let parameters = parameters(Architecture::CnnTanh).expect("there is a file");
+    fn the_files_are_known_and_read_synthetic_digits() {
+        let hex = |bytes| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        assert_eq!(hex(CNN_TANH), "89dbcc7b0a6a4d6876478f16bc37e97ecc6a7a06a14f30ee6a12d3615f181c69");
+        assert_eq!(hex(SCATTERING), "5a50ef52a7add75f5da9d08ec2ff7e25ca9de68bd61c14779ceeab8999638b34");
         let digits = synthetic::dataset(9, synthetic::TEST_START, 1000);
-        let right = (0..digits.len())
-            .filter(|&i| {
-                let pixels: Vec<f32> = digits.image(i).iter().map(|&byte| f32::from(byte) / 255.0).collect();
-                reference::classify(Architecture::CnnTanh, &parameters, &pixels) == digits.labels[i]
-            })
-            .count();
-        assert!(right >= 950, "{right} of 1000");
+        for (architecture, least) in [(Architecture::CnnTanh, 950), (Architecture::Scattering, 900)] {
+            let parameters = parameters(architecture).expect("there is a file");
+            let right = (0..digits.len())
+                .filter(|&i| {
+                    let input = inputs(architecture, digits.image(i));
+                    reference::classify(architecture, &parameters, &input) == digits.labels[i]
+                })
+                .count();
+            assert!(right >= least, "{architecture}: {right} of 1000");
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! The models as a reader of the papers would write them: one example at a time, in f64, one loop a sum.
 //! Every fast path, in Rust or WGSL, is compared with this; this is compared with automatic differentiation.
 
-use super::{Activation, Architecture, CLASSES, Layer, PIXELS};
+use super::{Activation, Architecture, CLASSES, Layer};
 
 /// Gradient of one example's loss, written over `out` (length P, flat order). Returns the loss, softmax cross-entropy in nats.
 ///
 /// # Panics
-/// When `parameters` or `out` has not P entries, `image` not 784, or the label is not below 10.
+/// When `parameters` or `out` has not P entries, `image` not the model's inputs (784 pixels, or 3,969 features), or the label is not below 10.
 pub fn gradient(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8, out: &mut [f32]) -> f64 {
     assert_eq!(out.len(), architecture.parameters(), "the gradient has one entry for each parameter");
     let forward = Forward::new(architecture, parameters, image);
@@ -104,7 +104,7 @@ fn stages(architecture: Architecture) -> Vec<Stage> {
     let layers = architecture.layers();
     let activation = Stage::Activation(architecture.activation());
     match architecture {
-        Architecture::Linear => vec![Stage::Dense(layers[0])],
+        Architecture::Linear | Architecture::Scattering => vec![Stage::Dense(layers[0])],
         Architecture::Mlp => vec![Stage::Dense(layers[0]), activation, Stage::Dense(layers[1])],
         Architecture::CnnTanh | Architecture::CnnRelu => vec![
             Stage::Convolution(layers[0], Geometry { side: 28, kernel: 8, stride: 2, padding: 3 }),
@@ -131,7 +131,7 @@ struct Forward {
 impl Forward {
     fn new(architecture: Architecture, parameters: &[f32], image: &[f32]) -> Self {
         assert_eq!(parameters.len(), architecture.parameters(), "parameters of this architecture");
-        assert_eq!(image.len(), PIXELS, "an image of 28×28 pixels");
+        assert_eq!(image.len(), architecture.inputs(), "the model's inputs");
         let stages = stages(architecture);
         let mut inputs = Vec::with_capacity(stages.len());
         let mut values: Vec<f64> = image.iter().map(|&x| f64::from(x)).collect();
@@ -278,9 +278,13 @@ fn argmax(input: &[f64], window: [usize; 4]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::initial_parameters;
+    use crate::model::{PIXELS, initial_parameters};
 
-    /// A blot that no pixel grid lines up with.
+    /// A blot that no pixel grid lines up with, as often as the model has inputs for.
+    fn input(architecture: Architecture, example: usize) -> Vec<f32> {
+        image(example).into_iter().cycle().take(architecture.inputs()).collect()
+    }
+
     fn image(example: usize) -> Vec<f32> {
         let phase = example as f32;
         (0..PIXELS)
@@ -297,7 +301,7 @@ mod tests {
     fn gradients_match_central_differences() {
         for architecture in Architecture::ALL {
             let parameters = initial_parameters(architecture, 11);
-            let image = image(1);
+            let image = input(architecture, 1);
             let mut gradient = vec![0.0; parameters.len()];
             let loss = super::gradient(architecture, &parameters, &image, 3, &mut gradient);
             let mut checked = 0;
@@ -328,15 +332,17 @@ mod tests {
         for architecture in Architecture::ALL {
             let zeros = vec![0.0; architecture.parameters()];
             let mut gradient = vec![f32::NAN; zeros.len()];
-            let loss = super::gradient(architecture, &zeros, &image(0), 7, &mut gradient);
+            let loss = super::gradient(architecture, &zeros, &input(architecture, 0), 7, &mut gradient);
             assert!((loss - 10f64.ln()).abs() < 1e-12);
-            assert!(probabilities(architecture, &zeros, &image(0)).iter().all(|p| (p - 0.1).abs() < 1e-15));
+            assert!(
+                probabilities(architecture, &zeros, &input(architecture, 0)).iter().all(|p| (p - 0.1).abs() < 1e-15)
+            );
             let last = architecture.layers().pop().unwrap();
             let expected: Vec<f32> = (0..CLASSES).map(|c| if c == 7 { -0.9 } else { 0.1 }).collect();
             for (g, e) in gradient[last.biases()].iter().zip(expected) {
                 assert!((g - e).abs() < 1e-7);
             }
-            assert_eq!(classify(architecture, &zeros, &image(0)), 0);
+            assert_eq!(classify(architecture, &zeros, &input(architecture, 0)), 0);
             assert!(gradient.iter().all(|g| g.is_finite()), "every entry is written");
         }
     }
@@ -349,7 +355,7 @@ mod tests {
                 let mut parameters = initial_parameters(architecture, 3);
                 parameters[layer.biases()].fill(f32::NAN);
                 let mut gradient = vec![0.0; parameters.len()];
-                super::gradient(architecture, &parameters, &image(0), 5, &mut gradient);
+                super::gradient(architecture, &parameters, &input(architecture, 0), 5, &mut gradient);
                 assert!(gradient.iter().any(|g| g.is_nan()), "{architecture:?}, {}", layer.name);
             }
         }

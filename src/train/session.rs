@@ -192,6 +192,18 @@ impl<E: Engine> Session<E> {
         self.account.as_ref().map(|account| &account.ledger)
     }
 
+    /// Does a piece of what the first step waits for, that of `most` examples, and answers how many are left ([`Engine::prepare`]).
+    /// It counts as training time.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub async fn prepare(&mut self, most: usize) -> Result<usize, SessionError> {
+        let start = Instant::now();
+        let left = self.engine.prepare(most).await?;
+        self.training += start.elapsed();
+        Ok(left)
+    }
+
     /// One step. The device may still be busy with it afterwards; [`Session::settle`] waits.
     ///
     /// # Errors

@@ -9,9 +9,12 @@ use super::{
     closures::{follow, on_click, piece, whether, wording},
     digit::{Stroke, rasterise, sample},
     format,
-    state::Page,
+    state::{Kept, Page},
 };
-use crate::{model::reference, train::report::Privacy};
+use crate::{
+    model::{Architecture, reference},
+    train::report::Privacy,
+};
 
 /// Pixels of the drawing surface.
 const SIDE: f64 = 224.0;
@@ -165,8 +168,14 @@ fn other(page: Page) -> impl IntoView {
             report.as_ref().filter(|r| r.step > 0).map(|report| matches!(report.privacy, Privacy::Bounded(_)))
         })
     });
-    let fits =
-        move || private.get().is_some_and(|now| page.kept.with(|k| k.as_ref().is_some_and(|k| k.private != now)));
+    // This program holds no features.
+    let features = Memo::new(move |_| {
+        page.run.with(|run| run.as_ref().is_some_and(|r| r.config.model == Architecture::Scattering))
+    });
+    let fits = move || {
+        let other = |k: &Kept, now| k.private != now && k.model != Architecture::Scattering;
+        private.get().is_some_and(|now| page.kept.with(|k| k.as_ref().is_some_and(|k| other(k, now))))
+    };
     let answer = Memo::new(move |_| {
         let kept = page.kept.get().filter(|_| fits())?;
         let classes = reference::probabilities(kept.model, &kept.parameters, &page.drawing.get()?);
@@ -175,7 +184,7 @@ fn other(page: Page) -> impl IntoView {
         Some((digit, format!("{who} says {digit}, {} sure.", format::percent(sure))))
     });
     // Only a private run has a twin worth asking.
-    let offered = move || private.get() == Some(true) && !fits();
+    let offered = move || private.get() == Some(true) && !fits() && !features.get();
     view! {
         {piece(move || offered().then(|| view! {
             <button type="button" class="twin" data-testid="twin" disabled=whether(move || page.study.twin.get()) on:click=on_click(move |_| page.train_twin())>

@@ -105,6 +105,7 @@ impl Choice for Architecture {
     fn key(self) -> &'static str {
         match self {
             Self::Linear => "linear",
+            Self::Scattering => "scattering",
             Self::Mlp => "mlp",
             Self::CnnTanh => "cnn-tanh",
             Self::CnnRelu => "cnn-relu",
@@ -113,6 +114,7 @@ impl Choice for Architecture {
     fn label(self) -> String {
         let name = match self {
             Self::Linear => "Linear",
+            Self::Scattering => "Linear, on scattering features",
             Self::Mlp => "Two layers (128 hidden)",
             Self::CnnTanh => "CNN, tanh",
             Self::CnnRelu => "CNN, ReLU (the paper's)",

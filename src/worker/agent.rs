@@ -33,6 +33,8 @@ use crate::{
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 /// Between two looks at the inbox the thread computes at most this long (and at least one step).
 const YIELD_EVERY: Duration = Duration::from_millis(8);
+/// Training examples whose features are computed without a look at the clock.
+const PREPARED_AT_A_TIME: usize = 16;
 /// While playing, evaluation may take this share of the time.
 const EVALUATION_SHARE: f64 = 0.2;
 /// Play waits this long for digits that are on their way: trained on a part of them, each example is seen more often, and
@@ -89,6 +91,7 @@ pub async fn run<H: Host>(
         runs: 0,
         playing: false,
         slow: Duration::ZERO,
+        told_of_features: false,
         hold: None,
         wake: None,
         checkpoint: None,
@@ -159,6 +162,8 @@ struct Agent<H> {
     runs: u32,
     playing: bool,
     slow: Duration,
+    /// Whether the page knows what this run's first step waits for.
+    told_of_features: bool,
     /// Until when a run that has not begun waits for the rest of its digits.
     hold: Option<Instant>,
     /// When slow motion takes its next step.
@@ -393,6 +398,7 @@ impl<H: Host> Agent<H> {
         self.slices = self.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
         self.run_data = self.digits.as_ref().map(|digits| digits.train.clone());
         self.checkpoint = None;
+        self.told_of_features = false;
         self.wake = None;
         self.evaluation = Evaluation::default();
         self.beside.clear();
@@ -458,6 +464,8 @@ impl<H: Host> Agent<H> {
         } else if let Some(left) = self.wake.take().and_then(|wake| wake.checked_duration_since(Instant::now())) {
             self.wake = Some(Instant::now() + left);
             self.host.sleep(left.min(SLEEP)).await;
+        } else if self.preparing().await {
+            // The next look at the inbox comes first.
         } else if self.slow > Duration::ZERO {
             self.step(true).await;
             self.after_steps().await;
@@ -470,6 +478,31 @@ impl<H: Host> Agent<H> {
             self.after_steps().await;
         }
         self.host.breathe().await;
+    }
+
+    /// Goes on with what the run's first step waits for; whether there is more of it.
+    async fn preparing(&mut self) -> bool {
+        let start = Instant::now();
+        while let Some(session) = &mut self.session {
+            match session.prepare(PREPARED_AT_A_TIME).await {
+                Ok(0) => return false,
+                Ok(left) if start.elapsed() >= YIELD_EVERY => {
+                    if !std::mem::replace(&mut self.told_of_features, true) {
+                        let sentence = format!(
+                            "Computing the features of {left} digits: once for these digits, before the first step."
+                        );
+                        self.host.send(Event::Notice(sentence));
+                    }
+                    return true;
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    self.fail(error).await;
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     async fn step(&mut self, traced: bool) {

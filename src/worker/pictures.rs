@@ -65,6 +65,9 @@ impl PictureLayout {
             Architecture::Linear => {
                 Self { images: 10, side: 28, columns: 5, caption: "the ten digits' weights, 0 to 9" }
             }
+            Architecture::Scattering => {
+                Self { images: 81, side: 7, columns: 18, caption: "the digit 0's weights of the 81 maps of features" }
+            }
             Architecture::Mlp => {
                 Self { images: 10, side: 28, columns: 5, caption: "weights into the first ten hidden units" }
             }

@@ -27,7 +27,7 @@ const KNOTS: usize = CELLS + 1;
 pub fn distorted(digits: &Dataset, seed: u64) -> Dataset {
     let mut chance = Chance(NotPrivateReplay::new(seed));
     let images: Vec<u8> = (0..digits.len()).flat_map(|i| distort(digits.image(i), &mut chance)).collect();
-    Dataset { images: images.into(), ..digits.clone() }
+    Dataset::new(&digits.name, images, digits.labels.clone())
 }
 
 struct Chance(NotPrivateReplay);

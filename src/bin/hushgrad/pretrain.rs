@@ -1,11 +1,18 @@
 //! `hushgrad pretrain`: the parameters that come with the program, made from digits that it draws itself.
 
-use std::{error::Error, path::PathBuf};
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+};
 
 use hushgrad::{
     data::{Shift, synthetic},
-    engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine},
-    model::{self, Architecture, pretrained},
+    engine::{
+        Engine, EngineError, Performance, StepInput, Task,
+        cpu::{self, CpuEngine},
+        reference,
+    },
+    model::{Architecture, pretrained, scattering},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -25,15 +32,38 @@ const MOMENTUM: f32 = 0.9;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Where the parameters go
-    #[arg(long, value_name = "FILE", default_value = "src/model/cnn-tanh.pretrained")]
-    out: PathBuf,
+    /// What is made
+    #[arg(long, value_enum, default_value_t = Made::CnnTanh)]
+    made: Made,
+    /// Where it goes [default: where the program's sources have it]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Seed of digits and first parameters
     #[arg(long, default_value_t = SEED)]
     seed: u64,
     /// CPU threads [default: all]; without effect on the result
     #[arg(long)]
     threads: Option<u32>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Made {
+    /// Parameters of the tanh CNN
+    CnnTanh,
+    /// The middle of each scattering feature, which a program built anew then holds
+    Centres,
+    /// Parameters of the linear model on scattering features
+    Scattering,
+}
+
+impl Made {
+    const fn file(self) -> &'static str {
+        match self {
+            Self::CnnTanh => "src/model/cnn-tanh.pretrained",
+            Self::Centres => "src/model/scattering.centres",
+            Self::Scattering => "src/model/scattering.pretrained",
+        }
+    }
 }
 
 /// The numbers of the recipe, for telling two apart.
@@ -47,10 +77,17 @@ pub fn recipe() -> String {
 /// # Errors
 /// When the engine does not start or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let parameters = train(arguments.seed, arguments.threads)?;
-    let bytes = pretrained::encode(MODEL, &parameters);
-    let out = arguments.out.display();
-    std::fs::write(&arguments.out, &bytes).map_err(|e| format!("cannot write {out}: {e}"))?;
+    let Arguments { seed, threads, .. } = *arguments;
+    let bytes = match arguments.made {
+        Made::CnnTanh => pretrained::encode(MODEL, &train(MODEL, seed, threads)?),
+        Made::Scattering => {
+            pretrained::encode(Architecture::Scattering, &train(Architecture::Scattering, seed, threads)?)
+        }
+        Made::Centres => centres(seed),
+    };
+    let path = arguments.out.as_deref().unwrap_or_else(|| Path::new(arguments.made.file()));
+    let out = path.display();
+    std::fs::write(path, &bytes).map_err(|e| format!("cannot write {out}: {e}"))?;
     eprintln!("{out}: {} bytes", bytes.len());
     Ok(())
 }
@@ -59,13 +96,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 ///
 /// # Errors
 /// When the engine does not start.
-pub fn train(seed: u64, threads: Option<u32>) -> Result<Vec<f32>, Box<dyn Error>> {
-    let task = Task { expected_lot: LOT as f32, momentum: MOMENTUM, ..Task::without_privacy(MODEL) };
+pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec<f32>, Box<dyn Error>> {
+    let task = Task { expected_lot: LOT as f32, momentum: MOMENTUM, ..Task::without_privacy(model) };
     let performance = Performance { chunk: None, threads };
     let steps = DIGITS / LOT;
     let bar = ProgressBar::new(EPOCHS * steps as u64);
     bar.set_style(ProgressStyle::with_template("practice {bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
-    let mut parameters = model::initial_parameters(MODEL, seed);
+    let mut parameters = hushgrad::model::initial_parameters(model, seed);
     let mut momentum = vec![0.0; parameters.len()];
     for epoch in 0..EPOCHS {
         let digits = distorted(&synthetic::dataset(seed, epoch * DIGITS as u64, DIGITS), seed << 32 | epoch);
@@ -88,4 +125,20 @@ pub fn train(seed: u64, threads: Option<u32>) -> Result<Vec<f32>, Box<dyn Error>
     }
     bar.finish_and_clear();
     Ok(parameters)
+}
+
+/// Each feature's mean over digits as they are practised on, in steps of its byte, as far from 0 as now plus what is found.
+fn centres(seed: u64) -> Vec<u8> {
+    const DIGITS: usize = 10_000;
+    let digits = distorted(&synthetic::dataset(seed, 0, DIGITS), seed << 32);
+    let mut sums = vec![0.0; scattering::FEATURES];
+    for i in 0..digits.len() {
+        let bytes = cpu::scattering::features(&reference::pixels(digits.image(i)));
+        sums.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum += f64::from(byte) - scattering::ZERO);
+    }
+    let now = (0..scattering::FEATURES).map(|k| f64::from(scattering::centre(k)));
+    sums.iter()
+        .zip(now)
+        .map(|(sum, now)| (now + sum / DIGITS as f64).round().clamp(-128.0, 127.0) as i8 as u8)
+        .collect()
 }

@@ -140,6 +140,8 @@ enum Backend {
 #[derive(Clone, Copy, ValueEnum)]
 enum Model {
     Linear,
+    /// Linear, on scattering features
+    Scattering,
     Mlp,
     CnnTanh,
     CnnRelu,
@@ -266,6 +268,7 @@ async fn take_steps(
     bar: &ProgressBar,
 ) -> Result<Option<Report>, Box<dyn Error>> {
     let mut last = None;
+    prepare(session, bar).await?;
     for step in 1..=steps {
         session.step().await?;
         bar.inc(1);
@@ -277,6 +280,18 @@ async fn take_steps(
         }
     }
     Ok(last)
+}
+
+/// Features of all training images, where the model takes some.
+async fn prepare(session: &mut Session<AnyEngine>, bar: &ProgressBar) -> Result<(), Box<dyn Error>> {
+    const PIECE: usize = 1024;
+    let mut left = session.prepare(PIECE).await?;
+    while left > 0 {
+        bar.set_message(format!("features of {left} images to go"));
+        left = session.prepare(PIECE).await?;
+    }
+    bar.set_message("");
+    Ok(())
 }
 
 fn write_ledger(arguments: &Arguments, session: &Session<AnyEngine>) -> Result<(), Box<dyn Error>> {
@@ -361,6 +376,7 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
     if let Some(model) = arguments.model {
         config.model = match model {
             Model::Linear => Architecture::Linear,
+            Model::Scattering => Architecture::Scattering,
             Model::Mlp => Architecture::Mlp,
             Model::CnnTanh => Architecture::CnnTanh,
             Model::CnnRelu => Architecture::CnnRelu,

@@ -38,7 +38,7 @@ pub fn digits(seed: u64, train: usize, test: usize) -> Digits {
 pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
     let (mut images, mut labels) = (vec![0; len * PIXELS], vec![0; len]);
     fill(seed, start, &mut images, &mut labels);
-    Dataset { name: NAME.to_owned(), images: images.into(), labels: labels.into() }
+    Dataset::new(NAME, images, labels)
 }
 
 /// Draws examples `start..start + labels.len()` of `seed` into `images` (784 bytes each) and `labels`.

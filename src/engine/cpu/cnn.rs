@@ -98,7 +98,7 @@ impl<S: Simd> Cnn<S> {
         let f = self.activation;
         let [w1, w2, w3, w4] = layers(parameters);
         let Copy { pool2, hidden, logits, .. } = &mut self.copies[copy];
-        s.run(Conv1Forward::<S, 2> { image: &block.pixels, weights: w1, out: &mut self.conv1 });
+        s.run(Conv1Forward::<S, 2> { image: &block.lanes, weights: w1, out: &mut self.conv1 });
         s.run(PoolForward {
             side: S1,
             activation: f,
@@ -144,12 +144,12 @@ impl<S: Simd> Cnn<S> {
         let (gradient1, gradient2) = gradient.split_at_mut(CONV1);
         if S::REGISTERS >= 32 {
             [
-                s.run(Conv1Gradient::<S, 2> { image: &block.pixels, delta: &self.conv1, gradient: gradient1 }),
+                s.run(Conv1Gradient::<S, 2> { image: &block.lanes, delta: &self.conv1, gradient: gradient1 }),
                 s.run(Conv2Gradient::<S, 4> { input: &self.pool1, delta: &self.conv2, gradient: gradient2 }),
             ]
         } else {
             [
-                s.run(Conv1Gradient::<S, 1> { image: &block.pixels, delta: &self.conv1, gradient: gradient1 }),
+                s.run(Conv1Gradient::<S, 1> { image: &block.lanes, delta: &self.conv1, gradient: gradient1 }),
                 s.run(Conv2Gradient::<S, 2> { input: &self.pool1, delta: &self.conv2, gradient: gradient2 }),
             ]
         }

@@ -67,7 +67,7 @@ impl<S: Simd> Kernel<S> for DenseBackward<'_, S> {
 
 /// sum += δᵀ·rows over the block's examples: the weight gradient of a dense layer, summed, without one for each example.
 /// `delta`: one vector an output, lanes are examples; `rows`: `[example][input]`; `sum`: `[output][input]`, then biases.
-/// `I` vectors divide a row, `C` divides the outputs.
+/// `C` divides the outputs.
 pub struct DenseProduct<'a, S: Simd, const C: usize, const I: usize> {
     pub delta: &'a [S::F],
     pub rows: &'a [f32],
@@ -85,7 +85,8 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for DenseProduct<'_, S, 
         let outputs = delta.len() / S::LANES;
         let (weights, biases) = sum.split_at_mut(inputs * outputs);
         // The rows' part of a tile is kept near while all outputs pass by.
-        for i in (0..inputs).step_by(I * S::LANES) {
+        let whole = inputs - inputs % (I * S::LANES);
+        for i in (0..whole).step_by(I * S::LANES) {
             for o in (0..outputs).step_by(C) {
                 let mut sums: [[S::F; I]; C] = std::array::from_fn(|c| {
                     let row = &weights[(o + c) * inputs + i..][..I * S::LANES];
@@ -109,8 +110,11 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for DenseProduct<'_, S, 
                 }
             }
         }
-        for (bias, delta) in biases.iter_mut().zip(delta.chunks_exact(S::LANES)) {
-            *bias += delta.iter().sum::<f32>();
+        for (o, delta) in delta.chunks_exact(S::LANES).enumerate() {
+            for i in whole..inputs {
+                weights[o * inputs + i] += delta.iter().enumerate().map(|(e, d)| d * rows[e * inputs + i]).sum::<f32>();
+            }
+            biases[o] += delta.iter().sum::<f32>();
         }
     }
 }

@@ -18,6 +18,7 @@ mod network;
 mod noise;
 mod perceptron;
 mod pool;
+pub mod scattering;
 mod simd;
 mod team;
 mod worker;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use self::{
     distance::{Cdf, Distance},
     envelope::{Psi, Ranker},
+    network::Examples,
     noise::Family,
     simd::{Dispatch, Simd, dispatch},
     team::{Crew, Team},
@@ -36,7 +38,7 @@ use super::{Backend, Confusion, Engine, EngineError, EngineInfo, Metrics, Perfor
 use crate::{
     data::{Dataset, Shift},
     mechanism::{Denoiser, Encoder, EncoderSpec, grid::GridSum},
-    model::PIXELS,
+    model::{Architecture, PIXELS, scattering::FEATURES},
 };
 
 /// Momenta below this are taken as zero, before they become denormal.
@@ -142,18 +144,42 @@ impl CpuEngine {
         }
     }
 
+    /// Computes features of the first of `data` (else of the training set) that have none, `most` of them, and answers how many
+    /// are left; 0 where the model takes pixels.
+    fn know(&mut self, data: Option<&Dataset>, most: usize) -> Result<usize, EngineError> {
+        if self.task.model != Architecture::Scattering {
+            return Ok(0);
+        }
+        let data = data.unwrap_or(&self.train);
+        let features = &mut data.features().bytes;
+        let known = features.len() / FEATURES;
+        let missing = data.len() - known;
+        let count = most.min(missing);
+        if count > 0 {
+            let bytes = missing * FEATURES;
+            features.try_reserve_exact(bytes).map_err(|_| {
+                EngineError::Unsupported(format!("features of {} images: {bytes} bytes are not there", data.len()))
+            })?;
+            features.resize((known + count) * FEATURES, 0);
+            self.team.features(data, known, &mut features[known * FEATURES..]);
+        }
+        Ok(missing - count)
+    }
+
     /// sum ← encoded gradients.
     fn encode(&mut self, lot: &[u32], shifts: &[Shift]) {
         let (parameters, sum) = (&self.parameters, &mut self.sum);
+        let features = self.train.features();
+        let examples = Examples { data: &self.train, features: &features.bytes };
         let Some(on_grid) = &mut self.on_grid else {
-            self.metrics.non_finite += self.team.sum_encoded(&self.encoding, parameters, &self.train, lot, shifts, sum);
+            self.metrics.non_finite += self.team.sum_encoded(&self.encoding, parameters, examples, lot, shifts, sum);
             return;
         };
         let p = self.task.model.parameters();
         on_grid.sum.clear();
         for example in lot {
             let example = std::slice::from_ref(example);
-            let broken = self.team.sum_encoded(&Encoding::None, parameters, &self.train, example, shifts, sum);
+            let broken = self.team.sum_encoded(&Encoding::None, parameters, examples, example, shifts, sum);
             if broken == 0 && on_grid.encoder.encode(&mut sum[..p]) {
                 on_grid.sum.add(&sum[..p]);
             } else {
@@ -199,7 +225,7 @@ impl CpuEngine {
     /// What runs here, before there is an engine.
     #[must_use]
     pub fn describe(performance: Performance) -> EngineInfo {
-        let task = Task::without_privacy(crate::model::Architecture::Linear);
+        let task = Task::without_privacy(Architecture::Linear);
         let team = dispatch(BuildTeam { task: &task, encoding: &Encoding::None, performance });
         let device = team.map_or_else(|error| error.to_string(), |team| team.describe());
         EngineInfo { backend: Backend::Cpu, device }
@@ -211,8 +237,13 @@ impl Engine for CpuEngine {
         &self.info
     }
 
+    async fn prepare(&mut self, most: usize) -> Result<usize, EngineError> {
+        self.know(None, most)
+    }
+
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
         self.check(&input)?;
+        self.know(None, usize::MAX)?;
         self.encode(input.lot, input.shifts);
         self.add_noise(&input.noise_key);
         let factor = self.denoise_factor();
@@ -222,8 +253,14 @@ impl Engine for CpuEngine {
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
         self.check(&input)?;
+        self.know(None, usize::MAX)?;
         let p = self.task.model.parameters();
-        self.team.sum_encoded(&Encoding::None, &self.parameters, &self.train, input.lot, input.shifts, &mut self.sum);
+        {
+            let features = self.train.features();
+            let examples = Examples { data: &self.train, features: &features.bytes };
+            let sum = &mut self.sum;
+            self.team.sum_encoded(&Encoding::None, &self.parameters, examples, input.lot, input.shifts, sum);
+        }
         let raw = self.sum[..p].to_vec();
         self.encode(input.lot, input.shifts);
         let encoded = self.sum[..p].to_vec();
@@ -241,7 +278,9 @@ impl Engine for CpuEngine {
 
     async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
         check_dataset(data)?;
-        Ok(self.team.count_correct(&self.parameters, data))
+        self.know(Some(data), usize::MAX)?;
+        let features = data.features();
+        Ok(self.team.count_correct(&self.parameters, Examples { data, features: &features.bytes }))
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
@@ -271,7 +310,9 @@ impl CpuEngine {
     /// Data that is not digits.
     pub fn confusion(&mut self, data: &Dataset) -> Result<Confusion, EngineError> {
         check_dataset(data)?;
-        Ok(self.team.confusion(&self.parameters, data))
+        self.know(Some(data), usize::MAX)?;
+        let features = data.features();
+        Ok(self.team.confusion(&self.parameters, Examples { data, features: &features.bytes }))
     }
 }
 

@@ -1,9 +1,17 @@
 //! Per-example gradients of a block of examples, one example a lane.
 
-use super::simd::{Kernel, MOST_LANES, Simd};
+use std::ops::Range;
+
+use super::{
+    scattering::Scatterer,
+    simd::{Kernel, MOST_LANES, Simd},
+};
 use crate::{
     data::{Dataset, Shift},
-    model::{Architecture, CLASSES, PIXELS},
+    model::{
+        Architecture, CLASSES, PIXELS,
+        scattering::{self, FEATURES},
+    },
 };
 
 /// A model's forward and backward pass over a [`Block`], with all its buffers.
@@ -29,9 +37,18 @@ pub trait Network<S: Simd>: Send {
 /// The network of an architecture.
 pub fn network<S: Simd>(simd: S, model: Architecture) -> Box<dyn Network<S>> {
     match model {
-        Architecture::Linear | Architecture::Mlp => Box::new(super::perceptron::Perceptron::new(simd, model)),
+        Architecture::Linear | Architecture::Scattering | Architecture::Mlp => {
+            Box::new(super::perceptron::Perceptron::new(simd, model))
+        }
         Architecture::CnnTanh | Architecture::CnnRelu => Box::new(super::cnn::Cnn::new(simd, model)),
     }
+}
+
+/// A set of examples, and the features of as many of its first as are known.
+#[derive(Clone, Copy)]
+pub struct Examples<'a> {
+    pub data: &'a Dataset,
+    pub features: &'a [u8],
 }
 
 /// As many examples as a vector has lanes. Lanes beyond `live` hold blank images.
@@ -40,45 +57,75 @@ pub struct Block<S: Simd> {
     pub live: usize,
     /// Digits as f32, one a lane.
     pub labels: S::F,
-    /// `[example][pixel]`, in [0, 1].
+    /// What the model takes of an example.
+    inputs: usize,
+    /// `[example][input]`.
     pub rows: Vec<f32>,
-    /// `[pixel]` of lanes; each row of the image has `margin` blank columns on either side.
-    pub pixels: Vec<S::F>,
+    /// `[input]` of lanes; where they are pixels, each row of the image has `margin` blank columns on either side.
+    pub lanes: Vec<S::F>,
     margin: usize,
+    /// Where the model takes features.
+    scattering: Option<Scattering<S>>,
+}
+
+/// Features of a block, on the way from its images.
+struct Scattering<S: Simd> {
+    scatterer: Scatterer<S>,
+    /// `[example][pixel]`, in [0, 1].
+    pixels: Vec<f32>,
+    /// `[example][feature]`.
+    bytes: Vec<u8>,
 }
 
 impl<S: Simd> Block<S> {
     pub fn new(simd: S, model: Architecture) -> Self {
         let margin = match model {
-            Architecture::Linear | Architecture::Mlp => 0,
+            Architecture::Linear | Architecture::Scattering | Architecture::Mlp => 0,
             Architecture::CnnTanh | Architecture::CnnRelu => 3,
         };
-        let zero = simd.splat(0.0);
+        let (zero, inputs) = (simd.splat(0.0), model.inputs());
+        let scattering = (model == Architecture::Scattering).then(|| Scattering {
+            scatterer: Scatterer::new(simd),
+            pixels: vec![0.0; S::LANES * PIXELS],
+            bytes: vec![0; S::LANES * FEATURES],
+        });
         Self {
             simd,
             live: 0,
             labels: zero,
-            rows: vec![0.0; S::LANES * PIXELS],
-            pixels: vec![zero; 28 * (28 + 2 * margin)],
+            inputs,
+            rows: vec![0.0; S::LANES * inputs],
+            lanes: vec![zero; inputs + 28 * 2 * margin],
             margin,
+            scattering,
         }
     }
 
-    /// Takes in the examples of `data` that `indices` names, at most as many as there are lanes, moved by `shift`.
-    pub fn load(&mut self, data: &Dataset, indices: impl Iterator<Item = usize>, shift: Shift) {
+    /// Takes in the examples that `indices` names, at most as many as there are lanes, moved by `shift`.
+    pub fn load(&mut self, examples: Examples<'_>, indices: impl Iterator<Item = usize> + Clone, shift: Shift) {
         let mut labels = [0.0; MOST_LANES];
         self.live = 0;
-        for index in indices {
-            let row = &mut self.rows[self.live * PIXELS..][..PIXELS];
-            match shift {
-                Shift { right: 0, down: 0 } => self.simd.run(BytesToPixels { bytes: data.image(index), row }),
-                shift => {
-                    let moved = shift.of(data.image(index));
-                    self.simd.run(BytesToPixels { bytes: &moved, row });
+        for index in indices.clone() {
+            labels[self.live] = f32::from(examples.data.labels[index]);
+            self.live += 1;
+        }
+        match &mut self.scattering {
+            None => load_pixels(self.simd, examples.data, indices, shift, &mut self.rows),
+            Some(Scattering { scatterer, pixels, bytes }) => {
+                let known = |index: usize| examples.features.get(index * FEATURES..(index + 1) * FEATURES);
+                let bytes = &mut bytes[..self.live * FEATURES];
+                if shift == Shift::NONE && indices.clone().all(|index| known(index).is_some()) {
+                    for (row, index) in self.rows.chunks_exact_mut(FEATURES).zip(indices) {
+                        read(self.simd, known(index).unwrap_or_default(), row);
+                    }
+                } else {
+                    load_pixels(self.simd, examples.data, indices, shift, pixels);
+                    scatterer.features(pixels, bytes);
+                    for (row, bytes) in self.rows.chunks_exact_mut(FEATURES).zip(bytes.chunks_exact(FEATURES)) {
+                        read(self.simd, bytes, row);
+                    }
                 }
             }
-            labels[self.live] = f32::from(data.labels[index]);
-            self.live += 1;
         }
         self.finish(&labels);
     }
@@ -86,15 +133,43 @@ impl<S: Simd> Block<S> {
     /// Takes in one image of pixels in [0, 1].
     pub fn load_image(&mut self, image: &[f32]) {
         self.live = 1;
-        self.rows[..PIXELS].copy_from_slice(image);
+        match &mut self.scattering {
+            None => self.rows[..PIXELS].copy_from_slice(image),
+            Some(Scattering { scatterer, bytes, .. }) => {
+                scatterer.features(image, &mut bytes[..FEATURES]);
+                read(self.simd, &bytes[..FEATURES], &mut self.rows[..FEATURES]);
+            }
+        }
         self.finish(&[0.0; MOST_LANES]);
     }
 
-    fn finish(&mut self, labels: &[f32; MOST_LANES]) {
-        self.rows[self.live * PIXELS..].fill(0.0);
-        self.labels = self.simd.load(labels);
-        self.simd.run(ToLanes { rows: &self.rows, margin: self.margin, pixels: &mut self.pixels });
+    /// The features of the examples `range` of `data`, `[example][feature]`; nothing where the model takes pixels.
+    pub fn features(&mut self, data: &Dataset, range: Range<usize>, out: &mut [u8]) {
+        let Some(Scattering { scatterer, pixels, .. }) = &mut self.scattering else { return };
+        for (start, out) in range.clone().step_by(S::LANES).zip(out.chunks_mut(S::LANES * FEATURES)) {
+            load_pixels(self.simd, data, start..range.end.min(start + S::LANES), Shift::NONE, pixels);
+            scatterer.features(pixels, out);
+        }
     }
+
+    fn finish(&mut self, labels: &[f32; MOST_LANES]) {
+        self.rows[self.live * self.inputs..].fill(0.0);
+        self.labels = self.simd.load(labels);
+        self.simd.run(ToLanes { rows: &self.rows, margin: self.margin, lanes: &mut self.lanes });
+    }
+}
+
+fn load_pixels<S: Simd>(simd: S, data: &Dataset, indices: impl Iterator<Item = usize>, shift: Shift, rows: &mut [f32]) {
+    for (row, index) in rows.chunks_exact_mut(PIXELS).zip(indices) {
+        match shift {
+            Shift { right: 0, down: 0 } => simd.run(BytesToPixels { bytes: data.image(index), row }),
+            shift => simd.run(BytesToPixels { bytes: &shift.of(data.image(index)), row }),
+        }
+    }
+}
+
+fn read<S: Simd>(simd: S, bytes: &[u8], row: &mut [f32]) {
+    simd.run(BytesToValues { bytes, row });
 }
 
 struct BytesToPixels<'a> {
@@ -114,11 +189,28 @@ impl<S: Simd> Kernel<S> for BytesToPixels<'_> {
     }
 }
 
-/// Rows of 784 pixels to lanes.
+struct BytesToValues<'a> {
+    bytes: &'a [u8],
+    row: &'a mut [f32],
+}
+
+impl<S: Simd> Kernel<S> for BytesToValues<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: S) {
+        let Self { bytes, row } = self;
+        for (input, &byte) in row.iter_mut().zip(bytes) {
+            *input = scattering::value(byte);
+        }
+    }
+}
+
+/// Rows to lanes; a margin is one of images of 28×28 pixels.
 struct ToLanes<'a, S: Simd> {
     rows: &'a [f32],
     margin: usize,
-    pixels: &'a mut [S::F],
+    lanes: &'a mut [S::F],
 }
 
 impl<S: Simd> Kernel<S> for ToLanes<'_, S> {
@@ -126,17 +218,26 @@ impl<S: Simd> Kernel<S> for ToLanes<'_, S> {
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Self { rows, margin, pixels } = self;
+        let Self { rows, margin, lanes } = self;
+        let inputs = rows.len() / S::LANES;
+        let place = |i: usize| if margin == 0 { i } else { i + (2 * (i / 28) + 1) * margin };
         let mut tile = [s.splat(0.0); MOST_LANES];
-        for k in (0..PIXELS).step_by(S::LANES) {
+        let whole = inputs - inputs % S::LANES;
+        for k in (0..whole).step_by(S::LANES) {
             for e in 0..S::LANES {
-                tile[e] = s.load(&rows[e * PIXELS + k..]);
+                tile[e] = s.load(&rows[e * inputs + k..]);
             }
             s.transpose(&mut tile);
             for (j, &v) in tile[..S::LANES].iter().enumerate() {
-                let (y, x) = ((k + j) / 28, (k + j) % 28);
-                pixels[y * (28 + 2 * margin) + margin + x] = v;
+                lanes[place(k + j)] = v;
             }
+        }
+        for i in whole..inputs {
+            let mut column = [0.0; MOST_LANES];
+            for (e, v) in column[..S::LANES].iter_mut().enumerate() {
+                *v = rows[e * inputs + i];
+            }
+            lanes[place(i)] = s.load(&column);
         }
     }
 }

@@ -16,7 +16,8 @@ const DENSE1: usize = MLP_HIDDEN * (PIXELS + 1);
 pub struct Perceptron<S: Simd> {
     simd: S,
     activation: Activation,
-    /// 0 for the linear model.
+    inputs: usize,
+    /// 0 for the linear models.
     width: usize,
     /// At least one.
     copies: Vec<Copy<S>>,
@@ -46,15 +47,21 @@ impl<S: Simd> Copy<S> {
 impl<S: Simd> Perceptron<S> {
     pub fn new(simd: S, model: Architecture) -> Self {
         let width = if model == Architecture::Mlp { MLP_HIDDEN } else { 0 };
-        Self { simd, activation: model.activation(), width, copies: vec![Copy::new(simd, width)] }
+        Self {
+            simd,
+            activation: model.activation(),
+            inputs: model.inputs(),
+            width,
+            copies: vec![Copy::new(simd, width)],
+        }
     }
 
     fn forward(&mut self, parameters: &[f32], block: &Block<S>, copy: usize) -> &mut Copy<S> {
         let s = self.simd;
         let copy = &mut self.copies[copy];
-        let (input, logits) = (&block.pixels, &mut copy.logits);
+        let (input, logits) = (&block.lanes, &mut copy.logits);
         if self.width == 0 {
-            let weights = &parameters[..CLASSES * (PIXELS + 1)];
+            let weights = &parameters[..CLASSES * (self.inputs + 1)];
             s.run(DenseForward::<S, 10> { activation: None, weights, input, out: logits });
         } else {
             let (w1, w2) = parameters.split_at(DENSE1);
@@ -88,7 +95,7 @@ impl<S: Simd> Network<S> for Perceptron<S> {
         for (k, (a, copy)) in blocks.iter().zip(&self.copies).enumerate() {
             for (l, (b, other)) in blocks.iter().zip(&self.copies).enumerate().take(k + 1) {
                 let to = if k == l { &mut own } else { &mut pairs };
-                let inputs = [&a.pixels[..], &b.pixels];
+                let inputs = [&a.lanes[..], &b.lanes];
                 if width == 0 {
                     to.push(s.run(DenseDot { inputs, deltas: [&copy.logits, &other.logits] }));
                 } else {
@@ -104,10 +111,10 @@ impl<S: Simd> Network<S> for Perceptron<S> {
     fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], sum: &mut [f32]) {
         let s = self.simd;
         for (block, Copy { hidden, hidden_delta, hidden_rows, logits }) in blocks.iter().zip(&mut self.copies) {
-            // Pixels are finite: no row needs blanking.
+            // Inputs are finite: no row needs blanking.
             if self.width == 0 {
                 s.run(ScaleDelta { scale, delta: logits, rows: &mut [] });
-                let sum = &mut sum[..CLASSES * (PIXELS + 1)];
+                let sum = &mut sum[..CLASSES * (self.inputs + 1)];
                 s.run(DenseProduct::<S, 10, 1> { delta: logits, rows: &block.rows, sum });
                 continue;
             }
@@ -133,12 +140,12 @@ impl<S: Simd> Network<S> for Perceptron<S> {
         let s = self.simd;
         for (k, (block, copy)) in blocks.iter().zip(&self.copies).enumerate() {
             let add = k > 0;
-            let pixels = &block.rows[lane * PIXELS..][..PIXELS];
+            let input = &block.rows[lane * self.inputs..][..self.inputs];
             if self.width == 0 {
-                s.run(DenseRow { lane, factor, add, delta: &copy.logits, input: pixels, out: &mut *out });
+                s.run(DenseRow { lane, factor, add, delta: &copy.logits, input, out: &mut *out });
             } else {
                 let (out1, out2) = out.split_at_mut(DENSE1);
-                s.run(DenseRow { lane, factor, add, delta: &copy.hidden_delta, input: pixels, out: out1 });
+                s.run(DenseRow { lane, factor, add, delta: &copy.hidden_delta, input, out: out1 });
                 let input = &copy.hidden_rows[lane * MLP_HIDDEN..][..MLP_HIDDEN];
                 s.run(DenseRow { lane, factor, add, delta: &copy.logits, input, out: out2 });
             }

@@ -10,6 +10,7 @@ use std::sync::{
 
 use super::{
     distance::{Cdf, ToUniform},
+    network::Examples,
     noise::{AddNoise, Family},
     simd::Simd,
     worker::{Encoding, Worker, padded},
@@ -17,7 +18,7 @@ use super::{
 use crate::{
     data::{Dataset, Shift},
     engine::{Confusion, EngineError, Performance},
-    model::{Architecture, CLASSES},
+    model::{Architecture, CLASSES, scattering::FEATURES},
 };
 
 /// Most slots of a lot.
@@ -37,7 +38,7 @@ pub trait Team: Send {
         &mut self,
         encoding: &Encoding,
         parameters: &[f32],
-        data: &Dataset,
+        examples: Examples<'_>,
         lot: &[u32],
         shifts: &[Shift],
         sum: &mut [f32],
@@ -49,10 +50,13 @@ pub trait Team: Send {
     /// out ← F(values).
     fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]);
 
-    fn count_correct(&mut self, parameters: &[f32], data: &Dataset) -> u32;
+    /// Writes the features of the examples of `data` from number `first` on; `out` is `[example][feature]`.
+    fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]);
+
+    fn count_correct(&mut self, parameters: &[f32], examples: Examples<'_>) -> u32;
 
     /// How often the model takes the digit of the row for that of the column.
-    fn confusion(&mut self, parameters: &[f32], data: &Dataset) -> Confusion;
+    fn confusion(&mut self, parameters: &[f32], examples: Examples<'_>) -> Confusion;
 
     fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES];
 }
@@ -149,7 +153,7 @@ impl<S: Simd> Team for Crew<S> {
         &mut self,
         encoding: &Encoding,
         parameters: &[f32],
-        data: &Dataset,
+        examples: Examples<'_>,
         lot: &[u32],
         shifts: &[Shift],
         sum: &mut [f32],
@@ -167,7 +171,7 @@ impl<S: Simd> Team for Crew<S> {
             let mut sum = sums[slot].lock().unwrap_or_else(PoisonError::into_inner);
             sum.fill(0.0);
             let lot = &lot[edge(slot)..edge(slot + 1)];
-            let broken = worker.add_encoded(encoding, parameters, data, lot, shifts, &mut sum);
+            let broken = worker.add_encoded(encoding, parameters, examples, lot, shifts, &mut sum);
             non_finite.fetch_add(broken, Ordering::Relaxed);
         });
         self.slots = sums;
@@ -192,19 +196,30 @@ impl<S: Simd> Team for Crew<S> {
         self.stretches(out, |first, out| simd.run(ToUniform { cdf, values: &values[first..first + out.len()], out }));
     }
 
-    fn count_correct(&mut self, parameters: &[f32], data: &Dataset) -> u32 {
+    fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]) {
+        let parts: Vec<_> = out.chunks_mut(S::LANES * FEATURES).map(Mutex::new).collect();
+        self.share(parts.len(), |worker, part| {
+            let mut out = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
+            let start = first + part * S::LANES;
+            worker.features(data, start..start + out.len() / FEATURES, &mut out);
+        });
+    }
+
+    fn count_correct(&mut self, parameters: &[f32], examples: Examples<'_>) -> u32 {
         const PART: usize = 256;
         let correct = AtomicU64::new(0);
-        self.share(data.len().div_ceil(PART), |worker, part| {
-            let range = part * PART..data.len().min((part + 1) * PART);
-            correct.fetch_add(u64::from(worker.count_correct(parameters, data, range)), Ordering::Relaxed);
+        let count = examples.data.len();
+        self.share(count.div_ceil(PART), |worker, part| {
+            let range = part * PART..count.min((part + 1) * PART);
+            correct.fetch_add(u64::from(worker.count_correct(parameters, examples, range)), Ordering::Relaxed);
         });
         correct.into_inner() as u32
     }
 
-    fn confusion(&mut self, parameters: &[f32], data: &Dataset) -> Confusion {
+    fn confusion(&mut self, parameters: &[f32], examples: Examples<'_>) -> Confusion {
         let mut counts = Confusion::default();
-        self.workers[0].classify(parameters, data, 0..data.len(), |label, class| counts[label][class] += 1);
+        self.workers[0]
+            .classify(parameters, examples, 0..examples.data.len(), |label, class| counts[label][class] += 1);
         counts
     }
 
@@ -233,7 +248,8 @@ mod tests {
             let ink = (i / 784 * 37 + y * x * 5 + x) % 256;
             if y.abs_diff(13) + x.abs_diff(14) < 12 { ink as u8 } else { 0 }
         });
-        Dataset { name: "blots".into(), images: images.collect(), labels: (0..count).map(|i| (i % 10) as u8).collect() }
+        let labels = (0..count).map(|i| (i % 10) as u8);
+        Dataset::new("blots", images.collect::<Vec<_>>(), labels.collect::<Vec<_>>())
     }
 
     #[derive(Clone, Copy)]
@@ -243,6 +259,7 @@ mod tests {
         type Output = ();
         fn with<S: Simd>(self, simd: S) {
             let data = blots(37);
+            let examples = Examples { data: &data, features: &[] };
             let lot: Vec<u32> = (0..37).collect();
             for model in Architecture::ALL {
                 let p = model.parameters();
@@ -255,9 +272,9 @@ mod tests {
                     let (mut sum, mut expected) = (vec![0.0; padded(p)], vec![0.0; padded(p)]);
                     let shifts = [Shift::NONE, Shift { right: 1, down: -2 }, Shift { right: 0, down: 1 }];
                     let mut team = Crew::new(simd, model, &encoding, 3, performance).unwrap();
-                    team.sum_encoded(&encoding, &parameters, &data, &lot, &shifts, &mut sum);
+                    team.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut sum);
                     let mut team = Crew::new(Portable::<4>, model, &encoding, 3, performance).unwrap();
-                    team.sum_encoded(&encoding, &parameters, &data, &lot, &shifts, &mut expected);
+                    team.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut expected);
                     let square =
                         |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>();
                     let difference = square(&mut sum.iter().zip(&expected).map(|(a, b)| a - b));

@@ -3,7 +3,7 @@
 use super::{
     dense::Softmax,
     envelope::{Psi, Ranker},
-    network::{Block, Network, network},
+    network::{Block, Examples, Network, network},
     simd::{MOST_LANES, Simd},
 };
 use crate::{
@@ -45,7 +45,7 @@ impl<S: Simd> Worker<S> {
         &mut self,
         encoding: &Encoding,
         parameters: &[f32],
-        data: &Dataset,
+        examples: Examples<'_>,
         lot: &[u32],
         shifts: &[Shift],
         sum: &mut [f32],
@@ -53,7 +53,7 @@ impl<S: Simd> Worker<S> {
         let mut non_finite = 0;
         for indices in lot.chunks(S::LANES) {
             for (block, &shift) in self.blocks.iter_mut().zip(shifts) {
-                block.load(data, indices.iter().map(|&i| i as usize), shift);
+                block.load(examples, indices.iter().map(|&i| i as usize), shift);
             }
             let norms = [self.network.gradients(parameters, &self.blocks)];
             let norms = &S::flat(&norms)[..indices.len()];
@@ -75,31 +75,36 @@ impl<S: Simd> Worker<S> {
         non_finite
     }
 
-    /// How many of the examples `range` of `data` the model gets right.
-    pub fn count_correct(&mut self, parameters: &[f32], data: &Dataset, range: std::ops::Range<usize>) -> u32 {
+    /// How many of the examples `range` the model gets right.
+    pub fn count_correct(&mut self, parameters: &[f32], examples: Examples<'_>, range: std::ops::Range<usize>) -> u32 {
         let mut correct = 0;
-        self.classify(parameters, data, range, |label, class| correct += u32::from(label == class));
+        self.classify(parameters, examples, range, |label, class| correct += u32::from(label == class));
         correct
     }
 
-    /// Tells `label` and class of the examples `range` of `data`, in order.
+    /// Tells `label` and class of the examples `range`, in order.
     pub fn classify(
         &mut self,
         parameters: &[f32],
-        data: &Dataset,
+        examples: Examples<'_>,
         range: std::ops::Range<usize>,
         mut tell: impl FnMut(usize, usize),
     ) {
         for start in range.clone().step_by(S::LANES) {
             let end = range.end.min(start + S::LANES);
-            self.blocks[0].load(data, start..end, Shift::NONE);
+            self.blocks[0].load(examples, start..end, Shift::NONE);
             let logits = S::flat(self.network.logits(parameters, &self.blocks[0]));
             for (lane, index) in (start..end).enumerate() {
                 let logit = |class: usize| logits[class * S::LANES + lane];
                 let best = (1..CLASSES).fold(0, |best, class| if logit(class) > logit(best) { class } else { best });
-                tell(data.labels[index].into(), best);
+                tell(examples.data.labels[index].into(), best);
             }
         }
+    }
+
+    /// Features of the examples `range` of `data`, where the model takes some.
+    pub fn features(&mut self, data: &Dataset, range: std::ops::Range<usize>, out: &mut [u8]) {
+        self.blocks[0].features(data, range, out);
     }
 
     /// Class probabilities of one image.

@@ -27,7 +27,7 @@ use super::{Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Step
 use crate::{
     data::{Dataset, Shift},
     mechanism::{Denoiser, EncoderSpec},
-    model::{CLASSES, PIXELS},
+    model::{Architecture, CLASSES, PIXELS},
 };
 
 /// Steps that may be under way at a time: enough to keep the device busy, few enough to answer Pause at once.
@@ -149,6 +149,11 @@ impl GpuEngine {
         performance: Performance,
     ) -> Result<Self, EngineError> {
         gpu.check()?;
+        if task.model == Architecture::Scattering {
+            return Err(EngineError::Unsupported(
+                "scattering features on this device: they are computed on the CPU, where the small model on them is fast".to_owned(),
+            ));
+        }
         if task.grid.is_some() {
             return Err(EngineError::Unsupported(
                 "sums on a grid: WebGPU counts in 32 bits, and their noise takes numbers of 64".to_owned(),

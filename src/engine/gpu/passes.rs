@@ -182,7 +182,9 @@ impl<'a> Passes<'a> {
         let layers = self.model.layers();
         let s = &self.slices;
         match self.model {
-            Architecture::Linear => vec![Dense { layer: layers[0], source: None, delta: s.delta }],
+            Architecture::Linear | Architecture::Scattering => {
+                vec![Dense { layer: layers[0], source: None, delta: s.delta }]
+            }
             Architecture::Mlp => vec![
                 Dense { layer: layers[0], source: None, delta: s.hidden_delta },
                 Dense { layer: layers[1], source: Some(s.hidden), delta: s.delta },
@@ -214,7 +216,7 @@ impl<'a> Passes<'a> {
         let act = kind(self.model.activation());
         let mut first = self.dense()[0];
         match self.model {
-            Architecture::Linear | Architecture::Mlp => {
+            Architecture::Linear | Architecture::Scattering | Architecture::Mlp => {
                 first.source = floats_at;
                 let (target, activation) =
                     if self.model == Architecture::Linear { (s.logits, 0.0) } else { (s.hidden, act) };

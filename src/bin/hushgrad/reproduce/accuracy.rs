@@ -213,7 +213,7 @@ fn spent(config: &RunConfig, steps: u64, examples: u32) -> Result<Spent, Box<dyn
 /// Practice alone, as the program's parameters were made, on the test images.
 fn practise(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) -> Result<Run, Box<dyn Error>> {
     let start = std::time::Instant::now();
-    let bytes = pretrained::encode(pretrain::MODEL, &pretrain::train(seed, threads)?);
+    let bytes = pretrained::encode(pretrain::MODEL, &pretrain::train(pretrain::MODEL, seed, threads)?);
     let parameters = pretrained::decode(pretrain::MODEL, &bytes).ok_or("what was encoded can be decoded")?;
     let training_seconds = start.elapsed().as_secs_f64();
     let task = Task::without_privacy(pretrain::MODEL);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hushgrad::{
     data::Shift,
-    engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine, reference::pixels},
+    engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine, reference::inputs},
     mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::{Architecture, reference},
     privacy::{
@@ -73,7 +73,7 @@ fn spectrum(model: Architecture, parameters: &[f32], data: &Data, step: u64) -> 
     let mut gradient = vec![0.0f32; parameters.len()];
     let (mut counts, mut zeros, mut cosine, mut norm) = (vec![0u64; BINS], 0u64, 0.0, 0.0);
     for i in 0..train.len() {
-        reference::gradient(model, parameters, &pixels(train.image(i)), train.labels[i], &mut gradient);
+        reference::gradient(model, parameters, &inputs(model, train.image(i)), train.labels[i], &mut gradient);
         let mut magnitudes: Vec<f32> = gradient.iter().map(|g| g.abs()).collect();
         magnitudes.sort_unstable_by(|a, b| b.total_cmp(a));
         for &magnitude in &magnitudes {
