@@ -1,6 +1,6 @@
 //! Ready-made runs: each a thing to see. The page and `hushgrad train --preset` offer the same table.
 //!
-//! Learning rates, lots, clipping norms and steps of the presets with a budget were chosen on 5,000 images held out of
+//! Learning rates, lots, clipping norms and steps of the presets with a budget were chosen on images held out of
 //! MNIST's training set; no test image had a part in it.
 
 use super::config::{RunConfig, Schedule, Start};
