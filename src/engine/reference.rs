@@ -63,7 +63,10 @@ impl ReferenceEngine {
 #[must_use]
 pub fn inputs(model: Architecture, image: &[u8]) -> Vec<f32> {
     match model {
-        Architecture::Scattering => features(&pixels(image)),
+        // Pixels to the last bit as the engines read them: a feature's byte may turn on it.
+        Architecture::Scattering => {
+            features(&image.iter().map(|&byte| f32::from(byte) * (1.0 / 255.0)).collect::<Vec<_>>())
+        }
         _ => pixels(image),
     }
 }
