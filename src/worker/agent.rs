@@ -486,11 +486,10 @@ impl<H: Host> Agent<H> {
         while let Some(session) = &mut self.session {
             match session.prepare(PREPARED_AT_A_TIME).await {
                 Ok(0) => return false,
-                Ok(left) if start.elapsed() >= YIELD_EVERY => {
+                Ok(_) if start.elapsed() >= YIELD_EVERY => {
                     if !std::mem::replace(&mut self.told_of_features, true) {
-                        let sentence = format!(
-                            "Computing the features of {left} digits: once for these digits, before the first step."
-                        );
+                        let sentence =
+                            "Before the first step, the features of all digits are computed, once.".to_owned();
                         self.host.send(Event::Notice(sentence));
                     }
                     return true;
