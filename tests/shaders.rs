@@ -14,6 +14,7 @@ use hushgrad::{
             Gpu, GpuEngine,
             kernels::{self, Bindings, Kernel},
         },
+        reference::pixels,
     },
     mechanism::{
         Denoiser,
@@ -353,9 +354,8 @@ fn gradients_on_the_device() {
         let mut engine = engine(&gpu, model, None, Denoiser::None);
         let parameters = initial_parameters(model, 5);
         for example in [0, 7, 13] {
-            let image: Vec<f32> = data.image(example).iter().map(|&byte| f32::from(byte) / 255.0).collect();
             let mut plain = vec![0.0; parameters.len()];
-            reference::gradient(model, &parameters, &image, data.labels[example], &mut plain);
+            reference::gradient(model, &parameters, &pixels(data.image(example)), data.labels[example], &mut plain);
             let found = trace(&mut engine, &[example as u32], 1);
             assert_eq!(found.raw, found.encoded);
             for layer in model.layers() {

@@ -63,10 +63,7 @@ impl ReferenceEngine {
 #[must_use]
 pub fn inputs(model: Architecture, image: &[u8]) -> Vec<f32> {
     match model {
-        // Pixels to the last bit as the engines read them: a feature's byte may turn on it.
-        Architecture::Scattering => {
-            features(&image.iter().map(|&byte| f32::from(byte) * (1.0 / 255.0)).collect::<Vec<_>>())
-        }
+        Architecture::Scattering => features(&pixels(image)),
         _ => pixels(image),
     }
 }
@@ -79,7 +76,7 @@ fn features(image: &[f32]) -> Vec<f32> {
 /// Bytes to grey values in [0, 1].
 #[must_use]
 pub fn pixels(bytes: &[u8]) -> Vec<f32> {
-    bytes.iter().map(|&byte| f32::from(byte) / 255.0).collect()
+    bytes.iter().copied().map(model::pixel).collect()
 }
 
 impl Engine for ReferenceEngine {

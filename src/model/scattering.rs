@@ -45,6 +45,7 @@ pub const fn centre(feature: usize) -> i8 {
 const WINDOW: f64 = 0.8 * (1 << (SCALES - 1)) as f64;
 
 /// A model's input from a feature's byte.
+#[inline(always)]
 #[must_use]
 pub fn value(byte: u8) -> f32 {
     (f32::from(byte) - ZERO as f32) * (1.0 / (STEPS as f32 * WEIGHT))

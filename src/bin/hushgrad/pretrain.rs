@@ -7,12 +7,8 @@ use std::{
 
 use hushgrad::{
     data::{Shift, synthetic},
-    engine::{
-        Engine, EngineError, Performance, StepInput, Task,
-        cpu::{self, CpuEngine},
-        reference,
-    },
-    model::{Architecture, pretrained, scattering},
+    engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine},
+    model::{Architecture, initial_parameters, pretrained, scattering},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -78,12 +74,11 @@ pub fn recipe() -> String {
 /// When the engine does not start or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments { seed, threads, .. } = *arguments;
+    let practised = |model| train(model, seed, threads).map(|parameters| pretrained::encode(model, &parameters));
     let bytes = match arguments.made {
-        Made::CnnTanh => pretrained::encode(MODEL, &train(MODEL, seed, threads)?),
-        Made::Scattering => {
-            pretrained::encode(Architecture::Scattering, &train(Architecture::Scattering, seed, threads)?)
-        }
-        Made::Centres => centres(seed),
+        Made::CnnTanh => practised(MODEL)?,
+        Made::Scattering => practised(Architecture::Scattering)?,
+        Made::Centres => centres(seed, threads)?,
     };
     let path = arguments.out.as_deref().unwrap_or_else(|| Path::new(arguments.made.file()));
     let out = path.display();
@@ -102,7 +97,7 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
     let steps = DIGITS / LOT;
     let bar = ProgressBar::new(EPOCHS * steps as u64);
     bar.set_style(ProgressStyle::with_template("practice {bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
-    let mut parameters = hushgrad::model::initial_parameters(model, seed);
+    let mut parameters = initial_parameters(model, seed);
     let mut momentum = vec![0.0; parameters.len()];
     for epoch in 0..EPOCHS {
         let digits = distorted(&synthetic::dataset(seed, epoch * DIGITS as u64, DIGITS), seed << 32 | epoch);
@@ -127,18 +122,21 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
     Ok(parameters)
 }
 
-/// Each feature's mean over digits as they are practised on, in steps of its byte, as far from 0 as now plus what is found.
-fn centres(seed: u64) -> Vec<u8> {
+/// Each feature's mean over digits as they are practised on, in steps of its byte: as far from 0 as its middle now, plus what is found.
+fn centres(seed: u64, threads: Option<u32>) -> Result<Vec<u8>, EngineError> {
     const DIGITS: usize = 10_000;
     let digits = distorted(&synthetic::dataset(seed, 0, DIGITS), seed << 32);
+    let model = Architecture::Scattering;
+    let performance = Performance { chunk: None, threads };
+    let parameters = initial_parameters(model, seed);
+    let mut engine = CpuEngine::new(Task::without_privacy(model), digits.clone(), &parameters, performance)?;
+    pollster::block_on(engine.prepare(DIGITS))?;
     let mut sums = vec![0.0; scattering::FEATURES];
-    for i in 0..digits.len() {
-        let bytes = cpu::scattering::features(&reference::pixels(digits.image(i)));
-        sums.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum += f64::from(byte) - scattering::ZERO);
+    for bytes in digits.features().bytes.chunks_exact(scattering::FEATURES) {
+        sums.iter_mut().zip(bytes).for_each(|(sum, &byte)| *sum += f64::from(byte) - scattering::ZERO);
     }
-    let now = (0..scattering::FEATURES).map(|k| f64::from(scattering::centre(k)));
-    sums.iter()
-        .zip(now)
-        .map(|(sum, now)| (now + sum / DIGITS as f64).round().clamp(-128.0, 127.0) as i8 as u8)
-        .collect()
+    let middle = |(k, sum): (usize, &f64)| {
+        (f64::from(scattering::centre(k)) + sum / DIGITS as f64).round().clamp(-128.0, 127.0) as i8 as u8
+    };
+    Ok(sums.iter().enumerate().map(middle).collect())
 }

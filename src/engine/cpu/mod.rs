@@ -144,28 +144,6 @@ impl CpuEngine {
         }
     }
 
-    /// Computes features of the first of `data` (else of the training set) that have none, `most` of them, and answers how many
-    /// are left; 0 where the model takes pixels.
-    fn know(&mut self, data: Option<&Dataset>, most: usize) -> Result<usize, EngineError> {
-        if self.task.model != Architecture::Scattering {
-            return Ok(0);
-        }
-        let data = data.unwrap_or(&self.train);
-        let features = &mut data.features().bytes;
-        let known = features.len() / FEATURES;
-        let missing = data.len() - known;
-        let count = most.min(missing);
-        if count > 0 {
-            let bytes = missing * FEATURES;
-            features.try_reserve_exact(bytes).map_err(|_| {
-                EngineError::Unsupported(format!("features of {} images: {bytes} bytes are not there", data.len()))
-            })?;
-            features.resize((known + count) * FEATURES, 0);
-            self.team.features(data, known, &mut features[known * FEATURES..]);
-        }
-        Ok(missing - count)
-    }
-
     /// sum ← encoded gradients.
     fn encode(&mut self, lot: &[u32], shifts: &[Shift]) {
         let (parameters, sum) = (&self.parameters, &mut self.sum);
@@ -238,12 +216,12 @@ impl Engine for CpuEngine {
     }
 
     async fn prepare(&mut self, most: usize) -> Result<usize, EngineError> {
-        self.know(None, most)
+        know(&mut *self.team, self.task.model, &self.train, most)
     }
 
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
         self.check(&input)?;
-        self.know(None, usize::MAX)?;
+        know(&mut *self.team, self.task.model, &self.train, usize::MAX)?;
         self.encode(input.lot, input.shifts);
         self.add_noise(&input.noise_key);
         let factor = self.denoise_factor();
@@ -253,7 +231,7 @@ impl Engine for CpuEngine {
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
         self.check(&input)?;
-        self.know(None, usize::MAX)?;
+        know(&mut *self.team, self.task.model, &self.train, usize::MAX)?;
         let p = self.task.model.parameters();
         {
             let features = self.train.features();
@@ -278,7 +256,7 @@ impl Engine for CpuEngine {
 
     async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
         check_dataset(data)?;
-        self.know(Some(data), usize::MAX)?;
+        know(&mut *self.team, self.task.model, data, usize::MAX)?;
         let features = data.features();
         Ok(self.team.count_correct(&self.parameters, Examples { data, features: &features.bytes }))
     }
@@ -310,10 +288,32 @@ impl CpuEngine {
     /// Data that is not digits.
     pub fn confusion(&mut self, data: &Dataset) -> Result<Confusion, EngineError> {
         check_dataset(data)?;
-        self.know(Some(data), usize::MAX)?;
+        know(&mut *self.team, self.task.model, data, usize::MAX)?;
         let features = data.features();
         Ok(self.team.confusion(&self.parameters, Examples { data, features: &features.bytes }))
     }
+}
+
+/// Computes features of the first of `data` that have none, `most` of them, and answers how many are left; 0 where the model
+/// takes pixels.
+fn know(team: &mut dyn Team, model: Architecture, data: &Dataset, most: usize) -> Result<usize, EngineError> {
+    if model != Architecture::Scattering {
+        return Ok(0);
+    }
+    let features = &mut data.features().bytes;
+    let known = features.len() / FEATURES;
+    let missing = data.len() - known;
+    let count = most.min(missing);
+    if count > 0 {
+        // All of them, or none: what cannot be counted cannot be kept.
+        let bytes = data.len().saturating_mul(FEATURES);
+        features.try_reserve_exact(bytes - features.len()).map_err(|_| {
+            EngineError::Unsupported(format!("features of {} images: {bytes} bytes are not there", data.len()))
+        })?;
+        features.resize((known + count) * FEATURES, 0);
+        team.features(data, known, &mut features[known * FEATURES..]);
+    }
+    Ok(missing - count)
 }
 
 fn encoding(task: &Task) -> Result<Encoding, EngineError> {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     data::{Dataset, Shift},
     model::{
-        Architecture, CLASSES, PIXELS,
+        self, Architecture, CLASSES, PIXELS,
         scattering::{self, FEATURES},
     },
 };
@@ -184,7 +184,7 @@ impl<S: Simd> Kernel<S> for BytesToPixels<'_> {
     fn run(self, _: S) {
         let Self { bytes, row } = self;
         for (pixel, &byte) in row.iter_mut().zip(bytes) {
-            *pixel = f32::from(byte) * (1.0 / 255.0);
+            *pixel = model::pixel(byte);
         }
     }
 }

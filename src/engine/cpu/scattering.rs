@@ -35,10 +35,9 @@ struct Bank {
 fn bank() -> &'static Bank {
     static BANK: OnceLock<Bank> = OnceLock::new();
     BANK.get_or_init(|| {
-        let angle = |k: usize| -std::f64::consts::TAU * k as f64 / SIDE as f64;
         let waves = (0..SCALES * ANGLES).flat_map(|k| spectrum(&wavelet(k / ANGLES, k % ANGLES))).collect();
         Bank {
-            turns: std::array::from_fn(|k| [angle(k).cos() as f32, angle(k).sin() as f32]),
+            turns: std::array::from_fn(|k| turn(k).map(|part| part as f32)),
             waves,
             taps: std::array::from_fn(|k| window(k.abs_diff(REACH)) as f32),
             half_taps: std::array::from_fn(|k| (2.0 * window(2 * k.abs_diff(HALF_REACH))) as f32),
@@ -46,14 +45,15 @@ fn bank() -> &'static Bank {
     })
 }
 
+/// e^(−2πik/32).
+fn turn(k: usize) -> [f64; 2] {
+    let (sin, cos) = (std::f64::consts::TAU * k as f64 / SIDE as f64).sin_cos();
+    [cos, -sin]
+}
+
 /// The real part of a map's Fourier transform, over its area: rows, then columns.
 fn spectrum(map: &[[f64; 2]]) -> Vec<f32> {
-    let turns: Vec<[f64; 2]> = (0..SIDE)
-        .map(|k| {
-            let (sin, cos) = (std::f64::consts::TAU * k as f64 / SIDE as f64).sin_cos();
-            [cos, -sin]
-        })
-        .collect();
+    let turns: [_; SIDE] = std::array::from_fn(turn);
     let along = |map: &[[f64; 2]], stride: usize| -> Vec<[f64; 2]> {
         let mut out = vec![[0.0; 2]; AREA];
         for (i, out) in out.iter_mut().enumerate() {

@@ -7,7 +7,7 @@ use std::{
 
 use hushgrad::{
     data::{Dataset, Digits},
-    engine::{Engine, Performance, cpu::CpuEngine},
+    engine::{Engine, Performance, cpu::CpuEngine, reference::pixels},
     train::{
         config::RunConfig,
         plan::Plan,
@@ -202,8 +202,7 @@ impl Training {
     async fn loss(&mut self) -> Result<f64, Fault> {
         let mut sum = 0.0;
         for (i, &label) in self.train.labels.iter().enumerate() {
-            let image: Vec<f32> = self.train.image(i).iter().map(|&byte| f32::from(byte) / 255.0).collect();
-            let probabilities = self.session.engine().predict(&image).await?;
+            let probabilities = self.session.engine().predict(&pixels(self.train.image(i))).await?;
             // Also where a broken model gives no number.
             sum -= f64::from(probabilities[usize::from(label)]).max(LEAST_PROBABILITY).ln();
         }
