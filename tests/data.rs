@@ -196,14 +196,38 @@ fn a_drop_sorts_itself_out() {
     let digits = visitor::assemble(&plain).unwrap();
     assert_eq!((digits.train.len(), digits.test.len()), (60, 20));
 
-    // One pair: every sixth example is held out, and said to be the visitor's own.
+    // One pair: one example in six is held out, and said to be the visitor's own.
     let digits = visitor::assemble(&[named("x", images(60)), named("y", labels(60))]).unwrap();
     assert_eq!((digits.train.len(), digits.test.len(), digits.test_set), (50, 10, TestSet::HeldOut));
     assert!(digits.test_set.caution().unwrap().contains("ε does not cover"));
-    let whole = images(60);
-    assert_eq!(digits.test.image(1), &whole[16 + 11 * PIXELS..16 + 12 * PIXELS]);
-    assert_eq!(digits.train.image(5), &whole[16 + 6 * PIXELS..16 + 7 * PIXELS]);
-    assert_eq!(digits.test.labels[..3], [5, 1, 7]);
+}
+
+#[test]
+fn what_is_held_out_is_spread_over_the_file_and_follows_no_period() {
+    // An image that tells its place.
+    let place = |i: usize| [&[(i >> 8) as u8, i as u8], &[0; PIXELS - 2][..]].concat();
+    let whole = Dataset::new("places", (0..1205).flat_map(place).collect::<Vec<_>>(), vec![3; 1205]);
+    let places = |part: &Dataset| -> Vec<usize> {
+        (0..part.len()).map(|i| usize::from(part.image(i)[0]) << 8 | usize::from(part.image(i)[1])).collect()
+    };
+    let (others, held) = whole.hold_out(12);
+    let (others, held) = (places(&others), places(&held));
+    assert_eq!(held.len(), 100);
+    assert!(held.iter().enumerate().all(|(block, place)| place / 12 == block), "one of every twelve, in order");
+    let mut all = [others.clone(), held.clone()].concat();
+    assert!(others.is_sorted());
+    all.sort_unstable();
+    assert_eq!(all, (0..1205).collect::<Vec<_>>());
+    // By any period that divides the distance, and by any that does not, it takes no more of one place than chance would:
+    // six standard deviations, of a draw that is always the same.
+    for period in 2usize..=12 {
+        for rest in 0..period {
+            let (count, share) = (held.iter().filter(|place| *place % period == rest).count(), 1.0 / period as f64);
+            let spread = (100.0 * share * (1.0 - share)).sqrt();
+            assert!((count as f64 - 100.0 * share).abs() < 6.0 * spread, "{count} of {rest} mod {period}");
+        }
+    }
+    assert_eq!(places(&whole.hold_out(12).1), held);
 }
 
 #[test]

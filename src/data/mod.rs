@@ -12,7 +12,9 @@ pub mod visitor;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::rng::NotPrivateReplay;
 use idx::{Idx, IdxError, Kind, PIXELS};
+use rand::rand_core::Rng;
 pub use shift::Shift;
 
 /// Labelled 28×28 grey images, one byte a pixel (0 is paper, 255 is ink), row by row. Cheap to clone.
@@ -112,13 +114,18 @@ impl Dataset {
         Self::new(&self.name, &self.images[start * PIXELS..end * PIXELS], &self.labels[start..end])
     }
 
-    /// Every `n`-th example and the others, in order: `(others, every n-th)`.
+    /// One example of every `n` that follow each other, and the others, in order: `(others, held out)`.
     ///
-    /// Spread over the file, not cut off its end: files are often sorted by label.
+    /// Spread over the file, not cut off its end: files are often sorted by label. Which one of the `n` is drawn, always the
+    /// same for one length: files also repeat. MNIST's training images come from an easier and a harder source in turn.
     #[must_use]
     pub fn hold_out(&self, n: usize) -> (Self, Self) {
-        let part = |held: bool| {
-            let chosen = || (0..self.len()).filter(move |i| (i % n == n - 1) == held);
+        let mut draw = NotPrivateReplay::new(0);
+        let held: Vec<usize> = (0..self.len() / n)
+            .map(|block| block * n + ((u64::from(draw.next_u32()) * n as u64) >> 32) as usize)
+            .collect();
+        let part = |out: bool| {
+            let chosen = || (0..self.len()).filter(|i| held.binary_search(i).is_ok() == out);
             let mut images = Vec::with_capacity(self.len() * PIXELS);
             chosen().for_each(|i| images.extend_from_slice(self.image(i)));
             let labels: Vec<u8> = chosen().map(|i| self.labels[i]).collect();
@@ -159,7 +166,7 @@ pub enum TestSet {
     Public,
     /// The visitor's own test files. Training never sees them, and ε does not cover them.
     Visitor,
-    /// Every sixth of the visitor's training examples. Training never sees them, and ε does not cover them.
+    /// One in six of the visitor's training examples. Training never sees them, and ε does not cover them.
     HeldOut,
 }
 
@@ -173,7 +180,7 @@ impl TestSet {
                 "The test examples are your own: ε covers the training examples alone, so a published test accuracy says something exact about your test files.",
             ),
             Self::HeldOut => Some(
-                "No test files were given, so every sixth example is held out for testing: training does not see it and ε does not cover it, so a published test accuracy says something exact about those examples.",
+                "No test files were given, so one example in six is held out for testing: training does not see it and ε does not cover it, so a published test accuracy says something exact about those examples.",
             ),
         }
     }

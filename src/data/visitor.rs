@@ -9,7 +9,7 @@ use super::{
     mnist_files,
 };
 
-/// Of the training examples, every so-manyth is held out when no test files were given.
+/// Of the training examples, one in so many is held out when no test files were given.
 pub const HOLD_OUT: usize = 6;
 
 /// Most files that one drop may have.
@@ -39,7 +39,7 @@ pub enum VisitorError {
     )]
     Ambiguous { first: String, second: String, kind: Kind },
     #[error(
-        "{file}: {count} examples are too few to hold every sixth out for testing; give at least {HOLD_OUT}, or test files"
+        "{file}: {count} examples are too few to hold one in six out for testing; give at least {HOLD_OUT}, or test files"
     )]
     TooFew { file: String, count: usize },
 }
@@ -98,7 +98,7 @@ pub fn assemble<N: AsRef<str>, B: AsRef<[u8]>>(files: &[(N, B)]) -> Result<Digit
     }
 }
 
-/// Holds every sixth example of the pair out.
+/// Holds one example in six of the pair out.
 fn one_pair(images: Read, labels: Read) -> Result<Digits, VisitorError> {
     if let (Some(a), Some(b)) = (images.role, labels.role)
         && a != b

@@ -29,7 +29,7 @@ pub fn panel(page: Page) -> impl IntoView {
                     TestSet::Public => "public test digits",
                     TestSet::Visitor => "your own test digits: ε does not cover what this tells of them",
                     TestSet::HeldOut => {
-                        "every sixth of your digits, kept for testing: ε does not cover what this tells of those"
+                        "one in six of your digits, kept for testing: ε does not cover what this tells of those"
                     }
                 };
                 let sentence = format!("{} After step {}, on {digits}.", worst(&counts), format::integer(step));

@@ -159,9 +159,11 @@ fn digits_line(page: Page) -> impl IntoView {
                 }
                 line.push_str(match loaded.test_set {
                     TestSet::Public => "",
-                    TestSet::Visitor => " The test images are yours too: ε does not cover what the test accuracy tells of them.",
+                    TestSet::Visitor => {
+                        " The test images are yours too: ε does not cover what the test accuracy tells of them."
+                    }
                     TestSet::HeldOut => {
-                        " Every sixth image is kept for testing: ε does not cover what the test accuracy tells of those."
+                        " One image in six is kept for testing: ε does not cover what the test accuracy tells of those."
                     }
                 });
                 line

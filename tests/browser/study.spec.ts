@@ -148,7 +148,7 @@ test("the confusion matrix says whose digits it counts", async ({ page, site }) 
   await matrix.locator("summary").click();
   for (const [files, set, says] of [
     [small(), "The test images are yours too", "on your own test digits: ε does not cover"],
-    [small().slice(0, 2), "Every sixth image is kept", "on every sixth of your digits, kept for testing: ε does not cover"],
+    [small().slice(0, 2), "One image in six is kept", "on one in six of your digits, kept for testing: ε does not cover"],
   ] as const) {
     await page.getByTestId("files").setInputFiles([...files]);
     await expect(page.getByTestId("digits-in-use")).toContainText(set);

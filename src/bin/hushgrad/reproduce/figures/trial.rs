@@ -39,16 +39,23 @@ pub struct Data {
     /// The training set in two: what tuning trains on, and what it is measured by.
     split: (Dataset, Dataset),
     digest: String,
+    /// Of the held-out images.
+    held_out: String,
 }
 
 impl Data {
     pub fn new(whole: Digits) -> Self {
         let split = whole.train.hold_out(HELD_OUT);
-        let mut digest = Sha256::new();
-        for part in [&whole.train.images, &whole.train.labels, &whole.test.images, &whole.test.labels] {
-            digest.update(part);
-        }
-        Self { whole, split, digest: hex(digest.finalize()) }
+        let digest = |sets: &[&Dataset]| {
+            let mut digest = Sha256::new();
+            for set in sets {
+                digest.update(&set.images);
+                digest.update(&set.labels);
+            }
+            hex(digest.finalize())
+        };
+        let (held_out, digest) = (digest(&[&split.1]), digest(&[&whole.train, &whole.test]));
+        Self { whole, split, digest, held_out }
     }
 
     /// What the trial trains on, and what it is measured by.
@@ -99,7 +106,7 @@ impl Trial {
         if let Some(fields) = config.as_object_mut() {
             fields.retain(|name, value| usual.get(name) != Some(value));
         }
-        data.identity(&format!("{config} held out: {}", self.held_out))
+        data.identity(&format!("{config} held out: {}", if self.held_out { &data.held_out } else { "false" }))
     }
 
     pub fn steps(&self) -> u64 {
