@@ -527,21 +527,45 @@ fn features_are_computed_once_and_belong_to_their_images() {
     let data = examples();
     let mut pieces = engine(&data);
     assert_eq!(block_on(pieces.prepare(7)).unwrap(), EXAMPLES - 7);
-    assert_eq!(data.features().bytes.len(), 7 * EACH);
+    assert_eq!(data.features().of(&data).len(), 7 * EACH);
     assert_eq!(block_on(pieces.prepare(1000)).unwrap(), 0);
     let at_once = examples();
     step(&mut engine(&at_once), &[1], 1);
-    assert_eq!(at_once.features().bytes, data.features().bytes);
+    assert_eq!(at_once.features().of(&at_once), data.features().of(&data));
     assert_eq!(block_on(engine(&data.clone()).prepare(0)).unwrap(), 0, "a clone shares them");
 
     let mut other = data.clone();
     other.images = data.images.iter().rev().copied().collect();
+    assert!(data.features().of(&other).is_empty());
     let mut engine = engine(&other);
     let mut reference = ReferenceEngine::new(&task, other, SEED).unwrap();
     step(&mut engine, &[2, 3, 4], 1);
     step(&mut reference, &[2, 3, 4], 1);
     let (ours, theirs) = (parameters(&mut engine), parameters(&mut reference));
     assert!(relative_difference(&minus(&ours, &start), &minus(&theirs, &start)) < 1e-4);
+}
+
+/// Runs beside each other share a set: one that reads its features keeps no other waiting.
+#[test]
+fn who_reads_features_keeps_nobody_waiting() {
+    let (data, (done, waits)) = (examples(), std::sync::mpsc::channel());
+    let prepare = |model| {
+        let task = clip(model);
+        let start = initial_parameters(model, SEED);
+        let mut engine = CpuEngine::new(task, data.clone(), &start, Performance::default()).unwrap();
+        block_on(engine.prepare(EXAMPLES)).unwrap();
+        engine
+    };
+    let engines = [Architecture::Scattering, Architecture::Linear].map(prepare);
+    let _reader = data.features();
+    for mut engine in engines {
+        let done = done.clone();
+        std::thread::spawn(move || {
+            step(&mut engine, &[0, 1], 1);
+            done.send(()).unwrap();
+        });
+        waits.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+    }
 }
 
 macro_rules! suite {

@@ -10,7 +10,7 @@ mod shift;
 pub mod synthetic;
 pub mod visitor;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::rng::NotPrivateReplay;
 use idx::{Idx, IdxError, Kind, PIXELS};
@@ -32,12 +32,24 @@ pub struct Dataset {
 /// What a model's fixed features make of a set's images: bytes of as many of the first as were asked for, in order. Clones of a
 /// set share them. They follow from the images alone, so equality does not look at them.
 #[derive(Clone, Debug, Default)]
-struct Shared(Arc<Mutex<Features>>);
+struct Shared(Arc<RwLock<Features>>);
 
 #[derive(Debug, Default)]
 pub struct Features {
     of: Option<Arc<[u8]>>,
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Features {
+    /// Those of `data`, as far as they are known.
+    #[must_use]
+    pub fn of(&self, data: &Dataset) -> &[u8] {
+        if self.belong_to(data) { &self.bytes } else { &[] }
+    }
+
+    fn belong_to(&self, data: &Dataset) -> bool {
+        self.of.as_ref().is_some_and(|images| Arc::ptr_eq(images, &data.images))
+    }
 }
 
 impl PartialEq for Shared {
@@ -78,10 +90,15 @@ impl Dataset {
         Ok(Self::new(name, images.1.elements, labels.1.elements))
     }
 
-    /// The images' features, as far as they are known; nobody else's until they are dropped.
-    pub fn features(&self) -> MutexGuard<'_, Features> {
-        let mut features = self.features.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !features.of.as_ref().is_some_and(|images| Arc::ptr_eq(images, &self.images)) {
+    /// The images' features, to read: by any number at a time, so that runs beside each other do not wait.
+    pub fn features(&self) -> RwLockReadGuard<'_, Features> {
+        self.features.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The images' features, to add to; nobody else's until they are dropped.
+    pub(crate) fn features_mut(&self) -> RwLockWriteGuard<'_, Features> {
+        let mut features = self.features.0.write().unwrap_or_else(PoisonError::into_inner);
+        if !features.belong_to(self) {
             *features = Features { of: Some(Arc::clone(&self.images)), bytes: Vec::new() };
         }
         features

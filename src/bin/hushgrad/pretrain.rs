@@ -132,7 +132,7 @@ fn centres(seed: u64, threads: Option<u32>) -> Result<Vec<u8>, EngineError> {
     let mut engine = CpuEngine::new(Task::without_privacy(model), digits.clone(), &parameters, performance)?;
     pollster::block_on(engine.prepare(DIGITS))?;
     let mut sums = vec![0.0; scattering::FEATURES];
-    for bytes in digits.features().bytes.chunks_exact(scattering::FEATURES) {
+    for bytes in digits.features().of(&digits).chunks_exact(scattering::FEATURES) {
         sums.iter_mut().zip(bytes).for_each(|(sum, &byte)| *sum += f64::from(byte) - scattering::ZERO);
     }
     let middle = |(k, sum): (usize, &f64)| {

@@ -148,7 +148,7 @@ impl CpuEngine {
     fn encode(&mut self, lot: &[u32], shifts: &[Shift]) {
         let (parameters, sum) = (&self.parameters, &mut self.sum);
         let features = self.train.features();
-        let examples = Examples { data: &self.train, features: &features.bytes };
+        let examples = Examples { data: &self.train, features: features.of(&self.train) };
         let Some(on_grid) = &mut self.on_grid else {
             self.metrics.non_finite += self.team.sum_encoded(&self.encoding, parameters, examples, lot, shifts, sum);
             return;
@@ -235,7 +235,7 @@ impl Engine for CpuEngine {
         let p = self.task.model.parameters();
         {
             let features = self.train.features();
-            let examples = Examples { data: &self.train, features: &features.bytes };
+            let examples = Examples { data: &self.train, features: features.of(&self.train) };
             let sum = &mut self.sum;
             self.team.sum_encoded(&Encoding::None, &self.parameters, examples, input.lot, input.shifts, sum);
         }
@@ -258,7 +258,7 @@ impl Engine for CpuEngine {
         check_dataset(data)?;
         know(&mut *self.team, self.task.model, data, usize::MAX)?;
         let features = data.features();
-        Ok(self.team.count_correct(&self.parameters, Examples { data, features: &features.bytes }))
+        Ok(self.team.count_correct(&self.parameters, Examples { data, features: features.of(data) }))
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
@@ -290,7 +290,7 @@ impl CpuEngine {
         check_dataset(data)?;
         know(&mut *self.team, self.task.model, data, usize::MAX)?;
         let features = data.features();
-        Ok(self.team.confusion(&self.parameters, Examples { data, features: &features.bytes }))
+        Ok(self.team.confusion(&self.parameters, Examples { data, features: features.of(data) }))
     }
 }
 
@@ -300,7 +300,10 @@ fn know(team: &mut dyn Team, model: Architecture, data: &Dataset, most: usize) -
     if model != Architecture::Scattering {
         return Ok(0);
     }
-    let features = &mut data.features().bytes;
+    if data.features().of(data).len() == data.len().saturating_mul(FEATURES) {
+        return Ok(0);
+    }
+    let features = &mut data.features_mut().bytes;
     let known = features.len() / FEATURES;
     let missing = data.len() - known;
     let count = most.min(missing);
