@@ -363,6 +363,49 @@ fn mnist_is_found_whole_where_the_machine_has_it() {
     }
 }
 
+/// Share of `data` whose nearest centroid of `from` is its own digit's.
+fn right_by_centroids(from: &Dataset, data: &Dataset) -> f64 {
+    let mut centroids = vec![(0.0, vec![0.0; PIXELS]); 10];
+    for (i, &label) in from.labels.iter().enumerate() {
+        let (count, sum) = &mut centroids[usize::from(label)];
+        *count += 1.0;
+        sum.iter_mut().zip(from.image(i)).for_each(|(sum, &pixel)| *sum += f64::from(pixel));
+    }
+    let distance = |image: &[u8], (count, sum): &(f64, Vec<f64>)| -> f64 {
+        sum.iter().zip(image).map(|(sum, &pixel)| (sum / count - f64::from(pixel)).powi(2)).sum()
+    };
+    let nearest = |image| {
+        let distances: Vec<f64> = centroids.iter().map(|centroid| distance(image, centroid)).collect();
+        (0..10).min_by(|&a, &b| distances[a].total_cmp(&distances[b])).unwrap()
+    };
+    let right = (0..data.len()).filter(|&i| nearest(data.image(i)) == usize::from(data.labels[i])).count();
+    right as f64 / data.len() as f64
+}
+
+/// Training images of MNIST on odd places are easier than those on even ones, and the last ones easier than the others: what
+/// is held out must be neither.
+#[test]
+fn what_is_held_out_of_mnist_is_as_hard_as_the_rest() {
+    let Ok(found) = mnist::locate() else {
+        println!("MNIST is not on this machine: how hard its held-out images are is not checked here");
+        return;
+    };
+    let train = found.digits.train;
+    let every = |n: usize, rest: usize| {
+        let places = (0..train.len()).filter(|i| i % n == rest);
+        let (images, labels): (Vec<_>, Vec<_>) = places.map(|i| (train.image(i).to_vec(), train.labels[i])).unzip();
+        Dataset::new("a part", images.concat(), labels)
+    };
+    let (others, held_out) = train.hold_out(12);
+    let right = |data: &Dataset| right_by_centroids(&others, data);
+    let (rest, held, test) = (right(&others), right(&held_out), right(&found.digits.test));
+    let (even, odd, last) = (right(&every(2, 0)), right(&every(2, 1)), right(&train.slice(55_000..60_000)));
+    println!("nearest centroid: rest {rest}, held out {held}, even {even}, odd {odd}, last 5,000 {last}, test {test}");
+    assert!(odd - even > 0.05 && last - rest > 0.03, "why it is drawn");
+    let standard_error = (rest * (1.0 - rest) / held_out.len() as f64).sqrt();
+    assert!((held - rest).abs() < 3.0 * standard_error, "{held} against {rest}");
+}
+
 /// A site's folder with 21,000 training and 500 test examples, its manifest, and the training set.
 fn site(name: &str) -> (PathBuf, Manifest, Dataset) {
     let folder = folder(name);
