@@ -70,7 +70,7 @@ pub const ALL: [Preset; 12] = [
         label: "Best at ε = 3",
         note: "A tanh CNN that has practised on digits drawn by this program, which costs no privacy, goes on with real ones: large lots, a falling rate, 20 epochs. ε is by tight accounting.",
         budget: Some(3.0),
-        config: || practised(3.0, 586, 1.395),
+        config: || practised(6.0, 586, 1.395),
     },
     Preset {
         key: "best-1",
@@ -98,14 +98,14 @@ pub const ALL: [Preset; 12] = [
         label: "Scattering at ε = 3",
         note: "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after practice as above. On the CPU; the features of all digits are computed before the first step. ε is by tight accounting.",
         budget: Some(3.0),
-        config: || RunConfig { model: Architecture::Scattering, ..practised(24.0, 586, 1.395) },
+        config: || RunConfig { model: Architecture::Scattering, ..practised(48.0, 586, 1.395) },
     },
     Preset {
         key: "features-1",
         label: "Scattering at ε = 1",
         note: "The same with more than twice the noise.",
         budget: Some(1.0),
-        config: || RunConfig { model: Architecture::Scattering, ..practised(12.0, 586, 3.228) },
+        config: || RunConfig { model: Architecture::Scattering, ..practised(24.0, 586, 3.228) },
     },
     Preset {
         key: "scratch-3",
