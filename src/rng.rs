@@ -42,6 +42,11 @@ impl NotPrivateReplay {
     pub fn new(seed: u64) -> Self {
         Self(ChaCha20Rng::seed_from_u64(seed))
     }
+
+    /// Uniform below `n`; the bias of at most 2^-32·n is of no account where nothing is protected.
+    pub fn below(&mut self, n: u32) -> u32 {
+        ((u64::from(self.next_u32()) * u64::from(n)) >> 32) as u32
+    }
 }
 
 macro_rules! stream {

@@ -200,6 +200,21 @@ fn a_drop_sorts_itself_out() {
     let digits = visitor::assemble(&[named("x", images(60)), named("y", labels(60))]).unwrap();
     assert_eq!((digits.train.len(), digits.test.len(), digits.test_set), (50, 10, TestSet::HeldOut));
     assert!(digits.test_set.caution().unwrap().contains("ε does not cover"));
+    // Of sixteen images in a row no two are alike.
+    let whole = images(60);
+    let place = |block: usize, image: &[u8]| {
+        let same = |&i: &usize| &whole[16 + i * PIXELS..16 + (i + 1) * PIXELS] == image;
+        (6 * block..6 * block + 6).find(same).unwrap()
+    };
+    for block in 0..10 {
+        let held = place(block, digits.test.image(block));
+        assert_eq!(usize::from(digits.test.labels[block]), held % 10);
+        let others = (6 * block..6 * block + 6).filter(|&i| i != held);
+        for (i, other) in (5 * block..).zip(others) {
+            assert_eq!(place(block, digits.train.image(i)), other);
+            assert_eq!(usize::from(digits.train.labels[i]), other % 10);
+        }
+    }
 }
 
 #[test]

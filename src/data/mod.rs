@@ -14,7 +14,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::rng::NotPrivateReplay;
 use idx::{Idx, IdxError, Kind, PIXELS};
-use rand::rand_core::Rng;
 pub use shift::Shift;
 
 /// Labelled 28×28 grey images, one byte a pixel (0 is paper, 255 is ink), row by row. Cheap to clone.
@@ -138,11 +137,9 @@ impl Dataset {
     #[must_use]
     pub fn hold_out(&self, n: usize) -> (Self, Self) {
         let mut draw = NotPrivateReplay::new(0);
-        let held: Vec<usize> = (0..self.len() / n)
-            .map(|block| block * n + ((u64::from(draw.next_u32()) * n as u64) >> 32) as usize)
-            .collect();
-        let part = |out: bool| {
-            let chosen = || (0..self.len()).filter(|i| held.binary_search(i).is_ok() == out);
+        let places: Vec<usize> = (0..self.len() / n).map(|_| draw.below(n as u32) as usize).collect();
+        let part = |held: bool| {
+            let chosen = || (0..self.len()).filter(|i| (places.get(i / n) == Some(&(i % n))) == held);
             let mut images = Vec::with_capacity(self.len() * PIXELS);
             chosen().for_each(|i| images.extend_from_slice(self.image(i)));
             let labels: Vec<u8> = chosen().map(|i| self.labels[i]).collect();

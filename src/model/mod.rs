@@ -13,17 +13,17 @@ pub use init::initial_parameters;
 
 /// Pixels of an image, row by row.
 pub const PIXELS: usize = 28 * 28;
+/// Digits to tell apart.
+pub const CLASSES: usize = 10;
+/// Hidden units of the [`Architecture::Mlp`].
+pub const MLP_HIDDEN: usize = 128;
+
 /// A pixel's grey value in [0, 1]: every engine's to the last bit, as a feature's byte may turn on it.
 #[inline(always)]
 #[must_use]
 pub fn pixel(byte: u8) -> f32 {
     f32::from(byte) * (1.0 / 255.0)
 }
-
-/// Digits to tell apart.
-pub const CLASSES: usize = 10;
-/// Hidden units of the [`Architecture::Mlp`].
-pub const MLP_HIDDEN: usize = 128;
 
 /// What stands between layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -67,9 +67,8 @@ impl Chance {
         (self.0.next_u32() >> 8) as f32 * (1.0 / (1 << 24) as f32)
     }
 
-    /// Uniform below `n`; the bias of 2^-32·n is of no account here.
     fn below(&mut self, n: u32) -> u32 {
-        ((u64::from(self.0.next_u32()) * u64::from(n)) >> 32) as u32
+        self.0.below(n)
     }
 
     /// Bell-shaped with mean 0 and variance 1, within ±3: a hand strays, never wildly.

@@ -300,7 +300,9 @@ fn know(team: &mut dyn Team, model: Architecture, data: &Dataset, most: usize) -
     if model != Architecture::Scattering {
         return Ok(0);
     }
-    if data.features().of(data).len() == data.len().saturating_mul(FEATURES) {
+    // All of them, or none: what cannot be counted cannot be kept.
+    let bytes = data.len().saturating_mul(FEATURES);
+    if data.features().of(data).len() == bytes {
         return Ok(0);
     }
     let features = &mut data.features_mut().bytes;
@@ -308,8 +310,6 @@ fn know(team: &mut dyn Team, model: Architecture, data: &Dataset, most: usize) -
     let missing = data.len() - known;
     let count = most.min(missing);
     if count > 0 {
-        // All of them, or none: what cannot be counted cannot be kept.
-        let bytes = data.len().saturating_mul(FEATURES);
         features.try_reserve_exact(bytes - features.len()).map_err(|_| {
             EngineError::Unsupported(format!("features of {} images: {bytes} bytes are not there", data.len()))
         })?;

@@ -106,7 +106,9 @@ impl Trial {
         if let Some(fields) = config.as_object_mut() {
             fields.retain(|name, value| usual.get(name) != Some(value));
         }
-        data.identity(&format!("{config} held out: {}", if self.held_out { &data.held_out } else { "false" }))
+        // Which images are held out decides what such a run comes to.
+        let held_out = if self.held_out { &data.held_out } else { "false" };
+        data.identity(&format!("{config} held out: {held_out}"))
     }
 
     pub fn steps(&self) -> u64 {
