@@ -7,7 +7,8 @@ pub fn log_sum_exp(values: &[f64]) -> f64 {
     if !top.is_finite() {
         return top;
     }
-    top + values.iter().map(|v| (v - top).exp()).sum::<f64>().ln()
+    // Below e^−50 of the largest, all terms together are beyond the last digit.
+    top + values.iter().map(|v| v - top).filter(|v| *v > -50.0).map(f64::exp).sum::<f64>().ln()
 }
 
 /// The larger, as bounds have it: what is not a number is not known, and counts as infinite. (`f64::max` would drop it.)

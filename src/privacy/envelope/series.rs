@@ -10,6 +10,8 @@ pub(super) const TERMS: usize = 13;
 pub(super) const ROUNDING: f64 = 4e-12;
 /// What a series may leave out, relative to its first term, before its panel is cut in two.
 const ACCEPTED: f64 = 1e-10;
+/// Terms that add up to less than this part of the first are counted as if every entry were where they are largest.
+const SPARED: f64 = 1e-12;
 
 /// Σψ²·T_j(y) over the entries on one panel, j = 0.. .
 pub(super) type Sums = [f64; TERMS];
@@ -121,10 +123,23 @@ impl Series {
         self.coefficients[0][order] + sum + self.error[order]
     }
 
-    /// The coefficients, the error added to the first: with T_0 = 1, and weights ψ² ≥ 0, that makes every sum an upper bound.
+    /// The coefficients, the error added to the first: with T_0 = 1, and weights ψ² ≥ 0, that makes every sum an upper bound. The last ones are left
+    /// out if they hardly matter: |T_j| ≤ 1, so they are added to the first, too.
     pub(super) fn into_upper(mut self) -> Vec<Vec<f64>> {
-        for (c, e) in self.coefficients[0].iter_mut().zip(&self.error) {
-            *c += e;
+        let orders = self.error.len();
+        let mut spared = vec![0.0; orders];
+        while self.coefficients.len() > 1 {
+            let last = self.coefficients.len() - 1;
+            let sum = |k: usize| spared[k] + self.coefficients[last][k].abs();
+            // What is not a number is not spared.
+            if !(0..orders).all(|k| sum(k) <= SPARED * self.coefficients[0][k]) {
+                break;
+            }
+            spared = (0..orders).map(sum).collect();
+            self.coefficients.pop();
+        }
+        for ((c, e), s) in self.coefficients[0].iter_mut().zip(&self.error).zip(&spared) {
+            *c += e + s;
         }
         self.coefficients
     }
@@ -161,11 +176,14 @@ impl Merge {
         Self { upper: widened(0.5, 0.5), lower: widened(0.5, -0.5) }
     }
 
-    pub fn sums(&self, upper: &Sums, lower: &Sums) -> Sums {
-        std::array::from_fn(|j| {
-            let dot = |row: &Sums, sums: &Sums| (0..=j).map(|i| row[i] * sums[i]).sum::<f64>();
-            dot(&self.upper[j], upper) + dot(&self.lower[j], lower)
-        })
+    /// Σψ²T_j, j < `terms`; zeros from there on.
+    pub fn sums(&self, upper: &Sums, lower: &Sums, terms: usize) -> Sums {
+        let mut sums = [0.0; TERMS];
+        for (j, sum) in sums[..terms].iter_mut().enumerate() {
+            let dot = |row: &Sums, sums: &Sums| row[..=j].iter().zip(sums).map(|(r, s)| r * s).sum::<f64>();
+            *sum = dot(&self.upper[j], upper) + dot(&self.lower[j], lower);
+        }
+        sums
     }
 }
 
@@ -189,8 +207,11 @@ mod tests {
     fn halves_merge_exactly() {
         let entries: Vec<f64> = (1..200).map(|i| 0.8 * (f64::from(i) / 200.0).powi(2)).collect();
         let (high, low): (Vec<f64>, Vec<f64>) = entries.iter().partition(|e| **e > 0.4);
-        let merged = Merge::new()
-            .sums(&sums(&Panel { low: 0.4, high: 0.8 }, &high), &sums(&Panel { low: 0.0, high: 0.4 }, &low));
+        let merged = Merge::new().sums(
+            &sums(&Panel { low: 0.4, high: 0.8 }, &high),
+            &sums(&Panel { low: 0.0, high: 0.4 }, &low),
+            TERMS,
+        );
         for (got, want) in merged.iter().zip(sums(&Panel { low: 0.0, high: 0.8 }, &entries)) {
             assert!((got - want).abs() < 1e-12, "{got} {want}");
         }

@@ -2,7 +2,7 @@
 
 use super::{
     Noise, NoiseError, Smoothness, check_scale,
-    kinked::{KinkedDensity, Nodes, kinked_log_moments},
+    kinked::{FAR, KinkedDensity, Nodes, kinked_log_moments},
     signed,
 };
 use crate::privacy::numeric::{ln_gamma, unit_from_words};
@@ -181,11 +181,18 @@ impl KinkedDensity for GeneralizedGaussian {
     /// The peak of z·r^k beyond t: (x/(x−t))^{p−1} = k/(k−1).
     fn peak(&self, k: f64, t: f64) -> Option<(f64, f64)> {
         let p = self.exponent;
+        // y ≤ (p−1)·k·t, as ln(k/(k−1)) ≥ 1/k.
+        if (p - 1.0) * k * t < FAR {
+            return None;
+        }
         let fold = (((k - 1.0).recip()).ln_1p() / (p - 1.0)).exp_m1();
         let y = t / fold;
+        if y < FAR {
+            return None;
+        }
         // −(ln z r^k)″ = p(p−1)(k·y^{p−2} − (k−1)·x^{p−2}).
         let curvature = p * (p - 1.0) * (k * y.powf(p - 2.0) - (k - 1.0) * (y + t).powf(p - 2.0));
         let width = curvature.sqrt().recip();
-        (y > 0.0 && y.is_finite() && width > 0.0 && width.is_finite()).then_some((y, width))
+        (y.is_finite() && width > 0.0 && width.is_finite()).then_some((y, width))
     }
 }

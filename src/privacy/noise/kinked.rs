@@ -24,7 +24,7 @@ pub(super) trait KinkedDensity: Noise {
     fn rise(&self, y: f64, fall: f64, t: f64, fold: Option<f64>) -> f64;
     /// Distance from 0 and t beyond which nothing of I_2..I_k is left.
     fn reach(&self, k: f64, t: f64) -> f64;
-    /// Where z·r^k peaks beyond t, as (distance from t, width of the peak), if it can be narrow.
+    /// Where z·r^k peaks beyond t, as (distance from t, width of the peak), if that is [`FAR`] enough to be narrow for its distance.
     fn peak(&self, _k: f64, _t: f64) -> Option<(f64, f64)> {
         None
     }
@@ -42,6 +42,8 @@ pub(super) trait KinkedDensity: Noise {
     }
 }
 
+/// A peak nearer than this is as wide as it is far.
+pub(super) const FAR: f64 = 0.3;
 /// Where the nodes left of 0 and right of τ begin: e^−3.7−e^3.7 = 2e-18 scales from them.
 const NEAR: f64 = 3.7;
 /// Where those between end: 1e-20 of τ from 0.
@@ -188,7 +190,7 @@ pub(super) fn kinked_log_moments(density: &dyn KinkedDensity, tau: f64, out: &mu
     };
     // A peak of width w at distance y is seen by steps up to about w/y in ln y, and to ten digits by twice the last step, so that the halving's change is
     // small; one that is not makes its order infinite, which is safe.
-    let resolved = |k: f64, step: f64| density.peak(k, t).is_none_or(|(y, w)| y < 0.3 || w > 2.2 * step * y);
+    let resolved = |k: f64, step: f64| density.peak(k, t).is_none_or(|(y, w)| w > 2.2 * step * y);
     let step = |level: usize| nodes.step * 0.5f64.powi(level as i32);
     // Narrow peaks (exponents above 2) get finer steps, up to order 32; what is not resolved even then is of no use to anyone.
     let typical = (out.len() + 1).min(32) as f64;

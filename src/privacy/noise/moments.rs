@@ -128,7 +128,7 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
                 // A narrow peak that is not yet resolved moves ln I_k by about 1, whatever its size.
                 let settled = *wanted && change <= (1e-6 * new.abs()).min(1e-3);
                 // Rounding of the sums, and of logarithms of numbers next to 1.
-                let (relative, absolute) = if j < linear { (1e-14, 0.0) } else { (1e-12, 1e-14) };
+                let (relative, absolute) = if j < linear { (5e-14, 0.0) } else { (1e-12, 1e-14) };
                 *new = if settled { *new * (1.0 + relative) + absolute + change } else { f64::INFINITY };
             }
             return;
@@ -139,16 +139,26 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
 
 /// Running sums for all orders: linear where r^k cannot overflow, logarithmic above.
 pub(super) struct Sums {
-    /// Σ weight·e_k for k = 2.., eight lanes each, so that the inner loop has no horizontal sum.
-    linear: Vec<[f64; 8]>,
+    /// Σ weight·(r−1)^j, j = 2.., of the nodes where k·|r−1| is small at every linear order: e_k = Σ_j C(k, j)·(r−1)^j.
+    powers: [Lanes; POWERS],
+    /// Σ weight·e_k for k = 2.. of the other nodes.
+    linear: Vec<Lanes>,
     /// ln Σ weight·r^k for the orders above the linear ones.
     logarithmic: Vec<f64>,
 }
 
+/// Eight partial sums, so that no inner loop has a horizontal sum.
+type Lanes = [f64; 8];
+
+/// The largest k·|r−1| that is small: terms of either sign add up to at most four times e_k.
+const SMALL: f64 = 2.0;
+/// Powers of r − 1, from the second on, of which the rest is below the last digit of e_k: 2²⁵/25! = 2e-18.
+const POWERS: usize = 23;
+
 impl Sums {
     /// All orders linear: the caller knows that r^k stays below e^400.
     pub(super) fn linear(orders: usize) -> Self {
-        Self { linear: vec![[0.0; 8]; orders], logarithmic: Vec::new() }
+        Self { powers: [[0.0; 8]; POWERS], linear: vec![[0.0; 8]; orders], logarithmic: Vec::new() }
     }
 
     fn new(orders: usize, nodes: &[Node]) -> Self {
@@ -164,27 +174,18 @@ impl Sums {
             }
         }
         let linear = if limit < 2.0 { 0 } else { (limit as usize - 1).min(orders) };
-        Self { linear: vec![[0.0; 8]; linear], logarithmic: vec![f64::NEG_INFINITY; orders - linear] }
+        Self { logarithmic: vec![f64::NEG_INFINITY; orders - linear], ..Self::linear(linear) }
     }
 
     pub(super) fn add(&mut self, nodes: &[Node]) {
-        let linear = if self.linear.is_empty() { &[] } else { nodes };
-        for chunk in linear.chunks(8) {
-            let (mut ratio, mut square, mut excess) = ([0.0; 8], [0.0; 8], [0.0; 8]);
-            for (lane, node) in chunk.iter().enumerate() {
-                if node.weight > 0.0 {
-                    ratio[lane] = 1.0 + node.difference;
-                    square[lane] = node.weight * node.difference * node.difference;
-                    excess[lane] = square[lane];
-                }
-            }
-            for (j, sum) in self.linear.iter_mut().enumerate() {
-                let k = (j + 2) as f64;
-                for lane in 0..8 {
-                    sum[lane] += excess[lane];
-                    excess[lane] = ratio[lane] * excess[lane] + k * square[lane];
-                }
-            }
+        if !self.linear.is_empty() {
+            // Fewer orders than powers are summed as they are.
+            let few = self.linear.len() <= POWERS;
+            let small = if few { 0.0 } else { SMALL / (self.linear.len() + 1) as f64 };
+            let counted = nodes.iter().filter(|node| node.weight > 0.0);
+            let (small, large): (Vec<&Node>, Vec<&Node>) = counted.partition(|node| node.difference.abs() < small);
+            small.chunks(8).for_each(|chunk| self.add_powers(chunk));
+            large.chunks(8).for_each(|chunk| self.add_orders(chunk));
         }
         let first = self.linear.len() + 2;
         for (j, sum) in self.logarithmic.iter_mut().enumerate() {
@@ -198,13 +199,97 @@ impl Sums {
         }
     }
 
+    /// At most eight nodes.
+    fn add_powers(&mut self, nodes: &[&Node]) {
+        let (mut difference, mut power) = ([0.0; 8], [0.0; 8]);
+        for (lane, node) in nodes.iter().enumerate() {
+            difference[lane] = node.difference;
+            power[lane] = node.weight * node.difference * node.difference;
+        }
+        for sum in &mut self.powers {
+            for lane in 0..8 {
+                sum[lane] += power[lane];
+                power[lane] *= difference[lane];
+            }
+        }
+    }
+
+    /// At most eight nodes.
+    fn add_orders(&mut self, nodes: &[&Node]) {
+        let (mut ratio, mut square, mut excess) = ([0.0; 8], [0.0; 8], [0.0; 8]);
+        for (lane, node) in nodes.iter().enumerate() {
+            ratio[lane] = 1.0 + node.difference;
+            square[lane] = node.weight * node.difference * node.difference;
+            excess[lane] = square[lane];
+        }
+        for (j, sum) in self.linear.iter_mut().enumerate() {
+            let k = (j + 2) as f64;
+            for lane in 0..8 {
+                sum[lane] += excess[lane];
+                excess[lane] = ratio[lane] * excess[lane] + k * square[lane];
+            }
+        }
+    }
+
     pub(super) fn log_moments(&self, step: f64, out: &mut [f64]) {
         let (linear, logarithmic) = out.split_at_mut(self.linear.len());
-        for (value, sum) in linear.iter_mut().zip(&self.linear) {
-            *value = (step * sum.iter().sum::<f64>()).ln_1p();
+        // m_j/j!, by Horner in falling factorials: Σ C(k, j)·m_j = k(k−1)·(m_2/2! + (k−2)·(m_3/3! + (k−3)·…)).
+        let mut factorial = 1.0;
+        let mut terms = [0.0; POWERS];
+        for (j, (term, sum)) in (2u32..).zip(terms.iter_mut().zip(&self.powers)) {
+            factorial *= f64::from(j);
+            *term = step * sum.iter().sum::<f64>() / factorial;
+        }
+        for (first, (values, sums)) in (0..).step_by(8).zip(linear.chunks_mut(8).zip(self.linear.chunks(8))) {
+            let k: Lanes = std::array::from_fn(|lane| (first + lane + 2) as f64);
+            let mut nested = [0.0; 8];
+            for (j, term) in (2..POWERS + 2).zip(&terms).rev() {
+                for lane in 0..8 {
+                    nested[lane] = term + (k[lane] - j as f64) * nested[lane];
+                }
+            }
+            for (lane, (value, sum)) in values.iter_mut().zip(sums).enumerate() {
+                let small = k[lane] * (k[lane] - 1.0) * nested[lane];
+                *value = (small + step * sum.iter().sum::<f64>()).ln_1p();
+            }
         }
         for (value, sum) in logarithmic.iter_mut().zip(&self.logarithmic) {
             *value = sum + step.ln();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::numeric::ratio_excess;
+
+    /// Nodes of every size, with either sign of ln r, against e_k as it is defined.
+    #[test]
+    fn sums_are_those_of_their_nodes() {
+        for largest in [1e-9, 1e-5, 1e-3, 0.03, 0.3] {
+            for orders in [3, POWERS, POWERS + 1, 63, 255] {
+                let nodes: Vec<Node> = (0..101u32)
+                    .map(|i| {
+                        let size = largest * (-0.1 * f64::from(i)).exp();
+                        Node::new(if i % 3 == 0 { size } else { -size }, -0.05 * f64::from(i % 40))
+                    })
+                    .collect();
+                let mut sums = Sums::new(orders, &nodes);
+                let (early, late) = nodes.split_at(37);
+                sums.add(early);
+                sums.add(late);
+                let mut found = vec![0.0; orders];
+                sums.log_moments(0.7, &mut found);
+                for (k, found) in (2u32..).map(f64::from).zip(found) {
+                    let terms = nodes.iter().map(|node| node.weight * ratio_excess(k, node.log_ratio));
+                    let wanted = (0.7 * terms.sum::<f64>()).ln_1p();
+                    assert!(
+                        (found / wanted - 1.0).abs() < 1e-13,
+                        "{orders} orders, up to {largest}, {k}: {found} {wanted}"
+                    );
+                }
+            }
         }
     }
 }

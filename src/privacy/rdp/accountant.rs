@@ -3,7 +3,7 @@
 use super::{
     Orders,
     conversion::{Bound, Epsilon, classic, improved},
-    curve::{FIRST_ORDER, LAST_ORDER, RdpCurve},
+    curve::{FIRST_LAST, FIRST_ORDER, LAST_ORDER, RdpCurve},
 };
 use crate::privacy::{
     error::{PrivacyError, require},
@@ -19,6 +19,9 @@ pub struct Accountant {
     curves: Vec<RdpCurve>,
     releases: Sequence<CurveId>,
 }
+
+/// ε(α) of a curve from order 2 on.
+type IntegerOrders = fn(&RdpCurve) -> &[f64];
 
 /// Names a curve of one accountant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,8 +128,9 @@ impl Accountant {
     /// ε for noise as of real numbers, at a δ that was checked.
     fn exact_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
         let charges = self.charges();
+        let first = self.first_orders(&charges, delta);
         let exact_zero = charges.iter().all(|(set, count)| {
-            *count == 0 || set.iter().all(|id| self.curves[id.0 as usize].first_orders().iter().all(|r| *r == 0.0))
+            *count == 0 || set.iter().all(|id| first(&self.curves[id.0 as usize]).iter().all(|r| *r == 0.0))
         });
         if exact_zero {
             // Equal distributions: ε = 0 at every δ.
@@ -143,7 +147,7 @@ impl Accountant {
                 Epsilon { classic: best(&known, delta, classic), improved: best(&known, delta, improved) }
             }
             Orders::Integers | Orders::All => {
-                let mut result = self.best_integers(&charges, delta);
+                let mut result = self.best_integers(&charges, delta, first);
                 if orders == Orders::All {
                     result.classic = self.refine(&charges, delta, result.classic, classic);
                     result.improved = self.refine(&charges, delta, result.improved, improved);
@@ -175,9 +179,18 @@ impl Accountant {
         self.releases.charges(|id| self.curves[id.0 as usize].sampling())
     }
 
+    /// The orders to begin with: all, if their best would be far beyond the first ones for losses of ρ·α, which [`RdpCurve::slope`] guesses.
+    fn first_orders(&self, charges: &[(Vec<CurveId>, u64)], delta: f64) -> IntegerOrders {
+        let slope = |set: &[CurveId]| set.iter().map(|id| self.curves[id.0 as usize].slope()).fold(0.0, f64::max);
+        let rho: f64 = charges.iter().map(|(set, count)| slope(set) * *count as f64).sum();
+        // Where ρα + ln(1/δ)/(α − 1) is least.
+        let best = 1.0 + (-delta.ln() / rho).sqrt();
+        if best > 1.5 * f64::from(FIRST_LAST) { RdpCurve::integer_orders } else { RdpCurve::first_orders }
+    }
+
     /// The best of 2..=256. A Rényi divergence does not fall as its order grows, so often a quarter of them tells.
-    fn best_integers(&self, charges: &[(Vec<CurveId>, u64)], delta: f64) -> Epsilon {
-        let first = self.integer_totals(charges, RdpCurve::first_orders);
+    fn best_integers(&self, charges: &[(Vec<CurveId>, u64)], delta: f64, first: IntegerOrders) -> Epsilon {
+        let first = self.integer_totals(charges, first);
         let epsilon = Epsilon { classic: best(&first, delta, classic), improved: best(&first, delta, improved) };
         let (last, total) = first.last().copied().unwrap_or((f64::from(FIRST_ORDER), 0.0));
         let beyond = |convert: fn(f64, f64, f64) -> f64| {
@@ -192,7 +205,7 @@ impl Accountant {
     }
 
     /// (order, total) from order 2 on.
-    fn integer_totals(&self, charges: &[(Vec<CurveId>, u64)], orders: fn(&RdpCurve) -> &[f64]) -> Vec<(f64, f64)> {
+    fn integer_totals(&self, charges: &[(Vec<CurveId>, u64)], orders: IntegerOrders) -> Vec<(f64, f64)> {
         let mut totals: Vec<(f64, f64)> = Vec::new();
         for (set, count) in charges {
             for id in set {

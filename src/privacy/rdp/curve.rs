@@ -19,8 +19,10 @@ pub const FIRST_ORDER: u32 = 2;
 pub const LAST_ORDER: u32 = 256;
 /// Largest order of families without a closed form.
 const LAST_EXTENDED: u32 = 1024;
+/// Largest of the first orders that are looked at.
+pub(super) const FIRST_LAST: u32 = 64;
 /// Orders are computed to the first of these that is enough: small orders cost least, and mostly hold the best.
-const LEVELS: [u32; 3] = [64, LAST_ORDER, LAST_EXTENDED];
+const LEVELS: [u32; 3] = [FIRST_LAST, LAST_ORDER, LAST_EXTENDED];
 /// Largest order of the Gaussian.
 const LAST_GAUSSIAN: u32 = 1 << 17;
 /// With more vectors than this in contention for the maximum, ln I_k is maximised for each k before it is summed (never lower).
@@ -120,6 +122,29 @@ impl RdpCurve {
     /// ε(α) at α = 2, 3, …, 64, for less.
     pub(super) fn first_orders(&self) -> &[f64] {
         self.level(0)
+    }
+
+    /// About what ε(α)/α is while it is small, for as little work as it takes: noise as wide as Gaussian noise that shows as much of a small shift. Tells where
+    /// to look, never what is charged.
+    pub(super) fn slope(&self) -> f64 {
+        let Inner { sampling, shifts, .. } = self.0.as_ref();
+        let information = match &shifts.source {
+            Source::Gaussian { noise_multiplier } => noise_multiplier.powi(-2),
+            Source::Other { noise, sensitivity } => {
+                let norm = match sensitivity {
+                    Sensitivity::L2 { norm } => *norm,
+                    Sensitivity::Envelope { profile } => profile.norm(),
+                    Sensitivity::Unbounded => f64::INFINITY,
+                };
+                noise.fisher_information() * norm * norm
+            }
+        };
+        let rate = match *sampling {
+            Sampling::Poisson { rate } => rate,
+            Sampling::FixedSize { population, size } => size as f64 / population as f64,
+            Sampling::Shuffled { .. } => 1.0,
+        };
+        0.5 * rate * rate * (shifts.doubling * shifts.doubling * information).exp_m1()
     }
 
     fn level(&self, level: usize) -> &[f64] {
@@ -237,6 +262,10 @@ impl Inner {
 /// An order whose quadrature did not settle has an infinite ln I_k, of which differences and products make what is no number;
 /// no divergence is negative, either. Both are infinite: an order that is not known must never be the cheapest.
 fn close(bounds: &mut [f64]) {
+    // Mostly none is: that is seen faster than mended.
+    if bounds.iter().fold(true, |known, bound| known & (*bound >= 0.0)) {
+        return;
+    }
     for bound in bounds {
         *bound = if *bound >= 0.0 { *bound } else { f64::INFINITY };
     }

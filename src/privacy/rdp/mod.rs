@@ -74,6 +74,32 @@ mod tests {
         assert!((t.classic.epsilon / gaussian.classic.epsilon - 1.0).abs() < 1e-3, "{t:?} {gaussian:?}");
     }
 
+    /// Where to begin is a guess: the best of all orders is found wherever it is.
+    #[test]
+    fn the_best_order_is_found_from_either_end() {
+        let entries: Vec<f64> = (1..200).map(|i| 1.0 / f64::from(i)).collect();
+        let profile = EnvelopeProfile::from_vectors_f64([entries.as_slice()]).unwrap();
+        let orders: Vec<f64> = (2..=256).map(f64::from).collect();
+        let mut best = Vec::new();
+        for scale in [1.0, 8.0, 25.0, 300.0] {
+            for steps in [1, 1000, 100_000] {
+                let noise = NoiseSpec::StudentT { nu: 9.0, scale };
+                let ledger = ledger(Sensitivity::Envelope { profile: profile.clone() }, Some(noise), steps);
+                let accountant = Accountant::of(&ledger).unwrap();
+                let found = accountant.epsilon_at(1e-5, Orders::Integers).unwrap();
+                let listed = accountant.epsilon_at(1e-5, Orders::Listed(&orders)).unwrap();
+                let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+                assert!(near(found.classic.epsilon, listed.classic.epsilon), "{scale}, {steps}: {found:?} {listed:?}");
+                assert!(
+                    near(found.improved.epsilon, listed.improved.epsilon),
+                    "{scale}, {steps}: {found:?} {listed:?}"
+                );
+                best.push(found.classic.order);
+            }
+        }
+        assert!(best.iter().any(|order| *order < 20.0) && best.iter().any(|order| *order > 100.0), "{best:?}");
+    }
+
     #[test]
     fn curves_of_several_rates_share_their_moments() {
         let profile = EnvelopeProfile::from_vectors_f64([[0.5, 0.3].as_slice(), &[0.4, 0.45]]).unwrap();

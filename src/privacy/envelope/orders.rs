@@ -1,0 +1,73 @@
+//! A vector's sums at every order from those at a few.
+//!
+//! ln I_k/(k(k−1)) is smooth in k (½J·τ² where τ is small), so a polynomial through few orders gives the others. What it misses of each row is seen, as
+//! the rows are known at every order, and what that can come to in a sum is added.
+
+use super::{Row, TERMS, combine};
+
+/// Orders that are summed.
+const FEW: usize = 10;
+/// What interpolation may miss, relative.
+const MISSED: f64 = 1e-11;
+
+/// How sums at all orders follow from a few.
+pub(super) struct Interpolation {
+    orders: usize,
+    /// The rows at few orders.
+    few: Vec<Row>,
+    /// What a sum at each of these adds to those at all orders.
+    shares: Vec<Row>,
+    /// What the rows' polynomials miss, for vectors of the largest norm.
+    missed: Vec<f64>,
+}
+
+impl Interpolation {
+    /// `None` where it is no less work, or too far off. `squared_norm`: the largest Σψ².
+    pub fn new(rows: &[Row], orders: usize, squared_norm: f64) -> Option<Self> {
+        if orders < 2 * FEW || rows.len() * orders <= FEW * (rows.len() + orders) {
+            return None;
+        }
+        let last = (orders - 1) as f64;
+        // Chebyshev points of the second kind: both ends are among them.
+        let angle = |i: usize| std::f64::consts::PI * i as f64 / (FEW - 1) as f64;
+        let places: [usize; FEW] = std::array::from_fn(|i| (0.5 * last * (1.0 - angle(i).cos())).round() as usize);
+        // k(k−1), order j being k = j + 2.
+        let pairs = |order: usize| ((order + 1) * (order + 2)) as f64;
+        let share = |i: usize, order: usize| {
+            let others = places.iter().filter(|place| **place != places[i]);
+            let ratio = |place: &usize| (order as f64 - *place as f64) / (places[i] as f64 - *place as f64);
+            others.map(ratio).product::<f64>() * pairs(order) / pairs(places[i])
+        };
+        let row = |place: usize, values: Vec<f64>| Row { place, values };
+        let shares: Vec<Row> = (0..FEW).map(|i| row(i, (0..orders).map(|order| share(i, order)).collect())).collect();
+        let few: Vec<Row> =
+            rows.iter().map(|r| row(r.place, places.iter().map(|place| r.values[*place]).collect())).collect();
+        // |Σψ²T_j| ≤ Σψ², panel by panel, and those add up to the square sum.
+        let mut missed = vec![0.0; orders];
+        let panels = rows.chunk_by(|a, b| a.place / TERMS == b.place / TERMS);
+        let mut few_rows = few.iter();
+        for panel in panels {
+            let mut of_panel = vec![0.0; orders];
+            for (row, few) in panel.iter().zip(few_rows.by_ref()) {
+                let guesses = combine(&few.values, &shares, orders);
+                for ((sum, value), guess) in of_panel.iter_mut().zip(&row.values).zip(guesses) {
+                    *sum += (value - guess).abs();
+                }
+            }
+            // What is not a number is too far off.
+            if !of_panel.iter().zip(&panel[0].values).all(|(sum, first)| *sum <= MISSED * first) {
+                return None;
+            }
+            missed.iter_mut().zip(of_panel).for_each(|(missed, sum)| *missed = sum.max(*missed));
+        }
+        missed.iter_mut().for_each(|missed| *missed *= squared_norm);
+        Some(Self { orders, few, shares, missed })
+    }
+
+    /// As [`combine`] with all rows, or a little more.
+    pub fn combine(&self, sums: &[f64]) -> Vec<f64> {
+        let mut all = combine(&combine(sums, &self.few, FEW), &self.shares, self.orders);
+        all.iter_mut().zip(&self.missed).for_each(|(sum, missed)| *sum += missed);
+        all
+    }
+}
