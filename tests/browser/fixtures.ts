@@ -1,4 +1,4 @@
-import { test as base, expect, type Download, type Page } from "@playwright/test";
+import { test as base, expect, type Download, type Page, type Worker } from "@playwright/test";
 import { resolve } from "node:path";
 import { serve, type Site } from "./server";
 
@@ -87,6 +87,21 @@ export const hook = (page: Page, name: Hook) => page.getByTestId(name);
 export async function value(page: Page, name: "step" | "accuracy" | "epsilon"): Promise<number> {
   const text = await hook(page, name).getAttribute("data-value");
   return text === null || text === "" ? NaN : Number(text);
+}
+
+/** The accountant's thread of a page that is open. */
+export async function accountant(page: Page): Promise<Worker> {
+  const find = () => page.workers().find((worker) => /\/accountant[^/]*$/.test(worker.url()));
+  await expect.poll(() => find() !== undefined).toBe(true);
+  return find()!;
+}
+
+/** Keeps the accountant's thread from the page's next questions for three seconds; then it goes on, or fails. */
+export async function distracted(page: Page, failure?: string) {
+  await (await accountant(page)).evaluate((failure) => void setTimeout(() => {
+    for (const end = Date.now() + 3_000; Date.now() < end;);
+    if (failure) throw new Error(failure);
+  }), failure);
 }
 
 /** What an item of the export menu saves: so many files. */

@@ -1,6 +1,6 @@
 import type { Locator } from "@playwright/test";
 import { accessible } from "./axe";
-import { expect, hook, open, test, value } from "./fixtures";
+import { distracted, expect, hook, open, test, value } from "./fixtures";
 import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -376,6 +376,7 @@ test("the noise lab compares noise at equal privacy, judges one's own, and train
 
 test("families that are ticked and unticked while the noise lab compares are judged with the rest", async ({ page, site }) => {
   await open(page, site, `${query}&steps=50`);
+  await distracted(page);
   await page.getByTestId("noise-lab").click();
   const table = page.getByTestId("lab-table");
   await expect(table).toHaveAttribute("aria-busy", "true");
