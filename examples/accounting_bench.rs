@@ -9,19 +9,21 @@ use std::{fmt::Write as _, hint::black_box};
 
 use web_time::Instant;
 
-/// Median seconds of one run: of batches long enough for a coarse clock, at least three.
+/// Median seconds of one run, of at least three batches, each long enough for a coarse clock: one that ticks every 0.1 ms sees nothing of a single short run.
 fn seconds(run: &mut dyn FnMut() -> f64) -> f64 {
     let mut time = |count: u32| {
         let start = Instant::now();
         for _ in 0..count {
             black_box(run());
         }
-        start.elapsed().as_secs_f64() / f64::from(count)
+        start.elapsed().as_secs_f64()
     };
-    let once = time(1).max(1e-9);
-    let batch = (0.02 / once).clamp(1.0, 1e6) as u32;
-    let batches = (1.0 / (once * f64::from(batch))).clamp(3.0, 25.0) as usize;
-    let mut times: Vec<f64> = (0..batches).map(|_| time(batch)).collect();
+    let (batch, once) = (0..20)
+        .map(|doublings| (1 << doublings, time(1 << doublings)))
+        .find(|(_, taken)| *taken >= 0.02)
+        .unwrap_or((1 << 20, 0.02));
+    let batches = (1.0 / once).clamp(3.0, 25.0) as usize;
+    let mut times: Vec<f64> = (0..batches).map(|_| time(batch) / f64::from(batch)).collect();
     times.sort_by(f64::total_cmp);
     times[batches / 2]
 }
