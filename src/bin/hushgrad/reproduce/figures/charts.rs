@@ -63,6 +63,8 @@ pub struct Series {
 pub enum Values {
     /// From 0 to 1, written in percent.
     Shares,
+    /// The same, of models that begin untrained: how they start is left out of the picture, so that it shows how they differ.
+    Accuracies,
     Numbers,
     /// Positive, drawn on a logarithmic axis.
     Logarithmic,
@@ -110,10 +112,11 @@ impl Panel {
     /// The chart, with a bar of one standard deviation up and down where there are several runs.
     pub fn svg(&self) -> String {
         let mut lines = vec![];
+        let drawn = |mark: &&Mark| self.is_drawn(mark);
         for series in &self.series {
             let (class, bar) = CLASSES[series.colour % CLASSES.len()];
-            let points: Vec<_> = series.marks.iter().map(|mark| (mark.x, mark.mean)).collect();
-            let bars = series.marks.iter().filter(|mark| mark.runs > 1).map(|mark| Line {
+            let points: Vec<_> = series.marks.iter().filter(drawn).map(|mark| (mark.x, mark.mean)).collect();
+            let bars = series.marks.iter().filter(drawn).filter(|mark| mark.runs > 1).map(|mark| Line {
                 class: bar,
                 name: String::new(),
                 points: vec![(mark.x, mark.mean - mark.deviation), (mark.x, mark.mean + mark.deviation)],
@@ -140,15 +143,26 @@ impl Panel {
         self.series.iter().flat_map(|series| &series.marks)
     }
 
+    /// Whether a mark is in the picture: of [`Values::Accuracies`], what is not below all that any curve comes to after a quarter of its marks.
+    fn is_drawn(&self, mark: &Mark) -> bool {
+        let trained = self.series.iter().flat_map(|series| &series.marks[series.marks.len() / 4..]);
+        let floor = trained.map(|mark| mark.mean - mark.deviation).fold(f64::INFINITY, f64::min);
+        self.values != Values::Accuracies || mark.mean - mark.deviation >= floor
+    }
+
+    fn drawn(&self) -> impl Iterator<Item = &Mark> {
+        self.marks().filter(|mark| self.is_drawn(mark))
+    }
+
     fn x_range(&self) -> Range {
-        let (low, high) = around(self.marks().map(|mark| (mark.x, mark.x)));
+        let (low, high) = around(self.drawn().map(|mark| (mark.x, mark.x)));
         Range { low, high, logarithmic: false, label: self.x, write: Write::Number }
     }
 
     fn y_range(&self) -> Range {
-        let (low, high) = around(self.marks().map(|mark| (mark.mean - mark.deviation, mark.mean + mark.deviation)));
+        let (low, high) = around(self.drawn().map(|mark| (mark.mean - mark.deviation, mark.mean + mark.deviation)));
         let (low, high, logarithmic, write) = match self.values {
-            Values::Shares => (low.max(0.0), high.min(1.0), false, Write::Percent),
+            Values::Shares | Values::Accuracies => (low.max(0.0), high.min(1.0), false, Write::Percent),
             Values::Numbers => (low, high, false, Write::Number),
             Values::Logarithmic => {
                 let least = self.marks().map(|mark| mark.mean).fold(f64::INFINITY, f64::min).clamp(1e-9, 1e9);
@@ -194,8 +208,10 @@ impl Panel {
 
     fn said(&self, mark: &Mark) -> String {
         match (self.values, mark.runs) {
-            (Values::Shares, 1) => format!("{:.2} %", 100.0 * mark.mean),
-            (Values::Shares, _) => format!("{:.2} ± {:.2} %", 100.0 * mark.mean, 100.0 * mark.deviation),
+            (Values::Shares | Values::Accuracies, 1) => format!("{:.2} %", 100.0 * mark.mean),
+            (Values::Shares | Values::Accuracies, _) => {
+                format!("{:.2} ± {:.2} %", 100.0 * mark.mean, 100.0 * mark.deviation)
+            }
             (_, 1) => short(mark.mean),
             _ => format!("{} ± {}", short(mark.mean), short(mark.deviation)),
         }
@@ -269,8 +285,25 @@ mod tests {
     }
 
     #[test]
+    fn how_training_starts_is_left_out_of_the_picture_alone() {
+        let curve = |accuracies: &[f64]| {
+            let marks = accuracies.iter().zip(0u32..).map(|(a, x)| Mark::of(f64::from(x), &[*a]).unwrap()).collect();
+            Series { name: "a".to_owned(), rate: None, colour: 0, marks }
+        };
+        let early = [0.1, 0.5, 0.9, 0.92, 0.93, 0.94, 0.95, 0.96];
+        let series = vec![curve(&early), curve(&early.map(|a| a - 0.01))];
+        let all = Panel { series, ..panel(Values::Accuracies) };
+        let (x, y) = (all.x_range(), all.y_range());
+        assert!(x.low > 1.0 && y.low > 0.87 && y.high >= 0.96, "{x:?} {y:?}");
+        assert_eq!(all.csv().lines().count(), 17);
+        // A curve that never gets anywhere is shown with all others.
+        let stuck = Panel { series: vec![curve(&early), curve(&[0.1; 8])], ..all };
+        assert_eq!((stuck.x_range().low, stuck.y_range().low), (0.0, 0.0));
+    }
+
+    #[test]
     fn axes_hold_all_values() {
-        for values in [Values::Shares, Values::Numbers, Values::Logarithmic] {
+        for values in [Values::Shares, Values::Accuracies, Values::Numbers, Values::Logarithmic] {
             let panel = panel(values);
             for (range, ends) in [(panel.x_range(), (0.5, 1.0)), (panel.y_range(), (0.95, 0.98))] {
                 let inside = range.low <= ends.0 + 1e-9 && range.high >= ends.1 - 1e-9;

@@ -99,7 +99,8 @@ impl Source<'_> {
             (format!("figure-{}", figure.key), figure.title.to_owned())
         };
         let (x, y, values) = match figure.view {
-            View::AccuracyByStep => ("step", "accuracy", Values::Shares),
+            View::AccuracyByStep => ("step", "accuracy", Values::Accuracies),
+            View::AccuracyBySpent => ("ε (classic)", "accuracy", Values::Accuracies),
             View::LossByEpoch => ("epoch", "training loss", Values::Logarithmic),
             _ => ("ε (classic)", "accuracy", Values::Shares),
         };
