@@ -108,11 +108,7 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
         trial.noise = Some(spec.with_scale(scale));
         target.epsilon_of(&trial, steps)
     };
-    let unit = match &release.sensitivity {
-        super::ledger::Sensitivity::L2 { norm } => *norm,
-        super::ledger::Sensitivity::Envelope { profile } => profile.norm(),
-        super::ledger::Sensitivity::Unbounded => return Err(PrivacyError::NoBound),
-    };
+    let unit = release.sensitivity.norm().ok_or(PrivacyError::NoBound)?;
     let (mut high, mut low) = (unit, unit);
     let mut at_high = at(high)?;
     let mut at_low = at_high;

@@ -22,6 +22,17 @@ pub enum Sensitivity {
     Unbounded,
 }
 
+impl Sensitivity {
+    /// The largest L2 norm; `None` where nothing bounds it.
+    pub(super) fn norm(&self) -> Option<f64> {
+        match self {
+            Self::L2 { norm } => Some(*norm),
+            Self::Envelope { profile } => Some(profile.norm()),
+            Self::Unbounded => None,
+        }
+    }
+}
+
 /// What a clipped or encoded gradient belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -62,6 +62,15 @@ impl Sampling {
         }
     }
 
+    /// How likely an example takes part in one of the releases that it pays for.
+    pub(super) fn rate(&self) -> f64 {
+        match *self {
+            Self::Poisson { rate } => rate,
+            Self::FixedSize { population, size } => size as f64 / population as f64,
+            Self::Shuffled { .. } => 1.0,
+        }
+    }
+
     /// The neighbouring relation its price is for.
     #[must_use]
     pub fn neighbours(&self) -> Neighbours {

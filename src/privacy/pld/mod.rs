@@ -95,17 +95,8 @@ impl Priced {
         Ok(self.renyi.get_or_init(|| curve).clone())
     }
 
-    /// How likely an example takes part in one of the releases that it pays for.
-    fn rate(&self) -> f64 {
-        match self.release.sampling {
-            Sampling::Poisson { rate } => rate,
-            Sampling::FixedSize { population, size } => size as f64 / population as f64,
-            Sampling::Shuffled { .. } => 1.0,
-        }
-    }
-
     fn source(&self) -> Source {
-        let sampled = self.unsampled.sampled(self.rate());
+        let sampled = self.unsampled.sampled(self.release.sampling.rate());
         if self.release.doubling() > 1.0 { Source::Exchanged(Box::new(sampled)) } else { sampled }
     }
 }
@@ -135,11 +126,7 @@ impl Pld {
             ));
         }
         let doubling = release.doubling();
-        let norm = match &release.sensitivity {
-            Sensitivity::Unbounded => return Err(PrivacyError::NoBound),
-            Sensitivity::L2 { norm } => *norm,
-            Sensitivity::Envelope { profile } => profile.norm(),
-        };
+        let norm = release.sensitivity.norm().ok_or(PrivacyError::NoBound)?;
         let (unsampled, rigor) = match (noise.gaussian_sigma(), &release.sensitivity) {
             (Some(sigma), _) => (Unsampled::gaussian(norm * doubling / sigma), Rigor::Proven),
             // Two vectors inside the envelope may have their large entries in different places: no multiple of ψ bounds their
@@ -314,7 +301,7 @@ impl Pld {
                 let priced = &self.priced[release];
                 match priced.unsampled.mu() {
                     // Unsampled Gaussian releases are one: μ² adds up.
-                    Some(own) if priced.rate() == 1.0 => mu = mu.max(own),
+                    Some(own) if priced.release.sampling.rate() == 1.0 => mu = mu.max(own),
                     _ => counts[release] = counts[release].saturating_add(*count),
                 }
             }
@@ -323,7 +310,11 @@ impl Pld {
         if counts.contains(&UNCOUNTED) || charges.iter().any(|(_, count)| *count == UNCOUNTED) {
             return Tight { value: question.no_answer(), method: Method::Convolution, rigor: self.rigor() };
         }
-        let paid = self.priced.iter().zip(&counts).filter(|(priced, count)| **count > 0 && priced.rate() > 0.0);
+        let paid = self
+            .priced
+            .iter()
+            .zip(&counts)
+            .filter(|(priced, count)| **count > 0 && priced.release.sampling.rate() > 0.0);
         let mut sources: Vec<(Source, u64)> = paid.map(|(priced, count)| (priced.source(), *count)).collect();
         if sources.is_empty() {
             return Tight { value: closed(squared_mu.sqrt()), method: Method::ClosedForm, rigor: Rigor::Proven };

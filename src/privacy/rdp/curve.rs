@@ -131,19 +131,11 @@ impl RdpCurve {
         let information = match &shifts.source {
             Source::Gaussian { noise_multiplier } => noise_multiplier.powi(-2),
             Source::Other { noise, sensitivity } => {
-                let norm = match sensitivity {
-                    Sensitivity::L2 { norm } => *norm,
-                    Sensitivity::Envelope { profile } => profile.norm(),
-                    Sensitivity::Unbounded => f64::INFINITY,
-                };
+                let norm = sensitivity.norm().unwrap_or(f64::INFINITY);
                 noise.fisher_information() * norm * norm
             }
         };
-        let rate = match *sampling {
-            Sampling::Poisson { rate } => rate,
-            Sampling::FixedSize { population, size } => size as f64 / population as f64,
-            Sampling::Shuffled { .. } => 1.0,
-        };
+        let rate = sampling.rate();
         0.5 * rate * rate * (shifts.doubling * shifts.doubling * information).exp_m1()
     }
 
@@ -243,15 +235,14 @@ impl Inner {
             Sampling::Poisson { rate } => dearest(vectors, rate),
             // Each example meets one release of an epoch, unamplified.
             Sampling::Shuffled { .. } => dearest(vectors, 1.0),
-            Sampling::FixedSize { population, size } => {
-                let rate = size as f64 / population as f64;
+            Sampling::FixedSize { .. } => {
                 let gaussian = match source {
                     Source::Gaussian { noise_multiplier } => Some(noise_multiplier / doubling),
                     Source::Other { .. } => None,
                 };
                 // Two vectors may be exchanged that lie in different ones of the envelope: ln I_k is then a mean of theirs, at each k. A sum of
                 // exponentials is convex, so Lemma 4's is dearest at one end; the least of several bounds is not.
-                fixed_size::at_integers(rate, &dearest_at_each_k(vectors), gaussian)
+                fixed_size::at_integers(sampling.rate(), &dearest_at_each_k(vectors), gaussian)
             }
         };
         close(&mut epsilon);
@@ -262,10 +253,6 @@ impl Inner {
 /// An order whose quadrature did not settle has an infinite ln I_k, of which differences and products make what is no number;
 /// no divergence is negative, either. Both are infinite: an order that is not known must never be the cheapest.
 fn close(bounds: &mut [f64]) {
-    // Mostly none is: that is seen faster than mended.
-    if bounds.iter().fold(true, |known, bound| known & (*bound >= 0.0)) {
-        return;
-    }
     for bound in bounds {
         *bound = if *bound >= 0.0 { *bound } else { f64::INFINITY };
     }

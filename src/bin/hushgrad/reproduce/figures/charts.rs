@@ -112,11 +112,11 @@ impl Panel {
     /// The chart, with a bar of one standard deviation up and down where there are several runs.
     pub fn svg(&self) -> String {
         let mut lines = vec![];
-        let drawn = |mark: &&Mark| self.is_drawn(mark);
-        for series in &self.series {
+        let shown = self.shown();
+        for series in &shown.series {
             let (class, bar) = CLASSES[series.colour % CLASSES.len()];
-            let points: Vec<_> = series.marks.iter().filter(drawn).map(|mark| (mark.x, mark.mean)).collect();
-            let bars = series.marks.iter().filter(drawn).filter(|mark| mark.runs > 1).map(|mark| Line {
+            let points: Vec<_> = series.marks.iter().map(|mark| (mark.x, mark.mean)).collect();
+            let bars = series.marks.iter().filter(|mark| mark.runs > 1).map(|mark| Line {
                 class: bar,
                 name: String::new(),
                 points: vec![(mark.x, mark.mean - mark.deviation), (mark.x, mark.mean + mark.deviation)],
@@ -124,7 +124,7 @@ impl Panel {
             lines.extend(bars);
             lines.push(Line { class, name: series.name.clone(), points });
         }
-        let (x, y) = (self.x_range(), self.y_range());
+        let (x, y) = (shown.x_range(), shown.y_range());
         let summary = format!("{}: {} by {}", self.title, self.y, self.x);
         let drawing = Drawing { lines, x, y, scatter: false, summary };
         // A picture has room for a line: which figure, what is drawn, and which of its panels.
@@ -143,24 +143,24 @@ impl Panel {
         self.series.iter().flat_map(|series| &series.marks)
     }
 
-    /// Whether a mark is in the picture: of [`Values::Accuracies`], what is not below all that any curve comes to after a quarter of its marks.
-    fn is_drawn(&self, mark: &Mark) -> bool {
-        let trained = self.series.iter().flat_map(|series| &series.marks[series.marks.len() / 4..]);
-        let floor = trained.map(|mark| mark.mean - mark.deviation).fold(f64::INFINITY, f64::min);
-        self.values != Values::Accuracies || mark.mean - mark.deviation >= floor
-    }
-
-    fn drawn(&self) -> impl Iterator<Item = &Mark> {
-        self.marks().filter(|mark| self.is_drawn(mark))
+    /// What is in the picture: of [`Values::Accuracies`], the marks that are not below all that any curve comes to after a quarter of its own.
+    fn shown(&self) -> Self {
+        let mut shown = self.clone();
+        if self.values == Values::Accuracies {
+            let trained = self.series.iter().flat_map(|series| &series.marks[series.marks.len() / 4..]);
+            let floor = trained.map(|mark| mark.mean - mark.deviation).fold(f64::INFINITY, f64::min);
+            shown.series.iter_mut().for_each(|series| series.marks.retain(|mark| mark.mean - mark.deviation >= floor));
+        }
+        shown
     }
 
     fn x_range(&self) -> Range {
-        let (low, high) = around(self.drawn().map(|mark| (mark.x, mark.x)));
+        let (low, high) = around(self.marks().map(|mark| (mark.x, mark.x)));
         Range { low, high, logarithmic: false, label: self.x, write: Write::Number }
     }
 
     fn y_range(&self) -> Range {
-        let (low, high) = around(self.drawn().map(|mark| (mark.mean - mark.deviation, mark.mean + mark.deviation)));
+        let (low, high) = around(self.marks().map(|mark| (mark.mean - mark.deviation, mark.mean + mark.deviation)));
         let (low, high, logarithmic, write) = match self.values {
             Values::Shares | Values::Accuracies => (low.max(0.0), high.min(1.0), false, Write::Percent),
             Values::Numbers => (low, high, false, Write::Number),
@@ -293,12 +293,12 @@ mod tests {
         let early = [0.1, 0.5, 0.9, 0.92, 0.93, 0.94, 0.95, 0.96];
         let series = vec![curve(&early), curve(&early.map(|a| a - 0.01))];
         let all = Panel { series, ..panel(Values::Accuracies) };
-        let (x, y) = (all.x_range(), all.y_range());
+        let (x, y) = (all.shown().x_range(), all.shown().y_range());
         assert!(x.low > 1.0 && y.low > 0.87 && y.high >= 0.96, "{x:?} {y:?}");
         assert_eq!(all.csv().lines().count(), 17);
         // A curve that never gets anywhere is shown with all others.
         let stuck = Panel { series: vec![curve(&early), curve(&[0.1; 8])], ..all };
-        assert_eq!((stuck.x_range().low, stuck.y_range().low), (0.0, 0.0));
+        assert_eq!((stuck.shown().x_range().low, stuck.shown().y_range().low), (0.0, 0.0));
     }
 
     #[test]
