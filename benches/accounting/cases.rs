@@ -62,6 +62,8 @@ pub fn cases() -> Vec<Case> {
         ("RDP ε, Ψ, variance gamma", NoiseSpec::VarianceGamma { scale: 0.6 }),
         ("RDP ε, Ψ, hyperbolic secant", NoiseSpec::HyperbolicSecant { scale: 1.2 }),
         ("RDP ε, Ψ, generalised Gaussian", NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.2 }),
+        ("RDP ε, Ψ, exponent 3", NoiseSpec::GeneralizedGaussian { exponent: 3.0, scale: 3.0 }),
+        ("RDP ε, Ψ, exponent 8", NoiseSpec::GeneralizedGaussian { exponent: 8.0, scale: 10.0 }),
         // The best order is far beyond 64: every one is needed.
         ("RDP ε below 0.1, Ψ, Student-t", NoiseSpec::StudentT { nu: 9.0, scale: 20.0 }),
         ("RDP ε below 0.1, Ψ, generalised Gaussian", NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 24.0 }),

@@ -39,7 +39,7 @@ impl GeneralizedGaussian {
             return Err(NoiseError::Parameter { family, field: "exponent", value: exponent, range });
         }
         let log_peak = exponent.ln() - (2.0 * scale).ln() - ln_gamma(exponent.recip());
-        let nodes = Nodes::new(near(exponent), (COARSEST / exponent).clamp(0.06, COARSEST));
+        let nodes = Nodes::new(near(exponent), COARSEST / exponent);
         Ok(Self { exponent, scale, log_peak, nodes })
     }
 

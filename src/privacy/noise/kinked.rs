@@ -48,7 +48,9 @@ pub(super) const FAR: f64 = 0.3;
 const NEAR: f64 = 3.7;
 /// Where those between end: 1e-20 of τ from 0.
 const BETWEEN: f64 = 3.4;
-/// Steps are halved to this, further where a peak is narrow, …
+/// Steps are halved so many times if need be, …
+const HALVED: usize = 2;
+/// … to this at least, further where a peak is narrow, …
 const FINE: f64 = 0.0075;
 /// … so many times.
 const FINER: usize = 4;
@@ -160,12 +162,24 @@ pub(super) fn kinked_log_moments(density: &dyn KinkedDensity, tau: f64, out: &mu
     if t == 0.0 {
         return out.fill(0.0);
     }
-    let reach = density.reach((out.len() + 1) as f64, t);
+    let kept = density.nodes();
+    // A peak of width w at distance y is seen by steps up to about w/y in ln y, and to ten digits by twice the last step, so that the halving's change is
+    // small; one that is not makes its order infinite, which is safe.
+    let resolved = |k: f64, step: f64| density.peak(k, t).is_none_or(|(y, w)| w > 2.2 * step * y);
+    let step = |level: usize| kept.step * 0.5f64.powi(level as i32);
+    // Narrow peaks (exponents above 2) get finer steps, up to order 32; what is not resolved even then is of no use to anyone.
+    let typical = (out.len() + 1).min(32) as f64;
+    let fine = (HALVED..LEVELS - 1 - FINER).find(|level| step(*level) <= FINE).unwrap_or(LEVELS - 1 - FINER);
+    let finest = (fine..=fine + FINER).find(|level| resolved(typical, step(*level))).unwrap_or(fine);
+    let orders = (2..out.len() + 2).take_while(|k| resolved(*k as f64, step(finest))).count();
+    let (out, unresolved) = out.split_at_mut(orders);
+    unresolved.fill(f64::INFINITY);
+    let reach = density.reach((orders + 1) as f64, t);
     let local;
-    let nodes = if reach <= density.nodes().reach {
-        density.nodes()
+    let nodes = if reach <= kept.reach {
+        kept
     } else {
-        local = Nodes::new(reach, density.nodes().step);
+        local = Nodes::new(reach, kept.step);
         &local
     };
     let (log_peak, fold) = ((density.density(0.0) * density.scale()).ln(), density.fold(t));
@@ -188,17 +202,14 @@ pub(super) fn kinked_log_moments(density: &dyn KinkedDensity, tau: f64, out: &mu
             found.extend(Node::pair(rise, log_weight, log_weight.exp()));
         }
     };
-    // A peak of width w at distance y is seen by steps up to about w/y in ln y, and to ten digits by twice the last step, so that the halving's change is
-    // small; one that is not makes its order infinite, which is safe.
-    let resolved = |k: f64, step: f64| density.peak(k, t).is_none_or(|(y, w)| w > 2.2 * step * y);
-    let step = |level: usize| nodes.step * 0.5f64.powi(level as i32);
-    // Narrow peaks (exponents above 2) get finer steps, up to order 32; what is not resolved even then is of no use to anyone.
-    let typical = (out.len() + 1).min(32) as f64;
-    let fine = (0..LEVELS - 1 - FINER).find(|level| step(*level) <= FINE).unwrap_or(LEVELS - 1 - FINER);
-    let finest = (fine..=fine + FINER).find(|level| resolved(typical, step(*level))).unwrap_or(fine);
+    let height = |k: f64| {
+        density.peak(k, t).map_or(f64::NEG_INFINITY, |(y, _)| {
+            let fall = density.fall(y);
+            log_peak + y.ln() - fall + (k - 1.0) * density.rise(y, fall, t, None)
+        })
+    };
     // The steps are in the weights, but for their halving.
-    let wanted = |k: f64| resolved(k, step(finest));
-    trapezoid(&Rule { finest, step: &|level| 0.5f64.powi(level as i32), fill: &fill, wanted: &wanted }, out);
+    trapezoid(&Rule { finest, step: &|level| 0.5f64.powi(level as i32), fill: &fill, height: &height }, out);
 }
 
 #[cfg(test)]

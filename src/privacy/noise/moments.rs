@@ -3,7 +3,7 @@
 //!
 //! With r = z(x−τ)/z(x) the integrand of I_k − 1 is e_k = r^k − 1 − k(r−1) ≥ 0 (∫ z·(r−1) = 0, so subtracting it is free), and
 //! e_{k+1} = r·e_k + k·(r−1)², e_1 = 0: every term is positive, nothing cancels, and one logarithm a node serves every k.
-//! Where r^k would overflow, ln I_k is a log-sum-exp over the same nodes.
+//! Where z·r^k would overflow, ln I_k is a log-sum-exp over the same nodes.
 
 /// A density that is analytic on the whole line: the trapezoidal rule under x = τ + width·sinh(u) converges geometrically
 /// (Trefethen & Weideman 2014).
@@ -78,7 +78,7 @@ pub(super) fn smooth_log_moments(density: &dyn SmoothDensity, tau: f64, out: &mu
             Node::new(density.log_ratio(x, tau), density.log_density(x) + (width * u.cosh()).ln())
         }));
     };
-    trapezoid(&Rule { finest: SMOOTH_LEVELS, step: &step, fill: &fill, wanted: &|_| true }, out);
+    trapezoid(&Rule { finest: SMOOTH_LEVELS, step: &step, fill: &fill, height: &|_| f64::NEG_INFINITY }, out);
 }
 
 /// Steps of the coarsest rule for smooth densities, and how often they are halved.
@@ -93,8 +93,8 @@ pub(super) struct Rule<'a> {
     pub step: &'a dyn Fn(usize) -> f64,
     /// Pushes the nodes that a level adds to those before.
     pub fill: &'a dyn Fn(usize, &mut Vec<Node>),
-    /// Whether order k matters: others are infinite.
-    pub wanted: &'a dyn Fn(f64) -> bool,
+    /// About ln of the highest point of the integrand of I_k, as far as the first level may miss it by much. It does not fall as k grows.
+    pub height: &'a dyn Fn(f64) -> f64,
 }
 
 /// The step is halved until every order agrees to 1e-11 (and I_k itself to 1e-10); what the last halving changed is added to the result. An order
@@ -103,12 +103,11 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
     if out.is_empty() {
         return;
     }
-    let &Rule { finest, step, fill, wanted } = rule;
+    let &Rule { finest, step, fill, height } = rule;
     let mut nodes = Vec::new();
     fill(0, &mut nodes);
-    let mut sums = Sums::new(out.len(), &nodes);
+    let mut sums = Sums::new(out.len(), &nodes, height);
     sums.add(&nodes);
-    let wanted: Vec<bool> = (0..out.len()).map(|j| wanted((j + 2) as f64)).collect();
     let mut before = vec![0.0; out.len()];
     sums.log_moments(step(0), &mut before);
     for level in 1.. {
@@ -116,17 +115,13 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
         fill(level, &mut nodes);
         sums.add(&nodes);
         sums.log_moments(step(level), out);
-        let agree = out
-            .iter()
-            .zip(&before)
-            .zip(&wanted)
-            .all(|((new, old), wanted)| !wanted || (new - old).abs() <= (1e-11 * new.abs()).min(1e-10));
+        let agree = out.iter().zip(&before).all(|(new, old)| (new - old).abs() <= (1e-11 * new.abs()).min(1e-10));
         if agree || level >= finest {
             let linear = sums.linear.len();
-            for (j, ((new, old), wanted)) in out.iter_mut().zip(&before).zip(&wanted).enumerate() {
+            for (j, (new, old)) in out.iter_mut().zip(&before).enumerate() {
                 let change = (*new - *old).abs();
                 // A narrow peak that is not yet resolved moves ln I_k by about 1, whatever its size.
-                let settled = *wanted && change <= (1e-6 * new.abs()).min(1e-3);
+                let settled = change <= (1e-6 * new.abs()).min(1e-3);
                 // Rounding of the sums, and of logarithms of numbers next to 1.
                 let (relative, absolute) = if j < linear { (5e-14, 0.0) } else { (1e-12, 1e-14) };
                 *new = if settled { *new * (1.0 + relative) + absolute + change } else { f64::INFINITY };
@@ -155,25 +150,27 @@ const SMALL: f64 = 2.0;
 /// Powers of r − 1, from the second on, of which the rest is below the last digit of e_k: 2²⁵/25! = 2e-18.
 const POWERS: usize = 23;
 
+/// ln of the largest z·r^k that is summed as it is.
+const HIGHEST: f64 = 400.0;
+/// ln of the weight up to which a node counts where z·r^k is above that of [`SEEN`] alone: r^k is above e^400 there.
+const LATE: f64 = -600.0;
+const SEEN: f64 = -200.0;
+
 impl Sums {
     /// All orders linear: the caller knows that r^k stays below e^400.
     pub(super) fn linear(orders: usize) -> Self {
         Self { powers: [[0.0; 8]; POWERS], linear: vec![[0.0; 8]; orders], logarithmic: Vec::new() }
     }
 
-    fn new(orders: usize, nodes: &[Node]) -> Self {
-        // The order below which neither r^k overflows nor an underflowing density hides a large r^k. The nodes of finer levels lie
-        // between these, so a generous margin (e^400 of e^709) covers them.
+    fn new(orders: usize, nodes: &[Node], height: &dyn Fn(f64) -> f64) -> Self {
+        // The nodes of finer levels lie between these, so a generous margin (e^400 of e^709) covers them.
         let mut limit = orders as f64 + 1.0;
-        for node in nodes {
-            if node.log_ratio > 0.0 {
-                limit = limit.min(400.0 / node.log_ratio);
-                if node.log_weight < -600.0 {
-                    limit = limit.min((-200.0 - node.log_weight) / node.log_ratio);
-                }
-            }
+        for node in nodes.iter().filter(|node| node.log_ratio > 0.0) {
+            limit = limit.min((HIGHEST - node.log_weight) / node.log_ratio);
         }
         let linear = if limit < 2.0 { 0 } else { (limit as usize - 1).min(orders) };
+        let orders_below: Vec<f64> = (2..linear + 2).map(|k| k as f64).collect();
+        let linear = orders_below.partition_point(|k| height(*k) < HIGHEST);
         Self { logarithmic: vec![f64::NEG_INFINITY; orders - linear], ..Self::linear(linear) }
     }
 
@@ -182,10 +179,12 @@ impl Sums {
             // Fewer orders than powers are summed as they are.
             let few = self.linear.len() <= POWERS;
             let small = if few { 0.0 } else { SMALL / (self.linear.len() + 1) as f64 };
-            let counted = nodes.iter().filter(|node| node.weight > 0.0);
-            let (small, large): (Vec<&Node>, Vec<&Node>) = counted.partition(|node| node.difference.abs() < small);
+            let (counted, late): (Vec<&Node>, Vec<&Node>) = nodes.iter().partition(|node| node.log_weight > LATE);
+            let (small, large): (Vec<&Node>, Vec<&Node>) =
+                counted.into_iter().partition(|node| node.difference.abs() < small);
             small.chunks(8).for_each(|chunk| self.add_powers(chunk));
             large.chunks(8).for_each(|chunk| self.add_orders(chunk));
+            late.into_iter().for_each(|node| self.add_late(node));
         }
         let first = self.linear.len() + 2;
         for (j, sum) in self.logarithmic.iter_mut().enumerate() {
@@ -227,6 +226,20 @@ impl Sums {
             for lane in 0..8 {
                 sum[lane] += excess[lane];
                 excess[lane] = ratio[lane] * excess[lane] + k * square[lane];
+            }
+        }
+    }
+
+    /// A node that counts from some order on, where e_k is r^k to the last digit.
+    fn add_late(&mut self, node: &Node) {
+        let first = ((SEEN - node.log_weight) / node.log_ratio).ceil();
+        // Not where r ≤ 1.
+        if first >= 2.0 && first < (self.linear.len() + 2) as f64 {
+            let ratio = node.log_ratio.exp();
+            let mut term = node.log_term(first).exp();
+            for sum in &mut self.linear[first as usize - 2..] {
+                sum[0] += term;
+                term *= ratio;
             }
         }
     }
@@ -275,7 +288,7 @@ mod tests {
                         Node::new(if i % 3 == 0 { size } else { -size }, -0.05 * f64::from(i % 40))
                     })
                     .collect();
-                let mut sums = Sums::new(orders, &nodes);
+                let mut sums = Sums::new(orders, &nodes, &|_| f64::NEG_INFINITY);
                 let (early, late) = nodes.split_at(37);
                 sums.add(early);
                 sums.add(late);
@@ -289,6 +302,30 @@ mod tests {
                         "{orders} orders, up to {largest}, {k}: {found} {wanted}"
                     );
                 }
+            }
+        }
+    }
+
+    /// Weights far below the smallest number, and ratios that lift them again: first late ones, at last logarithms.
+    #[test]
+    fn weights_that_are_nothing_are_lifted() {
+        // So many orders are summed as they are.
+        for (steep, linear) in [(2.0, 255), (9.0, 190), (40.0, 67)] {
+            let nodes: Vec<Node> = (0..200u32)
+                .map(|i| f64::from(i) / 200.0)
+                .map(|u| Node::new(steep * (u - 0.1), -1.0 - 900.0 * u * u - 30.0 * steep * u))
+                .collect();
+            let mut sums = Sums::new(255, &nodes, &|_| f64::NEG_INFINITY);
+            assert!(sums.linear.len().abs_diff(linear) < 10, "{}", sums.linear.len());
+            sums.add(&nodes);
+            let mut found = vec![0.0; 255];
+            sums.log_moments(0.7, &mut found);
+            for (k, found) in (2u32..).map(f64::from).zip(found) {
+                let log_excess = |ratio: f64| if k * ratio < 100.0 { ratio_excess(k, ratio).ln() } else { k * ratio };
+                let terms: Vec<f64> = nodes.iter().map(|n| n.log_weight + log_excess(n.log_ratio)).collect();
+                let sum = crate::privacy::numeric::log_sum_exp(&terms) + 0.7f64.ln();
+                let wanted = if sum < 500.0 { sum.exp().ln_1p() } else { sum };
+                assert!((found / wanted - 1.0).abs() < 1e-11, "steep {steep}, {k}: {found} {wanted}");
             }
         }
     }

@@ -200,3 +200,30 @@ fn far_peaks_are_not_missed() {
         assert!(bound >= brute * (1.0 - 1e-12), "ν {nu}, τ {tau}, order {order}: {bound} below {brute}");
     }
 }
+
+/// Exponents above 2 against the definition, over small shifts and such as make z·r^k peak far out, or overflow. Nothing of use is infinite.
+#[test]
+fn flat_densities_have_their_moments() {
+    for exponent in [2.5, 3.0, 3.3, 5.0, 8.0, 15.0, 30.0, 60.0, 100.0] {
+        let noise = NoiseSpec::GeneralizedGaussian { exponent, scale: 1.0 }.build().unwrap();
+        for tau in [1e-4, 1e-3, 0.01, 0.05, 0.2, 0.7, 2.0, 6.0] {
+            let mut bounds = vec![0.0; 255];
+            noise.log_moments(tau, &mut bounds);
+            for order in [2u32, 3, 5, 9, 20, 64, 256] {
+                let bound = bounds[order as usize - 2];
+                let k = f64::from(order);
+                // Where z·r^k has fallen: below 0 it does so with z, above 0 beyond its peak.
+                let fold = (((k - 1.0).recip()).ln_1p() / (exponent - 1.0)).exp_m1();
+                let (low, high) = (-(800f64.powf(exponent.recip())), 1.5 * tau / fold + 3.0);
+                let step = (high - low) / 200_000.0;
+                let log_term = |x: f64| noise.log_density(x) + k * noise.log_ratio(x, tau);
+                let logs: Vec<f64> = (0..=200_000).map(|i| log_term(low + f64::from(i) * step)).collect();
+                let brute = super::super::numeric::log_sum_exp(&logs) + step.ln();
+                let slack = 1e-9 * brute.abs().clamp(1.0, 1e300);
+                assert!(bound >= brute - slack, "p {exponent}, τ {tau}, order {order}: {bound} below {brute}");
+                let above = if bound.is_infinite() { brute < 60.0 } else { bound > brute + 1e3 * slack };
+                assert!(!above, "p {exponent}, τ {tau}, order {order}: {bound} above {brute}");
+            }
+        }
+    }
+}

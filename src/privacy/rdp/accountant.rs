@@ -3,7 +3,7 @@
 use super::{
     Orders,
     conversion::{Bound, Epsilon, classic, improved},
-    curve::{FIRST_LAST, FIRST_ORDER, LAST_ORDER, RdpCurve},
+    curve::{FIRST_ORDER, INTEGERS, LAST_ORDER, LEVELS, RdpCurve},
 };
 use crate::privacy::{
     error::{PrivacyError, require},
@@ -19,9 +19,6 @@ pub struct Accountant {
     curves: Vec<RdpCurve>,
     releases: Sequence<CurveId>,
 }
-
-/// ε(α) of a curve from order 2 on.
-type IntegerOrders = fn(&RdpCurve) -> &[f64];
 
 /// Names a curve of one accountant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,9 +125,9 @@ impl Accountant {
     /// ε for noise as of real numbers, at a δ that was checked.
     fn exact_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
         let charges = self.charges();
-        let first = self.first_orders(&charges, delta);
+        let first = self.first_level(&charges, delta);
         let exact_zero = charges.iter().all(|(set, count)| {
-            *count == 0 || set.iter().all(|id| first(&self.curves[id.0 as usize]).iter().all(|r| *r == 0.0))
+            *count == 0 || set.iter().all(|id| self.curves[id.0 as usize].level(first).iter().all(|r| *r == 0.0))
         });
         if exact_zero {
             // Equal distributions: ε = 0 at every δ.
@@ -179,41 +176,46 @@ impl Accountant {
         self.releases.charges(|id| self.curves[id.0 as usize].sampling())
     }
 
-    /// The orders to begin with: all, if their best would be far beyond the first ones for losses of ρ·α, which [`RdpCurve::slope`] guesses.
-    fn first_orders(&self, charges: &[(Vec<CurveId>, u64)], delta: f64) -> IntegerOrders {
+    /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses.
+    fn first_level(&self, charges: &[(Vec<CurveId>, u64)], delta: f64) -> usize {
         let slope = |set: &[CurveId]| set.iter().map(|id| self.curves[id.0 as usize].slope()).fold(0.0, f64::max);
         let rho: f64 = charges.iter().map(|(set, count)| slope(set) * *count as f64).sum();
         // Where ρα + ln(1/δ)/(α − 1) is least.
         let best = 1.0 + (-delta.ln() / rho).sqrt();
-        if best > 1.5 * f64::from(FIRST_LAST) { RdpCurve::integer_orders } else { RdpCurve::first_orders }
+        LEVELS[..INTEGERS].partition_point(|last| 1.6 * best > f64::from(*last))
     }
 
-    /// The best of 2..=256. A Rényi divergence does not fall as its order grows, so often a quarter of them tells.
-    fn best_integers(&self, charges: &[(Vec<CurveId>, u64)], delta: f64, first: IntegerOrders) -> Epsilon {
-        let first = self.integer_totals(charges, first);
-        let epsilon = Epsilon { classic: best(&first, delta, classic), improved: best(&first, delta, improved) };
-        let (last, total) = first.last().copied().unwrap_or((f64::from(FIRST_ORDER), 0.0));
-        let beyond = |convert: fn(f64, f64, f64) -> f64| {
-            (last as u32 + 1..=LAST_ORDER).map(|a| convert(total, f64::from(a), delta)).fold(f64::INFINITY, f64::min)
-        };
+    /// The best of 2..=256. A Rényi divergence does not fall as its order grows, so often the first orders tell.
+    fn best_integers(&self, charges: &[(Vec<CurveId>, u64)], delta: f64, first: usize) -> Epsilon {
         let monotone = self.curves.iter().all(RdpCurve::is_divergence);
-        if monotone && epsilon.classic.epsilon <= beyond(classic) && epsilon.improved.epsilon <= beyond(improved) {
-            return epsilon;
+        let first = if monotone { first } else { INTEGERS };
+        for level in first..INTEGERS {
+            let totals = self.integer_totals(charges, level);
+            let epsilon = Epsilon { classic: best(&totals, delta, classic), improved: best(&totals, delta, improved) };
+            let (last, total) = totals.last().copied().unwrap_or((f64::from(FIRST_ORDER), 0.0));
+            let beyond = |convert: fn(f64, f64, f64) -> f64| {
+                (last as u32 + 1..=LAST_ORDER)
+                    .map(|a| convert(total, f64::from(a), delta))
+                    .fold(f64::INFINITY, f64::min)
+            };
+            if epsilon.classic.epsilon <= beyond(classic) && epsilon.improved.epsilon <= beyond(improved) {
+                return epsilon;
+            }
         }
-        let all = self.integer_totals(charges, RdpCurve::integer_orders);
+        let all = self.integer_totals(charges, INTEGERS);
         Epsilon { classic: best(&all, delta, classic), improved: best(&all, delta, improved) }
     }
 
     /// (order, total) from order 2 on.
-    fn integer_totals(&self, charges: &[(Vec<CurveId>, u64)], orders: IntegerOrders) -> Vec<(f64, f64)> {
+    fn integer_totals(&self, charges: &[(Vec<CurveId>, u64)], level: usize) -> Vec<(f64, f64)> {
         let mut totals: Vec<(f64, f64)> = Vec::new();
         for (set, count) in charges {
             for id in set {
-                let length = orders(&self.curves[id.0 as usize]).len();
+                let length = self.curves[id.0 as usize].level(level).len();
                 totals.extend((totals.len()..length).map(|j| (f64::from(FIRST_ORDER) + j as f64, 0.0)));
             }
             for (j, (_, total)) in totals.iter_mut().enumerate() {
-                let dearest = set.iter().map(|id| orders(&self.curves[id.0 as usize])[j]).fold(0.0, dearer);
+                let dearest = set.iter().map(|id| self.curves[id.0 as usize].level(level)[j]).fold(0.0, dearer);
                 *total += dearest * *count as f64;
             }
         }

@@ -19,10 +19,10 @@ pub const FIRST_ORDER: u32 = 2;
 pub const LAST_ORDER: u32 = 256;
 /// Largest order of families without a closed form.
 const LAST_EXTENDED: u32 = 1024;
-/// Largest of the first orders that are looked at.
-pub(super) const FIRST_LAST: u32 = 64;
 /// Orders are computed to the first of these that is enough: small orders cost least, and mostly hold the best.
-const LEVELS: [u32; 3] = [FIRST_LAST, LAST_ORDER, LAST_EXTENDED];
+pub(super) const LEVELS: [u32; 6] = [16, 32, 64, 128, LAST_ORDER, LAST_EXTENDED];
+/// Where [`LAST_ORDER`] is among them.
+pub(super) const INTEGERS: usize = 4;
 /// Largest order of the Gaussian.
 const LAST_GAUSSIAN: u32 = 1 << 17;
 /// With more vectors than this in contention for the maximum, ln I_k is maximised for each k before it is summed (never lower).
@@ -116,12 +116,7 @@ impl RdpCurve {
     /// ε(α) at α = 2, 3, …, 256.
     #[must_use]
     pub fn integer_orders(&self) -> &[f64] {
-        self.level(1)
-    }
-
-    /// ε(α) at α = 2, 3, …, 64, for less.
-    pub(super) fn first_orders(&self) -> &[f64] {
-        self.level(0)
+        self.level(INTEGERS)
     }
 
     /// About what ε(α)/α is while it is small, for as little work as it takes: noise as wide as Gaussian noise that shows as much of a small shift. Tells where
@@ -139,7 +134,8 @@ impl RdpCurve {
         0.5 * rate * rate * (shifts.doubling * shifts.doubling * information).exp_m1()
     }
 
-    fn level(&self, level: usize) -> &[f64] {
+    /// ε(α) for α from 2 to that of [`LEVELS`].
+    pub(super) fn level(&self, level: usize) -> &[f64] {
         self.0.integers[level].get_or_init(|| self.0.compute(level))
     }
 
@@ -163,7 +159,7 @@ impl RdpCurve {
     pub fn at(&self, order: f64) -> Option<f64> {
         let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);
         if whole && order <= f64::from(LAST_ORDER) {
-            let level = usize::from(order > f64::from(LEVELS[0]));
+            let level = LEVELS.partition_point(|last| f64::from(*last) < order);
             return Some(self.level(level)[order as usize - 2]);
         }
         let Inner { sampling, shifts, .. } = self.0.as_ref();
@@ -184,7 +180,9 @@ impl RdpCurve {
                 }
                 sampled_gaussian_at(noise_multiplier / doubling, rate, order)
             }
-            _ if whole && order <= f64::from(LAST_EXTENDED) => self.level(2).get(order as usize - 2).copied(),
+            _ if whole && order <= f64::from(LAST_EXTENDED) => {
+                self.level(INTEGERS + 1).get(order as usize - 2).copied()
+            }
             _ => None,
         }
     }

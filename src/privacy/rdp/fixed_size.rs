@@ -32,7 +32,7 @@ pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Opti
             scratch.extend((2..=order).map(|j| {
                 ln_factorial[order] - ln_factorial[j] - ln_factorial[order - j] + j as f64 * ln_rate + bounds[j - 2]
             }));
-            let amplified = ln_1p_exp(log_sum_exp(&scratch)) * (1.0 + 2e-12);
+            let amplified = ln_1p_exp(log_sum_exp(&scratch)) * (1.0 + super::poisson::rounding(order as u32));
             // Sampling never costs more than releasing the sum of all: the plain divergence holds as well.
             amplified.min(log_moments[order - 2]) / (order as f64 - 1.0)
         })
