@@ -21,8 +21,9 @@ pub const LAST_ORDER: u32 = 256;
 const LAST_EXTENDED: u32 = 1024;
 /// Orders are computed to the first of these that is enough: small orders cost least, and mostly hold the best.
 pub(super) const LEVELS: [u32; 6] = [16, 32, 64, 128, LAST_ORDER, LAST_EXTENDED];
-/// Where [`LAST_ORDER`] is among them.
+/// Where [`LAST_ORDER`] and [`LAST_EXTENDED`] are among them.
 pub(super) const INTEGERS: usize = 4;
+const EXTENDED: usize = 5;
 /// Largest order of the Gaussian.
 const LAST_GAUSSIAN: u32 = 1 << 17;
 /// With more vectors than this in contention for the maximum, ln I_k is maximised for each k before it is summed (never lower).
@@ -180,9 +181,14 @@ impl RdpCurve {
                 }
                 sampled_gaussian_at(noise_multiplier / doubling, rate, order)
             }
-            _ if whole && order <= f64::from(LAST_EXTENDED) => {
-                self.level(INTEGERS + 1).get(order as usize - 2).copied()
+            // Few of them are asked for, and each has as many terms.
+            (_, Sampling::Poisson { rate }) if whole && order <= f64::from(LAST_EXTENDED) && !self.0.exchanges() => {
+                let price = |moments: &Vec<f64>| poisson::at_integer(rate, order as u32, moments);
+                let mut dearest = [shifts.full(EXTENDED).iter().map(price).fold(0.0, dearer)];
+                close(&mut dearest);
+                Some(dearest[0])
             }
+            _ if whole && order <= f64::from(LAST_EXTENDED) => self.level(EXTENDED).get(order as usize - 2).copied(),
             _ => None,
         }
     }
