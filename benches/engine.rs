@@ -69,7 +69,7 @@ fn evaluation(c: &mut Criterion) {
     for model in [Architecture::CnnTanh, Architecture::Mlp] {
         let mut engine = engine(model, None, 256, 2, &train);
         group.bench_function(format!("{model:?}, 2 threads"), |b| {
-            b.iter(|| pollster::block_on(engine.count_correct(&train)).expect("counted"));
+            b.iter(|| pollster::block_on(engine.scores(&train)).expect("read"));
         });
     }
     group.finish();

@@ -37,7 +37,7 @@ fn product(criterion: &mut Criterion) {
         let mut engine = CpuEngine::new(task.clone(), data.clone(), &initial_parameters(model, 1), performance)
             .expect("the task can be run");
         group.bench_function(format!("the CPU engine, {threads} threads, the whole forward pass"), |bencher| {
-            bencher.iter(|| pollster::block_on(engine.count_correct(black_box(&data))).expect("counted"));
+            bencher.iter(|| pollster::block_on(engine.scores(black_box(&data))).expect("read"));
         });
     }
     group.finish();

@@ -42,9 +42,8 @@ override STATUS: u32 = 0;
 const EXAMPLE_WORDS: u32 = 197;
 const PIXEL_WORDS: u32 = 196;
 
-// The counters at the head of `tallies`; the histograms follow.
+// The counter at the head of `tallies`; histograms follow, or the scores of an evaluation.
 const NON_FINITE: u32 = 0;
-const CORRECT: u32 = 1;
 const HISTOGRAMS: u32 = 64;
 const BUCKETS: u32 = 16384;
 

@@ -11,7 +11,7 @@ use hushgrad::engine::gpu::{Gpu, GpuEngine};
 use hushgrad::{
     data::{Dataset, Shift},
     engine::{
-        Engine, EngineError, Metrics, Performance, StepInput, StepTrace, Task, cpu::CpuEngine,
+        Engine, EngineError, Metrics, Performance, Reading, StepInput, StepTrace, Task, cpu::CpuEngine, reading,
         reference::ReferenceEngine,
     },
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
@@ -345,9 +345,14 @@ fn predictions_equal_the_references<E: Engine>(make: Make<E>) {
     let data = examples();
     for model in models(make) {
         let (mut engine, mut reference) = pair(make, &clip(model));
-        let (ours, theirs) =
-            (block_on(engine.count_correct(&data)).unwrap(), block_on(reference.count_correct(&data)).unwrap());
-        assert_eq!(ours, theirs, "{model:?}");
+        let (ours, theirs) = (block_on(engine.scores(&data)).unwrap(), block_on(reference.scores(&data)).unwrap());
+        assert_eq!(ours.len(), EXAMPLES);
+        assert!(relative_difference(ours.as_flattened(), theirs.as_flattened()) < 1e-5, "{model:?}");
+        assert_eq!(block_on(engine.scores(&data.slice(0..0))).unwrap(), [[0.0; 10]; 0]);
+        for reading in [Reading::Once, Reading::SecondLook] {
+            let ours = block_on(reading::digits(&mut engine, &data, reading)).unwrap();
+            assert_eq!(ours, block_on(reading::digits(&mut reference, &data, reading)).unwrap(), "{model:?}");
+        }
         for example in [0, 1, 50] {
             let image = hushgrad::engine::reference::pixels(data.image(example));
             let (ours, theirs) =
@@ -446,12 +451,12 @@ fn training_learns<E: Engine>(make: Make<E>) {
         task.expected_lot = EXAMPLES as f32;
         task.momentum = 0.9;
         let (mut engine, _) = pair(make, &task);
-        let before = block_on(engine.count_correct(&data)).unwrap();
+        let before = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
         for _ in 0..150 {
             let input = StepInput { lot: &lot, shifts: Shift::ALONE, noise_key: [0; 8], learning_rate: 0.05 };
             block_on(engine.step(input)).unwrap();
         }
-        let after = block_on(engine.count_correct(&data)).unwrap();
+        let after = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
         assert!(after > before + EXAMPLES as u32 / 3, "{model:?}: {before}, then {after} of {EXAMPLES}");
     }
 }

@@ -45,7 +45,7 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
     assert!(lost(block_on(engine.metrics()).map(drop)));
     assert!(lost(block_on(engine.step(input()))));
     assert!(lost(block_on(engine.traced_step(input())).map(drop)));
-    assert!(lost(block_on(engine.count_correct(&data)).map(drop)));
+    assert!(lost(block_on(engine.scores(&data)).map(drop)));
     assert!(lost(block_on(engine.predict(&[0.0; PIXELS])).map(drop)));
     assert!(lost(block_on(engine.state()).map(drop)));
     assert!(lost(block_on(engine.set_state(&start, &start))));

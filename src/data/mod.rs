@@ -113,6 +113,18 @@ impl Dataset {
         self.labels.is_empty()
     }
 
+    /// Some images of it, each moved by every one of `shifts`.
+    ///
+    /// # Panics
+    /// When one of `images` is not below [`Self::len`].
+    #[must_use]
+    pub fn moved(&self, images: &[usize], shifts: &[Shift]) -> Self {
+        let pixels: Vec<u8> =
+            images.iter().flat_map(|&i| shifts.iter().flat_map(move |shift| shift.of(self.image(i)))).collect();
+        let labels: Vec<u8> = images.iter().flat_map(|&i| std::iter::repeat_n(self.labels[i], shifts.len())).collect();
+        Self::new(&self.name, pixels, labels)
+    }
+
     /// Pixels of example `i`.
     ///
     /// # Panics

@@ -19,8 +19,8 @@ impl Shift {
 
     /// `image` (28×28, row by row), moved.
     #[must_use]
-    pub fn of(self, image: &[u8]) -> [u8; PIXELS] {
-        let mut moved = [0; PIXELS];
+    pub fn of<T: Copy + Default>(self, image: &[T]) -> [T; PIXELS] {
+        let mut moved = [T::default(); PIXELS];
         let from = |to: usize, by: i8| to.checked_add_signed(-isize::from(by)).filter(|&from| from < SIDE);
         for y in 0..SIDE {
             let Some(row) = from(y, self.down) else { continue };
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn pixels_move_and_leave() {
-        let mut image = [0; PIXELS];
+        let mut image = [0u8; PIXELS];
         (image[0], image[5 * SIDE + 7], image[PIXELS - 1]) = (1, 2, 3);
         assert_eq!(Shift::NONE.of(&image), image);
         let moved = Shift { right: 2, down: -1 }.of(&image);

@@ -5,7 +5,10 @@ use super::{
     Backend,
     gpu::{Gpu, GpuEngine},
 };
-use super::{Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task, cpu::CpuEngine};
+use super::{
+    Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
+    cpu::CpuEngine,
+};
 use crate::data::Dataset;
 #[cfg(feature = "gpu")]
 use crate::{
@@ -52,10 +55,10 @@ impl Engine for AnyEngine {
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {
         forward!(self, engine => engine.metrics().await)
     }
-    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
-        forward!(self, engine => engine.count_correct(data).await)
+    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
+        forward!(self, engine => engine.scores(data).await)
     }
-    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
+    async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
         forward!(self, engine => engine.predict(image).await)
     }
     async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {

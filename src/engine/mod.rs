@@ -8,11 +8,15 @@ pub mod gpu;
 
 use std::sync::Arc;
 
+pub mod reading;
 pub mod reference;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::factory::{AnyEngine, EngineFactory};
+pub use self::{
+    factory::{AnyEngine, EngineFactory},
+    reading::{Probabilities, Reading, Scores},
+};
 use crate::{
     data::{Dataset, Shift},
     mechanism::{Denoiser, EncoderSpec, envelope::Envelope},
@@ -179,17 +183,17 @@ pub trait Engine {
     /// As [`Engine::step`].
     async fn metrics(&mut self) -> Result<Metrics, EngineError>;
 
-    /// How many examples of `data` the model gets right.
+    /// The logits of each image of `data`. [`reading`] makes digits of them.
     ///
     /// # Errors
     /// As [`Engine::step`].
-    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError>;
+    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError>;
 
     /// Class probabilities of one image of 784 pixels in [0, 1].
     ///
     /// # Errors
     /// As [`Engine::step`].
-    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError>;
+    async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError>;
 
     /// Parameters and momentum, each of length P.
     ///

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Backend, Engine, EngineError, EngineInfo, Metrics, StepInput, StepTrace, Task, cpu::scattering};
+use super::{
+    Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task,
+    cpu::scattering,
+};
 use crate::{
     data::Dataset,
     mechanism::{Algorithm, Encoder, MechanismError, State},
@@ -97,15 +100,15 @@ impl Engine for ReferenceEngine {
         Ok(self.metrics)
     }
 
-    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
-        let correct = |&i: &usize| {
-            reference::classify(self.model, &self.state.parameters, &inputs(self.model, data.image(i)))
-                == data.labels[i]
+    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
+        let scores = |i| {
+            let logits = reference::logits(self.model, &self.state.parameters, &inputs(self.model, data.image(i)));
+            logits.map(|z| z as f32)
         };
-        Ok((0..data.len()).filter(correct).count() as u32)
+        Ok((0..data.len()).map(scores).collect())
     }
 
-    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
+    async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
         let input = if self.model == Architecture::Scattering { features(image) } else { image.to_vec() };
         Ok(reference::probabilities(self.model, &self.state.parameters, &input).map(|p| p as f32))
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     data::Shift,
+    engine::Reading,
     mechanism::{Denoiser, EncoderSpec},
     model::Architecture,
     privacy::{noise::NoiseSpec, sampling::Sampling},
@@ -32,6 +33,8 @@ pub struct RunConfig {
     pub momentum: f64,
     /// Copies of each example that its gradient is the mean of; `None`: the example alone.
     pub augmentation: Option<Augmentation>,
+    /// How test images and drawings are read.
+    pub reading: Reading,
     /// Steps after which the run completes by itself; `None`: until paused.
     pub steps: Option<u64>,
     pub delta: f64,
@@ -150,6 +153,7 @@ impl Default for RunConfig {
             schedule: Schedule::Constant,
             momentum: 0.0,
             augmentation: None,
+            reading: Reading::Once,
             steps: None,
             delta: 1e-5,
             start: Start::Random,

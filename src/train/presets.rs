@@ -5,6 +5,7 @@
 
 use super::config::{RunConfig, Schedule, Start};
 use crate::{
+    engine::Reading,
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::Architecture,
     privacy::noise::NoiseSpec,
@@ -114,6 +115,7 @@ pub const ALL: [Preset; 12] = [
         budget: Some(3.0),
         config: || RunConfig {
             model: Architecture::CnnTanh,
+            reading: Reading::SecondLook,
             encoder: EncoderSpec::Clip { norm: 0.1 },
             noise: Some(NoiseSpec::Gaussian { sigma: 1.092 }),
             lot: 1024,
@@ -142,6 +144,7 @@ fn practised(learning_rate: f64, steps: u64, sigma: f64) -> RunConfig {
     RunConfig {
         model: Architecture::CnnTanh,
         start: Start::Pretrained,
+        reading: Reading::SecondLook,
         noise: Some(NoiseSpec::Gaussian { sigma }),
         lot: 2048,
         learning_rate,

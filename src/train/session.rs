@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     data::{Dataset, Shift},
-    engine::{Engine, Metrics, StepInput, StepTrace},
+    engine::{Engine, Metrics, StepInput, StepTrace, reading},
     privacy::{
         PrivacyError,
         ledger::{Ledger, ReleaseId},
@@ -269,7 +269,8 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// When the device is lost.
     pub async fn accuracy(&mut self, test: &Dataset) -> Result<f64, SessionError> {
-        Ok(f64::from(self.engine.count_correct(test).await?) / test.len() as f64)
+        let right = reading::count_correct(&mut self.engine, test, self.plan.config.reading).await?;
+        Ok(f64::from(right) / test.len() as f64)
     }
 
     /// Waits for the device and says where the run stands.

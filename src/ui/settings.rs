@@ -2,6 +2,7 @@
 
 use super::field::Number;
 use crate::{
+    engine::Reading,
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::{Architecture, pretrained},
     privacy::noise::{CustomDensity, NoiseSpec},
@@ -197,6 +198,23 @@ impl Choice for Start {
     }
 }
 
+impl Choice for Reading {
+    const ALL: &'static [Self] = &[Self::Once, Self::SecondLook];
+    fn key(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::SecondLook => "second-look",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::Once => "once",
+            Self::SecondLook => "where unsure, moved by a pixel, too",
+        }
+        .to_owned()
+    }
+}
+
 /// The first density of one's own.
 pub const FORMULA: &str = "exp(-abs(x)^3)";
 /// Passes over the data that a budget is planned for where the run has no end.
@@ -233,6 +251,7 @@ pub struct Settings {
     /// 1: each example alone.
     pub copies: u32,
     pub reach: u32,
+    pub reading: Reading,
     pub steps: Option<u64>,
     pub delta: f64,
     pub start: Start,
@@ -270,6 +289,7 @@ impl Default for Settings {
             reach: 1,
             steps: None,
             delta: 1e-5,
+            reading: Reading::Once,
             start: Start::Random,
             init_seed: 0,
             replay: None,
@@ -461,6 +481,7 @@ impl Settings {
             },
             momentum: self.momentum,
             augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
+            reading: self.reading,
             steps: self.steps,
             delta: self.delta,
             // The other models have only one.
@@ -482,6 +503,7 @@ impl Settings {
             sampling: config.sampling,
             learning_rate: config.learning_rate,
             momentum: config.momentum,
+            reading: config.reading,
             steps: config.steps,
             delta: config.delta,
             start: config.start,
@@ -551,6 +573,7 @@ impl Settings {
         note(self.denoiser != old.denoiser, format!("denoiser: {}", self.denoiser.label()));
         note(self.sampling != old.sampling, self.sampling.label());
         note(self.decay != old.decay, format!("rate {}", self.decay.label()));
+        note(self.reading != old.reading, format!("read {}", self.reading.label()));
         for number in Number::ALL {
             let (now, before) = (self.number(number), old.number(number));
             if now != before && self.applies(number) {
@@ -586,6 +609,7 @@ mod tests {
         keys_are_unique::<EnvelopeShape>();
         keys_are_unique::<Denoiser>();
         keys_are_unique::<Start>();
+        keys_are_unique::<Reading>();
         keys_are_unique::<SamplingPolicy>();
         assert_eq!(<Architecture as Choice>::ALL[0], Architecture::Linear);
         assert_eq!(Architecture::CnnTanh.label(), "CNN, tanh · 26,010 parameters");

@@ -71,6 +71,8 @@ pub fn panel(page: Page) -> impl IntoView {
             {piece(move || has_practised.get().then(|| choice(page, "start", "Start from",
                 "Digits that this page draws are public, so practice on them costs no privacy.",
                 |s| s.start, |page, to| page.change(|s| s.start = to))))}
+            {choice(page, "reading", "Read images", "Of an image that the model is less than 99 % sure of, the mean over five places of it, a pixel apart, decides. What reads costs no privacy.",
+                |s| s.reading, |page, to| page.change(|s| s.reading = to))}
             {number(Number::InitSeed)}
             {number(Number::EnvelopeSeed)}
             {number(Number::Replay)}

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     data::{Dataset, Digits},
-    engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo},
+    engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo, reading},
     train::{
         config::RunConfig,
         error::{ConfigError, SessionError},
@@ -556,7 +556,8 @@ impl<H: Host> Agent<H> {
             return self.fail(error).await;
         }
         let start = Instant::now();
-        match session.engine().count_correct(&self.slices[slice]).await {
+        let reading = session.plan().config.reading;
+        match reading::count_correct(session.engine(), &self.slices[slice], reading).await {
             Ok(correct) => self.evaluation.correct += correct,
             Err(error) => return self.fail(error.into()).await,
         }
@@ -591,7 +592,8 @@ impl<H: Host> Agent<H> {
             return self.problem(None, &"a drawn digit must have 784 pixels between 0 and 1");
         }
         let Some(session) = &mut self.session else { return };
-        match session.engine().predict(pixels).await {
+        let reading = session.plan().config.reading;
+        match reading::predict(session.engine(), pixels, reading).await {
             Ok(classes) => self.host.send(Event::Prediction(classes)),
             Err(error) => self.fail(error.into()).await,
         }
@@ -599,12 +601,13 @@ impl<H: Host> Agent<H> {
 
     async fn count_confusion(&mut self) {
         let Some(session) = &mut self.session else { return };
-        let (step, task) = (session.step_count(), session.plan().task.clone());
+        let (step, plan) = (session.step_count(), session.plan());
+        let (task, reading) = (plan.task.clone(), plan.config.reading);
         let parameters = match session.engine().state().await {
             Ok((parameters, _)) => parameters,
             Err(error) => return self.fail(error.into()).await,
         };
-        let counted = self.slices.first().map(|first| self.beside.count(&task, &parameters, step, first));
+        let counted = self.slices.first().map(|first| self.beside.count(&task, reading, &parameters, step, first));
         if let Some(Err(error)) = counted {
             self.problem(None, &error);
         }

@@ -8,7 +8,7 @@ use web_time::Instant;
 use super::protocol::Event;
 use crate::{
     data::Dataset,
-    engine::{AnyEngine, Confusion, Engine, EngineError, Performance, Task, cpu::CpuEngine},
+    engine::{AnyEngine, Confusion, Engine, EngineError, Performance, Reading, Task, cpu::CpuEngine, reading},
     mechanism::{Denoiser, EncoderSpec},
     model::CLASSES,
     train::{config::RunConfig, error::SessionError, session::Session},
@@ -31,6 +31,7 @@ pub struct Beside {
 
 struct Counting {
     engine: CpuEngine,
+    reading: Reading,
     step: u64,
     next: usize,
     counts: Confusion,
@@ -58,10 +59,17 @@ impl Beside {
     }
 
     /// Begins to count, for the model with these parameters. It computes on the CPU, whatever trains.
-    pub fn count(&mut self, task: &Task, parameters: &[f32], step: u64, test: &Dataset) -> Result<(), EngineError> {
+    pub fn count(
+        &mut self,
+        task: &Task,
+        reading: Reading,
+        parameters: &[f32],
+        step: u64,
+        test: &Dataset,
+    ) -> Result<(), EngineError> {
         let performance = Performance { threads: Some(1), ..Performance::default() };
         let engine = CpuEngine::new(Task::without_privacy(task.model), test.clone(), parameters, performance)?;
-        self.counting = Some(Counting { engine, step, next: 0, counts: [[0; CLASSES]; CLASSES] });
+        self.counting = Some(Counting { engine, reading, step, next: 0, counts: [[0; CLASSES]; CLASSES] });
         Ok(())
     }
 
@@ -84,7 +92,7 @@ impl Beside {
                     done.map(|Counting { step, counts, .. }| Event::Confusion { step, counts: Box::new(counts) })
                 );
             };
-            let part = counting.engine.confusion(slice)?;
+            let part = reading::confusion(&mut counting.engine, slice, counting.reading).await?;
             for (sums, row) in counting.counts.iter_mut().zip(part) {
                 for (sum, count) in sums.iter_mut().zip(row) {
                     *sum += count;

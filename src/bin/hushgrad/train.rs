@@ -9,7 +9,7 @@ use std::{
 use clap::ValueEnum;
 use hushgrad::{
     data::{self, Digits},
-    engine::{AnyEngine, EngineFactory},
+    engine::{AnyEngine, EngineFactory, Reading},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::Architecture,
     privacy::noise::NoiseSpec,
@@ -123,6 +123,9 @@ pub struct Arguments {
     /// Parameters before the first step
     #[arg(long, value_enum)]
     start: Option<StartFrom>,
+    /// Where the model is less than 99 % sure of an image, it decides by the mean over that image moved by a pixel to each side, too
+    #[arg(long)]
+    second_look: bool,
     /// Seed of a random start
     #[arg(long)]
     init_seed: Option<u64>,
@@ -387,6 +390,9 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
             StartFrom::Random => Start::Random,
             StartFrom::Pretrained => Start::Pretrained,
         };
+    }
+    if arguments.second_look {
+        config.reading = Reading::SecondLook;
     }
     if let Some(sampling) = arguments.sampling {
         config.sampling = match sampling {

@@ -34,7 +34,9 @@ use self::{
     team::{Crew, Team},
     worker::{Encoding, padded},
 };
-use super::{Backend, Confusion, Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task};
+use super::{
+    Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
+};
 use crate::{
     data::{Dataset, Shift},
     mechanism::{Denoiser, Encoder, EncoderSpec, grid::GridSum},
@@ -254,14 +256,14 @@ impl Engine for CpuEngine {
         Ok(self.metrics)
     }
 
-    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
+    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
         check_dataset(data)?;
         know(&mut *self.team, self.task.model, data, usize::MAX)?;
         let features = data.features();
-        Ok(self.team.count_correct(&self.parameters, Examples { data, features: features.of(data) }))
+        Ok(self.team.scores(&self.parameters, Examples { data, features: features.of(data) }))
     }
 
-    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
+    async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
         check_length("pixels", image.len(), PIXELS)?;
         Ok(self.team.predict(&self.parameters, image))
     }
@@ -278,19 +280,6 @@ impl Engine for CpuEngine {
         self.parameters[..p].copy_from_slice(parameters);
         self.momentum[..p].copy_from_slice(momentum);
         Ok(())
-    }
-}
-
-impl CpuEngine {
-    /// How often the model takes each digit of `data` for each other.
-    ///
-    /// # Errors
-    /// Data that is not digits.
-    pub fn confusion(&mut self, data: &Dataset) -> Result<Confusion, EngineError> {
-        check_dataset(data)?;
-        know(&mut *self.team, self.task.model, data, usize::MAX)?;
-        let features = data.features();
-        Ok(self.team.confusion(&self.parameters, Examples { data, features: features.of(data) }))
     }
 }
 

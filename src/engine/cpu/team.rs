@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     data::{Dataset, Shift},
-    engine::{Confusion, EngineError, Performance},
+    engine::{EngineError, Performance, Probabilities, Scores},
     model::{Architecture, CLASSES, scattering::FEATURES},
 };
 
@@ -53,12 +53,10 @@ pub trait Team: Send {
     /// Writes the features of the examples of `data` from number `first` on; `out` is `[example][feature]`.
     fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]);
 
-    fn count_correct(&mut self, parameters: &[f32], examples: Examples<'_>) -> u32;
+    /// Logits of all examples.
+    fn scores(&mut self, parameters: &[f32], examples: Examples<'_>) -> Vec<Scores>;
 
-    /// How often the model takes the digit of the row for that of the column.
-    fn confusion(&mut self, parameters: &[f32], examples: Examples<'_>) -> Confusion;
-
-    fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES];
+    fn predict(&mut self, parameters: &[f32], image: &[f32]) -> Probabilities;
 }
 
 pub struct Crew<S: Simd> {
@@ -205,25 +203,19 @@ impl<S: Simd> Team for Crew<S> {
         });
     }
 
-    fn count_correct(&mut self, parameters: &[f32], examples: Examples<'_>) -> u32 {
+    fn scores(&mut self, parameters: &[f32], examples: Examples<'_>) -> Vec<Scores> {
         const PART: usize = 256;
-        let correct = AtomicU64::new(0);
-        let count = examples.data.len();
-        self.share(count.div_ceil(PART), |worker, part| {
-            let range = part * PART..count.min((part + 1) * PART);
-            correct.fetch_add(u64::from(worker.count_correct(parameters, examples, range)), Ordering::Relaxed);
+        let mut scores = vec![[0.0; CLASSES]; examples.data.len()];
+        let parts: Vec<_> = scores.chunks_mut(PART).map(Mutex::new).collect();
+        self.share(parts.len(), |worker, part| {
+            let mut out = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
+            worker.scores(parameters, examples, part * PART, &mut out);
         });
-        correct.into_inner() as u32
+        drop(parts);
+        scores
     }
 
-    fn confusion(&mut self, parameters: &[f32], examples: Examples<'_>) -> Confusion {
-        let mut counts = Confusion::default();
-        self.workers[0]
-            .classify(parameters, examples, 0..examples.data.len(), |label, class| counts[label][class] += 1);
-        counts
-    }
-
-    fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES] {
+    fn predict(&mut self, parameters: &[f32], image: &[f32]) -> Probabilities {
         self.workers[0].predict(parameters, image)
     }
 }

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     data::{Dataset, Shift},
-    model::{Architecture, CLASSES},
+    engine::{Probabilities, Scores},
+    model::Architecture,
 };
 
 /// Clipping aims this far below its bound: more than any rounding error of a norm here, whose sums are of few terms.
@@ -75,29 +76,13 @@ impl<S: Simd> Worker<S> {
         non_finite
     }
 
-    /// How many of the examples `range` the model gets right.
-    pub fn count_correct(&mut self, parameters: &[f32], examples: Examples<'_>, range: std::ops::Range<usize>) -> u32 {
-        let mut correct = 0;
-        self.classify(parameters, examples, range, |label, class| correct += u32::from(label == class));
-        correct
-    }
-
-    /// Tells `label` and class of the examples `range`, in order.
-    pub fn classify(
-        &mut self,
-        parameters: &[f32],
-        examples: Examples<'_>,
-        range: std::ops::Range<usize>,
-        mut tell: impl FnMut(usize, usize),
-    ) {
-        for start in range.clone().step_by(S::LANES) {
-            let end = range.end.min(start + S::LANES);
-            self.blocks[0].load(examples, start..end, Shift::NONE);
+    /// Logits of the examples from number `first` on, as many as `out` takes.
+    pub fn scores(&mut self, parameters: &[f32], examples: Examples<'_>, first: usize, out: &mut [Scores]) {
+        for (start, out) in (first..).step_by(S::LANES).zip(out.chunks_mut(S::LANES)) {
+            self.blocks[0].load(examples, start..start + out.len(), Shift::NONE);
             let logits = S::flat(self.network.logits(parameters, &self.blocks[0]));
-            for (lane, index) in (start..end).enumerate() {
-                let logit = |class: usize| logits[class * S::LANES + lane];
-                let best = (1..CLASSES).fold(0, |best, class| if logit(class) > logit(best) { class } else { best });
-                tell(examples.data.labels[index].into(), best);
+            for (lane, scores) in out.iter_mut().enumerate() {
+                *scores = std::array::from_fn(|class| logits[class * S::LANES + lane]);
             }
         }
     }
@@ -108,7 +93,7 @@ impl<S: Simd> Worker<S> {
     }
 
     /// Class probabilities of one image.
-    pub fn predict(&mut self, parameters: &[f32], image: &[f32]) -> [f32; CLASSES] {
+    pub fn predict(&mut self, parameters: &[f32], image: &[f32]) -> Probabilities {
         self.blocks[0].load_image(image);
         let logits = self.network.logits(parameters, &self.blocks[0]);
         self.simd.run(Softmax { logits });

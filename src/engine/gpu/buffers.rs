@@ -4,7 +4,7 @@ use std::{ops::Deref, sync::Arc};
 
 use super::{
     device::Gpu,
-    passes::{BUCKETS, COUNTERS, EXAMPLE_WORDS, Encoding, Slices},
+    passes::{BUCKETS, COUNTERS, EXAMPLE_WORDS, Encoding, SCORE_BYTES, Slices},
 };
 use crate::{
     data::Dataset,
@@ -118,7 +118,7 @@ pub struct Buffers {
     pub run: Owned,
     pub evaluation_run: Owned,
     pub release: Owned,
-    /// Read by the host: 4 P floats.
+    /// Read by the host: 4 P floats, or a chunk's scores.
     pub staging: Owned,
 }
 
@@ -153,6 +153,7 @@ impl Buffers {
 
         let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + PIXELS as u64);
         let histograms = if sizes.encoding == Encoding::Envelope { u64::from(chunk) * BUCKETS as u64 } else { 0 };
+        let scores = SCORE_BYTES * u64::from(chunk);
         let values = if sizes.denoise { 12 * p } else { 4 };
         gpu.guarded("the run's buffers", || Self {
             chunk,
@@ -161,7 +162,7 @@ impl Buffers {
             work: storage(gpu, "work", work),
             sums: storage(gpu, "sums", 8 * p),
             noisy: storage(gpu, "noisy", 4 * p),
-            tallies: storage(gpu, "tallies", 4 * (COUNTERS as u64 + histograms)),
+            tallies: storage(gpu, "tallies", 4 * COUNTERS as u64 + scores.max(4 * histograms)),
             envelope: storage(gpu, "envelope", envelope),
             bins: storage(gpu, "bins", 4 * BINS_WORDS),
             values: storage(gpu, "values", values),
@@ -170,7 +171,7 @@ impl Buffers {
             run: uniform(gpu, "run", 32),
             evaluation_run: uniform(gpu, "evaluation run", 32),
             release: uniform(gpu, "release", 64),
-            staging: buffer(gpu, "staging", 16 * p, wgpu::BufferUsages::MAP_READ),
+            staging: buffer(gpu, "staging", scores.max(16 * p), wgpu::BufferUsages::MAP_READ),
         })
         .await
     }

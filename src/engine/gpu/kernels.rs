@@ -64,7 +64,7 @@ kernels! {
     BOUNDS: Examples ["common.wgsl", "bounds.wgsl"];
     ACCUMULATE_STORED: Examples ["common.wgsl", "accumulate_stored.wgsl"];
     ACCUMULATE_DENSE: Examples ["common.wgsl", "accumulate_dense.wgsl"];
-    COUNT_CORRECT: Examples ["common.wgsl", "count_correct.wgsl"];
+    SCORES: Examples ["common.wgsl", "scores.wgsl"];
     NOISE: Release ["release.wgsl", "chacha20.wgsl", "families.wgsl", "noise.wgsl"];
     KS_SCATTER: Release ["release.wgsl", "ks_scatter.wgsl"];
     KS_DISTANCE: Release ["release.wgsl", "ks_distance.wgsl"];

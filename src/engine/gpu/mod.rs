@@ -20,10 +20,13 @@ pub use device::adapters;
 pub use device::{AdapterReport, Gpu};
 use families::Family;
 use kernels::Bindings;
-use passes::{BUCKETS, COUNTERS, Dispatch, Encoding, Grid, Passes};
+use passes::{BUCKETS, COUNTERS, Dispatch, Encoding, Grid, Passes, SCORE_BYTES};
 use wait::Fence;
 
-use super::{Backend, Engine, EngineError, EngineInfo, Metrics, Performance, StepInput, StepTrace, Task};
+use super::{
+    Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
+    reading::softmax,
+};
 use crate::{
     data::{Dataset, Shift},
     mechanism::{Denoiser, EncoderSpec},
@@ -251,7 +254,7 @@ impl GpuEngine {
                 let mut step = passes.forward(None);
                 step.push(passes.head());
                 let mut evaluate = step.clone();
-                evaluate.push(passes.count_correct());
+                evaluate.push(passes.scores());
                 step.extend(passes.backward());
                 step.extend(passes.weigh(encoding));
                 let mut traced = step.clone();
@@ -380,11 +383,7 @@ impl GpuEngine {
                 let bytes = 4 * u64::from(in_chunk) * BUCKETS as u64;
                 encoder.clear_buffer(&self.buffers.tallies, 4 * COUNTERS as u64, Some(bytes));
             }
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            pass.set_bind_group(0, group, &[(index as u64 * CHUNK_STRIDE) as u32]);
-            for dispatch in passes {
-                dispatch.record(&mut pass, in_chunk);
-            }
+            record_chunk(encoder, group, passes, index, in_chunk);
         }
     }
 
@@ -441,6 +440,21 @@ fn probability(fixed: u32) -> f32 {
     (f64::from(fixed) / 4_294_967_296.0) as f32
 }
 
+/// The kernels of a chunk.
+fn record_chunk(
+    encoder: &mut wgpu::CommandEncoder,
+    group: &wgpu::BindGroup,
+    passes: &[Dispatch],
+    index: usize,
+    in_chunk: u32,
+) {
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+    pass.set_bind_group(0, group, &[(index as u64 * CHUNK_STRIDE) as u32]);
+    for dispatch in passes {
+        dispatch.record(&mut pass, in_chunk);
+    }
+}
+
 impl Engine for GpuEngine {
     fn info(&self) -> &EngineInfo {
         &self.info
@@ -477,9 +491,9 @@ impl Engine for GpuEngine {
         Ok(Metrics { non_finite: u64::from(word(&non_finite)), denoise_factor })
     }
 
-    async fn count_correct(&mut self, data: &Dataset) -> Result<u32, EngineError> {
+    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
         if data.is_empty() {
-            return Ok(0);
+            return Ok(Vec::new());
         }
         self.gpu.check()?;
         if self.evaluation.as_ref().is_none_or(|set| !set.examples.hold(data)) {
@@ -488,21 +502,33 @@ impl Engine for GpuEngine {
             let examples = Examples::upload(&self.gpu, data).await?;
             self.evaluation = Some(ExampleSet::new(&self.gpu, examples, &self.buffers, &self.buffers.evaluation_run));
         }
-        let Some(set) = &self.evaluation else { return Ok(0) };
-        let count = set.examples.len;
+        let Some(set) = &self.evaluation else { return Ok(Vec::new()) };
+        let (count, chunk) = (set.examples.len, self.buffers.chunk);
         let run = Run { count, ..self.run };
         self.gpu.queue().write_buffer(&self.buffers.evaluation_run, 0, bytemuck::bytes_of(&run));
-        let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        // `CORRECT` of common.wgsl.
-        encoder.clear_buffer(&self.buffers.tallies, 4, Some(4));
-        self.record_chunks(&mut encoder, &set.group, &self.evaluate, count, false);
-        self.gpu.queue().submit([encoder.finish()]);
-        let tallies = self.buffers.tallies.clone();
-        let [correct] = self.read([(&tallies, 4, 4)]).await?;
-        Ok(word(&correct))
+        let staging = &self.buffers.staging;
+        // Chunks whose scores are read together.
+        let together = (staging.size() / (SCORE_BYTES * u64::from(chunk))).max(1) as usize;
+        let chunks: Vec<u32> = (0..count).step_by(chunk as usize).map(|first| (count - first).min(chunk)).collect();
+        let mut scores: Vec<Scores> = Vec::with_capacity(count as usize);
+        self.in_flight.clear();
+        for (part, chunks) in chunks.chunks(together).enumerate() {
+            let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let mut total = 0;
+            for (index, &in_chunk) in (part * together..).zip(chunks) {
+                record_chunk(&mut encoder, &set.group, &self.evaluate, index, in_chunk);
+                let bytes = SCORE_BYTES * u64::from(in_chunk);
+                encoder.copy_buffer_to_buffer(&self.buffers.tallies, 4 * COUNTERS as u64, staging, total, bytes);
+                total += bytes;
+            }
+            self.gpu.queue().submit([encoder.finish()]);
+            let bytes = wait::read(&self.gpu, staging, total).await?;
+            scores.extend(floats(&bytes).as_chunks::<CLASSES>().0);
+        }
+        Ok(scores)
     }
 
-    async fn predict(&mut self, image: &[f32]) -> Result<[f32; 10], EngineError> {
+    async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
         if image.len() != PIXELS {
             return Err(EngineError::Unsupported(format!("an image of {} pixels: it takes {PIXELS}", image.len())));
         }
@@ -523,7 +549,8 @@ impl Engine for GpuEngine {
         queue.submit([encoder.finish()]);
         let work = self.buffers.work.clone();
         let [logits] = self.read([(&work, self.logits_at, 4 * CLASSES as u64)]).await?;
-        Ok(softmax(&floats(&logits)))
+        let (logits, _) = bytemuck::cast_slice::<u8, f32>(&logits).as_chunks::<CLASSES>();
+        Ok(softmax(&logits[0]))
     }
 
     async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
@@ -547,10 +574,4 @@ impl Engine for GpuEngine {
         self.gpu.queue().write_buffer(&self.buffers.momentum, 0, bytemuck::cast_slice(momentum));
         Ok(())
     }
-}
-
-fn softmax(logits: &[f32]) -> [f32; CLASSES] {
-    let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let total: f64 = logits.iter().map(|&z| f64::from(z - largest).exp()).sum();
-    core::array::from_fn(|k| (f64::from(logits[k] - largest).exp() / total) as f32)
 }

@@ -10,6 +10,8 @@ use crate::model::{Activation, Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS}
 pub const EXAMPLE_WORDS: usize = PIXELS / 4 + 1;
 /// `HISTOGRAMS` of common.wgsl: counters before the first histogram.
 pub const COUNTERS: usize = 64;
+/// Bytes of an example's logits, of which a chunk's follow the counters when they are read.
+pub const SCORE_BYTES: u64 = 4 * CLASSES as u64;
 /// `BUCKETS` of common.wgsl.
 pub const BUCKETS: usize = crate::mechanism::encode::BUCKETS;
 
@@ -414,11 +416,11 @@ impl<'a> Passes<'a> {
         passes
     }
 
-    /// Counts the right answers.
+    /// Puts the logits of a chunk side by side.
     #[must_use]
-    pub fn count_correct(&self) -> Dispatch {
+    pub fn scores(&self) -> Dispatch {
         let grid = Grid::Flat { per_example: 1, workgroup: 64 };
-        self.dispatch(&kernels::COUNT_CORRECT, &[("LOGITS", self.slices.logits)], grid)
+        self.dispatch(&kernels::SCORES, &[("LOGITS", self.slices.logits)], grid)
     }
 
     /// Where an example keeps its padded image, if the model has one.

@@ -7,7 +7,7 @@ use std::{error::Error, fmt::Write as _, path::PathBuf};
 
 use hushgrad::{
     data::{Digits, mnist},
-    engine::{AnyEngine, Engine, EngineFactory, Performance, Task, cpu::CpuEngine},
+    engine::{AnyEngine, Engine, EngineFactory, Performance, Reading, Task, cpu::CpuEngine, reading},
     model::{Architecture, pretrained},
     train::{config::RunConfig, plan::Plan, presets, projection, session::Session},
 };
@@ -150,7 +150,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// Settings that there were not always, where they are off: a run from before is the same run.
-const OFF: [&str; 3] = [r#""augmentation":null,"#, r#""sampling":"poisson","#, r#","grid-bits":null"#];
+const OFF: [&str; 4] =
+    [r#""augmentation":null,"#, r#""reading":"once","#, r#""sampling":"poisson","#, r#","grid-bits":null"#];
 
 fn identity(plan: &Plan, digits: &Digits) -> String {
     let mut digest = Sha256::new();
@@ -218,7 +219,7 @@ fn practise(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) 
     let training_seconds = start.elapsed().as_secs_f64();
     let task = Task::without_privacy(pretrain::MODEL);
     let mut engine = CpuEngine::new(task, digits.test.slice(0..0), &parameters, Performance { chunk: None, threads })?;
-    let right = pollster::block_on(engine.count_correct(&digits.test))?;
+    let right = pollster::block_on(reading::count_correct(&mut engine, &digits.test, Reading::Once))?;
     let test_accuracy = f64::from(right) / digits.test.len() as f64;
     eprintln!("{PRACTICE}, seed {seed}: {:.2} %", 100.0 * test_accuracy);
     let device = engine.info().device.clone();

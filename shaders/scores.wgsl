@@ -1,0 +1,15 @@
+// The logits of the chunk's examples, ten words each, one after the other: what the host reads.
+
+override LOGITS: u32;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    let e = id.x;
+    if (e >= chunk_count()) {
+        return;
+    }
+    let logits = e * STRIDE + LOGITS;
+    for (var k = 0u; k < 10u; k++) {
+        table[HISTOGRAMS + 10u * e + k] = bitcast<u32>(work[logits + k]);
+    }
+}
