@@ -1,4 +1,4 @@
-// The logits of the chunk's examples, ten words each, one after the other: what the host reads.
+// model::reference::logits of the chunk's examples, ten words each, one after the other: what the host reads.
 
 override LOGITS: u32;
 

@@ -209,7 +209,7 @@ impl Choice for Reading {
     fn label(self) -> String {
         match self {
             Self::Once => "once",
-            Self::SecondLook => "where unsure, moved by a pixel, too",
+            Self::SecondLook => "again where unsure",
         }
         .to_owned()
     }
