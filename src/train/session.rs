@@ -317,10 +317,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        data::synthetic,
-        engine::{Performance, cpu::CpuEngine, reference::ReferenceEngine},
+        data::{Shift, synthetic},
+        engine::{Performance, Reading, cpu::CpuEngine, reference::ReferenceEngine},
+        model::Architecture,
         privacy::{rdp::epsilon_of, sampling::Sampling},
-        train::config::{RunConfig, SamplingPolicy},
+        train::config::{RunConfig, SamplingPolicy, Start},
     };
 
     /// Lots of 10 of 43 digits: 5 batches, if shuffled.
@@ -352,6 +353,30 @@ mod tests {
         assert_eq!(spent(&session), epsilon_of(ledger, 1e-5).unwrap().improved.epsilon);
         assert!(block_on(session.report(None)).unwrap().by_plan);
         lots
+    }
+
+    /// Digits that stand two pixels off, of which a model is often unsure.
+    #[test]
+    fn test_images_are_read_as_the_configuration_says() {
+        let test = synthetic::digits(3, 1, 300).test;
+        let test = test.moved(&(0..300).collect::<Vec<_>>(), &[Shift { right: 2, down: 2 }]);
+        let accuracies = [Reading::Once, Reading::SecondLook].map(|reading| {
+            let config = RunConfig {
+                model: Architecture::CnnTanh,
+                start: Start::Pretrained,
+                reading,
+                lot: 10,
+                ..RunConfig::default()
+            };
+            let plan = Plan::new(config, 43).unwrap();
+            let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+            let accuracy = block_on(session.accuracy(&test)).unwrap();
+            let counts = block_on(reading::confusion(session.engine(), &test, reading)).unwrap();
+            let right: u32 = (0..10).map(|digit| counts[digit][digit]).sum();
+            assert_eq!(accuracy, f64::from(right) / 300.0, "{reading:?}");
+            accuracy
+        });
+        assert!(accuracies[0] > 0.5 && accuracies[0] != accuracies[1], "{accuracies:?}");
     }
 
     #[test]
