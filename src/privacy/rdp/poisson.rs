@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use super::curve::LAST_ORDER;
 use crate::privacy::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, ratio_excess};
 
-/// What rounding may have taken from a sum over an order's binomial coefficients, relative: terms are off by up to six units in the last place of ln α!, which is 1.2e3, 6.1e3 and 1.5e6 at the
-/// largest orders.
+/// What rounding may have taken from ln of a sum over an order's binomial coefficients, relative: terms are off by up to six units in the last place of
+/// ln α!, which is 1.2e3, 6.1e3 and 1.5e6 at the largest orders.
 pub(super) fn rounding(order: u32) -> f64 {
     match order {
         ..=256 => 2e-12,
