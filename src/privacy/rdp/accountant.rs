@@ -141,7 +141,7 @@ impl Accountant {
             Orders::Listed(list) => {
                 let known: Vec<(f64, f64)> =
                     list.iter().filter_map(|&order| Some((order, self.total_at(&charges, order)?))).collect();
-                Epsilon { classic: best(&known, delta, classic), improved: best(&known, delta, improved) }
+                best_of_each(&known, delta)
             }
             Orders::Integers | Orders::All => {
                 let mut result = self.best_integers(&charges, delta, first);
@@ -176,8 +176,12 @@ impl Accountant {
         self.releases.charges(|id| self.curves[id.0 as usize].sampling())
     }
 
-    /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses.
+    /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses. All of them, where
+    /// the first ones cannot tell of the others.
     fn first_level(&self, charges: &[(Vec<CurveId>, u64)], delta: f64) -> usize {
+        if !self.curves.iter().all(RdpCurve::is_divergence) {
+            return INTEGERS;
+        }
         let slope = |set: &[CurveId]| set.iter().map(|id| self.curves[id.0 as usize].slope()).fold(0.0, f64::max);
         let rho: f64 = charges.iter().map(|(set, count)| slope(set) * *count as f64).sum();
         // Where ρα + ln(1/δ)/(α − 1) is least.
@@ -187,11 +191,9 @@ impl Accountant {
 
     /// The best of 2..=256. A Rényi divergence does not fall as its order grows, so often the first orders tell.
     fn best_integers(&self, charges: &[(Vec<CurveId>, u64)], delta: f64, first: usize) -> Epsilon {
-        let monotone = self.curves.iter().all(RdpCurve::is_divergence);
-        let first = if monotone { first } else { INTEGERS };
         for level in first..INTEGERS {
             let totals = self.integer_totals(charges, level);
-            let epsilon = Epsilon { classic: best(&totals, delta, classic), improved: best(&totals, delta, improved) };
+            let epsilon = best_of_each(&totals, delta);
             let (last, total) = totals.last().copied().unwrap_or((f64::from(FIRST_ORDER), 0.0));
             let beyond = |convert: fn(f64, f64, f64) -> f64| {
                 (last as u32 + 1..=LAST_ORDER)
@@ -202,8 +204,7 @@ impl Accountant {
                 return epsilon;
             }
         }
-        let all = self.integer_totals(charges, INTEGERS);
-        Epsilon { classic: best(&all, delta, classic), improved: best(&all, delta, improved) }
+        best_of_each(&self.integer_totals(charges, INTEGERS), delta)
     }
 
     /// (order, total) from order 2 on.
@@ -283,6 +284,11 @@ impl Accountant {
         }
         best
     }
+}
+
+/// By each conversion.
+fn best_of_each(known: &[(f64, f64)], delta: f64) -> Epsilon {
+    Epsilon { classic: best(known, delta, classic), improved: best(known, delta, improved) }
 }
 
 fn best(known: &[(f64, f64)], delta: f64, convert: fn(f64, f64, f64) -> f64) -> Bound {
