@@ -6,7 +6,7 @@ use hushgrad::{
     privacy::{
         envelope::EnvelopeProfile,
         ledger::{Release, Sensitivity},
-        noise::NoiseSpec,
+        noise::{CustomDensity, NoiseSpec},
         normal,
         pld::Pld,
         rdp::{Accountant, Orders, RdpCurve},
@@ -54,6 +54,7 @@ pub fn cases() -> Vec<Case> {
             Box::new(move || profile(psi.vectors()).norm())
         }),
     ];
+    let formula = CustomDensity::from_formula("1/cosh(x)").expect("a possible density");
     for (name, noise) in [
         ("RDP ε, Ψ, Gaussian", NoiseSpec::Gaussian { sigma: 1.1 }),
         ("RDP ε, Ψ, Student-t", NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }),
@@ -64,6 +65,7 @@ pub fn cases() -> Vec<Case> {
         ("RDP ε, Ψ, generalised Gaussian", NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.2 }),
         ("RDP ε, Ψ, exponent 3", NoiseSpec::GeneralizedGaussian { exponent: 3.0, scale: 3.0 }),
         ("RDP ε, Ψ, exponent 8", NoiseSpec::GeneralizedGaussian { exponent: 8.0, scale: 10.0 }),
+        ("RDP ε, Ψ, a formula", NoiseSpec::Custom { density: formula, scale: 1.0 }),
         // The best order is far beyond 64: every one is needed.
         ("RDP ε below 0.1, Ψ, Student-t", NoiseSpec::StudentT { nu: 9.0, scale: 20.0 }),
         ("RDP ε below 0.1, Ψ, generalised Gaussian", NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 24.0 }),

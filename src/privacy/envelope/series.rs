@@ -8,8 +8,10 @@ use crate::privacy::{noise::Noise, numeric::dearer, parallel};
 pub(super) const TERMS: usize = 13;
 /// Rounding of the stored sums and of their evaluation, relative.
 pub(super) const ROUNDING: f64 = 4e-12;
-/// What a series may leave out, relative to its first term, before its panel is cut in two.
+/// What a series may leave out, relative to its first term, before its panel is cut in two: it is added, so it costs as much of ε at most.
 const ACCEPTED: f64 = 1e-10;
+/// The same where kinks let terms fall slowly, and each cut takes little from them.
+const ACCEPTED_OF_KINKS: f64 = 1e-8;
 /// Terms that add up to less than this part of the first are counted as if every entry were where they are largest.
 const SPARED: f64 = 1e-12;
 
@@ -67,6 +69,9 @@ pub(crate) struct Series {
     pub(super) coefficients: Vec<Vec<f64>>,
     /// Upper estimate of |G − series| on the panel, by order.
     error: Vec<f64>,
+    accepted: f64,
+    /// G at 0 over k(k − 1)/2, where kinks may bend G between 0 and the first node.
+    information: Option<f64>,
 }
 
 impl Series {
@@ -105,15 +110,23 @@ impl Series {
                 rest + ROUNDING * (0..TERMS).map(at).sum::<f64>()
             })
             .collect();
-        Self { coefficients, error }
+        let accepted = if kinked { ACCEPTED_OF_KINKS } else { ACCEPTED };
+        let information = kinked.then(|| noise.fisher_information() * factor * factor);
+        Self { coefficients, error, accepted, information }
     }
 
-    /// Whether the terms fall so fast at every order that nothing is gained by cutting the panel.
+    /// Whether the terms of a panel from 0 on fall so fast at every order that nothing is gained by cutting it, and what they say of 0 is so.
     pub(super) fn is_settled(&self) -> bool {
         (0..self.error.len()).all(|k| {
             let at = |j: usize| self.coefficients[j][k].abs();
-            let first = at(0);
-            self.error[k] <= ACCEPTED * first && at(TERMS - 3) + at(TERMS - 4) <= 100.0 * ACCEPTED * first
+            let accepted = self.accepted * at(0);
+            let told = self.information.is_none_or(|information| {
+                let there = 0.5 * ((k + 1) * (k + 2)) as f64 * information;
+                let series: f64 =
+                    (0..TERMS).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } * self.coefficients[j][k]).sum();
+                (series - there).abs() <= accepted + self.error[k]
+            });
+            self.error[k] <= accepted && at(TERMS - 3) + at(TERMS - 4) <= 100.0 * accepted && told
         })
     }
 
@@ -201,6 +214,21 @@ mod tests {
             }
         }
         sums
+    }
+
+    /// A step so narrow that no node of the panel sees it, only G at 0 does.
+    #[test]
+    fn steps_between_0_and_the_nodes_are_not_missed() {
+        let settled = |step: f64| {
+            let fall = |i: u32| (1.5 * 1.1f64.powi(i as i32 - 60)).cosh().recip();
+            let mut points: Vec<(f64, f64)> = (0..100).map(|i| (1.1f64.powi(i as i32 - 60), fall(i))).collect();
+            points.extend([(0.0, 1.0 + step), (1e-9, 1.0)]);
+            let density = crate::privacy::noise::CustomDensity::from_points("step", &points).unwrap();
+            let noise = crate::privacy::noise::NoiseSpec::Custom { density, scale: 1.0 }.build().unwrap();
+            Series::new(&Panel { low: 0.0, high: 1e-3 }, &*noise, 1.0, 30).is_settled()
+        };
+        assert!(settled(1e-9));
+        assert!(!settled(1e-6));
     }
 
     #[test]

@@ -171,6 +171,12 @@ impl KinkedDensity for GeneralizedGaussian {
         far - fall
     }
 
+    /// |ln r| ≤ pt·(y+t)^{p−1}, between 0 and t, too, with y = 0. Where that is below 1e-9·pt, at most 1e-18·(pt)²·k(k−1)/2 of I_k − 1 is left out, of about p·t²·k(k−1)/2
+    /// or more.
+    fn flat(&self, t: f64) -> f64 {
+        1e-9f64.powf((self.exponent - 1.0).recip()) - t
+    }
+
     /// At a distance y ≥ 2kpt, ln(z·r^k) = −y^p + (k−1)·((y+t)^p − y^p) ≤ −y^p + kpt·y^{p−1} ≤ −y^p/2, as (1 + t/y)^{p−1} ≤ e^{1/2k} ≤ k/(k−1). From `near`
     /// on that is below −120: e_k ≤ k²/2·(ln r)²·max(1, r^k) is gone to the last digit of I_k − 1.
     fn reach(&self, k: f64, t: f64) -> f64 {

@@ -22,6 +22,10 @@ pub(super) trait KinkedDensity: Noise {
     }
     /// fall(y + t) − fall(y) without cancellation, where `fall` = fall(y) and `fold` = fold(t).
     fn rise(&self, y: f64, fall: f64, t: f64, fold: Option<f64>) -> f64;
+    /// Distance up to which, from 0 and from t, ln r is so little beside what it is further out that nothing of I_k lies there, whatever k is.
+    fn flat(&self, _t: f64) -> f64 {
+        0.0
+    }
     /// Distance from 0 and t beyond which nothing of I_2..I_k is left.
     fn reach(&self, k: f64, t: f64) -> f64;
     /// Where z·r^k peaks beyond t, as (distance from t, width of the peak), if that is [`FAR`] enough to be narrow for its distance.
@@ -62,15 +66,17 @@ const LEVELS: usize = 11;
 #[derive(Clone, Debug)]
 pub(super) struct Nodes {
     reach: f64,
+    /// Nearer nodes are not needed.
+    flat: f64,
     step: f64,
-    levels: Vec<OnceLock<Level>>,
+    levels: Vec<Level>,
 }
 
 /// What a level adds to those before it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Level {
-    outside: Vec<Outside>,
-    between: Vec<Between>,
+    outside: OnceLock<Vec<Outside>>,
+    between: OnceLock<Vec<Between>>,
 }
 
 /// At −y, and mirrored at τ + y.
@@ -99,33 +105,38 @@ struct Between {
 impl Nodes {
     /// Nodes out to `reach`, `step` apart on the first level.
     pub fn new(reach: f64, step: f64) -> Self {
-        Self { reach, step, levels: vec![OnceLock::new(); LEVELS] }
+        Self { reach, flat: 0.0, step, levels: vec![Level::default(); LEVELS] }
     }
 
-    fn level(&self, level: usize, density: &dyn KinkedDensity) -> &Level {
-        self.levels[level].get_or_init(|| self.make(level, density))
+    fn outside(&self, level: usize, density: &dyn KinkedDensity) -> &[Outside] {
+        self.levels[level].outside.get_or_init(|| {
+            // Here u − e^−u is above ln(reach), as reach is above 1.
+            let last = self.reach.min(1e290).ln().max(0.0) + 0.6;
+            let (places, step) = places(-NEAR, last, self.step, level);
+            places.into_iter().filter_map(|u| Outside::new(u, step, self.flat, density)).collect()
+        })
     }
 
-    fn make(&self, level: usize, density: &dyn KinkedDensity) -> Level {
-        // Here u − e^−u is above ln(reach), as reach is above 1.
-        let last = self.reach.min(1e290).ln().max(0.0) + 0.6;
-        let (outside, outer_step) = places(-NEAR, last, self.step, level);
-        let (between, inner_step) = places(0.0, BETWEEN, self.step, level);
-        Level {
-            outside: outside.into_iter().map(|u| Outside::new(u, outer_step, density)).collect(),
-            between: between.into_iter().map(|u| Between::new(u, inner_step, density)).collect(),
-        }
+    fn between(&self, level: usize, density: &dyn KinkedDensity) -> &[Between] {
+        self.levels[level].between.get_or_init(|| {
+            let (places, step) = places(0.0, BETWEEN, self.step, level);
+            places.into_iter().map(|u| Between::new(u, step, density)).collect()
+        })
     }
 }
 
 impl Outside {
+    /// Unless it is nearer than `flat`.
     #[inline(never)]
-    fn new(u: f64, step: f64, density: &dyn KinkedDensity) -> Self {
+    fn new(u: f64, step: f64, flat: f64, density: &dyn KinkedDensity) -> Option<Self> {
         let back = (-u).exp();
         let y = (u - back).exp();
+        if y < flat {
+            return None;
+        }
         let fall = density.fall(y);
         let log_weight = (step * y * (1.0 + back)).ln() - fall;
-        Self { y, fall, log_weight, weight: log_weight.exp() }
+        Some(Self { y, fall, log_weight, weight: log_weight.exp() })
     }
 }
 
@@ -175,22 +186,23 @@ pub(super) fn kinked_log_moments(density: &dyn KinkedDensity, tau: f64, out: &mu
     let (out, unresolved) = out.split_at_mut(orders);
     unresolved.fill(f64::INFINITY);
     let reach = density.reach((orders + 1) as f64, t);
+    let flat = density.flat(t);
     let local;
     let nodes = if reach <= kept.reach {
         kept
     } else {
-        local = Nodes::new(reach, kept.step);
+        local = Nodes { flat, ..Nodes::new(reach, kept.step) };
         &local
     };
     let (log_peak, fold) = ((density.density(0.0) * density.scale()).ln(), density.fold(t));
     let (peak, log_t) = (log_peak.exp(), t.ln());
     let fill = |level: usize, found: &mut Vec<Node>| {
-        let level = nodes.level(level, density);
-        for node in &level.outside {
+        let outside = nodes.outside(level, density);
+        for node in &outside[outside.partition_point(|node| node.y < flat)..] {
             let rise = density.rise(node.y, node.fall, t, fold);
             found.extend(Node::pair(rise, log_peak + node.log_weight, peak * node.weight));
         }
-        for node in &level.between {
+        for node in if flat > 0.0 { &[] } else { nodes.between(level, density) } {
             let (fall, rise) = match fold {
                 Some(fold) => (fold * node.fall, fold * node.rise),
                 None => {

@@ -36,9 +36,16 @@ pub(super) fn log_legendre(w: f64, out: &mut [f64]) {
     }
 }
 
-/// Nodes and logarithms of weights of Gauss–Legendre rules on [−1, 1]: 3, 4, 8 and 16 points.
-pub(super) fn gauss_legendre(points: usize) -> &'static [(f64, f64)] {
-    static RULES: LazyLock<[Vec<(f64, f64)>; 4]> = LazyLock::new(|| {
+/// A node of a quadrature rule on [−1, 1].
+pub(super) struct Point {
+    pub at: f64,
+    pub weight: f64,
+    pub log_weight: f64,
+}
+
+/// Gauss–Legendre rules of 3, 4, 8 and 16 points.
+pub(super) fn gauss_legendre(points: usize) -> &'static [Point] {
+    static RULES: LazyLock<[Vec<Point>; 4]> = LazyLock::new(|| {
         [3usize, 4, 8, 16].map(|n| {
             (0..n)
                 .map(|i| {
@@ -58,7 +65,8 @@ pub(super) fn gauss_legendre(points: usize) -> &'static [(f64, f64)] {
                             break;
                         }
                     }
-                    (x, (2.0 / ((1.0 - x * x) * slope * slope)).ln())
+                    let weight = 2.0 / ((1.0 - x * x) * slope * slope);
+                    Point { at: x, weight, log_weight: weight.ln() }
                 })
                 .collect()
         })

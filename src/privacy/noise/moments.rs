@@ -5,6 +5,8 @@
 //! e_{k+1} = r·e_k + k·(r−1)², e_1 = 0: every term is positive, nothing cancels, and one logarithm a node serves every k.
 //! Where z·r^k would overflow, ln I_k is a log-sum-exp over the same nodes.
 
+use super::legendre::Point;
+
 /// A density that is analytic on the whole line: the trapezoidal rule under x = τ + width·sinh(u) converges geometrically
 /// (Trefethen & Weideman 2014).
 pub(super) trait SmoothDensity: super::Noise {
@@ -42,6 +44,16 @@ impl Node {
         ]
     }
 
+    /// A point of a rule, where ln r and ln z are larger by so much.
+    pub fn moved(&self, log_ratio: f64, log_density: f64, point: &Point) -> Self {
+        Self {
+            log_ratio: self.log_ratio + log_ratio,
+            log_weight: self.log_weight + (log_density + point.log_weight),
+            weight: self.weight * point.weight * (1.0 + exp_m1(log_density)),
+            difference: self.difference + (1.0 + self.difference) * exp_m1(log_ratio),
+        }
+    }
+
     pub fn log_ratio(&self) -> f64 {
         self.log_ratio
     }
@@ -50,6 +62,20 @@ impl Node {
     pub fn log_term(&self, k: f64) -> f64 {
         k * self.log_ratio + self.log_weight
     }
+}
+
+/// e^x − 1, next to 0 by its series.
+fn exp_m1(x: f64) -> f64 {
+    /// 1/10!, …, 1/1!.
+    const TERMS: [f64; 10] = {
+        let (mut terms, mut n) = ([1.0; 10], 2);
+        while n <= 10 {
+            terms[10 - n] = terms[11 - n] / n as f64;
+            n += 1;
+        }
+        terms
+    };
+    if x.abs() < 0.1 { TERMS.iter().fold(0.0, |sum, term| (sum + term) * x) } else { x.exp_m1() }
 }
 
 /// Whether a shift tells all, so that no quadrature is worth its time: what z and its shift have in common is 2·P(Z > τ/2), and D_α ≥ D_{1/2} ≥ −ln(4·P(Z > τ/2))
@@ -276,6 +302,23 @@ impl Sums {
 mod tests {
     use super::*;
     use crate::privacy::numeric::ratio_excess;
+
+    #[test]
+    fn points_of_a_rule_are_nodes() {
+        let point = Point { at: 0.5, weight: 0.3, log_weight: 0.3f64.ln() };
+        for log_ratio in [-30.0, -0.2, -1e-9, 0.0, 1e-5, 0.4, 50.0] {
+            for (ratio, density) in [(0.0, 0.0), (1e-12, -1e-9), (-0.0999, 0.0999), (0.1001, -0.1001), (2.9, -3.0)] {
+                let moved = Node::new(log_ratio, -2.0).moved(ratio, density, &point);
+                let node = Node::new(log_ratio + ratio, -2.0 + density + point.log_weight);
+                // To the last digits of what was moved.
+                let difference = (moved.difference - node.difference).abs();
+                let largest = node.difference.abs().max(log_ratio.exp_m1().abs()).max(ratio.exp_m1().abs());
+                assert!(difference <= 2e-14 * largest, "{log_ratio} {ratio}: {difference}");
+                assert!((moved.weight / node.weight - 1.0).abs() < 1e-14, "{density}");
+                assert!((moved.log_term(3.0) - node.log_term(3.0)).abs() < 1e-13);
+            }
+        }
+    }
 
     /// Nodes of every size, with either sign of ln r, against e_k as it is defined.
     #[test]

@@ -152,7 +152,11 @@ fn linear_orders(pieces: &[Piece], ends: &[Node]) -> usize {
 
 /// Gauss–Legendre nodes of one piece for the orders from 2 to `linear` + 1.
 fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
-    let &Piece { width, log_density, density_slope, log_ratio, ratio_slope } = piece;
+    let &Piece { width, log_density, density_slope, log_ratio, ratio_slope, .. } = piece;
+    // r is constant where the shift passes no knot.
+    if ratio_slope == 0.0 {
+        return nodes.push(Node::new(log_ratio, piece.log_integral(0.0)));
+    }
     let variation = ((linear + 1) as f64 * ratio_slope.abs() + density_slope.abs()) * width;
     // A rule of n points on e^{±V/2} errs by less than (V/4)^{2n}/(2n)!, and where ln r passes 0, as (r − 1)² is of degree 2 there, by V^{2n−2} times less than 1e-4.
     let parts = (variation / 6.0).ceil().clamp(1.0, 1e5);
@@ -162,56 +166,40 @@ fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
         v if v < 2.0 => 8,
         _ => 16,
     };
-    let part = width / parts;
-    let log_part = (0.5 * part).ln();
+    let (half, log_half) = (0.5 * width / parts, piece.log_width - (2.0 * parts).ln());
     for p in 0..parts as usize {
-        for &(y, log_weight) in gauss_legendre(points) {
-            let u = part * (p as f64 + 0.5 * (1.0 + y));
-            nodes.push(Node::new(
-                log_ratio + ratio_slope * u,
-                log_density + density_slope * u + (log_weight + log_part),
-            ));
-        }
+        let middle = half * (2.0 * p as f64 + 1.0);
+        let node = Node::new(log_ratio + ratio_slope * middle, log_density + density_slope * middle + log_half);
+        nodes.extend(gauss_legendre(points).iter().map(|point| {
+            let u = half * point.at;
+            node.moved(ratio_slope * u, density_slope * u, point)
+        }));
     }
 }
 
 /// ∫ z·r^k piece by piece, in logarithms.
 struct Integrals<'a> {
     pieces: &'a [Piece],
-    log_widths: Vec<f64>,
     bounds: Vec<f64>,
     logs: Vec<f64>,
 }
 
 impl<'a> Integrals<'a> {
     fn new(pieces: &'a [Piece]) -> Self {
-        let log_widths = pieces.iter().map(|piece| piece.width.ln()).collect();
-        Self { pieces, log_widths, bounds: Vec::with_capacity(pieces.len()), logs: Vec::new() }
+        Self { pieces, bounds: Vec::with_capacity(pieces.len()), logs: Vec::new() }
     }
 
     /// ln I_k, `ends` being the masses beyond the pieces.
     fn log_moment(&mut self, k: f64, ends: &[Node]) -> f64 {
-        let Self { pieces, log_widths, bounds, logs } = self;
-        let rise = |piece: &Piece| (k * piece.ratio_slope + piece.density_slope) * piece.width;
-        // The larger end times the width is not below the integral.
+        let Self { pieces, bounds, logs } = self;
         bounds.clear();
-        bounds.extend(
-            pieces
-                .iter()
-                .zip(&*log_widths)
-                .map(|(piece, width)| k * piece.log_ratio + piece.log_density + rise(piece).max(0.0) + width),
-        );
-        // ln((1 − e^{−f})/f), f the fall from the larger end.
-        let integral = |i: usize| {
-            let fall = rise(&pieces[i]).abs();
-            bounds[i] + if fall < 1e-8 { -0.5 * fall } else { (-(-fall).exp_m1() / fall).ln() }
-        };
+        bounds.extend(pieces.iter().map(|piece| piece.log_bound(k)));
         let largest = (0..bounds.len()).max_by(|a, b| bounds[*a].total_cmp(&bounds[*b]));
         // All pieces below e^−60 of one of them are together beyond the last digit.
-        let least = largest.map_or(f64::NEG_INFINITY, |i| integral(i) - 60.0);
+        let least = largest.map_or(f64::NEG_INFINITY, |i| pieces[i].log_integral(k) - 60.0);
         logs.clear();
         logs.extend(ends.iter().map(|n| n.log_term(k)));
-        logs.extend((0..bounds.len()).filter(|i| bounds[*i] > least).map(integral));
+        logs.extend(pieces.iter().zip(&*bounds).filter(|(_, b)| **b > least).map(|(piece, _)| piece.log_integral(k)));
         log_sum_exp(logs)
     }
 }

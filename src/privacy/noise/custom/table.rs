@@ -176,6 +176,7 @@ impl Table {
                 };
                 pieces.push(Piece {
                     width,
+                    log_width: width.ln(),
                     log_density: logs[own - 1] + slopes[own] * passed,
                     density_slope: slopes[own],
                     log_ratio,
@@ -202,6 +203,7 @@ enum Place {
 /// Where both are linear: at the left end ln z(x) and ln r = ln z(x − τ) − ln z(x), and their slopes.
 pub struct Piece {
     pub width: f64,
+    pub log_width: f64,
     pub log_density: f64,
     pub density_slope: f64,
     pub log_ratio: f64,
@@ -211,7 +213,30 @@ pub struct Piece {
 impl Piece {
     /// (ln r, ln z) at both ends.
     pub fn ends(&self) -> [(f64, f64); 2] {
-        let Self { width, log_density, density_slope, log_ratio, ratio_slope } = *self;
+        let Self { width, log_density, density_slope, log_ratio, ratio_slope, .. } = *self;
         [(log_ratio, log_density), (log_ratio + ratio_slope * width, log_density + density_slope * width)]
+    }
+
+    /// ln(z·r^k) rises by so much from its left end to its right.
+    fn rise(&self, k: f64) -> f64 {
+        (k * self.ratio_slope + self.density_slope) * self.width
+    }
+
+    /// ln of the larger end times the width, which is not below the integral.
+    pub fn log_bound(&self, k: f64) -> f64 {
+        k * self.log_ratio + self.log_density + self.rise(k).max(0.0) + self.log_width
+    }
+
+    /// ln ∫ z·r^k.
+    pub fn log_integral(&self, k: f64) -> f64 {
+        // (1 − e^{−f})/f of that, f the fall from the larger end.
+        let f = self.rise(k).abs();
+        let share = if f < 0.1 {
+            // Without a logarithm; the next term is below 1e-15.
+            f * (-0.5 + f * (1.0 / 24.0 + f * f * (-1.0 / 2880.0 + f * f / 181_440.0)))
+        } else {
+            (-(-f).exp_m1() / f).ln()
+        };
+        self.log_bound(k) + share
     }
 }
