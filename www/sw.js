@@ -1,9 +1,10 @@
 // A second visit needs no network. The page's own files lie in a cache of this version; the digits in one of their own,
 // filled by the training thread as it fetches them. Pages come from the network first, so a new deploy is never stale.
 
-// `cargo xtask dist` puts the version, the page's files and the digits' addresses here.
+// `cargo xtask dist` puts the version, the page's files, a program that only some browsers run, and the digits' addresses here.
 const VERSION = "";
 const FILES = [];
+const PROBE = [];
 const DIGITS = [];
 
 const scope = self.registration.scope;
@@ -14,10 +15,14 @@ const digits = "hushgrad-digits";
 /** Names that have their content's digest in them: what they hold never changes. */
 const fixed = (url) => /-[0-9a-f]{16}[._]|\.[0-9a-f]{12}\.shard$/.test(new URL(url).pathname);
 
+/** Of two programs for training, its loader takes one; the other need not be kept. */
+const relaxed = WebAssembly.validate(new Uint8Array(PROBE));
+const spared = relaxed ? /^worker-[0-9a-f]{16}(_bg\.wasm|\.js)$/ : /^worker-relaxed-/;
+
 async function install() {
   const cache = await caches.open(shell);
   await Promise.all(
-    FILES.map(async (file) => {
+    FILES.filter((file) => !spared.test(file)).map(async (file) => {
       const url = new URL(file, scope).href;
       // What the page has fetched already, or an earlier version had, is not fetched again.
       const known = fixed(url) && (await caches.match(url, { ignoreVary: true }));

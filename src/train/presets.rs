@@ -111,18 +111,18 @@ pub const ALL: [Preset; 12] = [
     Preset {
         key: "scratch-3",
         label: "From nothing at ε = 3",
-        note: "The tanh CNN from random parameters, with a tight clip, a falling rate and each gradient the mean over four copies of its image, moved: what privacy costs without practice. On the CPU, and it takes minutes. ε is by tight accounting.",
+        note: "The tanh CNN from random parameters, with a tight clip, large lots, a falling rate and each gradient the mean over four copies of its image, moved: what privacy costs without practice. On the CPU, and it takes half an hour in a browser. ε is by tight accounting.",
         budget: Some(3.0),
         config: || RunConfig {
             model: Architecture::CnnTanh,
             reading: Reading::SecondLook,
             augmentation: Some(Augmentation { copies: 4, reach: 1 }),
             encoder: EncoderSpec::Clip { norm: 0.1 },
-            noise: Some(NoiseSpec::Gaussian { sigma: 1.092 }),
-            lot: 1024,
+            noise: Some(NoiseSpec::Gaussian { sigma: 2.433 }),
+            lot: 2048,
             learning_rate: 40.0,
             schedule: Schedule::Linear { to: 0.1 },
-            steps: Some(1172),
+            steps: Some(2344),
             ..RunConfig::default()
         },
     },

@@ -4,7 +4,7 @@ import { serve } from "./server";
 
 /** What a page's `measure` is asked; the pages lie in `benches/browser` and `benches/peers`. */
 interface Case {
-  who: "hushgrad" | "jax-js";
+  who: "hushgrad" | "simd128" | "jax-js";
   backend: "cpu" | "gpu";
   model: "CnnTanh" | "Mlp";
   /** Envelope, Student-t noise and KS; else flat clip and Gaussian noise. */
@@ -32,6 +32,8 @@ const own = (backend: Case["backend"], model: Case["model"], envelope: boolean, 
 const OWN: Case[] = (["cpu", "gpu"] as const).flatMap((backend) =>
   (["CnnTanh", "Mlp"] as const).flatMap((model) => [false, true].map((envelope) => own(backend, model, envelope, 256))),
 );
+/** As other browsers run it, too. */
+const BOTH: Case[] = OWN.flatMap((one): Case[] => (one.backend === "cpu" ? [one, { ...one, who: "simd128" }] : [one]));
 const BY_LOT: Case[] = [
   ...[64, 1024, 4096, 16_384].flatMap((lot) => [false, true].map((envelope) => own("cpu", "CnnTanh", envelope, lot))),
   ...[64, 1024, 4096].map((lot) => own("gpu", "CnnTanh", false, lot)),
@@ -47,13 +49,14 @@ test("steps", async ({ context, browser }) => {
     return page;
   };
   const pages: Record<Case["who"], Page> = {
-    hushgrad: await opened("index.html"),
+    hushgrad: await opened("relaxed/index.html"),
+    simd128: await opened("simd128/index.html"),
     "jax-js": await opened("jax_js_step.html"),
   };
   console.log(JSON.stringify({ browser: browser.version() }));
   // Once more, as above; a software adapter takes minutes for its own.
-  const again = [...OWN, ...BY_LOT].filter((one) => one.backend === "cpu");
-  for (const one of [...BESIDE, ...OWN, ...BY_LOT, ...BESIDE, ...again]) {
+  const again = [...BOTH, ...BY_LOT].filter((one) => one.backend === "cpu");
+  for (const one of [...BESIDE, ...BOTH, ...BY_LOT, ...BESIDE, ...again]) {
     type Measuring = { measure(one: Case): Promise<object> };
     const found = await pages[one.who].evaluate((one) => (window as unknown as Measuring).measure(one), one);
     console.log(JSON.stringify({ ...one, ...found }));

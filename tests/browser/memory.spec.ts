@@ -69,7 +69,7 @@ async function playAndReset(page: Page, steps: number, times: number) {
 
 for (const backend of ["cpu", "gpu"] as const) {
   test(`training the CNN on the ${backend} stays within its memory, after a hundred resets too`, async ({ page, site }) => {
-    await page.route(/\/worker(-[0-9a-f]+)?\.js$/, async (route) => {
+    await page.route(/\/worker(-relaxed)?(-[0-9a-f]+)?\.js$/, async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, body: COUNT + (await response.text()) });
     });

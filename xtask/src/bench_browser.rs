@@ -21,6 +21,8 @@ const EXAMPLE: &str = "engine_bench";
 const PEER: (&str, &str) = ("@jax-js/jax", "0.1.25");
 const OURS: &str = "hushgrad";
 const THEIRS: &str = "jax-js";
+/// This, as browsers without relaxed SIMD run it.
+const PLAIN: &str = "simd128";
 /// What `examples/engine_bench.rs` is said to have run on where no browser is.
 const NATIVE: &str = "native";
 
@@ -85,24 +87,33 @@ pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
 
     screen.say("Programs");
     let target = project.target()?;
-    let step = screen.step("compile for the browser");
-    let mut compile = project.cargo();
-    compile.args(["build", "--locked", "--profile", site::PROFILE, "--no-default-features", "--features", "gpu"]);
-    wasm.prepare(compile.args(["--target", TARGET, "--example", EXAMPLE]));
-    step.run(&mut compile)?;
-    step.done("");
-    let step = screen.step("bundle");
     let folder = target.join("bench-page");
     remove(&folder)?;
-    std::fs::create_dir_all(&folder).at("create the folder", &folder)?;
-    let module = target.join(TARGET).join(site::PROFILE).join("examples").join(format!("{EXAMPLE}.wasm"));
-    let mut bindgen = project.command(&tools.wasm_bindgen);
-    bindgen.args(["--target", "web", "--no-typescript", "--out-dir"]);
-    step.run(bindgen.arg(&folder).arg(module))?;
-    step.done("");
-    site::shrink_programs(project, screen, &tools, &folder)?;
     let benches = project.root.join("benches");
-    copy(&benches.join("browser").join("index.html"), &folder)?;
+    for (page, features) in [("relaxed", "gpu,relaxed-simd"), (PLAIN, "gpu")] {
+        let step = screen.step(&format!("compile for the browser, {page}"));
+        let mut compile = project.cargo();
+        compile.args([
+            "build",
+            "--locked",
+            "--profile",
+            site::PROFILE,
+            "--no-default-features",
+            "--features",
+            features,
+        ]);
+        wasm.prepare(compile.args(["--target", TARGET, "--example", EXAMPLE]));
+        step.run(&mut compile)?;
+        let page = folder.join(page);
+        std::fs::create_dir_all(&page).at("create the folder", &page)?;
+        let module = target.join(TARGET).join(site::PROFILE).join("examples").join(format!("{EXAMPLE}.wasm"));
+        let mut bindgen = project.command(&tools.wasm_bindgen);
+        bindgen.args(["--target", "web", "--no-typescript", "--out-dir"]);
+        step.run(bindgen.arg(&page).arg(module))?;
+        copy(&benches.join("browser").join("index.html"), &page)?;
+        step.done("");
+    }
+    site::shrink_programs(project, screen, &tools, &folder)?;
     copy(&benches.join("peers").join("jax_js_step.html"), &folder)?;
     mnist::write_files(&digits, &folder.join("mnist"))?;
     let scripts = folder.join("jax-js");
@@ -253,15 +264,17 @@ fn section(machine: &str, results: &Results) -> Result<String> {
     ));
 
     line(format_args!("### wasm beside native code, lot 256\n"));
-    line(format_args!("| | native, ms | wasm simd128, ms | native ÷ wasm | WebGPU, ms |"));
-    line(format_args!("| --- | ---: | ---: | ---: | ---: |"));
+    line(format_args!(
+        "| | native, ms | wasm, ms | native ÷ wasm | without relaxed SIMD, ms | native ÷ that | WebGPU, ms |"
+    ));
+    line(format_args!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |"));
     for (model, name) in MODELS {
         for (envelope, encoder) in ENCODERS {
             let get = |who, backend| results.get(who, backend, model, envelope, 256);
-            let (native, wasm, gpu) = (get(NATIVE, "cpu")?, get(OURS, "cpu")?, get(OURS, "gpu")?);
-            let ratio = native.best / wasm.best;
-            let cells = [native, wasm].map(cell);
-            line(format_args!("| {name}, {encoder} | {} | {} | {ratio:.2} | {} |", cells[0], cells[1], cell(gpu)));
+            let (native, wasm, plain) = (get(NATIVE, "cpu")?, get(OURS, "cpu")?, get(PLAIN, "cpu")?);
+            let ratio = |wasm: &Found| format!("{} | {:.2}", cell(wasm), native.best / wasm.best);
+            let (native, wasm, plain, gpu) = (cell(native), ratio(wasm), ratio(plain), cell(get(OURS, "gpu")?));
+            line(format_args!("| {name}, {encoder} | {native} | {wasm} | {plain} | {gpu} |"));
         }
     }
 
@@ -393,7 +406,9 @@ mod tests {
         let mut results = Results::default();
         results.read(r#"{"browser":"1.2"}"#);
         results.read(r#"{"heap":2000000}"#);
-        for (who, backend) in [(NATIVE, "cpu"), (OURS, "cpu"), (OURS, "gpu"), (THEIRS, "cpu"), (THEIRS, "gpu")] {
+        for (who, backend) in
+            [(NATIVE, "cpu"), (OURS, "cpu"), (PLAIN, "cpu"), (OURS, "gpu"), (THEIRS, "cpu"), (THEIRS, "gpu")]
+        {
             for (model, envelope) in [("CnnTanh", false), ("CnnTanh", true), ("Mlp", false), ("Mlp", true)] {
                 for lot in [64, 256, 1024, 4096, 16_384] {
                     results.read(&line(who, backend, model, envelope, lot, &[if who == THEIRS { 60.0 } else { 8.0 }]));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::{
     error::{At, Error, Result},
-    site::{digest, files},
+    site::{PROBE, digest, files},
 };
 
 /// Files that no visitor of the page itself waits for.
@@ -33,6 +33,7 @@ pub fn finish(staging: &Path) -> Result<()> {
     for (place, value) in [
         ("const VERSION = \"\";", format!("const VERSION = \"{version}\";")),
         ("const FILES = [];", format!("const FILES = {};", serde_json::json!(kept))),
+        ("const PROBE = [];", format!("const PROBE = {};", serde_json::json!(PROBE.as_slice()))),
         ("const DIGITS = [];", format!("const DIGITS = {};", serde_json::json!(digits(staging)?))),
     ] {
         if !script.contains(place) {

@@ -25,6 +25,13 @@ pub const PROFILE: &str = "wasm-release";
 const PAGE_PROFILE: &str = "wasm-page";
 /// Programs that the page starts as threads of their own.
 const THREADS: [&str; 2] = ["worker", "accountant"];
+/// The training thread again, for browsers that multiply and add in one; the loader chooses.
+pub const RELAXED: &str = "worker-relaxed";
+/// A program of one function, `f32x4.relaxed_madd` of zeros: valid where [`RELAXED`] is.
+pub const PROBE: [u8; 40] = [
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253, 15,
+    65, 0, 253, 15, 253, 133, 2, 11,
+];
 /// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
 const WASM_OPT: [&str; 7] = [
     "--enable-bulk-memory",
@@ -117,11 +124,18 @@ fn make(
     // Each program is given what it uses, and no more: it keeps what its dependencies register with the linker, used or not.
     // `www/index.html` says the same to Trunk.
     let bare = ["--no-default-features"];
-    let [with_page, with_gpu] = ["page", "gpu"].map(|feature| ["--no-default-features", "--features", feature]);
+    let [with_page, with_gpu, relaxed] =
+        ["page", "gpu", "gpu,relaxed-simd"].map(|features| ["--no-default-features", "--features", features]);
+    let target = project.target()?;
+    let aside = target.join(format!("{RELAXED}.wasm"));
     // Linking keeps one core busy. The profiles have folders of their own, so neither build waits for the other.
     std::thread::scope(|scope| {
         let page = scope.spawn(|| compile("page", "app", PAGE_PROFILE, &with_page));
         compile("accountant", "accountant", PROFILE, &bare)?;
+        compile("training thread with relaxed SIMD", "worker", PROFILE, &relaxed)?;
+        // The next build, and Trunk's, is of the same name.
+        let made = target.join(TARGET).join(PROFILE).join("worker.wasm");
+        std::fs::copy(&made, &aside).at("copy", &made)?;
         compile("training thread", "worker", PROFILE, &with_gpu)?;
         page.join().unwrap_or_else(|_| Err(Error::Wrong("the page's build broke off".into())))
     })?;
@@ -139,10 +153,20 @@ fn make(
         .env("NO_COLOR", "true")
         .env("TRUNK_SKIP_VERSION_CHECK", "true");
     step.run(&mut bundle)?;
+    let mut bindgen = project.command(&tools.wasm_bindgen);
+    step.run(
+        bindgen
+            .args(["--target", "web", "--no-typescript", "--out-name", RELAXED, "--out-dir"])
+            .arg(staging)
+            .arg(aside),
+    )?;
+    let loader = staging.join("worker_loader.js");
+    std::fs::write(&loader, choosing_loader()).at("write", &loader)?;
     step.done("");
 
     shrink_programs(project, screen, tools, staging)?;
     shrink_texts(screen, tools, staging)?;
+    name_relaxed(staging)?;
     THREADS.iter().try_for_each(|thread| name_thread(staging, thread))?;
 
     let step = screen.step("digits for the page");
@@ -157,26 +181,29 @@ fn make(
     Ok(Site { sizes, shrunk: tools.shrinkers.is_some() })
 }
 
-/// wasm-opt on every program of a folder, or what it made of the very same one before.
+/// wasm-opt on every program of a folder, or what it made of the very same one before. Those with "relaxed" in their path may use relaxed SIMD.
 pub fn shrink_programs(project: &Project, screen: &Screen, tools: &Tools, staging: &Path) -> Result<()> {
     let Some(Shrinkers { wasm_opt, .. }) = &tools.shrinkers else { return Ok(()) };
     let cache = project.cache.join("wasm-opt");
     std::fs::create_dir_all(&cache).at("create the folder", &cache)?;
     for wasm in files(staging)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "wasm")) {
         let name = wasm.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let short = name.split(['-', '_', '.']).next().unwrap_or_default();
+        let plain = name.split(['-', '_', '.']).next().unwrap_or_default();
+        let short = if name.starts_with(RELAXED) { RELAXED } else { plain };
         let step = screen.step(&format!("wasm-opt {short}"));
         let bytes = std::fs::read(&wasm).at("read", &wasm)?;
         // Less after Brotli than -Os, though more before: 1.3 kB of the page, 2 kB of the accountant.
         let small = ["app", "accountant"].contains(&short);
         let level: &[&str] = if small { &SMALL } else { &["-Os"] };
-        let flags = [level, &WASM_OPT].concat();
+        let relaxed = wasm.strip_prefix(staging).is_ok_and(|below| below.to_string_lossy().contains("relaxed"));
+        let relaxed: &[&str] = if relaxed { &["--enable-relaxed-simd"] } else { &[] };
+        let flags = [level, &WASM_OPT, relaxed].concat();
         let key = digest(&[&bytes, flags.join(" ").as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
-        let kept = cache.join(format!("{short}-{key}.wasm"));
+        let kept = cache.join(format!("{short}.{key}.wasm"));
         if !kept.is_file() {
             // Earlier ones of this program are of no use any more.
             for old in std::fs::read_dir(&cache).at("list", &cache)?.flatten() {
-                if old.file_name().to_string_lossy().starts_with(&format!("{short}-")) {
+                if old.file_name().to_string_lossy().starts_with(&format!("{short}.")) {
                     remove(&old.path())?;
                 }
             }
@@ -222,30 +249,59 @@ fn total(paths: &[PathBuf]) -> Result<u64> {
     paths.iter().try_fold(0, |sum, path| Ok(sum + std::fs::metadata(path).at("measure", path)?.len()))
 }
 
+/// What Trunk's loader of the training thread does, with the program that the browser can run.
+fn choosing_loader() -> String {
+    let probe = serde_json::json!(PROBE.as_slice());
+    format!(
+        "// Valid where a program may multiply and add in one: the faster of two programs.\n\
+         const relaxed = WebAssembly.validate(new Uint8Array({probe}));\n\
+         const {{ default: init }} = relaxed ? await import(\"./{RELAXED}.js\") : await import(\"./worker.js\");\n\
+         await init();\n"
+    )
+}
+
+/// Writes `file` as `save_as`, every `old` in it being `new`.
+fn rewrite(staging: &Path, file: &str, [old, new]: [&str; 2], save_as: &str) -> Result<()> {
+    let path = staging.join(file);
+    let text = std::fs::read_to_string(&path).at("read", &path)?;
+    if !text.contains(old) {
+        return Err(Error::Wrong(format!("{file} as the build made it does not name {old}")));
+    }
+    remove(&path)?;
+    let path = staging.join(save_as);
+    std::fs::write(&path, text.replace(old, new)).at("write", &path)
+}
+
+/// Sixteen digits of the files' digest.
+fn key_of(staging: &Path, names: &[&str]) -> Result<String> {
+    let mut contents = Vec::new();
+    for name in names {
+        let path = staging.join(name);
+        contents.push(std::fs::read(&path).at("read", &path)?);
+    }
+    Ok(digest(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>())[..16].to_owned())
+}
+
 /// Trunk names the page's files by their content, and the threads' not; a browser must never pair an old thread with a
 /// new page, so their files get a digest too, and the page a word of it.
 fn name_thread(staging: &Path, thread: &str) -> Result<()> {
     let [program, script, loader] = ["_bg.wasm", ".js", "_loader.js"].map(|end| format!("{thread}{end}"));
-    let mut contents = Vec::new();
-    for name in [&program, &script, &loader] {
-        let path = staging.join(name);
-        contents.push(std::fs::read(&path).at("read", &path)?);
-    }
-    let key = &digest(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>())[..16];
+    let key = key_of(staging, &[&program, &script, &loader])?;
     let new = |old: &str| old.replacen(thread, &format!("{thread}-{key}"), 1);
-    let rewrite = |file: &str, old: &str, save_as: &str| -> Result<()> {
-        let path = staging.join(file);
-        let text = std::fs::read_to_string(&path).at("read", &path)?;
-        if !text.contains(old) {
-            return Err(Error::Wrong(format!("{file} as Trunk made it does not name {old}")));
-        }
-        remove(&path)?;
-        let path = staging.join(save_as);
-        std::fs::write(&path, text.replace(old, &new(old))).at("write", &path)
-    };
-    rewrite(&script, &program, &new(&script))?;
-    rewrite(&loader, &script, &new(&loader))?;
-    rewrite("index.html", &loader, "index.html")?;
+    rewrite(staging, &script, [&program, &new(&program)], &new(&script))?;
+    rewrite(staging, &loader, [&script, &new(&script)], &new(&loader))?;
+    rewrite(staging, "index.html", [&loader, &new(&loader)], "index.html")?;
+    let wasm = staging.join(&program);
+    std::fs::rename(&wasm, staging.join(new(&program))).at("rename", &wasm)
+}
+
+/// The same for the program that the training thread's loader may choose; before that is named itself.
+fn name_relaxed(staging: &Path) -> Result<()> {
+    let [program, script] = ["_bg.wasm", ".js"].map(|end| format!("{RELAXED}{end}"));
+    let key = key_of(staging, &[&program, &script])?;
+    let new = |old: &str| old.replacen(RELAXED, &format!("{RELAXED}-{key}"), 1);
+    rewrite(staging, &script, [&program, &new(&program)], &new(&script))?;
+    rewrite(staging, "worker_loader.js", [&script, &new(&script)], "worker_loader.js")?;
     let wasm = staging.join(&program);
     std::fs::rename(&wasm, staging.join(new(&program))).at("rename", &wasm)
 }

@@ -1,4 +1,5 @@
-//! WebAssembly's 128-bit vectors. No fused multiply-add, no gather; denormals cannot be flushed.
+//! WebAssembly's 128-bit vectors. No gather; denormals cannot be flushed. A fused multiply-add only with the feature `relaxed-simd`, and there where
+//! the processor has one: a program that names it is refused whole by a browser that does not know it.
 #![cfg(target_feature = "simd128")]
 
 use std::arch::wasm32::*;
@@ -15,10 +16,11 @@ impl Simd for Simd128 {
     type M = v128;
     const LANES: usize = 4;
     const REGISTERS: usize = 16;
-    const NAME: &'static str = "wasm simd128";
+    const NAME: &'static str = if cfg!(feature = "relaxed-simd") { "wasm relaxed simd" } else { "wasm simd128" };
 
     #[inline(always)]
     fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
+        #[cfg_attr(feature = "relaxed-simd", target_feature(enable = "relaxed-simd"))]
         #[inline(never)]
         fn boundary<K: Kernel<Simd128>>(kernel: K) -> K::Output {
             kernel.run(Simd128)
@@ -64,6 +66,9 @@ impl Simd for Simd128 {
     }
     #[inline(always)]
     fn mul_add(self, a: v128, b: v128, c: v128) -> v128 {
+        #[cfg(feature = "relaxed-simd")]
+        return f32x4_relaxed_madd(a, b, c);
+        #[cfg(not(feature = "relaxed-simd"))]
         f32x4_add(f32x4_mul(a, b), c)
     }
     #[inline(always)]
