@@ -51,7 +51,7 @@ test("steps", async ({ context, browser }) => {
   const pages: Record<Case["who"], Page> = {
     hushgrad: await opened("relaxed/index.html"),
     simd128: await opened("simd128/index.html"),
-    "jax-js": await opened("jax_js_step.html"),
+    "jax-js": await opened("index.html"),
   };
   console.log(JSON.stringify({ browser: browser.version() }));
   // Once more, as above; a software adapter takes minutes for its own.

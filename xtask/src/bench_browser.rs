@@ -114,7 +114,8 @@ pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
         step.done("");
     }
     site::shrink_programs(project, screen, &tools, &folder)?;
-    copy(&benches.join("peers").join("jax_js_step.html"), &folder)?;
+    let page = benches.join("peers").join("jax_js_step.html");
+    std::fs::copy(&page, folder.join("index.html")).at("copy", &page)?;
     mnist::write_files(&digits, &folder.join("mnist"))?;
     let scripts = folder.join("jax-js");
     std::fs::create_dir_all(&scripts).at("create the folder", &scripts)?;
