@@ -166,8 +166,11 @@ fn make(
 
     shrink_programs(project, screen, tools, staging)?;
     shrink_texts(screen, tools, staging)?;
-    name_relaxed(staging)?;
-    THREADS.iter().try_for_each(|thread| name_thread(staging, thread))?;
+    // The loader's content, and so its name, follows from the name that it chooses.
+    name_thread(staging, RELAXED, &["_bg.wasm", ".js"], "worker_loader.js")?;
+    THREADS
+        .iter()
+        .try_for_each(|thread| name_thread(staging, thread, &["_bg.wasm", ".js", "_loader.js"], "index.html"))?;
 
     let step = screen.step("digits for the page");
     let detail = mnist::write_site(digits, &staging.join("data"))?;
@@ -189,13 +192,13 @@ pub fn shrink_programs(project: &Project, screen: &Screen, tools: &Tools, stagin
     for wasm in files(staging)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "wasm")) {
         let name = wasm.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let plain = name.split(['-', '_', '.']).next().unwrap_or_default();
-        let short = if name.starts_with(RELAXED) { RELAXED } else { plain };
+        let relaxed = wasm.strip_prefix(staging).is_ok_and(|below| below.to_string_lossy().contains("relaxed"));
+        let short = if relaxed { format!("{plain}-relaxed") } else { plain.to_owned() };
         let step = screen.step(&format!("wasm-opt {short}"));
         let bytes = std::fs::read(&wasm).at("read", &wasm)?;
         // Less after Brotli than -Os, though more before: 1.3 kB of the page, 2 kB of the accountant.
-        let small = ["app", "accountant"].contains(&short);
+        let small = ["app", "accountant"].contains(&plain);
         let level: &[&str] = if small { &SMALL } else { &["-Os"] };
-        let relaxed = wasm.strip_prefix(staging).is_ok_and(|below| below.to_string_lossy().contains("relaxed"));
         let relaxed: &[&str] = if relaxed { &["--enable-relaxed-simd"] } else { &[] };
         let flags = [level, &WASM_OPT, relaxed].concat();
         let key = digest(&[&bytes, flags.join(" ").as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
@@ -255,7 +258,7 @@ fn choosing_loader() -> String {
     format!(
         "// Valid where a program may multiply and add in one: the faster of two programs.\n\
          const relaxed = WebAssembly.validate(new Uint8Array({probe}));\n\
-         const {{ default: init }} = relaxed ? await import(\"./{RELAXED}.js\") : await import(\"./worker.js\");\n\
+         const {{ default: init }} = await import(relaxed ? \"./{RELAXED}.js\" : \"./worker.js\");\n\
          await init();\n"
     )
 }
@@ -272,38 +275,24 @@ fn rewrite(staging: &Path, file: &str, [old, new]: [&str; 2], save_as: &str) -> 
     std::fs::write(&path, text.replace(old, new)).at("write", &path)
 }
 
-/// Sixteen digits of the files' digest.
-fn key_of(staging: &Path, names: &[&str]) -> Result<String> {
+/// Trunk names the page's files by their content, and the threads' not; a browser must never pair an old thread with a
+/// new page, so their files get a digest too. `ends` are those of a thread's files, each named in the next, and the last in `named_in`.
+fn name_thread(staging: &Path, thread: &str, ends: &[&str], named_in: &str) -> Result<()> {
+    let names: Vec<String> = ends.iter().map(|end| format!("{thread}{end}")).collect();
     let mut contents = Vec::new();
-    for name in names {
+    for name in &names {
         let path = staging.join(name);
         contents.push(std::fs::read(&path).at("read", &path)?);
     }
-    Ok(digest(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>())[..16].to_owned())
-}
-
-/// Trunk names the page's files by their content, and the threads' not; a browser must never pair an old thread with a
-/// new page, so their files get a digest too, and the page a word of it.
-fn name_thread(staging: &Path, thread: &str) -> Result<()> {
-    let [program, script, loader] = ["_bg.wasm", ".js", "_loader.js"].map(|end| format!("{thread}{end}"));
-    let key = key_of(staging, &[&program, &script, &loader])?;
+    let key = &digest(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>())[..16];
     let new = |old: &str| old.replacen(thread, &format!("{thread}-{key}"), 1);
-    rewrite(staging, &script, [&program, &new(&program)], &new(&script))?;
-    rewrite(staging, &loader, [&script, &new(&script)], &new(&loader))?;
-    rewrite(staging, "index.html", [&loader, &new(&loader)], "index.html")?;
-    let wasm = staging.join(&program);
-    std::fs::rename(&wasm, staging.join(new(&program))).at("rename", &wasm)
-}
-
-/// The same for the program that the training thread's loader may choose; before that is named itself.
-fn name_relaxed(staging: &Path) -> Result<()> {
-    let [program, script] = ["_bg.wasm", ".js"].map(|end| format!("{RELAXED}{end}"));
-    let key = key_of(staging, &[&program, &script])?;
-    let new = |old: &str| old.replacen(RELAXED, &format!("{RELAXED}-{key}"), 1);
-    rewrite(staging, &script, [&program, &new(&program)], &new(&script))?;
-    rewrite(staging, "worker_loader.js", [&script, &new(&script)], "worker_loader.js")?;
-    let wasm = staging.join(&program);
-    std::fs::rename(&wasm, staging.join(new(&program))).at("rename", &wasm)
+    for pair in names.windows(2) {
+        rewrite(staging, &pair[1], [&pair[0], &new(&pair[0])], &new(&pair[1]))?;
+    }
+    let [program, last] = [&names[0], &names[names.len() - 1]];
+    rewrite(staging, named_in, [last, &new(last)], named_in)?;
+    let wasm = staging.join(program);
+    std::fs::rename(&wasm, staging.join(new(program))).at("rename", &wasm)
 }
 
 /// Every file of the site with its size and digest, and one digest over all: the version of this site.

@@ -36,7 +36,7 @@ impl Part {
         match self {
             Self::Page => "the page",
             Self::Training => "the training thread",
-            Self::Relaxed => "or, with relaxed SIMD,",
+            Self::Relaxed => "the training thread with relaxed SIMD",
             Self::Accountant => "the accountant",
         }
     }
