@@ -12,9 +12,18 @@ const SMALLEST: f64 = 1e-290;
 /// First step of the quadrature, times the exponent: with half of it small shifts mostly settle.
 const COARSEST: f64 = 0.26;
 
-/// Where y^p = 240: nothing of a small shift is left beyond.
-fn near(exponent: f64) -> f64 {
-    240f64.powf(exponent.recip())
+/// y^p/p up to which there are nodes: what reaches further has a ln I_k of more than 1e5.
+const FURTHEST: f64 = 8e5;
+
+/// Where z·r^k = 1, t over the distance from t.
+fn balance(exponent: f64, k: f64) -> f64 {
+    ((k - 1.0).recip().ln_1p() / exponent).exp_m1()
+}
+
+/// |ln r| ≤ pt·(y+t)^{p−1}, between 0 and t, too, with y = 0. Where that is below 1e-9·pt, at most 1e-18·(pt)²·k(k−1)/2 of I_k − 1 is left out, of about
+/// p·t²·k(k−1)/2 or more.
+fn flat(exponent: f64, t: f64) -> f64 {
+    (1e-9f64.powf((exponent - 1.0).recip()) - t).max(0.0)
 }
 
 /// Density ∝ exp(−|x/scale|^p), p ≥ 1.
@@ -39,7 +48,10 @@ impl GeneralizedGaussian {
             return Err(NoiseError::Parameter { family, field: "exponent", value: exponent, range });
         }
         let log_peak = exponent.ln() - (2.0 * scale).ln() - ln_gamma(exponent.recip());
-        let nodes = Nodes::new(near(exponent), COARSEST / exponent);
+        let reach = (FURTHEST * exponent).powf(exponent.recip());
+        // Order 2 reaches further for a larger shift.
+        let largest = reach * balance(exponent, 2.0);
+        let nodes = Nodes::new(flat(exponent, largest), reach, COARSEST / exponent);
         Ok(Self { exponent, scale, log_peak, nodes })
     }
 
@@ -171,17 +183,18 @@ impl KinkedDensity for GeneralizedGaussian {
         far - fall
     }
 
-    /// |ln r| ≤ pt·(y+t)^{p−1}, between 0 and t, too, with y = 0. Where that is below 1e-9·pt, at most 1e-18·(pt)²·k(k−1)/2 of I_k − 1 is left out, of about p·t²·k(k−1)/2
-    /// or more.
     fn flat(&self, t: f64) -> f64 {
-        1e-9f64.powf((self.exponent - 1.0).recip()) - t
+        flat(self.exponent, t)
     }
 
-    /// At a distance y ≥ 2kpt, ln(z·r^k) = −y^p + (k−1)·((y+t)^p − y^p) ≤ −y^p + kpt·y^{p−1} ≤ −y^p/2, as (1 + t/y)^{p−1} ≤ e^{1/2k} ≤ k/(k−1). From `near`
-    /// on that is below −120: e_k ≤ k²/2·(ln r)²·max(1, r^k) is gone to the last digit of I_k − 1.
+    /// ln(z·r^k) = −φ·y^p at a distance y, where φ = 1 − (k−1)·((1+t/y)^p − 1) rises from 0 to 1. Where φ·y^p ≥ 120, e_k ≤ k²/2·(ln r)²·max(1, r^k) is gone
+    /// to the last digit of I_k − 1.
     fn reach(&self, k: f64, t: f64) -> f64 {
-        let (near, wide) = (near(self.exponent), k * self.exponent * t);
-        if wide <= 0.5 * near { near } else { 2.0 * wide + near }
+        let p = self.exponent;
+        let gone = |y: &f64| y.powf(p) * (1.0 - (k - 1.0) * (p * (t / y).ln_1p()).exp_m1()) >= 120.0;
+        let first = (t / balance(p, k)).max(120f64.powf(p.recip()));
+        let growth = p.recip().exp();
+        (1..20).map(|steps| first * growth.powi(steps)).find(gone).unwrap_or(f64::INFINITY)
     }
 
     /// The peak of z·r^k beyond t: (x/(x−t))^{p−1} = k/(k−1).
@@ -198,7 +211,7 @@ impl KinkedDensity for GeneralizedGaussian {
         }
         // −(ln z r^k)″ = p(p−1)(k·y^{p−2} − (k−1)·x^{p−2}).
         let curvature = p * (p - 1.0) * (k * y.powf(p - 2.0) - (k - 1.0) * (y + t).powf(p - 2.0));
-        let width = curvature.sqrt().recip();
-        (y.is_finite() && width > 0.0 && width.is_finite()).then_some((y, width))
+        // No number where that is too large for one: no steps see such a peak.
+        Some((y, curvature.sqrt().recip()))
     }
 }

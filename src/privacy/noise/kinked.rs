@@ -12,7 +12,7 @@ use super::{
 
 /// A density that is analytic on either side of a kink at 0, so that quadrature of each piece converges geometrically.
 pub(super) trait KinkedDensity: Noise {
-    /// The nodes that it keeps, made for shifts that reach no further than small ones.
+    /// Its nodes. An order that reaches further is of no use to anyone, and counts as infinite.
     fn nodes(&self) -> &Nodes;
     /// ln(z(0)/z(y)), y ≥ 0.
     fn fall(&self, y: f64) -> f64;
@@ -61,13 +61,12 @@ const FINER: usize = 4;
 /// Levels from the coarsest step that a density begins with to the finest there are.
 const LEVELS: usize = 11;
 
-/// Nodes of all levels, each made when it is first needed. Double-exponential rules (Takahasi & Mori 1974) between 0 and τ, and with a single
-/// exponential towards infinity on either side.
+/// Nodes of all levels, each made when it is first needed, and used as far as a shift needs them. Double-exponential rules (Takahasi & Mori 1974) between
+/// 0 and τ, and with a single exponential towards infinity on either side.
 #[derive(Clone, Debug)]
 pub(super) struct Nodes {
-    reach: f64,
-    /// Nearer nodes are not needed.
     flat: f64,
+    reach: f64,
     step: f64,
     levels: Vec<Level>,
 }
@@ -103,17 +102,17 @@ struct Between {
 }
 
 impl Nodes {
-    /// Nodes out to `reach`, `step` apart on the first level.
-    pub fn new(reach: f64, step: f64) -> Self {
-        Self { reach, flat: 0.0, step, levels: vec![Level::default(); LEVELS] }
+    /// Nodes from `flat` out to `reach`, `step` apart on the first level.
+    pub fn new(flat: f64, reach: f64, step: f64) -> Self {
+        Self { flat, reach, step, levels: vec![Level::default(); LEVELS] }
     }
 
     fn outside(&self, level: usize, density: &dyn KinkedDensity) -> &[Outside] {
         self.levels[level].outside.get_or_init(|| {
             // Here u − e^−u is above ln(reach), as reach is above 1.
             let last = self.reach.min(1e290).ln().max(0.0) + 0.6;
-            let (places, step) = places(-NEAR, last, self.step, level);
-            places.into_iter().filter_map(|u| Outside::new(u, step, self.flat, density)).collect()
+            let (places, step) = places(first_place(self.flat), last, self.step, level);
+            places.into_iter().map(|u| Outside::new(u, step, density)).collect()
         })
     }
 
@@ -126,17 +125,13 @@ impl Nodes {
 }
 
 impl Outside {
-    /// Unless it is nearer than `flat`.
     #[inline(never)]
-    fn new(u: f64, step: f64, flat: f64, density: &dyn KinkedDensity) -> Option<Self> {
+    fn new(u: f64, step: f64, density: &dyn KinkedDensity) -> Self {
         let back = (-u).exp();
         let y = (u - back).exp();
-        if y < flat {
-            return None;
-        }
         let fall = density.fall(y);
         let log_weight = (step * y * (1.0 + back)).ln() - fall;
-        Some(Self { y, fall, log_weight, weight: log_weight.exp() })
+        Self { y, fall, log_weight, weight: log_weight.exp() }
     }
 }
 
@@ -151,6 +146,14 @@ impl Between {
         let log_step = (once * step * 2.0 * FRAC_PI_2 * u.cosh() * share * rest).ln();
         Self { share, gap, fall, rise: density.rise(share, fall, gap, None), log_step }
     }
+}
+
+/// Where nodes of distances from `flat` on begin: u − e^−u ≤ ln(flat), by Newton's method, which comes from below, as the left side is concave.
+fn first_place(flat: f64) -> f64 {
+    (0..20).fold(-NEAR, |u: f64, _| {
+        let back = (-u).exp();
+        u + ((flat.ln() - u + back) / (1.0 + back)).max(0.0)
+    })
 }
 
 /// The points that a level adds to a grid from `low` to `high`, and the distance of the first level's, which is about `step`.
@@ -173,32 +176,29 @@ pub(super) fn kinked_log_moments(density: &dyn KinkedDensity, tau: f64, out: &mu
     if t == 0.0 {
         return out.fill(0.0);
     }
-    let kept = density.nodes();
+    let nodes = density.nodes();
     // A peak of width w at distance y is seen by steps up to about w/y in ln y, and to ten digits by twice the last step, so that the halving's change is
     // small; one that is not makes its order infinite, which is safe.
     let resolved = |k: f64, step: f64| density.peak(k, t).is_none_or(|(y, w)| w > 2.2 * step * y);
-    let step = |level: usize| kept.step * 0.5f64.powi(level as i32);
+    let step = |level: usize| nodes.step * 0.5f64.powi(level as i32);
     // Narrow peaks (exponents above 2) get finer steps, up to order 32; what is not resolved even then is of no use to anyone.
     let typical = (out.len() + 1).min(32) as f64;
     let fine = (HALVED..LEVELS - 1 - FINER).find(|level| step(*level) <= FINE).unwrap_or(LEVELS - 1 - FINER);
     let finest = (fine..=fine + FINER).find(|level| resolved(typical, step(*level))).unwrap_or(fine);
-    let orders = (2..out.len() + 2).take_while(|k| resolved(*k as f64, step(finest))).count();
+    // Peaks get further away and, for their distance, narrower as k grows.
+    let every: Vec<f64> = (2..out.len() + 2).map(|k| k as f64).collect();
+    let orders = every.partition_point(|k| resolved(*k, step(finest)) && density.reach(*k, t) <= nodes.reach);
     let (out, unresolved) = out.split_at_mut(orders);
     unresolved.fill(f64::INFINITY);
     let reach = density.reach((orders + 1) as f64, t);
     let flat = density.flat(t);
-    let local;
-    let nodes = if reach <= kept.reach {
-        kept
-    } else {
-        local = Nodes { flat, ..Nodes::new(reach, kept.step) };
-        &local
-    };
-    let (log_peak, fold) = ((density.density(0.0) * density.scale()).ln(), density.fold(t));
+    let log_peak = (density.density(0.0) * density.scale()).ln();
+    let fold = density.fold(t);
     let (peak, log_t) = (log_peak.exp(), t.ln());
     let fill = |level: usize, found: &mut Vec<Node>| {
         let outside = nodes.outside(level, density);
-        for node in &outside[outside.partition_point(|node| node.y < flat)..] {
+        let end = |distance: f64| outside.partition_point(|node| node.y < distance);
+        for node in &outside[end(flat)..end(reach)] {
             let rise = density.rise(node.y, node.fall, t, fold);
             found.extend(Node::pair(rise, log_peak + node.log_weight, peak * node.weight));
         }
@@ -226,21 +226,59 @@ pub(super) fn kinked_log_moments(density: &dyn KinkedDensity, tau: f64, out: &mu
 
 #[cfg(test)]
 mod tests {
-    use crate::privacy::noise::{GeneralizedGaussian, Noise, VarianceGamma};
+    use super::*;
+    use crate::privacy::noise::{GeneralizedGaussian, VarianceGamma};
 
-    /// Shifts that the kept nodes serve, and others a little larger: the two rules tell the same.
+    /// Orders that reach beyond the nodes have peaks that no ε can use.
     #[test]
-    fn far_reaching_shifts_continue_the_small_ones() {
-        for exponent in [1.000_1, 1.5, 1.9, 2.5] {
-            let noise = GeneralizedGaussian::new(exponent, 1.3).unwrap();
-            let mut rows = [vec![0.0; 19], vec![0.0; 19]];
-            let border = 1.3 * 0.5 * 240f64.powf(1.0 / exponent) / (20.0 * exponent);
-            for (row, tau) in rows.iter_mut().zip([border * (1.0 - 1e-13), border * (1.0 + 1e-13)]) {
-                noise.log_moments(tau, row);
+    fn orders_beyond_the_nodes_are_of_no_use() {
+        let mut beyond = 0;
+        for exponent in [1.000_1, 1.01, 1.1, 1.5, 1.9, 2.5, 4.0, 8.0, 20.0, 50.0, 100.0] {
+            let noise = GeneralizedGaussian::new(exponent, 1.0).unwrap();
+            for t in (0..200).map(|i| 1e-7 * 1.13f64.powi(i)).filter(|t| !is_hopeless(&noise, *t)) {
+                for k in [2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0, 1024.0] {
+                    if noise.reach(k, t) > noise.nodes().reach {
+                        let y = noise.peak(k, t).map_or(0.0, |(y, _)| y);
+                        let fall = noise.fall(y);
+                        let height = (k - 1.0) * noise.rise(y, fall, t, None) - fall;
+                        assert!(!height.is_finite() || height > 1e5, "p = {exponent}, order {k}, shift {t}: {height}");
+                        beyond += 1;
+                    }
+                }
             }
-            for (near, far) in rows[0].iter().zip(&rows[1]) {
-                assert!(near.is_finite() && (near / far - 1.0).abs() < 1e-10, "p = {exponent}: {near} {far}");
+        }
+        assert!(beyond > 1000, "{beyond}");
+    }
+
+    /// Left of 0 and right of t, e_k ≤ k²/2·(ln r)²·max(1, r^k) is nothing beside I_k − 1, which is about p·t²·k²/2 or more.
+    #[test]
+    fn nothing_is_left_beyond_the_reach() {
+        for exponent in [1.000_1, 1.1, 1.5, 1.9, 2.5, 4.0, 20.0, 100.0] {
+            let noise = GeneralizedGaussian::new(exponent, 1.0).unwrap();
+            for t in (0..90).map(|i| 1e-9 * 1.3f64.powi(i)).filter(|t| !is_hopeless(&noise, *t)) {
+                for k in [2.0, 3.0, 8.0, 32.0, 256.0] {
+                    for further in [1.0, 1.001, 1.1, 3.0, 100.0] {
+                        let y = further * noise.reach(k, t);
+                        let (fall, far) = (noise.fall(y), noise.fall(y + t));
+                        let rise = noise.rise(y, fall, t, None);
+                        // At −y, and at t + y.
+                        let left = -fall;
+                        let right = if far.is_finite() { k * rise - far } else { f64::NEG_INFINITY };
+                        let log_part = left.max(right) + 2.0 * (rise / t).ln() - exponent.ln() + y.ln();
+                        assert!(log_part < -80.0 || fall.is_infinite(), "p {exponent}, t {t}, {k}: {log_part}");
+                    }
+                }
             }
+        }
+    }
+
+    /// Nodes from a distance on lie no further apart from it than their step.
+    #[test]
+    fn nodes_begin_where_they_are_said_to() {
+        for flat in [0.0, 1e-300, 1e-17, 1e-3, 0.3, 0.8, 0.99] {
+            let first = first_place(flat);
+            let y = (first - (-first).exp()).exp();
+            assert!(first == -NEAR || (y / flat - 1.0).abs() < 1e-12, "{flat}: {first} {y}");
         }
     }
 

@@ -26,7 +26,7 @@ impl VarianceGamma {
     /// Unless 0 < c < ∞.
     pub fn new(scale: f64) -> Result<Self, NoiseError> {
         check_scale("variance gamma", "scale", scale)?;
-        Ok(Self { scale, nodes: Nodes::new(REACH, 0.25) })
+        Ok(Self { scale, nodes: Nodes::new(0.0, REACH, 0.25) })
     }
 }
 

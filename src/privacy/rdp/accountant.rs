@@ -176,17 +176,31 @@ impl Accountant {
         self.releases.charges(|id| self.curves[id.0 as usize].sampling())
     }
 
-    /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses. All of them, where
-    /// the first ones cannot tell of the others.
+    /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses, and not below
+    /// [`RdpCurve::at_least`]. All of them, where the first ones cannot tell of the others.
     fn first_level(&self, charges: &[(Vec<CurveId>, u64)], delta: f64) -> usize {
         if !self.curves.iter().all(RdpCurve::is_divergence) {
             return INTEGERS;
         }
+        let level_of = |best: f64| LEVELS[..INTEGERS].partition_point(|last| 1.6 * best > f64::from(*last));
         let slope = |set: &[CurveId]| set.iter().map(|id| self.curves[id.0 as usize].slope()).fold(0.0, f64::max);
         let rho: f64 = charges.iter().map(|(set, count)| slope(set) * *count as f64).sum();
         // Where ρα + ln(1/δ)/(α − 1) is least.
-        let best = 1.0 + (-delta.ln() / rho).sqrt();
-        LEVELS[..INTEGERS].partition_point(|last| 1.6 * best > f64::from(*last))
+        let level = level_of(1.0 + (-delta.ln() / rho).sqrt());
+        if level == 0 {
+            return level;
+        }
+        let mut guess: Vec<(f64, f64)> =
+            (FIRST_ORDER..=LEVELS[level]).map(f64::from).map(|order| (order, rho * order)).collect();
+        for (set, count) in charges {
+            for id in set {
+                let least = self.curves[id.0 as usize].at_least(LEVELS[level]);
+                for ((_, total), least) in guess.iter_mut().zip(least) {
+                    *total = total.max(least * *count as f64);
+                }
+            }
+        }
+        level_of(best(&guess, delta, classic).order)
     }
 
     /// The best of 2..=256. A Rényi divergence does not fall as its order grows, so often the first orders tell.

@@ -135,6 +135,19 @@ impl RdpCurve {
         0.5 * rate * rate * (shifts.doubling * shifts.doubling * information).exp_m1()
     }
 
+    /// At most ε(α) for α from 2 to `last`: Lemma 4's last term for the largest entry of Ψ alone. Flat densities' ln I_k soon grow faster than k². Empty where
+    /// [`RdpCurve::slope`] tells all.
+    pub(super) fn at_least(&self, last: u32) -> Vec<f64> {
+        let Inner { sampling, shifts, .. } = self.0.as_ref();
+        let Source::Other { noise, sensitivity: Sensitivity::Envelope { profile } } = &shifts.source else {
+            return Vec::new();
+        };
+        let mut moments = vec![0.0; last as usize - 1];
+        noise.log_moments(shifts.doubling * profile.largest(), &mut moments);
+        let log_rate = sampling.rate().ln();
+        moments.iter().zip(2u32..).map(|(moment, k)| (f64::from(k) * log_rate + moment) / f64::from(k - 1)).collect()
+    }
+
     /// ε(α) for α from 2 to that of [`LEVELS`].
     pub(super) fn level(&self, level: usize) -> &[f64] {
         self.0.integers[level].get_or_init(|| self.0.compute(level))
