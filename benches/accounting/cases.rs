@@ -65,6 +65,7 @@ pub fn cases() -> Vec<Case> {
         ("RDP ε, Ψ, generalised Gaussian", NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.2 }),
         ("RDP ε, Ψ, exponent 3", NoiseSpec::GeneralizedGaussian { exponent: 3.0, scale: 3.0 }),
         ("RDP ε, Ψ, exponent 8", NoiseSpec::GeneralizedGaussian { exponent: 8.0, scale: 10.0 }),
+        ("RDP ε, Ψ, exponent 100", NoiseSpec::GeneralizedGaussian { exponent: 100.0, scale: 30.0 }),
         ("RDP ε, Ψ, a formula", NoiseSpec::Custom { density: formula, scale: 1.0 }),
         // The best order is far beyond 64: every one is needed.
         ("RDP ε below 0.1, Ψ, Student-t", NoiseSpec::StudentT { nu: 9.0, scale: 20.0 }),

@@ -43,10 +43,11 @@ pub(super) struct Point {
     pub log_weight: f64,
 }
 
-/// Gauss–Legendre rules of 3, 4, 8 and 16 points.
+/// Gauss–Legendre rules of 3, 4, 5, 6, 8 and 16 points.
 pub(super) fn gauss_legendre(points: usize) -> &'static [Point] {
-    static RULES: LazyLock<[Vec<Point>; 4]> = LazyLock::new(|| {
-        [3usize, 4, 8, 16].map(|n| {
+    const COUNTS: [usize; 6] = [3, 4, 5, 6, 8, 16];
+    static RULES: LazyLock<[Vec<Point>; COUNTS.len()]> = LazyLock::new(|| {
+        COUNTS.map(|n| {
             (0..n)
                 .map(|i| {
                     // Newton on P_n from the usual cosine.
@@ -71,10 +72,5 @@ pub(super) fn gauss_legendre(points: usize) -> &'static [Point] {
                 .collect()
         })
     });
-    &RULES[match points {
-        3 => 0,
-        4 => 1,
-        8 => 2,
-        _ => 3,
-    }]
+    &RULES[COUNTS.partition_point(|n| *n < points).min(COUNTS.len() - 1)]
 }

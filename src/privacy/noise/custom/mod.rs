@@ -16,6 +16,9 @@ use super::{
 };
 use crate::privacy::numeric::log_sum_exp;
 
+/// What pieces too small to matter may hold of I_k − 1, all together.
+const LEFT_OUT: f64 = 1e-14;
+
 /// A custom density at a scale.
 #[derive(Clone, Debug)]
 pub struct Custom {
@@ -111,8 +114,11 @@ impl Noise for Custom {
         let linear = linear_orders(&pieces, &ends).min(out.len());
         if linear > 0 {
             let mut nodes = Vec::with_capacity(4 * pieces.len() + 2);
+            let least = negligible(&pieces);
             for piece in &pieces {
-                piece_nodes(piece, linear, &mut nodes);
+                if piece.log_excess((linear + 1) as f64) > least {
+                    piece_nodes(piece, linear, &mut nodes);
+                }
             }
             nodes.extend(ends);
             let mut sums = Sums::linear(linear);
@@ -150,6 +156,17 @@ fn linear_orders(pieces: &[Piece], ends: &[Node]) -> usize {
     (limit.max(400.0 / steepest).min(1e6) as usize).saturating_sub(1)
 }
 
+/// ln of ∫ z·e_k over k²/2 below which a piece is beyond the last digit of I_k − 1, together with all others such: e_k ≥ k(k−1)/2·(ln r)² ≥ k²/4·(ln r)²
+/// where r ≥ 1.
+fn negligible(pieces: &[Piece]) -> f64 {
+    let told = |piece: &Piece| {
+        let [(left, left_density), (right, right_density)] = piece.ends();
+        let ratio = left.min(right).max(0.0);
+        ratio * ratio * (left_density.min(right_density) + piece.log_width).exp()
+    };
+    (LEFT_OUT * 0.5 * pieces.iter().map(told).sum::<f64>() / pieces.len() as f64).ln()
+}
+
 /// Gauss–Legendre nodes of one piece for the orders from 2 to `linear` + 1.
 fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
     let &Piece { width, log_density, density_slope, log_ratio, ratio_slope, .. } = piece;
@@ -163,6 +180,8 @@ fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
     let points = match variation {
         v if v < 0.02 => 3,
         v if v < 0.15 => 4,
+        v if v < 0.4 => 5,
+        v if v < 1.0 => 6,
         v if v < 2.0 => 8,
         _ => 16,
     };
