@@ -1,6 +1,6 @@
 // mechanism::encode::{clip, clamp_by_rank} and the sum over the lot, for a dense layer, whose gradient δ aᵀ is
 // made on the fly: Σ over the chunk of the encoded coordinate, in the lot's order. An invocation owns 4 outputs ×
-// 4 inputs; the bias is the input after the last.
+// 4 inputs; the bias follows the last four.
 
 override INPUTS: u32;
 override OUTPUTS: u32;
@@ -11,12 +11,17 @@ override SOURCE: u32 = 0;
 override ENVELOPE: bool;
 override RAW: bool;
 
+// Where the bias stands among the inputs.
+fn bias() -> u32 {
+    return 4u * ((INPUTS + 3u) / 4u);
+}
+
 fn inputs(e: u32, k: u32) -> vec4<f32> {
-    if (k == INPUTS) {
+    if (k == bias()) {
         return vec4<f32>(1.0, 0.0, 0.0, 0.0);
     }
     if (BYTES) {
-        return unpack4x8unorm(examples[example(e) + k / 4u]);
+        return values(examples[example(e) + k / 4u]);
     }
     let i = e * STRIDE + SOURCE + k;
     return vec4<f32>(work[i], work[i + 1u], work[i + 2u], work[i + 3u]);
@@ -42,20 +47,20 @@ fn put(o: u32, k: u32, v: vec4<f32>) {
     if (o >= OUTPUTS) {
         return;
     }
-    if (k == INPUTS) {
+    if (k == bias()) {
         sums[TARGET + OUTPUTS * INPUTS + o] += v.x;
         return;
     }
     let at = TARGET + o * INPUTS + k;
-    sums[at] += v.x;
-    sums[at + 1u] += v.y;
-    sums[at + 2u] += v.z;
-    sums[at + 3u] += v.w;
+    // Features are no multiple of four.
+    for (var j = 0u; j < min(4u, INPUTS - k); j++) {
+        sums[at + j] += v[j];
+    }
 }
 
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    let columns = INPUTS / 4u + 1u;
+    let columns = bias() / 4u + 1u;
     let k = 4u * (id.x % columns);
     let o = 4u * (id.x / columns);
     if (o >= OUTPUTS) {

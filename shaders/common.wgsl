@@ -38,9 +38,10 @@ override STRIDE: u32 = 0;
 // Where an example keeps whether its logits were finite (1 or 0), and what its gradient is multiplied by.
 override STATUS: u32 = 0;
 
-// 28·28 bytes in 196 words, and the label in one more.
-const EXAMPLE_WORDS: u32 = 197;
-const PIXEL_WORDS: u32 = 196;
+// Words of an example: its bytes, and the label in the last one. 28·28 pixels take 197.
+override EXAMPLE_WORDS: u32 = 197;
+// The bytes are features (model::scattering), not pixels.
+override FEATURES: bool = false;
 
 // The counter at the head of `tallies`; histograms follow, or the scores of an evaluation.
 const NON_FINITE: u32 = 0;
@@ -54,6 +55,15 @@ fn chunk_count() -> u32 {
 // First word of example `e` of the chunk.
 fn example(e: u32) -> u32 {
     return lot[chunk.first + e] * EXAMPLE_WORDS;
+}
+
+// Four inputs from their bytes: a pixel in [0, 1], or model::scattering::value.
+fn values(word: u32) -> vec4<f32> {
+    let parts = unpack4x8unorm(word);
+    if (FEATURES) {
+        return (round(255.0 * parts) - 128.0) / 384.0;
+    }
+    return parts;
 }
 
 // By bit pattern: WGSL promises nothing about comparisons with NaN or infinity.

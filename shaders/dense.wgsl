@@ -1,12 +1,13 @@
 // model::reference::dense: activation(W x + b) for the whole chunk.
-// An invocation makes 4 examples × 4 outputs: 20 loads (bytes) for 64 products.
+// An invocation makes 4 examples × 4 outputs: 20 loads (bytes) for 64 products. Inputs that are no multiple of four are followed by zeros, which
+// meet weights of the next row, or biases.
 
 override INPUTS: u32;
 override OUTPUTS: u32;
 override WEIGHTS: u32;
 override TARGET: u32;
 override ACTIVATION: u32;
-// Inputs are the image's bytes, or floats at this offset.
+// Inputs are the example's bytes, or floats at this offset.
 override BYTES: bool;
 override SOURCE: u32 = 0;
 
@@ -19,7 +20,7 @@ fn start(e: u32) -> u32 {
 
 fn inputs(base: u32, k: u32) -> vec4<f32> {
     if (BYTES) {
-        return unpack4x8unorm(examples[base + k / 4u]);
+        return values(examples[base + k / 4u]);
     }
     let i = base + k;
     return vec4<f32>(work[i], work[i + 1u], work[i + 2u], work[i + 3u]);

@@ -45,7 +45,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         for (var k = 0u; k < 10u; k++) {
             total += exp(logits[k] - largest);
         }
-        let label = examples[example(group.y) + PIXEL_WORDS];
+        let label = examples[example(group.y) + EXAMPLE_WORDS - 1u];
         let delta = exp(logits[t] - largest) / total - select(0.0, 1.0, t == label);
         deltas[t] = delta;
         work[base + DELTA + t] = delta;

@@ -18,7 +18,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var a = 1.0;
     if (i < INPUTS) {
         if (BYTES) {
-            a = unpack4x8unorm(examples[example(e) + i / 4u])[i % 4u];
+            a = values(examples[example(e) + i / 4u])[i % 4u];
         } else {
             a = work[e * STRIDE + SOURCE + i];
         }

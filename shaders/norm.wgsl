@@ -42,10 +42,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     partial_stored[t] = slice(base + STORED, STORED_LENGTH, t);
     var a = 0.0;
     if (BYTES) {
-        let image = example(group.y);
-        for (var w = t; w < PIXEL_WORDS; w += 64u) {
-            let pixels = unpack4x8unorm(examples[image + w]);
-            a += dot(pixels, pixels);
+        let bytes = example(group.y);
+        for (var w = t; w < EXAMPLE_WORDS - 1u; w += 64u) {
+            let inputs = values(examples[bytes + w]);
+            a += dot(inputs, inputs);
         }
     } else {
         a = slice(base + SOURCE_1, INPUTS_1, t);

@@ -9,9 +9,9 @@ use std::{collections::BTreeSet, path::Path};
 use hushgrad::{
     data::{Dataset, Shift},
     engine::{
-        Engine, Performance, StepInput, StepTrace, Task,
+        Engine, Performance, StepInput, StepTrace, Task, cpu,
         gpu::{
-            Gpu, GpuEngine,
+            Gpu, GpuEngine, Scattering,
             kernels::{self, Bindings, Kernel},
         },
         reference::pixels,
@@ -368,4 +368,24 @@ fn gradients_on_the_device() {
             }
         }
     }
+}
+
+/// Scattering features of digits, of blank paper, of ink alone, and of noise: within a byte of the CPU's, and nearly always the same one.
+#[test]
+fn features_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let mut data = examples(17);
+    let mut images = data.images.to_vec();
+    images[..PIXELS].fill(0);
+    images[PIXELS..2 * PIXELS].fill(255);
+    images[2 * PIXELS..3 * PIXELS].iter_mut().zip(0u32..).for_each(|(v, i)| *v = (i * 7919 % 256) as u8);
+    data.images = images.into();
+    let scattering = block_on(Scattering::new(&gpu)).unwrap();
+    let found = block_on(scattering.features(&gpu, &data)).unwrap();
+    let expected: Vec<u8> = (0..data.len()).flat_map(|i| cpu::scattering::features(&pixels(data.image(i)))).collect();
+    assert_eq!(found.len(), expected.len());
+    let apart = || found.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b));
+    assert!(apart().all(|steps| steps <= 1), "{:?}", apart().enumerate().find(|(_, steps)| *steps > 1));
+    let differing = apart().filter(|&steps| steps > 0).count();
+    assert!(differing < expected.len() / 500, "{differing} of {} bytes differ", expected.len());
 }

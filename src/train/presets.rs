@@ -97,7 +97,7 @@ pub const ALL: [Preset; 12] = [
     Preset {
         key: "features-3",
         label: "Scattering at ε = 3",
-        note: "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after practice as above. On the CPU; the features of all digits are computed before the first step. ε is by tight accounting.",
+        note: "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after practice as above. The features of all digits are computed before the first step. ε is by tight accounting.",
         budget: Some(3.0),
         config: || scattering(48.0, 1.395),
     },

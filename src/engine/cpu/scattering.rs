@@ -23,16 +23,16 @@ const REACH: usize = 8;
 const HALF_REACH: usize = REACH / 2;
 
 /// What does not depend on the image.
-struct Bank {
+pub(in crate::engine) struct Bank {
     /// e^(−2πik/32) for k < 16.
-    turns: [[f32; 2]; SIDE / 2],
+    pub turns: [[f32; 2]; SIDE / 2],
     /// Fourier transforms of the wavelets, which are real, over 32²: `[scale·8 + angle][row][column]`.
-    waves: Vec<f32>,
-    taps: [f32; 2 * REACH + 1],
-    half_taps: [f32; 2 * HALF_REACH + 1],
+    pub waves: Vec<f32>,
+    pub taps: [f32; 2 * REACH + 1],
+    pub half_taps: [f32; 2 * HALF_REACH + 1],
 }
 
-fn bank() -> &'static Bank {
+pub(in crate::engine) fn bank() -> &'static Bank {
     static BANK: OnceLock<Bank> = OnceLock::new();
     BANK.get_or_init(|| {
         let waves = (0..SCALES * ANGLES).flat_map(|k| spectrum(&wavelet(k / ANGLES, k % ANGLES))).collect();

@@ -4,6 +4,7 @@ use std::{ops::Deref, sync::Arc};
 
 use super::{
     device::Gpu,
+    features::{self, packed},
     passes::{BUCKETS, COUNTERS, EXAMPLE_WORDS, Encoding, SCORE_BYTES, Slices},
 };
 use crate::{
@@ -43,7 +44,7 @@ impl Drop for Owned {
     }
 }
 
-/// A dataset on the device: 197 words an example, and the indices of the examples in hand.
+/// A dataset on the device: words of each example, and the indices of the examples in hand.
 #[derive(Debug)]
 pub struct Examples {
     /// The very images that were uploaded, to know them again.
@@ -55,10 +56,26 @@ pub struct Examples {
 }
 
 impl Examples {
+    /// The images of `data`.
+    ///
     /// # Errors
     /// [`EngineError::TooLarge`] or [`EngineError::OutOfMemory`] when the device cannot hold them; [`EngineError::Unsupported`]
     /// when there are none.
     pub async fn upload(gpu: &Gpu, data: &Dataset) -> Result<Self, EngineError> {
+        let made = Self::room(gpu, data, data.len(), EXAMPLE_WORDS).await?;
+        // In slices, so that the host never holds a second copy of the whole.
+        for first in (0..data.len()).step_by(1024) {
+            let packed = packed(data, first..data.len().min(first + 1024));
+            gpu.queue().write_buffer(&made.words, (first * EXAMPLE_WORDS * 4) as u64, &packed);
+        }
+        Ok(made)
+    }
+
+    /// Room for `len` examples of `data` at a time, of so many words each: all of them for training, some for an evaluation.
+    ///
+    /// # Errors
+    /// As [`Self::upload`].
+    pub async fn room(gpu: &Gpu, data: &Dataset, len: usize, words: usize) -> Result<Self, EngineError> {
         const WHAT: &str = "the examples";
         if data.is_empty() {
             return Err(EngineError::Unsupported("on a dataset without examples".to_owned()));
@@ -70,25 +87,15 @@ impl Examples {
         if let Some(label) = data.labels.iter().find(|&&label| usize::from(label) >= CLASSES) {
             return Err(EngineError::Unsupported(format!("on a label of {label}: there are {CLASSES} classes")));
         }
-        let bytes = data.len() as u64 * EXAMPLE_WORDS as u64 * 4;
+        let bytes = len as u64 * words as u64 * 4;
         fits(gpu, WHAT, bytes)?;
-        let indices_bytes = data.len() as u64 * 4;
+        let indices_bytes = len as u64 * 4;
         let (words, indices) =
             gpu.guarded(WHAT, || (storage(gpu, "examples", bytes), storage(gpu, "lot", indices_bytes))).await?;
-        // In slices, so that the host never holds a second copy of the whole.
-        let mut packed = Vec::with_capacity(1024 * EXAMPLE_WORDS * 4);
-        for first in (0..data.len()).step_by(1024) {
-            packed.clear();
-            for i in first..data.len().min(first + 1024) {
-                packed.extend_from_slice(data.image(i));
-                packed.extend_from_slice(&u32::from(data.labels[i]).to_le_bytes());
-            }
-            gpu.queue().write_buffer(&words, (first * EXAMPLE_WORDS * 4) as u64, &packed);
-        }
-        let all: Vec<u32> = (0..data.len() as u32).collect();
+        let all: Vec<u32> = (0..len as u32).collect();
         gpu.queue().write_buffer(&indices, 0, bytemuck::cast_slice(&all));
         let (images, labels) = (Arc::clone(&data.images), Arc::clone(&data.labels));
-        Ok(Self { images, labels, len: data.len() as u32, words, indices })
+        Ok(Self { images, labels, len: len as u32, words, indices })
     }
 
     /// Whether these are the examples of `data`.
@@ -146,12 +153,17 @@ impl Buffers {
         let p = sizes.model.parameters() as u64;
         let envelope = sizes.envelope.map_or(4, |e| 4 * (e.values().len() + e.block_sums().len()) as u64);
         fits(gpu, "the envelope Ψ", envelope)?;
-        let fixed = envelope + 4 * p * 12 + u64::from(sizes.examples) * 4 * EXAMPLE_WORDS as u64;
-        let per_example =
-            4 * sizes.slices.stride as u64 + if sizes.encoding == Encoding::Envelope { 4 * BUCKETS as u64 } else { 0 };
+        let example = 4 * sizes.model.example_words() as u64;
+        // What makes features, and a chunk's of an evaluation.
+        let (making, row) = if sizes.model == Architecture::Scattering { (features::BYTES, example) } else { (0, 0) };
+        let fixed = envelope + 4 * p * 12 + u64::from(sizes.examples) * example + making;
+        let histogram = if sizes.encoding == Encoding::Envelope { 4 * BUCKETS as u64 } else { 0 };
+        let per_example = 4 * sizes.slices.stride as u64 + histogram + row;
         let chunk = chunk_size(gpu, sizes, fixed, per_example)?;
 
-        let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + PIXELS as u64);
+        // A prediction's inputs follow the last example's.
+        let inputs = sizes.model.inputs().next_multiple_of(4);
+        let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + inputs as u64);
         let histograms = if sizes.encoding == Encoding::Envelope { u64::from(chunk) * BUCKETS as u64 } else { 0 };
         let scores = SCORE_BYTES * u64::from(chunk);
         let values = if sizes.denoise { 12 * p } else { 4 };
@@ -215,15 +227,15 @@ fn fits(gpu: &Gpu, what: &'static str, needed: u64) -> Result<(), EngineError> {
     if needed > limit { Err(EngineError::TooLarge { what, needed, limit }) } else { Ok(()) }
 }
 
-fn storage(gpu: &Gpu, label: &'static str, size: u64) -> Owned {
+pub fn storage(gpu: &Gpu, label: &'static str, size: u64) -> Owned {
     buffer(gpu, label, size, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC)
 }
 
-fn uniform(gpu: &Gpu, label: &'static str, size: u64) -> Owned {
+pub fn uniform(gpu: &Gpu, label: &'static str, size: u64) -> Owned {
     buffer(gpu, label, size, wgpu::BufferUsages::UNIFORM)
 }
 
-fn buffer(gpu: &Gpu, label: &'static str, size: u64, usage: wgpu::BufferUsages) -> Owned {
+pub fn buffer(gpu: &Gpu, label: &'static str, size: u64, usage: wgpu::BufferUsages) -> Owned {
     let usage = usage | wgpu::BufferUsages::COPY_DST;
     let (label, mapped_at_creation) = (Some(label), false);
     Owned(gpu.device().create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation }))

@@ -156,7 +156,7 @@ struct Shared {
     burn: Option<BurnDevice>,
     /// Why it no longer works.
     fault: Arc<Mutex<Option<String>>>,
-    layouts: [(Bindings, wgpu::BindGroupLayout); 2],
+    layouts: [(Bindings, wgpu::BindGroupLayout); 3],
     pipelines: Mutex<HashMap<Specialisation, wgpu::ComputePipeline>>,
 }
 
@@ -264,7 +264,8 @@ impl Gpu {
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             lock(&on_error).get_or_insert_with(|| error.to_string());
         }));
-        let layouts = [Bindings::Examples, Bindings::Release].map(|bindings| (bindings, layout(&device, bindings)));
+        let layouts = [Bindings::Examples, Bindings::Release, Bindings::Scattering]
+            .map(|bindings| (bindings, layout(&device, bindings)));
         let shared = Shared { report, device, queue, burn, fault, layouts, pipelines: Mutex::default() };
         Self { shared: Arc::new(shared) }
     }
@@ -369,13 +370,14 @@ impl Gpu {
     }
 }
 
-/// Bindings as `common.wgsl` and `release.wgsl` declare them.
+/// Bindings as `common.wgsl`, `release.wgsl` and `scattering.wgsl` declare them.
 fn layout(device: &wgpu::Device, bindings: Bindings) -> wgpu::BindGroupLayout {
     const READ: wgpu::BufferBindingType = wgpu::BufferBindingType::Storage { read_only: true };
     const WRITE: wgpu::BufferBindingType = wgpu::BufferBindingType::Storage { read_only: false };
     const UNIFORM: wgpu::BufferBindingType = wgpu::BufferBindingType::Uniform;
     let types: &[wgpu::BufferBindingType] = match bindings {
         Bindings::Examples => &[READ, READ, READ, WRITE, WRITE, WRITE, READ, UNIFORM, UNIFORM],
+        Bindings::Scattering => &[READ, READ, WRITE, WRITE, UNIFORM],
         Bindings::Release | Bindings::Own => &[WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, READ, READ, UNIFORM],
     };
     let entries: Vec<_> = (0..)

@@ -7,6 +7,8 @@ pub enum Bindings {
     Examples,
     /// `release.wgsl`: what is done with the sum.
     Release,
+    /// `scattering.wgsl`: images, and their features.
+    Scattering,
     /// Its own.
     Own,
 }
@@ -70,5 +72,7 @@ kernels! {
     KS_DISTANCE: Release ["release.wgsl", "ks_distance.wgsl"];
     KS_FULL: Release ["release.wgsl", "ks_full.wgsl"];
     UPDATE: Release ["release.wgsl", "update.wgsl"];
+    SCATTER: Scattering ["scattering.wgsl", "scatter.wgsl"];
+    STANDARDISE: Scattering ["scattering.wgsl", "standardise.wgsl"];
     CHACHA20_BLOCKS: Own ["chacha20.wgsl", "chacha20_blocks.wgsl"];
 }

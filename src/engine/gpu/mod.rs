@@ -7,6 +7,7 @@
 mod buffers;
 mod device;
 mod families;
+mod features;
 pub mod kernels;
 mod passes;
 mod wait;
@@ -19,6 +20,8 @@ use bytemuck::{Pod, Zeroable};
 pub use device::adapters;
 pub use device::{AdapterReport, Gpu};
 use families::Family;
+pub use features::Scattering;
+use features::{FEATURE_WORDS, SLICE};
 use kernels::Bindings;
 use passes::{BUCKETS, COUNTERS, Dispatch, Encoding, Grid, Passes, SCORE_BYTES};
 use wait::Fence;
@@ -81,6 +84,8 @@ pub struct GpuEngine {
     buffers: Buffers,
     training: ExampleSet,
     evaluation: Option<ExampleSet>,
+    /// Where the model takes features.
+    features: Option<Known>,
     /// Kernels over a chunk of the lot.
     step: Vec<Dispatch>,
     /// The same, with the raw sum.
@@ -97,6 +102,16 @@ pub struct GpuEngine {
     logits_at: u64,
     in_flight: VecDeque<Fence>,
     stepped: bool,
+}
+
+/// Features of the training set, as far as they are there.
+#[derive(Debug)]
+struct Known {
+    scattering: Scattering,
+    /// The training examples', for features.
+    group: wgpu::BindGroup,
+    train: Dataset,
+    known: usize,
 }
 
 /// A dataset on the device, bound with a run's buffers.
@@ -152,11 +167,6 @@ impl GpuEngine {
         performance: Performance,
     ) -> Result<Self, EngineError> {
         gpu.check()?;
-        if task.model == Architecture::Scattering {
-            return Err(EngineError::Unsupported(
-                "scattering features on this device: they are computed on the CPU, where the small model on them is fast".to_owned(),
-            ));
-        }
         if task.grid.is_some() {
             return Err(EngineError::Unsupported(
                 "sums on a grid: WebGPU counts in 32 bits, and their noise takes numbers of 64".to_owned(),
@@ -199,7 +209,20 @@ impl GpuEngine {
         }
         let family = Family::new(task.noise.as_ref(), denoise)?;
 
-        let examples = Examples::upload(gpu, train).await?;
+        let scattering = match task.model {
+            Architecture::Scattering => Some(Scattering::new(gpu).await?),
+            _ => None,
+        };
+        let examples = match scattering {
+            Some(_) => Examples::room(gpu, train, train.len(), FEATURE_WORDS).await?,
+            None => Examples::upload(gpu, train).await?,
+        };
+        let features = scattering.map(|scattering| Known {
+            group: scattering.group(gpu, &examples.words),
+            scattering,
+            train: train.clone(),
+            known: 0,
+        });
         let passes = Passes::new(gpu, task.model);
         let sizes = Sizes {
             model: task.model,
@@ -297,6 +320,7 @@ impl GpuEngine {
             release,
             training,
             evaluation: None,
+            features,
             step,
             traced,
             evaluate,
@@ -322,6 +346,56 @@ impl GpuEngine {
     #[must_use]
     pub fn chunk(&self) -> u32 {
         self.buffers.chunk
+    }
+
+    /// Features of all training examples, where the model takes any.
+    async fn know_all(&mut self) -> Result<(), EngineError> {
+        if self.features.as_ref().is_some_and(|features| features.known < features.train.len()) {
+            self.prepare(usize::MAX).await?;
+        }
+        Ok(())
+    }
+
+    /// As [`Engine::scores`], where the model takes features: a chunk's at a time, as those of all test images beside those of all training images would
+    /// be too much for many devices.
+    async fn scores_of_features(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
+        let chunk = self.buffers.chunk as usize;
+        if self.evaluation.is_none() {
+            let rows = Examples::room(&self.gpu, data, chunk, FEATURE_WORDS).await?;
+            self.evaluation = Some(ExampleSet::new(&self.gpu, rows, &self.buffers, &self.buffers.evaluation_run));
+        }
+        let (Some(Known { scattering, .. }), Some(set)) = (&self.features, &self.evaluation) else {
+            return Ok(Vec::new());
+        };
+        let words = &set.examples.words;
+        let group = scattering.group(&self.gpu, words);
+        let staging = &self.buffers.staging;
+        // Chunks whose scores are read together.
+        let together = (staging.size() / (SCORE_BYTES * chunk as u64)).max(1) as usize;
+        let mut scores: Vec<Scores> = Vec::with_capacity(data.len());
+        self.in_flight.clear();
+        while scores.len() < data.len() {
+            let mut total = 0;
+            for first in (scores.len()..data.len()).step_by(chunk).take(together) {
+                let end = data.len().min(first + chunk);
+                for start in (first..end).step_by(SLICE) {
+                    let slice = start..end.min(start + SLICE);
+                    scattering.submit(&self.gpu, &group, words, start - first, data, slice);
+                }
+                let count = (end - first) as u32;
+                let run = Run { count, ..self.run };
+                self.gpu.queue().write_buffer(&self.buffers.evaluation_run, 0, bytemuck::bytes_of(&run));
+                let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+                record_chunk(&mut encoder, &set.group, &self.evaluate, 0, count);
+                let bytes = SCORE_BYTES * u64::from(count);
+                encoder.copy_buffer_to_buffer(&self.buffers.tallies, 4 * COUNTERS as u64, staging, total, bytes);
+                self.gpu.queue().submit([encoder.finish()]);
+                total += bytes;
+            }
+            let bytes = wait::read(&self.gpu, staging, total).await?;
+            scores.extend(floats(&bytes).as_chunks::<CLASSES>().0);
+        }
+        Ok(scores)
     }
 
     /// Records and submits one step. Nothing waits.
@@ -460,7 +534,21 @@ impl Engine for GpuEngine {
         &self.info
     }
 
+    async fn prepare(&mut self, most: usize) -> Result<usize, EngineError> {
+        let Some(Known { scattering, group, train, known }) = &mut self.features else { return Ok(0) };
+        self.gpu.check()?;
+        let end = train.len().min(known.saturating_add(most));
+        while *known < end {
+            let slice = *known..end.min(*known + SLICE);
+            *known = slice.end;
+            scattering.submit(&self.gpu, group, &self.training.examples.words, slice.start, train, slice);
+        }
+        Fence::new(&self.gpu).wait(&self.gpu).await?;
+        Ok(train.len() - *known)
+    }
+
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
+        self.know_all().await?;
         if self.in_flight.len() >= IN_FLIGHT
             && let Some(oldest) = self.in_flight.pop_front()
         {
@@ -472,6 +560,7 @@ impl Engine for GpuEngine {
     }
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
+        self.know_all().await?;
         self.submit_step(&input, true)?;
         let bytes = 4 * self.dimension as u64;
         let (sums, noisy, bins) = (self.buffers.sums.clone(), self.buffers.noisy.clone(), self.buffers.bins.clone());
@@ -496,6 +585,9 @@ impl Engine for GpuEngine {
             return Ok(Vec::new());
         }
         self.gpu.check()?;
+        if self.features.is_some() {
+            return self.scores_of_features(data).await;
+        }
         if self.evaluation.as_ref().is_none_or(|set| !set.examples.hold(data)) {
             // The old one goes first, so that both need not fit.
             self.evaluation = None;
@@ -540,6 +632,11 @@ impl Engine for GpuEngine {
                 row[3..31].copy_from_slice(pixels);
             }
             queue.write_buffer(&self.buffers.work, self.pixels_at, bytemuck::cast_slice(&field));
+        } else if self.features.is_some() {
+            let bytes = super::cpu::scattering::features(image);
+            let mut inputs: Vec<f32> = bytes.into_iter().map(crate::model::scattering::value).collect();
+            inputs.resize(inputs.len().next_multiple_of(4), 0.0);
+            queue.write_buffer(&self.buffers.work, self.pixels_at, bytemuck::cast_slice(&inputs));
         } else {
             queue.write_buffer(&self.buffers.work, self.pixels_at, bytemuck::cast_slice(image));
         }

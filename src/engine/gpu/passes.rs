@@ -2,11 +2,12 @@
 
 use super::{
     device::Gpu,
+    features::FEATURE_WORDS,
     kernels::{self, Kernel},
 };
 use crate::model::{Activation, Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS};
 
-/// Words of one example in the data buffer: 196 of pixels, one of label.
+/// Words of one example's image: 196 of pixels, one of label.
 pub const EXAMPLE_WORDS: usize = PIXELS / 4 + 1;
 /// `HISTOGRAMS` of common.wgsl: counters before the first histogram.
 pub const COUNTERS: usize = 64;
@@ -106,7 +107,7 @@ impl Slices {
             slices.stored_length = model.layers()[..2].iter().map(|l| l.outputs * (l.fan_in + 1)).sum();
             slices.stored = take(slices.stored_length);
         }
-        if model != Architecture::Linear {
+        if !model.is_linear() {
             let hidden = if model == Architecture::Mlp { MLP_HIDDEN } else { 32 };
             slices.hidden = take(hidden);
             slices.hidden_delta = take(hidden);
@@ -120,6 +121,15 @@ impl Slices {
 }
 
 impl Architecture {
+    const fn is_linear(self) -> bool {
+        matches!(self, Self::Linear | Self::Scattering)
+    }
+
+    /// Words of an example, of which the last is its label.
+    pub(super) const fn example_words(self) -> usize {
+        if matches!(self, Self::Scattering) { FEATURE_WORDS } else { EXAMPLE_WORDS }
+    }
+
     const fn is_convolutional(self) -> bool {
         matches!(self, Self::CnnTanh | Self::CnnRelu)
     }
@@ -136,7 +146,7 @@ const fn kind(activation: Activation) -> f64 {
 #[derive(Clone, Copy, Debug)]
 struct Dense {
     layer: Layer,
-    /// `None`: the image's bytes.
+    /// `None`: the example's bytes.
     source: Option<usize>,
     delta: usize,
 }
@@ -177,6 +187,8 @@ impl<'a> Passes<'a> {
     fn dispatch_with(&self, kernel: &Kernel, mut constants: Constants, grid: Grid) -> Dispatch {
         constants.push(("STRIDE", self.slices.stride as f64));
         constants.push(("STATUS", self.slices.status as f64));
+        constants.push(("EXAMPLE_WORDS", self.model.example_words() as f64));
+        constants.push(("FEATURES", f64::from(u8::from(self.model == Architecture::Scattering))));
         Dispatch::new(self.gpu, kernel, &constants, grid)
     }
 
@@ -210,7 +222,7 @@ impl<'a> Passes<'a> {
         self.dispatch_with(&kernels::DENSE, constants, Grid::Tiles { outputs: dense.layer.outputs as u32 })
     }
 
-    /// From pixels to what the last layer needs. With `floats_at` the pixels are floats in `work` (28×28 there for dense
+    /// From pixels to what the last layer needs. With `floats_at` the inputs are floats in `work` (28×28 pixels or the features there for dense
     /// models; on the padded field, already in its place, for convolutions).
     #[must_use]
     pub fn forward(&self, floats_at: Option<usize>) -> Vec<Dispatch> {
@@ -220,8 +232,7 @@ impl<'a> Passes<'a> {
         match self.model {
             Architecture::Linear | Architecture::Scattering | Architecture::Mlp => {
                 first.source = floats_at;
-                let (target, activation) =
-                    if self.model == Architecture::Linear { (s.logits, 0.0) } else { (s.hidden, act) };
+                let (target, activation) = if self.model.is_linear() { (s.logits, 0.0) } else { (s.hidden, act) };
                 vec![self.dense_forward(&first, target, activation)]
             }
             Architecture::CnnTanh | Architecture::CnnRelu => {
@@ -281,7 +292,7 @@ impl<'a> Passes<'a> {
     pub fn head(&self) -> Dispatch {
         let s = &self.slices;
         let last = *self.dense().last().expect("every model ends in a dense layer");
-        let hidden = if self.model == Architecture::Linear { 0 } else { last.layer.fan_in };
+        let hidden = if self.model.is_linear() { 0 } else { last.layer.fan_in };
         self.dispatch(
             &kernels::HEAD,
             &[
@@ -410,7 +421,7 @@ impl<'a> Passes<'a> {
             ];
             constants.extend(dense.source_constants());
             constants.extend(how);
-            let tiles = (dense.layer.fan_in as u32 / 4 + 1) * (dense.layer.outputs as u32).div_ceil(4);
+            let tiles = ((dense.layer.fan_in as u32).div_ceil(4) + 1) * (dense.layer.outputs as u32).div_ceil(4);
             passes.push(self.dispatch_with(&kernels::ACCUMULATE_DENSE, constants, Grid::Fixed(tiles.div_ceil(32))));
         }
         passes
