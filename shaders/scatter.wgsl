@@ -12,7 +12,7 @@ var<workgroup> im: array<f32, 1024>;
 var<workgroup> spectrum_re: array<f32, 1024>;
 var<workgroup> spectrum_im: array<f32, 1024>;
 
-// Rows and columns of a line's numbers, which no two invocations share.
+// The row or column in hand, of this invocation alone.
 var<private> line_re: array<f32, 32>;
 var<private> line_im: array<f32, 32>;
 
