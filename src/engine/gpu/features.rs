@@ -64,7 +64,7 @@ impl Scattering {
 
     /// Where features go.
     #[must_use]
-    pub fn group(&self, gpu: &Gpu, features: &Owned) -> wgpu::BindGroup {
+    pub(super) fn group(&self, gpu: &Gpu, features: &Owned) -> wgpu::BindGroup {
         let buffers = [&self.images, &self.bank, &self.coefficients, features, &self.place];
         gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("features"),
@@ -73,9 +73,9 @@ impl Scattering {
         })
     }
 
-    /// Submits what makes rows of `features`, `first` and those after it, of some examples of `data`, [`SLICE`] at most: features that
+    /// Submits what makes rows of `features`, `first` and those after it, of some examples of `data`, a slice at most: features that
     /// are known already are not computed anew.
-    pub fn submit(
+    pub(super) fn submit(
         &self,
         gpu: &Gpu,
         group: &wgpu::BindGroup,
@@ -112,7 +112,7 @@ impl Scattering {
         queue.submit([encoder.finish()]);
     }
 
-    /// The bytes of each image's features, of [`SLICE`] images at most.
+    /// The bytes of each image's features, of 256 images at most.
     ///
     /// # Errors
     /// [`EngineError::OutOfMemory`], [`EngineError::DeviceLost`].
