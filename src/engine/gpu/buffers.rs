@@ -1,10 +1,13 @@
 //! Every buffer of a run, allocated once, and how large a chunk may be.
 
-use std::{ops::Deref, sync::Arc};
+use std::{
+    ops::{Deref, Range},
+    sync::Arc,
+};
 
 use super::{
     device::Gpu,
-    features::{self, packed},
+    features,
     passes::{BUCKETS, COUNTERS, EXAMPLE_WORDS, Encoding, SCORE_BYTES, Slices},
 };
 use crate::{
@@ -103,6 +106,16 @@ impl Examples {
     pub fn hold(&self, data: &Dataset) -> bool {
         Arc::ptr_eq(&self.images, &data.images) && Arc::ptr_eq(&self.labels, &data.labels)
     }
+}
+
+/// Words of images: 196 of pixels and one of label each.
+pub fn packed(data: &Dataset, examples: Range<usize>) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(examples.len() * EXAMPLE_WORDS * 4);
+    for i in examples {
+        packed.extend_from_slice(data.image(i));
+        packed.extend_from_slice(&u32::from(data.labels[i]).to_le_bytes());
+    }
+    packed
 }
 
 /// What a run needs besides its examples.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    buffers::{Owned, buffer, storage, uniform},
+    buffers::{Owned, buffer, packed, storage, uniform},
     device::Gpu,
     kernels::{self, Bindings},
     passes::{Dispatch, EXAMPLE_WORDS, Grid},
@@ -145,16 +145,6 @@ impl Scattering {
         }
         Err(EngineError::WrongResult { adapter: gpu.report().to_string(), difference: differing })
     }
-}
-
-/// `images` of scattering.wgsl: 196 words of pixels and one of label each.
-pub fn packed(data: &Dataset, examples: Range<usize>) -> Vec<u8> {
-    let mut packed = Vec::with_capacity(examples.len() * EXAMPLE_WORDS * 4);
-    for i in examples {
-        packed.extend_from_slice(data.image(i));
-        packed.extend_from_slice(&u32::from(data.labels[i]).to_le_bytes());
-    }
-    packed
 }
 
 /// `bank` of scattering.wgsl.

@@ -348,14 +348,6 @@ impl GpuEngine {
         self.buffers.chunk
     }
 
-    /// Features of all training examples, where the model takes any.
-    async fn know_all(&mut self) -> Result<(), EngineError> {
-        if self.features.as_ref().is_some_and(|features| features.known < features.train.len()) {
-            self.prepare(usize::MAX).await?;
-        }
-        Ok(())
-    }
-
     /// As [`Engine::scores`], where the model takes features: a chunk's at a time, as those of all test images beside those of all training images would
     /// be too much for many devices.
     async fn scores_of_features(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
@@ -538,6 +530,9 @@ impl Engine for GpuEngine {
         let Some(Known { scattering, group, train, known }) = &mut self.features else { return Ok(0) };
         self.gpu.check()?;
         let end = train.len().min(known.saturating_add(most));
+        if *known == end {
+            return Ok(train.len() - end);
+        }
         while *known < end {
             let slice = *known..end.min(*known + SLICE);
             *known = slice.end;
@@ -548,7 +543,7 @@ impl Engine for GpuEngine {
     }
 
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
-        self.know_all().await?;
+        self.prepare(usize::MAX).await?;
         if self.in_flight.len() >= IN_FLIGHT
             && let Some(oldest) = self.in_flight.pop_front()
         {
@@ -560,7 +555,7 @@ impl Engine for GpuEngine {
     }
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
-        self.know_all().await?;
+        self.prepare(usize::MAX).await?;
         self.submit_step(&input, true)?;
         let bytes = 4 * self.dimension as u64;
         let (sums, noisy, bins) = (self.buffers.sums.clone(), self.buffers.noisy.clone(), self.buffers.bins.clone());

@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// Nodes from a distance on lie no further apart from it than their step.
+    /// The first node lies at the distance that it is asked for, if that is not below the nearest there is.
     #[test]
     fn nodes_begin_where_they_are_said_to() {
         for flat in [0.0, 1e-300, 1e-17, 1e-3, 0.3, 0.8, 0.99] {

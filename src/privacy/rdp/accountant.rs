@@ -194,7 +194,7 @@ impl Accountant {
             (FIRST_ORDER..=LEVELS[level]).map(f64::from).map(|order| (order, rho * order)).collect();
         for (set, count) in charges {
             for id in set {
-                let least = self.curves[id.0 as usize].at_least(LEVELS[level]);
+                let least = self.curves[id.0 as usize].at_least(level);
                 for ((_, total), least) in guess.iter_mut().zip(least) {
                     *total = total.max(least * *count as f64);
                 }

@@ -57,6 +57,8 @@ struct Shifts {
     /// [`contenders`] of each of [`LEVELS`], and of a single vector up to twice its order.
     full: [OnceLock<Vec<Vec<f64>>>; LEVELS.len()],
     single: [OnceLock<Vec<Vec<f64>>>; LEVELS.len()],
+    /// ln I_k of the largest entry of Ψ up to each of [`LEVELS`].
+    largest: [OnceLock<Vec<f64>>; LEVELS.len()],
 }
 
 #[derive(Debug)]
@@ -88,7 +90,8 @@ impl RdpCurve {
         };
         let (sampling, protected, doubling) = (release.sampling, release.protected(), release.doubling());
         let on_grid = release.grid.map(|grid| OnGrid::new(grid, spec)).transpose()?.map(Arc::new);
-        let shifts = Arc::new(Shifts { doubling, source, full: Default::default(), single: Default::default() });
+        let (full, single, largest) = Default::default();
+        let shifts = Arc::new(Shifts { doubling, source, full, single, largest });
         Ok(Self(Arc::new(Inner { sampling, protected, shifts, on_grid, integers: Default::default() })))
     }
 
@@ -135,15 +138,18 @@ impl RdpCurve {
         0.5 * rate * rate * (shifts.doubling * shifts.doubling * information).exp_m1()
     }
 
-    /// At most ε(α) for α from 2 to `last`: Lemma 4's last term for the largest entry of Ψ alone. Flat densities' ln I_k soon grow faster than k². Empty where
+    /// At most ε(α) for α from 2 to that of [`LEVELS`]: Lemma 4's last term for the largest entry of Ψ alone. Flat densities' ln I_k soon grow faster than k². Empty where
     /// [`RdpCurve::slope`] tells all.
-    pub(super) fn at_least(&self, last: u32) -> Vec<f64> {
+    pub(super) fn at_least(&self, level: usize) -> Vec<f64> {
         let Inner { sampling, shifts, .. } = self.0.as_ref();
         let Source::Other { noise, sensitivity: Sensitivity::Envelope { profile } } = &shifts.source else {
             return Vec::new();
         };
-        let mut moments = vec![0.0; last as usize - 1];
-        noise.log_moments(shifts.doubling * profile.largest(), &mut moments);
+        let moments = shifts.largest[level].get_or_init(|| {
+            let mut moments = vec![0.0; LEVELS[level] as usize - 1];
+            noise.log_moments(shifts.doubling * profile.largest(), &mut moments);
+            moments
+        });
         let log_rate = sampling.rate().ln();
         moments.iter().zip(2u32..).map(|(moment, k)| (f64::from(k) * log_rate + moment) / f64::from(k - 1)).collect()
     }
