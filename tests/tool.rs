@@ -227,6 +227,8 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ("train --data @ --encoder gaussian --clip 1 --steps 1", "--clip needs --encoder clip"),
         ("train --data @ --nu 3 --steps 1", "--nu needs --noise student-t"),
         ("train --data @ --noise student-t --nu 0 --steps 1", "nu"),
+        ("train --data @ --exponent 3 --steps 1", "--exponent needs --noise generalized-gaussian"),
+        ("train --data @ --noise generalized-gaussian --exponent 0.5 --steps 1", "exponent"),
         ("train --data @ --config @bad.json", "lott"),
         ("train --data @ --config @absent.json", "cannot read"),
         ("train --data @ --adapter 0 --steps 1", "--adapter needs --backend gpu"),
@@ -308,6 +310,8 @@ fn a_density_of_ones_own_is_used_or_refused_with_the_line() {
     let config = printed("--noise-table @noise.csv --sigma 1.5");
     let Some(NoiseSpec::Custom { density, scale }) = config.noise else { panic!("{:?}", config.noise) };
     assert_eq!((density.source(), scale), ("noise.csv", 1.5));
+    let flat = printed("--noise generalized-gaussian --exponent 8 --sigma 3");
+    assert_eq!(flat.noise, Some(NoiseSpec::GeneralizedGaussian { exponent: 8.0, scale: 3.0 }));
     assert!(matches!(printed("--noise-formula exp(-abs(x)^3)").noise, Some(NoiseSpec::Custom { scale: 1.0, .. })));
 
     ledger_of_one(&files);

@@ -54,7 +54,10 @@ pub fn cases() -> Vec<Case> {
             Box::new(move || profile(psi.vectors()).norm())
         }),
     ];
-    let formula = CustomDensity::from_formula("1/cosh(x)").expect("a possible density");
+    let formula = |formula, scale| NoiseSpec::Custom {
+        density: CustomDensity::from_formula(formula).expect("a possible density"),
+        scale,
+    };
     for (name, noise) in [
         ("RDP ε, Ψ, Gaussian", NoiseSpec::Gaussian { sigma: 1.1 }),
         ("RDP ε, Ψ, Student-t", NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }),
@@ -66,7 +69,9 @@ pub fn cases() -> Vec<Case> {
         ("RDP ε, Ψ, exponent 3", NoiseSpec::GeneralizedGaussian { exponent: 3.0, scale: 3.0 }),
         ("RDP ε, Ψ, exponent 8", NoiseSpec::GeneralizedGaussian { exponent: 8.0, scale: 10.0 }),
         ("RDP ε, Ψ, exponent 100", NoiseSpec::GeneralizedGaussian { exponent: 100.0, scale: 30.0 }),
-        ("RDP ε, Ψ, a formula", NoiseSpec::Custom { density: formula, scale: 1.0 }),
+        ("RDP ε, Ψ, a formula", formula("1/cosh(x)", 1.0)),
+        ("RDP ε, Ψ, a steep formula", formula("exp(-x^20)", 30.0)),
+        ("RDP ε, Ψ, a cusped formula", formula("exp(-sqrt(abs(x)))", 1.0)),
         // The best order is far beyond 64: every one is needed.
         ("RDP ε below 0.1, Ψ, Student-t", NoiseSpec::StudentT { nu: 9.0, scale: 20.0 }),
         ("RDP ε below 0.1, Ψ, generalised Gaussian", NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 24.0 }),

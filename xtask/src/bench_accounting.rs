@@ -34,7 +34,7 @@ const fn row(name: &'static str, what: &'static str, native: f64) -> Row {
     Row { name, what, limits: (Some(native), Some(native)), peer: None }
 }
 
-const ROWS: [Row; 22] = [
+const ROWS: [Row; 24] = [
     Row { peer: Some("RDP ε, orders 2 to 256"), ..row("RDP ε, orders 2 to 256", "tutorial case", 1e-3) },
     Row {
         peer: Some("RDP ε, its own orders"),
@@ -55,6 +55,8 @@ const ROWS: [Row; 22] = [
     row("RDP ε, Ψ, exponent 8", "the same, nearly a box", 0.01),
     row("RDP ε, Ψ, exponent 100", "the flattest there is", 0.01),
     row("RDP ε, Ψ, a formula", "noise of the density 1/cosh(x), as a table", 0.01),
+    row("RDP ε, Ψ, a steep formula", "exp(−x²⁰) at scale 30", 0.01),
+    row("RDP ε, Ψ, a cusped formula", "exp(−√abs(x))", 0.01),
     row("RDP ε below 0.1, Ψ, Student-t", "all orders up to 256 count", 0.01),
     row("RDP ε below 0.1, Ψ, generalised Gaussian", "the same", 0.01),
     Row { limits: (Some(0.5), None), ..row("PLD ε, Ψ, Student-t", "from the envelope to ε", 0.0) },

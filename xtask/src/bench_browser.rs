@@ -44,8 +44,8 @@ struct Found {
     best: f64,
     median: f64,
     worst: f64,
-    /// Until the caller has its thread back: the median, as a software adapter takes that thread's processor away at times.
-    calling: f64,
+    /// Until the caller has its thread back: the best, then the median, as a software adapter takes that thread's processor away at times.
+    calling: [f64; 2],
     memory: u64,
     buffers: u64,
 }
@@ -226,7 +226,7 @@ fn read_found(json: &Value) -> Option<Found> {
         best: samples[0],
         median: samples[samples.len() / 2],
         worst: samples[samples.len() - 1],
-        calling: calling[calling.len() / 2],
+        calling: [calling[0], calling[calling.len() / 2]],
         memory: json["memory"].as_u64().unwrap_or(0),
         buffers: json["buffers"].as_u64().unwrap_or(0),
     })
@@ -295,9 +295,13 @@ fn section(machine: &str, results: &Results) -> Result<String> {
             ));
         }
     }
-    let get = |who, model, lot| results.get(who, "gpu", model, false, lot).map(|found| found.calling);
+    let get = |who, model, lot| {
+        let [best, median] = results.get(who, "gpu", model, false, lot)?.calling;
+        Ok::<_, Error>(format!("{best:.2} ({median:.2})"))
+    };
     line(format_args!(
-        "\nThe calling thread's share of a WebGPU step (median): perceptron {:.2} ms (jax-js {:.2}), CNN {:.2} ms (jax-js {:.2}); goal: below 0.2.",
+        "\nThe calling thread's share of a WebGPU step in milliseconds: perceptron {}, jax-js {}; CNN {}, jax-js {}. Goal: below 0.2. The software adapter computes\n\
+         earlier steps on the same processors meanwhile, so the best sample says what the calls take, the median what they took beside that.",
         get(OURS, "Mlp", 256)?,
         get(THEIRS, "Mlp", 256)?,
         get(OURS, "CnnTanh", 64)?,
@@ -398,7 +402,7 @@ mod tests {
         results.read(&line(OURS, "cpu", "Mlp", false, 256, &[4.0]));
         let found = results.get(OURS, "cpu", "Mlp", false, 256).unwrap();
         assert_eq!((found.best, found.median, found.worst), (1.0, 1.5, 1.5));
-        assert_eq!(found.calling, 0.2);
+        assert_eq!(found.calling, [0.1, 0.2]);
         assert_eq!(results.found.len(), 1);
     }
 

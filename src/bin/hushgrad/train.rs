@@ -87,6 +87,9 @@ pub struct Arguments {
     /// Degrees of freedom of Student's t
     #[arg(long)]
     nu: Option<f64>,
+    /// Exponent of the generalised Gaussian, exp(−|x/s|^EXPONENT): at least 1
+    #[arg(long)]
+    exponent: Option<f64>,
     /// Round gradients, sums and noise to a grid this many bits below the noise's scale, and count in ε what low bits of noise tell (CPU; 10, say)
     #[arg(long, value_name = "BITS")]
     grid_bits: Option<u32>,
@@ -187,6 +190,7 @@ enum Family {
     Cauchy,
     VarianceGamma,
     HyperbolicSecant,
+    GeneralizedGaussian,
 }
 
 /// Trains until the planned steps are done.
@@ -481,20 +485,26 @@ fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), Box
         Some(Family::Cauchy) => *noise = Some(NoiseSpec::Cauchy { scale }),
         Some(Family::VarianceGamma) => *noise = Some(NoiseSpec::VarianceGamma { scale }),
         Some(Family::HyperbolicSecant) => *noise = Some(NoiseSpec::HyperbolicSecant { scale }),
+        Some(Family::GeneralizedGaussian) => *noise = Some(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale }),
     }
     match noise {
         Some(noise) => {
             if let Some(sigma) = arguments.sigma {
                 *noise = noise.with_scale(sigma);
             }
-            match noise {
-                NoiseSpec::StudentT { nu, .. } => *nu = arguments.nu.unwrap_or(*nu),
-                _ if arguments.nu.is_some() => return Err("--nu needs --noise student-t".into()),
+            match (&mut *noise, arguments.nu) {
+                (NoiseSpec::StudentT { nu, .. }, Some(given)) => *nu = given,
+                (_, Some(_)) => return Err("--nu needs --noise student-t".into()),
+                _ => {}
+            }
+            match (noise, arguments.exponent) {
+                (NoiseSpec::GeneralizedGaussian { exponent, .. }, Some(given)) => *exponent = given,
+                (_, Some(_)) => return Err("--exponent needs --noise generalized-gaussian".into()),
                 _ => {}
             }
         }
-        None if arguments.sigma.is_some() || arguments.nu.is_some() => {
-            return Err("--sigma and --nu need a noise".into());
+        None if arguments.sigma.is_some() || arguments.nu.is_some() || arguments.exponent.is_some() => {
+            return Err("--sigma, --nu and --exponent need a noise".into());
         }
         None => {}
     }

@@ -12,6 +12,8 @@ pub(super) const ROUNDING: f64 = 4e-12;
 const ACCEPTED: f64 = 1e-10;
 /// The same where kinks let terms fall slowly, and each cut takes little from them.
 const ACCEPTED_OF_KINKS: f64 = 1e-8;
+/// What is left out falls by about so much when a panel is halved.
+const A_HALVING: f64 = 1e4;
 /// Terms that add up to less than this part of the first are counted as if every entry were where they are largest.
 const SPARED: f64 = 1e-12;
 
@@ -94,7 +96,7 @@ impl Series {
         }
         // On an octave the terms fall at least by 5.8 a degree where G is analytic (its nearest singularity is at 0 or beyond), and what is left
         // out is then below a quarter of the last term; the last two in full also cover functions that are only a few times differentiable,
-        // and wider panels, which are kept only if `is_settled`.
+        // and wider panels, which are kept only if they need no `halvings`.
         // Kinks beyond 0 leave G, where τ is the distance of two, without a third derivative, or seemingly without a first where they lie close: terms may
         // fall as j⁻² alone, and what is left out, and mixed into the terms that are kept, is twice their sum.
         let kinked = noise.kinks().len() > 1;
@@ -115,19 +117,30 @@ impl Series {
         Self { coefficients, error, accepted, information }
     }
 
-    /// Whether the terms of a panel from 0 on fall so fast at every order that nothing is gained by cutting it, and what they say of 0 is so.
-    pub(super) fn is_settled(&self) -> bool {
-        (0..self.error.len()).all(|k| {
+    /// How often a panel from 0 on must be halved, about, until its terms fall so fast at every order that nothing is gained by cutting it, and what they say
+    /// of 0 is so; 0 if it is so already.
+    pub(super) fn halvings(&self) -> usize {
+        // By how much what is left out is too much.
+        let mut excess = 0.0f64;
+        let settled = (0..self.error.len()).fold(true, |settled, k| {
             let at = |j: usize| self.coefficients[j][k].abs();
             let accepted = self.accepted * at(0);
-            let told = self.information.is_none_or(|information| {
-                let there = 0.5 * ((k + 1) * (k + 2)) as f64 * information;
-                let series: f64 =
-                    (0..TERMS).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } * self.coefficients[j][k]).sum();
-                (series - there).abs() <= accepted + self.error[k]
-            });
-            self.error[k] <= accepted && at(TERMS - 3) + at(TERMS - 4) <= 100.0 * accepted && told
-        })
+            excess = dearer(excess, self.error[k] / accepted);
+            settled
+                && self.error[k] <= accepted
+                && at(TERMS - 3) + at(TERMS - 4) <= 100.0 * accepted
+                && self.information.is_none_or(|information| {
+                    let there = 0.5 * ((k + 1) * (k + 2)) as f64 * information;
+                    let series: f64 =
+                        (0..TERMS).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } * self.coefficients[j][k]).sum();
+                    (series - there).abs() <= accepted + self.error[k]
+                })
+        });
+        match excess {
+            _ if settled => 0,
+            excess if excess.is_finite() => ((excess.ln() / A_HALVING.ln()).ceil() as usize).max(1),
+            _ => 1,
+        }
     }
 
     /// An upper bound of G on the whole panel, by order.
@@ -225,7 +238,7 @@ mod tests {
             points.extend([(0.0, 1.0 + step), (1e-9, 1.0)]);
             let density = crate::privacy::noise::CustomDensity::from_points("step", &points).unwrap();
             let noise = crate::privacy::noise::NoiseSpec::Custom { density, scale: 1.0 }.build().unwrap();
-            Series::new(&Panel { low: 0.0, high: 1e-3 }, &*noise, 1.0, 30).is_settled()
+            Series::new(&Panel { low: 0.0, high: 1e-3 }, &*noise, 1.0, 30).halvings() == 0
         };
         assert!(settled(1e-9));
         assert!(!settled(1e-6));

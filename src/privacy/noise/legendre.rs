@@ -43,9 +43,9 @@ pub(super) struct Point {
     pub log_weight: f64,
 }
 
-/// Gauss–Legendre rules of 3, 4, 5, 6, 8 and 16 points.
+/// Gauss–Legendre rules of 3, 4, 5, 6, 8, 10 and 16 points.
 pub(super) fn gauss_legendre(points: usize) -> &'static [Point] {
-    const COUNTS: [usize; 6] = [3, 4, 5, 6, 8, 16];
+    const COUNTS: [usize; 7] = [3, 4, 5, 6, 8, 10, 16];
     static RULES: LazyLock<[Vec<Point>; COUNTS.len()]> = LazyLock::new(|| {
         COUNTS.map(|n| {
             (0..n)

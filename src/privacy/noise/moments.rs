@@ -160,10 +160,10 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
 
 /// Running sums for all orders: linear where r^k cannot overflow, logarithmic above.
 pub(super) struct Sums {
-    /// Σ weight·(r−1)^j, j = 2.., of the nodes where k·|r−1| is small at every linear order: e_k = Σ_j C(k, j)·(r−1)^j.
-    powers: [Lanes; POWERS],
-    /// Σ weight·e_k for k = 2.. of the other nodes.
-    linear: Vec<Lanes>,
+    /// Of the nodes where k·|r−1| is small at every linear order.
+    small: [Powers; 2],
+    /// Σ weight·e_k for k = 2.. of the other nodes, in two parts.
+    linear: Vec<[f64; 2]>,
     /// ln Σ weight·r^k for the orders above the linear ones.
     logarithmic: Vec<f64>,
 }
@@ -171,10 +171,61 @@ pub(super) struct Sums {
 /// Eight partial sums, so that no inner loop has a horizontal sum.
 type Lanes = [f64; 8];
 
-/// The largest k·|r−1| that is small: terms of either sign add up to at most four times e_k.
-const SMALL: f64 = 2.0;
-/// Powers of r − 1, from the second on, of which the rest is below the last digit of e_k: 2²⁵/25! = 2e-18.
-const POWERS: usize = 23;
+/// Σ weight·(r−1)^j, j = 2.., of some nodes: e_k = Σ_j C(k, j)·(r−1)^j.
+struct Powers {
+    /// The largest k·(1−r) and k·(r−1) that are small.
+    limits: [f64; 2],
+    sums: Vec<Lanes>,
+}
+
+impl Powers {
+    /// Few powers, of which the rest is below the last digit of e_k: 2²⁵/25! = 2e-18. Terms of either sign add up to at most four times e_k.
+    fn few() -> Self {
+        Self { limits: [2.0; 2], sums: vec![[0.0; 8]; 23] }
+    }
+
+    /// 8⁴⁹/49! = 3e-19; terms of either sign add up to at most 17 times e_k, and where r ≥ 1 all are of one.
+    fn many() -> Self {
+        Self { limits: [4.0, 8.0], sums: vec![[0.0; 8]; 47] }
+    }
+
+    /// Whether a node is small at every order, where so many are summed that it saves something.
+    fn takes(&self, node: &Node, orders: usize) -> bool {
+        let [below, above] = self.limits;
+        let size = node.difference * (orders + 1) as f64;
+        -below < size && size < above && orders > self.sums.len()
+    }
+
+    /// At most eight nodes.
+    fn add(&mut self, nodes: &[&Node]) {
+        let (mut difference, mut power) = ([0.0; 8], [0.0; 8]);
+        for (lane, node) in nodes.iter().enumerate() {
+            difference[lane] = node.difference;
+            power[lane] = node.weight * node.difference * node.difference;
+        }
+        for sum in &mut self.sums {
+            for lane in 0..8 {
+                sum[lane] += power[lane];
+                power[lane] *= difference[lane];
+            }
+        }
+    }
+
+    /// What Horner's rule in falling factorials needs: m_j/j!, Σ C(k, j)·m_j = k(k−1)·(m_2/2! + (k−2)·(m_3/3! + (k−3)·…)). Nothing if there was no node.
+    fn terms(&self) -> Vec<f64> {
+        if self.sums[0] == [0.0; 8] {
+            return Vec::new();
+        }
+        let mut factorial = 1.0;
+        (2u32..)
+            .zip(&self.sums)
+            .map(|(j, sum)| {
+                factorial *= f64::from(j);
+                sum.iter().sum::<f64>() / factorial
+            })
+            .collect()
+    }
+}
 
 /// ln of the largest z·r^k that is summed as it is.
 const HIGHEST: f64 = 400.0;
@@ -185,7 +236,7 @@ const SEEN: f64 = -200.0;
 impl Sums {
     /// All orders linear: the caller knows that r^k stays below e^400.
     pub(super) fn linear(orders: usize) -> Self {
-        Self { powers: [[0.0; 8]; POWERS], linear: vec![[0.0; 8]; orders], logarithmic: Vec::new() }
+        Self { small: [Powers::few(), Powers::many()], linear: vec![[0.0; 2]; orders], logarithmic: Vec::new() }
     }
 
     fn new(orders: usize, nodes: &[Node], height: &dyn Fn(f64) -> f64) -> Self {
@@ -202,14 +253,17 @@ impl Sums {
 
     pub(super) fn add(&mut self, nodes: &[Node]) {
         if !self.linear.is_empty() {
-            // Fewer orders than powers are summed as they are.
-            let few = self.linear.len() <= POWERS;
-            let small = if few { 0.0 } else { SMALL / (self.linear.len() + 1) as f64 };
-            let (counted, late): (Vec<&Node>, Vec<&Node>) = nodes.iter().partition(|node| node.log_weight > LATE);
-            let (small, large): (Vec<&Node>, Vec<&Node>) =
-                counted.into_iter().partition(|node| node.difference.abs() < small);
-            small.chunks(8).for_each(|chunk| self.add_powers(chunk));
-            large.chunks(8).for_each(|chunk| self.add_orders(chunk));
+            let orders = self.linear.len();
+            let (mut rest, late): (Vec<&Node>, Vec<&Node>) = nodes.iter().partition(|node| node.log_weight > LATE);
+            for powers in &mut self.small {
+                let (small, large): (Vec<&Node>, Vec<&Node>) = rest.iter().partition(|node| powers.takes(node, orders));
+                // What is made of powers in the end costs as much as so many nodes, about.
+                if small.len() >= powers.sums.len() {
+                    small.chunks(8).for_each(|chunk| powers.add(chunk));
+                    rest = large;
+                }
+            }
+            rest.chunks(8).for_each(|chunk| self.add_orders(chunk));
             late.into_iter().for_each(|node| self.add_late(node));
         }
         let first = self.linear.len() + 2;
@@ -225,21 +279,6 @@ impl Sums {
     }
 
     /// At most eight nodes.
-    fn add_powers(&mut self, nodes: &[&Node]) {
-        let (mut difference, mut power) = ([0.0; 8], [0.0; 8]);
-        for (lane, node) in nodes.iter().enumerate() {
-            difference[lane] = node.difference;
-            power[lane] = node.weight * node.difference * node.difference;
-        }
-        for sum in &mut self.powers {
-            for lane in 0..8 {
-                sum[lane] += power[lane];
-                power[lane] *= difference[lane];
-            }
-        }
-    }
-
-    /// At most eight nodes.
     fn add_orders(&mut self, nodes: &[&Node]) {
         let (mut ratio, mut square, mut excess) = ([0.0; 8], [0.0; 8], [0.0; 8]);
         for (lane, node) in nodes.iter().enumerate() {
@@ -249,10 +288,13 @@ impl Sums {
         }
         for (j, sum) in self.linear.iter_mut().enumerate() {
             let k = (j + 2) as f64;
+            let mut parts = [0.0; 2];
             for lane in 0..8 {
-                sum[lane] += excess[lane];
+                parts[lane % 2] += excess[lane];
                 excess[lane] = ratio[lane] * excess[lane] + k * square[lane];
             }
+            sum[0] += parts[0];
+            sum[1] += parts[1];
         }
     }
 
@@ -272,24 +314,23 @@ impl Sums {
 
     pub(super) fn log_moments(&self, step: f64, out: &mut [f64]) {
         let (linear, logarithmic) = out.split_at_mut(self.linear.len());
-        // m_j/j!, by Horner in falling factorials: Σ C(k, j)·m_j = k(k−1)·(m_2/2! + (k−2)·(m_3/3! + (k−3)·…)).
-        let mut factorial = 1.0;
-        let mut terms = [0.0; POWERS];
-        for (j, (term, sum)) in (2u32..).zip(terms.iter_mut().zip(&self.powers)) {
-            factorial *= f64::from(j);
-            *term = step * sum.iter().sum::<f64>() / factorial;
-        }
+        let terms = self.small.each_ref().map(Powers::terms);
         for (first, (values, sums)) in (0..).step_by(8).zip(linear.chunks_mut(8).zip(self.linear.chunks(8))) {
             let k: Lanes = std::array::from_fn(|lane| (first + lane + 2) as f64);
-            let mut nested = [0.0; 8];
-            for (j, term) in (2..POWERS + 2).zip(&terms).rev() {
+            let mut small = [0.0; 8];
+            for terms in &terms {
+                let mut nested = [0.0; 8];
+                for (j, term) in (2..terms.len() + 2).zip(terms).rev() {
+                    for lane in 0..8 {
+                        nested[lane] = term + (k[lane] - j as f64) * nested[lane];
+                    }
+                }
                 for lane in 0..8 {
-                    nested[lane] = term + (k[lane] - j as f64) * nested[lane];
+                    small[lane] += k[lane] * (k[lane] - 1.0) * nested[lane];
                 }
             }
-            for (lane, (value, sum)) in values.iter_mut().zip(sums).enumerate() {
-                let small = k[lane] * (k[lane] - 1.0) * nested[lane];
-                *value = (small + step * sum.iter().sum::<f64>()).ln_1p();
+            for (lane, (value, [even, odd])) in values.iter_mut().zip(sums).enumerate() {
+                *value = (step * (small[lane] + (even + odd))).ln_1p();
             }
         }
         for (value, sum) in logarithmic.iter_mut().zip(&self.logarithmic) {
@@ -323,18 +364,22 @@ mod tests {
     /// Nodes of every size, with either sign of ln r, against e_k as it is defined.
     #[test]
     fn sums_are_those_of_their_nodes() {
-        for largest in [1e-9, 1e-5, 1e-3, 0.03, 0.3] {
-            for orders in [3, POWERS, POWERS + 1, 63, 255] {
-                let nodes: Vec<Node> = (0..101u32)
+        let mut by_powers = [0; 2];
+        for largest in [1e-9, 1e-5, 1e-3, 0.015, 0.03, 0.06, 0.1, 0.3] {
+            for (orders, fall) in [3, 23, 24, 47, 48, 63, 255].into_iter().flat_map(|n| [(n, 0.1), (n, 0.005)]) {
+                let nodes: Vec<Node> = (0..401u32)
                     .map(|i| {
-                        let size = largest * (-0.1 * f64::from(i)).exp();
+                        let size = largest * (-fall * f64::from(i)).exp();
                         Node::new(if i % 3 == 0 { size } else { -size }, -0.05 * f64::from(i % 40))
                     })
                     .collect();
                 let mut sums = Sums::new(orders, &nodes, &|_| f64::NEG_INFINITY);
-                let (early, late) = nodes.split_at(37);
+                let (early, late) = nodes.split_at(137);
                 sums.add(early);
                 sums.add(late);
+                for (count, powers) in by_powers.iter_mut().zip(&sums.small) {
+                    *count += usize::from(!powers.terms().is_empty());
+                }
                 let mut found = vec![0.0; orders];
                 sums.log_moments(0.7, &mut found);
                 for (k, found) in (2u32..).map(f64::from).zip(found) {
@@ -347,6 +392,7 @@ mod tests {
                 }
             }
         }
+        assert!(by_powers.iter().all(|count| *count > 5), "{by_powers:?}");
     }
 
     /// Weights far below the smallest number, and ratios that lift them again: first late ones, at last logarithms.

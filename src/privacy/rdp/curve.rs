@@ -283,12 +283,12 @@ fn close(bounds: &mut [f64]) {
 
 impl Shifts {
     fn full(&self, level: usize) -> &[Vec<f64>] {
-        self.full[level].get_or_init(|| contenders(self.source.log_moments(self.doubling, LEVELS[level])))
+        self.full[level].get_or_init(|| contenders(&self.source.log_moments(self.doubling, LEVELS[level])))
     }
 
     fn single(&self, level: usize) -> &[Vec<f64>] {
         let last = (2 * LEVELS[level]).min(LAST_EXTENDED);
-        self.single[level].get_or_init(|| contenders(self.source.log_moments(1.0, last)))
+        self.single[level].get_or_init(|| contenders(&self.source.log_moments(1.0, last)))
     }
 }
 
@@ -408,21 +408,55 @@ fn dearest_at_each_k(vectors: &[Vec<f64>]) -> Vec<f64> {
 }
 
 /// The vectors that may be the dearest at some order of Lemma 4, whatever the rate: what no other exceeds at every k. If they are many, one that exceeds all.
-fn contenders(vectors: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+fn contenders(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let dominates = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x >= y);
-    let mut front: Vec<Vec<f64>> = Vec::new();
-    for vector in vectors {
-        if front.iter().any(|f| dominates(f, &vector)) {
+    // What exceeds another everywhere has the larger sum, so that it comes first.
+    let mut by_sum: Vec<(f64, &Vec<f64>)> = vectors.iter().map(|vector| (vector.iter().sum(), vector)).collect();
+    by_sum.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut front: Vec<&Vec<f64>> = Vec::new();
+    for (_, vector) in by_sum {
+        if front.iter().any(|f| dominates(f, vector)) {
             continue;
         }
-        front.retain(|f| !dominates(&vector, f));
+        if front.len() == CONTENDERS {
+            return vec![dearest_at_each_k(vectors)];
+        }
         front.push(vector);
     }
-    if front.len() > CONTENDERS { vec![dearest_at_each_k(&front)] } else { front }
+    front.into_iter().cloned().collect()
 }
 
 /// Lemma 4's maximum over vectors, order by order.
 fn dearest(vectors: &[Vec<f64>], rate: f64) -> Vec<f64> {
     let prices: Vec<Vec<f64>> = vectors.iter().map(|moments| poisson::at_integers(rate, moments)).collect();
     dearest_at_each_k(&prices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever their order: none that is needed is left out, none that another exceeds stays, and many become one.
+    #[test]
+    fn contenders_are_the_front() {
+        let vectors = |n: u32, bend: f64| -> Vec<Vec<f64>> {
+            let value = |v: u32, k: u32| (1.0 + f64::from(v)) * (1.0 - bend * f64::from(v * k)) * f64::from(k);
+            (0..n).map(|i| i * 7 % n).map(|v| (2..12).map(|k| value(v, k)).collect()).collect()
+        };
+        // Straight ones are exceeded by the last; bent ones by none, at some k.
+        let one = vectors(50, 0.0);
+        assert_eq!(contenders(&one), [one.iter().max_by(|a, b| a[0].total_cmp(&b[0])).unwrap().clone()]);
+        for n in [3, 8, 50] {
+            let all = vectors(n, 0.1 / f64::from(n));
+            let front = contenders(&all);
+            assert_eq!(front.len() == 1, n == 50, "{n}: {}", front.len());
+            assert_eq!(dearest_at_each_k(&front), dearest_at_each_k(&all));
+            for (i, a) in front.iter().enumerate() {
+                assert!(!front.iter().skip(i + 1).any(|b| b.iter().zip(a).all(|(x, y)| x >= y)));
+            }
+        }
+        // Infinite sums tie.
+        let infinite = vec![vec![1.0, f64::INFINITY], vec![2.0, f64::INFINITY]];
+        assert_eq!(dearest_at_each_k(&contenders(&infinite)), infinite[1]);
+    }
 }
