@@ -410,18 +410,15 @@ fn dearest_at_each_k(vectors: &[Vec<f64>]) -> Vec<f64> {
 /// The vectors that may be the dearest at some order of Lemma 4, whatever the rate: what no other exceeds at every k. If they are many, one that exceeds all.
 fn contenders(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let dominates = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x >= y);
-    // What exceeds another everywhere has the larger sum, so that it comes first.
-    let mut by_sum: Vec<(f64, &Vec<f64>)> = vectors.iter().map(|vector| (vector.iter().sum(), vector)).collect();
-    by_sum.sort_by(|a, b| b.0.total_cmp(&a.0));
+    // What exceeds another everywhere has the larger sum, so that it is found first.
+    let mut rest: Vec<(f64, &Vec<f64>)> = vectors.iter().map(|vector| (vector.iter().sum(), vector)).collect();
     let mut front: Vec<&Vec<f64>> = Vec::new();
-    for (_, vector) in by_sum {
-        if front.iter().any(|f| dominates(f, vector)) {
-            continue;
-        }
+    while let Some((_, next)) = rest.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0)) {
         if front.len() == CONTENDERS {
             return vec![dearest_at_each_k(vectors)];
         }
-        front.push(vector);
+        front.push(next);
+        rest.retain(|(_, vector)| !dominates(next, vector));
     }
     front.into_iter().cloned().collect()
 }
