@@ -98,7 +98,12 @@ impl<S: Simd> Cnn<S> {
         let f = self.activation;
         let [w1, w2, w3, w4] = layers(parameters);
         let Copy { pool2, hidden, logits, .. } = &mut self.copies[copy];
-        s.run(Conv1Forward::<S, 2> { image: &block.lanes, weights: w1, out: &mut self.conv1 });
+        let (image, out) = (&block.lanes, &mut self.conv1);
+        if S::REGISTERS >= 16 {
+            s.run(Conv1Forward::<S, 2, 7> { image, weights: w1, out });
+        } else {
+            s.run(Conv1Forward::<S, 2, 5> { image, weights: w1, out });
+        }
         s.run(PoolForward {
             side: S1,
             activation: f,
@@ -132,7 +137,12 @@ impl<S: Simd> Cnn<S> {
             pooled_delta: &self.pool2_delta,
             delta: &mut self.conv2,
         });
-        s.run(Conv2Backward::<S, 2> { weights: w2, delta: &self.conv2, out: &mut self.pool1_delta });
+        let (delta, out) = (&self.conv2, &mut self.pool1_delta);
+        if S::REGISTERS >= 32 {
+            s.run(Conv2Backward::<S, 2, 1> { weights: w2, delta, out });
+        } else {
+            s.run(Conv2Backward::<S, 4, 2> { weights: w2, delta, out });
+        }
         s.run(PoolBackward {
             side: S1,
             activation: f,

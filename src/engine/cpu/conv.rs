@@ -36,40 +36,42 @@ fn rows_inside(ky: usize) -> std::ops::Range<usize> {
     3usize.saturating_sub(ky).div_ceil(2)..S1.min((IMAGE + 3 - ky).div_ceil(2))
 }
 
-/// out = w ∗ image + b, before the activation. `image`: 28×34; `out`: 16×14×14.
-pub struct Conv1Forward<'a, S: Simd, const C: usize> {
+/// out = w ∗ image + b, before the activation, `X` columns at a time. `image`: 28×34; `out`: 16×14×14.
+pub struct Conv1Forward<'a, S: Simd, const C: usize, const X: usize> {
     pub image: &'a [S::F],
     pub weights: &'a [f32],
     pub out: &'a mut [S::F],
 }
 
-impl<S: Simd, const C: usize> Kernel<S> for Conv1Forward<'_, S, C> {
+impl<S: Simd, const C: usize, const X: usize> Kernel<S> for Conv1Forward<'_, S, C, X> {
     type Output = ();
 
     #[inline(always)]
     fn run(self, s: S) {
         let Self { image, weights, out } = self;
-        const HALF: usize = S1 / 2;
         let (weights, biases) = weights.split_at(C1 * K1 * K1);
+        let columns = s.rolled(K1);
         for y in 0..S1 {
             let taps = 3usize.saturating_sub(2 * y)..K1.min(IMAGE + 3 - 2 * y);
-            for x0 in [0, HALF] {
+            // The last columns overlap those before where X does not divide the row.
+            for x0 in (0..S1).step_by(X).map(|x0| x0.min(S1 - X)) {
                 for o in (0..C1).step_by(C) {
-                    let mut sums: [[S::F; HALF]; C] = std::array::from_fn(|c| [s.splat(biases[o + c]); HALF]);
+                    let mut sums: [[S::F; X]; C] = std::array::from_fn(|c| [s.splat(biases[o + c]); X]);
                     for ky in taps.clone() {
-                        let row: &[S::F; 2 * HALF + K1 - 2] = window(image, (2 * y + ky - 3) * PADDED + 2 * x0);
+                        let row = &image[(2 * y + ky - 3) * PADDED + 2 * x0..][..2 * X + K1 - 2];
                         let w: [&[f32; K1]; C] = std::array::from_fn(|c| window(weights, ((o + c) * K1 + ky) * K1));
-                        for kx in 0..K1 {
+                        for kx in 0..columns {
+                            let row = &row[kx..][..2 * X - 1];
                             let w: [S::F; C] = std::array::from_fn(|c| s.splat(w[c][kx]));
-                            for x in 0..HALF {
+                            for x in 0..X {
                                 for c in 0..C {
-                                    sums[c][x] = s.mul_add(row[2 * x + kx], w[c], sums[c][x]);
+                                    sums[c][x] = s.mul_add(row[2 * x], w[c], sums[c][x]);
                                 }
                             }
                         }
                     }
                     for (c, sums) in sums.iter().enumerate() {
-                        out[(o + c) * S1 * S1 + y * S1 + x0..][..HALF].copy_from_slice(sums);
+                        out[(o + c) * S1 * S1 + y * S1 + x0..][..X].copy_from_slice(sums);
                     }
                 }
             }
@@ -171,6 +173,7 @@ impl<S: Simd, const C: usize> Kernel<S> for Conv2Gradient<'_, S, C> {
     fn run(self, s: S) -> S::F {
         let Self { input, delta, gradient } = self;
         let (weights, biases) = gradient.split_at_mut(C2 * C1 * K2 * K2);
+        let columns = s.rolled(S2).min(S2);
         let mut norm = s.splat(0.0);
         for o in (0..C2).step_by(C) {
             let d: [&[S::F; S2 * S2]; C] = std::array::from_fn(|c| window(delta, (o + c) * S2 * S2));
@@ -179,11 +182,12 @@ impl<S: Simd, const C: usize> Kernel<S> for Conv2Gradient<'_, S, C> {
                     let mut sums = [[s.splat(0.0); K2]; C];
                     for y in 0..S2 {
                         let row: &[S::F; READ] = window(input, (i * Q1 + 2 * y + ky) * Q1);
-                        for x in 0..S2 {
+                        for x in 0..columns {
                             let d: [S::F; C] = std::array::from_fn(|c| d[c][y * S2 + x]);
+                            let row: &[S::F; K2] = window(row, 2 * x);
                             for kx in 0..K2 {
                                 for c in 0..C {
-                                    sums[c][kx] = s.mul_add(row[2 * x + kx], d[c], sums[c][kx]);
+                                    sums[c][kx] = s.mul_add(row[kx], d[c], sums[c][kx]);
                                 }
                             }
                         }
@@ -199,14 +203,14 @@ impl<S: Simd, const C: usize> Kernel<S> for Conv2Gradient<'_, S, C> {
     }
 }
 
-/// ∂ℓ/∂input, which only the first 12 of 13 rows and columns receive. `delta`: 32×5×5; `out`: 16×13×13.
-pub struct Conv2Backward<'a, S: Simd, const C: usize> {
+/// ∂ℓ/∂input, which only the first 12 of 13 rows and columns receive, from `U` output channels a turn. `delta`: 32×5×5; `out`: 16×13×13.
+pub struct Conv2Backward<'a, S: Simd, const C: usize, const U: usize> {
     pub weights: &'a [f32],
     pub delta: &'a [S::F],
     pub out: &'a mut [S::F],
 }
 
-impl<S: Simd, const C: usize> Kernel<S> for Conv2Backward<'_, S, C> {
+impl<S: Simd, const C: usize, const U: usize> Kernel<S> for Conv2Backward<'_, S, C, U> {
     type Output = ();
 
     #[inline(always)]
@@ -223,16 +227,18 @@ impl<S: Simd, const C: usize> Kernel<S> for Conv2Backward<'_, S, C> {
                             continue;
                         }
                         let y = (row - ky) / 2;
-                        for o in 0..C2 {
-                            let d: &[S::F; S2] = window(delta, (o * S2 + y) * S2);
-                            let w: [&[f32; K2]; C] =
-                                std::array::from_fn(|c| window(weights, ((o * C1 + i + c) * K2 + ky) * K2));
-                            for c in 0..C {
-                                let near = s.splat(w[c][parity]);
-                                let far = s.splat(w[c][parity + 2]);
-                                for x in 0..S2 {
-                                    sums[c][x] = s.mul_add(d[x], near, sums[c][x]);
-                                    sums[c][x + 1] = s.mul_add(d[x], far, sums[c][x + 1]);
+                        for first in (0..C2).step_by(U) {
+                            for o in first..first + U {
+                                let d: &[S::F; S2] = window(delta, (o * S2 + y) * S2);
+                                let w: [&[f32; K2]; C] =
+                                    std::array::from_fn(|c| window(weights, ((o * C1 + i + c) * K2 + ky) * K2));
+                                for c in 0..C {
+                                    let near = s.splat(w[c][parity]);
+                                    let far = s.splat(w[c][parity + 2]);
+                                    for x in 0..S2 {
+                                        sums[c][x] = s.mul_add(d[x], near, sums[c][x]);
+                                        sums[c][x + 1] = s.mul_add(d[x], far, sums[c][x + 1]);
+                                    }
                                 }
                             }
                         }

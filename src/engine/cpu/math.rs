@@ -7,7 +7,8 @@ use super::simd::Simd;
 
 /// Horner's rule: c₀ + c₁x + c₂x² + …
 #[inline(always)]
-pub fn polynomial<S: Simd, const N: usize>(s: S, x: S::F, coefficients: [f32; N]) -> S::F {
+pub fn polynomial<S: Simd, const N: usize>(s: S, x: S::F, coefficients: &'static [f32; N]) -> S::F {
+    let coefficients = s.constants(coefficients);
     let mut sum = s.splat(coefficients[N - 1]);
     for &c in coefficients[..N - 1].iter().rev() {
         sum = s.mul_add(sum, x, s.splat(c));
@@ -21,8 +22,9 @@ pub fn tanh<S: Simd>(s: S, x: S::F) -> S::F {
     // Beyond 9 the nearest f32 is 1.
     let x = s.max(s.splat(-9.0), s.min(s.splat(9.0), x));
     let t = s.mul(x, x);
-    let p = polynomial(s, t, [0.999_999_98, 0.140_253_63, 4.328_735e-3, 3.986_411_4e-5, 9.833_164e-8, 2.954_169_5e-11]);
-    let q = polynomial(s, t, [1.0, 0.473_586_9, 2.885_776_2e-2, 4.824_192_6e-4, 2.387_158_6e-6, 2.498_265_5e-9]);
+    let p =
+        polynomial(s, t, &[0.999_999_98, 0.140_253_63, 4.328_735e-3, 3.986_411_4e-5, 9.833_164e-8, 2.954_169_5e-11]);
+    let q = polynomial(s, t, &[1.0, 0.473_586_9, 2.885_776_2e-2, 4.824_192_6e-4, 2.387_158_6e-6, 2.498_265_5e-9]);
     let y = s.div(s.mul(x, p), q);
     s.max(s.splat(-1.0), s.min(s.splat(1.0), y))
 }
@@ -47,7 +49,7 @@ pub fn ln<S: Simd>(s: S, x: S::F) -> S::F {
     let p = polynomial(
         s,
         f,
-        [
+        &[
             0.333_333_3,
             -0.249_999_97,
             0.200_007_16,
@@ -84,7 +86,7 @@ pub fn exp<S: Simd>(s: S, x: S::F) -> S::F {
     let kf = s.to_f32(k);
     let r = s.sub(x, s.mul(kf, s.splat(0.693_359_4)));
     let r = s.sub(r, s.mul(kf, s.splat(LN_2 - 0.693_359_4)));
-    let p = polynomial(s, r, [0.5, 0.166_666_67, 4.166_645_7e-2, 8.333_31e-3, 1.393_454_2e-3, 1.989_198e-4]);
+    let p = polynomial(s, r, &[0.5, 0.166_666_67, 4.166_645_7e-2, 8.333_31e-3, 1.393_454_2e-3, 1.989_198e-4]);
     let y = s.add(s.splat(1.0), s.mul_add(s.mul(r, r), p, r));
     s.float(s.add_u(s.bits(y), s.shl(k, 23)))
 }
@@ -93,7 +95,7 @@ pub fn exp<S: Simd>(s: S, x: S::F) -> S::F {
 #[inline(always)]
 pub fn exp_m1<S: Simd>(s: S, x: S::F) -> S::F {
     let p =
-        polynomial(s, x, [0.5, 0.166_666_67, 4.166_678e-2, 8.332_372e-3, 1.392_767_2e-3, 1.904_672e-4, 3.267_312e-5]);
+        polynomial(s, x, &[0.5, 0.166_666_67, 4.166_678e-2, 8.332_372e-3, 1.392_767_2e-3, 1.904_672e-4, 3.267_312e-5]);
     let near = s.mul_add(s.mul(x, x), p, x);
     let far = s.sub(exp(s, x), s.splat(1.0));
     s.select(s.greater(s.splat(LN_2), x), near, far)
@@ -103,8 +105,8 @@ pub fn exp_m1<S: Simd>(s: S, x: S::F) -> S::F {
 #[inline(always)]
 pub fn sin_cos<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
     let t = s.mul(x, x);
-    let p = polynomial(s, t, [-0.166_666_67, 8.333_332e-3, -1.984_008_6e-4, 2.724_986_5e-6]);
-    let q = polynomial(s, t, [4.166_666_5e-2, -1.388_830_3e-3, 2.454_789e-5]);
+    let p = polynomial(s, t, &[-0.166_666_67, 8.333_332e-3, -1.984_008_6e-4, 2.724_986_5e-6]);
+    let q = polynomial(s, t, &[4.166_666_5e-2, -1.388_830_3e-3, 2.454_789e-5]);
     let sin = s.mul_add(s.mul(x, t), p, x);
     let cos = s.add(s.splat(1.0), s.mul_add(t, s.splat(-0.5), s.mul(s.mul(t, t), q)));
     (sin, cos)

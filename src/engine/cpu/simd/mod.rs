@@ -37,6 +37,18 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// Runs `kernel`, compiled for this instruction set.
     fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output;
 
+    /// `n`, which the compiler does not know where it had better not unroll a loop of so many turns.
+    #[inline(always)]
+    fn rolled(self, n: usize) -> usize {
+        n
+    }
+
+    /// `numbers`, which the compiler does not know where it is cheaper to read a constant than to name it.
+    #[inline(always)]
+    fn constants<const N: usize>(self, numbers: &'static [f32; N]) -> &'static [f32; N] {
+        numbers
+    }
+
     fn splat(self, x: f32) -> Self::F;
     /// The first lanes of `from`.
     fn load(self, from: &[f32]) -> Self::F;
