@@ -43,7 +43,8 @@ const WASM_OPT: [&str; 7] = [
     "--enable-simd",
 ];
 /// Levels of wasm-opt for programs whose budget is tight.
-const SMALL: [&str; 5] = ["-O2", "--shrink-level=2", "--converge", "--reorder-functions", "--strip-producers"];
+const SMALL: [&str; 6] =
+    ["--code-folding", "-O2", "--shrink-level=2", "--converge", "--reorder-functions", "--strip-producers"];
 /// Lists the files of a site with their digests; a folder that has it was made here and may be replaced.
 pub const LIST: &str = "files.json";
 
