@@ -2,6 +2,7 @@
 
 mod bench_accounting;
 mod bench_browser;
+mod bench_gpu;
 mod bench_speed;
 mod benchmarks;
 mod browser;
@@ -39,9 +40,9 @@ const HELP: &str = "\
 cargo xtask serve [--open] [--port N]   build the site and serve it on 127.0.0.1 (port 8080, or the next free one)
 cargo xtask dist [--out DIR]            write the site into a folder (dist) that any static host can serve
 cargo xtask test                        set up and run every check; the last line counts the tests
-cargo xtask bench [accounting | speed | browser]
-                                        time the accountants, the engine natively or in Chromium, or all, beside their
-                                        peers; write BENCHMARKS.md
+cargo xtask bench [accounting | speed | gpu [--adapter NAME] | browser]
+                                        time the accountants, the engine natively, on a graphics adapter or in Chromium,
+                                        or all, beside their peers; write BENCHMARKS.md
 cargo xtask pictures                    take the README's pictures of the page, at every size
 cargo xtask deny                        check licences, sources and known vulnerabilities of the dependencies
 
@@ -49,10 +50,12 @@ Each installs what is missing: see docs/building.md.
 ";
 
 /// Sections of BENCHMARKS.md.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Bench {
     Accounting,
     Speed,
+    /// On this adapter; without a name, on one that is not software.
+    Gpu(Option<String>),
     Browser,
 }
 
@@ -96,12 +99,13 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
         Some("pictures") => Task::Pictures,
         Some("deny") => Task::Deny,
         Some("bench") => match words.next().as_deref() {
-            None => Task::Bench(vec![Bench::Accounting, Bench::Speed, Bench::Browser]),
+            None => Task::Bench(vec![Bench::Accounting, Bench::Speed, Bench::Gpu(None), Bench::Browser]),
             Some("accounting") => Task::Bench(vec![Bench::Accounting]),
             Some("speed") => Task::Bench(vec![Bench::Speed]),
+            Some("gpu") => Task::Bench(vec![Bench::Gpu(None)]),
             Some("browser") => Task::Bench(vec![Bench::Browser]),
             Some(other) => {
-                return Err(Error::Usage(format!("bench what? accounting, speed or browser, not `{other}`")));
+                return Err(Error::Usage(format!("bench what? accounting, speed, gpu or browser, not `{other}`")));
             }
         },
         None | Some("help" | "--help" | "-h") => Task::Help,
@@ -118,6 +122,13 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
             }
             (Task::Dist { out }, "--out") => {
                 *out = words.next().ok_or_else(|| Error::Usage("--out takes a folder".into()))?.into();
+            }
+            (Task::Bench(benches), "--adapter") => {
+                let [Bench::Gpu(adapter)] = benches.as_mut_slice() else {
+                    return Err(Error::Usage("--adapter goes with `bench gpu` alone".into()));
+                };
+                let wrong = || Error::Usage("--adapter takes a name, a part of one, or a number".into());
+                *adapter = Some(words.next().ok_or_else(wrong)?);
             }
             (_, other) => return Err(Error::Usage(format!("not understood here: {other}\n\n{HELP}"))),
         }
@@ -162,6 +173,7 @@ fn run(task: Task) -> Result<bool> {
                 match bench {
                     Bench::Accounting => bench_accounting::run(&mut project, &screen)?,
                     Bench::Speed => bench_speed::run(&mut project, &screen)?,
+                    Bench::Gpu(adapter) => bench_gpu::run(&mut project, &screen, adapter.as_deref())?,
                     Bench::Browser => bench_browser::run(&mut project, &screen)?,
                 }
             }
@@ -197,11 +209,24 @@ mod tests {
         assert_eq!(parsed("test").unwrap(), Task::Test);
         assert_eq!(parsed("pictures").unwrap(), Task::Pictures);
         assert_eq!(parsed("").unwrap(), Task::Help);
-        assert_eq!(parsed("bench").unwrap(), Task::Bench(vec![Bench::Accounting, Bench::Speed, Bench::Browser]));
+        assert_eq!(
+            parsed("bench").unwrap(),
+            Task::Bench(vec![Bench::Accounting, Bench::Speed, Bench::Gpu(None), Bench::Browser])
+        );
         assert_eq!(parsed("bench browser").unwrap(), Task::Bench(vec![Bench::Browser]));
-        for wrong in
-            ["sreve", "bench all", "serve --port", "serve --port 0", "serve --port 70000", "test --open", "dist --out"]
-        {
+        assert_eq!(parsed("bench gpu --adapter RTX").unwrap(), Task::Bench(vec![Bench::Gpu(Some("RTX".into()))]));
+        for wrong in [
+            "sreve",
+            "bench all",
+            "bench --adapter 0",
+            "bench speed --adapter 0",
+            "bench gpu --adapter",
+            "serve --port",
+            "serve --port 0",
+            "serve --port 70000",
+            "test --open",
+            "dist --out",
+        ] {
             assert!(matches!(parsed(wrong), Err(Error::Usage(_))), "{wrong}");
         }
     }

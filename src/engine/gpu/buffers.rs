@@ -122,6 +122,8 @@ pub fn packed(data: &Dataset, examples: Range<usize>) -> Vec<u8> {
 #[derive(Debug)]
 pub struct Buffers {
     pub chunk: u32,
+    /// Bytes of `work` and `tallies` that are one example's.
+    pub kept: u64,
     pub parameters: Owned,
     pub momentum: Owned,
     pub work: Owned,
@@ -170,24 +172,26 @@ impl Buffers {
         // What makes features, and a chunk's of an evaluation.
         let (making, row) = if sizes.model == Architecture::Scattering { (features::BYTES, example) } else { (0, 0) };
         let fixed = envelope + 4 * p * 12 + u64::from(sizes.examples) * example + making;
-        let histogram = if sizes.encoding == Encoding::Envelope { 4 * BUCKETS as u64 } else { 0 };
-        let per_example = 4 * sizes.slices.stride as u64 + histogram + row;
+        // Scores are where histograms were, and read.
+        let tally = if sizes.encoding == Encoding::Envelope { 4 * BUCKETS as u64 } else { SCORE_BYTES };
+        let kept = 4 * sizes.slices.stride as u64 + tally;
+        let per_example = kept + SCORE_BYTES + row;
         let chunk = chunk_size(gpu, sizes, fixed, per_example)?;
 
         // A prediction's inputs follow the last example's.
         let inputs = sizes.model.inputs().next_multiple_of(4);
         let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + inputs as u64);
-        let histograms = if sizes.encoding == Encoding::Envelope { u64::from(chunk) * BUCKETS as u64 } else { 0 };
-        let scores = SCORE_BYTES * u64::from(chunk);
+        let (tallies, scores) = (tally * u64::from(chunk), SCORE_BYTES * u64::from(chunk));
         let values = if sizes.denoise { 12 * p } else { 4 };
         gpu.guarded("the run's buffers", || Self {
             chunk,
+            kept,
             parameters: storage(gpu, "parameters", 4 * p),
             momentum: storage(gpu, "momentum", 4 * p),
             work: storage(gpu, "work", work),
             sums: storage(gpu, "sums", 8 * p),
             noisy: storage(gpu, "noisy", 4 * p),
-            tallies: storage(gpu, "tallies", 4 * COUNTERS as u64 + scores.max(4 * histograms)),
+            tallies: storage(gpu, "tallies", 4 * COUNTERS as u64 + tallies),
             envelope: storage(gpu, "envelope", envelope),
             bins: storage(gpu, "bins", 4 * BINS_WORDS),
             values: storage(gpu, "values", values),

@@ -348,6 +348,12 @@ impl GpuEngine {
         self.buffers.chunk
     }
 
+    /// Bytes that an example of a chunk keeps on the device in the course of a step.
+    #[must_use]
+    pub fn kept_bytes(&self) -> u64 {
+        self.buffers.kept
+    }
+
     /// As [`Engine::scores`], where the model takes features: a chunk's at a time, as those of all test images beside those of all training images would
     /// be too much for many devices.
     async fn scores_of_features(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
@@ -391,7 +397,7 @@ impl GpuEngine {
     }
 
     /// Records and submits one step. Nothing waits.
-    fn submit_step(&mut self, input: &StepInput<'_>, traced: bool) -> Result<(), EngineError> {
+    fn submit_step(&mut self, input: &StepInput<'_>, traced: bool) -> Result<wgpu::SubmissionIndex, EngineError> {
         self.gpu.check()?;
         let count = input.lot.len() as u32;
         if input.lot.len() > self.training.examples.len as usize
@@ -429,9 +435,9 @@ impl GpuEngine {
             dispatch.record(&mut pass, 1);
         }
         drop(pass);
-        queue.submit([encoder.finish()]);
+        let submission = queue.submit([encoder.finish()]);
         self.stepped = true;
-        Ok(())
+        Ok(submission)
     }
 
     /// Runs `passes` over every chunk of `count` examples.
@@ -538,7 +544,9 @@ impl Engine for GpuEngine {
             *known = slice.end;
             scattering.submit(&self.gpu, group, &self.training.examples.words, slice.start, train, slice);
         }
-        Fence::new(&self.gpu).wait(&self.gpu).await?;
+        // What was only written is under way after this, too.
+        let submission = self.gpu.queue().submit([]);
+        Fence::new(&self.gpu, submission).wait(&self.gpu).await?;
         Ok(train.len() - *known)
     }
 
@@ -549,8 +557,8 @@ impl Engine for GpuEngine {
         {
             oldest.wait(&self.gpu).await?;
         }
-        self.submit_step(&input, false)?;
-        self.in_flight.push_back(Fence::new(&self.gpu));
+        let submission = self.submit_step(&input, false)?;
+        self.in_flight.push_back(Fence::new(&self.gpu, submission));
         Ok(())
     }
 

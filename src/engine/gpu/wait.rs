@@ -17,7 +17,7 @@ pub async fn read(gpu: &Gpu, staging: &wgpu::Buffer, bytes: u64) -> Result<Vec<u
         // The receiver is gone only if the caller gave up.
         let _ = sender.send(result);
     });
-    poll(gpu)?;
+    poll(gpu, None)?;
     let lost = |what: String| gpu.check().err().unwrap_or(EngineError::DeviceLost(what));
     match receiver.await {
         Ok(Ok(())) => {}
@@ -32,36 +32,39 @@ pub async fn read(gpu: &Gpu, staging: &wgpu::Buffer, bytes: u64) -> Result<Vec<u
 
 /// A mark in the queue that can be waited for.
 #[derive(Debug)]
-pub struct Fence(oneshot::Receiver<()>);
+pub struct Fence {
+    done: oneshot::Receiver<()>,
+    submission: wgpu::SubmissionIndex,
+}
 
 impl Fence {
-    /// Behind everything submitted so far.
+    /// Behind `submission`, which is the last so far.
     #[must_use]
-    pub fn new(gpu: &Gpu) -> Self {
-        let (sender, receiver) = oneshot::channel();
+    pub fn new(gpu: &Gpu, submission: wgpu::SubmissionIndex) -> Self {
+        let (sender, done) = oneshot::channel();
         gpu.queue().on_submitted_work_done(move || {
             let _ = sender.send(());
         });
-        Self(receiver)
+        Self { done, submission }
     }
 
     /// # Errors
     /// [`EngineError::DeviceLost`].
     pub async fn wait(self, gpu: &Gpu) -> Result<(), EngineError> {
-        poll(gpu)?;
+        poll(gpu, Some(self.submission))?;
         // An error means that the device dropped the callback, which only a lost one does.
-        match self.0.await {
+        match self.done.await {
             Ok(()) => gpu.check(),
             Err(_) => Err(gpu.check().err().unwrap_or_else(|| EngineError::DeviceLost("its queue is gone".to_owned()))),
         }
     }
 }
 
-/// Natively somebody has to turn the crank; a browser does it by itself.
-fn poll(gpu: &Gpu) -> Result<(), EngineError> {
+/// Natively somebody has to turn the crank, until this submission is done, or all of them; a browser does it by itself.
+fn poll(gpu: &Gpu, submission_index: Option<wgpu::SubmissionIndex>) -> Result<(), EngineError> {
     if cfg!(not(target_arch = "wasm32")) {
         gpu.device()
-            .poll(wgpu::PollType::wait_indefinitely())
+            .poll(wgpu::PollType::Wait { submission_index, timeout: None })
             .map_err(|e| gpu.check().err().unwrap_or_else(|| EngineError::DeviceLost(e.to_string())))?;
     }
     Ok(())
