@@ -53,8 +53,13 @@ fn steps(c: &mut Criterion) {
         group.bench_function(id, |b| {
             let engine = made.get_or_insert_with(|| engine(model, envelope, lot, threads, &train));
             b.iter(|| {
-                let input =
-                    StepInput { lot: black_box(&indices), shifts: Shift::ALONE, noise_key: KEY, learning_rate: 1e-3 };
+                let input = StepInput {
+                    lot: black_box(&indices),
+                    shifts: Shift::ALONE,
+                    noise_key: KEY,
+                    learning_rate: 1e-3,
+                    average_keeps: 0.0,
+                };
                 pollster::block_on(engine.step(input)).expect("a step");
             });
         });

@@ -57,7 +57,13 @@ impl Bench {
             let batch = Instant::now();
             for _ in 0..together {
                 engine
-                    .step(StepInput { lot: &indices, shifts: Shift::ALONE, noise_key: KEY, learning_rate: 1e-3 })
+                    .step(StepInput {
+                        lot: &indices,
+                        shifts: Shift::ALONE,
+                        noise_key: KEY,
+                        learning_rate: 1e-3,
+                        average_keeps: 0.0,
+                    })
                     .await?;
             }
             let submitted = batch.elapsed().as_secs_f64();

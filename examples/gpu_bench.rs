@@ -96,8 +96,13 @@ mod native {
         let mut some = async |count: u32| -> Result<f64, EngineError> {
             let start = Instant::now();
             for _ in 0..count {
-                let input =
-                    StepInput { lot: &indices, shifts: Shift::ALONE, noise_key: tasks::KEY, learning_rate: 1e-3 };
+                let input = StepInput {
+                    lot: &indices,
+                    shifts: Shift::ALONE,
+                    noise_key: tasks::KEY,
+                    learning_rate: 1e-3,
+                    average_keeps: 0.0,
+                };
                 engine.step(input).await?;
             }
             engine.metrics().await?;

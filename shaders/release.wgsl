@@ -14,6 +14,9 @@ struct Release {
     expected_lot: f32,
     // The distribution function is tabulated over |x| / (|x| + this).
     half_point: f32,
+    // Where the mean of the iterates lies behind the parameters; 0: there is none. What it keeps of itself.
+    average_at: u32,
+    average_keeps: f32,
 }
 
 @group(0) @binding(0) var<storage, read_write> parameters: array<f32>;
@@ -40,11 +43,16 @@ const FULL_COUNT: u32 = 1;
 const FULL: u32 = STARTS + BINS;
 const FEW: u32 = 512;
 
-// m ← μ m + ĝ / lot; θ ← θ − η m.
+// m ← μ m + ĝ / lot; θ ← θ − η m; and the mean follows θ.
 fn update(i: u32, denoised: f32) {
     let m = release.momentum * momentum[i] + denoised / release.expected_lot;
     momentum[i] = m;
-    parameters[i] -= release.learning_rate * m;
+    let theta = parameters[i] - release.learning_rate * m;
+    parameters[i] = theta;
+    if (release.average_at > 0u) {
+        let place = release.average_at + i;
+        parameters[place] = theta + release.average_keeps * (parameters[place] - theta);
+    }
 }
 
 // rank / P in units of 2^-32, saturated at 1.

@@ -11,10 +11,12 @@ use hushgrad::engine::gpu::{Gpu, GpuEngine};
 use hushgrad::{
     data::{Dataset, Shift},
     engine::{
-        Engine, EngineError, Metrics, Performance, Reading, StepInput, StepTrace, Task, cpu::CpuEngine, reading,
-        reference::ReferenceEngine,
+        Engine, EngineError, Metrics, Performance, Reading, StepInput, StepTrace, Task,
+        cpu::CpuEngine,
+        reading,
+        reference::{ReferenceEngine, pixels},
     },
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, State, envelope::Envelope},
     model::{Architecture, PIXELS, initial_parameters},
     privacy::{
         noise::{CustomDensity, NoiseSpec},
@@ -89,6 +91,7 @@ fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>) -> 
         denoiser: Denoiser::None,
         expected_lot: 4.0,
         momentum: 0.0,
+        averaging: false,
         copies: 1,
     }
 }
@@ -98,7 +101,13 @@ fn clip(model: Architecture) -> Task {
 }
 
 fn input(lot: &[u32], step: u32) -> StepInput<'_> {
-    StepInput { lot, shifts: Shift::ALONE, noise_key: [step, 2, 3, 4, 5, 6, 7, 8], learning_rate: 0.25 }
+    StepInput {
+        lot,
+        shifts: Shift::ALONE,
+        noise_key: [step, 2, 3, 4, 5, 6, 7, 8],
+        learning_rate: 0.25,
+        average_keeps: 0.75,
+    }
 }
 
 /// ‖a − b‖/‖b‖; 0 for equal vectors, also of zeros.
@@ -114,7 +123,7 @@ fn minus(a: &[f32], b: &[f32]) -> Vec<f32> {
 }
 
 fn parameters(engine: &mut impl Engine) -> Vec<f32> {
-    block_on(engine.state()).unwrap().0
+    block_on(engine.state()).unwrap().parameters
 }
 
 fn metrics(engine: &mut impl Engine) -> Metrics {
@@ -207,16 +216,23 @@ fn several_steps_stay_together<E: Engine>(make: Make<E>) {
         for encoder in encoders() {
             let mut task = task(model, encoder, Some(NoiseSpec::StudentT { nu: 9.0, scale: 0.05 }));
             task.momentum = 0.9;
+            task.averaging = true;
             let (mut engine, mut reference) = pair(make, &task);
             for (number, lot) in (1..).zip([&[1, 2, 3][..], &[], &[7, 20, 21, 22], &[2, 60]]) {
                 step(&mut engine, lot, number);
                 step(&mut reference, lot, number);
             }
             let (ours, theirs) = (block_on(engine.state()).unwrap(), block_on(reference.state()).unwrap());
-            let difference = relative_difference(&ours.0, &theirs.0);
+            let difference = relative_difference(&ours.parameters, &theirs.parameters);
             assert!(difference < 1e-4, "{model:?}, {:?}: parameters differ by {difference:.2e}", task.encoder);
-            let difference = relative_difference(&ours.1, &theirs.1);
+            let difference = relative_difference(&ours.momentum, &theirs.momentum);
             assert!(difference < 1e-3, "{model:?}, {:?}: momenta differ by {difference:.2e}", task.encoder);
+            let difference = relative_difference(ours.read_with(), theirs.read_with());
+            assert!(difference < 1e-4, "{model:?}, {:?}: means differ by {difference:.2e}", task.encoder);
+            assert!(
+                relative_difference(ours.read_with(), &ours.parameters) > 1e-3,
+                "{model:?}: a mean is not the last"
+            );
         }
     }
 }
@@ -463,7 +479,13 @@ fn training_learns<E: Engine>(make: Make<E>) {
         let (mut engine, _) = pair(make, &task);
         let before = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
         for _ in 0..150 {
-            let input = StepInput { lot: &lot, shifts: Shift::ALONE, noise_key: [0; 8], learning_rate: 0.05 };
+            let input = StepInput {
+                lot: &lot,
+                shifts: Shift::ALONE,
+                noise_key: [0; 8],
+                learning_rate: 0.05,
+                average_keeps: 0.0,
+            };
             block_on(engine.step(input)).unwrap();
         }
         let after = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
@@ -475,19 +497,51 @@ fn state_is_kept_and_replaced<E: Engine>(make: Make<E>) {
     for model in models(make) {
         let mut task = clip(model);
         task.momentum = 0.9;
+        task.averaging = true;
         let (mut engine, _) = pair(make, &task);
-        let (start, momentum) = block_on(engine.state()).unwrap();
-        assert_eq!(start, initial_parameters(model, SEED));
-        assert!(momentum.iter().all(|&m| m == 0.0) && momentum.len() == start.len());
+        let start = block_on(engine.state()).unwrap();
+        assert_eq!(start, State::start(initial_parameters(model, SEED), true));
         step(&mut engine, &[1, 2], 1);
         let saved = block_on(engine.state()).unwrap();
         step(&mut engine, &[3], 2);
         let after = block_on(engine.state()).unwrap();
         assert_ne!(saved, after);
-        block_on(engine.set_state(&saved.0, &saved.1)).unwrap();
+        block_on(engine.set_state(&saved)).unwrap();
         assert_eq!(block_on(engine.state()).unwrap(), saved);
         step(&mut engine, &[3], 2);
         assert_eq!(block_on(engine.state()).unwrap(), after);
+        // Kept by a run that had no mean: it begins with what there is.
+        let alone = State { average: None, ..saved.clone() };
+        block_on(engine.set_state(&alone)).unwrap();
+        let taken_up = block_on(engine.state()).unwrap();
+        assert_eq!(taken_up, State { average: Some(saved.parameters.clone()), ..saved.clone() });
+        task.averaging = false;
+        let (mut engine, _) = pair(make, &task);
+        block_on(engine.set_state(&saved)).unwrap();
+        assert_eq!(block_on(engine.state()).unwrap(), alone);
+    }
+}
+
+fn images_are_read_with_the_mean<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        let mut task = clip(model);
+        task.averaging = true;
+        let (mut engine, _) = pair(make, &task);
+        for number in 1..4 {
+            step(&mut engine, &[number, 9, 50], number);
+        }
+        let state = block_on(engine.state()).unwrap();
+        task.averaging = false;
+        let reads = [state.read_with(), &state.parameters].map(|parameters| {
+            let (mut other, _) = pair(make, &task);
+            block_on(other.set_state(&State::start(parameters.to_vec(), false))).unwrap();
+            let image = pixels(examples().image(7));
+            (block_on(other.scores(&examples())).unwrap(), block_on(other.predict(&image)).unwrap())
+        });
+        let image = pixels(examples().image(7));
+        let read = (block_on(engine.scores(&examples())).unwrap(), block_on(engine.predict(&image)).unwrap());
+        assert_eq!(read, reads[0], "{model:?}");
+        assert!(read.0 != reads[1].0 && read.1 != reads[1].1, "{model:?}");
     }
 }
 
@@ -517,7 +571,14 @@ fn what_does_not_fit_is_refused<E: Engine>(make: Make<E>) {
     let before = block_on(engine.state()).unwrap();
     assert!(block_on(engine.step(input(&[3, EXAMPLES as u32], 1))).is_err());
     assert!(block_on(engine.predict(&[0.0; 3])).is_err());
-    assert!(block_on(engine.set_state(&start[1..], &start)).is_err());
+    let fits = State::start(start.clone(), true);
+    for state in [
+        State { parameters: start[1..].to_vec(), ..fits.clone() },
+        State { momentum: start[1..].to_vec(), ..fits.clone() },
+        State { average: Some(start[1..].to_vec()), ..fits },
+    ] {
+        assert!(block_on(engine.set_state(&state)).is_err());
+    }
     assert_eq!(block_on(engine.state()).unwrap(), before, "a refused call changes nothing");
 }
 
@@ -633,6 +694,7 @@ macro_rules! suite {
             predictions_equal_the_references
             training_learns
             state_is_kept_and_replaced
+            images_are_read_with_the_mean
             what_does_not_fit_is_refused
             copies_that_were_not_planned_are_refused);
     };

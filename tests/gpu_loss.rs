@@ -8,7 +8,7 @@ use hushgrad::{
         Engine, EngineError, Performance, StepInput, Task,
         gpu::{Gpu, GpuEngine},
     },
-    mechanism::{Denoiser, EncoderSpec},
+    mechanism::{Denoiser, EncoderSpec, State},
     model::{Architecture, PIXELS, initial_parameters},
     privacy::noise::NoiseSpec,
 };
@@ -30,10 +30,12 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         denoiser: Denoiser::None,
         expected_lot: 2.0,
         momentum: 0.0,
+        averaging: false,
         copies: 1,
     };
     let start = initial_parameters(task.model, 1);
-    let input = || StepInput { lot: &[0, 1], shifts: Shift::ALONE, noise_key: [7; 8], learning_rate: 0.1 };
+    let input =
+        || StepInput { lot: &[0, 1], shifts: Shift::ALONE, noise_key: [7; 8], learning_rate: 0.1, average_keeps: 0.0 };
     let mut engine = block_on(GpuEngine::new(&gpu, &task, &data, &start, Performance::default())).unwrap();
     block_on(engine.step(input())).unwrap();
     block_on(engine.metrics()).unwrap();
@@ -48,11 +50,11 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
     assert!(lost(block_on(engine.scores(&data)).map(drop)));
     assert!(lost(block_on(engine.predict(&[0.0; PIXELS])).map(drop)));
     assert!(lost(block_on(engine.state()).map(drop)));
-    assert!(lost(block_on(engine.set_state(&start, &start))));
+    assert!(lost(block_on(engine.set_state(&State::start(start.clone(), false)))));
     assert!(lost(block_on(GpuEngine::new(&gpu, &task, &data, &start, Performance::default())).map(drop)));
 
     let fresh = block_on(Gpu::acquire()).unwrap();
     let mut engine = block_on(GpuEngine::new(&fresh, &task, &data, &start, Performance::default())).unwrap();
     block_on(engine.step(input())).unwrap();
-    assert_ne!(block_on(engine.state()).unwrap().0, start);
+    assert_ne!(block_on(engine.state()).unwrap().parameters, start);
 }

@@ -159,9 +159,9 @@ proptest! {
         };
         let algorithm = Algorithm::new(Encoder::new(&spec, 40).unwrap(), None, Denoiser::None, 4.0, 0.0).unwrap();
         let sum = |lot: &[u32]| {
-            let mut state = State { parameters: vec![0.0; 40], momentum: vec![0.0; 40] };
+            let mut state = State::start(vec![0.0; 40], false);
             let gradient = |i: u32, _: &[f32], out: &mut [f32]| out.copy_from_slice(&gradients[i as usize]);
-            algorithm.step(&mut state, lot, gradient, &KEY, 1.0).encoded
+            algorithm.step(&mut state, lot, gradient, &KEY, 1.0, 0.0).encoded
         };
         let all: Vec<u32> = (0..gradients.len() as u32).collect();
         let mut others = all.clone();
@@ -331,8 +331,8 @@ fn an_empty_lot_releases_noise_alone() {
     let spec = NoiseSpec::Gaussian { sigma: 2.0 };
     let encoder = Encoder::new(&EncoderSpec::Clip { norm: 1.0 }, 100).unwrap();
     let algorithm = Algorithm::new(encoder, Some(&spec), Denoiser::KolmogorovSmirnov, 10.0, 0.5).unwrap();
-    let mut state = State { parameters: vec![0.25; 100], momentum: vec![0.5; 100] };
-    let trace = algorithm.step(&mut state, &[], |_, _, _| unreachable!("no examples"), &KEY, 0.1);
+    let mut state = State { momentum: vec![0.5; 100], ..State::start(vec![0.25; 100], true) };
+    let trace = algorithm.step(&mut state, &[], |_, _, _| unreachable!("no examples"), &KEY, 0.1, 0.75);
     let noise = spec.build().unwrap();
     assert_eq!((&trace.raw, &trace.encoded), (&vec![0.0; 100], &vec![0.0; 100]));
     for i in 0..100 {
@@ -341,6 +341,9 @@ fn an_empty_lot_releases_noise_alone() {
         assert_eq!(trace.denoised[i], (trace.denoise_factor * f64::from(z)) as f32);
         let momentum = 0.5 * 0.5 + trace.denoised[i] / 10.0;
         assert_eq!((state.momentum[i], state.parameters[i]), (momentum, 0.25 - 0.1 * momentum));
+        // Three quarters of what it was.
+        let average = 0.75 * 0.25 + 0.25 * state.parameters[i];
+        assert!((state.read_with()[i] - average).abs() < 1e-7, "{} {average}", state.read_with()[i]);
     }
     assert!(trace.denoise_factor > 0.0 && trace.denoise_factor < 0.28);
 }
@@ -352,9 +355,9 @@ fn a_broken_example_is_as_good_as_absent() {
     let algorithm =
         Algorithm::new(encoder, Some(&NoiseSpec::Laplace { scale: 1.0 }), Denoiser::None, 2.0, 0.0).unwrap();
     let run = |lot: &[u32]| {
-        let mut state = State { parameters: vec![0.0; 2], momentum: vec![0.0; 2] };
+        let mut state = State::start(vec![0.0; 2], true);
         let gradient = |i: u32, _: &[f32], out: &mut [f32]| out.copy_from_slice(&gradients[i as usize]);
-        let trace = algorithm.step(&mut state, lot, gradient, &KEY, 1.0);
+        let trace = algorithm.step(&mut state, lot, gradient, &KEY, 1.0, 0.5);
         (trace.non_finite, trace.noisy, state)
     };
     let (with, without) = (run(&[0, 1, 2]), run(&[0, 2]));

@@ -43,6 +43,7 @@ pub fn task(model: Architecture, envelope: Option<u32>, lot: u32) -> Task {
             denoiser: Denoiser::None,
             expected_lot: lot as f32,
             momentum: 0.0,
+            averaging: false,
             copies: 1,
         },
         Some(vectors) => Task {
@@ -56,6 +57,7 @@ pub fn task(model: Architecture, envelope: Option<u32>, lot: u32) -> Task {
             denoiser: Denoiser::KolmogorovSmirnov,
             expected_lot: lot as f32,
             momentum: 0.9,
+            averaging: false,
             copies: 1,
         },
     }

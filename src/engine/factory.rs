@@ -9,7 +9,7 @@ use super::{
     Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
     cpu::CpuEngine,
 };
-use crate::data::Dataset;
+use crate::{data::Dataset, mechanism::State};
 #[cfg(feature = "gpu")]
 use crate::{
     data::{self, Shift},
@@ -66,11 +66,11 @@ impl Engine for AnyEngine {
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
         forward!(self, engine => engine.predict(image).await)
     }
-    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
+    async fn state(&mut self) -> Result<State, EngineError> {
         forward!(self, engine => engine.state().await)
     }
-    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError> {
-        forward!(self, engine => engine.set_state(parameters, momentum).await)
+    async fn set_state(&mut self, state: &State) -> Result<(), EngineError> {
+        forward!(self, engine => engine.set_state(state).await)
     }
 }
 
@@ -190,17 +190,23 @@ impl EngineFactory {
             expected_lot: 32.0,
             copies: 1,
             momentum: 0.5,
+            averaging: false,
         };
         let initial = model::initial_parameters(task.model, 1);
         let lot: Vec<u32> = (0..33).collect();
-        let input =
-            || StepInput { lot: &lot, shifts: Shift::ALONE, noise_key: [1, 2, 3, 4, 5, 6, 7, 8], learning_rate: 1.0 };
+        let input = || StepInput {
+            lot: &lot,
+            shifts: Shift::ALONE,
+            noise_key: [1, 2, 3, 4, 5, 6, 7, 8],
+            learning_rate: 1.0,
+            average_keeps: 0.0,
+        };
         let mut here = self.build(&task, &train, &initial).await?;
         let mut there = Self::cpu().build(&task, &train, &initial).await?;
         here.step(input()).await?;
         there.step(input()).await?;
-        let (here, _) = here.state().await?;
-        let (there, _) = there.state().await?;
+        let here = here.state().await?.parameters;
+        let there = there.state().await?.parameters;
         let difference = difference(&initial, &there, &here);
         // Also false for NaN.
         if difference <= CHECK_TOLERANCE {

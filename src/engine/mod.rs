@@ -19,7 +19,7 @@ pub use self::{
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::{Denoiser, EncoderSpec, envelope::Envelope},
+    mechanism::{Denoiser, EncoderSpec, State, envelope::Envelope},
     model::{Architecture, CLASSES},
     privacy::{noise::NoiseSpec, rounding::GridRounding},
 };
@@ -38,6 +38,8 @@ pub struct Task {
     /// The sum is divided by this (the *expected* lot: the drawn size is private).
     pub expected_lot: f32,
     pub momentum: f32,
+    /// Whether a mean of the parameters' iterates is kept, and images are read with it.
+    pub averaging: bool,
     /// Copies of each example that its gradient is the mean of, at least one.
     pub copies: u32,
 }
@@ -55,6 +57,7 @@ impl Task {
             denoiser: Denoiser::None,
             expected_lot: 1.0,
             momentum: 0.0,
+            averaging: false,
             copies: 1,
         }
     }
@@ -80,6 +83,8 @@ pub struct StepInput<'a> {
     /// ChaCha20 key of this step's noise, drawn fresh from the run's CSPRNG.
     pub noise_key: [u32; 8],
     pub learning_rate: f32,
+    /// What a mean of iterates keeps of itself: its weight beside the new parameters', in [0, 1].
+    pub average_keeps: f32,
 }
 
 /// What runs, in words for the page.
@@ -139,6 +144,24 @@ pub enum EngineError {
     OutOfMemory { what: &'static str },
 }
 
+/// Whether `state` is one of so many parameters.
+///
+/// # Errors
+/// [`EngineError::Unsupported`].
+fn check_state(state: &State, dimension: usize) -> Result<(), EngineError> {
+    let State { parameters, momentum, average } = state;
+    let average = average.as_ref().map_or(dimension, Vec::len);
+    match [("parameters", parameters.len()), ("momenta", momentum.len()), ("mean parameters", average)]
+        .iter()
+        .find(|(_, length)| *length != dimension)
+    {
+        Some((what, length)) => {
+            Err(EngineError::Unsupported(format!("{length} {what} where the model has {dimension} parameters")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Adapters by number and name.
 fn those(there: &[String]) -> String {
     if there.is_empty() {
@@ -183,27 +206,27 @@ pub trait Engine {
     /// As [`Engine::step`].
     async fn metrics(&mut self) -> Result<Metrics, EngineError>;
 
-    /// The logits of each image of `data`. [`reading`] makes digits of them.
+    /// The logits of each image of `data`, of the mean of iterates where there is one. [`reading`] makes digits of them.
     ///
     /// # Errors
     /// As [`Engine::step`].
     async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError>;
 
-    /// Class probabilities of one image of 784 pixels in [0, 1].
+    /// Class probabilities of one image of 784 pixels in [0, 1], by the same parameters.
     ///
     /// # Errors
     /// As [`Engine::step`].
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError>;
 
-    /// Parameters and momentum, each of length P.
+    /// What steps change.
     ///
     /// # Errors
     /// As [`Engine::step`].
-    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError>;
+    async fn state(&mut self) -> Result<State, EngineError>;
 
-    /// Replaces parameters and momentum.
+    /// Replaces it. Where a mean of iterates is to be kept and `state` has none, the parameters are taken for it.
     ///
     /// # Errors
-    /// As [`Engine::step`].
-    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError>;
+    /// As [`Engine::step`]; when `state` is of another model.
+    async fn set_state(&mut self, state: &State) -> Result<(), EngineError>;
 }

@@ -125,6 +125,7 @@ mod tests {
     use super::*;
     use crate::{
         engine::{Backend, EngineInfo, Metrics, StepInput, StepTrace},
+        mechanism::State,
         model::PIXELS,
     };
 
@@ -185,10 +186,10 @@ mod tests {
             let at = image.iter().position(|&ink| ink > 0.0).unwrap_or_default();
             Ok(softmax(&self.of((image[at] * 255.0).round() as u8, at)))
         }
-        async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
-            Ok((vec![], vec![]))
+        async fn state(&mut self) -> Result<State, EngineError> {
+            Ok(State::start(vec![], false))
         }
-        async fn set_state(&mut self, _: &[f32], _: &[f32]) -> Result<(), EngineError> {
+        async fn set_state(&mut self, _: &State) -> Result<(), EngineError> {
             Ok(())
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task,
+    Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task, check_state,
     cpu::scattering,
 };
 use crate::{
@@ -36,9 +36,9 @@ impl ReferenceEngine {
         let algorithm = Algorithm::new(encoder, task.noise.as_ref(), task.denoiser, task.expected_lot, task.momentum)?
             .on_grid(task.grid);
         let info = EngineInfo { backend: Backend::Cpu, device: "plain reference, 1 thread".to_owned() };
-        let momentum = vec![0.0; parameters.len()];
         let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };
-        Ok(Self { info, model: task.model, algorithm, train, state: State { parameters, momentum }, metrics })
+        let state = State::start(parameters, task.averaging);
+        Ok(Self { info, model: task.model, algorithm, train, state, metrics })
     }
 
     /// One step, at once.
@@ -55,7 +55,8 @@ impl ReferenceEngine {
                 out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
             }
         };
-        let trace = self.algorithm.step(&mut self.state, input.lot, gradient, &input.noise_key, input.learning_rate);
+        let &StepInput { lot, noise_key, learning_rate, average_keeps, .. } = input;
+        let trace = self.algorithm.step(&mut self.state, lot, gradient, &noise_key, learning_rate, average_keeps);
         self.metrics.non_finite += trace.non_finite;
         self.metrics.denoise_factor = trace.denoise_factor as f32;
         StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised }
@@ -102,7 +103,7 @@ impl Engine for ReferenceEngine {
 
     async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
         let scores = |i| {
-            let logits = reference::logits(self.model, &self.state.parameters, &inputs(self.model, data.image(i)));
+            let logits = reference::logits(self.model, self.state.read_with(), &inputs(self.model, data.image(i)));
             logits.map(|z| z as f32)
         };
         Ok((0..data.len()).map(scores).collect())
@@ -110,16 +111,17 @@ impl Engine for ReferenceEngine {
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
         let input = if self.model == Architecture::Scattering { features(image) } else { image.to_vec() };
-        Ok(reference::probabilities(self.model, &self.state.parameters, &input).map(|p| p as f32))
+        Ok(reference::probabilities(self.model, self.state.read_with(), &input).map(|p| p as f32))
     }
 
-    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
-        Ok((self.state.parameters.clone(), self.state.momentum.clone()))
+    async fn state(&mut self) -> Result<State, EngineError> {
+        Ok(self.state.clone())
     }
 
-    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError> {
-        self.state.parameters.copy_from_slice(parameters);
-        self.state.momentum.copy_from_slice(momentum);
+    async fn set_state(&mut self, state: &State) -> Result<(), EngineError> {
+        check_state(state, self.state.parameters.len())?;
+        let average = self.state.average.is_some().then(|| state.read_with().to_vec());
+        self.state = State { average, ..state.clone() };
         Ok(())
     }
 }

@@ -19,11 +19,28 @@ pub struct Algorithm {
     grid: Option<GridRounding>,
 }
 
-/// What a step changes; both of length P.
+/// What a step changes; each of length P.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub parameters: Vec<f32>,
     pub momentum: Vec<f32>,
+    /// The mean of the iterates, where one is kept.
+    pub average: Option<Vec<f32>>,
+}
+
+impl State {
+    /// Before the first step: no momentum; where there is to be a mean of iterates, it is the first.
+    #[must_use]
+    pub fn start(parameters: Vec<f32>, averaging: bool) -> Self {
+        let average = averaging.then(|| parameters.clone());
+        Self { momentum: vec![0.0; parameters.len()], average, parameters }
+    }
+
+    /// The parameters that images are read with.
+    #[must_use]
+    pub fn read_with(&self) -> &[f32] {
+        self.average.as_ref().unwrap_or(&self.parameters)
+    }
 }
 
 /// What a step leaves to look at: sums over the lot, before division. `raw`, `encoded` and `non_finite` look at private data.
@@ -67,7 +84,8 @@ impl Algorithm {
 
     /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters.
     ///
-    /// `gradient` writes the loss gradient of an example of `lot` at the given parameters over a slice of length P.
+    /// `gradient` writes the loss gradient of an example of `lot` at the given parameters over a slice of length P; a mean of iterates
+    /// keeps `average_keeps` of itself.
     ///
     /// # Panics
     /// When parameters and momentum have different lengths, or Ψ another.
@@ -78,6 +96,7 @@ impl Algorithm {
         mut gradient: impl FnMut(u32, &[f32], &mut [f32]),
         noise_key: &[u32; 8],
         learning_rate: f32,
+        average_keeps: f32,
     ) -> Trace {
         let p = state.parameters.len();
         assert_eq!(state.momentum.len(), p, "one momentum for each parameter");
@@ -117,6 +136,9 @@ impl Algorithm {
         for ((theta, m), g) in state.parameters.iter_mut().zip(&mut state.momentum).zip(&denoised) {
             *m = self.momentum * *m + g / self.expected_lot;
             *theta -= learning_rate * *m;
+        }
+        for (mean, theta) in state.average.iter_mut().flatten().zip(&state.parameters) {
+            *mean = theta + average_keeps * (*mean - theta);
         }
         Trace { raw: to_f32(&raw), encoded: encoded_sum, noisy, denoised, non_finite, denoise_factor }
     }

@@ -31,6 +31,8 @@ pub struct RunConfig {
     pub learning_rate: f64,
     pub schedule: Schedule,
     pub momentum: f64,
+    /// Which of the parameters that a run passes through images are read with.
+    pub averaging: Averaging,
     /// Copies of each example that its gradient is the mean of; `None`: the example alone.
     pub augmentation: Option<Augmentation>,
     /// How test images and drawings are read.
@@ -139,6 +141,30 @@ pub enum Schedule {
     },
 }
 
+/// Averaged iterates (Polyak & Juditsky 1992), of what was released: ε has no part in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Averaging {
+    /// Images are read with the last parameters.
+    #[default]
+    None,
+    /// Images are read with an exponential moving average, as in De, Berrada, Hayes, Smith & Balle 2022 with a shorter memory: over the last ninth of
+    /// the steps, 1000 at most.
+    Exponential,
+}
+
+impl Averaging {
+    /// What the average keeps of itself in step `step` (the first is 0).
+    #[must_use]
+    pub fn keeps(self, step: u64) -> f64 {
+        let step = step as f64;
+        match self {
+            Self::None => 0.0,
+            Self::Exponential => ((1.0 + step) / (10.0 + step)).min(0.999),
+        }
+    }
+}
+
 impl Default for RunConfig {
     fn default() -> Self {
         Self {
@@ -152,6 +178,7 @@ impl Default for RunConfig {
             learning_rate: 0.5,
             schedule: Schedule::Constant,
             momentum: 0.0,
+            averaging: Averaging::None,
             augmentation: None,
             reading: Reading::Once,
             steps: None,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    config::{Augmentation, RunConfig, Schedule, Start},
+    config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     error::ConfigError,
 };
 use crate::{
@@ -105,6 +105,7 @@ impl Plan {
             expected_lot: (f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot))
                 as f32,
             momentum: config.momentum as f32,
+            averaging: config.averaging != Averaging::None,
             copies: config.augmentation.map_or(1, |augmentation| augmentation.copies),
         };
         Ok(Self { config, task, sampling, priced, train_examples })

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::EngineInfo,
-    mechanism::EncoderSpec,
+    mechanism::{EncoderSpec, State},
     privacy::{
         ledger::{Ledger, Release, Sensitivity, Unit},
         rdp,
@@ -19,8 +19,8 @@ use crate::{
 };
 
 const FORMAT: &str = "hushgrad-run";
-/// Version of [`RunFile`]; later ones are refused, since what they add may matter. The first knew Poisson sampling alone.
-const VERSION: u32 = 2;
+/// Version of [`RunFile`]; later ones are refused, since what they add may matter. The first knew Poisson sampling alone, the second no mean of iterates.
+const VERSION: u32 = 3;
 /// A larger file is not a run: four thousand envelope vectors in the ledger take 15 MB.
 pub const LARGEST: usize = 64 << 20;
 /// Relative difference that a stated ε may have from the one that its ledger gives.
@@ -61,6 +61,9 @@ pub struct RunFile {
     pub parameters: Vec<f32>,
     /// Empty: all zero.
     pub momentum: Vec<f32>,
+    /// The mean of the iterates, where one is kept.
+    #[serde(default)]
+    pub average: Option<Vec<f32>>,
 }
 
 /// Why a file is not a run that can be shown or continued.
@@ -131,9 +134,10 @@ impl RunCard {
 impl RunFile {
     /// Stamps format and version on a run.
     #[must_use]
-    pub fn new(run: RunCard, ledger: Option<Ledger>, parameters: Vec<f32>, momentum: Vec<f32>) -> Self {
+    pub fn new(run: RunCard, ledger: Option<Ledger>, state: State) -> Self {
+        let State { parameters, momentum, average } = state;
         let momentum = if momentum.iter().all(|m| *m == 0.0) { Vec::new() } else { momentum };
-        Self { format: FORMAT.to_owned(), version: VERSION, run, ledger, parameters, momentum }
+        Self { format: FORMAT.to_owned(), version: VERSION, run, ledger, parameters, momentum, average }
     }
 
     #[must_use]
@@ -176,7 +180,12 @@ impl RunFile {
         if self.momentum.is_empty() {
             self.momentum = vec![0.0; wanted];
         }
-        for (field, values) in [("parameters", &self.parameters), ("momentum", &self.momentum)] {
+        let all = [
+            ("parameters", Some(&self.parameters)),
+            ("momentum", Some(&self.momentum)),
+            ("average", self.average.as_ref()),
+        ];
+        for (field, values) in all.into_iter().filter_map(|(field, values)| Some((field, values?))) {
             let value = match values.iter().find(|value| !value.is_finite()) {
                 _ if values.len() != wanted => format!("{} numbers long", values.len()),
                 Some(value) => value.to_string(),
@@ -297,8 +306,7 @@ mod tests {
             improved_curve: vec![(12.0, 0.5)],
             classic_curve: vec![(12.0, 0.7)],
         };
-        let momentum = vec![0.0; parameters.len()];
-        RunFile::new(card, Some(ledger), parameters, momentum)
+        RunFile::new(card, Some(ledger), State::start(parameters, false))
     }
 
     fn read(text: &str) -> Result<RunFile, String> {
@@ -312,14 +320,18 @@ mod tests {
         assert_eq!(back.run, file.run);
         assert_eq!((&back.parameters, &back.ledger), (&file.parameters, &file.ledger));
         assert_eq!(back.momentum, vec![0.0; file.parameters.len()]);
+        let averaged = RunFile { average: Some(vec![0.1; file.parameters.len()]), ..file.clone() };
+        assert_eq!(read(&averaged.to_json()).unwrap().average, averaged.average);
         assert_eq!(RunCard::from_json("a card", file.run.to_json().as_bytes()), Ok(file.run));
     }
 
     #[test]
     fn a_file_from_before_there_were_sampling_policies_is_read() {
         let file = run();
-        let json = file.to_json().replacen("\"version\":2", "\"version\":1", 1);
-        let old = json.replacen("\"sampling\":\"poisson\",", "", 1);
+        let json = file.to_json().replacen("\"version\":3", "\"version\":1", 1);
+        let old = json.replacen("\"sampling\":\"poisson\",", "", 1).replacen("\"averaging\":\"none\",", "", 1);
+        let old = old.replacen(",\"average\":null", "", 1);
+        assert!(!old.contains("averag"));
         assert!(old.len() < json.len());
         assert_eq!(read(&old).unwrap().run, file.run);
         let other = json.replacen("\"sampling\":\"poisson\",", "\"sampling\":\"shuffled\",", 1);
@@ -356,10 +368,11 @@ mod tests {
         };
         assert!(read("PK").unwrap_err().starts_with("a.json is no run file of this page: "));
         assert!(refused("hushgrad-run", "other").contains("its format is “other”"));
-        assert!(refused("\"version\":2", "\"version\":7").contains("later version of this page (7; this one reads 2)"));
+        assert!(refused("\"version\":3", "\"version\":7").contains("later version of this page (7; this one reads 3)"));
         assert!(refused("\"accuracy\":0.8", "\"accuracy\":1.8").contains("accuracy is 1.8, which no run can have"));
         assert!(refused("\"lot\":256", "\"lot\":0").contains("lot is 0"));
         assert!(refused("\"parameters\":[0.0,", "\"parameters\":[").contains("parameters is 7849 numbers long"));
+        assert!(refused("\"average\":null", "\"average\":[0.5]").contains("average is 1 numbers long"));
         assert!(read(&json[..json.len() / 2]).unwrap_err().contains("is no run file of this page"));
         let large = vec![b' '; LARGEST + 1];
         assert!(RunFile::from_json("big", &large).unwrap_err().to_string().contains("more than any"));

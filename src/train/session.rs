@@ -211,9 +211,8 @@ impl<E: Engine> Session<E> {
     pub async fn step(&mut self) -> Result<(), SessionError> {
         let start = Instant::now();
         let noise_key = self.draw();
-        let learning_rate = self.plan.learning_rate(self.step) as f32;
-        let (lot, shifts) = (&self.lot[..], &self.shifts[..]);
-        let result = self.engine.step(StepInput { lot, shifts, noise_key, learning_rate }).await;
+        let input = input(&self.plan, self.step, &self.lot, &self.shifts, noise_key);
+        let result = self.engine.step(input).await;
         self.finish_step(start);
         Ok(result?)
     }
@@ -225,9 +224,8 @@ impl<E: Engine> Session<E> {
     pub async fn traced_step(&mut self) -> Result<StepTrace, SessionError> {
         let start = Instant::now();
         let noise_key = self.draw();
-        let learning_rate = self.plan.learning_rate(self.step) as f32;
-        let (lot, shifts) = (&self.lot[..], &self.shifts[..]);
-        let result = self.engine.traced_step(StepInput { lot, shifts, noise_key, learning_rate }).await;
+        let input = input(&self.plan, self.step, &self.lot, &self.shifts, noise_key);
+        let result = self.engine.traced_step(input).await;
         self.finish_step(start);
         Ok(result?)
     }
@@ -309,6 +307,13 @@ impl<E: Engine> Session<E> {
         let delta = self.plan.config.delta;
         Ok(Privacy::of(delta, account.accountant.epsilon(delta), &account.ledger)?)
     }
+}
+
+/// What the engine needs for a step.
+fn input<'a>(plan: &Plan, step: u64, lot: &'a [u32], shifts: &'a [Shift], noise_key: [u32; 8]) -> StepInput<'a> {
+    let learning_rate = plan.learning_rate(step) as f32;
+    let average_keeps = plan.config.averaging.keeps(step) as f32;
+    StepInput { lot, shifts, noise_key, learning_rate, average_keeps }
 }
 
 #[cfg(test)]

@@ -136,6 +136,7 @@ impl Link {
             "schedule" => settings.decay = choice(key, value)?,
             "start" => settings.start = choice(key, value)?,
             "reading" => settings.reading = choice(key, value)?,
+            "averaging" => settings.averaging = choice(key, value)?,
             "speed" => self.speed = choice(key, value)?,
             "theme" => self.theme = Some(choice(key, value)?),
             "backend" => {
@@ -184,6 +185,7 @@ impl Link {
         put(&mut pairs, "schedule", settings.decay.key(), default.decay.key());
         put(&mut pairs, "start", settings.start.key(), default.start.key());
         put(&mut pairs, "reading", settings.reading.key(), default.reading.key());
+        put(&mut pairs, "averaging", settings.averaging.key(), default.averaging.key());
         for number in Number::ALL {
             let value = settings.number(number);
             if value != default.number(number) {
@@ -281,7 +283,7 @@ mod tests {
         engine::Reading,
         mechanism::Denoiser,
         model::Architecture,
-        train::config::{SamplingPolicy, Start},
+        train::config::{Averaging, SamplingPolicy, Start},
         ui::settings::{Decay, Digits, Encoder},
     };
     use proptest::prelude::*;
@@ -361,7 +363,7 @@ mod tests {
         fn settings()(
             digits in any::<Digits>(), model in any::<Architecture>(), encoder in any::<Encoder>(), shape in any::<EnvelopeShape>(),
             family in any::<Family>(), denoiser in any::<Denoiser>(), decay in any::<Decay>(), start in any::<Start>(), reading in any::<Reading>(),
-            sampling in any::<SamplingPolicy>(),
+            sampling in any::<SamplingPolicy>(), averaging in any::<Averaging>(),
             a in (1e-6..1e6f64, 1u32..=4096, 1e-6..1e6f64, 0u64..1 << 53, prop::option::of(1e-6..1e3f64), 1e-6..1e4f64, 2.0001..1e6f64),
             b in (1.0..100.0f64, 1u32..=1_000_000_000, 1e-6..1e6f64, 0.0..=1.0f64, 0.0..1.0f64, 1u32..=16, 1u32..=4),
             formula in "[-+*/^()x0-9a-z .]{1,40}",
@@ -372,7 +374,7 @@ mod tests {
                 digits, model, encoder, shape, family, denoiser, decay, sampling,
                 clip_norm: a.0, vectors: a.1, pre_scale: a.2, envelope_seed: a.3, budget: a.4, scale: a.5, nu: a.6,
                 exponent: b.0, lot: b.1, learning_rate: b.2, rate_end: b.3, momentum: b.4, copies: b.5, reach: b.6,
-                steps: c.0, delta: c.1, init_seed: c.2, replay: c.3, start, reading, grid_bits,
+                steps: c.0, delta: c.1, init_seed: c.2, replay: c.3, start, reading, averaging, grid_bits,
                 formula: if family == Family::Custom { formula } else { Settings::default().formula },
                 density: None,
             }
@@ -393,7 +395,7 @@ mod tests {
     }
 
     /// A link for each key but those of numbers, which says something by it that is not so by default.
-    const SAID: [&str; 20] = [
+    const SAID: [&str; 21] = [
         "preset=best-1",
         "dataset=synthetic",
         "model=mlp",
@@ -406,6 +408,7 @@ mod tests {
         "schedule=cosine",
         "start=pretrained",
         "reading=second-look",
+        "averaging=exponential",
         "speed=slow",
         "backend=gpu",
         "theme=dark",

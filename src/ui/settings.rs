@@ -6,7 +6,7 @@ use crate::{
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::{Architecture, pretrained},
     privacy::noise::{CustomDensity, NoiseSpec},
-    train::config::{Augmentation, RunConfig, SamplingPolicy, Schedule, Start},
+    train::config::{Augmentation, Averaging, RunConfig, SamplingPolicy, Schedule, Start},
 };
 
 /// A choice in a native `<select>`.
@@ -215,6 +215,23 @@ impl Choice for Reading {
     }
 }
 
+impl Choice for Averaging {
+    const ALL: &'static [Self] = &[Self::None, Self::Exponential];
+    fn key(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Exponential => "exponential",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::None => "the last parameters",
+            Self::Exponential => "a mean of the last ninth",
+        }
+        .to_owned()
+    }
+}
+
 /// The first density of one's own.
 pub const FORMULA: &str = "exp(-abs(x)^3)";
 /// Passes over the data that a budget is planned for where the run has no end.
@@ -252,6 +269,7 @@ pub struct Settings {
     pub copies: u32,
     pub reach: u32,
     pub reading: Reading,
+    pub averaging: Averaging,
     pub steps: Option<u64>,
     pub delta: f64,
     pub start: Start,
@@ -290,6 +308,7 @@ impl Default for Settings {
             steps: None,
             delta: 1e-5,
             reading: Reading::Once,
+            averaging: Averaging::None,
             start: Start::Random,
             init_seed: 0,
             replay: None,
@@ -482,6 +501,7 @@ impl Settings {
             momentum: self.momentum,
             augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
             reading: self.reading,
+            averaging: self.averaging,
             steps: self.steps,
             delta: self.delta,
             // The other models have only one.
@@ -504,6 +524,7 @@ impl Settings {
             learning_rate: config.learning_rate,
             momentum: config.momentum,
             reading: config.reading,
+            averaging: config.averaging,
             steps: config.steps,
             delta: config.delta,
             start: config.start,
@@ -574,6 +595,7 @@ impl Settings {
         note(self.sampling != old.sampling, self.sampling.label());
         note(self.decay != old.decay, format!("rate {}", self.decay.label()));
         note(self.reading != old.reading, format!("read {}", self.reading.label()));
+        note(self.averaging != old.averaging, format!("read with {}", self.averaging.label()));
         for number in Number::ALL {
             let (now, before) = (self.number(number), old.number(number));
             if now != before && self.applies(number) {
@@ -610,6 +632,7 @@ mod tests {
         keys_are_unique::<Denoiser>();
         keys_are_unique::<Start>();
         keys_are_unique::<Reading>();
+        keys_are_unique::<Averaging>();
         keys_are_unique::<SamplingPolicy>();
         assert_eq!(<Architecture as Choice>::ALL[0], Architecture::Linear);
         assert_eq!(Architecture::CnnTanh.label(), "CNN, tanh · 26,010 parameters");

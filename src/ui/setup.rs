@@ -73,6 +73,8 @@ pub fn panel(page: Page) -> impl IntoView {
                 |s| s.start, |page, to| page.change(|s| s.start = to))))}
             {choice(page, "reading", "Read images", "Of an image that the model is less than 99 % sure of, the mean over five places of it, a pixel apart, decides. What reads costs no privacy.",
                 |s| s.reading, |page, to| page.change(|s| s.reading = to))}
+            {choice(page, "averaging", "Read with", "A mean of the parameters over the last ninth of the steps, 1000 at most, evens out what noise does to single ones. It is made of what was released, so it costs no privacy.",
+                |s| s.averaging, |page, to| page.change(|s| s.averaging = to))}
             {number(Number::InitSeed)}
             {number(Number::EnvelopeSeed)}
             {number(Number::Replay)}

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     data::{Dataset, Digits},
     engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo, reading},
+    mechanism::State,
     train::{
         config::RunConfig,
         error::{ConfigError, SessionError},
@@ -128,9 +129,6 @@ struct Evaluation {
     /// When the last one ended, and how long it took.
     last: Option<(Instant, Duration)>,
 }
-
-/// Parameters and momentum.
-type State = (Vec<f32>, Vec<f32>);
 
 /// What a run begins with.
 struct Prepared {
@@ -241,7 +239,7 @@ impl<H: Host> Agent<H> {
             Request::ExportParameters => {
                 if let Some(session) = &mut self.session {
                     match session.engine().state().await {
-                        Ok((parameters, _)) => self.host.send(Event::Parameters(parameters)),
+                        Ok(state) => self.host.send(Event::Parameters(state.read_with().to_vec())),
                         Err(error) => self.fail(error.into()).await,
                     }
                 }
@@ -604,7 +602,7 @@ impl<H: Host> Agent<H> {
         let (step, plan) = (session.step_count(), session.plan());
         let (task, reading) = (plan.task.clone(), plan.config.reading);
         let parameters = match session.engine().state().await {
-            Ok((parameters, _)) => parameters,
+            Ok(state) => state.read_with().to_vec(),
             Err(error) => return self.fail(error.into()).await,
         };
         let counted = self.slices.first().map(|first| self.beside.count(&task, reading, &parameters, step, first));
@@ -675,8 +673,8 @@ async fn engine_of(
     state: Option<&State>,
 ) -> Result<AnyEngine, EngineError> {
     let mut engine = factory.build(&plan.task, train, &plan.initial_parameters()).await?;
-    if let Some((parameters, momentum)) = state {
-        engine.set_state(parameters, momentum).await?;
+    if let Some(state) = state {
+        engine.set_state(state).await?;
     }
     Ok(engine)
 }

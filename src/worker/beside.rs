@@ -110,7 +110,7 @@ impl Beside {
             return Ok(None);
         }
         let (model, steps) = (twin.plan().config.model, twin.step_count());
-        let (parameters, _) = twin.engine().state().await?;
+        let parameters = twin.engine().state().await?.read_with().to_vec();
         self.twin = None;
         Ok(Some(Event::Twin { model, steps, parameters }))
     }

@@ -8,6 +8,7 @@ use std::{
 use hushgrad::{
     data::{Shift, synthetic},
     engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine},
+    mechanism::State,
     model::{Architecture, initial_parameters, pretrained, scattering},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -97,29 +98,30 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
     let steps = DIGITS / LOT;
     let bar = ProgressBar::new(EPOCHS * steps as u64);
     bar.set_style(ProgressStyle::with_template("practice {bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
-    let mut parameters = initial_parameters(model, seed);
-    let mut momentum = vec![0.0; parameters.len()];
+    let mut state = State::start(initial_parameters(model, seed), false);
     for epoch in 0..EPOCHS {
         let digits = distorted(&synthetic::dataset(seed, epoch * DIGITS as u64, DIGITS), seed << 32 | epoch);
-        let mut engine = CpuEngine::new(task.clone(), digits, &parameters, performance)?;
+        let mut engine = CpuEngine::new(task.clone(), digits, &state.parameters, performance)?;
         let trained: Result<_, EngineError> = pollster::block_on(async {
-            engine.set_state(&parameters, &momentum).await?;
+            engine.set_state(&state).await?;
             for step in 0..steps {
                 let lot: Vec<u32> = (step * LOT..(step + 1) * LOT).map(|i| i as u32).collect();
                 let progress = (epoch as usize * steps + step) as f64 / (EPOCHS as usize * steps) as f64;
                 let rate = LEARNING_RATE * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
                 // Without noise the key is not looked at.
+                let noise_key = [0; 8];
+                let (learning_rate, average_keeps) = (rate as f32, 0.0);
                 engine
-                    .step(StepInput { lot: &lot, shifts: Shift::ALONE, noise_key: [0; 8], learning_rate: rate as f32 })
+                    .step(StepInput { lot: &lot, shifts: Shift::ALONE, noise_key, learning_rate, average_keeps })
                     .await?;
                 bar.inc(1);
             }
             engine.state().await
         });
-        (parameters, momentum) = trained?;
+        state = trained?;
     }
     bar.finish_and_clear();
-    Ok(parameters)
+    Ok(state.parameters)
 }
 
 /// Each feature's mean over digits as they are practised on, in steps of its byte: as far from 0 as its middle now, plus what is found.

@@ -14,7 +14,7 @@ use hushgrad::{
     model::Architecture,
     privacy::noise::NoiseSpec,
     train::{
-        config::{Augmentation, RunConfig, SamplingPolicy, Schedule, Start},
+        config::{Augmentation, Averaging, RunConfig, SamplingPolicy, Schedule, Start},
         plan::Plan,
         presets::{self, Preset},
         report::{Privacy, Report},
@@ -129,6 +129,9 @@ pub struct Arguments {
     /// Where the model is less than 99 % sure of an image, it decides by the mean over that image moved by a pixel to each side, too
     #[arg(long)]
     second_look: bool,
+    /// Read images with a mean of the parameters, over the last ninth of the steps (exponential, over 1000 at most), and not with the last
+    #[arg(long)]
+    average: bool,
     /// Seed of a random start
     #[arg(long)]
     init_seed: Option<u64>,
@@ -397,6 +400,9 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
     }
     if arguments.second_look {
         config.reading = Reading::SecondLook;
+    }
+    if arguments.average {
+        config.averaging = Averaging::Exponential;
     }
     if let Some(sampling) = arguments.sampling {
         config.sampling = match sampling {

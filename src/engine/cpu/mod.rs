@@ -36,10 +36,11 @@ use self::{
 };
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
+    check_state,
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::{Denoiser, Encoder, EncoderSpec, grid::GridSum},
+    mechanism::{Denoiser, Encoder, EncoderSpec, State, grid::GridSum},
     model::{Architecture, PIXELS, scattering::FEATURES},
 };
 
@@ -57,6 +58,8 @@ pub struct CpuEngine {
     /// P numbers each, then padding.
     parameters: Vec<f32>,
     momentum: Vec<f32>,
+    /// The mean of the iterates, where one is kept.
+    average: Option<Vec<f32>>,
     /// The sum that becomes noisy, then denoised.
     sum: Vec<f32>,
     /// F(noisy), and what the distance needs, where the denoiser asks for them.
@@ -125,6 +128,7 @@ impl CpuEngine {
             encoding,
             team,
             noise,
+            average: task.averaging.then(|| parameters.clone()),
             parameters,
             momentum: vec![0.0; padded(p)],
             sum: vec![0.0; padded(p)],
@@ -188,8 +192,8 @@ impl CpuEngine {
         distance.of(&uniforms[..p]) as f32
     }
 
-    /// m ← momentum·m + ĝ/expected lot; θ ← θ − rate·m.
-    fn update(&mut self, factor: f32, learning_rate: f32) {
+    /// m ← momentum·m + ĝ/expected lot; θ ← θ − rate·m; and the mean follows θ.
+    fn update(&mut self, factor: f32, learning_rate: f32, average_keeps: f32) {
         self.metrics.denoise_factor = factor;
         let scale = factor / self.task.expected_lot;
         let decay = self.task.momentum;
@@ -197,6 +201,9 @@ impl CpuEngine {
             let next = decay * *m + scale * g;
             *m = if next.abs() < NEGLIGIBLE_MOMENTUM { 0.0 } else { next };
             *theta -= learning_rate * *m;
+        }
+        for (mean, theta) in self.average.iter_mut().flatten().zip(&self.parameters) {
+            *mean = theta + average_keeps * (*mean - theta);
         }
     }
 }
@@ -227,7 +234,7 @@ impl Engine for CpuEngine {
         self.encode(input.lot, input.shifts);
         self.add_noise(&input.noise_key);
         let factor = self.denoise_factor();
-        self.update(factor, input.learning_rate);
+        self.update(factor, input.learning_rate, input.average_keeps);
         Ok(())
     }
 
@@ -247,7 +254,7 @@ impl Engine for CpuEngine {
         self.add_noise(&input.noise_key);
         let noisy = self.sum[..p].to_vec();
         let factor = self.denoise_factor();
-        self.update(factor, input.learning_rate);
+        self.update(factor, input.learning_rate, input.average_keeps);
         let denoised = noisy.iter().map(|x| x * factor).collect();
         Ok(StepTrace { raw, encoded, noisy, denoised })
     }
@@ -260,25 +267,30 @@ impl Engine for CpuEngine {
         check_dataset(data)?;
         know(&mut *self.team, self.task.model, data, usize::MAX)?;
         let features = data.features();
-        Ok(self.team.scores(&self.parameters, Examples { data, features: features.of(data) }))
+        let parameters = self.average.as_ref().unwrap_or(&self.parameters);
+        Ok(self.team.scores(parameters, Examples { data, features: features.of(data) }))
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
         check_length("pixels", image.len(), PIXELS)?;
-        Ok(self.team.predict(&self.parameters, image))
+        let parameters = self.average.as_ref().unwrap_or(&self.parameters);
+        Ok(self.team.predict(parameters, image))
     }
 
-    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
+    async fn state(&mut self) -> Result<State, EngineError> {
         let p = self.task.model.parameters();
-        Ok((self.parameters[..p].to_vec(), self.momentum[..p].to_vec()))
+        let [parameters, momentum] = [&self.parameters, &self.momentum].map(|padded| padded[..p].to_vec());
+        Ok(State { parameters, momentum, average: self.average.as_ref().map(|padded| padded[..p].to_vec()) })
     }
 
-    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError> {
+    async fn set_state(&mut self, state: &State) -> Result<(), EngineError> {
         let p = self.task.model.parameters();
-        check_length("parameters", parameters.len(), p)?;
-        check_length("momenta", momentum.len(), p)?;
-        self.parameters[..p].copy_from_slice(parameters);
-        self.momentum[..p].copy_from_slice(momentum);
+        check_state(state, p)?;
+        self.parameters[..p].copy_from_slice(&state.parameters);
+        self.momentum[..p].copy_from_slice(&state.momentum);
+        if let Some(average) = &mut self.average {
+            average[..p].copy_from_slice(state.read_with());
+        }
         Ok(())
     }
 }

@@ -124,7 +124,10 @@ pub struct Buffers {
     pub chunk: u32,
     /// Bytes of `work` and `tallies` that are one example's.
     pub kept: u64,
+    /// The parameters, and from `average_at` on the mean of the iterates, where one is kept.
     pub parameters: Owned,
+    /// 0: no mean is kept.
+    pub average_at: u32,
     pub momentum: Owned,
     pub work: Owned,
     /// 2 P: what is released, and the raw sum of a traced step.
@@ -156,6 +159,7 @@ pub struct Sizes<'a> {
     pub expected_lot: f32,
     /// As asked for.
     pub chunk: Option<u32>,
+    pub averaging: bool,
     pub denoise: bool,
     pub tails: usize,
     pub quantiles: usize,
@@ -171,7 +175,7 @@ impl Buffers {
         let example = 4 * sizes.model.example_words() as u64;
         // What makes features, and a chunk's of an evaluation.
         let (making, row) = if sizes.model == Architecture::Scattering { (features::BYTES, example) } else { (0, 0) };
-        let fixed = envelope + 4 * p * 12 + u64::from(sizes.examples) * example + making;
+        let fixed = envelope + 4 * p * 14 + u64::from(sizes.examples) * example + making;
         // Scores are where histograms were, and read.
         let tally = if sizes.encoding == Encoding::Envelope { 4 * BUCKETS as u64 } else { SCORE_BYTES };
         let kept = 4 * sizes.slices.stride as u64 + tally;
@@ -183,10 +187,13 @@ impl Buffers {
         let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + inputs as u64);
         let (tallies, scores) = (tally * u64::from(chunk), SCORE_BYTES * u64::from(chunk));
         let values = if sizes.denoise { 12 * p } else { 4 };
+        // Bindings begin at every 64th word.
+        let average_at = if sizes.averaging { p.next_multiple_of(CHUNK_STRIDE / 4) } else { 0 };
         gpu.guarded("the run's buffers", || Self {
             chunk,
             kept,
-            parameters: storage(gpu, "parameters", 4 * p),
+            parameters: storage(gpu, "parameters", 4 * (average_at + p)),
+            average_at: average_at as u32,
             momentum: storage(gpu, "momentum", 4 * p),
             work: storage(gpu, "work", work),
             sums: storage(gpu, "sums", 8 * p),
@@ -199,7 +206,7 @@ impl Buffers {
             quantiles: storage(gpu, "quantiles", 4 * sizes.quantiles as u64),
             run: uniform(gpu, "run", 32),
             evaluation_run: uniform(gpu, "evaluation run", 32),
-            release: uniform(gpu, "release", 64),
+            release: uniform(gpu, "release", 80),
             staging: buffer(gpu, "staging", scores.max(16 * p), wgpu::BufferUsages::MAP_READ),
         })
         .await

@@ -28,11 +28,11 @@ use wait::Fence;
 
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
-    reading::softmax,
+    check_state, reading::softmax,
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::{Denoiser, EncoderSpec},
+    mechanism::{Denoiser, EncoderSpec, State},
     model::{Architecture, CLASSES, PIXELS},
 };
 
@@ -68,6 +68,9 @@ struct Release {
     momentum: f32,
     expected_lot: f32,
     half_point: f32,
+    average_at: u32,
+    average_keeps: f32,
+    padding: [u32; 2],
 }
 
 /// The WebGPU engine.
@@ -84,6 +87,8 @@ pub struct GpuEngine {
     buffers: Buffers,
     training: ExampleSet,
     evaluation: Option<ExampleSet>,
+    /// The training examples, for a prediction by the parameters that images are read with.
+    prediction_group: wgpu::BindGroup,
     /// Where the model takes features.
     features: Option<Known>,
     /// Kernels over a chunk of the lot.
@@ -118,34 +123,58 @@ struct Known {
 #[derive(Debug)]
 struct ExampleSet {
     examples: Examples,
-    /// What `group` binds, held to be given up with it.
-    _starts: Owned,
+    /// What `group` binds, given up with it.
+    starts: Owned,
     group: wgpu::BindGroup,
 }
 
 impl ExampleSet {
-    fn new(gpu: &Gpu, examples: Examples, buffers: &Buffers, run: &Owned) -> Self {
+    /// For steps.
+    fn of_training(gpu: &Gpu, examples: Examples, buffers: &Buffers) -> Self {
         let starts = chunk_starts(gpu, examples.len, buffers.chunk);
-        let whole = [
-            &examples.words,
-            &examples.indices,
-            &buffers.parameters,
-            &buffers.work,
-            &buffers.sums,
-            &buffers.tallies,
-            &buffers.envelope,
-            run,
-        ];
-        let mut entries = entries(&whole);
-        let start = wgpu::BufferBinding { buffer: &starts, offset: 0, size: wgpu::BufferSize::new(16) };
-        entries.push(wgpu::BindGroupEntry { binding: 8, resource: wgpu::BindingResource::Buffer(start) });
-        let group = gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("examples"),
-            layout: gpu.layout(Bindings::Examples),
-            entries: &entries,
-        });
-        Self { examples, _starts: starts, group }
+        let group = bind(gpu, &examples, &starts, buffers, 0, &buffers.run);
+        Self { examples, starts, group }
     }
+
+    /// To be read.
+    fn of_evaluation(gpu: &Gpu, examples: Examples, buffers: &Buffers) -> Self {
+        let starts = chunk_starts(gpu, examples.len, buffers.chunk);
+        let group = bind(gpu, &examples, &starts, buffers, buffers.average_at, &buffers.evaluation_run);
+        Self { examples, starts, group }
+    }
+}
+
+/// Binds examples with a run's buffers, and with the parameters from this place of theirs on.
+fn bind(
+    gpu: &Gpu,
+    examples: &Examples,
+    starts: &Owned,
+    buffers: &Buffers,
+    parameters_at: u32,
+    run: &Owned,
+) -> wgpu::BindGroup {
+    let whole = [
+        &examples.words,
+        &examples.indices,
+        &buffers.parameters,
+        &buffers.work,
+        &buffers.sums,
+        &buffers.tallies,
+        &buffers.envelope,
+        run,
+    ];
+    let part = |binding, buffer, offset, size| {
+        let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
+        wgpu::BindGroupEntry { binding, resource }
+    };
+    let mut entries = entries(&whole);
+    entries[2] = part(2, &buffers.parameters, 4 * u64::from(parameters_at), None);
+    entries.push(part(8, starts, 0, wgpu::BufferSize::new(16)));
+    gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("examples"),
+        layout: gpu.layout(Bindings::Examples),
+        entries: &entries,
+    })
 }
 
 fn entries<'a>(buffers: &[&'a Owned]) -> Vec<wgpu::BindGroupEntry<'a>> {
@@ -232,13 +261,14 @@ impl GpuEngine {
             examples: examples.len,
             expected_lot: task.expected_lot,
             chunk: performance.chunk,
+            averaging: task.averaging,
             denoise,
             tails: family.tails.len(),
             quantiles: family.quantiles.len(),
         };
         let buffers = Buffers::new(gpu, &sizes).await?;
         let queue = gpu.queue();
-        queue.write_buffer(&buffers.parameters, 0, bytemuck::cast_slice(initial_parameters));
+        write_parameters(gpu, &buffers, initial_parameters, initial_parameters);
         queue.write_buffer(&buffers.tails, 0, bytemuck::cast_slice(&family.tails));
         queue.write_buffer(&buffers.quantiles, 0, bytemuck::cast_slice(&family.quantiles));
         if let Some(envelope) = envelope {
@@ -265,6 +295,9 @@ impl GpuEngine {
             momentum: task.momentum,
             expected_lot: task.expected_lot,
             half_point: family.half_point,
+            average_at: buffers.average_at,
+            average_keeps: 0.0,
+            padding: [0; 2],
         };
 
         let stride = passes.slices.stride;
@@ -303,11 +336,13 @@ impl GpuEngine {
                     layout: gpu.layout(Bindings::Release),
                     entries: &entries(&release_buffers),
                 });
-                let training = ExampleSet::new(gpu, examples, &buffers, &buffers.run);
-                (step, traced, evaluate, predict, finish, group, training)
+                let training = ExampleSet::of_training(gpu, examples, &buffers);
+                let ExampleSet { examples, starts, .. } = &training;
+                let prediction = bind(gpu, examples, starts, &buffers, buffers.average_at, &buffers.run);
+                (step, traced, evaluate, predict, finish, group, training, prediction)
             })
             .await?;
-        let (step, traced, evaluate, predict, finish, release_group, training) = made;
+        let (step, traced, evaluate, predict, finish, release_group, training, prediction_group) = made;
         let report = gpu.report();
         let device = report.to_string();
         Ok(Self {
@@ -320,6 +355,7 @@ impl GpuEngine {
             release,
             training,
             evaluation: None,
+            prediction_group,
             features,
             step,
             traced,
@@ -360,7 +396,7 @@ impl GpuEngine {
         let chunk = self.buffers.chunk as usize;
         if self.evaluation.is_none() {
             let rows = Examples::room(&self.gpu, data, chunk, FEATURE_WORDS).await?;
-            self.evaluation = Some(ExampleSet::new(&self.gpu, rows, &self.buffers, &self.buffers.evaluation_run));
+            self.evaluation = Some(ExampleSet::of_evaluation(&self.gpu, rows, &self.buffers));
         }
         let (Some(Known { scattering, .. }), Some(set)) = (&self.features, &self.evaluation) else {
             return Ok(Vec::new());
@@ -418,7 +454,8 @@ impl GpuEngine {
             queue.write_buffer(&self.training.examples.indices, 0, bytemuck::cast_slice(input.lot));
         }
         queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&Run { count, ..self.run }));
-        let release = Release { key: input.noise_key, learning_rate: input.learning_rate, ..self.release };
+        let &StepInput { noise_key, learning_rate, average_keeps, .. } = input;
+        let release = Release { key: noise_key, learning_rate, average_keeps, ..self.release };
         queue.write_buffer(&self.buffers.release, 0, bytemuck::bytes_of(&release));
 
         let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -595,7 +632,7 @@ impl Engine for GpuEngine {
             // The old one goes first, so that both need not fit.
             self.evaluation = None;
             let examples = Examples::upload(&self.gpu, data).await?;
-            self.evaluation = Some(ExampleSet::new(&self.gpu, examples, &self.buffers, &self.buffers.evaluation_run));
+            self.evaluation = Some(ExampleSet::of_evaluation(&self.gpu, examples, &self.buffers));
         }
         let Some(set) = &self.evaluation else { return Ok(Vec::new()) };
         let (count, chunk) = (set.examples.len, self.buffers.chunk);
@@ -645,7 +682,7 @@ impl Engine for GpuEngine {
         }
         queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&Run { count: 1, ..self.run }));
         let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        self.record_chunks(&mut encoder, &self.training.group, &self.predict, 1, false);
+        self.record_chunks(&mut encoder, &self.prediction_group, &self.predict, 1, false);
         queue.submit([encoder.finish()]);
         let work = self.buffers.work.clone();
         let [logits] = self.read([(&work, self.logits_at, 4 * CLASSES as u64)]).await?;
@@ -653,25 +690,29 @@ impl Engine for GpuEngine {
         Ok(softmax(&logits[0]))
     }
 
-    async fn state(&mut self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
+    async fn state(&mut self) -> Result<State, EngineError> {
         let bytes = 4 * self.dimension as u64;
+        let average_at = 4 * u64::from(self.buffers.average_at);
         let (parameters, momentum) = (self.buffers.parameters.clone(), self.buffers.momentum.clone());
-        let [parameters, momentum] = self.read([(&parameters, 0, bytes), (&momentum, 0, bytes)]).await?;
-        Ok((floats(&parameters), floats(&momentum)))
+        let slices = [(&parameters, 0, bytes), (&momentum, 0, bytes), (&parameters, average_at, bytes)];
+        let [parameters, momentum, average] = self.read(slices).await?.map(|bytes| floats(&bytes));
+        Ok(State { parameters, momentum, average: (average_at > 0).then_some(average) })
     }
 
-    async fn set_state(&mut self, parameters: &[f32], momentum: &[f32]) -> Result<(), EngineError> {
+    async fn set_state(&mut self, state: &State) -> Result<(), EngineError> {
         self.gpu.check()?;
-        if parameters.len() != self.dimension || momentum.len() != self.dimension {
-            return Err(EngineError::Unsupported(format!(
-                "a state of {} parameters and {} momenta where the model has {}",
-                parameters.len(),
-                momentum.len(),
-                self.dimension
-            )));
-        }
-        self.gpu.queue().write_buffer(&self.buffers.parameters, 0, bytemuck::cast_slice(parameters));
-        self.gpu.queue().write_buffer(&self.buffers.momentum, 0, bytemuck::cast_slice(momentum));
+        check_state(state, self.dimension)?;
+        write_parameters(&self.gpu, &self.buffers, &state.parameters, state.read_with());
+        self.gpu.queue().write_buffer(&self.buffers.momentum, 0, bytemuck::cast_slice(&state.momentum));
         Ok(())
+    }
+}
+
+/// Parameters, and the mean of the iterates, where one is kept.
+fn write_parameters(gpu: &Gpu, buffers: &Buffers, parameters: &[f32], average: &[f32]) {
+    gpu.queue().write_buffer(&buffers.parameters, 0, bytemuck::cast_slice(parameters));
+    if buffers.average_at > 0 {
+        let place = 4 * u64::from(buffers.average_at);
+        gpu.queue().write_buffer(&buffers.parameters, place, bytemuck::cast_slice(average));
     }
 }

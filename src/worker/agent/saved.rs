@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Agent, Host, Prepared};
 use crate::{
     engine::{AnyEngine, Engine},
+    mechanism::State,
     train::{
         error::SessionError,
         report::Report,
@@ -45,8 +46,9 @@ impl<H: Host> Agent<H> {
     }
 
     async fn resume(&mut self, file: RunFile) -> Result<(Session<AnyEngine>, Option<Instead>), SessionError> {
-        let RunFile { run: RunCard { config, report, .. }, ledger, parameters, momentum, .. } = file;
-        let Prepared { plan, engine, instead } = self.prepare(config, Some(&(parameters, momentum))).await?;
+        let RunFile { run: RunCard { config, report, .. }, ledger, parameters, momentum, average, .. } = file;
+        let state = State { parameters, momentum, average };
+        let Prepared { plan, engine, instead } = self.prepare(config, Some(&state)).await?;
         let Report { step, training_seconds, examples_per_second, non_finite, .. } = report;
         // A time that no clock measures counts as none.
         let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
@@ -58,7 +60,7 @@ impl<H: Host> Agent<H> {
 
 async fn write(session: &mut Session<AnyEngine>, card: RunCard) -> Result<RunFile, SessionError> {
     let report = Report { test_accuracy: card.report.test_accuracy, ..session.report(None).await? };
-    let (parameters, momentum) = session.engine().state().await?;
+    let state = session.engine().state().await?;
     let config = session.plan().config.clone();
-    Ok(RunFile::new(RunCard { config, report, ..card }, session.ledger().cloned(), parameters, momentum))
+    Ok(RunFile::new(RunCard { config, report, ..card }, session.ledger().cloned(), state))
 }

@@ -150,8 +150,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// Settings that there were not always, where they are off: a run from before is the same run.
-const OFF: [&str; 4] =
-    [r#""augmentation":null,"#, r#""reading":"once","#, r#""sampling":"poisson","#, r#","grid-bits":null"#];
+const OFF: [&str; 5] = [
+    r#""augmentation":null,"#,
+    r#""averaging":"none","#,
+    r#""reading":"once","#,
+    r#""sampling":"poisson","#,
+    r#","grid-bits":null"#,
+];
 
 fn identity(plan: &Plan, digits: &Digits) -> String {
     let mut digest = Sha256::new();

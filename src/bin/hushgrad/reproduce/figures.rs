@@ -173,6 +173,7 @@ fn steps(epochs: f64, examples: usize, lot: u32) -> u64 {
 impl Setup {
     fn trial(&self, cell: Cell, rate: f64, steps: u64, seed: u64, held_out: bool) -> Trial {
         let Cell { method, scale, .. } = cell;
+        let (averaging, reading) = method.reading();
         let config = RunConfig {
             model: self.model,
             encoder: method.encoder(self.vectors),
@@ -180,6 +181,8 @@ impl Setup {
             denoiser: method.denoiser(),
             lot: self.lot,
             learning_rate: rate,
+            averaging,
+            reading,
             steps: Some(steps),
             init_seed: seed,
             // Replayed, so that anybody can repeat it; what it would cost with the system's randomness is what is stated.

@@ -8,6 +8,7 @@ use std::{
 use hushgrad::{
     data::{Dataset, Digits},
     engine::{Engine, Performance, cpu::CpuEngine, reference::pixels},
+    mechanism::State,
     train::{
         config::RunConfig,
         plan::Plan,
@@ -125,13 +126,15 @@ struct Saved {
     points: Vec<Point>,
     parameters: Vec<f32>,
     momentum: Vec<f32>,
+    average: Option<Vec<f32>>,
 }
 
 impl Saved {
     /// What was left at `path` by this run; what cannot be read is not there.
     fn read(path: &Path, identity: &str, parameters: usize) -> Option<Self> {
         let saved: Self = postcard::from_bytes(&std::fs::read(path).ok()?).ok()?;
-        let whole = saved.parameters.len() == parameters && saved.momentum.len() == parameters;
+        let average = saved.average.as_ref().map_or(parameters, Vec::len);
+        let whole = [saved.parameters.len(), saved.momentum.len(), average] == [parameters; 3];
         let ordered = saved.points.last().is_some_and(|point| point.step == saved.step);
         (saved.identity == identity && whole && ordered && saved.seconds >= 0.0).then_some(saved)
     }
@@ -167,7 +170,8 @@ impl Training {
         let mut engine = CpuEngine::new(plan.task.clone(), train.clone(), &parameters, performance)?;
         let (session, points) = match path.as_deref().and_then(|path| Saved::read(path, &identity, parameters.len())) {
             Some(saved) => {
-                pollster::block_on(engine.set_state(&saved.parameters, &saved.momentum))?;
+                let Saved { parameters, momentum, average, .. } = saved;
+                pollster::block_on(engine.set_state(&State { parameters, momentum, average }))?;
                 let progress = Progress {
                     step: saved.step,
                     ledger: None,
@@ -224,7 +228,7 @@ impl Training {
     /// Where the file cannot be written.
     pub fn save(&mut self) -> Result<(), Fault> {
         let Some(path) = &self.path else { return Ok(()) };
-        let (parameters, momentum) = pollster::block_on(self.session.engine().state())?;
+        let State { parameters, momentum, average } = pollster::block_on(self.session.engine().state())?;
         let progress = self.session.progress();
         let saved = Saved {
             identity: self.identity.clone(),
@@ -233,6 +237,7 @@ impl Training {
             points: self.points.clone(),
             parameters,
             momentum,
+            average,
         };
         let unwritten = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
         if let Some(folder) = path.parent() {
@@ -256,7 +261,7 @@ impl Training {
     /// # Errors
     /// Of the engine.
     pub fn parameters(&mut self) -> Result<Vec<f32>, Fault> {
-        Ok(pollster::block_on(self.session.engine().state())?.0)
+        Ok(pollster::block_on(self.session.engine().state())?.parameters)
     }
 
     /// All that was measured and the seconds of training; what was kept on the way goes.

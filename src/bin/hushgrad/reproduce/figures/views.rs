@@ -183,7 +183,7 @@ impl Source<'_> {
                 within.max_by(|a, b| a.1.total_cmp(&b.1)).and_then(|best| Mark::of(budget, &best.2))
             };
             let marks = BUDGETS.into_iter().filter_map(best).collect();
-            let rate = self.rates.get(method.key).map(Tuned::rate);
+            let rate = self.rates.get(Rate::Own.owner(method).key).map(Tuned::rate);
             panel.series.push(Series { name: method.label.to_owned(), rate, colour: colour(method), marks });
         }
         Ok(panel)
@@ -305,6 +305,10 @@ fn reached(curves: &Panel) -> Option<Panel> {
 }
 
 fn colour(method: &Method) -> usize {
+    // Beside the line that it is read anew from.
+    if let Some(key) = method.read_anew {
+        return 3 + 2 * METHODS.iter().position(|other| other.key == key).unwrap_or(0);
+    }
     METHODS.iter().position(|other| other.key == method.key).unwrap_or(0)
 }
 
