@@ -47,7 +47,7 @@ impl Part {
             Self::Page => 250_000,
             Self::Training | Self::Relaxed => 1_500_000,
             // Both threads together stay below the training thread's 1.5 MB.
-            Self::Accountant => 295_000,
+            Self::Accountant => 260_000,
         }
     }
 }

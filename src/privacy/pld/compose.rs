@@ -13,21 +13,17 @@
 //!   transform averages. The bound is evaluated frequency by frequency and added to every element.
 //! - *Weights*: the relative error of exp in the tilt, raised to the n-th power.
 
-use std::cell::RefCell;
+use num_complex::Complex;
 
-use realfft::{RealFftPlanner, num_complex::Complex};
-
-use super::lattice::{Builder, Lattice};
+use super::{
+    lattice::{Builder, Lattice},
+    transform::{RealTransform, length},
+};
 
 /// Error of one FFT coefficient over u·log₂N·Σ|x|.
 const FFT_ERROR: f64 = 10.0;
 /// ln of what is small enough to be dropped from the spectrum (and is added to the error).
 const NEGLIGIBLE: f64 = -85.0;
-
-thread_local! {
-    /// Twiddle factors cost as much as a transform.
-    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
-}
 
 /// The sum of independent losses under tilt: upper bounds of g on a window, and what lies outside it.
 #[derive(Clone, Debug)]
@@ -172,12 +168,6 @@ pub(super) fn window(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach
     window
 }
 
-/// A transform length ≥ `points` with small factors.
-fn length(points: usize) -> usize {
-    let two = points.max(16).next_power_of_two();
-    [two / 8 * 5, two / 4 * 3, two].into_iter().find(|n| *n >= points).unwrap_or(two)
-}
-
 /// Points of the longest transform: a quarter of a gigabyte.
 const LONGEST_TRANSFORM: f64 = 4e6;
 /// Grid points from 0 that floating point tells apart with room to spare.
@@ -201,8 +191,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Opt
     // With round-up of the length the true top is higher; Chernoff's bound was at `high`, which is safe.
     let bits = (n as f64).log2();
     let unit = FFT_ERROR * 0.5 * f64::EPSILON * bits;
-    let (forward, inverse) =
-        PLANNER.with_borrow_mut(|planner| (planner.plan_fft_forward(n), planner.plan_fft_inverse(n)));
+    let transform = RealTransform::of(n);
     let bins = n / 2 + 1;
     let mut product = vec![Complex::new(1.0, 0.0); bins];
     // ln of an upper bound of each |product|, and the relative error it carries.
@@ -212,7 +201,6 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Opt
     let (mut moment, mut log_relative, mut escaped) = (0.0, 0.0, 0.0);
     let mut buffer = vec![0.0; n];
     let mut spectrum = vec![Complex::new(0.0, 0.0); bins];
-    let mut scratch = forward.make_scratch_vec();
     // Bins that still count. The widest part comes first: what it leaves are often few, and then a plain sum for each is the faster transform.
     let mut active: Vec<usize> = (0..bins).collect();
     for (lattice, count) in widest_first(parts, lambda) {
@@ -232,9 +220,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Opt
             for (index, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 1e-200) {
                 buffer[(index as i64 - mean).rem_euclid(n as i64) as usize] += weight;
             }
-            forward
-                .process_with_scratch(&mut buffer, &mut spectrum, &mut scratch)
-                .expect("lengths are those of the plan");
+            transform.forward(&mut buffer, &mut spectrum);
             unit
         };
         let power = *count as f64;
@@ -257,7 +243,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Opt
     }
     let (mut error, mut total) = (0.0, 0.0);
     for bin in 0..bins {
-        // Every bin but the first and (n even) the last stands for two.
+        // Every bin but the first and the last stands for two.
         let copies = if bin == 0 || 2 * bin == n { 1.0 } else { 2.0 };
         let bound = log_size[bin].min(0.0).exp();
         if log_size[bin] < NEGLIGIBLE {
@@ -269,12 +255,8 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Opt
         }
     }
     product[0].im = 0.0;
-    if n.is_multiple_of(2) {
-        product[bins - 1].im = 0.0;
-    }
-    inverse
-        .process_with_scratch(&mut product, &mut buffer, &mut inverse.make_scratch_vec())
-        .expect("lengths are those of the plan, and the ends are real");
+    product[bins - 1].im = 0.0;
+    transform.back(&mut product, &mut buffer);
     let error = (error + unit * total) / n as f64;
     let scale = 1.0 / n as f64;
     let start = (i128::from(first) - offset).rem_euclid(n as i128) as usize;

@@ -20,6 +20,7 @@ mod sampled;
 mod solve;
 #[cfg(test)]
 mod tests;
+mod transform;
 
 use std::sync::{Arc, OnceLock};
 
