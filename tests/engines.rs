@@ -141,7 +141,8 @@ fn traced(engine: &mut impl Engine, lot: &[u32], number: u32) -> StepTrace {
 /// An engine and the reference, at the same parameters.
 fn pair<E: Engine>(make: Make<E>, task: &Task) -> (E, ReferenceEngine) {
     let start = initial_parameters(task.model, SEED);
-    let engine = make(task.clone(), known_examples(), &start, Performance::default()).unwrap();
+    let data = if task.model == Architecture::Scattering { known_examples() } else { examples() };
+    let engine = make(task.clone(), data, &start, Performance::default()).unwrap();
     (engine, ReferenceEngine::new(task, examples(), SEED).unwrap())
 }
 

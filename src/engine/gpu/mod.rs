@@ -403,9 +403,8 @@ impl GpuEngine {
         };
         let words = &set.examples.words;
         let group = scattering.group(&self.gpu, words);
-        let staging = &self.buffers.staging;
         // Chunks whose scores are read together.
-        let together = (staging.size() / (SCORE_BYTES * chunk as u64)).max(1) as usize;
+        let together = (self.buffers.staging.size() / (SCORE_BYTES * chunk as u64)).max(1) as usize;
         let mut scores: Vec<Scores> = Vec::with_capacity(data.len());
         self.in_flight.clear();
         while scores.len() < data.len() {
@@ -420,16 +419,29 @@ impl GpuEngine {
                 let run = Run { count, ..self.run };
                 self.gpu.queue().write_buffer(&self.buffers.evaluation_run, 0, bytemuck::bytes_of(&run));
                 let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-                record_chunk(&mut encoder, &set.group, &self.evaluate, 0, count);
-                let bytes = SCORE_BYTES * u64::from(count);
-                encoder.copy_buffer_to_buffer(&self.buffers.tallies, 4 * COUNTERS as u64, staging, total, bytes);
+                total += self.record_scores(&mut encoder, set, 0, count, total);
                 self.gpu.queue().submit([encoder.finish()]);
-                total += bytes;
             }
-            let bytes = wait::read(&self.gpu, staging, total).await?;
+            let bytes = wait::read(&self.gpu, &self.buffers.staging, total).await?;
             scores.extend(floats(&bytes).as_chunks::<CLASSES>().0);
         }
         Ok(scores)
+    }
+
+    /// One chunk of an evaluation, whose scores go to `at` of what is read back. Returns how many bytes they are.
+    fn record_scores(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        set: &ExampleSet,
+        chunk: usize,
+        count: u32,
+        at: u64,
+    ) -> u64 {
+        record_chunk(encoder, &set.group, &self.evaluate, chunk, count);
+        let bytes = SCORE_BYTES * u64::from(count);
+        let Buffers { tallies, staging, .. } = &self.buffers;
+        encoder.copy_buffer_to_buffer(tallies, 4 * COUNTERS as u64, staging, at, bytes);
+        bytes
     }
 
     /// Records and submits one step. Nothing waits.
@@ -638,9 +650,8 @@ impl Engine for GpuEngine {
         let (count, chunk) = (set.examples.len, self.buffers.chunk);
         let run = Run { count, ..self.run };
         self.gpu.queue().write_buffer(&self.buffers.evaluation_run, 0, bytemuck::bytes_of(&run));
-        let staging = &self.buffers.staging;
         // Chunks whose scores are read together.
-        let together = (staging.size() / (SCORE_BYTES * u64::from(chunk))).max(1) as usize;
+        let together = (self.buffers.staging.size() / (SCORE_BYTES * u64::from(chunk))).max(1) as usize;
         let chunks: Vec<u32> = (0..count).step_by(chunk as usize).map(|first| (count - first).min(chunk)).collect();
         let mut scores: Vec<Scores> = Vec::with_capacity(count as usize);
         self.in_flight.clear();
@@ -648,13 +659,10 @@ impl Engine for GpuEngine {
             let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             let mut total = 0;
             for (index, &in_chunk) in (part * together..).zip(chunks) {
-                record_chunk(&mut encoder, &set.group, &self.evaluate, index, in_chunk);
-                let bytes = SCORE_BYTES * u64::from(in_chunk);
-                encoder.copy_buffer_to_buffer(&self.buffers.tallies, 4 * COUNTERS as u64, staging, total, bytes);
-                total += bytes;
+                total += self.record_scores(&mut encoder, set, index, in_chunk, total);
             }
             self.gpu.queue().submit([encoder.finish()]);
-            let bytes = wait::read(&self.gpu, staging, total).await?;
+            let bytes = wait::read(&self.gpu, &self.buffers.staging, total).await?;
             scores.extend(floats(&bytes).as_chunks::<CLASSES>().0);
         }
         Ok(scores)

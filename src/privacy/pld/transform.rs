@@ -88,29 +88,41 @@ impl RealTransform {
         let h = self.half.len();
         self.transform_pairs(bytemuck::cast_slice_mut(values), &mut spectrum[..h]);
         spectrum[h] = spectrum[0];
-        for (k, turn) in self.twiddles.iter().enumerate() {
+        self.each_mirrored(spectrum, |z, mirrored, turn| {
             // Transforms of the even and of the odd elements, by symmetry.
-            let (z, mirrored) = (spectrum[k], spectrum[h - k].conj());
-            let (even, odd) = (0.5 * (z + mirrored), 0.5 * (z - mirrored));
+            let (even, odd) = (0.5 * (z + mirrored.conj()), 0.5 * (z - mirrored.conj()));
             let turned = Complex64::new(odd.im, -odd.re) * turn;
-            spectrum[k] = even + turned;
-            spectrum[h - k] = (even - turned).conj();
-        }
+            (even + turned, (even - turned).conj())
+        });
     }
 
     /// n times the sequence (n) whose transform (n/2 + 1) `spectrum` is; its ends are real. Of `spectrum` nothing is left.
     pub fn back(&self, spectrum: &mut [Complex64], values: &mut [f64]) {
         let h = self.half.len();
         // The conjugate goes in, and the conjugate of the answer comes out: the forward transform does for both.
-        for (k, turn) in self.twiddles.iter().enumerate() {
-            let (x, mirrored) = (spectrum[k], spectrum[h - k].conj());
-            let (even, turned) = (x + mirrored, (x - mirrored) * turn.conj());
+        self.each_mirrored(spectrum, |x, mirrored, turn| {
+            let (even, turned) = (x + mirrored.conj(), (x - mirrored.conj()) * turn.conj());
             let odd = Complex64::new(-turned.im, turned.re);
-            spectrum[k] = (even + odd).conj();
-            spectrum[h - k] = even - odd;
-        }
+            ((even + odd).conj(), even - odd)
+        });
         self.transform_pairs(&mut spectrum[..h], bytemuck::cast_slice_mut(values));
-        values.iter_mut().skip(1).step_by(2).for_each(|odd| *odd = -*odd);
+        values.as_chunks_mut::<2>().0.iter_mut().for_each(|[_, im]| *im = -*im);
+    }
+
+    /// Puts `f(Xₖ, Xₘ, e^{−2πik/n})` in the place of both, for k from 0 to the middle and m = n/2 − k.
+    fn each_mirrored(
+        &self,
+        spectrum: &mut [Complex64],
+        f: impl Fn(Complex64, Complex64, Complex64) -> (Complex64, Complex64),
+    ) {
+        let (front, back) = spectrum.split_at_mut(self.half.len() / 2);
+        // The one in the middle is its own mirror image.
+        if let (Some(middle), Some(turn)) = (back.first_mut(), self.twiddles.last()) {
+            (*middle, _) = f(*middle, *middle, *turn);
+        }
+        for ((x, mirrored), turn) in front.iter_mut().zip(back.iter_mut().rev()).zip(&self.twiddles) {
+            (*x, *mirrored) = f(*x, *mirrored, *turn);
+        }
     }
 }
 
