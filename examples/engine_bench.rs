@@ -18,6 +18,8 @@ mod tasks;
 const EXAMPLES: u32 = 60_000;
 /// A graphics device is given so many steps before it is waited for, as many as the engine has under way.
 const UNDER_WAY: u32 = 4;
+/// Steps whose calls are timed, one at a time.
+const CALLS: u32 = 20;
 
 struct Bench {
     factory: EngineFactory,
@@ -39,7 +41,8 @@ impl Bench {
         Self { factory, train: tasks::examples(EXAMPLES) }
     }
 
-    /// Milliseconds of a step, sample by sample: until it is done, and until the caller has its thread back.
+    /// Milliseconds of a step, sample by sample: until it is done; and until the caller has its thread back, while the device has nothing else to do
+    /// (one that is software computes on the caller's processors).
     async fn measure(&self, case: &Case) -> Result<Value, EngineError> {
         let &Case { model, envelope, lot, seconds } = case;
         let task = tasks::task(model, envelope.then_some(1), lot);
@@ -48,7 +51,13 @@ impl Bench {
         // Large lots keep a device busy by themselves.
         let together = if engine.info().backend == Backend::Gpu && lot <= 256 { UNDER_WAY } else { 1 };
         let mut samples = vec![];
-        let mut calling = vec![];
+        let input = StepInput {
+            lot: &indices,
+            shifts: Shift::ALONE,
+            noise_key: KEY,
+            learning_rate: 1e-3,
+            average_keeps: 0.0,
+        };
         // Compilers of browsers come back to a function once it has run for a while.
         let start = Instant::now();
         let mut warm = false;
@@ -56,25 +65,22 @@ impl Bench {
         while measured < seconds || samples.len() < 3 {
             let batch = Instant::now();
             for _ in 0..together {
-                engine
-                    .step(StepInput {
-                        lot: &indices,
-                        shifts: Shift::ALONE,
-                        noise_key: KEY,
-                        learning_rate: 1e-3,
-                        average_keeps: 0.0,
-                    })
-                    .await?;
+                engine.step(input.clone()).await?;
             }
-            let submitted = batch.elapsed().as_secs_f64();
             engine.metrics().await?;
             let took = batch.elapsed().as_secs_f64();
             if warm {
                 measured += took;
                 samples.push(1e3 * took / f64::from(together));
-                calling.push(1e3 * submitted / f64::from(together));
             }
             warm = warm || start.elapsed().as_secs_f64() > 0.4 * seconds;
+        }
+        let mut calling = vec![];
+        for _ in 0..if together > 1 { CALLS } else { 1 } {
+            let call = Instant::now();
+            engine.step(input.clone()).await?;
+            calling.push(1e3 * call.elapsed().as_secs_f64());
+            engine.metrics().await?;
         }
         Ok(json!({ "device": engine.info().device, "samples": samples, "calling": calling }))
     }

@@ -106,7 +106,7 @@ test("an exported run is imported elsewhere, accounted for anew, and continued",
   const bound = JSON.parse(file).run.report.privacy.bounded.improved.epsilon;
   for (const [text, says] of [
     [file.replaceAll(String(bound), String(bound / 2)), /changed by hand/],
-    [file.replace('"version":2', '"version":9'), /later version/],
+    [file.replace(/"version":\d+/, '"version":9'), /later version/],
     [file.slice(0, 999), /no run file/],
   ] as const) {
     await other.getByTestId("import").setInputFiles(dropped("wrong.json", text));

@@ -27,8 +27,8 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** Serves a folder on the loopback interface under `path`, as the simplest of hosts would: no special headers. */
-export async function serve(folder: string, path = "/some/path/"): Promise<Site> {
+/** Serves a folder on the loopback interface under `path`, as the simplest of hosts would: no special headers, unless some are given. */
+export async function serve(folder: string, path = "/some/path/", headers: Record<string, string> = {}): Promise<Site> {
   if (!existsSync(join(folder, "index.html"))) {
     throw new Error(`${folder} holds no site; build one with \`cargo xtask dist\` and name it in HUSHGRAD_SITE`);
   }
@@ -45,7 +45,7 @@ export async function serve(folder: string, path = "/some/path/"): Promise<Site>
         response.writeHead(404, { "content-type": "text/plain" }).end("no such file\n");
         return;
       }
-      response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" });
+      response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream", ...headers });
       createReadStream(file).pipe(response);
     };
     const wait = held.get(inner);

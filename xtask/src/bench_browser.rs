@@ -300,8 +300,8 @@ fn section(machine: &str, results: &Results) -> Result<String> {
         Ok::<_, Error>(format!("{best:.2} ({median:.2})"))
     };
     line(format_args!(
-        "\nThe calling thread's share of a WebGPU step in milliseconds: perceptron {}, jax-js {}; CNN {}, jax-js {}. Goal: below 0.2. The software adapter computes\n\
-         earlier steps on the same processors meanwhile, so the best sample says what the calls take, the median what they took beside that.",
+        "\nThe calling thread's share of a WebGPU step in milliseconds: perceptron {}, jax-js {}; CNN {}, jax-js {}. Goal: below 0.2. Each step\n\
+         was called by itself, while the device had nothing else to do: an adapter in software computes on the caller's processors.",
         get(OURS, "Mlp", 256)?,
         get(THEIRS, "Mlp", 256)?,
         get(OURS, "CnnTanh", 64)?,
