@@ -20,7 +20,8 @@ use super::{
     transform::{RealTransform, length},
 };
 
-/// Error of one FFT coefficient over u·log₂N·Σ|x|.
+/// Error of one FFT coefficient over u·log₂N·Σ|x|. Of pairs of real numbers (`transform.rs`), N/2 of them: an error e of theirs becomes
+/// ½(|1 − iw| + |1 + iw|)·e ≤ √2·e where a coefficient is made of two, |w| = 1, and 7√2·log₂(N/2) leaves 9.9 for the rounding of that stage.
 const FFT_ERROR: f64 = 10.0;
 /// ln of what is small enough to be dropped from the spectrum (and is added to the error).
 const NEGLIGIBLE: f64 = -85.0;
