@@ -36,7 +36,7 @@ const OWN: Case[] = (["cpu", "gpu"] as const).flatMap((backend) =>
 const BOTH: Case[] = OWN.flatMap((one): Case[] => (one.backend === "cpu" ? [one, { ...one, who: "simd128" }] : [one]));
 const BY_LOT: Case[] = [
   ...[64, 1024, 4096, 16_384].flatMap((lot) => [false, true].map((envelope) => own("cpu", "CnnTanh", envelope, lot))),
-  ...[64, 1024, 4096].map((lot) => own("gpu", "CnnTanh", false, lot)),
+  ...[64, 1024, 4096, 16_384].map((lot) => own("gpu", "CnnTanh", false, lot)),
 ];
 
 /** With these a page's clock ticks every 5 microseconds, and not every 100. */

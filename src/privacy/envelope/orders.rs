@@ -14,9 +14,9 @@ const MISSED: f64 = 1e-11;
 pub(super) struct Interpolation {
     orders: usize,
     /// The rows at few orders.
-    few: Vec<Row>,
+    few: Vec<Vec<f64>>,
     /// What a sum at each of these adds to those at all orders.
-    shares: Vec<Row>,
+    shares: Vec<Vec<f64>>,
     /// What the rows' polynomials miss, for vectors of the largest norm.
     missed: Vec<f64>,
 }
@@ -38,10 +38,9 @@ impl Interpolation {
             let ratio = |place: &usize| (order as f64 - *place as f64) / (places[i] as f64 - *place as f64);
             others.map(ratio).product::<f64>() * pairs(order) / pairs(places[i])
         };
-        let row = |place: usize, values: Vec<f64>| Row { place, values };
-        let shares: Vec<Row> = (0..FEW).map(|i| row(i, (0..orders).map(|order| share(i, order)).collect())).collect();
-        let few: Vec<Row> =
-            rows.iter().map(|r| row(r.place, places.iter().map(|place| r.values[*place]).collect())).collect();
+        let shares: Vec<Vec<f64>> = (0..FEW).map(|i| (0..orders).map(|order| share(i, order)).collect()).collect();
+        let few: Vec<Vec<f64>> =
+            rows.iter().map(|row| places.iter().map(|place| row.values[*place]).collect()).collect();
         // |Σψ²T_j| ≤ Σψ², panel by panel, and those add up to the square sum.
         let mut missed = vec![0.0; orders];
         let panels = rows.chunk_by(|a, b| a.place / TERMS == b.place / TERMS);
@@ -49,7 +48,7 @@ impl Interpolation {
         for panel in panels {
             let mut of_panel = vec![0.0; orders];
             for (row, few) in panel.iter().zip(few_rows.by_ref()) {
-                let guesses = combine(&few.values, &shares, orders);
+                let guesses = combine(few, &shares, orders);
                 for ((sum, value), guess) in of_panel.iter_mut().zip(&row.values).zip(guesses) {
                     *sum += (value - guess).abs();
                 }
