@@ -63,11 +63,18 @@ fn recorded_line(page: Page, column: Column) -> Option<Line> {
     (!page.has_own_run()).then(line)
 }
 
-/// Steps that the charts show: all that are planned, else all that were done.
-fn steps(page: Page, lines: &[Line]) -> Range {
-    let last = lines.iter().filter_map(|line| line.points.last()).map(|p| p.0).fold(0.0, f64::max);
+/// Steps that the charts show: all that are planned, else all that were done. Where runs are pinned, shadows go no further than they do: those of a
+/// long run would leave what is compared no room.
+fn steps(page: Page, lines: &mut [Line]) -> Range {
+    let pinned = page.past.with(|past| past.iter().any(|past| past.pinned));
+    let counts = |line: &&Line| !pinned || line.class != GHOST;
+    let last = lines.iter().filter(counts).filter_map(|line| line.points.last()).map(|p| p.0).fold(0.0, f64::max);
     let planned = page.settings.with(|settings| settings.steps).unwrap_or(FIRST_STEPS) as f64;
-    Range { low: 0.0, high: last.max(planned), logarithmic: false, label: "step", write: Write::Whole }
+    let high = last.max(planned);
+    for shadow in lines.iter_mut().filter(|line| line.class == GHOST) {
+        shadow.points = up_to(&shadow.points, high);
+    }
+    Range { low: 0.0, high, logarithmic: false, label: "step", write: Write::Whole }
 }
 
 /// Earlier runs: the pinned ones in their colours, the last others as shadows.
@@ -111,7 +118,7 @@ fn accuracy(page: Page) -> Drawing {
         None => "Test accuracy by step: nothing trained yet.".to_owned(),
     };
     let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent };
-    Drawing { x: steps(page, &lines), y, lines, scatter: false, summary }
+    Drawing { x: steps(page, &mut lines), y, lines, scatter: false, summary }
 }
 
 fn epsilon(page: Page) -> Drawing {
@@ -130,7 +137,7 @@ fn epsilon(page: Page) -> Drawing {
         });
     });
     lines.splice(0..0, recorded_line(page, Column::Improved));
-    let shown = steps(page, &lines);
+    let shown = steps(page, &mut lines);
     let planned = page.settings.with(|settings| settings.steps.is_some());
     if let Some(Ok(projection)) = page.projection.get() {
         let points = up_to(&projection.curve, shown.high);

@@ -18,6 +18,9 @@ use crate::train::report::{Privacy, Report};
 /// Colours of pinned runs, in the order of pinning.
 const PINNED: [&str; 4] = ["line-pin-0", "line-pin-1", "line-pin-2", "line-pin-3"];
 
+/// The largest ε may be so many times the least where both can be read off a straight axis.
+const TOGETHER: f64 = 30.0;
+
 /// The class of a pinned run's curves.
 #[must_use]
 pub fn pin_class(past: &[Past], run: u32) -> Option<&'static str> {
@@ -67,12 +70,13 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
     let (goes_on, file) = (past.clone(), past.clone());
     let (pinned, name) = (past.pinned, past.name.clone());
     let label = past.name.clone();
+    let letters = label.chars().count().clamp(10, 40).to_string();
     let rename = move |name: String| page.label_run(run, |past| past.name = name.trim().chars().take(60).collect());
     let arriving = move || page.digits.with(|digits| digits.as_ref().is_none_or(|digits| !digits.complete));
     view! {
         <tr>
             <th scope="row"><span class=format!("key swatch {}", class.unwrap_or(GHOST))></span>
-                <input type="text" class="name" aria-label=format!("Name of {label}") prop:value=name
+                <input type="text" class="name" size=letters aria-label=format!("Name of {label}") prop:value=name
                     on:change=on_event(move |event| rename(event_target_value(&event))) /></th>
             <td>{past.note.clone()}</td>
             <td>{format::integer(past.last.step)}</td><td>{accuracy}</td><td>{epsilon}</td>
@@ -91,9 +95,11 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
 /// Each run a point: how well it reads digits for the ε it spent.
 fn trade_off(page: Page) -> Drawing {
     page.chart_tick.track();
-    // Before its first step a run has bought nothing.
+    // Before its first step a run has bought nothing; what has no bound has no place.
     let point = |report: &Report, accuracy: Option<f64>| match &report.privacy {
-        Privacy::Bounded(bound) if report.step > 0 => Some((bound.improved.epsilon, accuracy?)),
+        Privacy::Bounded(bound) if report.step > 0 && bound.improved.epsilon.is_finite() => {
+            Some((bound.improved.epsilon, accuracy?))
+        }
         _ => None,
     };
     let mut lines: Vec<Line> = page.past.with(|past| {
@@ -110,13 +116,19 @@ fn trade_off(page: Page) -> Drawing {
     if let Some(now) = now {
         lines.push(Line { class: "line-accuracy", name: "this run".to_owned(), points: vec![now] });
     }
-    let highest = lines.iter().flat_map(|line| &line.points).map(|p| p.0).fold(0.0, f64::max);
-    let high = if highest > 0.0 { axis::nice_end(highest * 1.1, 4) } else { 1.0 };
+    let spent = || lines.iter().flat_map(|line| &line.points).map(|p| p.0);
+    let (least, most) = (spent().fold(f64::INFINITY, f64::min), spent().fold(0.0, f64::max));
+    let logarithmic = most > TOGETHER * least && least > 0.0;
+    let (low, high) = match logarithmic {
+        true => (10f64.powf(least.log10().floor()), 10f64.powf(most.log10().ceil())),
+        false if most > 0.0 => (0.0, axis::nice_end(most * 1.1, 4)),
+        false => (0.0, 1.0),
+    };
     Drawing {
         summary: format!("Test accuracy against epsilon, a point for each of {} runs.", lines.len()),
         lines,
         scatter: true,
-        x: Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Number },
+        x: Range { low, high, logarithmic, label: "ε", write: Write::Number },
         y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent },
     }
 }

@@ -216,6 +216,20 @@ test("a sweep makes four runs that are named by what changed, and sets everythin
   await accessible(page, "after a sweep");
 });
 
+test("a long run before a sweep leaves the charts to what is compared", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "play").click();
+  await expect.poll(async () => Number((await hook(page, "step").textContent())?.replace(",", ""))).toBeGreaterThan(400);
+  await hook(page, "pause").click();
+  await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
+  await expect(page.getByTestId("runs").getByRole("textbox")).toHaveCount(5);
+  await expect(page.getByTestId("sweep-status")).toBeHidden();
+  const ticks = (title: string) => page.locator("figure", { has: page.getByRole("heading", { name: title, exact: true }) }).locator(".plot text").allTextContents();
+  const steps = (await ticks("Test accuracy")).filter((tick) => /^[0-9,]+$/.test(tick)).map((tick) => Number(tick.replace(",", "")));
+  expect(Math.max(...steps), "the runs of the sweep take 120 steps").toBe(120);
+  expect(await ticks("Accuracy for its price"), "their ε is between a hundredth and a hundred").toContainEqual(expect.stringMatching(/^10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]/));
+});
+
 test("the name of a number starts its sweep, by a click and by Enter, and is still the field's", async ({ page, site }) => {
   await open(page, site, `${query}&steps=300`);
   const status = page.getByTestId("sweep-status");
