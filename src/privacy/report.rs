@@ -90,7 +90,7 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
         }
     }
     let steps = ledger.steps();
-    phrases.push(format!("{steps} steps that ran, every one of them released (Theorem 1 of Nasr et al. 2020)"));
+    phrases.push("every step that ran was released (Theorem 1 of Nasr et al. 2020)".to_owned());
     let off_grid = |(release, steps): (&Release, u64)| steps > 0 && release.grid.is_none();
     if steps == 0 || ledger.releases().iter().zip(steps_by_kind(ledger)).any(off_grid) {
         phrases
@@ -145,8 +145,9 @@ pub fn describe(noise: &NoiseSpec) -> String {
 
 impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { classic, improved, .. } = self;
-        writeln!(f, "(ε, δ)-differential privacy, upper bounds at δ = {:e}:", self.delta)?;
+        let Self { classic, improved, steps, .. } = self;
+        let counted = if *steps == 1 { "step" } else { "steps" };
+        writeln!(f, "(ε, δ)-differential privacy of {steps} {counted}, upper bounds at δ = {:e}:", self.delta)?;
         if let Some(Tight { value, rigor, .. }) = self.tight {
             let how = match rigor {
                 Rigor::Proven => "proven".to_owned(),

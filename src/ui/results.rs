@@ -217,7 +217,7 @@ pub fn teaching() -> impl IntoView {
     view! { <abbr class="teaching" title="Teaching view: it looks at private data outside the mechanism, so ε does not cover publishing it.">"teaching view"</abbr> }
 }
 
-/// The bound as it is shown, once there is a step that it is about: it changes when its third digit does.
+/// The bound as it is shown, once there is a step that it is about: it changes when the third digit of a conversion or an assumption does.
 fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
     Memo::new_with_compare(
         move |_| {
@@ -226,7 +226,10 @@ fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
         },
         |old, new| {
             let shown = |privacy: Option<&Option<Privacy>>| match privacy {
-                Some(Some(Privacy::Bounded(bound))) => Some(Ok(format::epsilon(bound.improved.epsilon))),
+                Some(Some(Privacy::Bounded(bound))) => {
+                    let [improved, classic] = [bound.improved, bound.classic].map(|one| format::epsilon(one.epsilon));
+                    Some(Ok((improved, classic, bound.assumptions.clone())))
+                }
                 Some(Some(Privacy::NoGuarantee { reason })) => Some(Err(reason.clone())),
                 _ => None,
             };

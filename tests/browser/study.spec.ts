@@ -101,6 +101,21 @@ test("the confusion matrix counts every test digit", async ({ page, site }) => {
   await accessible(page, "results, opened");
 });
 
+test("what an ε says is of the steps that ran, by either conversion", async ({ page, site }) => {
+  await open(page, site, `${query}&lot=16`);
+  const meaning = page.getByTestId("epsilon-meaning");
+  await meaning.locator("summary").first().click();
+  const bound = async (conversion: string) => meaning.getByRole("row", { name: new RegExp(`^${conversion}`) }).locator("td").first().textContent();
+  const above = page.locator("dt", { hasText: "ε spent" }).locator("xpath=..");
+  // The third digits of both change at different steps.
+  for (let step = 1; step <= 25; step++) {
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(step);
+    await expect(above, `step ${step}`).toContainText(`classic ${await bound("classic")}`);
+    await expect(hook(page, "epsilon"), `step ${step}`).toContainText((await bound("improved")) ?? "none");
+  }
+});
+
 test("the formulas are those of the mechanism that runs", async ({ page, site }) => {
   await open(page, site, `${query}&preset=student-t&steps=50`);
   const formulas = page.getByTestId("formulas");
