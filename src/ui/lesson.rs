@@ -191,7 +191,8 @@ mod tests {
     fn every_lesson_is_whole() {
         let book = Book::read(TEXT);
         let numbers: Vec<&str> = book.lessons.iter().map(|lesson| lesson.number.as_str()).collect();
-        assert_eq!(numbers, ["1", "2", "3", "4", "5", "6"]);
+        // Numbers are addresses (`?lesson=7.2`), so none is given anew; 6 is that of a lesson on attacks, which is not written.
+        assert_eq!(numbers, ["1", "2", "3", "4", "5", "7"]);
         for lesson in &book.lessons {
             assert!((5..=7).contains(&lesson.steps.len()), "{}", lesson.key);
             for step in &lesson.steps {
