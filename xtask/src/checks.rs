@@ -38,6 +38,9 @@ impl std::fmt::Display for Count {
     }
 }
 
+/// What gradients are compared with is compiled for the tests alone.
+const ORACLE: &str = "hushgrad/oracle";
+
 /// All checks, one after the other; what fails is told at once and counted at the end.
 struct Checks<'a> {
     project: &'a Project,
@@ -181,7 +184,7 @@ fn components(project: &Project, screen: &Screen) -> Result<()> {
 /// Everything that is compiled for this machine, looked through by clippy and rustdoc.
 fn native_build(project: &Project) -> Result<Command> {
     let mut build = project.cargo();
-    build.args(["build", "--locked", "--workspace", "--all-targets"]);
+    build.args(["build", "--locked", "--workspace", "--all-targets", "--features", ORACLE]);
     lints::build_with_lints(project, &mut build)?;
     Ok(build)
 }
@@ -198,7 +201,7 @@ fn native_tests(checks: &mut Checks<'_>, adapter: &Adapter) {
     let tests = Part::of("native tests", || {
         let step = screen.step("native tests");
         let mut command = project.cargo();
-        command.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
+        command.args(["test", "--locked", "--workspace", "--no-fail-fast", "--features", ORACLE]);
         // What has been built is tested.
         lints::build_with_lints(project, &mut command)?;
         if matches!(adapter, Adapter::None(_)) {

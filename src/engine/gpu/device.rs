@@ -1,11 +1,10 @@
-//! The graphics device: found once, shared with Burn, watched for its loss.
+//! The graphics device: found once, watched for its loss.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use burn::tensor::{Device as BurnDevice, wgpu::WgpuSetup};
 use serde::{Deserialize, Serialize};
 
 use super::kernels::{Bindings, Kernel};
@@ -152,8 +151,6 @@ struct Shared {
     report: AdapterReport,
     device: wgpu::Device,
     queue: wgpu::Queue,
-    /// Burn's handle on the same device; `None` where Burn cannot run on the adapter.
-    burn: Option<BurnDevice>,
     /// Why it no longer works.
     fault: Arc<Mutex<Option<String>>>,
     layouts: [(Bindings, wgpu::BindGroupLayout); 3],
@@ -211,49 +208,26 @@ impl Gpu {
         Ok(current.insert(gpu).clone())
     }
 
-    /// Burn's own device if it can be had. Where Burn is set up already (its device was lost), or would not run (in browsers it
-    /// cannot do without timestamp queries), a device of our own.
     async fn open() -> Result<Self, EngineError> {
-        let adapter = request_adapter().await?;
-        let timestamps = adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
-        if timestamps || cfg!(not(target_arch = "wasm32")) {
-            // An error here is no loss: the adapter itself is asked next, and its refusal is the one to report.
-            if let Ok((burn, setup)) = BurnDevice::wgpu_options().init_with_setup_async().await {
-                check_limits(&setup.device.limits())?;
-                let report = AdapterReport::new(&setup.adapter);
-                return Ok(Self::new(report, setup.device, setup.queue, Some(burn)));
-            }
-        }
-        Self::open_on(adapter).await
+        Self::open_on(request_adapter().await?).await
     }
 
-    /// A device of our own on this adapter, which Burn shares where it can.
+    /// A device on this adapter, with all that the adapter allows.
     async fn open_on(adapter: wgpu::Adapter) -> Result<Self, EngineError> {
-        let timestamps = adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
-        let limits = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("hushgrad"),
             required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
-            required_limits: limits,
+            required_limits: adapter.limits(),
             ..wgpu::DeviceDescriptor::default()
         };
         let (device, queue) = adapter
             .request_device(&descriptor)
             .await
             .map_err(|e| EngineError::NoAdapter(format!("it refused to open a device ({e})")))?;
-        let report = AdapterReport::new(&adapter);
-        let burn = if timestamps {
-            let backend = adapter.get_info().backend;
-            let setup =
-                WgpuSetup { instance: instance(), adapter, device: device.clone(), queue: queue.clone(), backend };
-            BurnDevice::wgpu_options().setup(setup).init().ok()
-        } else {
-            None
-        };
-        Ok(Self::new(report, device, queue, burn))
+        Ok(Self::new(AdapterReport::new(&adapter), device, queue))
     }
 
-    fn new(report: AdapterReport, device: wgpu::Device, queue: wgpu::Queue, burn: Option<BurnDevice>) -> Self {
+    fn new(report: AdapterReport, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let fault = Arc::new(Mutex::new(None));
         let on_loss = Arc::clone(&fault);
         device.set_device_lost_callback(move |reason, message| {
@@ -266,7 +240,7 @@ impl Gpu {
         }));
         let layouts = [Bindings::Examples, Bindings::Release, Bindings::Scattering]
             .map(|bindings| (bindings, layout(&device, bindings)));
-        let shared = Shared { report, device, queue, burn, fault, layouts, pipelines: Mutex::default() };
+        let shared = Shared { report, device, queue, fault, layouts, pipelines: Mutex::default() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -283,12 +257,6 @@ impl Gpu {
     #[must_use]
     pub fn queue(&self) -> &wgpu::Queue {
         &self.shared.queue
-    }
-
-    /// Burn's device on the same adapter and queue.
-    #[must_use]
-    pub fn burn(&self) -> Option<&BurnDevice> {
-        self.shared.burn.as_ref()
     }
 
     /// Whether the device still works.
