@@ -1,4 +1,4 @@
-//! Algorithm 1 on WebGPU: hand-written WGSL on the device that Burn shares, buffers allocated once, a step in one command
+//! Algorithm 1 on WebGPU: hand-written WGSL, buffers allocated once, a step in one command
 //! buffer, nothing read back but what is asked for.
 //!
 //! The way of a step: `passes` says which kernels a model runs over a chunk of the lot; `buffers` holds what they work on;
