@@ -1,6 +1,7 @@
 // mechanism::encode::{block_middles, choose, bucket_bounds}: buckets in descending order take consecutive ranks;
 // the ψ of the largest cosine (up to 64 rank blocks) is chosen; a bucket with ranks [r0, r1) gets the bound
-// ψ[r1−1], which takes the count's place in `table`. One workgroup an example, 256 buckets an invocation.
+// ψ[r1−1], which takes the count's place in `table`: as it is, or where sums are exact in whole steps, to which `envelope` is rounded down
+// already. One workgroup an example, 256 buckets an invocation.
 
 var<workgroup> ranks: array<u32, 64>;
 var<workgroup> levels: array<f32, 64>;
@@ -49,7 +50,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             }
             b--;
         }
-        levels[t] = select(bitcast<f32>((b + (97u << 9u)) << 14u), 0.0, b == 0u);
+        levels[t] = select(bitcast<f32>((b + (103u << 9u)) << 14u), 0.0, b == 0u);
         // The counts are read here by others than their owners, who overwrite them below.
         storageBarrier();
         workgroupBarrier();
@@ -83,7 +84,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let count = table[top - k];
         if (count > 0u) {
             rank += count;
-            table[top - k] = bitcast<u32>(envelope[psi + rank - 1u]);
+            let bound = envelope[psi + rank - 1u];
+            table[top - k] = select(bitcast<u32>(bound), u32(bound), EXACT);
         }
     }
 }

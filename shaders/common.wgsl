@@ -12,9 +12,13 @@ struct Run {
     vectors: u32,
     // Length of the flat parameter vector.
     dimension: u32,
-    // Clipping norm with its margin for rounding; factor on gradients before the envelope.
+    // Clipping norm with its margins for rounding; factor on gradients before the envelope.
     clip: f32,
     pre_scale: f32,
+    // 1/g, a power of two: mechanism::exact_sum::SumGrid. 0 where sums are no exact ones.
+    inverse_step: f32,
+    // What is taken from the leading bits of a magnitude to have its bucket.
+    first_bucket: i32,
 }
 
 struct Chunk {
@@ -26,7 +30,9 @@ struct Chunk {
 @group(0) @binding(1) var<storage, read> lot: array<u32>;
 @group(0) @binding(2) var<storage, read> parameters: array<f32>;
 @group(0) @binding(3) var<storage, read_write> work: array<f32>;
-@group(0) @binding(4) var<storage, read_write> sums: array<f32>;
+// Where sums are exact, for each coordinate a lower word, and P words further on an upper one, which counts 2^16 steps g; else the bits of
+// an f32. 2P words further on, those of the raw sum.
+@group(0) @binding(4) var<storage, read_write> sums: array<i32>;
 @group(0) @binding(5) var<storage, read_write> tallies: array<atomic<u32>>;
 // The same words for kernels in which no two invocations write to one: plain loads cost far less.
 @group(0) @binding(5) var<storage, read_write> table: array<u32>;
@@ -38,12 +44,18 @@ override STRIDE: u32 = 0;
 // Where an example keeps whether its logits were finite (1 or 0), and what its gradient is multiplied by.
 override STATUS: u32 = 0;
 
+// Whether encoded coordinates are whole numbers of steps g, whose sums are exact (mechanism::exact_sum::SumGrid).
+override EXACT: bool = false;
+// Words in which an example of an envelope keeps its dense coordinates' buckets.
+override CODE_WORDS: u32 = 0;
+
 // Words of an example: its bytes, and the label in the last one. 28·28 pixels take 197.
 override EXAMPLE_WORDS: u32 = 197;
 // The bytes are features (model::scattering), not pixels.
 override FEATURES: bool = false;
 
-// The counter at the head of `tallies`; histograms follow, or the scores of an evaluation.
+// The counter at the head of `tallies`; histograms follow, and after those of a full chunk the buckets that coordinates were counted
+// in; or the scores of an evaluation.
 const NON_FINITE: u32 = 0;
 const HISTOGRAMS: u32 = 64;
 const BUCKETS: u32 = 16384;
@@ -102,8 +114,47 @@ fn slope(kind: u32, y: f32) -> f32 {
     return 1.0;
 }
 
-// mechanism::encode::bucket: 512 buckets an octave from 2^-30 to 2^2.
-fn bucket(magnitude: f32) -> u32 {
-    let b = i32(bitcast<u32>(magnitude) >> 14u) - ((127 - 30) << 9u);
-    return u32(clamp(b, 0, 16383));
+// mechanism::encode::bucket: 512 buckets an octave, for 32 octaves.
+fn bucket(magnitude: f32, first_bucket: i32) -> u32 {
+    return u32(clamp(i32(bitcast<u32>(magnitude) >> 14u) - first_bucket, 0, 16383));
+}
+
+// The buckets of a dense layer's coordinates, two in a word, as its histogram counted them: a product that is made again may round to
+// another bucket, whose bound is another rank's. Outputs 2·pair and 2·pair + 1 of input `i`, of a layer whose words begin at `layer`.
+fn code_word(e: u32, layer: u32, inputs: u32, pair: u32, i: u32) -> u32 {
+    return HISTOGRAMS + run.chunk * BUCKETS + e * CODE_WORDS + layer + pair * (inputs + 1u) + i;
+}
+
+// What mechanism::encode::bucket_bounds says of a bucket, where bounds.wgsl has left it.
+fn bound_word(e: u32, bucket: u32) -> u32 {
+    return table[HISTOGRAMS + e * BUCKETS + (bucket & (BUCKETS - 1u))];
+}
+
+// mechanism::encode::clamp_by_rank of a coordinate h, its bucket's bound as it is.
+fn clamped(h: f32, bound: u32) -> f32 {
+    if (h == 0.0) {
+        return 0.0;
+    }
+    return clamp(h, -bitcast<f32>(bound), bitcast<f32>(bound));
+}
+
+// mechanism::exact_sum::SumGrid::clamp of h, its bucket's bound in whole steps: both in steps.
+fn clamped_steps(h: f32, bound: u32) -> i32 {
+    let nearest = i32(round(clamp(h * run.inverse_step, -131072.0, 131072.0)));
+    let magnitude = i32(min(u32(abs(nearest)), bound));
+    return select(magnitude, -magnitude, nearest < 0);
+}
+
+// Adds a chunk's sum to the lot's, exactly. An encoded coordinate is at most 2^16 steps and a chunk at most 1024 examples, so that `sum` is
+// at most 2^26; the lower word stays within ±2^15, and the upper one within the number of examples.
+fn add_steps(i: u32, sum: i32) {
+    let low = sums[i] + sum;
+    let carry = (low + 32768) >> 16u;
+    sums[i] = low - (carry << 16u);
+    sums[run.dimension + i] += carry;
+}
+
+// Adds a chunk's sum to the lot's where it is an f32.
+fn add_float(i: u32, sum: f32) {
+    sums[i] = bitcast<i32>(bitcast<f32>(sums[i]) + sum);
 }

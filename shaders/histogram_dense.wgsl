@@ -1,11 +1,14 @@
 // mechanism::encode::histogram, for a dense layer's gradient δ aᵀ and δ. An invocation owns an input and runs over
-// the outputs; the bias is the input after the last.
+// the outputs; the bias is the input after the last. The buckets are kept for accumulate_dense.wgsl, but those of an input of zero, which
+// adds nothing.
 
 override INPUTS: u32;
 override OUTPUTS: u32;
 override DELTA: u32;
 override BYTES: bool;
 override SOURCE: u32 = 0;
+// Where the layer's words begin among an example's codes.
+override CODES: u32;
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -29,13 +32,18 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     var smallest = 0u;
-    for (var o = 0u; o < OUTPUTS; o++) {
-        let b = bucket(abs(factor * (work[e * STRIDE + DELTA + o] * a)));
-        if (b == 0u) {
-            smallest++;
-        } else {
-            atomicAdd(&tallies[counts + b], 1u);
+    for (var o = 0u; o < OUTPUTS; o += 2u) {
+        var word = 0u;
+        for (var k = 0u; k < min(2u, OUTPUTS - o); k++) {
+            let b = bucket(abs(factor * (work[e * STRIDE + DELTA + o + k] * a)), run.first_bucket);
+            word |= b << (16u * k);
+            if (b == 0u) {
+                smallest++;
+            } else {
+                atomicAdd(&tallies[counts + b], 1u);
+            }
         }
+        atomicStore(&tallies[code_word(e, CODES, INPUTS, o / 2u, i)], word);
     }
     if (smallest > 0u) {
         atomicAdd(&tallies[counts], smallest);

@@ -1,4 +1,5 @@
-// mechanism::encode::histogram, for gradients that lie in `work`: counts the coordinates of each bucket of magnitude.
+// mechanism::encode::histogram, for gradients that lie in `work`: counts the coordinates of each bucket of magnitude. What is counted takes
+// the gradient's place, and is clamped as it stands there.
 
 override STORED: u32;
 override STORED_LENGTH: u32;
@@ -18,7 +19,10 @@ fn main(
     // The smallest bucket is by far the fullest: it is counted apart.
     var smallest = 0u;
     for (var i = group.x * 64u + t; i < STORED_LENGTH; i += groups.x * 64u) {
-        let b = bucket(abs(factor * work[e * STRIDE + STORED + i]));
+        let at = e * STRIDE + STORED + i;
+        let h = factor * work[at];
+        work[at] = h;
+        let b = bucket(abs(h), run.first_bucket);
         if (b == 0u) {
             smallest++;
         } else {

@@ -3,9 +3,13 @@
 // An invocation makes a block of ChaCha20: four coordinates.
 
 override DENOISE: bool;
+// Whether sums are exact, in whole steps g.
+override EXACT: bool;
 
 const NONCE: vec3<u32> = vec3<u32>(0x6e6f6973u, 0u, 0u);
 const TAIL_CELLS: u32 = 16384;
+// Units of 2^16 g: what is released is not further away.
+const FARTHEST: i32 = 1 << 29u;
 
 // F(x) in units of 2^-32, through the tabulated tail F(−|x|).
 fn distribution(x: f32) -> u32 {
@@ -17,6 +21,28 @@ fn distribution(x: f32) -> u32 {
     return select(fixed, 0xffffffffu - fixed, x > 0.0);
 }
 
+// The noisy sum of a coordinate.
+//
+// Where the sum S is exact, what is released is a function of S + z alone: S + z rounded to g/256, not further from 0 than FARTHEST, and
+// then rounded to f32. For S is a whole number of steps, so that S + round(z) = round(S + z). In f32 z/g splits exactly into a multiple
+// of 2^16 and a rest; all that is added is integers, in words of which each S + z has one pair alone.
+fn released(i: u32, z: f32) -> f32 {
+    if (!EXACT) {
+        return bitcast<f32>(sums[i]) + z;
+    }
+    let q = clamp(z * release.inverse_step, -70368744177664.0, 70368744177664.0);
+    let upper = round(q / 65536.0);
+    // 1/256 steps: the lower word of S is within 2^15 steps, the rest of z, too.
+    let fine = 256 * sums[i] + i32(round(256.0 * (q - 65536.0 * upper)));
+    let carry = (fine + (1 << 23u)) >> 24u;
+    // S is below 2^24 units, and z at its clamp is 2^30: then only FARTHEST is left.
+    let high = sums[release.dimension + i] + i32(upper) + carry;
+    if (abs(high) >= FARTHEST) {
+        return f32(select(FARTHEST, -FARTHEST, high < 0)) * (65536.0 * release.step);
+    }
+    return f32(high) * (65536.0 * release.step) + f32(fine - (carry << 24u)) * (release.step / 256.0);
+}
+
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let block = id.x;
@@ -26,7 +52,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var words = chacha20_block(release.key_low, release.key_high, block, NONCE);
     for (var k = 0u; k < min(4u, release.dimension - 4u * block); k++) {
         let i = 4u * block + k;
-        let value = sums[i] + noise(release.family, words[k]);
+        let value = released(i, noise(release.family, words[k]));
         noisy[i] = value;
         if (DENOISE) {
             let u = distribution(value);

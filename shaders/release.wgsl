@@ -17,11 +17,15 @@ struct Release {
     // Where the mean of the iterates lies behind the parameters; 0: there is none. What it keeps of itself.
     average_at: u32,
     average_keeps: f32,
+    // g and 1/g, powers of two: mechanism::exact_sum::SumGrid.
+    step: f32,
+    inverse_step: f32,
 }
 
 @group(0) @binding(0) var<storage, read_write> parameters: array<f32>;
 @group(0) @binding(1) var<storage, read_write> momentum: array<f32>;
-@group(0) @binding(2) var<storage, read_write> sums: array<f32>;
+// As in common.wgsl.
+@group(0) @binding(2) var<storage, read_write> sums: array<i32>;
 @group(0) @binding(3) var<storage, read_write> noisy: array<f32>;
 // The distance, then BINS counts, BINS first places, and a list of full bins.
 @group(0) @binding(4) var<storage, read_write> bins: array<atomic<u32>>;

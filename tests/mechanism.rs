@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hushgrad::mechanism::{
     Algorithm, Denoiser, Encoder, EncoderSpec, EnvelopeShape, State,
     denoise::kolmogorov_smirnov,
-    encode::{bucket, bucket_bounds, histogram},
+    encode::{bucket, bucket_bounds, first_bucket, histogram},
     envelope::Envelope,
     noise::{add_noise, noise_at},
 };
@@ -101,12 +101,12 @@ proptest! {
         let p = gradient.len();
         // A ψ that tells which rank was used.
         let psi: Vec<f32> = (0..p).map(|rank| (p - rank) as f32).collect();
-        let bounds = bucket_bounds(&histogram(&gradient), &psi);
+        let bounds = bucket_bounds(&histogram(&gradient, first_bucket(1.0)), &psi);
         let magnitudes = sorted_magnitudes(&gradient);
         for g in &gradient {
             let m = g.abs();
             prop_assume!(m > 2f32.powi(-30));
-            let used = p - bounds[bucket(m)] as usize;
+            let used = p - bounds[bucket(m, first_bucket(1.0))] as usize;
             // The ranks that a sort may give to this magnitude: more than one if others equal it.
             let first = magnitudes.partition_point(|&other| other > m);
             let last = magnitudes.partition_point(|&other| other >= m) - 1;

@@ -19,7 +19,7 @@ use hushgrad::{
     mechanism::{
         Denoiser,
         denoise::kolmogorov_smirnov,
-        encode::bucket,
+        encode::{bucket, first_bucket},
         noise::{chacha20_block, noise_at},
     },
     model::{Architecture, PIXELS, initial_parameters, reference},
@@ -226,20 +226,21 @@ fn chacha20_on_the_device() {
 /// The buckets of many magnitudes: all edges with their neighbours, and a walk through all bit patterns.
 #[test]
 fn buckets_on_the_device() {
+    // 52,736 is the first bucket of a pre-scale of 1.
     const ENTRY: &str = "@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-        if (id.x < arrayLength(&examples)) { atomicStore(&tallies[id.x], bucket(bitcast<f32>(examples[id.x]))); }
+        if (id.x < arrayLength(&examples)) { atomicStore(&tallies[id.x], bucket(bitcast<f32>(examples[id.x]), 52736)); }
     }";
     let Some(gpu) = gpu() else { return };
     let common = kernels::UNPACK.parts[0];
     let parts: &'static [_] = vec![common, ("entry", ENTRY)].leak();
     let kernel = Kernel { name: "bucket test", bindings: Bindings::Own, parts };
-    let edges = (0..16_384_u32).map(|b| (b + (97 << 9)) << 14).flat_map(|edge| [edge - 1, edge, edge + 1]);
+    let edges = (0..16_384_u32).map(|b| (b + first_bucket(1.0) as u32) << 14).flat_map(|edge| [edge - 1, edge, edge + 1]);
     let patterns: Vec<u32> = edges.chain((0..0x7f80_0000).step_by(50_021)).collect();
     let groups = patterns.len().div_ceil(64) as u32;
     let bytes = bytemuck::cast_slice(&patterns);
     let buckets = words(&run(&gpu, &kernel, groups, (0, bytes), (5, 4 * patterns.len() as u64)));
     for (&pattern, &found) in patterns.iter().zip(&buckets) {
-        assert_eq!(found as usize, bucket(f32::from_bits(pattern)), "{pattern:#x}");
+        assert_eq!(found as usize, bucket(f32::from_bits(pattern), first_bucket(1.0)), "{pattern:#x}");
     }
 }
 

@@ -8,12 +8,10 @@ use super::{
     exact_sum::{SumGrid, clip_target},
 };
 
-/// Buckets of magnitudes, 512 to an octave from 2^−30 to 2^2.
+/// Buckets of magnitudes, 512 to an octave, for 32 octaves: see [`first_bucket`].
 pub const BUCKETS: usize = 1 << 14;
-/// Exponent and leading 9 bits of the significand of 2^−30, the lower edge of bucket 0.
-const FIRST_BUCKET: i32 = (127 - 30) << 9;
-/// Leaves those bits of an f32.
-const BUCKET_SHIFT: u32 = 23 - 9;
+/// Leaves exponent and leading 9 bits of the significand of an f32.
+pub const BUCKET_SHIFT: u32 = 23 - 9;
 
 /// An [`EncoderSpec`] with its vectors drawn: ready to encode gradients of one length.
 #[derive(Clone, Debug)]
@@ -112,9 +110,10 @@ impl Encoder {
                 for g in &mut *gradient {
                     *g *= pre_scale;
                 }
-                let counts = histogram(gradient);
+                let first = first_bucket(*pre_scale);
+                let counts = histogram(gradient, first);
                 let psi = envelope.vector(choose(&counts, envelope));
-                clamp_by_rank(gradient, &bucket_bounds(&counts, psi), grid);
+                clamp_by_rank(gradient, &bucket_bounds(&counts, psi), first, grid);
             }
         }
         true
@@ -136,25 +135,37 @@ pub fn clip(gradient: &mut [f32], norm: f64, target: f64) {
     }
 }
 
-/// The bucket of a magnitude: below 2^−30 the first, above 2^2 the last, between them 512 to an octave.
+/// Exponent and leading 9 bits of the significand of the lower edge of bucket 0: 2^(e−24), where 2^e ≤ `pre_scale` < 2^(e+1). Buckets
+/// follow the pre-scale, because ranks do not change with it: those of an unscaled gradient reach from 2^−24 to 2^7 at least, whatever
+/// it is multiplied by. Magnitudes below share the first bucket with zeros, magnitudes above share the last; both get the smallest bound
+/// of their ranks, as all that share a bucket do, so that neither can leave the envelope.
+///
+/// `pre_scale` is positive and from 1e-9 to 1e9, as [`EncoderSpec::validate`] says.
 #[must_use]
-pub fn bucket(magnitude: f32) -> usize {
-    let index = (magnitude.to_bits() >> BUCKET_SHIFT).cast_signed() - FIRST_BUCKET;
+pub fn first_bucket(pre_scale: f32) -> i32 {
+    const SIGNIFICAND: u32 = 23;
+    ((pre_scale.to_bits() >> SIGNIFICAND).cast_signed() - 24) << (SIGNIFICAND - BUCKET_SHIFT)
+}
+
+/// The bucket of a magnitude, 512 to an octave from [`first_bucket`] on.
+#[must_use]
+pub fn bucket(magnitude: f32, first: i32) -> usize {
+    let index = (magnitude.to_bits() >> BUCKET_SHIFT).cast_signed() - first;
     index.clamp(0, BUCKETS as i32 - 1) as usize
 }
 
-/// The smallest magnitude of a bucket; 0 for the first.
+/// The smallest magnitude of a bucket at a pre-scale of 1; 0 for the first. At another they are larger by the same power of two.
 #[must_use]
 pub fn lower_edge(bucket: usize) -> f32 {
-    if bucket == 0 { 0.0 } else { f32::from_bits((bucket as u32 + FIRST_BUCKET as u32) << BUCKET_SHIFT) }
+    if bucket == 0 { 0.0 } else { f32::from_bits((bucket as u32 + first_bucket(1.0) as u32) << BUCKET_SHIFT) }
 }
 
-/// How many coordinates lie in each bucket.
+/// How many coordinates lie in each bucket from [`first_bucket`] on.
 #[must_use]
-pub fn histogram(gradient: &[f32]) -> Vec<u32> {
+pub fn histogram(gradient: &[f32], first: i32) -> Vec<u32> {
     let mut counts = vec![0; BUCKETS];
     for g in gradient {
-        counts[bucket(g.abs())] += 1;
+        counts[bucket(g.abs(), first)] += 1;
     }
     counts
 }
@@ -175,9 +186,9 @@ pub fn bucket_bounds(counts: &[u32], psi: &[f32]) -> Vec<f32> {
 }
 
 /// enc_i = clamp(h_i, −ψ, ψ) with the bound of its bucket (Algorithm 2), on `grid` where there is one.
-pub fn clamp_by_rank(gradient: &mut [f32], bounds: &[f32], grid: Option<SumGrid>) {
+pub fn clamp_by_rank(gradient: &mut [f32], bounds: &[f32], first: i32, grid: Option<SumGrid>) {
     for g in gradient {
-        let bound = bounds[bucket(g.abs())];
+        let bound = bounds[bucket(g.abs(), first)];
         *g = grid.map_or_else(|| g.clamp(-bound, bound), |grid| grid.clamp(*g, bound));
     }
 }
@@ -205,7 +216,8 @@ pub fn choose(counts: &[u32], envelope: &Envelope) -> usize {
     best
 }
 
-/// For each rank block the lower edge of the bucket that holds its middle rank; 0 for an empty block.
+/// For each rank block the lower edge of the bucket that holds its middle rank, but for a power of two that is common to all and decides
+/// nothing ([`lower_edge`]); 0 for an empty block.
 #[must_use]
 pub fn block_middles(counts: &[u32], p: usize) -> [f32; BLOCKS] {
     let mut middles = [0.0; BLOCKS];
@@ -233,17 +245,56 @@ mod tests {
 
     #[test]
     fn buckets_divide_magnitudes() {
-        assert_eq!(bucket(0.0), 0);
-        assert_eq!(bucket(f32::from_bits(1)), 0);
-        assert_eq!(bucket(2f32.powi(-30)), 0);
-        assert_eq!(bucket(2f32.powi(-29)), 512);
-        assert_eq!(bucket(1.0), 30 * 512);
-        assert_eq!(bucket(4.0 - 3e-7), BUCKETS - 1);
-        assert_eq!(bucket(4.0), BUCKETS - 1);
-        assert_eq!(bucket(f32::INFINITY), BUCKETS - 1);
+        let at = |magnitude| bucket(magnitude, first_bucket(1.0));
+        assert_eq!(at(0.0), 0);
+        assert_eq!(at(f32::from_bits(1)), 0);
+        assert_eq!(at(2f32.powi(-24)), 0);
+        assert_eq!(at(2f32.powi(-23)), 512);
+        assert_eq!(at(1.0), 24 * 512);
+        assert_eq!(at(256f32.next_down()), BUCKETS - 1);
+        assert_eq!(at(256.0), BUCKETS - 1);
+        assert_eq!(at(f32::INFINITY), BUCKETS - 1);
         for b in 1..BUCKETS {
             let edge = lower_edge(b);
-            assert_eq!((bucket(edge), bucket(edge.next_down())), (b, b - 1));
+            assert_eq!((at(edge), at(edge.next_down())), (b, b - 1));
+        }
+    }
+
+    /// At every pre-scale that is allowed buckets have no end within a usual gradient, and a power of two moves them all alike.
+    #[test]
+    fn buckets_follow_the_pre_scale() {
+        for pre_scale in [1e-9_f32, 0.1, 0.999_999_9, 1.0, 1.5, 2.0, 100.0, 1e9] {
+            let first = first_bucket(pre_scale);
+            for magnitude in [2f32.powi(-22), 1e-3, 1.0, 63.0, 127.0] {
+                let found = bucket(magnitude * pre_scale, first);
+                assert!(0 < found && found < BUCKETS - 1, "{magnitude} · {pre_scale}: {found}");
+                assert_eq!(bucket(4.0 * pre_scale * magnitude, first_bucket(4.0 * pre_scale)), found);
+            }
+        }
+    }
+
+    /// Algorithm 2 as the paper writes it, by a full sort.
+    #[test]
+    fn a_large_pre_scale_encodes_as_a_sort_does() {
+        let p = 5000;
+        let gradient: Vec<f32> = (0..p).map(|i| ((i * i % 9973) as f32 * 0.37).sin().powi(5)).collect();
+        for pre_scale in [1e-3, 1.0, 100.0, 1e6] {
+            let spec = EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 1, pre_scale, seed: 8 };
+            let encoder = Encoder::new(&spec, p).unwrap();
+            let Encoder::Envelope { envelope, .. } = &encoder else { unreachable!() };
+            let psi = envelope.vector(0);
+            let scaled: Vec<f32> = gradient.iter().map(|g| g * pre_scale as f32).collect();
+            let mut order: Vec<usize> = (0..p).collect();
+            order.sort_by(|&a, &b| scaled[b].abs().total_cmp(&scaled[a].abs()));
+            let mut sorted = vec![0.0; p];
+            for (rank, i) in order.into_iter().enumerate() {
+                sorted[i] = scaled[i].clamp(-psi[rank], psi[rank]);
+            }
+            let mut found = gradient.clone();
+            assert!(encoder.encode(&mut found));
+            let square = |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>();
+            let apart = square(&mut found.iter().zip(&sorted).map(|(a, b)| a - b)) / square(&mut sorted.iter().copied());
+            assert!(apart.sqrt() < 0.01, "pre-scale {pre_scale}: {:.1e}", apart.sqrt());
         }
     }
 
@@ -261,7 +312,7 @@ mod tests {
     fn the_most_similar_vector_is_chosen() {
         let envelope = Envelope::draw(EnvelopeShape::Mixed, 6, 10_000, 9).unwrap();
         for index in 0..6 {
-            let counts = histogram(envelope.vector(index));
+            let counts = histogram(envelope.vector(index), first_bucket(1.0));
             let cosine = |i: usize| -> f64 {
                 envelope.vector(i).iter().zip(envelope.vector(index)).map(|(a, b)| f64::from(a * b)).sum()
             };

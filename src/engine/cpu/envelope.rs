@@ -4,13 +4,9 @@
 
 use super::simd::{Kernel, MOST_LANES, Simd};
 use crate::mechanism::{
-    encode::{BUCKETS, lower_edge},
+    encode::{BUCKETS, BUCKET_SHIFT, first_bucket, lower_edge},
     envelope::{BLOCKS, Envelope, block_edge},
 };
-
-/// As [`crate::mechanism::encode::bucket`]: the exponent and nine bits of the significand, from 2^−30 on.
-const SHIFT: u32 = 14;
-const FIRST: u32 = (127 - 30) << 9;
 
 /// Counts, bounds and scores of one gradient at a time.
 pub struct Ranker {
@@ -37,14 +33,14 @@ impl Ranker {
     /// beyond the envelope's dimension.
     pub fn add_encoded<S: Simd>(&mut self, simd: S, psi: &Psi, gradient: &[f32], sum: &mut [f32]) {
         let p = psi.envelope.dimension();
-        simd.run(Count { gradient, counts: &mut self.counts });
+        simd.run(Count { gradient, counts: &mut self.counts, first: psi.first });
         // Padding was counted as zeros.
         for k in p..gradient.len() {
             self.counts[0][k % 2] -= 1;
         }
         let chosen = simd.run(Choose { psi, counts: &self.counts, scores: &mut self.scores });
         simd.run(Bound { psi: psi.envelope.vector(chosen), counts: &mut self.counts, bounds: &mut self.bounds });
-        simd.run(Clamp { gradient, bounds: &self.bounds, sum });
+        simd.run(Clamp { gradient, bounds: &self.bounds, first: psi.first, sum });
     }
 }
 
@@ -53,20 +49,23 @@ pub struct Psi {
     pub envelope: std::sync::Arc<Envelope>,
     /// Block sums, `[block][vector]`.
     sums: Vec<f32>,
+    /// [`first_bucket`].
+    first: u32,
 }
 
 impl Psi {
-    pub fn new(envelope: std::sync::Arc<Envelope>) -> Self {
+    pub fn new(envelope: std::sync::Arc<Envelope>, pre_scale: f32) -> Self {
         let sums = (0..BLOCKS)
             .flat_map(|j| envelope.block_sums().iter().skip(j).step_by(BLOCKS).copied().collect::<Vec<_>>())
             .collect();
-        Self { envelope, sums }
+        Self { envelope, sums, first: first_bucket(pre_scale).cast_unsigned() }
     }
 }
 
+/// As [`crate::mechanism::encode::bucket`].
 #[inline(always)]
-fn bucket<S: Simd>(s: S, x: S::F) -> S::U {
-    let index = s.sub_u(s.shr(s.bits(s.abs(x)), SHIFT), s.splat_u(FIRST));
+fn bucket<S: Simd>(s: S, x: S::F, first: u32) -> S::U {
+    let index = s.sub_u(s.shr(s.bits(s.abs(x)), BUCKET_SHIFT), s.splat_u(first));
     s.max_i(s.splat_u(0), s.min_i(s.splat_u(BUCKETS as u32 - 1), index))
 }
 
@@ -79,6 +78,7 @@ fn total(count: [u16; 2]) -> usize {
 struct Count<'a> {
     gradient: &'a [f32],
     counts: &'a mut [[u16; 2]; BUCKETS],
+    first: u32,
 }
 
 impl<S: Simd> Kernel<S> for Count<'_> {
@@ -86,12 +86,12 @@ impl<S: Simd> Kernel<S> for Count<'_> {
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Self { gradient, counts } = self;
+        let Self { gradient, counts, first } = self;
         // By way of memory: to take lanes out of a vector one by one is slower.
         let mut buckets = [0; 32 * MOST_LANES];
         for stretch in gradient.chunks(buckets.len()) {
             for (x, buckets) in stretch.chunks_exact(S::LANES).zip(buckets.chunks_exact_mut(S::LANES)) {
-                s.store_u(bucket(s, s.load(x)), buckets);
+                s.store_u(bucket(s, s.load(x), first), buckets);
             }
             for [even, odd] in buckets[..stretch.len()].as_chunks().0 {
                 counts[*even as usize % BUCKETS][0] += 1;
@@ -180,6 +180,7 @@ impl<S: Simd> Kernel<S> for Bound<'_> {
 struct Clamp<'a> {
     gradient: &'a [f32],
     bounds: &'a [f32; BUCKETS],
+    first: u32,
     sum: &'a mut [f32],
 }
 
@@ -188,10 +189,10 @@ impl<S: Simd> Kernel<S> for Clamp<'_> {
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Self { gradient, bounds, sum } = self;
+        let Self { gradient, bounds, first, sum } = self;
         for (x, sum) in gradient.chunks_exact(S::LANES).zip(sum.chunks_exact_mut(S::LANES)) {
             let x = s.load(x);
-            let bound = s.gather(bounds, bucket(s, x));
+            let bound = s.gather(bounds, bucket(s, x, first));
             let encoded = s.max(s.neg(bound), s.min(bound, x));
             s.store(s.add(s.load(sum), encoded), sum);
         }
@@ -225,7 +226,7 @@ mod tests {
                 let spec = EncoderSpec::Envelope { shape, vectors, pre_scale: 1.0, seed: 4 };
                 let envelope = Arc::new(Envelope::draw(shape, vectors, p, 4).unwrap());
                 let reference = Encoder::with_envelope(&spec, Arc::clone(&envelope), p).unwrap();
-                let psi = Psi::new(envelope);
+                let psi = Psi::new(envelope, 1.0);
                 let mut ranker = Ranker::new(&psi.envelope);
                 // Heavy tails, many zeros, repeated values, tiny and huge ones; the second time counts must be clean.
                 for round in 0..4_u32 {

@@ -256,7 +256,7 @@ mod tests {
             for model in Architecture::ALL {
                 let p = model.parameters();
                 let parameters = initial_parameters(model, 2);
-                let psi = || Psi::new(Arc::new(Envelope::draw(EnvelopeShape::Gaussian, 1, p, 1).unwrap()));
+                let psi = || Psi::new(Arc::new(Envelope::draw(EnvelopeShape::Gaussian, 1, p, 1).unwrap()), 1.0);
                 for encoding in
                     [Encoding::None, Encoding::Clip { norm: 0.5 }, Encoding::Envelope { psi: psi(), pre_scale: 1.0 }]
                 {

@@ -19,7 +19,7 @@ use crate::{
 
 /// All buffers together stay below this.
 const BUDGET: u64 = 240 << 20;
-/// Larger chunks gain nothing, and flat grids would exceed a dimension's 65,535 workgroups.
+/// Larger chunks gain nothing, and flat grids would exceed a dimension's 65,535 workgroups. `add_steps` of common.wgsl counts on it, too.
 const LARGEST_CHUNK: u64 = 1024;
 /// Distance between the chunks' uniforms: WebGPU's default alignment of dynamic offsets, and what every device takes.
 pub const CHUNK_STRIDE: u64 = 256;
@@ -130,7 +130,7 @@ pub struct Buffers {
     pub average_at: u32,
     pub momentum: Owned,
     pub work: Owned,
-    /// 2 P: what is released, and the raw sum of a traced step.
+    /// 3 P: two words of what is released, and the raw sum of a traced step.
     pub sums: Owned,
     pub noisy: Owned,
     pub tallies: Owned,
@@ -143,7 +143,7 @@ pub struct Buffers {
     pub run: Owned,
     pub evaluation_run: Owned,
     pub release: Owned,
-    /// Read by the host: 4 P floats, or a chunk's scores.
+    /// Read by the host: 5 P words, or a chunk's scores.
     pub staging: Owned,
 }
 
@@ -154,6 +154,8 @@ pub struct Sizes<'a> {
     pub encoding: Encoding,
     pub envelope: Option<&'a Envelope>,
     pub slices: Slices,
+    /// Words of an example's buckets.
+    pub code_words: usize,
     /// Examples of the training set.
     pub examples: u32,
     pub expected_lot: f32,
@@ -175,9 +177,12 @@ impl Buffers {
         let example = 4 * sizes.model.example_words() as u64;
         // What makes features, and a chunk's of an evaluation.
         let (making, row) = if sizes.model == Architecture::Scattering { (features::BYTES, example) } else { (0, 0) };
-        let fixed = envelope + 4 * p * 14 + u64::from(sizes.examples) * example + making;
+        let fixed = envelope + 4 * p * 16 + u64::from(sizes.examples) * example + making;
         // Scores are where histograms were, and read.
-        let tally = if sizes.encoding == Encoding::Envelope { 4 * BUCKETS as u64 } else { SCORE_BYTES };
+        let tally = match sizes.encoding {
+            Encoding::Envelope => 4 * (BUCKETS + sizes.code_words) as u64,
+            Encoding::Plain | Encoding::Clip => SCORE_BYTES,
+        };
         let kept = 4 * sizes.slices.stride as u64 + tally;
         let per_example = kept + SCORE_BYTES + row;
         let chunk = chunk_size(gpu, sizes, fixed, per_example)?;
@@ -196,7 +201,7 @@ impl Buffers {
             average_at: average_at as u32,
             momentum: storage(gpu, "momentum", 4 * p),
             work: storage(gpu, "work", work),
-            sums: storage(gpu, "sums", 8 * p),
+            sums: storage(gpu, "sums", 12 * p),
             noisy: storage(gpu, "noisy", 4 * p),
             tallies: storage(gpu, "tallies", 4 * COUNTERS as u64 + tallies),
             envelope: storage(gpu, "envelope", envelope),
@@ -207,7 +212,7 @@ impl Buffers {
             run: uniform(gpu, "run", 32),
             evaluation_run: uniform(gpu, "evaluation run", 32),
             release: uniform(gpu, "release", 80),
-            staging: buffer(gpu, "staging", scores.max(16 * p), wgpu::BufferUsages::MAP_READ),
+            staging: buffer(gpu, "staging", scores.max(20 * p), wgpu::BufferUsages::MAP_READ),
         })
         .await
     }
@@ -218,7 +223,7 @@ fn chunk_size(gpu: &Gpu, sizes: &Sizes<'_>, fixed: u64, per_example: u64) -> Res
     let lot = f64::from(sizes.expected_lot.max(1.0));
     let wanted = sizes.chunk.map_or((lot + 6.0 * lot.sqrt()).ceil() as u64, u64::from);
     let binding = gpu.device().limits().max_storage_buffer_binding_size;
-    let largest_row = 4 * (sizes.slices.stride as u64).max(BUCKETS as u64);
+    let largest_row = 4 * (sizes.slices.stride.max(BUCKETS + sizes.code_words)) as u64;
     let piece = binding.min(gpu.report().max_buffer);
     let by_binding = piece.saturating_sub(4096) / largest_row;
     if by_binding == 0 {

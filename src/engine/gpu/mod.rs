@@ -32,7 +32,12 @@ use super::{
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::{Denoiser, EncoderSpec, State},
+    mechanism::{
+        Denoiser, EncoderSpec, State,
+        encode::first_bucket,
+        envelope::Envelope,
+        exact_sum::{SumGrid, clip_target},
+    },
     model::{Architecture, CLASSES, PIXELS},
 };
 
@@ -52,7 +57,8 @@ struct Run {
     dimension: u32,
     clip: f32,
     pre_scale: f32,
-    padding: [u32; 2],
+    inverse_step: f32,
+    first_bucket: i32,
 }
 
 /// `Release` of release.wgsl.
@@ -70,7 +76,8 @@ struct Release {
     half_point: f32,
     average_at: u32,
     average_keeps: f32,
-    padding: [u32; 2],
+    step: f32,
+    inverse_step: f32,
 }
 
 /// The WebGPU engine.
@@ -81,6 +88,8 @@ pub struct GpuEngine {
     /// P.
     dimension: usize,
     encoding: Encoding,
+    /// Of the encoded coordinates; their sums are exact.
+    grid: Option<SumGrid>,
     denoise: bool,
     run: Run,
     release: Release,
@@ -213,10 +222,14 @@ impl GpuEngine {
         }
         let refused = |e: &dyn core::fmt::Display| EngineError::Unsupported(format!("this task: {e}"));
         task.encoder.validate().map_err(|e| refused(&e))?;
+        let grid = task.sum_grid();
         let (encoding, clip, pre_scale) = match task.encoder {
             EncoderSpec::None => (Encoding::Plain, 0.0, 1.0),
-            // Just below the norm: no rounding of the norm's square may let an example exceed it.
-            EncoderSpec::Clip { norm } => (Encoding::Clip, (norm * (1.0 - 1.0 / 16_384.0)) as f32, 1.0),
+            // Just below the norm: no rounding of the norm's square, nor to the grid, may let an example exceed it.
+            EncoderSpec::Clip { norm } => {
+                let target = grid.map_or_else(|| clip_target(norm), |grid| grid.clip_target(norm, dimension));
+                (Encoding::Clip, target as f32, 1.0)
+            }
             EncoderSpec::Envelope { pre_scale, .. } => (Encoding::Envelope, 0.0, pre_scale as f32),
         };
         let envelope = task.envelope.as_deref().filter(|_| encoding == Encoding::Envelope);
@@ -252,12 +265,13 @@ impl GpuEngine {
             train: train.clone(),
             known: 0,
         });
-        let passes = Passes::new(gpu, task.model);
+        let passes = Passes::new(gpu, task.model, encoding, grid.is_some());
         let sizes = Sizes {
             model: task.model,
             encoding,
             envelope,
             slices: passes.slices,
+            code_words: passes.code_words(),
             examples: examples.len,
             expected_lot: task.expected_lot,
             chunk: performance.chunk,
@@ -272,10 +286,9 @@ impl GpuEngine {
         queue.write_buffer(&buffers.tails, 0, bytemuck::cast_slice(&family.tails));
         queue.write_buffer(&buffers.quantiles, 0, bytemuck::cast_slice(&family.quantiles));
         if let Some(envelope) = envelope {
-            queue.write_buffer(&buffers.envelope, 0, bytemuck::cast_slice(envelope.values()));
-            let after = 4 * envelope.values().len() as u64;
-            queue.write_buffer(&buffers.envelope, after, bytemuck::cast_slice(envelope.block_sums()));
+            write_envelope(gpu, &buffers.envelope, envelope, grid);
         }
+        let inverse_step = grid.map_or(0.0, |grid| grid.step().recip());
         let run = Run {
             count: 0,
             chunk: buffers.chunk,
@@ -283,7 +296,8 @@ impl GpuEngine {
             dimension: dimension as u32,
             clip,
             pre_scale,
-            padding: [0; 2],
+            inverse_step,
+            first_bucket: first_bucket(pre_scale),
         };
         let release = Release {
             key: [0; 8],
@@ -297,7 +311,8 @@ impl GpuEngine {
             half_point: family.half_point,
             average_at: buffers.average_at,
             average_keeps: 0.0,
-            padding: [0; 2],
+            step: grid.map_or(0.0, SumGrid::step),
+            inverse_step,
         };
 
         let stride = passes.slices.stride;
@@ -312,14 +327,16 @@ impl GpuEngine {
                 let mut evaluate = step.clone();
                 evaluate.push(passes.scores());
                 step.extend(passes.backward());
-                step.extend(passes.weigh(encoding));
+                step.push(passes.norm());
                 let mut traced = step.clone();
-                step.extend(passes.accumulate(encoding, false));
-                traced.extend(passes.accumulate(encoding, false));
-                traced.extend(passes.accumulate(encoding, true));
+                traced.extend(passes.accumulate(true));
+                for passes in [passes.rank(), passes.accumulate(false)] {
+                    step.extend(passes.iter().cloned());
+                    traced.extend(passes);
+                }
                 let mut predict = passes.forward(Some(pixels_at));
                 predict.push(passes.head());
-                let finish = finish(gpu, dimension, denoise);
+                let finish = finish(gpu, dimension, denoise, grid.is_some());
                 let release_buffers = [
                     &buffers.parameters,
                     &buffers.momentum,
@@ -350,6 +367,7 @@ impl GpuEngine {
             info: EngineInfo { backend: Backend::Gpu, device },
             dimension,
             encoding,
+            grid,
             denoise,
             run,
             release,
@@ -388,6 +406,19 @@ impl GpuEngine {
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
         self.buffers.kept
+    }
+
+    /// The encoded sum of the last step in whole steps of its grid, where it has one: exact, which the f32 of a trace is not for a large lot.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    pub async fn encoded_steps(&mut self) -> Result<Option<Vec<i64>>, EngineError> {
+        if self.grid.is_none() {
+            return Ok(None);
+        }
+        let sums = self.buffers.sums.clone();
+        let [words] = self.read([(&sums, 0, 8 * self.dimension as u64)]).await?;
+        Ok(Some(whole_steps(&words).collect()))
     }
 
     /// As [`Engine::scores`], where the model takes features: a chunk's at a time, as those of all test images beside those of all training images would
@@ -471,7 +502,7 @@ impl GpuEngine {
         queue.write_buffer(&self.buffers.release, 0, bytemuck::bytes_of(&release));
 
         let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        let sum_bytes = 4 * self.dimension as u64 * if traced { 2 } else { 1 };
+        let sum_bytes = 4 * self.dimension as u64 * if traced { 3 } else { 2 };
         encoder.clear_buffer(&self.buffers.sums, 0, Some(sum_bytes));
         if self.denoise {
             encoder.clear_buffer(&self.buffers.bins, 0, Some(BINS_CLEARED));
@@ -534,11 +565,11 @@ impl GpuEngine {
 }
 
 /// What follows the sum.
-fn finish(gpu: &Gpu, dimension: usize, denoise: bool) -> Vec<Dispatch> {
+fn finish(gpu: &Gpu, dimension: usize, denoise: bool, exact: bool) -> Vec<Dispatch> {
     let blocks = (dimension as u32).div_ceil(4).div_ceil(64);
     let coordinates = (dimension as u32).div_ceil(64);
-    let flag = f64::from(u8::from(denoise));
-    let mut passes = vec![Dispatch::new(gpu, &kernels::NOISE, &[("DENOISE", flag)], Grid::Fixed(blocks))];
+    let flags = [("DENOISE", denoise), ("EXACT", exact)].map(|(name, flag)| (name, f64::from(u8::from(flag))));
+    let mut passes = vec![Dispatch::new(gpu, &kernels::NOISE, &flags, Grid::Fixed(blocks))];
     if denoise {
         passes.push(Dispatch::new(gpu, &kernels::KS_SCATTER, &[], Grid::Fixed(coordinates.min(64))));
         passes.push(Dispatch::new(gpu, &kernels::KS_DISTANCE, &[], Grid::Fixed(coordinates)));
@@ -550,6 +581,29 @@ fn finish(gpu: &Gpu, dimension: usize, denoise: bool) -> Vec<Dispatch> {
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect()
+}
+
+/// Sums of `add_steps` of common.wgsl: all lower words, then all upper ones.
+fn whole_steps(bytes: &[u8]) -> impl Iterator<Item = i64> {
+    let (low, high) = bytes.split_at(bytes.len() / 2);
+    let words = |bytes: &[u8]| bytes.as_chunks::<4>().0.to_vec().into_iter().map(i32::from_le_bytes);
+    words(low).zip(words(high)).map(|(low, high)| i64::from(high) * 65_536 + i64::from(low))
+}
+
+/// Ψ and its block sums. Where sums are exact its entries are whole steps, rounded down: what is clamped to them stays inside.
+fn write_envelope(gpu: &Gpu, buffer: &wgpu::Buffer, envelope: &Envelope, grid: Option<SumGrid>) {
+    let queue = gpu.queue();
+    for (index, at) in (0..envelope.vectors()).zip((0..).step_by(4 * envelope.dimension())) {
+        let psi = envelope.vector(index);
+        match grid {
+            Some(grid) => {
+                let steps: Vec<f32> = psi.iter().map(|v| (v / grid.step()).floor()).collect();
+                queue.write_buffer(buffer, at, bytemuck::cast_slice(&steps));
+            }
+            None => queue.write_buffer(buffer, at, bytemuck::cast_slice(psi)),
+        }
+    }
+    queue.write_buffer(buffer, 4 * envelope.values().len() as u64, bytemuck::cast_slice(envelope.block_sums()));
 }
 
 fn word(bytes: &[u8]) -> u32 {
@@ -616,10 +670,13 @@ impl Engine for GpuEngine {
         self.submit_step(&input, true)?;
         let bytes = 4 * self.dimension as u64;
         let (sums, noisy, bins) = (self.buffers.sums.clone(), self.buffers.noisy.clone(), self.buffers.bins.clone());
-        let [sums, noisy, distance] = self.read([(&sums, 0, 2 * bytes), (&noisy, 0, bytes), (&bins, 0, 4)]).await?;
-        let mut encoded = floats(&sums);
-        let raw = encoded.split_off(self.dimension);
-        let noisy = floats(&noisy);
+        let slices = [(&sums, 0, 2 * bytes), (&sums, 2 * bytes, bytes), (&noisy, 0, bytes), (&bins, 0, 4)];
+        let [encoded, raw, noisy, distance] = self.read(slices).await?;
+        let encoded = match self.grid {
+            Some(grid) => whole_steps(&encoded).map(|steps| (steps as f64 * f64::from(grid.step())) as f32).collect(),
+            None => floats(&encoded[..bytes as usize]),
+        };
+        let (raw, noisy) = (floats(&raw), floats(&noisy));
         let factor = if self.denoise { probability(word(&distance)) } else { 1.0 };
         let denoised = noisy.iter().map(|v| factor * v).collect();
         Ok(StepTrace { raw, encoded, noisy, denoised })

@@ -152,6 +152,11 @@ struct Dense {
 }
 
 impl Dense {
+    /// `code_word` of common.wgsl: a pair of outputs after the other, each input and the bias.
+    fn code_words(&self) -> usize {
+        self.layer.outputs.div_ceil(2) * (self.layer.fan_in + 1)
+    }
+
     fn source_constants(&self) -> [(&'static str, f64); 2] {
         [("BYTES", f64::from(u8::from(self.source.is_none()))), ("SOURCE", self.source.unwrap_or(0) as f64)]
     }
@@ -162,6 +167,9 @@ impl Dense {
 pub struct Passes<'a> {
     gpu: &'a Gpu,
     model: Architecture,
+    encoding: Encoding,
+    /// Whether encoded coordinates are whole steps of a grid.
+    exact: bool,
     pub slices: Slices,
 }
 
@@ -175,8 +183,28 @@ pub enum Encoding {
 
 impl<'a> Passes<'a> {
     #[must_use]
-    pub fn new(gpu: &'a Gpu, model: Architecture) -> Self {
-        Self { gpu, model, slices: Slices::new(model) }
+    pub fn new(gpu: &'a Gpu, model: Architecture, encoding: Encoding, exact: bool) -> Self {
+        Self { gpu, model, encoding, exact, slices: Slices::new(model) }
+    }
+
+    /// Words in which an example of an envelope keeps the buckets of its dense coordinates: two in a word.
+    #[must_use]
+    pub fn code_words(&self) -> usize {
+        match self.encoding {
+            Encoding::Envelope => self.dense().iter().map(Dense::code_words).sum(),
+            Encoding::Plain | Encoding::Clip => 0,
+        }
+    }
+
+    /// Dense layers, each with the place of its first code.
+    fn dense_with_codes(&self) -> Vec<(Dense, usize)> {
+        let mut next = 0;
+        let place = |dense: Dense| {
+            let first = next;
+            next += dense.code_words();
+            (dense, first)
+        };
+        self.dense().into_iter().map(place).collect()
     }
 
     fn dispatch(&self, kernel: &Kernel, constants: &[(&'static str, usize)], grid: Grid) -> Dispatch {
@@ -349,12 +377,12 @@ impl<'a> Passes<'a> {
         ]
     }
 
-    /// Norm, finiteness and factor of each example, and for an envelope the bounds of its buckets.
+    /// Norm, finiteness and factor of each example.
     #[must_use]
-    pub fn weigh(&self, encoding: Encoding) -> Vec<Dispatch> {
+    pub fn norm(&self) -> Dispatch {
         let s = &self.slices;
         let dense = self.dense();
-        let code = match encoding {
+        let code = match self.encoding {
             Encoding::Plain => 0.0,
             Encoding::Clip => 1.0,
             Encoding::Envelope => 2.0,
@@ -371,37 +399,48 @@ impl<'a> Passes<'a> {
             let values = [dense.source.unwrap_or(0), dense.layer.fan_in, dense.delta, dense.layer.outputs];
             constants.extend(names.into_iter().zip(values.map(|v| v as f64)));
         }
-        let mut passes = vec![self.dispatch_with(&kernels::NORM, constants, Grid::Rows(1))];
-        if encoding == Encoding::Envelope {
-            if s.stored_length > 0 {
-                passes.push(self.dispatch(
-                    &kernels::HISTOGRAM_STORED,
-                    &[("STORED", s.stored), ("STORED_LENGTH", s.stored_length)],
-                    Grid::Rows(8),
-                ));
-            }
-            for dense in &dense {
-                let mut constants = vec![
-                    ("INPUTS", dense.layer.fan_in as f64),
-                    ("OUTPUTS", dense.layer.outputs as f64),
-                    ("DELTA", dense.delta as f64),
-                ];
-                constants.extend(dense.source_constants());
-                let groups = (dense.layer.fan_in as u32 + 1).div_ceil(64);
-                passes.push(self.dispatch_with(&kernels::HISTOGRAM_DENSE, constants, Grid::Rows(groups)));
-            }
-            passes.push(self.dispatch(&kernels::BOUNDS, &[], Grid::Rows(1)));
+        self.dispatch_with(&kernels::NORM, constants, Grid::Rows(1))
+    }
+
+    /// For an envelope: the buckets of each example's coordinates, and their bounds. Stored gradients are scaled after this.
+    #[must_use]
+    pub fn rank(&self) -> Vec<Dispatch> {
+        let mut passes = vec![];
+        if self.encoding != Encoding::Envelope {
+            return passes;
         }
+        let s = &self.slices;
+        if s.stored_length > 0 {
+            passes.push(self.dispatch(
+                &kernels::HISTOGRAM_STORED,
+                &[("STORED", s.stored), ("STORED_LENGTH", s.stored_length)],
+                Grid::Rows(8),
+            ));
+        }
+        for (dense, codes) in self.dense_with_codes() {
+            let mut constants = vec![
+                ("INPUTS", dense.layer.fan_in as f64),
+                ("OUTPUTS", dense.layer.outputs as f64),
+                ("DELTA", dense.delta as f64),
+                ("CODES", codes as f64),
+                ("CODE_WORDS", self.code_words() as f64),
+            ];
+            constants.extend(dense.source_constants());
+            let groups = (dense.layer.fan_in as u32 + 1).div_ceil(64);
+            passes.push(self.dispatch_with(&kernels::HISTOGRAM_DENSE, constants, Grid::Rows(groups)));
+        }
+        passes.push(self.dispatch(&kernels::BOUNDS, &[("EXACT", usize::from(self.exact))], Grid::Rows(1)));
         passes
     }
 
-    /// Adds the chunk up; `raw` into the second half of `sums`, as the gradients are.
+    /// Adds the chunk up; `raw` behind the encoded sum in `sums`, as the gradients are before [`Self::rank`].
     #[must_use]
-    pub fn accumulate(&self, encoding: Encoding, raw: bool) -> Vec<Dispatch> {
+    pub fn accumulate(&self, raw: bool) -> Vec<Dispatch> {
         let s = &self.slices;
-        let offset = if raw { self.model.parameters() } else { 0 };
+        let offset = if raw { 2 * self.model.parameters() } else { 0 };
         let how = [
-            ("ENVELOPE", f64::from(u8::from(encoding == Encoding::Envelope && !raw))),
+            ("ENVELOPE", f64::from(u8::from(self.encoding == Encoding::Envelope && !raw))),
+            ("EXACT", f64::from(u8::from(self.exact && !raw))),
             ("RAW", f64::from(u8::from(raw))),
         ];
         let mut passes = vec![];
@@ -412,12 +451,14 @@ impl<'a> Passes<'a> {
             let groups = (s.stored_length as u32).div_ceil(64);
             passes.push(self.dispatch_with(&kernels::ACCUMULATE_STORED, constants, Grid::Fixed(groups)));
         }
-        for dense in self.dense() {
+        for (dense, codes) in self.dense_with_codes() {
             let mut constants: Constants = vec![
                 ("INPUTS", dense.layer.fan_in as f64),
                 ("OUTPUTS", dense.layer.outputs as f64),
                 ("DELTA", dense.delta as f64),
                 ("TARGET", (offset + dense.layer.offset) as f64),
+                ("CODES", codes as f64),
+                ("CODE_WORDS", self.code_words() as f64),
             ];
             constants.extend(dense.source_constants());
             constants.extend(how);
