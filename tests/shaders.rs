@@ -234,7 +234,8 @@ fn buckets_on_the_device() {
     let common = kernels::UNPACK.parts[0];
     let parts: &'static [_] = vec![common, ("entry", ENTRY)].leak();
     let kernel = Kernel { name: "bucket test", bindings: Bindings::Own, parts };
-    let edges = (0..16_384_u32).map(|b| (b + first_bucket(1.0) as u32) << 14).flat_map(|edge| [edge - 1, edge, edge + 1]);
+    let edges =
+        (0..16_384_u32).map(|b| (b + first_bucket(1.0) as u32) << 14).flat_map(|edge| [edge - 1, edge, edge + 1]);
     let patterns: Vec<u32> = edges.chain((0..0x7f80_0000).step_by(50_021)).collect();
     let groups = patterns.len().div_ceil(64) as u32;
     let bytes = bytemuck::cast_slice(&patterns);

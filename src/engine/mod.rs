@@ -1,6 +1,8 @@
 //! One trait, two engines. What an engine computes is fixed by [`Task`]; how fast, by [`Performance`], which can
 //! change nothing else.
 
+#[cfg(feature = "gpu")]
+mod check;
 pub mod cpu;
 mod factory;
 #[cfg(feature = "gpu")]
@@ -145,8 +147,9 @@ pub enum EngineError {
     UnknownAdapter { wanted: String, there: Vec<String> },
     #[error("the graphics device was lost ({0}); the run is kept and can go on from its last checkpoint")]
     DeviceLost(String),
-    #[error("{adapter} computed a known step wrongly (relative difference {difference:.1e}), so it is not used")]
-    WrongResult { adapter: String, difference: f64 },
+    /// `difference` is relative; NaN where something is wrong whatever its size.
+    #[error("{adapter} computed {what} wrongly in a known step{}, so it is not used", by(*.difference))]
+    WrongResult { adapter: String, what: String, difference: f64 },
     #[error("this engine cannot run {0}")]
     Unsupported(String),
     /// Known before anything is allocated.
@@ -174,6 +177,11 @@ fn check_state(state: &State, dimension: usize) -> Result<(), EngineError> {
         }
         None => Ok(()),
     }
+}
+
+/// A difference in words, if it is a number.
+fn by(difference: f64) -> String {
+    if difference.is_nan() { String::new() } else { format!(" (relative difference {difference:.1e})") }
 }
 
 /// Adapters by number and name.

@@ -293,7 +293,8 @@ mod tests {
             let mut found = gradient.clone();
             assert!(encoder.encode(&mut found));
             let square = |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>();
-            let apart = square(&mut found.iter().zip(&sorted).map(|(a, b)| a - b)) / square(&mut sorted.iter().copied());
+            let apart =
+                square(&mut found.iter().zip(&sorted).map(|(a, b)| a - b)) / square(&mut sorted.iter().copied());
             assert!(apart.sqrt() < 0.01, "pre-scale {pre_scale}: {:.1e}", apart.sqrt());
         }
     }

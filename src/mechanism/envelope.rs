@@ -102,6 +102,15 @@ impl Envelope {
         &self.values[index * self.dimension..][..self.dimension]
     }
 
+    /// The first `vectors` of them, or all: what the same seed draws for so many.
+    #[must_use]
+    pub fn leading(&self, vectors: usize) -> Self {
+        let vectors = vectors.min(self.vectors);
+        let values = self.values[..vectors * self.dimension].to_vec();
+        let block_sums = self.block_sums[..vectors * BLOCKS].to_vec();
+        Self { vectors, dimension: self.dimension, values, block_sums }
+    }
+
     /// The largest entry of all vectors.
     #[must_use]
     pub fn largest(&self) -> f32 {
@@ -257,6 +266,8 @@ mod tests {
         // The first vectors do not depend on how many follow.
         let shorter = Envelope::draw(EnvelopeShape::Mixed, 2, 300, 1).unwrap();
         assert_eq!(shorter.values(), &envelope.values()[..600]);
+        assert_eq!(envelope.leading(2), shorter);
+        assert_eq!(envelope.leading(9), envelope);
     }
 
     /// Bits that must never change: reports of old runs name Ψ by its seed alone.

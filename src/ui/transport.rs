@@ -142,7 +142,7 @@ fn badge(page: Page) -> impl IntoView {
                 Some("The CPU trains here because the address says backend=cpu.".to_owned())
             }
             Some((info, None)) if info.backend == Backend::Gpu => {
-                Some("WebGPU was checked: one known step gave the CPU's numbers.".to_owned())
+                Some("WebGPU was checked: known steps gave the CPU's numbers.".to_owned())
             }
             _ => None,
         })

@@ -4,7 +4,7 @@
 
 use super::simd::{Kernel, MOST_LANES, Simd};
 use crate::mechanism::{
-    encode::{BUCKETS, BUCKET_SHIFT, first_bucket, lower_edge},
+    encode::{BUCKET_SHIFT, BUCKETS, first_bucket, lower_edge},
     envelope::{BLOCKS, Envelope, block_edge},
 };
 

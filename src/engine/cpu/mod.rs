@@ -335,7 +335,10 @@ fn encoding(task: &Task) -> Result<Encoding, EngineError> {
             if p > Ranker::MOST {
                 return unsupported(format!("an envelope over {p} parameters; {} are the most", Ranker::MOST));
             }
-            Ok(Encoding::Envelope { psi: Psi::new(Arc::clone(envelope), *pre_scale as f32), pre_scale: *pre_scale as f32 })
+            Ok(Encoding::Envelope {
+                psi: Psi::new(Arc::clone(envelope), *pre_scale as f32),
+                pre_scale: *pre_scale as f32,
+            })
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::kernels::{Bindings, Kernel};
-use crate::engine::EngineError;
+use crate::engine::{EngineError, check::Kind};
 
 /// What the adapter is and can do, in words for the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -155,7 +155,14 @@ struct Shared {
     fault: Arc<Mutex<Option<String>>>,
     layouts: [(Bindings, wgpu::BindGroupLayout); 3],
     pipelines: Mutex<HashMap<Specialisation, wgpu::ComputePipeline>>,
+    /// Kinds of runs whose known steps it has computed rightly.
+    checked: Mutex<Vec<Kind>>,
+    /// What becomes of a kernel's text before it is compiled, where a test asks for a device that computes wrongly.
+    edit: Option<Edit>,
 }
+
+/// See [`Gpu::open_edited`].
+type Edit = Box<dyn Fn(&Kernel, String) -> String + Send + Sync>;
 
 impl core::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -204,16 +211,28 @@ impl Gpu {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn acquire_called(wanted: &str) -> Result<Self, EngineError> {
         let mut current = lock(&CURRENT);
-        let gpu = pollster::block_on(async { Self::open_on(adapter_called(wanted).await?).await })?;
+        let gpu = pollster::block_on(async { Self::open_on(adapter_called(wanted).await?, None).await })?;
         Ok(current.insert(gpu).clone())
     }
 
     async fn open() -> Result<Self, EngineError> {
-        Self::open_on(request_adapter().await?).await
+        Self::open_on(request_adapter().await?, None).await
+    }
+
+    /// A device of nobody else's whose kernels' texts pass through `edit`: for tests of what is said about a device that computes wrongly.
+    ///
+    /// # Errors
+    /// As [`Self::acquire`].
+    #[doc(hidden)]
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open_edited(edit: impl Fn(&Kernel, String) -> String + Send + Sync + 'static) -> Result<Self, EngineError> {
+        // As the others, one after the other.
+        let _current = lock(&CURRENT);
+        pollster::block_on(async { Self::open_on(request_adapter().await?, Some(Box::new(edit))).await })
     }
 
     /// A device on this adapter, with all that the adapter allows.
-    async fn open_on(adapter: wgpu::Adapter) -> Result<Self, EngineError> {
+    async fn open_on(adapter: wgpu::Adapter, edit: Option<Edit>) -> Result<Self, EngineError> {
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("hushgrad"),
             required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
@@ -224,10 +243,10 @@ impl Gpu {
             .request_device(&descriptor)
             .await
             .map_err(|e| EngineError::NoAdapter(format!("it refused to open a device ({e})")))?;
-        Ok(Self::new(AdapterReport::new(&adapter), device, queue))
+        Ok(Self::new(AdapterReport::new(&adapter), device, queue, edit))
     }
 
-    fn new(report: AdapterReport, device: wgpu::Device, queue: wgpu::Queue) -> Self {
+    fn new(report: AdapterReport, device: wgpu::Device, queue: wgpu::Queue, edit: Option<Edit>) -> Self {
         let fault = Arc::new(Mutex::new(None));
         let on_loss = Arc::clone(&fault);
         device.set_device_lost_callback(move |reason, message| {
@@ -240,7 +259,8 @@ impl Gpu {
         }));
         let layouts = [Bindings::Examples, Bindings::Release, Bindings::Scattering]
             .map(|bindings| (bindings, layout(&device, bindings)));
-        let shared = Shared { report, device, queue, fault, layouts, pipelines: Mutex::default() };
+        let (pipelines, checked) = (Mutex::default(), Mutex::default());
+        let shared = Shared { report, device, queue, fault, layouts, pipelines, checked, edit };
         Self { shared: Arc::new(shared) }
     }
 
@@ -292,6 +312,15 @@ impl Gpu {
         }
     }
 
+    /// Whether runs of this kind were checked here.
+    pub(in crate::engine) fn is_checked(&self, kind: &Kind) -> bool {
+        lock(&self.shared.checked).contains(kind)
+    }
+
+    pub(in crate::engine) fn set_checked(&self, kind: Kind) {
+        lock(&self.shared.checked).push(kind);
+    }
+
     /// The bind group layout of the kernels of one kind.
     ///
     /// # Panics
@@ -312,9 +341,14 @@ impl Gpu {
 
     fn compile(&self, kernel: &Kernel, constants: &[(&'static str, f64)]) -> wgpu::ComputePipeline {
         let device = self.device();
+        let source = kernel.source();
+        let source = match &self.shared.edit {
+            Some(edit) => edit(kernel, source),
+            None => source,
+        };
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(kernel.name),
-            source: wgpu::ShaderSource::Wgsl(kernel.source().into()),
+            source: wgpu::ShaderSource::Wgsl(source.into()),
         });
         let layout = (kernel.bindings != Bindings::Own).then(|| {
             device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {

@@ -143,7 +143,9 @@ impl Scattering {
         if apart().all(|steps| steps <= 1) && differing < 0.01 {
             return Ok(());
         }
-        Err(EngineError::WrongResult { adapter: gpu.report().to_string(), difference: differing })
+        let names = self.passes.each_ref().map(|pass| pass.name).join(", ").to_lowercase();
+        let what = format!("scattering features ({names})");
+        Err(EngineError::WrongResult { adapter: gpu.report().to_string(), what, difference: differing })
     }
 }
 

@@ -22,7 +22,7 @@ pub use device::{AdapterReport, Gpu};
 use families::Family;
 pub use features::Scattering;
 use features::{FEATURE_WORDS, SLICE};
-use kernels::Bindings;
+use kernels::{ACCUMULATE_DENSE, ACCUMULATE_STORED, Bindings, CONV1, CONV2, DENSE, NOISE, NORM, UNPACK, UPDATE};
 use passes::{BUCKETS, COUNTERS, Dispatch, Encoding, Grid, Passes, SCORE_BYTES};
 use wait::Fence;
 
@@ -78,6 +78,18 @@ struct Release {
     average_keeps: f32,
     step: f32,
     inverse_step: f32,
+}
+
+/// Names of a run's kernels, by what they compute.
+#[derive(Clone, Debug)]
+pub struct Kernels {
+    pub evaluation: Vec<&'static str>,
+    /// From logits to gradients, and their sum as they are.
+    pub gradients: Vec<&'static str>,
+    pub encoding: Vec<&'static str>,
+    pub noise: Vec<&'static str>,
+    pub denoising: Vec<&'static str>,
+    pub update: Vec<&'static str>,
 }
 
 /// The WebGPU engine.
@@ -396,6 +408,23 @@ impl GpuEngine {
         &self.gpu
     }
 
+    #[must_use]
+    pub fn kernels(&self) -> Kernels {
+        const FORWARD: [&str; 4] = [UNPACK.name, CONV1.name, CONV2.name, DENSE.name];
+        let norm = self.step.iter().position(|pass| pass.name == NORM.name).unwrap_or(self.step.len());
+        let (gradients, encoding) = self.step.split_at(norm);
+        let sums = encoding.iter().filter(|pass| [ACCUMULATE_STORED.name, ACCUMULATE_DENSE.name].contains(&pass.name));
+        let last = if self.denoise { UPDATE.name } else { NOISE.name };
+        Kernels {
+            evaluation: names(self.evaluate.iter().chain(&self.predict)),
+            gradients: names(gradients.iter().filter(|pass| !FORWARD.contains(&pass.name)).chain(sums)),
+            encoding: names(encoding),
+            noise: vec![NOISE.name],
+            denoising: names(self.finish.iter().filter(|pass| pass.name != UPDATE.name)),
+            update: vec![last],
+        }
+    }
+
     /// Examples whose gradients are in memory at a time.
     #[must_use]
     pub fn chunk(&self) -> u32 {
@@ -577,6 +606,17 @@ fn finish(gpu: &Gpu, dimension: usize, denoise: bool, exact: bool) -> Vec<Dispat
         passes.push(Dispatch::new(gpu, &kernels::UPDATE, &[], Grid::Fixed(coordinates)));
     }
     passes
+}
+
+/// Each once.
+fn names<'a>(passes: impl IntoIterator<Item = &'a Dispatch>) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for pass in passes {
+        if !names.contains(&pass.name) {
+            names.push(pass.name);
+        }
+    }
+    names
 }
 
 fn floats(bytes: &[u8]) -> Vec<f32> {

@@ -45,13 +45,15 @@ impl Grid {
 /// A kernel, compiled, and its grid.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
+    /// The kernel's.
+    pub name: &'static str,
     pipeline: wgpu::ComputePipeline,
     grid: Grid,
 }
 
 impl Dispatch {
     pub fn new(gpu: &Gpu, kernel: &Kernel, constants: &[(&'static str, f64)], grid: Grid) -> Self {
-        Self { pipeline: gpu.pipeline(kernel, constants), grid }
+        Self { name: kernel.name, pipeline: gpu.pipeline(kernel, constants), grid }
     }
 
     /// Records itself for `count` examples.

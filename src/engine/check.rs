@@ -1,0 +1,377 @@
+//! What a graphics adapter computes before it is trusted with a run: known steps of the run's own kernels, beside the CPU's gradients and
+//! the mechanism's plain functions. Some drivers return wrong numbers without an error, and a bound that is computed wrongly is no bound.
+//!
+//! The check runs what the run will run, with the same constants and so the same compiled kernels: its model, encoder, noise, denoiser and
+//! mean, in more than one chunk. It asks for what the guarantee rests on exactly, and for the rest as nearly as f32 allows:
+//!
+//! - each example's encoded gradient lies inside its bound, by itself;
+//! - the sum over the lot is the sum of its examples' encoded gradients, exactly, wherever they stand in it;
+//! - an example whose gradient is not finite adds nothing, and is counted;
+//! - logits, gradients and encoded gradients are those of the CPU, the noise of each coordinate is the plain function's, and so are the
+//!   denoiser's factor and what becomes of the parameters.
+
+use std::sync::Arc;
+
+use super::{
+    Engine, EngineError, Performance, StepInput, StepTrace, Task,
+    cpu::CpuEngine,
+    gpu::{Gpu, GpuEngine},
+};
+use crate::{
+    data::{Dataset, Shift, synthetic},
+    mechanism::{
+        Denoiser, Encoder, EncoderSpec, State, denoise::kolmogorov_smirnov, encode::first_bucket, exact_sum::SumGrid,
+        noise::noise_at,
+    },
+    model::{self, Architecture, PIXELS},
+    privacy::noise::{Noise, NoiseSpec},
+};
+
+/// Examples of the known lot. The first is blank, so that a gradient is shorter than its clip.
+const EXAMPLES: u32 = 14;
+/// Three chunks, none of them a multiple of the kernels' tiles.
+const CHUNK: u32 = 5;
+/// More vectors than `bounds.wgsl` has invocations.
+const VECTORS: usize = 65;
+const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+/// Largest relative difference (L2) between what both engines compute in f32.
+const TOLERANCE: f64 = 1e-4;
+/// Largest share of an example's coordinates that may differ by more than one step of the grid: those at a bucket's edge.
+const AT_EDGES: f64 = 0.05;
+/// Largest difference of a coordinate's noise, relative to it and to the noise's scale; of the denoiser's factor; of a parameter.
+const NOISE_TOLERANCE: f64 = 1e-5;
+const FACTOR_TOLERANCE: f64 = 2e-6;
+const UPDATE_TOLERANCE: f64 = 1e-6;
+
+/// What decides which kernels a run uses, and by which branches: one that was checked need not be checked again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kind {
+    model: Architecture,
+    encoder: KnownEncoder,
+    /// At a scale of 1.
+    noise: Option<NoiseSpec>,
+    denoiser: Denoiser,
+    averaging: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum KnownEncoder {
+    None,
+    Clip,
+    Envelope { one_vector: bool, first_bucket: i32 },
+}
+
+impl Kind {
+    fn of(task: &Task) -> Self {
+        let encoder = match task.encoder {
+            EncoderSpec::None => KnownEncoder::None,
+            EncoderSpec::Clip { .. } => KnownEncoder::Clip,
+            EncoderSpec::Envelope { pre_scale, .. } => KnownEncoder::Envelope {
+                one_vector: task.envelope.as_ref().is_some_and(|e| e.vectors() == 1),
+                first_bucket: first_bucket(known_pre_scale(pre_scale) as f32),
+            },
+        };
+        let noise = task.noise.as_ref().map(|noise| noise.with_scale(1.0));
+        Self { model: task.model, encoder, noise, denoiser: task.denoiser, averaging: task.averaging }
+    }
+}
+
+/// Far from these, an envelope holds all or nothing of the known gradients.
+fn known_pre_scale(pre_scale: f64) -> f64 {
+    pre_scale.clamp(0.25, 4096.0)
+}
+
+/// Computes known steps of `task`'s kind on `gpu`, unless that was done there before.
+///
+/// # Errors
+/// [`EngineError::WrongResult`], naming what was computed wrongly and by which kernels; what keeps the engines from running.
+pub async fn check(gpu: &Gpu, task: &Task) -> Result<(), EngineError> {
+    let kind = Kind::of(task);
+    if gpu.is_checked(&kind) {
+        return Ok(());
+    }
+    Known::new(gpu, task).await?.check().await?;
+    gpu.set_checked(kind);
+    Ok(())
+}
+
+/// A small run of a task's kind.
+struct Known {
+    task: Task,
+    noise: Option<Box<dyn Noise>>,
+    data: Dataset,
+    engine: GpuEngine,
+    start: Vec<f32>,
+    /// Each example's gradient, by the CPU.
+    gradients: Vec<Vec<f32>>,
+    encoder: Encoder,
+    grid: Option<SumGrid>,
+}
+
+impl Known {
+    async fn new(gpu: &Gpu, task: &Task) -> Result<Self, EngineError> {
+        let refused = |e: &dyn core::fmt::Display| EngineError::Unsupported(format!("this task: {e}"));
+        let mut known = Task {
+            envelope: task.envelope.as_ref().map(|envelope| Arc::new(envelope.leading(VECTORS))),
+            expected_lot: 4.0,
+            momentum: 0.5,
+            grid: None,
+            copies: 1,
+            ..task.clone()
+        };
+        // What bounds a coordinate; gradients that nothing bounds are about as long as the clip.
+        let mut reach = 1.0;
+        match (&mut known.encoder, &known.envelope) {
+            (EncoderSpec::Clip { norm }, _) => *norm = 1.0,
+            (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
+                *pre_scale = known_pre_scale(*pre_scale);
+                reach = f64::from(envelope.largest());
+            }
+            _ => {}
+        }
+        // Small beside the sum, so that the denoiser finds full bins, too.
+        known.noise = task.noise.as_ref().map(|noise| noise.with_scale(1e-3 * reach));
+        let noise = known.noise.as_ref().map(NoiseSpec::build).transpose().map_err(|e| refused(&e))?;
+        let p = known.model.parameters();
+        let encoder = match &known.envelope {
+            Some(envelope) => Encoder::with_envelope(&known.encoder, Arc::clone(envelope), p),
+            None => Encoder::new(&known.encoder, p),
+        }
+        .map_err(|e| refused(&e))?;
+
+        let mut data = synthetic::dataset(1, 0, EXAMPLES as usize);
+        data.images = data.images.iter().enumerate().map(|(i, &byte)| if i < PIXELS { 0 } else { byte }).collect();
+        let start = model::initial_parameters(known.model, 1);
+        let mut plain =
+            CpuEngine::new(Task::without_privacy(known.model), data.clone(), &start, Performance::default())?;
+        // Features that are known are the same for both: a device's own may be a byte's step from them.
+        plain.prepare(usize::MAX).await?;
+        let mut gradients = Vec::new();
+        for example in 0..EXAMPLES {
+            gradients.push(plain.traced_step(input(&[example], 0.0)).await?.raw);
+        }
+        let performance = Performance { chunk: Some(CHUNK), ..Performance::default() };
+        let engine = GpuEngine::new(gpu, &known, &data, &start, performance).await?;
+        let grid = known.sum_grid();
+        Ok(Self { task: known, noise, data, engine, start, gradients, encoder, grid })
+    }
+
+    async fn check(mut self) -> Result<(), EngineError> {
+        self.check_logits().await?;
+        let lot: Vec<u32> = (0..EXAMPLES).collect();
+        let trace = self.engine.traced_step(input(&lot, 0.25)).await?;
+        let steps = self.engine.encoded_steps().await?;
+        let (factor, state) = (self.engine.metrics().await?.denoise_factor, self.engine.state().await?);
+        self.check_gradients(&trace)?;
+        self.check_encoded(&trace, steps).await?;
+        self.check_noise(&trace)?;
+        self.check_factor(&trace, factor)?;
+        self.check_update(&trace, &state)?;
+
+        // Noise alone.
+        let trace = self.engine.traced_step(input(&[], 0.0)).await?;
+        let factor = self.engine.metrics().await?.denoise_factor;
+        self.check_noise(&trace)?;
+        self.check_factor(&trace, factor)?;
+        self.check_broken_examples(&lot).await
+    }
+
+    async fn check_logits(&mut self) -> Result<(), EngineError> {
+        const IMAGE: usize = 3;
+        let task = Task::without_privacy(self.task.model);
+        let mut plain = CpuEngine::new(task, self.data.clone(), &self.start, Performance::default())?;
+        let (ours, theirs) = (self.engine.scores(&self.data).await?, plain.scores(&self.data).await?);
+        let difference = apart(ours.as_flattened(), theirs.as_flattened());
+        self.judge("an image's logits", &self.engine.kernels().evaluation, difference)?;
+        let image: Vec<f32> = self.data.image(IMAGE).iter().map(|&byte| model::pixel(byte)).collect();
+        let (ours, theirs) = (self.engine.predict(&image).await?, plain.predict(&image).await?);
+        self.judge("a drawn image's logits", &self.engine.kernels().evaluation, apart(&ours, &theirs))
+    }
+
+    /// From the last layer to the first, as they are computed: the first that is wrong is where it begins.
+    fn check_gradients(&self, trace: &StepTrace) -> Result<(), EngineError> {
+        let expected = sum(self.gradients.iter().map(Vec::as_slice), self.start.len());
+        for layer in self.task.model.layers().iter().rev() {
+            let range = layer.weights().start..layer.biases().end;
+            let difference = apart(&trace.raw[range.clone()], &expected[range]);
+            self.judge(&format!("the gradient of {}", layer.name), &self.engine.kernels().gradients, difference)?;
+        }
+        Ok(())
+    }
+
+    /// The encoded sum, and each example's share of it by itself.
+    async fn check_encoded(&mut self, trace: &StepTrace, steps: Option<Vec<i64>>) -> Result<(), EngineError> {
+        let kernels = self.engine.kernels().encoding;
+        let mut total = vec![0_i64; self.start.len()];
+        let mut plain = Vec::new();
+        for example in 0..EXAMPLES {
+            let ours = self.engine.traced_step(input(&[example], 0.0)).await?.encoded;
+            let mut expected = self.gradients[example as usize].clone();
+            self.encoder.encode_on(self.grid, &mut expected);
+            if let (Some(grid), Some(steps)) = (self.grid, self.engine.encoded_steps().await?) {
+                let outside = !self.inside(grid, &steps);
+                self.judge("an encoded gradient's bound", &kernels, if outside { f64::NAN } else { 0.0 })?;
+                total.iter_mut().zip(&steps).for_each(|(total, step)| *total += step);
+                let whole = expected.iter().map(|&v| (f64::from(v) / f64::from(grid.step())) as i64);
+                let excess: Vec<f32> =
+                    whole.zip(&steps).map(|(a, b)| (a - b).unsigned_abs().saturating_sub(1) as f32).collect();
+                let further = excess.iter().filter(|&&steps| steps > 0.0).count() as f64;
+                let edges = if further <= AT_EDGES * excess.len() as f64 { 0.0 } else { f64::NAN };
+                self.judge("an encoded gradient", &kernels, edges)?;
+                let scale = expected.iter().map(|&v| f64::from(v / grid.step()).powi(2)).sum::<f64>().sqrt();
+                let difference = excess.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt() / scale.max(1.0);
+                self.judge("an encoded gradient", &kernels, difference)?;
+            } else {
+                self.judge("an encoded gradient", &kernels, apart(&ours, &expected))?;
+                plain.push(expected);
+            }
+        }
+        let difference = match steps {
+            Some(steps) if steps == total => 0.0,
+            Some(_) => f64::NAN,
+            None => apart(&trace.encoded, &sum(plain.iter().map(Vec::as_slice), self.start.len())),
+        };
+        self.judge("the sum of encoded gradients", &kernels, difference)
+    }
+
+    /// Whether an encoded gradient in whole steps is inside its bound: no rounding decides it.
+    fn inside(&self, grid: SumGrid, steps: &[i64]) -> bool {
+        let step = f64::from(grid.step());
+        match &self.encoder {
+            Encoder::None => true,
+            Encoder::Clip { norm } => {
+                let square: i128 = steps.iter().map(|&v| i128::from(v).pow(2)).sum();
+                square as f64 <= (norm / step).powi(2)
+            }
+            Encoder::Envelope { envelope, .. } => {
+                let mut magnitudes: Vec<u64> = steps.iter().map(|v| v.unsigned_abs()).collect();
+                magnitudes.sort_unstable_by(|a, b| b.cmp(a));
+                let below = |psi: &[f32]| magnitudes.iter().zip(psi).all(|(&m, &v)| m as f64 * step <= f64::from(v));
+                (0..envelope.vectors()).any(|index| below(envelope.vector(index)))
+            }
+        }
+    }
+
+    /// Each coordinate's noise is the plain function's.
+    fn check_noise(&self, trace: &StepTrace) -> Result<(), EngineError> {
+        let Some(noise) = &self.noise else { return Ok(()) };
+        // What is released is rounded to a 256th of a step (noise.wgsl).
+        let rounding = self.grid.map_or(0.0, |grid| f64::from(grid.step()) / 256.0);
+        let error = |(i, (&noisy, &sum)): (u32, (&f32, &f32))| {
+            let z = noise_at(&KEY, i, &**noise);
+            let allowed = NOISE_TOLERANCE * (z.abs() + noise.scale())
+                + rounding
+                + f64::from(f32::EPSILON) * (f64::from(sum).abs() + z.abs());
+            (f64::from(noisy) - f64::from(sum) - z).abs() / allowed
+        };
+        let worst = (0..).zip(trace.noisy.iter().zip(&trace.encoded)).map(error).fold(0.0, largest);
+        self.judge("the noise", &self.engine.kernels().noise, worst * TOLERANCE)
+    }
+
+    fn check_factor(&self, trace: &StepTrace, found: f32) -> Result<(), EngineError> {
+        let Some(noise) = self.noise.as_ref().filter(|_| self.task.denoiser == Denoiser::KolmogorovSmirnov) else {
+            return Ok(());
+        };
+        let expected = kolmogorov_smirnov(&trace.noisy, |x| noise.cdf(x));
+        let difference = (f64::from(found) - expected).abs() / FACTOR_TOLERANCE;
+        self.judge("the Kolmogorov–Smirnov distance", &self.engine.kernels().denoising, difference * TOLERANCE)
+    }
+
+    /// Momentum, parameters and the mean after one step from the start, by what was released.
+    fn check_update(&self, trace: &StepTrace, state: &State) -> Result<(), EngineError> {
+        let StepInput { learning_rate, average_keeps, .. } = input(&[], 0.25);
+        let mut worst = 0.0;
+        for (i, &g) in trace.denoised.iter().enumerate() {
+            let momentum = g / self.task.expected_lot;
+            let theta = self.start[i] - learning_rate * momentum;
+            let near = |found: f32, expected: f32, scale: f32| {
+                f64::from((found - expected).abs()) / (UPDATE_TOLERANCE * f64::from(scale.abs()) + 1e-30)
+            };
+            worst = largest(worst, near(state.momentum[i], momentum, momentum));
+            let scale = self.start[i].abs() + (learning_rate * momentum).abs();
+            worst = largest(worst, near(state.parameters[i], theta, scale));
+            if let Some(average) = &state.average {
+                let mean = theta + average_keeps * (self.start[i] - theta);
+                worst = largest(worst, near(average[i], mean, scale));
+            }
+        }
+        self.judge("the parameters' update", &self.engine.kernels().update, worst * TOLERANCE)
+    }
+
+    /// Parameters that are not finite break every example.
+    async fn check_broken_examples(&mut self, lot: &[u32]) -> Result<(), EngineError> {
+        let before = self.engine.metrics().await?.non_finite;
+        let mut broken = self.start.clone();
+        if let Some(last) = broken.last_mut() {
+            *last = f32::NAN;
+        }
+        self.engine.set_state(&State::start(broken, self.task.averaging)).await?;
+        let trace = self.engine.traced_step(input(lot, 0.0)).await?;
+        let counted = self.engine.metrics().await?.non_finite - before;
+        let right = before == 0 && counted == u64::from(EXAMPLES) && trace.encoded.iter().all(|&v| v == 0.0);
+        let kernels = self.engine.kernels();
+        let kernels: Vec<_> = kernels.evaluation.into_iter().chain(kernels.encoding).collect();
+        self.judge("what is not finite", &kernels, if right { 0.0 } else { f64::NAN })
+    }
+
+    /// Refuses the adapter for a difference above [`TOLERANCE`], or none that is a number.
+    fn judge(&self, what: &str, kernels: &[&'static str], difference: f64) -> Result<(), EngineError> {
+        if difference <= TOLERANCE {
+            return Ok(());
+        }
+        let what = format!("{what} ({})", kernels.join(", ").to_lowercase());
+        Err(EngineError::WrongResult { adapter: self.engine.gpu().report().to_string(), what, difference })
+    }
+}
+
+fn input(lot: &[u32], learning_rate: f32) -> StepInput<'_> {
+    StepInput { lot, shifts: Shift::ALONE, noise_key: KEY, learning_rate, average_keeps: 0.75 }
+}
+
+/// NaN where either is.
+fn largest(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a >= b { a } else { b }
+}
+
+fn sum<'a>(vectors: impl Iterator<Item = &'a [f32]>, length: usize) -> Vec<f32> {
+    let mut sum = vec![0.0_f64; length];
+    for vector in vectors {
+        sum.iter_mut().zip(vector).for_each(|(sum, &v)| *sum += f64::from(v));
+    }
+    sum.into_iter().map(|v| v as f32).collect()
+}
+
+/// ‖found − expected‖ / ‖expected‖: 0 where both are zero, NaN where any of it is.
+fn apart(found: &[f32], expected: &[f32]) -> f64 {
+    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+    let difference = norm(&mut found.iter().zip(expected).map(|(a, b)| f64::from(*a) - f64::from(*b)));
+    if difference == 0.0 { 0.0 } else { difference / norm(&mut expected.iter().map(|&v| f64::from(v))) }
+}
+
+/// What every run may rely on when an adapter is opened: the smallest model, and all that follows its sum.
+pub fn opening_task() -> Task {
+    Task {
+        encoder: EncoderSpec::Clip { norm: 1.0 },
+        noise: Some(NoiseSpec::Gaussian { sigma: 1.0 }),
+        denoiser: Denoiser::KolmogorovSmirnov,
+        ..Task::without_privacy(Architecture::Linear)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_vector_is_told_from_a_right_one() {
+        let expected = [0.5, 1.5, 1.0];
+        assert!(apart(&[0.5 + 1e-7, 1.5, 1.0 - 1e-7], &expected) <= TOLERANCE);
+        assert_eq!(apart(&[0.0; 3], &[0.0; 3]), 0.0);
+        for wrong in [[0.0; 3], [0.5, 1.5, 1.01], [0.5, 1.5, f32::NAN], [f32::INFINITY, 1.5, 1.0], [-0.5, -1.5, -1.0]] {
+            let difference = apart(&wrong, &expected);
+            assert!(difference.is_nan() || difference > TOLERANCE, "{wrong:?}: {difference}");
+        }
+        assert!(largest(f64::NAN, 1.0).is_nan() && largest(1.0, f64::NAN).is_nan());
+        assert_eq!((largest(1.0, 2.0), largest(2.0, 1.0)), (2.0, 2.0));
+    }
+}

@@ -1,0 +1,251 @@
+//! An adapter that computes any of a run's kernels wrongly is refused before the run, by a sentence that names the kernel.
+#![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use hushgrad::{
+    data::synthetic,
+    engine::{
+        AnyEngine, EngineError, EngineFactory, Task,
+        gpu::{Gpu, Scattering, kernels},
+    },
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
+    model::{Architecture, initial_parameters},
+    privacy::noise::NoiseSpec,
+};
+use pollster::block_on;
+
+#[path = "common/adapter.rs"]
+mod adapter;
+
+fn clip(model: Architecture) -> Task {
+    Task {
+        encoder: EncoderSpec::Clip { norm: 3.0 },
+        noise: Some(NoiseSpec::Gaussian { sigma: 2.0 }),
+        ..Task::without_privacy(model)
+    }
+}
+
+fn envelope(model: Architecture, vectors: u32) -> Task {
+    let shape = EnvelopeShape::Mixed;
+    Task {
+        encoder: EncoderSpec::Envelope { shape, vectors, pre_scale: 1.0, seed: 3 },
+        envelope: Some(Arc::new(Envelope::draw(shape, vectors, model.parameters(), 3).unwrap())),
+        noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 0.5 }),
+        denoiser: Denoiser::KolmogorovSmirnov,
+        averaging: true,
+        ..Task::without_privacy(model)
+    }
+}
+
+fn build(factory: &EngineFactory, task: &Task) -> Result<AnyEngine, EngineError> {
+    let start = initial_parameters(task.model, 1);
+    block_on(factory.build(task, &synthetic::dataset(2, 0, 30), &start))
+}
+
+/// A kernel's text with one thing in it changed, and a run that uses it.
+struct Sabotage {
+    kernel: &'static str,
+    from: &'static str,
+    to: &'static str,
+    task: fn() -> Task,
+}
+
+const fn sabotage(kernel: &'static str, from: &'static str, to: &'static str, task: fn() -> Task) -> Sabotage {
+    Sabotage { kernel, from, to, task }
+}
+
+fn linear() -> Task {
+    clip(Architecture::Linear)
+}
+fn linear_ranked() -> Task {
+    envelope(Architecture::Linear, 7)
+}
+fn one_vector() -> Task {
+    envelope(Architecture::Linear, 1)
+}
+fn cnn() -> Task {
+    clip(Architecture::CnnTanh)
+}
+fn cnn_ranked() -> Task {
+    envelope(Architecture::CnnRelu, 2)
+}
+fn perceptron() -> Task {
+    clip(Architecture::Mlp)
+}
+fn family(noise: NoiseSpec) -> Task {
+    Task { noise: Some(noise), ..linear() }
+}
+
+const SABOTAGE: &[Sabotage] = &[
+    sabotage("UNPACK", "/ 255.0", "/ 256.0", cnn),
+    sabotage("CONV1", "1024u + channel", "1025u + channel", cnn),
+    sabotage("POOL", "right_above > best", "right_above > best + 0.1", cnn),
+    // Only the backward pass reads which one won.
+    sabotage("POOL", "code = 2u", "code = 1u", cnn),
+    sabotage("CONV2", "biases + 3u", "biases + 2u", cnn),
+    sabotage("CONV2", "r < 64u", "r < 63u", cnn),
+    sabotage("DENSE", "u3 = weights(w3 + k)", "u3 = weights(w2 + k)", linear),
+    // Tiles at a chunk's end.
+    sabotage("DENSE", "start(min(e + 3u, count - 1u))", "start(e)", perceptron),
+    sabotage("HEAD", "t == label", "t == (label + 1u) % 10u", linear),
+    sabotage("HEAD", "slope(ACTIVATION,", "slope(0u,", perceptron),
+    sabotage("HEAD", "all_finite = all_finite && finite(logits[k])", "all_finite = true", linear),
+    sabotage("DENSE_INPUT_GRADIENT", "o * INPUTS + i", "o * INPUTS + i + 1u", cnn),
+    sabotage("UNPOOL", "code == 3u - k", "code == k", cnn),
+    sabotage("CONV2_GRADIENT", "work[d + 175u]", "work[d + 150u]", cnn),
+    sabotage("CONV2_INPUT_GRADIENT", "d4 * near", "d3 * near", cnn),
+    sabotage("CONV1_GRADIENT", "p < 196u", "p < 195u", cnn),
+    // Twice the bound; no bound; a broken example with one.
+    sabotage("NORM", "run.clip / sqrt(square)", "2.0 * run.clip / sqrt(square)", linear),
+    sabotage("NORM", "partial_stored[t] += partial_stored[t + half]", "partial_stored[t] += 0.0", cnn),
+    sabotage("NORM", "(p.z + 1.0) * p.w", "p.z * p.w", perceptron),
+    sabotage("NORM", "finite(square) && work[base + STATUS] == 1.0", "true", linear),
+    sabotage("NORM", "atomicAdd(&tallies[NON_FINITE], 1u)", "atomicAdd(&tallies[NON_FINITE], 2u)", linear),
+    sabotage("HISTOGRAM_STORED", "work[at] = h", "work[at] = 0.9 * h", cnn_ranked),
+    sabotage("HISTOGRAM_STORED", "i < STORED_LENGTH", "i < STORED_LENGTH / 2u", cnn_ranked),
+    sabotage("HISTOGRAM_DENSE", "o < OUTPUTS", "o < OUTPUTS - 1u", linear_ranked),
+    // Coordinates whose bucket is not the one that they are counted in: the bound is another rank's.
+    sabotage("HISTOGRAM_DENSE", "word |= b <<", "word |= min(b + 1u, 16383u) <<", linear_ranked),
+    sabotage("HISTOGRAM_DENSE", "word |= b <<", "word |= min(b + 512u, 16383u) <<", cnn_ranked),
+    sabotage("BOUNDS", "psi + rank - 1u", "psi + rank - min(rank, 40u)", one_vector),
+    sabotage("BOUNDS", "psi + rank - 1u", "psi + rank - count", one_vector),
+    sabotage("BOUNDS", "best * run.dimension", "0u", linear_ranked),
+    sabotage("BOUNDS", "start += ranks[other]", "start += ranks[other] / 2u", linear_ranked),
+    sabotage("ACCUMULATE_STORED", "e < count", "e + 1u < count", cnn),
+    sabotage("ACCUMULATE_STORED", "clamped_steps(g,", "clamped_steps(1.001 * g,", cnn_ranked),
+    sabotage("ACCUMULATE_DENSE", "high & vec4<u32>(65535u)", "low & vec4<u32>(65535u)", linear_ranked),
+    sabotage("ACCUMULATE_DENSE", "min(u32(abs(nearest)), bound)", "u32(abs(nearest))", linear_ranked),
+    // A carry that is lost, as a sum in f32 loses it.
+    sabotage("ACCUMULATE_DENSE", "sums[run.dimension + i] += carry", "sums[run.dimension + i] += 0", linear),
+    sabotage(
+        "ACCUMULATE_DENSE",
+        "round((factor * run.inverse_step * delta) * a)",
+        "round(0.5 + (factor * run.inverse_step * delta) * a)",
+        linear,
+    ),
+    sabotage(
+        "ACCUMULATE_DENSE",
+        "if (RAW) {\n        return delta * a;",
+        "if (RAW) {\n        return 1.001 * delta * a;",
+        linear,
+    ),
+    sabotage("SCORES", "logits + k]", "logits + 9u - k]", linear),
+    // Each family's own formula, and what all of them are made of.
+    sabotage("NOISE", "sqrt(2.0 * negative_log", "sqrt(1.999 * negative_log", linear),
+    sabotage("NOISE", "return -sc.y", "return sc.y", linear),
+    sabotage("NOISE", "rotate_left(d ^ a, 8u)", "rotate_left(d ^ a, 9u)", linear),
+    sabotage("NOISE", "* (2.0 / nu)", "* (1.999 / nu)", linear_ranked),
+    sabotage(
+        "NOISE",
+        "release.scale * negative_log(w.x, w.y), w.z)",
+        "release.scale * negative_log(w.x, w.z), w.z)",
+        || family(NoiseSpec::Laplace { scale: 1.0 }),
+    ),
+    sabotage("NOISE", "quotient = sc.x / sc.y", "quotient = sc.x", || family(NoiseSpec::Cauchy { scale: 1.0 })),
+    sabotage("NOISE", "w.w << 1u", "w.w", || family(NoiseSpec::VarianceGamma { scale: 1.0 })),
+    sabotage("NOISE", "+ 0.24156447", "+ 0.2416", || family(NoiseSpec::HyperbolicSecant { scale: 1.0 })),
+    sabotage("NOISE", "b + 0.5 * t *", "b + 0.4 * t *", || {
+        family(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.0 })
+    }),
+    // Where the exact sum and the noise meet.
+    sabotage("NOISE", "256 * sums[i]", "256 * (sums[i] / 2)", linear),
+    sabotage("NOISE", "sums[release.dimension + i] + i32(upper)", "i32(upper)", linear),
+    sabotage("NOISE", "bitcast<f32>(sums[i]) + z", "z", || Task { encoder: EncoderSpec::None, ..linear() }),
+    sabotage("KS_SCATTER", "base += totals[other]", "base += totals[other] + 1u", linear_ranked),
+    sabotage("KS_DISTANCE", "below += u32(other < u)", "below += u32(other <= u)", linear_ranked),
+    sabotage("KS_FULL", "below += n;", "below += n - 1u;", linear_ranked),
+    sabotage("UPDATE", "* UNIT * noisy[i]", "* UNIT * noisy[i] * 1.0001", linear_ranked),
+    sabotage(
+        "UPDATE",
+        "release.average_keeps * (parameters[place] - theta)",
+        "0.5 * (parameters[place] - theta)",
+        linear_ranked,
+    ),
+    sabotage("NOISE", "release.momentum * momentum[i]", "release.momentum", linear),
+];
+
+fn refused(edit: (&'static str, &'static str, &'static str), task: &Task) -> EngineError {
+    let (name, from, to) = edit;
+    let hits = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&hits);
+    let gpu = Gpu::open_edited(move |kernel, text| {
+        if kernel.name != name {
+            return text;
+        }
+        counted.fetch_add(usize::from(text.contains(from)), Ordering::Relaxed);
+        text.replace(from, to)
+    })
+    .unwrap();
+    let error = build(&EngineFactory::on(gpu), task).err();
+    assert!(hits.load(Ordering::Relaxed) > 0, "{name} has no `{from}`");
+    error.unwrap_or_else(|| panic!("{name} with `{to}` was not noticed"))
+}
+
+#[test]
+fn every_kernel_that_computes_wrongly_is_found_and_named() {
+    if adapter::device().is_none() {
+        return;
+    }
+    for &Sabotage { kernel, from, to, task } in SABOTAGE {
+        let error = refused((kernel, from, to), &task());
+        assert!(matches!(error, EngineError::WrongResult { .. }), "{kernel}, `{to}`: {error}");
+        let sentence = error.to_string();
+        let mut words = sentence.split(|c: char| !c.is_alphanumeric() && c != '_');
+        assert!(words.any(|word| word == kernel.to_lowercase()), "{kernel}, `{to}`: {sentence}");
+        println!("{kernel}, `{to}`: {sentence}");
+    }
+}
+
+/// Scattering features have kernels of their own, which every run of theirs checks; the rest of the list is complete.
+#[test]
+fn the_list_has_every_kernel() {
+    for kernel in kernels::ALL {
+        let elsewhere = ["SCATTER", "STANDARDISE", "CHACHA20_BLOCKS"].contains(&kernel.name);
+        assert_ne!(SABOTAGE.iter().any(|sabotage| sabotage.kernel == kernel.name), elsewhere, "{}", kernel.name);
+    }
+    if adapter::device().is_none() {
+        return;
+    }
+    for (name, from, to) in [("SCATTER", "direction * bank", "bank"), ("STANDARDISE", "sum / f32(GROUP)", "0.0")] {
+        let edit = move |kernel: &kernels::Kernel, text: String| {
+            if kernel.name == name { text.replace(from, to) } else { text }
+        };
+        let gpu = Gpu::open_edited(edit).unwrap();
+        let sentence = block_on(Scattering::new(&gpu)).map(drop).unwrap_err().to_string();
+        assert!(sentence.contains(&name.to_lowercase()), "{sentence}");
+    }
+}
+
+/// A right device passes for every kind of run; a kind that was checked is not checked again; what it costs is printed.
+#[test]
+fn a_right_adapter_passes_once_for_each_kind_of_run() {
+    if adapter::device().is_none() {
+        return;
+    }
+    let factory = EngineFactory::on(Gpu::open_edited(|_, text| text).unwrap());
+    let models = [Architecture::Linear, Architecture::CnnTanh, Architecture::CnnRelu, Architecture::Mlp];
+    let mut tasks: Vec<Task> = models.into_iter().flat_map(|model| [clip(model), envelope(model, 70)]).collect();
+    tasks.extend([family(NoiseSpec::Cauchy { scale: 1.0 }), one_vector()]);
+    tasks.push(Task { noise: None, ..linear() });
+    tasks.push(Task { noise: None, denoiser: Denoiser::None, ..linear_ranked() });
+    tasks.push(Task { encoder: EncoderSpec::None, ..linear() });
+    for task in tasks {
+        let seconds = [0, 1].map(|_| {
+            let start = Instant::now();
+            if let Err(error) = build(&factory, &task) {
+                panic!("{:?}, {:?}: {error}", task.model, task.encoder);
+            }
+            start.elapsed().as_secs_f64()
+        });
+        println!("{:?}, {:?}, {:?}: {seconds:.3?} s", task.model, task.encoder, task.noise);
+        assert!(seconds[1] < 0.5 * seconds[0], "{:?}: {seconds:?}", task.model);
+    }
+}
