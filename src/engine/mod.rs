@@ -19,7 +19,7 @@ pub use self::{
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::{Denoiser, EncoderSpec, State, envelope::Envelope},
+    mechanism::{Denoiser, EncoderSpec, State, envelope::Envelope, exact_sum::SumGrid},
     model::{Architecture, CLASSES},
     privacy::{noise::NoiseSpec, rounding::GridRounding},
 };
@@ -59,6 +59,20 @@ impl Task {
             momentum: 0.0,
             averaging: false,
             copies: 1,
+        }
+    }
+
+    /// The grid that encoded coordinates are rounded to, so that their sums are exact: where noise and a bound make a guarantee, and no
+    /// `grid` does.
+    #[must_use]
+    pub fn sum_grid(&self) -> Option<SumGrid> {
+        if self.noise.is_none() || self.grid.is_some() {
+            return None;
+        }
+        match (&self.encoder, &self.envelope) {
+            (EncoderSpec::Clip { norm }, _) => Some(SumGrid::of(*norm)),
+            (EncoderSpec::Envelope { .. }, Some(envelope)) => Some(SumGrid::of(envelope.largest().into())),
+            _ => None,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     EncoderSpec, MechanismError,
     envelope::{BLOCKS, Envelope, block_edge},
+    exact_sum::{SumGrid, clip_target},
 };
 
 /// Buckets of magnitudes, 512 to an octave from 2^−30 to 2^2.
@@ -13,8 +14,6 @@ pub const BUCKETS: usize = 1 << 14;
 const FIRST_BUCKET: i32 = (127 - 30) << 9;
 /// Leaves those bits of an f32.
 const BUCKET_SHIFT: u32 = 23 - 9;
-/// Clipping aims this far below its bound: more than any rounding error of an engine's f32 norm.
-const CLIP_MARGIN: f64 = 1.0 / 16_384.0;
 
 /// An [`EncoderSpec`] with its vectors drawn: ready to encode gradients of one length.
 #[derive(Clone, Debug)]
@@ -72,26 +71,50 @@ impl Encoder {
         Ok(Self::Envelope { envelope, pre_scale: pre_scale as f32 })
     }
 
+    /// The grid on which encoded coordinates have exact sums; without a bound there is none.
+    #[must_use]
+    pub fn sum_grid(&self) -> Option<SumGrid> {
+        match self {
+            Self::None => None,
+            Self::Clip { norm } => Some(SumGrid::of(*norm)),
+            Self::Envelope { envelope, .. } => Some(SumGrid::of(envelope.largest().into())),
+        }
+    }
+
     /// Encodes one example's gradient in place. Answers `false` where it was not finite: it is zero then, because an example
     /// must not get past its bound, nor spoil the sum, by being broken.
     ///
     /// # Panics
     /// When the gradient's length is not the envelope's.
     pub fn encode(&self, gradient: &mut [f32]) -> bool {
+        self.encode_on(None, gradient)
+    }
+
+    /// As [`Encoder::encode`], each coordinate a multiple of the step of `grid` ([`Encoder::sum_grid`]), still inside the bound.
+    ///
+    /// # Panics
+    /// When the gradient's length is not the envelope's.
+    pub fn encode_on(&self, grid: Option<SumGrid>, gradient: &mut [f32]) -> bool {
         let Some(norm) = finite_norm(gradient) else {
             gradient.fill(0.0);
             return false;
         };
         match self {
             Self::None => {}
-            Self::Clip { norm: bound } => clip(gradient, norm, *bound),
+            Self::Clip { norm: bound } => match grid {
+                None => clip(gradient, norm, clip_target(*bound)),
+                Some(grid) => {
+                    clip(gradient, norm, grid.clip_target(*bound, gradient.len()));
+                    gradient.iter_mut().for_each(|g| *g = grid.round(*g));
+                }
+            },
             Self::Envelope { envelope, pre_scale } => {
                 for g in &mut *gradient {
                     *g *= pre_scale;
                 }
                 let counts = histogram(gradient);
                 let psi = envelope.vector(choose(&counts, envelope));
-                clamp_by_rank(gradient, &bucket_bounds(&counts, psi));
+                clamp_by_rank(gradient, &bucket_bounds(&counts, psi), grid);
             }
         }
         true
@@ -105,9 +128,9 @@ pub fn finite_norm(gradient: &[f32]) -> Option<f64> {
     (square as f32).is_finite().then(|| square.sqrt())
 }
 
-/// g·min(1, C(1 − 2^−14)/‖g‖): Abadi et al. 2016, Algorithm 1, with room for the rounding of the norm.
-pub fn clip(gradient: &mut [f32], norm: f64, bound: f64) {
-    let factor = (bound * (1.0 - CLIP_MARGIN) / norm).min(1.0);
+/// g·min(1, `target`/‖g‖): Abadi et al. 2016, Algorithm 1; the target is below the bound, with room for what is rounded.
+pub fn clip(gradient: &mut [f32], norm: f64, target: f64) {
+    let factor = (target / norm).min(1.0);
     for g in gradient {
         *g = (f64::from(*g) * factor) as f32;
     }
@@ -151,11 +174,11 @@ pub fn bucket_bounds(counts: &[u32], psi: &[f32]) -> Vec<f32> {
     bounds
 }
 
-/// enc_i = clamp(h_i, −ψ, ψ) with the bound of its bucket (Algorithm 2).
-pub fn clamp_by_rank(gradient: &mut [f32], bounds: &[f32]) {
+/// enc_i = clamp(h_i, −ψ, ψ) with the bound of its bucket (Algorithm 2), on `grid` where there is one.
+pub fn clamp_by_rank(gradient: &mut [f32], bounds: &[f32], grid: Option<SumGrid>) {
     for g in gradient {
         let bound = bounds[bucket(g.abs())];
-        *g = g.clamp(-bound, bound);
+        *g = grid.map_or_else(|| g.clamp(-bound, bound), |grid| grid.clamp(*g, bound));
     }
 }
 

@@ -102,6 +102,12 @@ impl Envelope {
         &self.values[index * self.dimension..][..self.dimension]
     }
 
+    /// The largest entry of all vectors.
+    #[must_use]
+    pub fn largest(&self) -> f32 {
+        self.values.chunks(self.dimension).map(|psi| psi[0]).fold(0.0, f32::max)
+    }
+
     /// Block sums of ψ number `index`.
     ///
     /// # Panics

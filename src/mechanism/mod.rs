@@ -6,6 +6,7 @@ pub mod denoise;
 pub mod encode;
 pub mod envelope;
 pub mod error;
+pub mod exact_sum;
 pub mod grid;
 pub mod noise;
 mod quantile;

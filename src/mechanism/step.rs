@@ -1,6 +1,8 @@
 //! Algorithm 1, one step, as the paper writes it. Engines do the same faster; `tests/engines.rs` holds them to this.
 
-use super::{Denoiser, Encoder, MechanismError, denoise::kolmogorov_smirnov, grid::GridSum, noise::add_noise};
+use super::{
+    Denoiser, Encoder, MechanismError, denoise::kolmogorov_smirnov, exact_sum::SumGrid, grid::GridSum, noise::add_noise,
+};
 use crate::privacy::{
     noise::{Noise, NoiseSpec},
     rounding::GridRounding,
@@ -82,6 +84,11 @@ impl Algorithm {
         Self { grid, ..self }
     }
 
+    /// The grid of encoded coordinates: where there is noise, and with it a guarantee to keep. [`GridSum`] rounds by itself.
+    fn sum_grid(&self) -> Option<SumGrid> {
+        self.encoder.sum_grid().filter(|_| self.noise.is_some() && self.grid.is_none())
+    }
+
     /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters.
     ///
     /// `gradient` writes the loss gradient of an example of `lot` at the given parameters over a slice of length P; a mean of iterates
@@ -104,11 +111,13 @@ impl Algorithm {
         let mut non_finite = 0;
         let mut example_gradient = vec![0.0_f32; p];
         let mut on_grid = self.grid.map(|grid| GridSum::new(grid, p));
+        let sum_grid = self.sum_grid();
+        // In f64 multiples of the grid's step have exact sums.
         let add = |sum: &mut [f64], terms: &[f32]| sum.iter_mut().zip(terms).for_each(|(s, &t)| *s += f64::from(t));
         for &example in lot {
             gradient(example, &state.parameters, &mut example_gradient);
             let unencoded = example_gradient.clone();
-            if self.encoder.encode(&mut example_gradient) {
+            if self.encoder.encode_on(sum_grid, &mut example_gradient) {
                 add(&mut raw, &unencoded);
                 match &mut on_grid {
                     Some(sum) => sum.add(&example_gradient),

@@ -1,0 +1,178 @@
+//! Encoded coordinates stand on a grid, so that sums over examples are exact: in any order, in any parts, on any number of threads.
+//!
+//! A sum in f32 rounds after every addition, and each rounding depends on all that was added before. One example more then moves a
+//! sum of 60,000 by three times its clip, though its own gradient kept to it. So each coordinate of an encoded gradient is first
+//! rounded to a multiple of a step g, by itself: what an example adds is a function of this example alone. Multiples of g that
+//! stay below 2^24·g have exact sums in f32, those below 2^53·g in f64, and two lots that differ in one example have sums that
+//! differ in exactly that example's rounded gradient.
+//!
+//! **Step.** g is the least power of two with [`SLOT`]·B ≤ 2^22·g, where B bounds every encoded coordinate: the clip norm C, or the
+//! largest entry of Ψ. So 2^−16·B ≤ g < 2^−15·B.
+//!
+//! **Clip.** v is scaled to at most C′ = C·(1 − [`CLIP_MARGIN`]) − √P·g/2 ([`SumGrid::clip_target`]), r is v rounded. Then
+//! ‖r‖ ≤ ‖v‖ + ‖r − v‖ ≤ C′·(1 + e) + √P·g/2 ≤ C, where the relative error e of an engine's norm and products is below the margin.
+//! g < 2^−15·C leaves C′ more than 0.99·C up to P = 400,000 parameters.
+//!
+//! **Envelope.** A magnitude is rounded to the nearest multiple of g, and to the next one below its bound ψ where that one is above
+//! it: |r| ≤ ψ. Every order within a bucket stays inside the envelope.
+//!
+//! **Sums in f32 that start at M = 1.5·2^23·g** ([`SumGrid::base`]). f32 numbers from 2^23·g to 2^24·g are the multiples of g there.
+//! [`SLOT`] rounded coordinates move M by at most SLOT·B ≤ 2^22·g, so the sum never leaves that range. Each addition then rounds its
+//! exact result to a multiple of g, which is to round the addend: M + r is exact, and fma(a, b, M + r) = M + r + round(a·b). (An
+//! addend that is no multiple of g cannot lead beyond the range either: a clip's is at most C′ ≤ B − g/2, an envelope's is rounded
+//! before.) One case is excepted: halfway between two multiples the rounding goes to the even sum, and so depends on it. Engines that
+//! add unrounded numbers exclude it by a last bit: where it is set in the significand of a (or of a sum that was rounded to f32), the
+//! exact product's lowest bit is at most 2^−23·|a·b| ≤ 2^−23·B, far below g/2; it is no odd multiple of g/2.
+
+/// Examples whose encoded gradients have an exact sum in f32.
+pub const SLOT: usize = 64;
+
+/// Clipping aims at this share below its bound: more than the relative error of any engine's norm, factor and products in f32.
+pub const CLIP_MARGIN: f64 = 1.0 / 16_384.0;
+
+/// The grid of encoded coordinates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SumGrid {
+    step: f32,
+}
+
+impl SumGrid {
+    /// For coordinates of at most `bound`, which is positive and from 1e-9 to 1e9, as encoders have them; beyond, the nearest of both.
+    #[must_use]
+    pub fn of(bound: f64) -> Self {
+        // Exact: both factors are powers of two.
+        let least = bound.clamp(1e-9, 1e9) * (SLOT as f64 / f64::from(1 << 22));
+        let mut step = 2f64.powi(-64);
+        while step < least {
+            step *= 2.0;
+        }
+        Self { step: step as f32 }
+    }
+
+    /// g, a power of two.
+    #[must_use]
+    pub fn step(self) -> f32 {
+        self.step
+    }
+
+    /// M = 1.5·2^23·g, at which sums in f32 start.
+    #[must_use]
+    pub fn base(self) -> f32 {
+        12_582_912.0 * self.step
+    }
+
+    /// The nearest multiple of g, the even one of two, of a coordinate within the grid's bound.
+    #[must_use]
+    pub fn round(self, coordinate: f32) -> f32 {
+        (coordinate + self.base()) - self.base()
+    }
+
+    /// The coordinate of an envelope: its nearest multiple of g, or the largest that its bound ψ ≥ 0 allows.
+    #[must_use]
+    pub fn clamp(self, coordinate: f32, bound: f32) -> f32 {
+        let nearest = self.round(coordinate.abs().min(bound));
+        let inside = if nearest > bound { nearest - self.step } else { nearest };
+        inside.copysign(coordinate)
+    }
+
+    /// C′: the norm that a clip to `norm` aims at, so that the rounded vector of `parameters` coordinates is no longer than `norm`.
+    #[must_use]
+    pub fn clip_target(self, norm: f64, parameters: usize) -> f64 {
+        clip_target(norm) - (parameters as f64).sqrt() * 0.5 * f64::from(self.step)
+    }
+}
+
+/// The norm that a clip to `norm` aims at where nothing is rounded afterwards.
+#[must_use]
+pub fn clip_target(norm: f64) -> f64 {
+    norm * (1.0 - CLIP_MARGIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::Architecture;
+
+    #[test]
+    fn steps_are_the_least_that_hold_a_slot() {
+        for (bound, step) in
+            [(1.0, 2f64.powi(-16)), (1.0 + 1e-9, 2f64.powi(-15)), (0.5, 2f64.powi(-17)), (3.0, 2f64.powi(-14))]
+        {
+            assert_eq!(f64::from(SumGrid::of(bound).step()), step);
+        }
+        for exponent in -90..=90 {
+            let bound = 10f64.powf(f64::from(exponent) / 10.0);
+            let step = f64::from(SumGrid::of(bound).step());
+            assert!(SLOT as f64 * bound <= 2f64.powi(22) * step && step < 2f64.powi(-15) * bound, "{bound}");
+        }
+        for broken in [0.0, f64::INFINITY, -1.0] {
+            assert!(SumGrid::of(broken).base().is_normal());
+        }
+    }
+
+    #[test]
+    fn a_clip_keeps_almost_all_of_its_norm() {
+        for norm in [1e-9, 0.1, 0.51, 1.0, 1.01, 3.0, 1e9] {
+            let grid = SumGrid::of(norm);
+            for model in Architecture::ALL {
+                let share = grid.clip_target(norm, model.parameters()) / norm;
+                assert!((0.995..1.0).contains(&share), "{model:?} {norm}: {share}");
+            }
+            assert!(grid.clip_target(norm, 400_000) > 0.99 * norm);
+            // No addend leads out of the range of exact sums.
+            assert!(grid.clip_target(norm, 1) <= norm - 0.5 * f64::from(grid.step()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rounding_is_to_the_nearest_multiple(bound in 1e-9_f64..1e9, share in -1.0_f64..1.0) {
+            let grid = SumGrid::of(bound);
+            let (coordinate, step) = ((share * bound) as f32, f64::from(grid.step()));
+            let expected = (f64::from(coordinate) / step).round_ties_even() * step;
+            prop_assert_eq!(f64::from(grid.round(coordinate)), expected);
+        }
+
+        /// As min(round(|x|), ⌊ψ⌋) of the grid, whatever x is.
+        #[test]
+        fn an_envelope_holds_what_is_rounded(
+            share in 0.0_f32..1.0, x in prop_oneof![-2.0_f32..2.0, -1e30_f32..1e30, -1e-6_f32..1e-6, Just(f32::INFINITY)],
+        ) {
+            let grid = SumGrid::of(1.0);
+            let step = grid.step();
+            for bound in [share, share * share * 1e-3, step, step / 2.0, 0.0, 1.0, x.abs().min(1.0)] {
+                let found = grid.clamp(x, bound);
+                let nearest = (f64::from(x.abs()) / f64::from(step)).round_ties_even() * f64::from(step);
+                let expected = nearest.min(f64::from((bound / step).floor() * step));
+                prop_assert_eq!(f64::from(found.abs()), expected, "{} {}", x, bound);
+                prop_assert!(found == 0.0 || found.signum() == x.signum());
+            }
+        }
+
+        /// Sums of a slot, each addend at its bound or anywhere: rounded one by one, whatever was there before.
+        #[test]
+        fn sums_from_the_base_are_sums_of_rounded_numbers(
+            bound in 1e-3_f64..1e3, shares in prop::collection::vec(prop_oneof![Just(1.0), Just(-1.0), -1.0_f64..1.0, -1e-5_f64..1e-5], SLOT),
+            factor in prop_oneof![-1.0_f32..1.0, Just(1.0_f32), Just(0.5)],
+        ) {
+            let grid = SumGrid::of(bound);
+            let most = grid.clip_target(bound, 1);
+            let (mut fused, mut unfused, mut exact) = (grid.base(), grid.base(), [0.0_f64; 2]);
+            for share in shares {
+                let a = f32::from_bits((share as f32).to_bits() | 1);
+                let b = (most * f64::from(factor)) as f32;
+                fused = a.mul_add(b, fused);
+                let product = f32::from_bits((a * b).to_bits() | 1);
+                unfused += product;
+                // Exact in f64: 24 bits by 24.
+                let step = f64::from(grid.step());
+                exact[0] += (f64::from(a) * f64::from(b) / step).round_ties_even() * step;
+                exact[1] += f64::from(grid.round(product));
+            }
+            prop_assert_eq!(f64::from(fused) - f64::from(grid.base()), exact[0]);
+            prop_assert_eq!(f64::from(unfused) - f64::from(grid.base()), exact[1]);
+        }
+    }
+}
