@@ -4,7 +4,7 @@ use super::{
     conv::{C1, C2, Conv1Forward, Conv1Gradient, Conv2Backward, Conv2Forward, Conv2Gradient, K1, K2, Q1, Q2, S1, S2},
     dense::{
         AddGradient, AddScaled, DenseBackward, DenseDot, DenseForward, DenseProduct, DenseRow, LossDelta, NormOfSum,
-        ScaleDelta, ToRows,
+        Part, ScaleDelta, ToRows,
     },
     network::{Block, Network},
     pool::{PoolBackward, PoolForward, ThroughActivation},
@@ -209,20 +209,23 @@ impl<S: Simd> Network<S> for Cnn<S> {
         s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies: blocks.len() })
     }
 
-    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], sum: &mut [f32]) {
+    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], base: f32, sum: &mut [f32]) {
         let s = self.simd;
         let (conv, rest) = sum.split_at_mut(CONV);
         let (dense1, dense2) = rest.split_at_mut(DENSE1);
         let dense2 = &mut dense2[..CLASSES * (HIDDEN + 1)];
-        s.run(AddScaled { scale, values: &self.gradient, sum: conv });
-        for copy in &mut self.copies[..blocks.len()] {
+        s.run(AddScaled { scale, values: &self.gradient, base, sum: conv });
+        let copies = &mut self.copies[..blocks.len()];
+        for copy in &mut *copies {
             copy.fill_rows(s);
             let Copy { hidden_delta, logits, pool2_rows, hidden_rows, .. } = copy;
             s.run(ScaleDelta { scale, delta: hidden_delta, rows: pool2_rows });
             s.run(ScaleDelta { scale, delta: logits, rows: hidden_rows });
-            s.run(DenseProduct::<S, 8, 2> { delta: hidden_delta, rows: pool2_rows, sum: &mut *dense1 });
-            s.run(DenseProduct::<S, 2, 2> { delta: logits, rows: hidden_rows, sum: &mut *dense2 });
         }
+        let parts: Vec<_> = copies.iter().map(|c| Part { delta: &c.hidden_delta[..], rows: &c.pool2_rows }).collect();
+        s.run(DenseProduct::<S, 8, 2> { parts: &parts, base, sum: dense1 });
+        let parts: Vec<_> = copies.iter().map(|c| Part { delta: &c.logits[..], rows: &c.hidden_rows }).collect();
+        s.run(DenseProduct::<S, 2, 2> { parts: &parts, base, sum: dense2 });
     }
 
     fn prepare_rows(&mut self) {

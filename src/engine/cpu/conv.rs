@@ -177,6 +177,8 @@ impl<S: Simd, const C: usize> Kernel<S> for Conv2Gradient<'_, S, C> {
         let mut norm = s.splat(0.0);
         for o in (0..C2).step_by(C) {
             let d: [&[S::F; S2 * S2]; C] = std::array::from_fn(|c| window(delta, (o + c) * S2 * S2));
+            // By itself: 2,048 roundings in a row could be more than the clip's margin.
+            let mut square = s.splat(0.0);
             for i in 0..C1 {
                 for ky in 0..K2 {
                     let mut sums = [[s.splat(0.0); K2]; C];
@@ -194,10 +196,11 @@ impl<S: Simd, const C: usize> Kernel<S> for Conv2Gradient<'_, S, C> {
                     }
                     for (c, sums) in sums.iter().enumerate() {
                         weights[(((o + c) * C1 + i) * K2 + ky) * K2..][..K2].copy_from_slice(sums);
-                        norm = s.add(norm, sum_of_squares(s, sums));
+                        square = s.add(square, sum_of_squares(s, sums));
                     }
                 }
             }
+            norm = s.add(norm, square);
         }
         s.add(norm, channel_sums(s, delta, S2 * S2, biases))
     }

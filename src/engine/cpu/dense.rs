@@ -65,12 +65,22 @@ impl<S: Simd> Kernel<S> for DenseBackward<'_, S> {
     }
 }
 
-/// sum += δᵀ·rows over the block's examples: the weight gradient of a dense layer, summed, without one for each example.
-/// `delta`: one vector an output, lanes are examples; `rows`: `[example][input]`; `sum`: `[output][input]`, then biases.
-/// `C` divides the outputs.
-pub struct DenseProduct<'a, S: Simd, const C: usize, const I: usize> {
+/// A dense layer's part in the gradients of one copy of a block's examples, which are δ ⊗ (x, 1).
+pub struct Part<'a, S: Simd> {
+    /// One vector an output, lanes are examples.
     pub delta: &'a [S::F],
+    /// x, `[example][input]`.
     pub rows: &'a [f32],
+}
+
+/// sum += δᵀ·rows over the block's examples: the weight gradient of a dense layer, summed, without one for each example.
+/// An example's gradient is the sum over `parts`, at least one. `sum`: `[output][input]`, then biases. `C` divides the outputs.
+///
+/// With a `base` that is not 0, `sum` stands on it, and each example's gradient is rounded to the base's grid before it is added: see
+/// [`crate::mechanism::exact_sum`]. Deltas are odd then ([`ScaleDelta`] makes them so).
+pub struct DenseProduct<'a, S: Simd, const C: usize, const I: usize> {
+    pub parts: &'a [Part<'a, S>],
+    pub base: f32,
     pub sum: &'a mut [f32],
 }
 
@@ -79,19 +89,62 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for DenseProduct<'_, S, 
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Self { delta, rows, sum } = self;
-        let inputs = rows.len() / S::LANES;
-        let delta = S::flat(delta);
-        let outputs = delta.len() / S::LANES;
+        let Self { parts, base, sum } = self;
+        let [first, others @ ..] = parts else { return };
+        let inputs = first.rows.len() / S::LANES;
+        let outputs = first.delta.len();
         let (weights, biases) = sum.split_at_mut(inputs * outputs);
-        // The rows' part of a tile is kept near while all outputs pass by.
+        if base == 0.0 {
+            for part in parts {
+                AddProducts::<S, C, I> { part, weights }.run(s);
+            }
+        } else if others.is_empty() && s.fuses() {
+            AddProducts::<S, C, I> { part: first, weights }.run(s);
+        } else if others.is_empty() {
+            AddRounded::<S, C, I> { part: first, base, weights }.run(s);
+        } else {
+            AddRoundedSums::<S, C, I> { first, others, base, weights }.run(s);
+        }
+
+        // In whole tiles all inputs but the last few.
         let whole = inputs - inputs % (I * S::LANES);
-        for i in (0..whole).step_by(I * S::LANES) {
+        let base = s.splat(base);
+        for o in 0..outputs {
+            let total = others.iter().fold(first.delta[o], |total, part| s.add(total, part.delta[o]));
+            biases[o] += S::flat(&[s.sub(s.add(total, base), base)]).iter().sum::<f32>();
+            for i in whole..inputs {
+                let mut products = [0.0; MOST_LANES];
+                for part in parts {
+                    for (e, d) in S::flat(&part.delta[o..=o]).iter().enumerate() {
+                        products[e] += d * part.rows[e * inputs + i];
+                    }
+                }
+                let rounded = s.sub(s.add(s.load(&products), base), base);
+                weights[o * inputs + i] += S::flat(&[rounded]).iter().sum::<f32>();
+            }
+        }
+    }
+}
+
+/// weights += δᵀ·rows in whole tiles. On a base and fused, with odd deltas, that is to add rounded products.
+struct AddProducts<'a, S: Simd, const C: usize, const I: usize> {
+    part: &'a Part<'a, S>,
+    weights: &'a mut [f32],
+}
+
+impl<S: Simd, const C: usize, const I: usize> Kernel<S> for AddProducts<'_, S, C, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { part: Part { delta, rows }, weights } = self;
+        let inputs = rows.len() / S::LANES;
+        let outputs = delta.len();
+        let delta = S::flat(delta);
+        // The rows' part of a tile is kept near while all outputs pass by.
+        for i in (0..inputs - inputs % (I * S::LANES)).step_by(I * S::LANES) {
             for o in (0..outputs).step_by(C) {
-                let mut sums: [[S::F; I]; C] = std::array::from_fn(|c| {
-                    let row = &weights[(o + c) * inputs + i..][..I * S::LANES];
-                    std::array::from_fn(|k| s.load(&row[k * S::LANES..]))
-                });
+                let mut sums = load_tile::<S, C, I>(s, &weights[o * inputs + i..], inputs);
                 for e in 0..S::LANES {
                     let row = &rows[e * inputs + i..][..I * S::LANES];
                     let x: [S::F; I] = std::array::from_fn(|k| s.load(&row[k * S::LANES..]));
@@ -102,19 +155,118 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for DenseProduct<'_, S, 
                         }
                     }
                 }
-                for (c, sums) in sums.iter().enumerate() {
-                    let row = &mut weights[(o + c) * inputs + i..][..I * S::LANES];
-                    for (k, &v) in sums.iter().enumerate() {
-                        s.store(v, &mut row[k * S::LANES..]);
-                    }
-                }
+                store_tile(s, &sums, &mut weights[o * inputs + i..], inputs);
             }
         }
-        for (o, delta) in delta.chunks_exact(S::LANES).enumerate() {
-            for i in whole..inputs {
-                weights[o * inputs + i] += delta.iter().enumerate().map(|(e, d)| d * rows[e * inputs + i]).sum::<f32>();
+    }
+}
+
+/// weights += δᵀ·rows in whole tiles, each product rounded by an addition to the base, and counted in steps by its bits.
+struct AddRounded<'a, S: Simd, const C: usize, const I: usize> {
+    part: &'a Part<'a, S>,
+    base: f32,
+    weights: &'a mut [f32],
+}
+
+impl<S: Simd, const C: usize, const I: usize> Kernel<S> for AddRounded<'_, S, C, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { part: Part { delta, rows }, base, weights } = self;
+        let inputs = rows.len() / S::LANES;
+        let outputs = delta.len();
+        let delta = S::flat(delta);
+        let (first, base) = (excess::<S>(s, base), s.splat(base));
+        for i in (0..inputs - inputs % (I * S::LANES)).step_by(I * S::LANES) {
+            for o in (0..outputs).step_by(C) {
+                let sums = load_tile::<S, C, I>(s, &weights[o * inputs + i..], inputs);
+                let mut steps = sums.map(|sums| sums.map(|v| s.sub_u(s.bits(v), first)));
+                for e in 0..S::LANES {
+                    let row = &rows[e * inputs + i..][..I * S::LANES];
+                    let x: [S::F; I] = std::array::from_fn(|k| s.load(&row[k * S::LANES..]));
+                    for c in 0..C {
+                        let d = s.splat(delta[(o + c) * S::LANES + e]);
+                        for k in 0..I {
+                            steps[c][k] = s.add_u(steps[c][k], s.bits(s.add(s.mul(x[k], d), base)));
+                        }
+                    }
+                }
+                let sums = steps.map(|steps| steps.map(|v| s.float(v)));
+                store_tile(s, &sums, &mut weights[o * inputs + i..], inputs);
             }
-            biases[o] += delta.iter().sum::<f32>();
+        }
+    }
+}
+
+/// As [`AddRounded`], where an example's gradient is a sum of several products.
+struct AddRoundedSums<'a, S: Simd, const C: usize, const I: usize> {
+    first: &'a Part<'a, S>,
+    others: &'a [Part<'a, S>],
+    base: f32,
+    weights: &'a mut [f32],
+}
+
+impl<S: Simd, const C: usize, const I: usize> Kernel<S> for AddRoundedSums<'_, S, C, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { first, others, base, weights } = self;
+        let inputs = first.rows.len() / S::LANES;
+        let outputs = first.delta.len();
+        let (start, base) = (excess::<S>(s, base), s.splat(base));
+        for i in (0..inputs - inputs % (I * S::LANES)).step_by(I * S::LANES) {
+            for o in (0..outputs).step_by(C) {
+                let sums = load_tile::<S, C, I>(s, &weights[o * inputs + i..], inputs);
+                let mut steps = sums.map(|sums| sums.map(|v| s.sub_u(s.bits(v), start)));
+                for e in 0..S::LANES {
+                    let x = |part: &Part<'_, S>, k: usize| s.load(&part.rows[e * inputs + i + k * S::LANES..]);
+                    let d = |part: &Part<'_, S>, c: usize| s.splat(S::flat(&part.delta[o + c..=o + c])[e]);
+                    let mut sums: [[S::F; I]; C] =
+                        std::array::from_fn(|c| std::array::from_fn(|k| s.mul(x(first, k), d(first, c))));
+                    for part in others {
+                        let x: [S::F; I] = std::array::from_fn(|k| x(part, k));
+                        for c in 0..C {
+                            let d = d(part, c);
+                            for k in 0..I {
+                                sums[c][k] = s.mul_add(x[k], d, sums[c][k]);
+                            }
+                        }
+                    }
+                    for c in 0..C {
+                        for k in 0..I {
+                            steps[c][k] = s.add_u(steps[c][k], s.bits(s.add(sums[c][k], base)));
+                        }
+                    }
+                }
+                let sums = steps.map(|steps| steps.map(|v| s.float(v)));
+                store_tile(s, &sums, &mut weights[o * inputs + i..], inputs);
+            }
+        }
+    }
+}
+
+/// What a sum of bits is too large by, after one number on the base for each lane: on the base, bits count steps.
+#[inline(always)]
+fn excess<S: Simd>(s: S, base: f32) -> S::U {
+    s.splat_u(base.to_bits().wrapping_mul(S::LANES as u32))
+}
+
+#[inline(always)]
+fn load_tile<S: Simd, const C: usize, const I: usize>(s: S, from: &[f32], stride: usize) -> [[S::F; I]; C] {
+    std::array::from_fn(|c| {
+        let row = &from[c * stride..][..I * S::LANES];
+        std::array::from_fn(|k| s.load(&row[k * S::LANES..]))
+    })
+}
+
+#[inline(always)]
+fn store_tile<S: Simd, const C: usize, const I: usize>(s: S, tile: &[[S::F; I]; C], to: &mut [f32], stride: usize) {
+    for (c, tile) in tile.iter().enumerate() {
+        let row = &mut to[c * stride..][..I * S::LANES];
+        for (k, &v) in tile.iter().enumerate() {
+            s.store(v, &mut row[k * S::LANES..]);
         }
     }
 }
@@ -216,11 +368,12 @@ impl<S: Simd> Kernel<S> for ToRows<'_, S> {
     }
 }
 
-/// sum[k] += Σ over lanes of scale·values[k]; lanes of scale 0 count as zero whatever they hold. The length is a multiple
-/// of [`Simd::LANES`].
+/// sum[k] += Σ over lanes of scale·values[k], each rounded to the grid of `base` where that is not 0; lanes of scale 0 count as zero
+/// whatever they hold. The length is a multiple of [`Simd::LANES`].
 pub struct AddScaled<'a, S: Simd> {
     pub scale: &'a [f32; MOST_LANES],
     pub values: &'a [S::F],
+    pub base: f32,
     pub sum: &'a mut [f32],
 }
 
@@ -229,14 +382,14 @@ impl<S: Simd> Kernel<S> for AddScaled<'_, S> {
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Self { scale, values, sum } = self;
-        let zero = s.splat(0.0);
+        let Self { scale, values, base, sum } = self;
+        let (zero, base) = (s.splat(0.0), s.splat(base));
         let scale = s.load(scale);
         let live = s.greater(scale, zero);
         for (from, to) in values.chunks_exact(S::LANES).zip(sum.chunks_exact_mut(S::LANES)) {
             let mut tile = [zero; MOST_LANES];
             for k in 0..S::LANES {
-                tile[k] = s.mul(s.select(live, from[k], zero), scale);
+                tile[k] = s.sub(s.mul_add(s.select(live, from[k], zero), scale, base), base);
             }
             // A tree of interleaved additions: what remains holds the sum of vector k in lane k.
             let mut left = S::LANES;
@@ -253,7 +406,8 @@ impl<S: Simd> Kernel<S> for AddScaled<'_, S> {
     }
 }
 
-/// delta ← scale·delta; where the scale is 0, delta and the example's row become 0, so that no NaN gets past.
+/// delta ← scale·delta, the last bit of its significand set: then no product with it lies halfway between two multiples of a grid's
+/// step. Where the scale is 0, delta and the example's row become 0, so that no NaN gets past.
 pub struct ScaleDelta<'a, S: Simd> {
     pub scale: &'a [f32; MOST_LANES],
     pub delta: &'a mut [S::F],
@@ -270,7 +424,9 @@ impl<S: Simd> Kernel<S> for ScaleDelta<'_, S> {
         let scales = s.load(scale);
         let live = s.greater(scales, zero);
         for d in delta.iter_mut() {
-            *d = s.select(live, s.mul(*d, scales), zero);
+            let scaled = s.select(live, s.mul(*d, scales), zero);
+            let odd = s.float(s.or(s.bits(scaled), s.splat_u(1)));
+            *d = s.select(s.equal(scaled, zero), zero, odd);
         }
         let width = rows.len() / S::LANES;
         for e in 0..S::LANES {

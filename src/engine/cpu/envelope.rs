@@ -6,6 +6,7 @@ use super::simd::{Kernel, MOST_LANES, Simd};
 use crate::mechanism::{
     encode::{BUCKET_SHIFT, BUCKETS, first_bucket, lower_edge},
     envelope::{BLOCKS, Envelope, block_edge},
+    exact_sum::SumGrid,
 };
 
 /// Counts, bounds and scores of one gradient at a time.
@@ -29,9 +30,16 @@ impl Ranker {
         }
     }
 
-    /// sum += the encoded gradient. `gradient` is scaled already; both are padded with zeros to a multiple of the lanes
-    /// beyond the envelope's dimension.
-    pub fn add_encoded<S: Simd>(&mut self, simd: S, psi: &Psi, gradient: &[f32], sum: &mut [f32]) {
+    /// sum += the encoded gradient, on `grid` where there is one. `gradient` is scaled already; both are padded to a multiple of the
+    /// lanes beyond the envelope's dimension, `gradient` with zeros.
+    pub fn add_encoded<S: Simd>(
+        &mut self,
+        simd: S,
+        psi: &Psi,
+        grid: Option<SumGrid>,
+        gradient: &[f32],
+        sum: &mut [f32],
+    ) {
         let p = psi.envelope.dimension();
         simd.run(Count { gradient, counts: &mut self.counts, first: psi.first });
         // Padding was counted as zeros.
@@ -40,7 +48,8 @@ impl Ranker {
         }
         let chosen = simd.run(Choose { psi, counts: &self.counts, scores: &mut self.scores });
         simd.run(Bound { psi: psi.envelope.vector(chosen), counts: &mut self.counts, bounds: &mut self.bounds });
-        simd.run(Clamp { gradient, bounds: &self.bounds, first: psi.first, sum });
+        let (base, step) = grid.map_or((0.0, 0.0), |grid| (grid.base(), grid.step()));
+        simd.run(Clamp { gradient, bounds: &self.bounds, first: psi.first, base, step, sum });
     }
 }
 
@@ -177,10 +186,13 @@ impl<S: Simd> Kernel<S> for Bound<'_> {
     }
 }
 
+/// sum += clamp(gradient), by [`SumGrid::clamp`]; base and step of no grid are 0, and round nothing.
 struct Clamp<'a> {
     gradient: &'a [f32],
     bounds: &'a [f32; BUCKETS],
     first: u32,
+    base: f32,
+    step: f32,
     sum: &'a mut [f32],
 }
 
@@ -189,11 +201,15 @@ impl<S: Simd> Kernel<S> for Clamp<'_> {
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Self { gradient, bounds, first, sum } = self;
+        let Self { gradient, bounds, first, base, step, sum } = self;
+        let (base, step) = (s.splat(base), s.splat(step));
+        let sign = s.splat_u(1 << 31);
         for (x, sum) in gradient.chunks_exact(S::LANES).zip(sum.chunks_exact_mut(S::LANES)) {
             let x = s.load(x);
             let bound = s.gather(bounds, bucket(s, x, first));
-            let encoded = s.max(s.neg(bound), s.min(bound, x));
+            let nearest = s.sub(s.add(s.min(bound, s.abs(x)), base), base);
+            let inside = s.select(s.greater(nearest, bound), s.sub(nearest, step), nearest);
+            let encoded = s.float(s.or(s.bits(inside), s.and(s.bits(x), sign)));
             s.store(s.add(s.load(sum), encoded), sum);
         }
     }
@@ -242,12 +258,16 @@ mod tests {
                             _ => 0.02 * t.powi(3),
                         };
                     }
-                    let mut expected = gradient[..p].to_vec();
-                    assert!(reference.encode(&mut expected));
-                    let mut sum = vec![0.0; padded(p)];
-                    ranker.add_encoded(simd, &psi, &gradient, &mut sum);
-                    assert_eq!(sum[..p], expected, "{} {shape:?}", S::NAME);
-                    assert!(sum[p..].iter().all(|&v| v == 0.0));
+                    for grid in [None, reference.sum_grid()] {
+                        let mut expected = gradient[..p].to_vec();
+                        assert!(reference.encode_on(grid, &mut expected));
+                        let base = grid.map_or(0.0, SumGrid::base);
+                        let mut sum = vec![base; padded(p)];
+                        ranker.add_encoded(simd, &psi, grid, &gradient, &mut sum);
+                        sum.iter_mut().for_each(|sum| *sum -= base);
+                        assert_eq!(sum[..p], expected, "{} {shape:?} {grid:?}", S::NAME);
+                        assert!(sum[p..].iter().all(|&v| v == 0.0));
+                    }
                 }
             }
         }

@@ -20,6 +20,7 @@ mod perceptron;
 mod pool;
 pub mod scattering;
 mod simd;
+mod sum;
 mod team;
 mod worker;
 
@@ -60,8 +61,10 @@ pub struct CpuEngine {
     momentum: Vec<f32>,
     /// The mean of the iterates, where one is kept.
     average: Option<Vec<f32>>,
-    /// The sum that becomes noisy, then denoised.
-    sum: Vec<f32>,
+    /// The sum of encoded gradients: exact, where there is noise.
+    sum: Vec<f64>,
+    /// The sum with noise.
+    noisy: Vec<f32>,
     /// F(noisy), and what the distance needs, where the denoiser asks for them.
     denoising: Option<Denoising>,
     on_grid: Option<OnGrid>,
@@ -132,6 +135,7 @@ impl CpuEngine {
             parameters,
             momentum: vec![0.0; padded(p)],
             sum: vec![0.0; padded(p)],
+            noisy: vec![0.0; padded(p)],
             denoising,
             on_grid,
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
@@ -161,26 +165,28 @@ impl CpuEngine {
         };
         let p = self.task.model.parameters();
         on_grid.sum.clear();
+        // One gradient by itself, in f32 as it was.
+        let mut gradient = vec![0.0; p];
         for example in lot {
             let example = std::slice::from_ref(example);
             let broken = self.team.sum_encoded(&Encoding::None, parameters, examples, example, shifts, sum);
-            if broken == 0 && on_grid.encoder.encode(&mut sum[..p]) {
-                on_grid.sum.add(&sum[..p]);
+            round(sum, &mut gradient);
+            if broken == 0 && on_grid.encoder.encode(&mut gradient) {
+                on_grid.sum.add(&gradient);
             } else {
                 self.metrics.non_finite += 1;
             }
         }
-        sum[..p].copy_from_slice(&on_grid.sum.value());
+        sum.iter_mut().zip(on_grid.sum.value()).for_each(|(sum, value)| *sum = value.into());
     }
 
-    /// sum += noise.
+    /// noisy ← sum + noise.
     fn add_noise(&mut self, key: &[u32; 8]) {
-        if let Some(noise) = &self.noise {
-            let p = self.task.model.parameters();
-            match &self.on_grid {
-                Some(OnGrid { sum, .. }) => sum.release(key, &*noise.noise, &mut self.sum[..p]),
-                None => self.team.add_noise(noise, key, &mut self.sum[..p]),
-            }
+        let Some(noise) = &self.noise else { return round(&self.sum, &mut self.noisy) };
+        let p = self.task.model.parameters();
+        match &self.on_grid {
+            Some(OnGrid { sum, .. }) => sum.release(key, &*noise.noise, &mut self.noisy[..p]),
+            None => self.team.add_noise(noise, key, &self.sum[..p], &mut self.noisy[..p]),
         }
     }
 
@@ -188,7 +194,7 @@ impl CpuEngine {
     fn denoise_factor(&mut self) -> f32 {
         let Some(Denoising { cdf, uniforms, distance }) = &mut self.denoising else { return 1.0 };
         let p = self.task.model.parameters();
-        self.team.to_uniform(cdf, &self.sum, uniforms);
+        self.team.to_uniform(cdf, &self.noisy, uniforms);
         distance.of(&uniforms[..p]) as f32
     }
 
@@ -197,7 +203,7 @@ impl CpuEngine {
         self.metrics.denoise_factor = factor;
         let scale = factor / self.task.expected_lot;
         let decay = self.task.momentum;
-        for ((theta, m), &g) in self.parameters.iter_mut().zip(&mut self.momentum).zip(&self.sum) {
+        for ((theta, m), &g) in self.parameters.iter_mut().zip(&mut self.momentum).zip(&self.noisy) {
             let next = decay * *m + scale * g;
             *m = if next.abs() < NEGLIGIBLE_MOMENTUM { 0.0 } else { next };
             *theta -= learning_rate * *m;
@@ -248,11 +254,12 @@ impl Engine for CpuEngine {
             let sum = &mut self.sum;
             self.team.sum_encoded(&Encoding::None, &self.parameters, examples, input.lot, input.shifts, sum);
         }
-        let raw = self.sum[..p].to_vec();
+        let [mut raw, mut encoded] = [vec![0.0; p], vec![0.0; p]];
+        round(&self.sum, &mut raw);
         self.encode(input.lot, input.shifts);
-        let encoded = self.sum[..p].to_vec();
+        round(&self.sum, &mut encoded);
         self.add_noise(&input.noise_key);
-        let noisy = self.sum[..p].to_vec();
+        let noisy = self.noisy[..p].to_vec();
         let factor = self.denoise_factor();
         self.update(factor, input.learning_rate, input.average_keeps);
         let denoised = noisy.iter().map(|x| x * factor).collect();
@@ -327,7 +334,7 @@ fn encoding(task: &Task) -> Result<Encoding, EngineError> {
     }
     match (&task.encoder, &task.envelope) {
         (EncoderSpec::None, _) => Ok(Encoding::None),
-        (EncoderSpec::Clip { norm }, _) => Ok(Encoding::Clip { norm: *norm }),
+        (EncoderSpec::Clip { norm }, _) => Ok(Encoding::clip(*norm, task.model.parameters(), task.sum_grid())),
         (EncoderSpec::Envelope { .. }, None) => unsupported("an envelope encoder without its vectors".into()),
         (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
             let p = task.model.parameters();
@@ -335,12 +342,16 @@ fn encoding(task: &Task) -> Result<Encoding, EngineError> {
             if p > Ranker::MOST {
                 return unsupported(format!("an envelope over {p} parameters; {} are the most", Ranker::MOST));
             }
-            Ok(Encoding::Envelope {
-                psi: Psi::new(Arc::clone(envelope), *pre_scale as f32),
-                pre_scale: *pre_scale as f32,
-            })
+            let pre_scale = *pre_scale as f32;
+            let psi = Psi::new(Arc::clone(envelope), pre_scale);
+            Ok(Encoding::Envelope { psi, pre_scale, grid: task.sum_grid() })
         }
     }
+}
+
+/// to ← as many of `from`.
+fn round(from: &[f64], to: &mut [f32]) {
+    to.iter_mut().zip(from).for_each(|(to, &from)| *to = from as f32);
 }
 
 fn check_length(what: &str, found: usize, expected: usize) -> Result<(), EngineError> {

@@ -24,8 +24,9 @@ pub trait Network<S: Simd>: Send {
     /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them.
     fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F;
 
-    /// sum += Σ over lanes of scale·gradient. A lane of scale 0 adds nothing, whatever it holds. Spoils the gradients.
-    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], sum: &mut [f32]);
+    /// sum += Σ over lanes of scale·gradient. A lane of scale 0 adds nothing, whatever it holds. Where `base` is not 0, `sum` stands on it,
+    /// and each lane's coordinates are rounded to its grid. Spoils the gradients.
+    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], base: f32, sum: &mut [f32]);
 
     /// Makes [`Network::row`] possible.
     fn prepare_rows(&mut self);

@@ -58,12 +58,13 @@ impl Quantile {
     }
 }
 
-/// sum[i] += z_{first + i}. `first` is a multiple of 4.
+/// noisy[i] ← sum[i] + z_{first + i}, rounded once: what is released is a function of an exact sum and its noise. `first` is a multiple of 4.
 pub struct AddNoise<'a> {
     pub family: &'a Family,
     pub key: &'a [u32; 8],
     pub first: u32,
-    pub sum: &'a mut [f32],
+    pub sum: &'a [f64],
+    pub noisy: &'a mut [f32],
 }
 
 impl<S: Simd> Kernel<S> for AddNoise<'_> {
@@ -71,14 +72,14 @@ impl<S: Simd> Kernel<S> for AddNoise<'_> {
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Self { family, key, first, sum } = self;
+        let Self { family, key, first, sum, noisy } = self;
         let mut lane_numbers = [0; MOST_LANES];
         for (k, number) in lane_numbers.iter_mut().enumerate() {
             *number = k as u32;
         }
         let lane_numbers = s.load_u(&lane_numbers);
         let mut counter = first / 4;
-        for sum in sum.chunks_mut(4 * S::LANES) {
+        for (noisy, sum) in noisy.chunks_mut(4 * S::LANES).zip(sum.chunks(4 * S::LANES)) {
             let words = chacha20(s, key, s.add_u(lane_numbers, s.splat_u(counter)));
             counter = counter.wrapping_add(S::LANES as u32);
             // Word 4k + j of a block is word j of the block's coordinate k.
@@ -87,8 +88,8 @@ impl<S: Simd> Kernel<S> for AddNoise<'_> {
                 let z = transform(s, family, [words[4 * k], words[4 * k + 1], words[4 * k + 2], words[4 * k + 3]]);
                 s.store(z, draws);
             }
-            for (i, sum) in sum.iter_mut().enumerate() {
-                *sum += draws[i % 4][i / 4];
+            for (i, (noisy, sum)) in noisy.iter_mut().zip(sum).enumerate() {
+                *noisy = (sum + f64::from(draws[i % 4][i / 4])) as f32;
             }
         }
     }
@@ -287,8 +288,9 @@ mod tests {
                 reference(&key, &*family.noise, &vec![0.0; p], &mut expected);
                 let mut found = vec![0.0; p];
                 let (start, end) = found.split_at_mut(500);
-                simd.run(AddNoise { family: &family, key: &key, first: 0, sum: start });
-                simd.run(AddNoise { family: &family, key: &key, first: 500, sum: end });
+                let sum = vec![0.0; p];
+                simd.run(AddNoise { family: &family, key: &key, first: 0, sum: &sum[..500], noisy: start });
+                simd.run(AddNoise { family: &family, key: &key, first: 500, sum: &sum[500..], noisy: end });
                 for (i, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
                     // Relative, but where a cosine nearly vanishes: there as many parts of the radius.
                     let allowed = 3e-6 * expected.abs() + 2e-6 * family.noise.scale() as f32;

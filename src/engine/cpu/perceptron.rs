@@ -4,7 +4,9 @@
 //! per-example gradient exists unless the envelope asks for it, one example at a time.
 
 use super::{
-    dense::{DenseBackward, DenseDot, DenseForward, DenseProduct, DenseRow, LossDelta, NormOfSum, ScaleDelta, ToRows},
+    dense::{
+        DenseBackward, DenseDot, DenseForward, DenseProduct, DenseRow, LossDelta, NormOfSum, Part, ScaleDelta, ToRows,
+    },
     network::{Block, Network},
     pool::ThroughActivation,
     simd::{MOST_LANES, Simd},
@@ -108,23 +110,31 @@ impl<S: Simd> Network<S> for Perceptron<S> {
         s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies: blocks.len() })
     }
 
-    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], sum: &mut [f32]) {
-        let s = self.simd;
-        for (block, Copy { hidden, hidden_delta, hidden_rows, logits }) in blocks.iter().zip(&mut self.copies) {
+    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], base: f32, sum: &mut [f32]) {
+        let (s, width) = (self.simd, self.width);
+        let copies = &mut self.copies[..blocks.len()];
+        for Copy { hidden, hidden_delta, hidden_rows, logits } in &mut *copies {
             // Inputs are finite: no row needs blanking.
-            if self.width == 0 {
+            if width == 0 {
                 s.run(ScaleDelta { scale, delta: logits, rows: &mut [] });
-                let sum = &mut sum[..CLASSES * (self.inputs + 1)];
-                s.run(DenseProduct::<S, 10, 1> { delta: logits, rows: &block.rows, sum });
-                continue;
+            } else {
+                s.run(ToRows { lanes: hidden, rows: hidden_rows });
+                s.run(ScaleDelta { scale, delta: hidden_delta, rows: &mut [] });
+                s.run(ScaleDelta { scale, delta: logits, rows: hidden_rows });
             }
+        }
+        let copies = || blocks.iter().zip(&*copies);
+        if width == 0 {
+            let parts: Vec<_> = copies().map(|(b, c)| Part { delta: &c.logits[..], rows: &b.rows }).collect();
+            let sum = &mut sum[..CLASSES * (self.inputs + 1)];
+            s.run(DenseProduct::<S, 10, 1> { parts: &parts, base, sum });
+        } else {
             let (sum1, sum2) = sum.split_at_mut(DENSE1);
             let sum2 = &mut sum2[..CLASSES * (MLP_HIDDEN + 1)];
-            s.run(ToRows { lanes: hidden, rows: hidden_rows });
-            s.run(ScaleDelta { scale, delta: hidden_delta, rows: &mut [] });
-            s.run(ScaleDelta { scale, delta: logits, rows: hidden_rows });
-            s.run(DenseProduct::<S, 8, 1> { delta: hidden_delta, rows: &block.rows, sum: sum1 });
-            s.run(DenseProduct::<S, 10, 1> { delta: logits, rows: hidden_rows, sum: sum2 });
+            let parts: Vec<_> = copies().map(|(b, c)| Part { delta: &c.hidden_delta[..], rows: &b.rows }).collect();
+            s.run(DenseProduct::<S, 8, 1> { parts: &parts, base, sum: sum1 });
+            let parts: Vec<_> = copies().map(|(_, c)| Part { delta: &c.logits[..], rows: &c.hidden_rows }).collect();
+            s.run(DenseProduct::<S, 10, 1> { parts: &parts, base, sum: sum2 });
         }
     }
 

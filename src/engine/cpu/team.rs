@@ -1,7 +1,8 @@
 //! The workers and the sums they fill. The result does not depend on how many workers there are.
 //!
-//! A lot is cut into slots, a number that follows from the lot alone; a slot is summed by one worker, in order, and slots are
-//! added in order. Natively workers are threads; in the browser there is one.
+//! A lot is cut into pieces, a number that follows from the lot alone. On a grid sums are exact: every worker adds the pieces that it
+//! gets to one sum. Without one a piece has its own sum, filled in order by one worker, and these are added in order. Natively workers
+//! are threads; in the browser there is one.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -13,18 +14,20 @@ use super::{
     network::Examples,
     noise::{AddNoise, Family},
     simd::Simd,
-    worker::{Encoding, Worker, padded},
+    sum::Sum,
+    worker::{Encoding, Worker},
 };
 use crate::{
     data::{Dataset, Shift},
     engine::{EngineError, Performance, Probabilities, Scores},
+    mechanism::exact_sum::SLOT,
     model::{Architecture, CLASSES, scattering::FEATURES},
 };
 
-/// Most slots of a lot.
-const SLOTS: usize = 16;
-/// Blocks of a slot, where there are enough: a slot costs a pass over the parameters.
-const BLOCKS_PER_SLOT: usize = 2;
+/// Pieces of a lot, where there are enough examples: no fewer on a grid, no more without one.
+const PIECES: usize = 16;
+/// Least blocks of a piece: it may cost a pass over the parameters.
+const BLOCKS_PER_PIECE: usize = 2;
 /// Coordinates that a thread takes at a time in passes over the parameters.
 const STRETCH: usize = 4096;
 
@@ -33,7 +36,7 @@ pub trait Team: Send {
     /// Name of the instruction set and number of threads.
     fn describe(&self) -> String;
 
-    /// sum ← the encoded gradients of `lot`, added; answers how many were not finite.
+    /// sum ← the encoded gradients of `lot`, added, exactly where they stand on a grid; answers how many were not finite.
     fn sum_encoded(
         &mut self,
         encoding: &Encoding,
@@ -41,11 +44,11 @@ pub trait Team: Send {
         examples: Examples<'_>,
         lot: &[u32],
         shifts: &[Shift],
-        sum: &mut [f32],
+        sum: &mut [f64],
     ) -> u64;
 
-    /// sum += noise.
-    fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &mut [f32]);
+    /// noisy ← sum + noise, added in f64 and rounded once.
+    fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &[f64], noisy: &mut [f32]);
 
     /// out ← F(values).
     fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]);
@@ -62,7 +65,7 @@ pub trait Team: Send {
 pub struct Crew<S: Simd> {
     simd: S,
     workers: Vec<Worker<S>>,
-    slots: Vec<Mutex<Vec<f32>>>,
+    sums: Vec<Mutex<Sum>>,
     parameters: usize,
     #[cfg(not(target_arch = "wasm32"))]
     pool: Option<rayon::ThreadPool>,
@@ -89,32 +92,32 @@ impl<S: Simd> Crew<S> {
         Ok(Self {
             simd,
             workers: (0..workers).map(|_| Worker::new(simd, model, encoding, copies)).collect(),
-            slots: Vec::new(),
+            sums: Vec::new(),
             parameters: model.parameters(),
             #[cfg(not(target_arch = "wasm32"))]
             pool: if workers > 1 { Some(start_threads(workers)?) } else { None },
         })
     }
 
-    /// Runs `task` on every worker; the workers share out numbers below `count` among themselves.
-    fn share(&mut self, count: usize, task: impl Fn(&mut Worker<S>, usize) + Sync) {
+    /// Runs `task` on every worker, with its place among them; the workers share out numbers below `count` among themselves.
+    fn share(&mut self, count: usize, task: impl Fn((usize, &mut Worker<S>), usize) + Sync) {
         let next = AtomicUsize::new(0);
-        let work = |worker: &mut Worker<S>| {
+        let work = |(place, worker): (usize, &mut Worker<S>)| {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= count {
                     return;
                 }
-                task(worker, number);
+                task((place, &mut *worker), number);
             }
         };
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(pool) = &self.pool {
             use rayon::prelude::*;
-            pool.install(|| self.workers.par_iter_mut().with_max_len(1).for_each(work));
+            pool.install(|| self.workers.par_iter_mut().enumerate().with_max_len(1).for_each(work));
             return;
         }
-        self.workers.iter_mut().take(1).for_each(work);
+        self.workers.iter_mut().enumerate().take(1).for_each(work);
     }
 
     /// Calls `task` with every stretch of `values` and its first index, on all threads.
@@ -154,39 +157,46 @@ impl<S: Simd> Team for Crew<S> {
         examples: Examples<'_>,
         lot: &[u32],
         shifts: &[Shift],
-        sum: &mut [f32],
+        sum: &mut [f64],
     ) -> u64 {
+        let simd = self.simd;
+        let base = encoding.base();
+        let exact = base != 0.0;
         let blocks = lot.len().div_ceil(S::LANES);
-        let slots = (blocks / BLOCKS_PER_SLOT).clamp(1, SLOTS);
-        // Slots differ by at most one block.
-        let edge = |slot: usize| lot.len().min(slot * blocks / slots * S::LANES);
-        while self.slots.len() < slots {
-            self.slots.push(Mutex::new(vec![0.0; padded(self.parameters)]));
+        let pieces = (blocks / BLOCKS_PER_PIECE).clamp(1, PIECES);
+        let pieces = if exact { pieces.max((blocks * S::LANES).div_ceil(SLOT)) } else { pieces };
+        // Pieces differ by at most one block.
+        let edge = |piece: usize| lot.len().min(piece * blocks / pieces * S::LANES);
+        let used = if exact { self.workers.len() } else { pieces };
+        while self.sums.len() < used {
+            self.sums.push(Mutex::new(Sum::new(self.parameters)));
         }
-        let sums = std::mem::take(&mut self.slots);
+        for sum in &mut self.sums[..used] {
+            sum.get_mut().unwrap_or_else(PoisonError::into_inner).clear(base);
+        }
+        let sums = std::mem::take(&mut self.sums);
         let non_finite = AtomicU64::new(0);
-        self.share(slots, |worker, slot| {
-            let mut sum = sums[slot].lock().unwrap_or_else(PoisonError::into_inner);
-            sum.fill(0.0);
-            let lot = &lot[edge(slot)..edge(slot + 1)];
-            let broken = worker.add_encoded(encoding, parameters, examples, lot, shifts, &mut sum);
+        self.share(pieces, |(place, worker), piece| {
+            let mut sum = sums[if exact { place } else { piece }].lock().unwrap_or_else(PoisonError::into_inner);
+            let lot = &lot[edge(piece)..edge(piece + 1)];
+            let sum = sum.room_for(simd, lot.len());
+            let broken = worker.add_encoded(encoding, parameters, examples, lot, shifts, sum);
             non_finite.fetch_add(broken, Ordering::Relaxed);
         });
-        self.slots = sums;
-        let slots: Vec<_> =
-            self.slots[..slots].iter_mut().map(|slot| slot.get_mut().unwrap_or_else(PoisonError::into_inner)).collect();
+        self.sums = sums;
         sum.fill(0.0);
-        for slot in slots {
-            for (sum, &x) in sum.iter_mut().zip(slot.iter()) {
-                *sum += x;
-            }
+        for part in &mut self.sums[..used] {
+            part.get_mut().unwrap_or_else(PoisonError::into_inner).add_to(simd, sum);
         }
         non_finite.into_inner()
     }
 
-    fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &mut [f32]) {
+    fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &[f64], noisy: &mut [f32]) {
         let simd = self.simd;
-        self.stretches(sum, |first, sum| simd.run(AddNoise { family: noise, key, first: first as u32, sum }));
+        self.stretches(noisy, |first, noisy| {
+            let sum = &sum[first..first + noisy.len()];
+            simd.run(AddNoise { family: noise, key, first: first as u32, sum, noisy });
+        });
     }
 
     fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]) {
@@ -196,7 +206,7 @@ impl<S: Simd> Team for Crew<S> {
 
     fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]) {
         let parts: Vec<_> = out.chunks_mut(S::LANES * FEATURES).map(Mutex::new).collect();
-        self.share(parts.len(), |worker, part| {
+        self.share(parts.len(), |(_, worker), part| {
             let mut out = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
             let start = first + part * S::LANES;
             worker.features(data, start..start + out.len() / FEATURES, &mut out);
@@ -207,7 +217,7 @@ impl<S: Simd> Team for Crew<S> {
         const PART: usize = 256;
         let mut scores = vec![[0.0; CLASSES]; examples.data.len()];
         let parts: Vec<_> = scores.chunks_mut(PART).map(Mutex::new).collect();
-        self.share(parts.len(), |worker, part| {
+        self.share(parts.len(), |(_, worker), part| {
             let mut out = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
             worker.scores(parameters, examples, part * PART, &mut out);
         });
@@ -229,8 +239,9 @@ mod tests {
         engine::cpu::{
             envelope::Psi,
             simd::{Dispatch, Portable, for_each},
+            worker::padded,
         },
-        mechanism::{EnvelopeShape, envelope::Envelope},
+        mechanism::{EnvelopeShape, envelope::Envelope, exact_sum::SumGrid},
         model::initial_parameters,
     };
 
@@ -256,10 +267,12 @@ mod tests {
             for model in Architecture::ALL {
                 let p = model.parameters();
                 let parameters = initial_parameters(model, 2);
-                let psi = || Psi::new(Arc::new(Envelope::draw(EnvelopeShape::Gaussian, 1, p, 1).unwrap()), 1.0);
-                for encoding in
-                    [Encoding::None, Encoding::Clip { norm: 0.5 }, Encoding::Envelope { psi: psi(), pre_scale: 1.0 }]
-                {
+                let envelope = Arc::new(Envelope::draw(EnvelopeShape::Gaussian, 1, p, 1).unwrap());
+                let bounded = [None, Some(SumGrid::of(0.5))].into_iter().flat_map(|grid| {
+                    let psi = Psi::new(Arc::clone(&envelope), 1.0);
+                    [Encoding::clip(0.5, p, grid), Encoding::Envelope { psi, pre_scale: 1.0, grid }]
+                });
+                for encoding in [Encoding::None].into_iter().chain(bounded) {
                     let performance = Performance { chunk: None, threads: Some(2) };
                     let (mut sum, mut expected) = (vec![0.0; padded(p)], vec![0.0; padded(p)]);
                     let shifts = [Shift::NONE, Shift { right: 1, down: -2 }, Shift { right: 0, down: 1 }];
@@ -267,8 +280,7 @@ mod tests {
                     team.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut sum);
                     let mut team = Crew::new(Portable::<4>, model, &encoding, 3, performance).unwrap();
                     team.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut expected);
-                    let square =
-                        |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>();
+                    let square = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v.powi(2)).sum::<f64>();
                     let difference = square(&mut sum.iter().zip(&expected).map(|(a, b)| a - b));
                     let total = square(&mut expected.iter().copied());
                     assert!(

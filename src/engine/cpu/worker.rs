@@ -9,17 +9,39 @@ use super::{
 use crate::{
     data::{Dataset, Shift},
     engine::{Probabilities, Scores},
+    mechanism::exact_sum::{SumGrid, clip_target},
     model::Architecture,
 };
 
-/// Clipping aims this far below its bound: more than any rounding error of a norm here, whose sums are of few terms.
-const CLIP_MARGIN: f64 = 1.0 / 16_384.0;
-
-/// What becomes of each gradient.
+/// What becomes of each gradient; with a grid, its coordinates are rounded to that.
 pub enum Encoding {
     None,
-    Clip { norm: f64 },
-    Envelope { psi: Psi, pre_scale: f32 },
+    /// Scaled to at most `target`, which leaves room for what is rounded.
+    Clip {
+        target: f64,
+        grid: Option<SumGrid>,
+    },
+    Envelope {
+        psi: Psi,
+        pre_scale: f32,
+        grid: Option<SumGrid>,
+    },
+}
+
+impl Encoding {
+    /// Gradients of `parameters` coordinates no longer than `norm`.
+    pub fn clip(norm: f64, parameters: usize, grid: Option<SumGrid>) -> Self {
+        Self::Clip { target: grid.map_or_else(|| clip_target(norm), |grid| grid.clip_target(norm, parameters)), grid }
+    }
+
+    /// Where sums in f32 stand; 0 without a grid.
+    pub fn base(&self) -> f32 {
+        match self {
+            Self::None => None,
+            Self::Clip { grid, .. } | Self::Envelope { grid, .. } => *grid,
+        }
+        .map_or(0.0, SumGrid::base)
+    }
 }
 
 pub struct Worker<S: Simd> {
@@ -41,7 +63,8 @@ impl<S: Simd> Worker<S> {
         Self { simd, blocks, network: network(simd, model), ranker }
     }
 
-    /// sum += the encoded gradients of `lot`; answers how many were not finite. `sum` is as long as [`padded`] says.
+    /// sum += the encoded gradients of `lot`; answers how many were not finite. `sum` is as long as [`padded`] says, and stands on
+    /// [`Encoding::base`]; on a grid it takes in a slot's examples at most.
     pub fn add_encoded(
         &mut self,
         encoding: &Encoding,
@@ -59,18 +82,18 @@ impl<S: Simd> Worker<S> {
             let norms = [self.network.gradients(parameters, &self.blocks)];
             let norms = &S::flat(&norms)[..indices.len()];
             non_finite += norms.iter().filter(|n| !n.is_finite()).count() as u64;
-            if let (Encoding::Envelope { psi, pre_scale }, Some((ranker, row))) = (encoding, &mut self.ranker) {
+            if let (Encoding::Envelope { psi, pre_scale, grid }, Some((ranker, row))) = (encoding, &mut self.ranker) {
                 self.network.prepare_rows();
                 for (lane, _) in norms.iter().enumerate().filter(|(_, n)| n.is_finite()) {
                     self.network.row(&self.blocks, lane, *pre_scale, row);
-                    ranker.add_encoded(self.simd, psi, row, sum);
+                    ranker.add_encoded(self.simd, psi, *grid, row, sum);
                 }
             } else {
                 let mut scales = [0.0; MOST_LANES];
                 for (scale, &square) in scales.iter_mut().zip(norms) {
                     *scale = scale_of(encoding, square);
                 }
-                self.network.add_scaled(&self.blocks, &scales, sum);
+                self.network.add_scaled(&self.blocks, &scales, encoding.base(), sum);
             }
         }
         non_finite
@@ -105,7 +128,7 @@ impl<S: Simd> Worker<S> {
 fn scale_of(encoding: &Encoding, square: f32) -> f32 {
     match encoding {
         _ if !square.is_finite() => 0.0,
-        Encoding::Clip { norm } => (norm * (1.0 - CLIP_MARGIN) / f64::from(square).sqrt()).min(1.0) as f32,
+        Encoding::Clip { target, .. } => (target / f64::from(square).sqrt()).min(1.0) as f32,
         _ => 1.0,
     }
 }

@@ -61,8 +61,9 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn sub(self, a: Self::F, b: Self::F) -> Self::F;
     fn mul(self, a: Self::F, b: Self::F) -> Self::F;
     fn div(self, a: Self::F, b: Self::F) -> Self::F;
-    /// a·b + c, fused where the instruction set fuses.
+    /// a·b + c, rounded once where [`Simd::fuses`], else twice.
     fn mul_add(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
+    fn fuses(self) -> bool;
     /// The smaller; `b` where either is NaN.
     fn min(self, a: Self::F, b: Self::F) -> Self::F;
     /// The larger; `b` where either is NaN.
@@ -159,7 +160,7 @@ pub fn dispatch<D: Dispatch>(what: D) -> D::Output {
         }
     }
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-    return what.with(Simd128);
+    return what.with(Simd128::detect());
     #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
     what.with(Portable::<4>)
 }
@@ -246,6 +247,9 @@ mod tests {
             assert_eq!(pick(s.neg(f(3.0))), -3.0);
             assert_eq!(pick(s.abs(f(-3.0))), 3.0);
             assert_eq!(pick(s.mul_add(f(2.0), f(3.0), f(4.0))), 10.0);
+            // (1 + 2^−12)² − 1 − 2^−11 is 2^−24, of which a rounded square leaves nothing.
+            let (a, c) = (f(1.0 + 1.0 / 4096.0), f(-1.0 - 1.0 / 2048.0));
+            assert_eq!(pick(s.mul_add(a, a, c)), if s.fuses() { 2f32.powi(-24) } else { 0.0 }, "{}", S::NAME);
             assert_eq!(lane(s.rotl(s.splat_u(0x8000_0001), 7)), 0xc0);
             assert_eq!(lane(s.max_i(s.splat_u(u32::MAX), s.splat_u(1))), 1);
             assert_eq!(lane(s.min_i(s.splat_u(u32::MAX), s.splat_u(1))), u32::MAX);

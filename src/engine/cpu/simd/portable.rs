@@ -61,6 +61,10 @@ impl<const N: usize> Simd for Portable<N> {
         std::array::from_fn(|i| a[i] * b[i] + c[i])
     }
     #[inline(always)]
+    fn fuses(self) -> bool {
+        false
+    }
+    #[inline(always)]
     fn min(self, a: Self::F, b: Self::F) -> Self::F {
         map(a, b, |x, y| if x < y { x } else { y })
     }

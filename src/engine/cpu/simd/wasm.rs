@@ -8,7 +8,30 @@ use super::{Kernel, Simd};
 
 /// Four lanes of simd128, which the build's target promises.
 #[derive(Clone, Copy, Debug)]
-pub struct Simd128;
+pub struct Simd128 {
+    /// Whether `relaxed_madd` rounds once: each browser does one or the other on each machine, always the same.
+    fused: bool,
+}
+
+impl Simd128 {
+    #[must_use]
+    pub fn detect() -> Self {
+        Self { fused: Self { fused: false }.run(RoundsOnce) }
+    }
+}
+
+/// Whether 2^−24 is left of (1 + 2^−12)² − 1 − 2^−11, in a machine that the compiler does not calculate for.
+struct RoundsOnce;
+
+impl Kernel<Simd128> for RoundsOnce {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self, s: Simd128) -> bool {
+        let [a, c] = std::hint::black_box([1.0 + 1.0 / 4096.0, -1.0 - 1.0 / 2048.0]);
+        f32x4_extract_lane::<0>(s.mul_add(s.splat(a), s.splat(a), s.splat(c))) != 0.0
+    }
+}
 
 impl Simd for Simd128 {
     type F = v128;
@@ -23,10 +46,14 @@ impl Simd for Simd128 {
     fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
         #[cfg_attr(feature = "relaxed-simd", target_feature(enable = "relaxed-simd"))]
         #[inline(never)]
-        fn boundary<K: Kernel<Simd128>>(kernel: K) -> K::Output {
-            kernel.run(Simd128)
+        fn boundary<K: Kernel<Simd128>>(simd: Simd128, kernel: K) -> K::Output {
+            kernel.run(simd)
         }
-        boundary(kernel)
+        boundary(self, kernel)
+    }
+    #[inline(always)]
+    fn fuses(self) -> bool {
+        self.fused
     }
     /// Unrolled, a loop shares its loads between turns; browsers cannot keep so many values in registers, and spill the accumulators.
     #[inline(always)]

@@ -57,6 +57,10 @@ macro_rules! boundary {
             unsafe { boundary(self, kernel) }
         }
         #[inline(always)]
+        fn fuses(self) -> bool {
+            true
+        }
+        #[inline(always)]
         fn flat(v: &[Self::F]) -> &[f32] {
             // SAFETY: a vector is $lanes f32 without padding.
             unsafe { std::slice::from_raw_parts(v.as_ptr().cast(), v.len() * $lanes) }
