@@ -97,7 +97,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("DENSE", "start(min(e + 3u, count - 1u))", "start(e)", perceptron),
     sabotage("HEAD", "t == label", "t == (label + 1u) % 10u", linear),
     sabotage("HEAD", "slope(ACTIVATION,", "slope(0u,", perceptron),
-    sabotage("HEAD", "all_finite = all_finite && finite(logits[k])", "all_finite = true", linear),
+    sabotage("HEAD", "select(0.0, 1.0, all_finite)", "0.0", linear),
     sabotage("DENSE_INPUT_GRADIENT", "o * INPUTS + i", "o * INPUTS + i + 1u", cnn),
     sabotage("UNPOOL", "code == 3u - k", "code == k", cnn),
     sabotage("CONV2_GRADIENT", "work[d + 175u]", "work[d + 150u]", cnn),
@@ -172,8 +172,8 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NOISE", "release.momentum * momentum[i]", "release.momentum", linear),
 ];
 
-fn refused(edit: (&'static str, &'static str, &'static str), task: &Task) -> EngineError {
-    let (name, from, to) = edit;
+/// What is said about a device that computes this kernel wrongly.
+fn refused(name: &'static str, from: &'static str, to: &'static str, task: &Task) -> Option<EngineError> {
     let hits = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&hits);
     let gpu = Gpu::open_edited(move |kernel, text| {
@@ -186,7 +186,7 @@ fn refused(edit: (&'static str, &'static str, &'static str), task: &Task) -> Eng
     .unwrap();
     let error = build(&EngineFactory::on(gpu), task).err();
     assert!(hits.load(Ordering::Relaxed) > 0, "{name} has no `{from}`");
-    error.unwrap_or_else(|| panic!("{name} with `{to}` was not noticed"))
+    error
 }
 
 #[test]
@@ -194,14 +194,18 @@ fn every_kernel_that_computes_wrongly_is_found_and_named() {
     if adapter::device().is_none() {
         return;
     }
+    let mut missed = Vec::new();
     for &Sabotage { kernel, from, to, task } in SABOTAGE {
-        let error = refused((kernel, from, to), &task());
-        assert!(matches!(error, EngineError::WrongResult { .. }), "{kernel}, `{to}`: {error}");
-        let sentence = error.to_string();
-        let mut words = sentence.split(|c: char| !c.is_alphanumeric() && c != '_');
-        assert!(words.any(|word| word == kernel.to_lowercase()), "{kernel}, `{to}`: {sentence}");
+        let error = refused(kernel, from, to, &task());
+        let sentence = error.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
         println!("{kernel}, `{to}`: {sentence}");
+        let mut words = sentence.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let named = words.any(|word| word == kernel.to_lowercase());
+        if !named || !matches!(error, Some(EngineError::WrongResult { .. })) {
+            missed.push((kernel, to, sentence));
+        }
     }
+    assert!(missed.is_empty(), "{missed:#?}");
 }
 
 /// Scattering features have kernels of their own, which every run of theirs checks; the rest of the list is complete.

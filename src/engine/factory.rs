@@ -170,8 +170,8 @@ impl EngineFactory {
             if gpu.report().software && task.model == Architecture::Scattering {
                 return Err(EngineError::Unsupported(SOFTWARE.to_owned()));
             }
-            let engine = GpuEngine::new(gpu, task, train, initial, self.performance).await?;
             check::check(gpu, task).await?;
+            let engine = GpuEngine::new(gpu, task, train, initial, self.performance).await?;
             return Ok(AnyEngine::Gpu(Box::new(engine)));
         }
         let engine = CpuEngine::new(task.clone(), train.clone(), initial, self.performance)?;

@@ -68,7 +68,7 @@ pub enum Request {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackendChoice {
-    /// WebGPU where it is there and computes a known step as the CPU does; else the CPU. Which is faster is not measured.
+    /// WebGPU where it is there and computes known steps as the CPU does; else the CPU. Which is faster is not measured.
     #[default]
     Automatic,
     Cpu,

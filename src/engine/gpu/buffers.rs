@@ -13,7 +13,7 @@ use super::{
 use crate::{
     data::Dataset,
     engine::EngineError,
-    mechanism::envelope::Envelope,
+    mechanism::{envelope::Envelope, exact_sum::SLOT},
     model::{Architecture, CLASSES, PIXELS},
 };
 
@@ -21,6 +21,9 @@ use crate::{
 const BUDGET: u64 = 240 << 20;
 /// Larger chunks gain nothing, and flat grids would exceed a dimension's 65,535 workgroups. `add_steps` of common.wgsl counts on it, too.
 const LARGEST_CHUNK: u64 = 1024;
+/// The largest coordinate in whole steps of a [`SumGrid`](crate::mechanism::exact_sum::SumGrid): see [`SLOT`].
+const LARGEST_STEPS: u64 = (1 << 22) / SLOT as u64;
+const _: () = assert!((LARGEST_CHUNK * LARGEST_STEPS + (1 << 15)) < 1 << 31, "a chunk's sum is an i32");
 /// Distance between the chunks' uniforms: WebGPU's default alignment of dynamic offsets, and what every device takes.
 pub const CHUNK_STRIDE: u64 = 256;
 /// Up to the end of `FULL` in release.wgsl: at most P/512 bins are full.
