@@ -6,7 +6,10 @@ use super::{
     error::{PrivacyError, require},
     ledger::Release,
     numeric::safe_root,
-    pld::Pld,
+    pld::{
+        Pld,
+        work::{CALIBRATION, Work},
+    },
     rdp::{Accountant, Orders, RdpCurve},
     sampling::Sampling,
 };
@@ -57,21 +60,27 @@ impl Target<'_> {
         require(self.delta > 0.0 && self.delta < 1.0, "delta", self.delta, "strictly between 0 and 1")
     }
 
-    fn price(&self, release: &Release) -> Result<Priced, PrivacyError> {
+    fn price(&self, release: &Release, work: &Work) -> Result<Priced, PrivacyError> {
         Ok(match self.method {
-            Method::Tight => Priced::Tight(Pld::for_release(release)?),
+            Method::Tight => Priced::Tight(Pld::prepare(release, work)?),
             Method::Classic | Method::Improved => Priced::Renyi(RdpCurve::of(release)?),
         })
     }
 
     /// ε of `steps` releases of one kind; +∞ where there is no finite bound.
-    fn epsilon_of(&self, release: &Release, steps: u64) -> Result<f64, PrivacyError> {
-        self.epsilon_at(&self.price(release)?, steps)
+    fn epsilon_of(&self, release: &Release, steps: u64, work: &Work) -> Result<f64, PrivacyError> {
+        self.epsilon_at(&self.price(release, work)?, steps, work)
     }
 
-    fn epsilon_at(&self, priced: &Priced, steps: u64) -> Result<f64, PrivacyError> {
+    fn epsilon_at(&self, priced: &Priced, steps: u64, work: &Work) -> Result<f64, PrivacyError> {
         let curve = match priced {
-            Priced::Tight(pld) => return Ok(pld.compose(steps).epsilon(self.delta)?.value),
+            Priced::Tight(_) if work.left() <= 0.0 => {
+                return Err(PrivacyError::TooMuchWork {
+                    what: "so many trials by tight accounting",
+                    remedy: "calibrate by Rényi accounting, whose answer is on the safe side",
+                });
+            }
+            Priced::Tight(pld) => return Ok(pld.compose(steps).epsilon_within(self.delta, work)?.value),
             Priced::Renyi(curve) => curve,
         };
         let mut accountant = Accountant::new();
@@ -103,10 +112,11 @@ impl Target<'_> {
 pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibrated<f64>, PrivacyError> {
     target.validate()?;
     let spec = release.noise.clone().ok_or(PrivacyError::NoNoise)?;
+    let work = Work::new(CALIBRATION);
     let mut trial = release.clone();
     let mut at = |scale: f64| {
         trial.noise = Some(spec.with_scale(scale));
-        target.epsilon_of(&trial, steps)
+        target.epsilon_of(&trial, steps, &work)
     };
     let unit = release.sensitivity.norm().ok_or(PrivacyError::NoBound)?;
     let (mut high, mut low) = (unit, unit);
@@ -117,7 +127,7 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
         high *= 4.0;
         if high > unit * 1e9 {
             let delta = target.delta;
-            let one = target.epsilon_of(&Release { noise: Some(spec.with_scale(low)), ..release.clone() }, 1)?;
+            let one = target.epsilon_of(&Release { noise: Some(spec.with_scale(low)), ..release.clone() }, 1, &work)?;
             let why = if one <= target.epsilon {
                 format!("because {steps} steps add up: fewer steps, a smaller rate or a larger δ cost less")
             } else if target.method == Method::Tight {
@@ -157,8 +167,9 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
 /// When a single one costs more, or parameters are impossible.
 pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, PrivacyError> {
     target.validate()?;
-    let priced = target.price(release)?;
-    let at = |steps: u64| target.epsilon_at(&priced, steps);
+    let work = Work::new(CALIBRATION);
+    let priced = target.price(release, &work)?;
+    let at = |steps: u64| target.epsilon_at(&priced, steps, &work);
     let first = at(1)?;
     if first > target.epsilon {
         return Err(PrivacyError::Calibration(format!(
@@ -188,10 +199,11 @@ pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibr
         return Err(PrivacyError::Calibration("a rate can only be sought for Poisson sampling".into()));
     };
     let sampled = |rate: f64| Release { sampling: Sampling::Poisson { rate }, ..release.clone() };
+    let work = Work::new(CALIBRATION);
     let curve = if target.method == Method::Tight { None } else { Some(RdpCurve::of(&sampled(1.0))?) };
     let at = |rate: f64| match curve.as_ref().and_then(|curve| curve.at_rate(rate)) {
-        Some(curve) => target.epsilon_at(&Priced::Renyi(curve), steps),
-        None => target.epsilon_of(&sampled(rate), steps),
+        Some(curve) => target.epsilon_at(&Priced::Renyi(curve), steps, &work),
+        None => target.epsilon_of(&sampled(rate), steps, &work),
     };
     let (mut low, mut high) = (1.0, 1.0);
     let mut at_high = at(high)?;

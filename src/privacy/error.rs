@@ -22,6 +22,12 @@ pub enum PrivacyError {
     Inexact,
     #[error("no price: {0}")]
     Unpriced(&'static str),
+    #[error("too much work: {what} would take too long; {remedy}")]
+    TooMuchWork { what: &'static str, remedy: &'static str },
+    #[error(
+        "too many kinds of release: {kinds}, and {most} is the most that {whom} counts; fewer noise scales, rates or envelopes would do"
+    )]
+    TooManyKinds { kinds: usize, most: usize, whom: &'static str },
     #[error(
         "the ledger mixes releases priced for add/remove-one neighbours with releases priced for replace-one: \
          their losses do not add up to one guarantee; account for them apart"

@@ -17,13 +17,20 @@ pub fn survival(x: f64) -> f64 {
 
 /// Mills' ratio P(N > x)/φ(x), for x ≥ −5 (below, it is e^{x²/2} and more).
 pub fn mills(x: f64) -> f64 {
-    if x < 6.0 {
+    if x < FRACTION_FROM {
         return survival(x) * (2.0 * PI).sqrt() * (0.5 * x * x).exp();
     }
     // Continued fraction of Laplace, 1/(x + 1/(x + 2/(x + …))), from its tail.
-    let terms = (40.0 + 600.0 / x) as u32;
-    let tail = (1..=terms).rev().fold(x, |below, k| x + f64::from(k) / below);
+    let tail = (1..=terms(x)).rev().fold(x, |below, k| x + f64::from(k) / below);
     1.0 / tail
+}
+
+/// Where [`mills`] becomes a continued fraction.
+const FRACTION_FROM: f64 = 2.0;
+
+/// Of n terms e^{−2x√(2n)} is left out, about.
+fn terms(x: f64) -> u32 {
+    (40.0 + 600.0 / x) as u32
 }
 
 /// ln P(N > x), for any x.
@@ -97,7 +104,33 @@ pub fn ln_delta_gaussian(mu: f64, epsilon: f64) -> f64 {
     -0.5 * near * near - LN_SQRT_2PI + difference.ln()
 }
 
-/// ∫_near^{near+width} (1 − x·mills(x)) dx by Gauss–Legendre (5 points on 4 panels; the integrand is entire and
+/// What rounding may have taken from [`ln_delta_gaussian`], and more than twice that: the exponent's parts are off by units in their last place, which
+/// where δ is near 1 shows in the complement alone; Mills' ratios and their difference by 1e-13.
+fn ln_delta_rounding(mu: f64, epsilon: f64) -> f64 {
+    let (near, far) = (epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu);
+    let exponent = 4.0 * f64::EPSILON * (near.abs() * (far + mu) + near * near);
+    if near < -4.0 {
+        let complement = -ln_delta_gaussian(mu, epsilon).exp_m1();
+        return complement * (exponent + 4.0 * f64::EPSILON * (epsilon + far * far) + 1e-12) + f64::MIN_POSITIVE;
+    }
+    exponent + 1e-12
+}
+
+/// δ(ε) of the Gaussian mechanism from above, as [`epsilon_gaussian`] is: 0 where `mu` is, or ε is infinite, and there alone.
+pub fn delta_gaussian(mu: f64, epsilon: f64) -> f64 {
+    if mu == 0.0 || epsilon == f64::INFINITY {
+        return 0.0;
+    }
+    // δ(ε) ≤ P(N > near): far out its logarithm is beyond all numbers.
+    if epsilon / mu - 0.5 * mu - 4.0 * f64::EPSILON * (epsilon / mu + mu) > 100.0 {
+        return f64::MIN_POSITIVE;
+    }
+    let above = ln_delta_gaussian(mu, epsilon) + ln_delta_rounding(mu, epsilon);
+    // What is no number is not known. Below all normal numbers exp has few digits.
+    if above < 0.0 { above.exp() * (1.0 + 4.0 * f64::EPSILON) + f64::MIN_POSITIVE } else { 1.0 }
+}
+
+/// ∫_near^{near+width} (1 − x·mills(x)) dx by Gauss–Legendre (5 points on 8 panels; the integrand is entire and
 /// changes on the scale of `near`).
 fn integrate_mills_slope(near: f64, width: f64) -> f64 {
     const NODES: [(f64, f64); 3] = [
@@ -105,7 +138,7 @@ fn integrate_mills_slope(near: f64, width: f64) -> f64 {
         (0.538_469_310_105_683, 0.478_628_670_499_366_5),
         (0.906_179_845_938_664, 0.236_926_885_056_189_1),
     ];
-    let panels = 4;
+    let panels = 8;
     let half = 0.5 * width / f64::from(panels);
     let mut total = 0.0;
     for panel in 0..panels {
@@ -122,18 +155,17 @@ fn integrate_mills_slope(near: f64, width: f64) -> f64 {
 
 /// 1 − x·mills(x) > 0.
 fn mills_slope(x: f64) -> f64 {
-    if x < 6.0 {
+    if x < FRACTION_FROM {
         return 1.0 - x * mills(x);
     }
     // 1 − x/(x + r) = r/(x + r) with r = 1/(x + 2/(x + …)) of the continued fraction: no cancellation.
-    let terms = (40.0 + 600.0 / x) as u32;
-    let below = (2..=terms).rev().fold(x, |below, k| x + f64::from(k) / below);
+    let below = (2..=terms(x)).rev().fold(x, |below, k| x + f64::from(k) / below);
     let r = 1.0 / below;
     r / (x + r)
 }
 
-/// The smallest ε ≥ 0 with δ(ε) ≤ `delta` for the Gaussian mechanism with parameter `mu`; bisection that ends on the
-/// safe side.
+/// The smallest ε ≥ 0 with δ(ε) ≤ `delta` for the Gaussian mechanism with parameter `mu`, from above: bisection that ends on the
+/// safe side, for a δ(ε) that is taken as much too large as rounding may have made it too small.
 pub fn epsilon_gaussian(mu: f64, delta: f64) -> f64 {
     if delta >= 1.0 || mu == 0.0 {
         return 0.0;
@@ -141,13 +173,18 @@ pub fn epsilon_gaussian(mu: f64, delta: f64) -> f64 {
     if delta <= 0.0 || mu == f64::INFINITY {
         return f64::INFINITY;
     }
-    let goal = delta.ln();
-    if ln_delta_gaussian(mu, 0.0) <= goal {
+    // In two units of the last place; next to 1 the complement has the digits.
+    let goal = if delta > 0.5 { (-(1.0 - delta)).ln_1p() } else { delta.ln() } * (1.0 + 2.0 * f64::EPSILON);
+    let missed = |epsilon: f64| {
+        let above = ln_delta_gaussian(mu, epsilon) + ln_delta_rounding(mu, epsilon);
+        epsilon < f64::INFINITY && (above.is_nan() || above > goal)
+    };
+    if !missed(0.0) {
         return 0.0;
     }
     // δ(ε) ≤ P(L > ε), with L ~ N(μ²/2, μ²).
     let (mut low, mut high) = (0.0, mu * (0.5 * mu + survival_quantile(delta).max(0.0)));
-    while ln_delta_gaussian(mu, high) > goal {
+    while missed(high) {
         high = high * 2.0 + f64::MIN_POSITIVE;
     }
     for _ in 0..200 {
@@ -155,7 +192,7 @@ pub fn epsilon_gaussian(mu: f64, delta: f64) -> f64 {
         if middle <= low || middle >= high {
             break;
         }
-        if ln_delta_gaussian(mu, middle) > goal { low = middle } else { high = middle }
+        if missed(middle) { low = middle } else { high = middle }
     }
     high
 }
@@ -206,5 +243,91 @@ mod tests {
         let (mu, epsilon) = (1.0_f64, 0.5_f64);
         let direct = cdf(mu / 2.0 - epsilon / mu) - epsilon.exp() * cdf(-mu / 2.0 - epsilon / mu);
         close(ln_delta_gaussian(mu, epsilon).exp(), direct, 1e-13);
+    }
+
+    /// (μ, δ, ε): δ(ε) = δ to 25 digits, ε rounded down; 0 where δ(0) is at most δ. 80-digit arithmetic.
+    #[rustfmt::skip]
+    const KNOWN: &[(f64, f64, f64)] = &[
+        (0.00045230217028754456, 1.799679419187246e-13, 0.0026461891989576357),
+        (0.21760189790755352, 5.336594274469228e-279, 7.754844232775831),
+        (0.024787483339802532, 2.931226024584673e-10, 0.13103616879402524),
+        (2.9894492367710846e-06, 1.604531214136572e-148, 7.565181257732759e-05),
+        (2.029852118316493e-06, 3.040905826650222e-09, 5.262875568266412e-06),
+        (3.739508057320763e-06, 1.619453015365889e-273, 0.0001303585301603587),
+        (0.003027313175017121, 0.002298472245073573, 0.0),
+        (1.0355619423670493e-05, 9.131191141368822e-234, 0.00033307506742084105),
+        (0.13962153994871962, 0.14731558331013955, 0.0),
+        (0.053981404341780705, 9.645136350119132e-182, 1.5401832230332628),
+        (101.22595106574725, 4.970625863416795e-15, 5905.872416714475),
+        (10.950686958671271, 7.384233737020917e-214, 401.0326105559086),
+        (1.523672690417856e-05, 5.767584410353796e-14, 8.340707251730916e-05),
+        (0.00033849398648881114, 6.267602109462001e-56, 0.005083507350400655),
+        (3.0335860278202956e-05, 4.953617247024678e-07, 5.29708493371709e-05),
+        (0.17341651134871788, 5.0192975342619015e-189, 5.065904514076995),
+        (0.03101020368398049, 8.683507342556424e-15, 0.21554569425460363),
+        (3.0812688517706634e-06, 5.988470440053559e-239, 0.00010012501994470348),
+        (0.3795594250399565, 2.468908357178139e-09, 2.1099548736448805),
+        (0.00037670969477501863, 4.3579371152700397e-125, 0.008774196586526737),
+        (0.005201299791065378, 3.030516152443606e-11, 0.028096521153454748),
+        (3.2652147410388537, 4.606598874864379e-91, 70.97921899557441),
+        (0.00010036710278828964, 3.8693183980367596e-07, 0.00022907833618133897),
+        (0.020258688711137243, 3.144067036037973e-38, 0.25076447814228053),
+        (0.9581894248189857, 2.0168313575862174e-11, 6.4863353700735),
+        (109.00182000917258, 2.5931652166676453e-265, 9730.723265240782),
+        (0.0026829163902686638, 0.00020857242809187916, 0.0027817526631617223),
+        (1.763084730695692e-05, 4.6182983719223305e-154, 0.0004561537974223677),
+        (2.0965224041807248e-06, 9.768481428842059e-06, 0.0),
+        (1.8598636349322373, 7.570608468122384e-129, 46.387524726117505),
+        (15.09795258062117, 4.9037160803860997e-11, 210.8244803451296),
+        (0.502830952466014, 1.9109293800703788e-122, 11.861560987997619),
+        (0.056903722149792765, 6.611038753200503e-09, 0.2776787392703669),
+        (7.722106735937133, 2.2755924156138732e-17, 93.98775261798488),
+        (0.007719805649116534, 8.49328058738342e-06, 0.020780301545709912),
+        (3.1440490028819726e-06, 2.585424085118351e-90, 6.0764457947475896e-05),
+        (0.2025147252542965, 0.7027232052929766, 0.0),
+        (5.492666747579895, 2.314354335368171e-215, 186.67285583788313),
+        (0.0014571015764612647, 9.91649283601017e-06, 0.0030338238916459708),
+        (1.5311439055204621e-06, 3.058448173459048e-162, 4.0570065721524454e-05),
+        (1e-09, 1e-12, 2.7178055156453226e-09),
+        (1e-09, 3e-10, 2.165134977704891e-10),
+        (1e-12, 1e-300, 3.619517737605931e-11),
+        (1.0, 0.38, 0.009486405961084982),
+        (1.0, 0.382, 0.002998400792364026),
+        (10.0, 0.9999, 11.569622014084493),
+        (30.0, 0.999999999999, 237.82658316836708),
+        (0.5, 1e-300, 18.590234297297755),
+        (3.0, 0.86, 0.09401494817481713),
+        (1000.0, 1e-05, 504263.89292065403),
+        (10000.0, 1e-300, 50370469.9648414),
+        (10000.0, 0.999999999, 49940020.92950397),
+        (8.0, 0.9999, 0.9253000869332123),
+        (8.0, 0.99, 12.219270022945066),
+        (2.0, 5e-324, 78.77843493794687),
+        (0.7, 1e-16, 5.783596757177563),
+    ];
+
+    #[test]
+    fn epsilon_is_never_below_the_truth_and_hardly_above() {
+        for &(mu, delta, want) in KNOWN {
+            let got = epsilon_gaussian(mu, delta);
+            assert!(got >= want, "μ {mu:e}, δ {delta:e}: {got:e} below {want:e}");
+            // Where ε is small against the loss its own digits are few.
+            let slack = 1e-9 * want + 1e-11 * mu;
+            assert!(got <= want + slack, "μ {mu:e}, δ {delta:e}: {got:e} far above {want:e}");
+            // And back.
+            let back = delta_gaussian(mu, want);
+            assert!(
+                back >= delta && (back <= delta * (1.0 + 1e-6) + 1e-300 || want == 0.0),
+                "μ {mu:e}: {back:e} {delta:e}"
+            );
+        }
+    }
+
+    /// Equality is what is said, not what is computed.
+    #[test]
+    fn a_loss_below_all_numbers_is_no_equality() {
+        assert!(epsilon_gaussian(1e-300, 1e-310) > 0.0);
+        assert!(delta_gaussian(1e-200, 1.0) > 0.0 && delta_gaussian(5e-324, 0.0) > 0.0);
+        assert_eq!((epsilon_gaussian(0.0, 1e-310), delta_gaussian(0.0, 0.0)), (0.0, 0.0));
     }
 }

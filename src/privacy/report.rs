@@ -9,7 +9,7 @@ use super::{
     ledger::{Ledger, Release, Sensitivity},
     noise::NoiseSpec,
     numeric::six_digits,
-    pld::{Pld, Rigor, Tight},
+    pld::{MOST_KINDS, Pld, Rigor, Tight},
     rdp::{Accountant, Bound, Epsilon},
     rounding::RoundingCost,
 };
@@ -33,9 +33,6 @@ pub struct Account {
     pub assumptions: Vec<String>,
 }
 
-/// Most kinds of release for which tight accounting is tried: it takes some tenths of a second for each, and no ledger may take an hour.
-const MOST_KINDS: usize = 64;
-
 /// Accounts for a ledger.
 ///
 /// # Errors
@@ -55,6 +52,10 @@ pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
         match Pld::of(ledger).and_then(|pld| pld.epsilon(delta)) {
             Ok(tight) => Some(tight),
             Err(PrivacyError::Unpriced(_)) => None,
+            Err(refused @ PrivacyError::TooMuchWork { .. }) => {
+                assumptions.push(format!("no tight accounting: {refused}"));
+                None
+            }
             Err(other) => return Err(other),
         }
     };
@@ -66,11 +67,12 @@ pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
 #[must_use]
 pub fn assumptions(ledger: &Ledger) -> Vec<String> {
     let mut phrases = Vec::new();
+    let all = ledger.steps();
     for (release, steps) in ledger.releases().iter().zip(steps_by_kind(ledger)) {
         if steps == 0 {
             continue;
         }
-        if steps < ledger.steps() {
+        if steps < all {
             phrases.push(format!("{steps} of the steps:"));
         }
         phrases.push(mechanism(release));
@@ -89,10 +91,9 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
             );
         }
     }
-    let steps = ledger.steps();
     phrases.push("every step that ran was released (Theorem 1 of Nasr et al. 2020)".to_owned());
     let off_grid = |(release, steps): (&Release, u64)| steps > 0 && release.grid.is_none();
-    if steps == 0 || ledger.releases().iter().zip(steps_by_kind(ledger)).any(off_grid) {
+    if all == 0 || ledger.releases().iter().zip(steps_by_kind(ledger)).any(off_grid) {
         phrases
             .push("noise as of real numbers: what the low bits of floating-point noise tell is not counted".to_owned());
     }

@@ -145,12 +145,12 @@ impl GaussianPrivacy {
         if mu >= 0.0 { Ok(Self { mu }) } else { Err(RiskError::Mu(mu)) }
     }
 
-    /// δ(ε), the whole curve at one point.
+    /// δ(ε), the whole curve at one point, from above.
     pub fn delta(&self, epsilon: f64) -> f64 {
-        normal::ln_delta_gaussian(self.mu, epsilon).exp()
+        normal::delta_gaussian(self.mu, epsilon)
     }
 
-    /// ε(δ).
+    /// ε(δ), from above.
     pub fn epsilon(&self, delta: f64) -> f64 {
         normal::epsilon_gaussian(self.mu, delta)
     }

@@ -1,6 +1,8 @@
 //! Releases in order, and which of them one example pays for: each, where every lot is drawn afresh; one an epoch, where lots are the
 //! batches of a shuffled partition. Both accountants read these charges.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::sampling::Sampling;
 
 /// Runs of equal releases, and stretches that are repeated. `T` names a release.
@@ -69,36 +71,54 @@ impl<T: Copy + Ord> Sequence<T> {
         narrow(total)
     }
 
-    /// Those of one kind.
-    pub fn steps_of(&self, wanted: T) -> u64 {
-        let mut total = 0u128;
+    /// Those of each kind that happened.
+    pub fn steps_of_each(&self) -> BTreeMap<T, u64> {
+        let mut totals: BTreeMap<T, u128> = BTreeMap::new();
         each_run(&self.0, 1, &mut |release, steps| {
-            if release == wanted {
-                total = total.saturating_add(steps);
-            }
+            let total = totals.entry(release).or_default();
+            *total = total.saturating_add(steps);
         });
-        narrow(total)
+        totals.into_iter().map(|(release, total)| (release, narrow(total))).collect()
     }
 
     /// What one example pays. A policy without memory: every release. A shuffled one: of each epoch the dearest release, whatever other
     /// policies release meanwhile; an open epoch counts in full.
     pub fn charges(&self, sampling: impl Fn(T) -> Sampling) -> Vec<Charge<T>> {
-        let mut charges = Charges(Vec::new());
-        let mut shuffled: Vec<u64> = Vec::new();
+        let mut charges = Charges::default();
         each_run(&self.0, 1, &mut |release, steps| match sampling(release) {
-            Sampling::Shuffled { batches } if shuffled.contains(&batches) => {}
-            Sampling::Shuffled { batches } => shuffled.push(batches),
+            Sampling::Shuffled { .. } => {}
             Sampling::Poisson { .. } | Sampling::FixedSize { .. } => charges.add(&[release], steps),
         });
-        for batches in shuffled {
-            let mut epochs = Epochs { batches: batches.into(), done: 0, open: Vec::new(), closed: Charges(Vec::new()) };
-            epochs.walk(&self.0, &|release| sampling(release) == Sampling::Shuffled { batches });
-            for (releases, count) in epochs.finish().0 {
+        for (batches, stretches) in by_batches(&self.0, &sampling) {
+            let mut epochs =
+                Epochs { batches: batches.into(), done: 0, open: BTreeSet::new(), closed: Charges::default() };
+            epochs.walk(&stretches);
+            for (releases, count) in epochs.finish().list {
                 charges.add(&releases, count.into());
             }
         }
-        charges.0
+        charges.list
     }
+}
+
+/// The stretches of each shuffled policy by itself: so many policies, and each release is looked at once.
+fn by_batches<T: Copy>(stretches: &[Stretch<T>], sampling: &impl Fn(T) -> Sampling) -> BTreeMap<u64, Vec<Stretch<T>>> {
+    let mut policies: BTreeMap<u64, Vec<Stretch<T>>> = BTreeMap::new();
+    for stretch in stretches {
+        match stretch {
+            Stretch::Run { release, steps } => {
+                if let Sampling::Shuffled { batches } = sampling(*release) {
+                    policies.entry(batches).or_default().push(Stretch::Run { release: *release, steps: *steps });
+                }
+            }
+            Stretch::Repeated { stretches, times } => {
+                for (batches, stretches) in by_batches(stretches, sampling) {
+                    policies.entry(batches).or_default().push(Stretch::Repeated { stretches, times: *times });
+                }
+            }
+        }
+    }
+    policies
 }
 
 impl<T: Copy> Stretch<T> {
@@ -134,18 +154,36 @@ fn narrow(count: u128) -> u64 {
     u64::try_from(count).unwrap_or(UNCOUNTED)
 }
 
-/// Equal sets are merged.
+/// Equal sets are merged; in the order in which they came.
 #[derive(Clone, Debug)]
-struct Charges<T>(Vec<Charge<T>>);
+struct Charges<T> {
+    list: Vec<Charge<T>>,
+    places: BTreeMap<Vec<T>, usize>,
+}
+
+impl<T> Default for Charges<T> {
+    fn default() -> Self {
+        Self { list: Vec::new(), places: BTreeMap::new() }
+    }
+}
 
 impl<T: Copy + Ord> Charges<T> {
     fn add(&mut self, releases: &[T], count: u128) {
         let count = narrow(count);
-        match self.0.iter_mut().find(|(set, _)| set == releases) {
-            _ if count == 0 => {}
-            Some((_, total)) => *total = total.saturating_add(count),
-            None => self.0.push((releases.to_vec(), count)),
+        if count == 0 {
+            return;
         }
+        if let Some(&place) = self.places.get(releases) {
+            let total = &mut self.list[place].1;
+            *total = total.saturating_add(count);
+            return;
+        }
+        self.places.insert(releases.to_vec(), self.list.len());
+        self.list.push((releases.to_vec(), count));
+    }
+
+    fn add_set(&mut self, releases: &BTreeSet<T>, count: u128) {
+        self.add(&releases.iter().copied().collect::<Vec<T>>(), count);
     }
 }
 
@@ -154,70 +192,58 @@ struct Epochs<T> {
     batches: u128,
     /// Batches of the open epoch that have run: fewer than `batches`.
     done: u128,
-    /// The releases that they were, in order of their names.
-    open: Vec<T>,
+    /// The releases that they were.
+    open: BTreeSet<T>,
     closed: Charges<T>,
 }
 
 impl<T: Copy + Ord> Epochs<T> {
-    fn walk(&mut self, stretches: &[Stretch<T>], wanted: &impl Fn(T) -> bool) {
+    fn walk(&mut self, stretches: &[Stretch<T>]) {
         for stretch in stretches {
             match stretch {
-                Stretch::Run { release, steps } if wanted(*release) => self.run(&[*release], wide(*steps)),
-                Stretch::Run { .. } => {}
-                Stretch::Repeated { stretches, times } => self.repeat(stretches, wide(*times), wanted),
+                Stretch::Run { release, steps } => self.run(&BTreeSet::from([*release]), wide(*steps)),
+                Stretch::Repeated { stretches, times } => self.repeat(stretches, wide(*times)),
             }
         }
     }
 
     /// `steps` batches, each by one of `releases`.
-    fn run(&mut self, releases: &[T], mut steps: u128) {
+    fn run(&mut self, releases: &BTreeSet<T>, mut steps: u128) {
         if self.done > 0 {
-            self.admit(releases);
+            self.open.extend(releases);
             let taken = steps.min(self.batches - self.done);
             self.done += taken;
             steps -= taken;
             if self.done == self.batches {
-                self.closed.add(&self.open, 1);
+                self.closed.add_set(&self.open, 1);
                 self.done = 0;
             }
         }
         if steps > 0 {
-            self.closed.add(releases, steps / self.batches);
+            self.closed.add_set(releases, steps / self.batches);
             self.done = steps % self.batches;
-            self.open = releases.to_vec();
+            self.open.clone_from(releases);
         }
     }
 
-    /// `releases` may be among those of the open epoch.
-    fn admit(&mut self, releases: &[T]) {
-        self.open.extend_from_slice(releases);
-        self.open.sort_unstable();
-        self.open.dedup();
-    }
-
-    fn repeat(&mut self, stretches: &[Stretch<T>], times: u128, wanted: &impl Fn(T) -> bool) {
-        let (mut steps, mut releases) = (0u128, Vec::new());
+    fn repeat(&mut self, stretches: &[Stretch<T>], times: u128) {
+        let (mut steps, mut releases) = (0u128, BTreeSet::new());
         each_run(stretches, 1, &mut |release, count| {
-            if wanted(release) {
-                steps = steps.saturating_add(count);
-                releases.push(release);
-            }
+            steps = steps.saturating_add(count);
+            releases.insert(release);
         });
-        releases.sort_unstable();
-        releases.dedup();
         if steps == 0 {
             return;
         }
         if steps % self.batches == 0 && steps < u128::MAX {
             // Every pass begins at the same place of an epoch, so one tells of all. What the pass before it left open may be any of the same.
             if self.done > 0 {
-                self.admit(&releases);
+                self.open.extend(&releases);
             }
-            let before = std::mem::replace(&mut self.closed, Charges(Vec::new()));
-            self.walk(stretches, wanted);
+            let before = std::mem::take(&mut self.closed);
+            self.walk(stretches);
             let pass = std::mem::replace(&mut self.closed, before);
-            for (set, count) in pass.0 {
+            for (set, count) in pass.list {
                 self.closed.add(&set, wide(count).saturating_mul(times));
             }
         } else {
@@ -228,7 +254,7 @@ impl<T: Copy + Ord> Epochs<T> {
 
     fn finish(mut self) -> Charges<T> {
         if self.done > 0 {
-            self.closed.add(&self.open, 1);
+            self.closed.add_set(&self.open, 1);
         }
         self.closed
     }

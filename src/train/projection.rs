@@ -75,7 +75,8 @@ pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, Strin
 /// Why there is none, in words.
 pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>, String> {
     let step = step_loss(config, train, VECTORS)?;
-    steps.iter().map(|&steps| Ok((steps as f64, tight_epsilon(&step, config.delta, steps)?.value))).collect()
+    let found = step.epsilons(config.delta, steps).map_err(|error| error.to_string())?;
+    Ok(steps.iter().zip(found).map(|(&steps, found)| (steps as f64, found.value)).collect())
 }
 
 /// What steps that ran gave away by tight accounting, from all of an envelope's vectors.

@@ -39,10 +39,14 @@ const MOST_LOSS: f64 = 2000.0;
 /// Rounding of a density, a loss, an exponential: relative.
 const ROUNDING: f64 = 1e-12;
 
-/// The loss of one coordinate shifted by `tau`, on `step`, from above.
-pub(super) fn coordinate(noise: &dyn Noise, tau: f64, step: f64) -> Lattice {
+/// Cells between two questions whether there may be more.
+const CELLS_AT_ONCE: usize = 1024;
+
+/// The loss of one coordinate shifted by `tau`, on `step`, from above. Cells that are tried are asked for, `more` by the thousand; none where there
+/// are no more.
+pub(super) fn coordinate(noise: &dyn Noise, tau: f64, step: f64, more: impl Fn(usize) -> bool) -> Option<Lattice> {
     let pair = Pair::new(noise, tau, step);
-    let (cells, reached) = pair.cells();
+    let (cells, reached) = pair.cells(more)?;
     let last = cells.iter().map(|cell| cell.high).max().unwrap_or(1).min(MOST_POINTS);
     let mut builder = Builder::new(0, last, step);
     for Cell { low, high, mass, up } in cells {
@@ -57,7 +61,7 @@ pub(super) fn coordinate(noise: &dyn Noise, tau: f64, step: f64) -> Lattice {
     // functions far out.
     let above = |x: f64| if x < 0.0 { 1.0 - noise.tail(-x) } else { noise.tail(x) * (1.0 + 1e-6) };
     builder.at_infinity(above(reached - 0.5 * tau) + above(reached + 0.5 * tau));
-    mirrored(builder.finish(ROUNDING))
+    Some(mirrored(builder.finish(ROUNDING)))
 }
 
 /// The symmetric lattice of a half: P-mass at k > 0 with its image at −k; the mass at 0 is met from both sides.
@@ -128,13 +132,14 @@ impl<'a> Pair<'a> {
     }
 
     /// Cells from u = 0 on, and where they end.
-    fn cells(&self) -> (Vec<Cell>, f64) {
+    fn cells(&self, more: impl Fn(usize) -> bool) -> Option<(Vec<Cell>, f64)> {
         let end = self.noise.tail_quantile(TAIL).min(self.scale * 1e40) + 0.5 * self.tau;
         let beyond = (MOST_POINTS as f64 * self.step).min(MOST_LOSS);
         let mut stops = self.stops.iter().copied().peekable();
         let mut cells = Vec::new();
         let (mut u, mut at) = (0.0, self.loss(0.0));
         let (mut width, mut radius) = (0.01 * self.scale, self.scale);
+        let mut tried = 0;
         while u < end && at <= beyond && cells.len() < MOST_CELLS {
             while stops.next_if(|stop| *stop <= u).is_some() {}
             let stop = stops.peek().copied().unwrap_or(f64::INFINITY);
@@ -142,6 +147,13 @@ impl<'a> Pair<'a> {
             let least = 1e-13 * self.scale + 1e-14 * u;
             width *= 1.6;
             let (next, there, cell) = loop {
+                tried += 1;
+                if tried == CELLS_AT_ONCE {
+                    if !more(tried) {
+                        return None;
+                    }
+                    tried = 0;
+                }
                 let next = if u + 1.1 * width >= stop { stop } else { u + width };
                 let there = self.loss(next);
                 let change = (there - at).abs();
@@ -162,7 +174,7 @@ impl<'a> Pair<'a> {
             cells.push(cell);
             (u, at) = (next, there);
         }
-        (cells, u)
+        more(tried).then_some((cells, u))
     }
 
     /// The rule's errors over what they may be.
@@ -321,7 +333,7 @@ mod tests {
             for tau in [1e-3, 0.02, 0.5, 1.0, 3.0] {
                 let deviation = (tau * noise.fisher_information().sqrt()).min(40.0);
                 for step in [1e-3 * deviation, 0.03 * deviation] {
-                    let lattice = coordinate(noise.as_ref(), tau, step);
+                    let lattice = coordinate(noise.as_ref(), tau, step, |_| true).unwrap();
                     let total: f64 = lattice.weight.iter().sum::<f64>() + lattice.infinity;
                     assert!(
                         total >= 1.0 - 1e-15 && total < 1.0 + 1e-8 + 2e-6 * lattice.infinity,
@@ -363,7 +375,7 @@ mod tests {
         let noise = NoiseSpec::Cauchy { scale: 1.0 }.build().unwrap();
         for tau in [1e-3, 0.1, 1.0, 30.0f64] {
             let step = 1e-3 * (tau * noise.fisher_information().sqrt()).min(40.0);
-            let lattice = coordinate(noise.as_ref(), tau, step);
+            let lattice = coordinate(noise.as_ref(), tau, step, |_| true).unwrap();
             let most = 2.0 * (0.5 * tau).asinh();
             for share in [0.0, 0.01, 0.1, 0.3, 0.7, 0.95, 0.999] {
                 let epsilon: f64 = share * most;
@@ -390,7 +402,7 @@ mod tests {
         for spec in monotone().into_iter().chain([NoiseSpec::StudentT { nu: 3.0, scale: 1.0 }]) {
             let noise = spec.build().unwrap();
             for tau in [40.0, 1e4, 1e9] {
-                let lattice = coordinate(noise.as_ref(), tau, 0.04);
+                let lattice = coordinate(noise.as_ref(), tau, 0.04, |_| true).unwrap();
                 let total: f64 = lattice.weight.iter().sum::<f64>() + lattice.infinity;
                 assert!((1.0 - 1e-12..1.0 + 1e-4).contains(&total), "{spec:?} τ = {tau}: {total}");
                 // Told apart but for the tails beyond the middle.

@@ -11,13 +11,16 @@
 //! - *Rounding*: each coefficient of a Cooley–Tukey FFT of x is off by at most c·u·log₂N·Σ|x| (every term passes through
 //!   log₂N twiddles and sums; Higham 2002, §24.1, has c < 7), which the n-th power multiplies by n/|φ|, and the inverse
 //!   transform averages. The bound is evaluated frequency by frequency and added to every element.
-//! - *Weights*: the relative error of exp in the tilt, raised to the n-th power.
+//! - *Weights*: the relative error of exp in the tilt and of its sums, raised to the n-th power ([`Lattice::rounding`]); Chernoff's exponents, too.
+//!
+//! None is taken to be small: e^{n·error} is what is added, so a count that rounding errors grow with beyond use has a useless bound, not a wrong one.
 
 use num_complex::Complex;
 
 use super::{
-    lattice::{Builder, Lattice},
+    lattice::{Builder, Lattice, UNIT, sum_rounding},
     transform::{RealTransform, length},
+    work::{CUMULANT_POINT, MOMENT_POINT, Work, power, transform},
 };
 
 /// Error of one FFT coefficient over u·log₂N·Σ|x|. Of pairs of real numbers (`transform.rs`), N/2 of them: an error e of theirs becomes
@@ -51,9 +54,28 @@ pub(super) struct Window {
     pub log_above: f64,
 }
 
-/// K of a sum of independent losses.
+/// What share of δ is left when `escaped` is taken from it, from below; not above 0 where none is.
+pub(super) fn left_of(escaped: f64, log_delta: f64) -> f64 {
+    -(escaped.ln() - log_delta).exp_m1() - 1e-12
+}
+
+/// K of a sum of independent losses, from above.
 pub(super) fn log_moment(parts: &[(Lattice, u64)], lambda: f64) -> f64 {
-    parts.iter().map(|(lattice, count)| *count as f64 * lattice.log_moment(lambda)).sum()
+    let each = |(lattice, count): &(Lattice, u64)| {
+        let value = lattice.log_moment(lambda);
+        *count as f64 * (value + rounding(lattice, lambda, value))
+    };
+    parts.iter().map(each).sum()
+}
+
+/// What rounding may have taken from one loss's K, which came out as `value`.
+fn rounding(lattice: &Lattice, lambda: f64, value: f64) -> f64 {
+    lattice.rounding(lambda) + 8.0 * UNIT * value.abs()
+}
+
+/// What rounding may have taken from Chernoff's exponent, which is made of these, for a λ.
+pub(super) fn chernoff_rounding(parts: f64, lambda: f64) -> f64 {
+    4.0 * UNIT * (parts + (1.0 + lambda) * (lambda.ln_1p() + lambda.ln().abs()))
 }
 
 /// The λ > 0 that gives the least ε by Chernoff's bound at this ln δ, with that ε. In orders, λ = α − 1: this is
@@ -61,7 +83,9 @@ pub(super) fn log_moment(parts: &[(Lattice, u64)], lambda: f64) -> f64 {
 pub(super) fn chernoff(moment: impl Fn(f64) -> f64, log_delta: f64, largest: f64) -> (f64, f64) {
     let epsilon = |lambda: f64| {
         let slack = if lambda == 0.0 { 0.0 } else { lambda * lambda.ln() - (1.0 + lambda) * lambda.ln_1p() };
-        (moment(lambda) - log_delta + slack) / lambda
+        let moment = moment(lambda);
+        let rounding = chernoff_rounding(moment.abs() + log_delta.abs(), lambda);
+        (moment - log_delta + slack + rounding) / lambda
     };
     // One valley in ln λ: first a walk by factors, then a golden section.
     let (mut best, mut at) = (f64::INFINITY, 1.0_f64.min(largest));
@@ -121,14 +145,16 @@ pub(super) enum Reach {
 
 /// Bounds the window of the sum under tilt λ ≥ 0, so that P-mass above is at most e^`log_tail`.
 pub(super) fn window(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach: Reach) -> Window {
-    let (mut mean, mut variance, mut moment) = (0.0, 0.0, 0.0);
+    let (mut mean, mut variance) = (0.0, 0.0);
+    // K under the tilt, from below.
+    let mut moment = 0.0;
     let (mut least, mut most) = (0.0, 0.0);
     for (lattice, count) in parts {
         let count = *count as f64;
         let cumulants = lattice.cumulants(lambda);
         mean += count * cumulants.mean;
         variance += count * cumulants.variance;
-        moment += count * cumulants.log_moment;
+        moment += count * (cumulants.log_moment - rounding(lattice, lambda, cumulants.log_moment));
         least += count * lattice.loss(0);
         most += count * lattice.last_loss();
     }
@@ -174,30 +200,43 @@ const LONGEST_TRANSFORM: f64 = 4e6;
 /// Grid points from 0 that floating point tells apart with room to spare.
 const FARTHEST: f64 = 1e15;
 
+/// Work of [`window`] for these parts.
+pub(super) fn window_work(parts: &[(Lattice, u64)]) -> f64 {
+    parts.iter().map(|(lattice, _)| (27.0 * MOMENT_POINT + CUMULANT_POINT) * lattice.weight.len() as f64).sum()
+}
+
 /// Number of points that [`sum`] would transform.
 pub(super) fn points(window: &Window, step: f64) -> f64 {
     (window.high - window.low) / step + 3.0
 }
 
-/// The sum of `count` independent losses of each of `parts`, on one grid, under tilt λ; none where it would take too many points.
-pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Option<Sum> {
+/// The sum of `count` independent losses of each of `parts`, on one grid, under tilt λ; none where it would take too many points, or more work than
+/// is left.
+pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: &Work) -> Option<Sum> {
     let step = parts.first()?.0.step;
     let farthest = window.low.abs().max(window.high.abs()) / step;
     let few = points(window, step) <= LONGEST_TRANSFORM && farthest <= FARTHEST;
-    if !few {
+    if !few || parts.iter().any(|(lattice, _)| lattice.is_infinite()) {
         return None;
     }
     let n = length(points(window, step).ceil() as usize);
+    let tilting: f64 = parts.iter().map(|(lattice, _)| 2.0 * CUMULANT_POINT * lattice.weight.len() as f64).sum();
+    // There and back; the rest as it comes.
+    if !work.spend(tilting + 2.0 * transform(n)) {
+        return None;
+    }
     let first = (window.low / step).floor() as i64 - 1;
     // With round-up of the length the true top is higher; Chernoff's bound was at `high`, which is safe.
     let bits = (n as f64).log2();
     let unit = FFT_ERROR * 0.5 * f64::EPSILON * bits;
-    let transform = RealTransform::of(n);
+    let fourier = RealTransform::of(n);
     let bins = n / 2 + 1;
     let mut product = vec![Complex::new(1.0, 0.0); bins];
     // ln of an upper bound of each |product|, and the relative error it carries.
     let mut log_size = vec![0.0_f64; bins];
     let mut relative = vec![0.0_f64; bins];
+    // ln of what powers may have grown by.
+    let mut powered = 0.0;
     let mut offset: i128 = 0;
     let (mut moment, mut log_relative, mut escaped) = (0.0, 0.0, 0.0);
     let mut buffer = vec![0.0; n];
@@ -210,6 +249,10 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Opt
         let mean = weights.iter().enumerate().map(|(i, w)| i as f64 * w).sum::<f64>().round() as i64;
         // In floating point: the product does not fit into 32 bits.
         let direct = active.len() as f64 * weights.len() as f64 * 0.5 < n as f64 * bits;
+        let spectral = if direct { active.len() as f64 * weights.len() as f64 } else { transform(n) };
+        if !work.spend(spectral + power(active.len(), *count)) {
+            return None;
+        }
         let unit = if direct {
             for &bin in &active {
                 spectrum[bin] = coefficient(&weights, mean, bin, n);
@@ -221,52 +264,56 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window) -> Opt
             for (index, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 1e-200) {
                 buffer[(index as i64 - mean).rem_euclid(n as i64) as usize] += weight;
             }
-            transform.forward(&mut buffer, &mut spectrum);
+            fourier.forward(&mut buffer, &mut spectrum);
             unit
         };
-        let power = *count as f64;
+        let times = *count as f64;
+        // The weights sum to 1 but for rounding.
+        let whole = 1.0 + sum_rounding(weights.len()) + 4.0 * UNIT;
+        powered += times * 8.0 * UNIT;
         active.retain(|&bin| {
             let value = spectrum[bin];
             let size = value.norm();
-            log_size[bin] += power * (size + unit).min(1.0).ln();
+            log_size[bin] += times * (size + unit).min(whole).ln();
             let counts = log_size[bin] >= NEGLIGIBLE;
             if counts {
-                relative[bin] += power * (unit / size.max(f64::MIN_POSITIVE) + 4.0 * f64::EPSILON);
+                relative[bin] += times * (unit / size.max(f64::MIN_POSITIVE) + 8.0 * UNIT);
                 product[bin] *= integer_power(value, *count);
             }
             counts
         });
-        let reach = (lambda - lattice.tilt).abs() * step * weights.len() as f64;
-        log_relative += power * f64::EPSILON * (8.0 + reach.min(1400.0));
+        log_relative += times * rounding(lattice, lambda, log_moment);
         offset += i128::from(lattice.first + mean) * i128::from(*count);
-        moment += power * log_moment;
-        escaped += power * lattice.infinity;
+        moment += times * log_moment;
+        escaped += times * lattice.infinity;
     }
     let (mut error, mut total) = (0.0, 0.0);
     for bin in 0..bins {
         // Every bin but the first and the last stands for two.
         let copies = if bin == 0 || 2 * bin == n { 1.0 } else { 2.0 };
-        let bound = log_size[bin].min(0.0).exp();
+        let bound = log_size[bin].exp();
         if log_size[bin] < NEGLIGIBLE {
             product[bin] = Complex::new(0.0, 0.0);
             error += copies * bound;
         } else {
-            error += copies * (bound * relative[bin].exp_m1()).min(2.0 * bound);
+            error += copies * bound * relative[bin].exp_m1().min(1.0 + powered.exp());
             total += copies * bound;
         }
     }
     product[0].im = 0.0;
     product[bins - 1].im = 0.0;
-    transform.back(&mut product, &mut buffer);
-    let error = (error + unit * total) / n as f64;
+    fourier.back(&mut product, &mut buffer);
+    let error = (error + unit * total * powered.exp()) / n as f64;
     let scale = 1.0 / n as f64;
     let start = (i128::from(first) - offset).rem_euclid(n as i128) as usize;
     let mut mass = Vec::with_capacity(n);
     for value in buffer[start..].iter().chain(&buffer[..start]) {
         mass.push((value * scale + error).max(0.0));
     }
-    // Chernoff's exponent is off by the same relative errors.
-    escaped += (window.log_above + 2.0 * log_relative).exp() * (1.0 + 1e-9);
+    escaped = (escaped + window.log_above.exp()) * (1.0 + 1e-9);
+    // Of sums of so many terms, and of exponents λl, when it is read.
+    let reach = lambda * (first.unsigned_abs() as f64 + n as f64) * step;
+    log_relative += UNIT * (8.0 * n as f64 + 8.0 * reach + 8.0 * f64::abs(moment)) + 1e-12;
     Some(Sum { first, step, tilt: lambda, log_moment: moment, mass, log_relative, escaped })
 }
 
@@ -285,6 +332,7 @@ const TURNS: usize = 32;
 fn coefficient(weights: &[f64], mean: i64, bin: usize, n: usize) -> Complex<f64> {
     let root = |index: i64| {
         let turns = (bin as i128 * i128::from(index)).rem_euclid(n as i128) as f64 / n as f64;
+        let turns = if turns > 0.5 { turns - 1.0 } else { turns };
         let (sin, cos) = (-std::f64::consts::TAU * turns).sin_cos();
         Complex::new(cos, sin)
     };
@@ -300,10 +348,10 @@ fn coefficient(weights: &[f64], mean: i64, bin: usize, n: usize) -> Complex<f64>
     sum
 }
 
-/// A bound of the error of [`coefficient`] for weights that sum to 1: each passes through up to 32 turns (of relative error 8u each, the root's own
-/// among them), then through the sum of the blocks.
+/// A bound of the error of [`coefficient`] for weights that sum to 1: each passes through up to 32 turns (of error 12u each, 9u of them the root's own,
+/// whose angle is at most π), then through the sum of the blocks.
 fn coefficient_error(length: usize) -> f64 {
-    0.5 * f64::EPSILON * (10.0 * TURNS as f64 + (length / TURNS) as f64 + 16.0)
+    UNIT * (16.0 * TURNS as f64 + (length / TURNS) as f64 + 32.0)
 }
 
 /// zⁿ by squaring: relative error below 4u·n.
@@ -335,7 +383,7 @@ impl Sum {
         }
         for (index, mass) in self.mass.iter().enumerate() {
             if let Ok(k) = usize::try_from(self.first + index as i64) {
-                let log_scale = self.log_moment + self.log_relative + 1e-12 - self.tilt * self.loss(index);
+                let log_scale = self.log_moment + self.log_relative - self.tilt * self.loss(index);
                 // Far from the mean the factor alone may exceed what a double holds.
                 let bound =
                     if *mass > 0.0 { (mass.ln() + log_scale).exp().max(f64::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
@@ -362,18 +410,19 @@ impl Sum {
             }
         }
         let log_finite = sum.ln() + self.log_moment - self.tilt * epsilon + self.log_relative;
-        (log_finite.exp() * (1.0 + 1e-12) + self.escaped).min(1.0)
+        // Below all normal numbers exp has few digits, or none.
+        (log_finite.exp() + self.escaped + f64::MIN_POSITIVE).min(1.0)
     }
 
     /// The smallest ε (of any sign, but not below the window) with δ(ε) ≤ e^`log_delta`; infinite if what escaped is
     /// more than that.
     pub fn epsilon(&self, log_delta: f64) -> f64 {
-        let left = -(self.escaped.ln() - log_delta).exp_m1();
+        let left = left_of(self.escaped, log_delta);
         if left.is_nan() || left <= 0.0 {
             return f64::INFINITY;
         }
         // Compare in logs: δ(l_k) = e^{K − λ l_k}·D_k.
-        let goal = log_delta + left.ln() - self.log_moment - self.log_relative - 1e-12;
+        let goal = log_delta + left.ln() - self.log_moment - self.log_relative;
         let decay = (-self.tilt * self.step).exp();
         let faster = (-(self.tilt + 1.0) * self.step).exp();
         let gap = -(-self.step).exp_m1();
@@ -428,7 +477,7 @@ impl Sum {
             first,
             step,
             tilt: self.tilt,
-            log_scale: self.log_moment + self.log_relative + 1e-12,
+            log_scale: self.log_moment + self.log_relative + 1e-12 + 4.0 * UNIT * places.max(1) as f64,
             weight,
             infinity: self.escaped,
         };

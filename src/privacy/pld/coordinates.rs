@@ -18,9 +18,10 @@ use std::sync::Arc;
 use super::{
     cells::coordinate,
     compose::{self, Reach},
-    gaussian::SampledGaussian,
+    gaussian::{LARGEST_MU, SampledGaussian},
     lattice::Lattice,
     sampled::Source,
+    work::{COORDINATE_CELL, Work},
 };
 use crate::privacy::{PrivacyError, envelope::EnvelopeProfile, noise::Noise, parallel};
 
@@ -35,14 +36,20 @@ pub(super) struct Symmetric {
 
 impl Symmetric {
     /// (loss, P-mass, Q-mass).
-    pub fn atoms(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
-        let last = self.mass.len() as i64 - 1;
-        (-last..=last).map(|k| {
+    pub fn atoms(&self) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> + ExactSizeIterator + '_ {
+        let last = self.mass.len() - 1;
+        (0..2 * last + 1).map(move |index| {
+            let k = index as i64 - last as i64;
             let l = k as f64 * self.step;
             let large = self.mass[k.unsigned_abs() as usize];
             let small = large * (-l.abs()).exp();
             if k >= 0 { (l, large, small) } else { (l, small, large) }
         })
+    }
+
+    /// Told apart for certain: all P-mass at infinite loss.
+    fn certain(step: f64) -> Self {
+        Self { step, mass: vec![0.0].into(), infinity: 1.0 }
     }
 
     pub fn infinity(&self) -> f64 {
@@ -90,17 +97,17 @@ impl Unsampled {
         let rate = rate.max(1e-60);
         match self {
             // Beyond this the pair is told apart for certain: all P-mass at infinite loss.
-            Self::Gaussian { mu } if *mu > 1e6 => {
-                let pair = Symmetric { step: 1.0, mass: vec![0.0].into(), infinity: 1.0 };
-                Source::Atoms { pair, rate }
-            }
+            Self::Gaussian { mu } if *mu > LARGEST_MU => Source::Atoms { pair: Symmetric::certain(1.0), rate },
             Self::Gaussian { mu } => Source::Gaussian(SampledGaussian { mu: *mu, rate }),
             Self::Atoms(pair) => Source::Atoms { pair: pair.clone(), rate },
         }
     }
 
     /// Z + ψ against Z, for every ψ of the profile at once.
-    pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile) -> Result<Self, PrivacyError> {
+    ///
+    /// # Errors
+    /// [`PrivacyError::TooMuchWork`] where that would take long, [`PrivacyError::Unpriced`] where tails are not covered.
+    pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile, work: &Work) -> Result<Self, PrivacyError> {
         let covers = profile.covers();
         let vectors: Vec<Vec<Rung>> = covers.iter().map(|cover| rungs(cover)).collect();
         // One grid for all, so that the curves can be compared.
@@ -115,7 +122,7 @@ impl Unsampled {
         let step = (deviation.min(40.0) * fine).max(1e-250);
         let mut curves = Vec::new();
         for rungs in &vectors {
-            curves.push(product(noise, rungs, step, accuracy)?);
+            curves.push(product(noise, rungs, step, accuracy, work)?);
         }
         let pair = if curves.len() == 1 { curves.swap_remove(0) } else { maximum(&curves) };
         Ok(Self::Atoms(pair))
@@ -148,7 +155,17 @@ fn rungs(cover: &[(f64, u64)]) -> Vec<Rung<'_>> {
 }
 
 /// The whole vector's loss: coordinates of about one size composed on their own fine grid, then all together on `step`.
-fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> Result<Symmetric, PrivacyError> {
+fn product(
+    noise: &dyn Noise,
+    rungs: &[Rung<'_>],
+    step: f64,
+    accuracy: f64,
+    work: &Work,
+) -> Result<Symmetric, PrivacyError> {
+    let too_much = || PrivacyError::TooMuchWork {
+        what: "tight accounting of this noise inside this envelope",
+        remedy: "fewer different entries, vectors that are more alike, a smoother density or a scale nearer to the entries take less; Rényi accounting has a bound",
+    };
     let information = noise.fisher_information();
     let log_tail = TAIL.ln();
     let mut single: Vec<(Lattice, u64)> = Vec::new();
@@ -157,7 +174,14 @@ fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> R
         let own = (rung.smallest() * information.sqrt()).min(40.0) * (12.0 * accuracy).sqrt();
         // Grids nest.
         let own = if rung.is_single() { step } else { step / (step / own).ceil().max(1.0) };
-        let lattices = parallel::map(rung.0, |&(tau, count)| (coordinate(noise, tau, own), count));
+        let price = |&(tau, count): &(f64, u64)| {
+            let lattice = coordinate(noise, tau, own, |cells| work.spend(COORDINATE_CELL * cells as f64))?;
+            work.spend(2.0 * lattice.weight.len() as f64).then_some((lattice, count))
+        };
+        let lattices = parallel::map(rung.0, price).into_iter().collect::<Option<Vec<_>>>().ok_or_else(too_much)?;
+        if lattices.iter().any(|(lattice, _)| lattice.is_infinite()) {
+            return Ok(Symmetric::certain(step));
+        }
         if rung.is_single() { single.extend(lattices) } else { fine.push(lattices) }
     }
     if let ([(lattice, _)], []) = (single.as_slice(), fine.as_slice()) {
@@ -170,17 +194,18 @@ fn product(noise: &dyn Noise, rungs: &[Rung<'_>], step: f64, accuracy: f64) -> R
     for _ in 0..24 {
         let mut coarse = single.clone();
         let sums = parallel::map(&fine, |inner| {
-            let window = compose::window(inner, tilt, log_tail, Reach::Composed);
-            compose::sum(inner, tilt, &window).map(|sum| sum.coarsen(step))
+            let affordable = work.spend(compose::window_work(inner));
+            let window = affordable.then(|| compose::window(inner, tilt, log_tail, Reach::Composed))?;
+            compose::sum(inner, tilt, &window, work).map(|sum| sum.coarsen(step))
         });
         for sum in sums {
-            let lattice =
-                sum.ok_or(PrivacyError::Unpriced("privacy loss distributions of this envelope: too many points"))?;
-            coarse.push((lattice, 1));
+            coarse.push((sum.ok_or_else(too_much)?, 1));
+        }
+        if !work.spend(compose::window_work(&coarse)) {
+            return Err(too_much());
         }
         let window = compose::window(&coarse, tilt, log_tail, Reach::Final);
-        let sum = compose::sum(&coarse, tilt, &window)
-            .ok_or(PrivacyError::Unpriced("privacy loss distributions of this noise: too many points"))?;
+        let sum = compose::sum(&coarse, tilt, &window, work).ok_or_else(too_much)?;
         infinity = sum.bounds(&mut mass).max(infinity);
         // Under tilt 0 the window ends at the tail already; the rest only sharpens it.
         tilt += 4.0 / window.deviation;

@@ -2,13 +2,19 @@
 
 use super::{
     Direction,
-    lattice::{Builder, Lattice},
+    lattice::{Builder, Lattice, UNIT},
+    sampled::sampled_loss,
 };
 use crate::privacy::normal;
 
 /// Relative rounding of a cell's mass: a handful of exp calls with arguments up to 800 (their relative error is the
-/// argument's rounding), and Gauss–Legendre's 1e-13.
-const MARGIN: f64 = 1e-12;
+/// argument's rounding, 39 times that of x, which is at most μ + 39), and Gauss–Legendre's 1e-13.
+pub(super) const MARGIN: f64 = 2e-12;
+/// P-mass below the grid, which moves up to its start: too little to be seen.
+const LOW_TAIL: f64 = 1e-20;
+/// Largest μ that is put on a grid: beyond, positions and losses lose their digits, and what tells P from Q but for e^{−μ²/8} is
+/// told for certain.
+pub(super) const LARGEST_MU: f64 = 128.0;
 
 /// The pair P = N(μ, 1), Q = N(0, 1) with sampling rate q. The unsampled loss at x is μx − μ²/2.
 #[derive(Clone, Copy, Debug)]
@@ -35,24 +41,29 @@ impl SampledGaussian {
         if self.rate == 1.0 {
             return loss;
         }
-        loss + (self.reach(loss) / self.rate).ln()
+        // Next to 0 the loss itself keeps its digits, not the ratio.
+        let growth = loss.exp_m1() / self.rate;
+        if growth.abs() < 0.5 { growth.ln_1p() } else { loss + (self.reach(loss) / self.rate).ln() }
     }
 
     /// 1 − (1 − q)·e^{−loss} = q·y·e^{−loss}, without cancellation near 0; 0 where it would be negative.
     fn reach(&self, loss: f64) -> f64 {
-        let reach = -(-loss).exp_m1() + self.rate * (-loss).exp();
+        let reach = if loss < -0.5 {
+            1.0 - (1.0 - self.rate) * (-loss).exp()
+        } else {
+            -(-loss).exp_m1() + self.rate * (-loss).exp()
+        };
         if reach.is_nan() { 0.0 } else { reach.max(0.0) }
     }
 
     /// The sampled loss, in the direction "remove", at unsampled loss `l`: ln(1 − q + q·e^l).
     fn sampled(&self, l: f64) -> f64 {
-        if l > 600.0 { l + self.rate.ln() } else { (self.rate * l.exp_m1()).ln_1p() }
+        sampled_loss(self.rate, l)
     }
 
     /// Largest and smallest loss worth a grid point: above the first lies P-mass of at most `tail`, and P-mass below
-    /// the second is at most 1e-20 (it is moved up, which is safe, and too little to be seen).
+    /// the second is at most [`LOW_TAIL`] (it is moved up, which is safe).
     pub fn range(&self, direction: Direction, tail: f64) -> (f64, f64) {
-        const LOW_TAIL: f64 = 1e-20;
         let drift = 0.5 * self.mu * self.mu;
         // Quantiles of the unsampled loss from above, under P and under Q.
         let p_above = |tail: f64| drift + self.mu * normal::survival_quantile(tail.min(0.5));
@@ -61,13 +72,15 @@ impl SampledGaussian {
         match direction {
             Direction::Remove => {
                 let high = finite(p_above(0.5 * tail / self.rate).max(q_above(0.5 * tail)));
-                let low = if self.rate == 1.0 { drift - self.mu * 9.3 } else { f64::NEG_INFINITY };
-                (self.sampled(low).max((-self.rate).ln_1p()).min(0.0), self.sampled(high).max(0.0))
+                let centre = if self.rate == 1.0 { drift } else { -drift };
+                let low = centre - self.mu * normal::survival_quantile(LOW_TAIL);
+                (self.sampled(low).min(0.0), self.sampled(high).max(0.0))
             }
             // Under P = N(0, 1) here: the loss falls as y grows.
             Direction::Add => {
                 let low = -self.sampled(q_above(LOW_TAIL));
-                let high = if self.rate == 1.0 { finite(p_above(tail)) } else { -(-self.rate).ln_1p() };
+                // Under Q, l falls below −l′ as often as under P it rises above l′.
+                let high = -self.sampled(-finite(p_above(tail)));
                 (low.min(0.0), high.max(0.0))
             }
         }
@@ -76,9 +89,20 @@ impl SampledGaussian {
     /// The lattice of `direction` on `step`, pessimistic, with P-mass at infinity of about `tail`.
     pub fn lattice(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
         let (low, high) = self.range(direction, tail);
-        let first = (low / step).floor() as i64;
-        let last = ((high / step).ceil() as i64).max(first + 1);
-        let mut builder = Builder::new(first, last, step);
+        self.between(direction, step, low, high)
+    }
+
+    /// The same where only losses above 0 (for "remove") or below (for "add") are wanted: the rest is at 0, or infinite.
+    pub fn half(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
+        let (low, high) = self.range(direction, tail);
+        match direction {
+            Direction::Remove => self.between(direction, step, 0.0, high),
+            Direction::Add => self.between(direction, step, low, 0.0),
+        }
+    }
+
+    fn between(&self, direction: Direction, step: f64, low: f64, high: f64) -> Lattice {
+        let mut builder = Builder::spanning(low, high, step);
         match direction {
             Direction::Remove => self.fill_remove(&mut builder),
             Direction::Add => self.fill_add(&mut builder),
@@ -104,8 +128,9 @@ impl SampledGaussian {
             } else {
                 let cell = self.cell(low, high);
                 let mass = (1.0 - q) * cell.q + q * cell.p;
-                let up = self.excess(builder.edge(index - 1), low, cell) / builder.gap();
-                builder.split(index - 1, mass, up);
+                let start = builder.edge(index - 1);
+                let up = self.excess(start, low, cell) + mass * self.displaced(start, edge, self.reach(edge));
+                builder.split(index - 1, mass, up / builder.gap());
             }
             low = high;
         }
@@ -115,6 +140,12 @@ impl SampledGaussian {
         let escaped = self.excess(edge, low, cell).min(mass);
         builder.at(cells, mass - escaped);
         builder.at_infinity(escaped);
+    }
+
+    /// By how much rounding may have lowered the losses of a cell, which `slope` says how much they follow the unsampled one: positions are off by
+    /// units in the last place of losses, and of μx.
+    fn displaced(&self, start: f64, end: f64, slope: f64) -> f64 {
+        8.0 * UNIT * (start.abs().max(end.abs()) + slope * self.mu * (self.mu + 40.0))
     }
 
     /// P-mass minus e^{edge}·Q-mass of a cell of the sampled "remove" loss that starts at `edge`, where the unsampled
@@ -131,7 +162,6 @@ impl SampledGaussian {
 
     /// N(0,1) against (1−q)·N(0,1) + q·N(μ,1): the loss is −ln(1 − q + q·y), so cells run down in y.
     fn fill_add(&self, builder: &mut Builder) {
-        let q = self.rate;
         let cells = builder.cells();
         let mut high = f64::INFINITY;
         for index in 0..=cells {
@@ -142,14 +172,15 @@ impl SampledGaussian {
                 builder.at(0, cell.q);
             } else {
                 // P-mass − e^{edge}·Q-mass = e^{edge}·q·(y·N(0,1) − N(μ,1)) with y at the lower edge of the loss.
-                let up = self.reach(-builder.edge(index - 1)) * cell.below / builder.gap();
-                builder.split(index - 1, cell.q, up);
+                let start = builder.edge(index - 1);
+                let reach = self.reach(-start);
+                let up = reach * cell.below + cell.q * self.displaced(start, edge, reach);
+                builder.split(index - 1, cell.q, up / builder.gap());
             }
             high = low;
         }
-        // Only an unsampled release has losses above the grid.
         let cell = self.cell(f64::NEG_INFINITY, high);
-        let escaped = if q == 1.0 { cell.below.min(cell.q) } else { 0.0 };
+        let escaped = (self.reach(-builder.edge(cells)) * cell.below).min(cell.q);
         builder.at(cells, cell.q - escaped);
         builder.at_infinity(escaped);
     }
@@ -176,7 +207,7 @@ impl SampledGaussian {
         }
         let reach = start.abs().max(end.abs()).max((start - self.mu).abs()).max((end - self.mu).abs());
         // Logarithmic derivative of the integrand times the width.
-        let variation = width * (1.0 + reach.min(40.0) + self.mu.min(40.0));
+        let variation = width * (1.0 + reach.min(40.0) + self.mu);
         let nodes = if variation < 0.25 {
             &GAUSS_4
         } else if variation < 3.0 {

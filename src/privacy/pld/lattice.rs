@@ -31,6 +31,11 @@ pub(super) struct Cumulants {
 
 /// Elements between two calls of exp in a sum of powers; short enough for rounding, long enough for speed.
 const BLOCK: usize = 128;
+/// Grid points on either side of 0, at most. Who asks for a lattice chooses a step that needs fewer; beyond, losses are infinite above and move up
+/// below, which is safe whatever was asked for.
+pub(super) const MOST_POINTS: i64 = 1 << 21;
+/// Half a unit in the last place.
+pub(super) const UNIT: f64 = 0.5 * f64::EPSILON;
 
 impl Lattice {
     pub fn untilted(first: i64, step: f64, weight: Vec<f64>, infinity: f64) -> Self {
@@ -43,6 +48,20 @@ impl Lattice {
 
     pub fn last_loss(&self) -> f64 {
         self.loss(self.weight.len() - 1)
+    }
+
+    /// Whether all P-mass is at infinite loss.
+    pub fn is_infinite(&self) -> bool {
+        self.weight.iter().all(|weight| *weight <= 0.0)
+    }
+
+    /// A bound of what rounding may take from ln Σ p·e^{λl}, and from ln of any of [`Lattice::tilted`]'s weights times that sum: exponents are off in
+    /// proportion to what they were made of, sums of blocks and products of sixteen by their lengths.
+    pub fn rounding(&self, lambda: f64) -> f64 {
+        let growth = (lambda - self.tilt).abs() * self.step;
+        let reach = growth * (self.weight.len() as f64 + self.first.unsigned_abs() as f64);
+        let blocks = (self.weight.len() / BLOCK) as f64;
+        UNIT * (4.0 * BLOCK as f64 + 2.0 * blocks + 8.0 * reach + 4.0 * self.log_scale.abs())
     }
 
     /// The mass between both ends that are zero is all there is.
@@ -124,7 +143,7 @@ impl Lattice {
                 }
             }
         }
-        let total: f64 = weights.iter().sum();
+        let total = sum_by_blocks(&weights);
         let scale = 1.0 / total;
         weights.iter_mut().for_each(|w| *w *= scale);
         (weights, total.ln() + top + self.first as f64 * growth + self.log_scale)
@@ -143,6 +162,17 @@ impl Lattice {
         }
         total
     }
+}
+
+/// Σ of numbers ≥ 0, by blocks: off by at most [`sum_rounding`].
+pub(super) fn sum_by_blocks(values: &[f64]) -> f64 {
+    let sums = |values: &[f64]| values.chunks(BLOCK).map(|block| block.iter().sum()).collect::<Vec<f64>>();
+    sums(&sums(values)).iter().sum()
+}
+
+/// Relative rounding of a sum of so many positive terms by blocks of blocks.
+pub(super) fn sum_rounding(terms: usize) -> f64 {
+    UNIT * (2 * BLOCK + terms / (BLOCK * BLOCK) + 2) as f64
 }
 
 /// The binary exponent of a positive number.
@@ -173,10 +203,18 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Grid points `first`..=`last`.
+    /// Grid points `first`..=`last`, of which so many are left out at the upper end as there are too many.
     pub fn new(first: i64, last: i64, step: f64) -> Self {
-        let points = (last - first).max(0) as usize + 1;
+        let points = last.saturating_sub(first).clamp(0, 2 * MOST_POINTS) as usize + 1;
         Self { first, step, gap: -(-step).exp_m1(), weight: vec![0.0; points], infinity: 0.0 }
+    }
+
+    /// Losses from `low` ≤ 0 to `high` ≥ 0, and at least one cell.
+    pub fn spanning(low: f64, high: f64, step: f64) -> Self {
+        // Casts saturate, and make 0 of what is no number.
+        let first = ((low / step).floor() as i64).clamp(-MOST_POINTS, 0);
+        let last = ((high / step).ceil() as i64).clamp(0, MOST_POINTS);
+        Self::new(first, last.max(first + 1), step)
     }
 
     /// Number of intervals between grid points.

@@ -21,12 +21,18 @@ mod solve;
 #[cfg(test)]
 mod tests;
 mod transform;
+pub(in crate::privacy) mod work;
 
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 
-use self::{coordinates::Unsampled, sampled::Source, solve::Question};
+use self::{
+    coordinates::Unsampled,
+    sampled::Source,
+    solve::Question,
+    work::{CURVE, PREPARATION, QUESTION, Work},
+};
 use super::{
     error::{PrivacyError, require},
     ledger::{Ledger, Release, Sensitivity},
@@ -38,6 +44,9 @@ use super::{
 
 /// Relative accuracy that the grid is chosen for, unless said otherwise.
 pub const TOLERANCE: f64 = 5e-5;
+
+/// Kinds of release at most: each takes some tenths of a second, and no ledger may take an hour.
+pub const MOST_KINDS: usize = 64;
 
 /// How a bound was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -78,6 +87,9 @@ enum Direction {
     Add,
 }
 
+/// A few roundings, upwards.
+const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
+
 /// A release with its dominating pair.
 #[derive(Debug)]
 struct Priced {
@@ -97,7 +109,13 @@ impl Priced {
     }
 
     fn source(&self) -> Source {
-        let sampled = self.unsampled.sampled(self.release.sampling.rate());
+        let rate = match self.release.sampling {
+            // A quotient is rounded.
+            Sampling::FixedSize { .. } => (self.release.sampling.rate() * ROUNDED_UP).min(1.0),
+            Sampling::Poisson { rate } => rate,
+            Sampling::Shuffled { .. } => 1.0,
+        };
+        let sampled = self.unsampled.sampled(rate);
         if self.release.doubling() > 1.0 { Source::Exchanged(Box::new(sampled)) } else { sampled }
     }
 }
@@ -116,8 +134,14 @@ impl Pld {
     ///
     /// # Errors
     /// [`PrivacyError::NoNoise`], [`PrivacyError::NoBound`]: no guarantee. [`PrivacyError::Unpriced`]: noise that is not Gaussian with an L2
-    /// bound, or with an envelope in which an example is exchanged: the worst case is not known; or noise on a grid: Rényi accounting has a bound. What [`Release::validate`] refuses.
+    /// bound, or with an envelope in which an example is exchanged: the worst case is not known; or noise on a grid: Rényi accounting has a bound.
+    /// [`PrivacyError::TooMuchWork`]: an envelope and a noise that would take seconds. What [`Release::validate`] refuses.
     pub fn for_release(release: &Release) -> Result<Self, PrivacyError> {
+        Self::prepare(release, &Work::new(PREPARATION))
+    }
+
+    /// As [`Pld::for_release`], of this work.
+    pub(in crate::privacy) fn prepare(release: &Release, work: &Work) -> Result<Self, PrivacyError> {
         release.validate()?;
         let spec = release.noise.as_ref().ok_or(PrivacyError::NoNoise)?;
         let noise = spec.build()?;
@@ -129,7 +153,7 @@ impl Pld {
         let doubling = release.doubling();
         let norm = release.sensitivity.norm().ok_or(PrivacyError::NoBound)?;
         let (unsampled, rigor) = match (noise.gaussian_sigma(), &release.sensitivity) {
-            (Some(sigma), _) => (Unsampled::gaussian(norm * doubling / sigma), Rigor::Proven),
+            (Some(sigma), _) => (Unsampled::gaussian(norm * doubling / sigma * ROUNDED_UP), Rigor::Proven),
             // Two vectors inside the envelope may have their large entries in different places: no multiple of ψ bounds their
             // difference coordinate by coordinate. (For Gaussian noise its norm is enough.)
             (None, Sensitivity::Envelope { .. }) if doubling > 1.0 => {
@@ -137,7 +161,9 @@ impl Pld {
                     "an example exchanged inside an envelope, with noise that is not Gaussian: use Rényi accounting",
                 ));
             }
-            (None, Sensitivity::Envelope { profile }) => (Unsampled::envelope(noise.as_ref(), profile)?, Rigor::Proven),
+            (None, Sensitivity::Envelope { profile }) => {
+                (Unsampled::envelope(noise.as_ref(), profile, work)?, Rigor::Proven)
+            }
             (None, _) => {
                 return Err(PrivacyError::Unpriced(
                     "an L2 bound with noise that is not Gaussian: only an envelope says which coordinates can move",
@@ -165,18 +191,22 @@ impl Pld {
     /// Everything that a ledger records. An empty ledger costs nothing.
     ///
     /// # Errors
-    /// As [`Pld::for_release`] for each release that happened; as [`Pld::and`]; what [`Ledger::validate`] refuses.
+    /// As [`Pld::for_release`] for each release that happened, all together being prepared; as [`Pld::and`]; what [`Ledger::validate`] refuses.
     pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
         ledger.validate()?;
         let mut places: Vec<Option<usize>> = vec![None; ledger.releases().len()];
         let mut whole = Self { priced: Vec::new(), releases: Sequence::default(), tolerance: TOLERANCE };
+        let work = Work::new(PREPARATION);
+        let mut happened = vec![false; ledger.releases().len()];
+        ledger.events().iter().for_each(|event| happened[event.release as usize] = true);
+        few(happened.iter().filter(|happened| **happened).count())?;
         // A ledger may have an event for each step: nothing here may look at those before.
         for event in ledger.events() {
             let index = event.release as usize;
             let place = match places[index] {
                 Some(place) => place,
                 None => {
-                    let step = Self::for_release(&ledger.releases()[index])?;
+                    let step = Self::prepare(&ledger.releases()[index], &work)?;
                     let place = whole.admit(&step.priced[0])?;
                     places[index] = Some(place);
                     place
@@ -198,7 +228,7 @@ impl Pld {
     ///
     /// # Errors
     /// [`PrivacyError::MixedNeighbours`] where one is priced for add/remove-one and the other for replace-one, [`PrivacyError::MixedUnits`] where one
-    /// protects an example and the other a micro-batch.
+    /// protects an example and the other a micro-batch, [`PrivacyError::TooManyKinds`] where there would be more than [`MOST_KINDS`].
     pub fn and(&self, next: &Self) -> Result<Self, PrivacyError> {
         let mut both = self.clone();
         both.tolerance = self.tolerance.min(next.tolerance);
@@ -213,10 +243,12 @@ impl Pld {
             first.release.protected().same(priced.release.protected())?;
         }
         let known = self.priced.iter().position(|other| Arc::ptr_eq(other, priced) || other.release == priced.release);
-        Ok(known.unwrap_or_else(|| {
-            self.priced.push(priced.clone());
-            self.priced.len() - 1
-        }))
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        few(self.priced.len() + 1)?;
+        self.priced.push(priced.clone());
+        Ok(self.priced.len() - 1)
     }
 
     /// Asks for another relative accuracy of ε (1e-7 to 0.1); smaller is slower. The bound stays a bound.
@@ -233,16 +265,31 @@ impl Pld {
     }
 
     /// ε at `delta`, from above: the least of the exact curve where it is known, the convolution, and Rényi accounting. Infinite where
-    /// none gives a number.
+    /// none gives a number, and where the convolution would take more work than it may and Rényi accounting has none.
     ///
     /// # Errors
     /// `delta` outside (0, 1].
     pub fn epsilon(&self, delta: f64) -> Result<Tight, PrivacyError> {
+        self.epsilon_within(delta, &Work::new(QUESTION))
+    }
+
+    /// ε at `delta` of this, so many times over, for each of `times`: they share what work there is.
+    ///
+    /// # Errors
+    /// As [`Pld::epsilon`].
+    pub fn epsilons(&self, delta: f64, times: &[u64]) -> Result<Vec<Tight>, PrivacyError> {
+        shared(CURVE, times, |&times, work| self.compose(times).epsilon_within(delta, work))
+    }
+
+    /// As [`Pld::epsilon`]: of this work, as much as one question may take.
+    pub(in crate::privacy) fn epsilon_within(&self, delta: f64, work: &Work) -> Result<Tight, PrivacyError> {
         require(delta > 0.0 && delta <= 1.0, "delta", delta, "above 0 and at most 1")?;
         if delta == 1.0 {
             return Ok(Tight { value: 0.0, method: Method::ClosedForm, rigor: Rigor::Proven });
         }
-        let found = self.ask(Question::Epsilon { log_delta: delta.ln() }, |mu| normal::epsilon_gaussian(mu, delta));
+        let question = Question::Epsilon { log_delta: delta.ln() };
+        let found = work.of_which(QUESTION, |work| self.ask(question, |mu| normal::epsilon_gaussian(mu, delta), work));
+        // Nothing is less than 0.
         if found.method == Method::ClosedForm || found.value == 0.0 {
             return Ok(found);
         }
@@ -265,16 +312,21 @@ impl Pld {
     /// # Errors
     /// `epsilon` negative or NaN.
     pub fn delta(&self, epsilon: f64) -> Result<Tight, PrivacyError> {
-        require(epsilon >= 0.0, "epsilon", epsilon, "at least 0")?;
-        Ok(self.ask(Question::Delta { epsilon }, |mu| normal::ln_delta_gaussian(mu, epsilon).exp()))
+        self.delta_within(epsilon, &Work::new(QUESTION))
     }
 
-    /// (ε, δ(ε)) for each ε: the privacy curve, for [`super::risk::PrivacyCurve`].
+    fn delta_within(&self, epsilon: f64, work: &Work) -> Result<Tight, PrivacyError> {
+        require(epsilon >= 0.0, "epsilon", epsilon, "at least 0")?;
+        Ok(self.ask(Question::Delta { epsilon }, |mu| normal::delta_gaussian(mu, epsilon), work))
+    }
+
+    /// (ε, δ(ε)) for each ε: the privacy curve, for [`super::risk::PrivacyCurve`]. They share what work there is; a point that there is none left for
+    /// has δ = 1.
     ///
     /// # Errors
     /// As [`Pld::delta`].
     pub fn curve(&self, epsilons: &[f64]) -> Result<Vec<(f64, f64)>, PrivacyError> {
-        epsilons.iter().map(|&epsilon| Ok((epsilon, self.delta(epsilon)?.value))).collect()
+        shared(CURVE, epsilons, |&epsilon, work| Ok((epsilon, self.delta_within(epsilon, work)?.value)))
     }
 
     /// The privacy curve about ε at δ, which must hold: `points` evenly to ε, as many beyond, and 0. What low rates of false alarms are
@@ -286,12 +338,14 @@ impl Pld {
         let mut curve = vec![(epsilon, delta)];
         if epsilon.is_finite() && epsilon > 0.0 {
             let epsilons: Vec<f64> = (0..=2 * points).map(|i| epsilon * f64::from(i) / f64::from(points)).collect();
-            curve.extend(self.curve(&epsilons)?.into_iter().map(|(epsilon, delta)| (epsilon, delta.min(1.0))));
+            // δ(ε) does not grow with ε.
+            let most = |at: f64| if at >= epsilon { delta } else { 1.0 };
+            curve.extend(self.curve(&epsilons)?.into_iter().map(|(at, found)| (at, found.min(most(at)))));
         }
         Ok(curve)
     }
 
-    fn ask(&self, question: Question, closed: impl Fn(f64) -> f64) -> Tight {
+    fn ask(&self, question: Question, closed: impl Fn(f64) -> f64, work: &Work) -> Tight {
         let charges = self.releases.charges(|release| self.priced[release].release.sampling);
         let mut squared_mu = 0.0;
         let mut counts = vec![0u64; self.priced.len()];
@@ -308,6 +362,8 @@ impl Pld {
             }
             squared_mu += *count as f64 * mu * mu;
         }
+        // Of a sum of so many, and its root.
+        let mu = squared_mu.sqrt() * (1.0 + (charges.len() as f64 + 4.0) * f64::EPSILON);
         if counts.contains(&UNCOUNTED) || charges.iter().any(|(_, count)| *count == UNCOUNTED) {
             return Tight { value: question.no_answer(), method: Method::Convolution, rigor: self.rigor() };
         }
@@ -318,18 +374,42 @@ impl Pld {
             .filter(|(priced, count)| **count > 0 && priced.release.sampling.rate() > 0.0);
         let mut sources: Vec<(Source, u64)> = paid.map(|(priced, count)| (priced.source(), *count)).collect();
         if sources.is_empty() {
-            return Tight { value: closed(squared_mu.sqrt()), method: Method::ClosedForm, rigor: Rigor::Proven };
+            return Tight { value: closed(mu), method: Method::ClosedForm, rigor: Rigor::Proven };
         }
-        if squared_mu > 0.0 {
-            sources.push((Unsampled::gaussian(squared_mu.sqrt()).sampled(1.0), 1));
+        if mu > 0.0 {
+            sources.push((Unsampled::gaussian(mu).sampled(1.0), 1));
         }
-        let found = solve::answer(&sources, question, self.tolerance);
+        let found = solve::answer(&sources, question, self.tolerance, work);
         let method = if found.convolved { Method::Convolution } else { Method::Renyi };
         Tight { value: found.value, method, rigor: self.rigor() }
     }
 
+    /// Rényi accounting of the same releases.
     fn renyi(&self) -> Result<Accountant, PrivacyError> {
         let curves = self.priced.iter().map(|priced| priced.renyi()).collect::<Result<Vec<_>, _>>()?;
         Ok(Accountant::of_sequence(curves, &self.releases))
     }
+}
+
+/// The answer to each question. What those before have left over is there for those that follow.
+fn shared<Q, A>(
+    budget: f64,
+    questions: &[Q],
+    answer: impl Fn(&Q, &Work) -> Result<A, PrivacyError>,
+) -> Result<Vec<A>, PrivacyError> {
+    let all = Work::new(budget);
+    let one = |(index, question): (usize, &Q)| {
+        let share = all.left() / (questions.len() - index) as f64;
+        all.of_which(share.min(QUESTION), |work| answer(question, work))
+    };
+    questions.iter().enumerate().map(one).collect()
+}
+
+/// # Errors
+/// [`PrivacyError::TooManyKinds`].
+fn few(kinds: usize) -> Result<(), PrivacyError> {
+    if kinds <= MOST_KINDS {
+        return Ok(());
+    }
+    Err(PrivacyError::TooManyKinds { kinds, most: MOST_KINDS, whom: "tight accounting" })
 }

@@ -11,8 +11,9 @@
 use super::{
     Direction,
     coordinates::Symmetric,
-    gaussian::SampledGaussian,
-    lattice::{Builder, Lattice},
+    gaussian::{self, SampledGaussian},
+    lattice::{Builder, Lattice, MOST_POINTS, sum_by_blocks, sum_rounding},
+    work::{ATOM, GAUSSIAN_POINT},
 };
 
 /// What the composer composes.
@@ -71,63 +72,96 @@ impl Source {
         match self {
             Self::Gaussian(pair) => pair.lattice(direction, step, tail),
             Self::Exchanged(sampled) => {
-                let above = sampled.lattice(Direction::Remove, step, tail);
-                let below = sampled.lattice(Direction::Add, step, tail);
-                join(&above, &below)
+                join(&sampled.half(Direction::Remove, step, tail), &sampled.half(Direction::Add, step, tail), step)
             }
             Self::Atoms { pair, rate } => {
                 let (low, high) = atoms_range(pair, *rate, direction, tail);
-                let first = (low / step).floor() as i64;
-                let last = ((high / step).ceil() as i64).max(first + 1);
-                let mut builder = Builder::new(first, last, step);
-                each_atom(pair, *rate, direction, |loss, mass| builder.add(loss, mass));
-                let mut lattice = builder.finish(MARGIN);
-                lattice.infinity += 1e-320;
-                lattice
+                atoms_lattice(pair, *rate, direction, Builder::spanning(low, high, step))
             }
+        }
+    }
+
+    /// Work of [`Source::lattice`] with so many points.
+    pub fn lattice_work(&self, points: f64) -> f64 {
+        let points = points.min(2.0 * MOST_POINTS as f64);
+        match self {
+            Self::Gaussian(_) => GAUSSIAN_POINT * points,
+            Self::Atoms { pair, .. } => ATOM * (2.0 * pair.atoms().len() as f64 + points),
+            Self::Exchanged(sampled) => sampled.lattice_work(points),
+        }
+    }
+
+    /// Of "remove" what is above 0, of "add" what is below: what [`join`] reads, and no more points than that.
+    fn half(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
+        match self {
+            Self::Gaussian(pair) => pair.half(direction, step, tail),
+            Self::Atoms { pair, rate } => {
+                let (low, high) = atoms_range(pair, *rate, direction, tail);
+                let builder = match direction {
+                    Direction::Remove => Builder::spanning(0.0, high, step),
+                    Direction::Add => Builder::spanning(low, 0.0, step),
+                };
+                atoms_lattice(pair, *rate, direction, builder)
+            }
+            Self::Exchanged(_) => self.lattice(direction, step, tail),
         }
     }
 }
 
+fn atoms_lattice(pair: &Symmetric, rate: f64, direction: Direction, mut builder: Builder) -> Lattice {
+    each_atom(pair, rate, direction, |loss, mass| builder.add(loss, mass));
+    let mut lattice = builder.finish(MARGIN);
+    lattice.infinity += 1e-320;
+    lattice
+}
+
 /// The curve that is `above`'s for ε ≥ 0 and `below`'s for ε < 0: a point's mass depends on the curve at its two neighbours
 /// alone, so only the mass at 0 is new, and it is what is left.
-fn join(above: &Lattice, below: &Lattice) -> Lattice {
+fn join(above: &Lattice, below: &Lattice, step: f64) -> Lattice {
     let first = below.first.min(-1);
     let last = (above.first + above.weight.len() as i64 - 1).max(1);
     let mut weight = vec![0.0; (last - first) as usize + 1];
-    let mut rest = 1.0 - above.infinity;
     for (lattice, wanted) in [(above, 1), (below, -1)] {
         for (index, mass) in lattice.weight.iter().enumerate() {
             let k = lattice.first + index as i64;
             if k.signum() == wanted {
                 weight[(k - first) as usize] += mass;
-                rest -= mass;
             }
         }
     }
-    weight[-first as usize] = rest.max(0.0) + 1e-13;
-    let mut joined = Lattice::untilted(first, above.step, weight, above.infinity);
+    // Masses are larger than they are, by up to their margin, and what is left is smaller by that.
+    let taken = sum_by_blocks(&weight) + above.infinity;
+    let margin = gaussian::MARGIN + sum_rounding(weight.len());
+    weight[-first as usize] = (1.0 - taken).max(0.0) + 2.0 * margin;
+    let mut joined = Lattice::untilted(first, step, weight, above.infinity);
     joined.trim();
     joined
+}
+
+/// The sampled loss in the direction "remove" where the unsampled one is `l`: ln(1 − q + q·e^l).
+pub(super) fn sampled_loss(rate: f64, l: f64) -> f64 {
+    if rate == 1.0 {
+        return l;
+    }
+    let growth = rate * l.exp_m1();
+    if l > 600.0 {
+        l + rate.ln()
+    } else if growth < -0.5 {
+        // 1 − q has all its digits where little is left of it.
+        ((1.0 - rate) + rate * l.exp()).ln()
+    } else {
+        growth.ln_1p()
+    }
 }
 
 /// The sampled loss and P-mass of each atom of the unsampled pair. With y = e^l: "remove" has P-mass (1−q)·Q + q·P at
 /// ln(1 − q + q·y), "add" Q at −ln(1 − q + q·y).
 fn each_atom(pair: &Symmetric, rate: f64, direction: Direction, mut put: impl FnMut(f64, f64)) {
-    let sampled = |l: f64| {
-        if rate == 1.0 {
-            l
-        } else if l > 600.0 {
-            l + rate.ln()
-        } else {
-            (rate * l.exp_m1()).ln_1p()
-        }
-    };
     let none = (-rate).ln_1p();
     for (l, p, q) in pair.atoms() {
         match direction {
-            Direction::Remove => put(sampled(l), (1.0 - rate) * q + rate * p),
-            Direction::Add => put(-sampled(l), q),
+            Direction::Remove => put(sampled_loss(rate, l), (1.0 - rate) * q + rate * p),
+            Direction::Add => put(-sampled_loss(rate, l), q),
         }
     }
     // y = ∞ has only P-mass, y = 0 only Q-mass, equal by symmetry.
@@ -143,19 +177,12 @@ fn each_atom(pair: &Symmetric, rate: f64, direction: Direction, mut put: impl Fn
 }
 
 fn atoms_range(pair: &Symmetric, rate: f64, direction: Direction, tail: f64) -> (f64, f64) {
-    // Atoms come in order of l; each end is cut where what lies beyond is too little.
-    let mut atoms = Vec::new();
-    each_atom(pair, rate, direction, |loss, mass| {
-        if loss.is_finite() {
-            atoms.push((loss, mass));
-        }
-    });
-    atoms.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let end = |atoms: &mut dyn Iterator<Item = &(f64, f64)>, most: f64| {
-        let mut beyond = 0.0;
-        let mut at = 0.0;
+    // Atoms come in order of l, and Q-mass without P-mass lies at the end; each end is cut where what lies beyond is too little.
+    let none = (-rate).ln_1p();
+    let end = |atoms: &mut dyn Iterator<Item = (f64, f64)>, most: f64| {
+        let (mut beyond, mut at) = (0.0, 0.0);
         for (loss, mass) in atoms {
-            at = *loss;
+            at = loss;
             beyond += mass;
             if beyond > most {
                 break;
@@ -163,7 +190,18 @@ fn atoms_range(pair: &Symmetric, rate: f64, direction: Direction, tail: f64) -> 
         }
         at
     };
-    let low = end(&mut atoms.iter(), 1e-20);
-    let high = end(&mut atoms.iter().rev(), tail);
+    let left = (none.is_finite()).then_some(none);
+    let (low, high) = match direction {
+        Direction::Remove => {
+            let mapped = || pair.atoms().map(|(l, p, q)| (sampled_loss(rate, l), (1.0 - rate) * q + rate * p));
+            let last = left.map(|none| (none, (1.0 - rate) * pair.infinity()));
+            (end(&mut last.into_iter().chain(mapped()), 1e-20), end(&mut mapped().rev().chain(last), tail))
+        }
+        Direction::Add => {
+            let mapped = || pair.atoms().map(|(l, _, q)| (-sampled_loss(rate, l), q));
+            let first = left.map(|none| (-none, pair.infinity()));
+            (end(&mut mapped().rev().chain(first), 1e-20), end(&mut first.into_iter().chain(mapped()), tail))
+        }
+    };
     (low.min(0.0), high.max(0.0))
 }

@@ -1,10 +1,14 @@
 //! From releases and a question, ε(δ) or δ(ε), to a tilt, a grid, and the answer.
+//!
+//! Each direction may cost half of a question's work. A finer grid, a further round, a transform that would cost more than is left is not begun: Chernoff's
+//! bound on the grid before stands, or none.
 
 use super::{
     Direction,
     compose::{self, Reach, Sum, Window},
     lattice::Lattice,
     sampled::Source,
+    work::{self, MOMENT_POINT, Work},
 };
 
 /// Grid points of one release's lattice, at most.
@@ -66,19 +70,24 @@ impl Answer {
 }
 
 /// The largest over both directions: a neighbour has one example more, or one less. Where it has another, both are alike.
-pub(super) fn answer(sources: &[(Source, u64)], question: Question, tolerance: f64) -> Answer {
+pub(super) fn answer(sources: &[(Source, u64)], question: Question, tolerance: f64, work: &Work) -> Answer {
     if let Question::Epsilon { log_delta } = question {
-        // δ(0) is the total variation distance, and those add up.
-        let variation: f64 = sources.iter().map(|(source, count)| *count as f64 * source.total_variation()).sum();
-        if variation * (1.0 + 1e-9) <= log_delta.exp() {
+        // δ(0) is the total variation distance, and those add up. Each may be more by what is below all normal numbers.
+        let at_most = |source: &Source| source.total_variation() + f64::MIN_POSITIVE;
+        let variation: f64 = sources.iter().map(|(source, count)| *count as f64 * at_most(source)).sum();
+        if variation > 0.0 && variation.ln() + 1e-9 <= log_delta {
             return Answer { value: 0.0, convolved: true };
         }
     }
-    let remove = one_direction(sources, Direction::Remove, question, tolerance, f64::NEG_INFINITY);
+    let each = 0.5 * work.left();
+    let ask = |direction, known| -> Answer {
+        work.of_which(each, |work| one_direction(sources, direction, question, tolerance, known, work))
+    };
+    let remove = ask(Direction::Remove, f64::NEG_INFINITY);
     if sources.iter().all(|(source, _)| source.is_symmetric()) {
         return remove;
     }
-    remove.max(one_direction(sources, Direction::Add, question, tolerance, remove.value))
+    remove.max(ask(Direction::Add, remove.value))
 }
 
 /// The answer in one direction. If a cheap bound shows that it is at most `known`, that bound will do.
@@ -88,20 +97,24 @@ fn one_direction(
     question: Question,
     tolerance: f64,
     known: f64,
+    work: &Work,
 ) -> Answer {
-    let pilot = Pilot::new(sources, direction, question, tolerance);
+    let Some(pilot) = Pilot::new(sources, direction, question, tolerance, work) else {
+        return Answer { value: question.no_answer(), convolved: false };
+    };
     let cheap = Answer { value: pilot.fallback, convolved: false };
     let hopeless = question.is_hopeless(cheap.value);
     if cheap.value <= known || hopeless {
         return cheap;
     }
     if known.is_finite() {
-        let coarse = pilot.plan(sources, direction, 30.0 * tolerance).solve(question);
+        let Some(plan) = pilot.plan(sources, direction, 30.0 * tolerance, work) else { return cheap };
+        let coarse = plan.solve(question, work);
         if coarse.value <= known {
             return coarse;
         }
     }
-    pilot.plan(sources, direction, tolerance).solve(question)
+    pilot.plan(sources, direction, tolerance, work).map_or(cheap, |plan| plan.solve(question, work))
 }
 
 /// A first look on a coarse grid: enough to choose the tilt and the step.
@@ -116,7 +129,14 @@ struct Pilot {
 }
 
 impl Pilot {
-    fn new(sources: &[(Source, u64)], direction: Direction, question: Question, tolerance: f64) -> Self {
+    /// None where there is not work enough for a first round, or all P-mass of some release is at infinite loss.
+    fn new(
+        sources: &[(Source, u64)],
+        direction: Direction,
+        question: Question,
+        tolerance: f64,
+        work: &Work,
+    ) -> Option<Self> {
         let steps: f64 = sources.iter().map(|(_, count)| *count as f64).sum();
         let mut log_delta = match question {
             Question::Epsilon { log_delta } => log_delta,
@@ -124,6 +144,9 @@ impl Pilot {
         };
         let mut cells = vec![PILOT_CELLS; sources.len()];
         let mut rounds = 0;
+        if !work.spend(round_work(sources, &cells)) {
+            return None;
+        }
         loop {
             let log_tail = (log_delta + TAIL.ln()).max(1e-300_f64.ln());
             let tail = (log_tail.exp() / steps).max(1e-318);
@@ -138,6 +161,9 @@ impl Pilot {
                     (source.lattice(direction, span / cells, tail), *count)
                 })
                 .collect();
+            if parts.iter().any(|(lattice, _)| lattice.is_infinite()) {
+                return None;
+            }
             let finest = parts.iter().map(|(lattice, _)| lattice.step).fold(f64::INFINITY, f64::min);
             let largest = 30.0 / finest;
             let moment = |lambda: f64| compose::log_moment(&parts, lambda);
@@ -172,44 +198,57 @@ impl Pilot {
                 }
             }
             let hopeless = question.is_hopeless(fallback);
-            if !again || rounds >= 6 || hopeless {
+            if !again || rounds >= 6 || hopeless || !work.spend(round_work(sources, &cells)) {
                 let escaped: f64 = parts.iter().map(|(lattice, count)| *count as f64 * lattice.infinity).sum();
                 let fallback = match question {
                     Question::Epsilon { log_delta } => {
-                        let left = -(escaped.ln() - log_delta).exp_m1();
+                        let left = compose::left_of(escaped, log_delta);
                         if left > 0.0 {
                             compose::chernoff(moment, log_delta + left.ln(), largest).1.max(0.0)
                         } else {
                             f64::INFINITY
                         }
                     }
-                    Question::Delta { .. } => (fallback * (1.0 + 1e-9) + escaped).min(1.0),
+                    Question::Delta { .. } => (fallback * (1.0 + 1e-9) + escaped + f64::MIN_POSITIVE).min(1.0),
                 };
-                return Self { lambda, epsilon, deviation, tail, log_tail, fallback, steps };
+                return Some(Self { lambda, epsilon, deviation, tail, log_tail, fallback, steps });
             }
         }
     }
 
-    fn plan(&self, sources: &[(Source, u64)], direction: Direction, tolerance: f64) -> Plan {
-        let widest = sources
+    /// None where the lattices would be more work than is left.
+    fn plan(&self, sources: &[(Source, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
+        let spans: Vec<f64> = sources
             .iter()
             .map(|(source, _)| source.range(direction, self.tail))
             .map(|(low, high)| high - low)
-            .fold(0.0, f64::max);
+            .collect();
+        let widest = spans.iter().copied().fold(0.0, f64::max);
         let step = grid_step(self.lambda, self.epsilon, self.deviation, self.steps, tolerance)
             .max(widest / MOST_CELLS)
             .max(1e-300);
+        let lattices = sources.iter().zip(&spans).map(|((source, _), span)| source.lattice_work(span / step));
+        if !work.spend(lattices.sum()) {
+            return None;
+        }
         let parts =
             sources.iter().map(|(source, count)| (source.lattice(direction, step, self.tail), *count)).collect();
-        Plan {
+        Some(Plan {
             parts,
             epsilon: self.epsilon,
             lambda: self.lambda,
             log_tail: self.log_tail,
             fallback: self.fallback,
             tolerance,
-        }
+        })
     }
+}
+
+/// Work of one of [`Pilot`]'s rounds: lattices, and the two or three valleys in which λ is sought.
+fn round_work(sources: &[(Source, u64)], cells: &[f64]) -> f64 {
+    let each =
+        |((source, _), cells): (&(Source, u64), &f64)| source.lattice_work(*cells) + 120.0 * MOMENT_POINT * cells;
+    sources.iter().zip(cells).map(each).sum()
 }
 
 /// The grid for a relative error of ε of about `tolerance`.
@@ -227,7 +266,9 @@ fn grid_step(lambda: f64, epsilon: f64, deviation: f64, releases: f64, tolerance
 fn chernoff_delta(moment: impl Fn(f64) -> f64, epsilon: f64, largest: f64) -> (f64, f64) {
     let log_delta = |log_lambda: f64| {
         let lambda = log_lambda.exp();
-        moment(lambda) - lambda * epsilon + lambda * log_lambda - (1.0 + lambda) * lambda.ln_1p()
+        let moment = moment(lambda);
+        let rounding = compose::chernoff_rounding(moment.abs() + lambda * epsilon, lambda);
+        moment - lambda * epsilon + lambda * log_lambda - (1.0 + lambda) * lambda.ln_1p() + rounding
     };
     let shrink = 0.5 * (5.0_f64.sqrt() - 1.0);
     let (mut low, mut high) = (1e-6_f64.ln(), largest.ln());
@@ -240,10 +281,10 @@ fn chernoff_delta(moment: impl Fn(f64) -> f64, epsilon: f64, largest: f64) -> (f
 }
 
 impl Plan {
-    fn solve(mut self, question: Question) -> Answer {
+    fn solve(mut self, question: Question, work: &Work) -> Answer {
         let mut best = Answer { value: self.fallback, convolved: false };
         for _ in 0..3 {
-            let Some((sum, window)) = self.compose() else { break };
+            let Some((sum, window)) = self.compose(work) else { break };
             let value = match question {
                 Question::Epsilon { log_delta } => sum.epsilon(log_delta).max(0.0),
                 Question::Delta { epsilon } => sum.delta(epsilon),
@@ -271,9 +312,9 @@ impl Plan {
     }
 
     /// The convolution under the plan's tilt; in two levels where one transform would be too long. None where even those are, at
-    /// rates or counts that no training has.
-    fn compose(&self) -> Option<(Sum, Window)> {
-        let window = compose::window(&self.parts, self.lambda, self.log_tail, Reach::Final);
+    /// rates or counts that no training has, or work runs out.
+    fn compose(&self, work: &Work) -> Option<(Sum, Window)> {
+        let window = look(&self.parts, self.lambda, self.log_tail, Reach::Final, work)?;
         let step = self.parts[0].0.step;
         let releases: f64 = self.parts.iter().map(|(_, count)| *count as f64).sum();
         if compose::points(&window, step) <= MOST_POINTS || releases < 64.0 {
@@ -281,11 +322,11 @@ impl Plan {
             if compose::points(&window, step) > cap {
                 // Few releases of very unlike scale: a coarser grid is the safe way out.
                 let coarse = (window.high - window.low) / cap;
-                let parts: Vec<_> =
-                    self.parts.iter().map(|(lattice, count)| (compose::regrid(lattice, coarse), *count)).collect();
-                return self.sum(&parts);
+                let regridded = |(lattice, count): &(Lattice, u64)| Some((regrid(lattice, coarse, work)?, *count));
+                let parts = self.parts.iter().map(regridded).collect::<Option<Vec<_>>>()?;
+                return self.sum(&parts, work);
             }
-            return self.sum(&self.parts);
+            return self.sum(&self.parts, work);
         }
         let group = 2.0_f64.powi((0.5 * releases.log2()).ceil() as i32) as u64;
         let copies: u64 = self.parts.iter().map(|(_, count)| count / group + u64::from(count % group > 0)).sum();
@@ -300,23 +341,33 @@ impl Plan {
             for (size, copies) in [(group, count / group), (count % group, 1)] {
                 if size > 0 && copies > 0 {
                     let mut inner = [(lattice.clone(), size)];
-                    let mut window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
+                    let mut bounds = look(&inner, self.lambda, log_tail, Reach::Composed, work)?;
                     let most = 2.0 * MOST_POINTS;
-                    if compose::points(&window, step) > most {
-                        let cells = (coarse * most / (window.high - window.low)).floor().max(1.0);
-                        inner = [(compose::regrid(lattice, coarse / cells), size)];
-                        window = compose::window(&inner, self.lambda, log_tail, Reach::Composed);
+                    if compose::points(&bounds, step) > most {
+                        let cells = (coarse * most / (bounds.high - bounds.low)).floor().max(1.0);
+                        inner = [(regrid(lattice, coarse / cells, work)?, size)];
+                        bounds = look(&inner, self.lambda, log_tail, Reach::Composed, work)?;
                     }
-                    let sum = compose::sum(&inner, self.lambda, &window)?;
+                    let sum = compose::sum(&inner, self.lambda, &bounds, work)?;
                     parts.push((sum.coarsen(coarse), copies));
                 }
             }
         }
-        self.sum(&parts)
+        self.sum(&parts, work)
     }
 
-    fn sum(&self, parts: &[(Lattice, u64)]) -> Option<(Sum, Window)> {
-        let window = compose::window(parts, self.lambda, self.log_tail, Reach::Final);
-        Some((compose::sum(parts, self.lambda, &window)?, window))
+    fn sum(&self, parts: &[(Lattice, u64)], work: &Work) -> Option<(Sum, Window)> {
+        let window = look(parts, self.lambda, self.log_tail, Reach::Final, work)?;
+        Some((compose::sum(parts, self.lambda, &window, work)?, window))
     }
+}
+
+/// [`compose::window`], if there is work enough left.
+fn look(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach: Reach, work: &Work) -> Option<Window> {
+    work.spend(compose::window_work(parts)).then(|| compose::window(parts, lambda, log_tail, reach))
+}
+
+/// [`compose::regrid`], if there is work enough left.
+fn regrid(lattice: &Lattice, step: f64, work: &Work) -> Option<Lattice> {
+    work.spend(work::ATOM * lattice.weight.len() as f64).then(|| compose::regrid(lattice, step))
 }

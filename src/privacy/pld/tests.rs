@@ -170,7 +170,7 @@ fn never_below_the_gaussian_curve() {
         for delta in [1e-2, 1e-5, 1e-12, 1e-40] {
             let source = Unsampled::gaussian(mu).sampled(1.0);
             let question = Question::Epsilon { log_delta: f64::ln(delta) };
-            let found = solve::answer(&[(source, steps)], question, 1e-4);
+            let found = solve::answer(&[(source, steps)], question, 1e-4, &Work::new(QUESTION));
             let exact = normal::epsilon_gaussian(mu * (steps as f64).sqrt(), delta);
             assert!(found.value >= exact, "{mu} {steps} {delta}: {found:?} below {exact}");
             assert!(found.convolved && found.value <= exact * (1.0 + 5e-4), "{mu} {steps} {delta}: {found:?} {exact}");
@@ -483,6 +483,140 @@ fn what_has_no_guarantee_is_refused() {
     }
     assert!(one.delta(-0.1).is_err() && one.delta(f64::NAN).is_err());
     assert_eq!(one.epsilon(1.0).unwrap().value, 0.0);
+}
+
+fn fixed_size(population: u64, size: u64, norm: f64, sigma: f64) -> Release {
+    let noise = Some(NoiseSpec::Gaussian { sigma });
+    Release::new(Sampling::FixedSize { population, size }, Sensitivity::L2 { norm }, noise)
+}
+
+fn in_micro_batches(rate: f64, norm: f64, sigma: f64) -> Release {
+    let noise = Some(NoiseSpec::Gaussian { sigma });
+    let release = Release::new(Sampling::Poisson { rate }, Sensitivity::L2 { norm }, noise);
+    Release { unit: super::super::ledger::Unit::ExampleInMicroBatch, ..release }
+}
+
+/// Pairs that are told apart for certain have infinite mass alone; what another release's grid is, they do not ask for so many points.
+#[test]
+fn next_to_no_noise_has_an_answer() {
+    for release in [
+        fixed_size(100, 50, 1e6, 1.0),
+        fixed_size(60_000, 256, 1.0, 1e-6),
+        fixed_size(60_000, 60_000, 1.0, 1e-9),
+        in_micro_batches(0.5, 1e6, 1.0),
+        in_micro_batches(0.0032, 9e18, 1.1),
+        in_micro_batches(1.0, 1e30, 1.0),
+    ] {
+        let one = Pld::for_release(&release).unwrap();
+        for (delta, steps) in [(1e-5, 1), (1e-12, 1), (0.3, 1000), (1e-300, 1_000_000_000)] {
+            let pld = one.compose(steps);
+            let renyi = pld.renyi().unwrap().epsilon(delta).map_or(f64::INFINITY, |found| found.improved.epsilon);
+            let found = pld.epsilon(delta).unwrap();
+            assert!(
+                found.value <= renyi && (found.value > 100.0 || delta > 0.25),
+                "{release:?} {delta} {steps}: {found:?}"
+            );
+        }
+        let rate = release.sampling.rate();
+        let delta = one.delta(1.0).unwrap().value;
+        assert!(delta >= rate * (1.0 - 1e-12) && delta <= rate * (1.0 + 1e-6), "{release:?}: {delta}");
+    }
+    // Norms a billion times apart, on one grid.
+    let both = |unit: fn(f64) -> Release| {
+        let [one, other] = [1.0, 1e-9].map(|norm| Pld::for_release(&unit(norm)).unwrap());
+        (one.compose(10), one.compose(10).and(&other.compose(1000)).unwrap())
+    };
+    for unit in [|norm| in_micro_batches(0.0032, norm, 1.1), |norm| fixed_size(60_000, 256, norm, 1.1)] {
+        let (alone, together) = both(unit);
+        let [alone, together] = [alone, together].map(|pld| pld.epsilon(1e-5).unwrap().value);
+        assert!(together >= alone * (1.0 - 1e-4) && together <= alone * 1.01, "{alone} {together}");
+    }
+}
+
+/// Nearly all examples in every lot and hardly anything to see: a loss that may be as low as ln(1 − q), and never is. By its limit as of Gaussian noise alone.
+#[test]
+fn losses_far_below_what_happens_take_no_grid() {
+    let release = fixed_size(33_208_116, 31_175_094, 3.375e-5, 593.43);
+    let mu = 2.0 * 3.375e-5 / 593.43 * release.sampling.rate();
+    for (delta, steps) in [(1e-12, 2), (1e-300, 2), (1e-12, 1_000_000), (1e-5, 2_000_000_000)] {
+        let found = Pld::for_release(&release).unwrap().compose(steps).epsilon(delta).unwrap();
+        let limit = normal::epsilon_gaussian(mu * (steps as f64).sqrt(), delta);
+        assert!(
+            found.value >= limit * (1.0 - 1e-4) && found.value <= limit * 1.01,
+            "{delta} {steps}: {found:?} {limit}"
+        );
+        assert_eq!(found.method, Method::Convolution);
+    }
+}
+
+/// What is too small for a number is not nothing.
+#[test]
+fn nothing_is_lost_below_all_numbers() {
+    for (rate, delta) in [(1e-200, 1e-210), (1e-300, 1e-305), (1e-9, 1e-300), (1e-160, 1e-170)] {
+        let found = epsilon(1.0, rate, 1, delta).value;
+        let (at, inside) = (delta / rate, |l: f64| (rate * l.exp_m1()).ln_1p());
+        let known = inside(normal::epsilon_gaussian(1.0, at));
+        assert!(found > 0.0 && found >= known * (1.0 - 1e-9), "{rate:e} {delta:e}: {found:e} {known:e}");
+        let renyi = Pld::sampled_gaussian(1.0, rate).unwrap().renyi().unwrap().epsilon(delta).unwrap();
+        assert!(renyi.improved.epsilon >= known && renyi.improved.epsilon > 0.0, "{renyi:?} {known:e}");
+    }
+    // No example is ever sampled: that is nothing.
+    assert_eq!(epsilon(1.0, 0.0, 1000, 1e-300).value, 0.0);
+    assert_eq!(Pld::sampled_gaussian(1.0, 0.0).unwrap().renyi().unwrap().epsilon(1e-300).unwrap().classic.epsilon, 0.0);
+    // The total variation distance, where it is below all numbers, too.
+    let faint = Pld::sampled_gaussian(1e100, 1e-300).unwrap();
+    assert!(faint.delta(0.0).unwrap().value > 0.0 && faint.epsilon(5e-324).unwrap().value > 0.0);
+}
+
+/// Counts so large that rounding errors times them are not small.
+#[test]
+fn rounding_grows_with_the_count_and_is_counted() {
+    for (count, delta) in
+        [(1u64 << 34, 1e-5), (10u64.pow(13), 1e-5), (10u64.pow(13), 1e-100), (1 << 53, 1e-5), (1 << 53, 0.3)]
+    {
+        for spread in [0.3, 3.0] {
+            let mu = spread / (count as f64).sqrt();
+            let source = Unsampled::gaussian(mu).sampled(1.0);
+            let question = Question::Epsilon { log_delta: f64::ln(delta) };
+            let found = solve::answer(&[(source.clone(), count)], question, 1e-4, &Work::new(20.0 * QUESTION));
+            let exact = normal::epsilon_gaussian(spread, delta);
+            assert!(found.value >= exact * (1.0 - 1e-11), "{count} {delta}: {found:?} below {exact}");
+            let question = Question::Delta { epsilon: exact };
+            let found = solve::answer(&[(source, count)], question, 1e-4, &Work::new(20.0 * QUESTION));
+            assert!(found.value >= delta * (1.0 - 1e-9), "{count} {delta}: {found:?}");
+        }
+    }
+}
+
+/// Of many kinds of release none is counted, and the limit is said.
+#[test]
+fn too_many_kinds_are_refused_by_name() {
+    let kinds = |count: u32| -> Result<Pld, PrivacyError> {
+        let step = |i: u32| Pld::sampled_gaussian(2.0 + f64::from(i), 0.01);
+        (1..count).try_fold(step(0)?, |all, i| all.and(&step(i)?))
+    };
+    assert!(kinds(64).is_ok());
+    assert_eq!(kinds(65).unwrap_err(), PrivacyError::TooManyKinds { kinds: 65, most: 64, whom: "tight accounting" });
+}
+
+/// Work is counted, not timed: what does not fit is left to Chernoff's bound, or to none, and each answer is one.
+#[test]
+fn answers_with_less_work_are_no_smaller() {
+    let sources: Vec<(Source, u64)> = [(0.8, 0.01, 900), (1.7, 0.3, 7), (0.02, 1.0, 5)]
+        .map(|(mu, rate, count): (f64, f64, u64)| (Unsampled::gaussian(mu).sampled(rate), count))
+        .into();
+    for question in [Question::Epsilon { log_delta: 1e-6f64.ln() }, Question::Delta { epsilon: 2.0 }] {
+        let ask = |budget: f64| solve::answer(&sources, question, 1e-4, &Work::new(budget)).value;
+        let best = ask(QUESTION);
+        let mut answers = Vec::new();
+        for budget in [0.0, 1e4, 1e6, 3e6, 1e7, 3e7, 1e8] {
+            let value = ask(budget);
+            assert!(value >= best * (1.0 - 1e-3), "{question:?}, {budget:e}: {value} {best}");
+            assert_eq!(value, ask(budget));
+            answers.push(value);
+        }
+        assert_eq!(answers[0], question.no_answer());
+    }
 }
 
 /// Whatever an example does inside the envelope, its pair is no worse than the envelope's.

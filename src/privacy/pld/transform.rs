@@ -11,6 +11,9 @@ thread_local! {
     static KEPT: RefCell<Vec<Rc<RealTransform>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Longer transforms are rare, and their twiddle factors would fill the memory.
+const LONGEST_KEPT: usize = 1 << 20;
+
 /// The transforms of one length n, forward and back.
 pub(super) struct RealTransform {
     /// Of n/2 pairs, forward.
@@ -65,7 +68,9 @@ impl RealTransform {
                 return known.clone();
             }
             let new = Rc::new(Self::new(n, half(n)));
-            kept.push(new.clone());
+            if n <= LONGEST_KEPT {
+                kept.push(new.clone());
+            }
             new
         })
     }

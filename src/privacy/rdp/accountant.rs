@@ -7,16 +7,26 @@ use super::{
 };
 use crate::privacy::{
     error::{PrivacyError, require},
-    ledger::Ledger,
+    ledger::{Ledger, Release},
+    noise::NoiseSpec,
     numeric::dearer,
     rounding::{OnGrid, RoundingCost, cost_of_all},
+    sampling::Sampling,
     sequence::{Charge, Sequence, UNCOUNTED},
 };
+
+/// Curves at most; and how many of noise that is not Gaussian, or of lots of a fixed size, each of which takes up to some tenths of a second.
+pub const MOST_CURVES: usize = 1024;
+pub const MOST_SLOW_CURVES: usize = 64;
+/// Terms that may be added up to look for a better order than the best of 2..=256: some tenths of a second.
+const MOST_TERMS: f64 = 1e7;
 
 /// Adds the losses of releases and converts the sum to (ε, δ).
 #[derive(Clone, Debug, Default)]
 pub struct Accountant {
     curves: Vec<RdpCurve>,
+    /// How many of them are not quick.
+    slow: usize,
     releases: Sequence<CurveId>,
 }
 
@@ -34,9 +44,16 @@ impl Accountant {
     /// Enters a curve.
     ///
     /// # Errors
-    /// [`PrivacyError::MixedNeighbours`], [`PrivacyError::MixedUnits`] if it protects something else than the curves before.
+    /// [`PrivacyError::MixedNeighbours`], [`PrivacyError::MixedUnits`] if it protects something else than the curves before;
+    /// [`PrivacyError::TooManyKinds`] if there would be more than [`MOST_CURVES`].
     pub fn add_curve(&mut self, curve: RdpCurve) -> Result<CurveId, PrivacyError> {
-        self.curves.iter().try_for_each(|other| other.protected().same(curve.protected()))?;
+        // What one protects, all do.
+        if let Some(first) = self.curves.first() {
+            first.protected().same(curve.protected())?;
+        }
+        let slow = self.slow + usize::from(!curve.is_quick());
+        few(self.curves.len() + 1, slow)?;
+        self.slow = slow;
         self.curves.push(curve);
         Ok(CurveId(self.curves.len() as u32 - 1))
     }
@@ -50,7 +67,8 @@ impl Accountant {
     pub(in crate::privacy) fn of_sequence(curves: Vec<RdpCurve>, sequence: &Sequence<usize>) -> Self {
         let mut releases = Sequence::default();
         releases.append(sequence, &|index| CurveId(index as u32));
-        Self { curves, releases }
+        let slow = curves.iter().filter(|curve| !curve.is_quick()).count();
+        Self { curves, slow, releases }
     }
 
     /// Releases so far.
@@ -114,29 +132,28 @@ impl Accountant {
 
     /// The releases on a grid, with how often each happened.
     fn on_grid(&self) -> Vec<(&OnGrid, u64)> {
-        let mut found: Vec<(&OnGrid, u64)> = Vec::new();
-        for (id, curve) in (0..).zip(&self.curves) {
-            let steps = self.releases.steps_of(CurveId(id));
-            found.extend(curve.on_grid().filter(|_| steps > 0).map(|on_grid| (on_grid, steps)));
+        if self.curves.iter().all(|curve| curve.on_grid().is_none()) {
+            return Vec::new();
         }
-        found
+        let steps = self.releases.steps_of_each();
+        let on_grid = |(id, steps): (CurveId, u64)| Some((self.curves[id.0 as usize].on_grid()?, steps));
+        steps.into_iter().filter_map(on_grid).collect()
     }
 
     /// ε for noise as of real numbers, at a δ that was checked.
     fn exact_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
         let charges = self.charges();
-        let first = self.first_level(&charges, delta);
-        let exact_zero = charges.iter().all(|(set, count)| {
-            *count == 0 || set.iter().all(|id| self.curves[id.0 as usize].level(first).iter().all(|r| *r == 0.0))
-        });
-        if exact_zero {
-            // Equal distributions: ε = 0 at every δ.
+        // Equal distributions, by what they are: a loss that is computed as 0 may be too small for a number.
+        let nothing = |id: &CurveId| self.curves[id.0 as usize].sampling() == Sampling::Poisson { rate: 0.0 };
+        if charges.iter().all(|(set, _)| set.iter().all(nothing)) {
+            // ε = 0 at every δ.
             let none = Bound { epsilon: 0.0, order: f64::from(LAST_ORDER) };
             return Ok(Epsilon { classic: none, improved: none });
         }
         if charges.iter().any(|(_, count)| *count == UNCOUNTED) {
             return Err(PrivacyError::Infinite);
         }
+        let first = self.first_level(&charges, delta);
         let result = match orders {
             Orders::Listed(list) => {
                 let known: Vec<(f64, f64)> =
@@ -251,7 +268,7 @@ impl Accountant {
 
     /// Looks beyond the integers 2..=256: between them where every curve allows it, above 256 if that was the best.
     /// ε as a function of the order is quasi-convex up to the small logarithms of the improved conversion, and every order gives a
-    /// valid bound, so a search by thirds is enough.
+    /// valid bound, so a search by thirds is enough, and may end when it takes too long.
     fn refine(
         &self,
         charges: &[(Vec<CurveId>, u64)],
@@ -260,15 +277,18 @@ impl Accountant {
         convert: fn(f64, f64, f64) -> f64,
     ) -> Bound {
         let mut best = start;
-        let mut at = |order: f64| match self.total_at(charges, order) {
-            Some(total) => {
-                let epsilon = convert(total, order, delta);
-                if epsilon < best.epsilon {
-                    best = Bound { epsilon, order };
-                }
-                epsilon
+        let mut terms = 0.0;
+        let mut at = |order: f64| {
+            terms += self.curves.iter().map(|curve| curve.terms_at(order)).sum::<f64>();
+            if terms > MOST_TERMS {
+                return f64::INFINITY;
             }
-            None => f64::INFINITY,
+            let Some(total) = self.total_at(charges, order) else { return f64::INFINITY };
+            let epsilon = convert(total, order, delta);
+            if epsilon < best.epsilon {
+                best = Bound { epsilon, order };
+            }
+            epsilon
         };
         if start.order >= f64::from(LAST_ORDER) {
             let last = self.curves.iter().map(RdpCurve::last_order).min().unwrap_or(LAST_ORDER);
@@ -300,6 +320,19 @@ impl Accountant {
     }
 }
 
+/// # Errors
+/// [`PrivacyError::TooManyKinds`].
+fn few(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
+    let limits = [
+        (kinds, MOST_CURVES, "Rényi accounting"),
+        (slow, MOST_SLOW_CURVES, "Rényi accounting of noise that is not Gaussian, or of lots of a fixed size,"),
+    ];
+    match limits.into_iter().find(|(kinds, most, _)| kinds > most) {
+        Some((kinds, most, whom)) => Err(PrivacyError::TooManyKinds { kinds, most, whom }),
+        None => Ok(()),
+    }
+}
+
 /// By each conversion.
 fn best_of_each(known: &[(f64, f64)], delta: f64) -> Epsilon {
     Epsilon { classic: best(known, delta, classic), improved: best(known, delta, improved) }
@@ -317,7 +350,8 @@ fn best(known: &[(f64, f64)], delta: f64, convert: fn(f64, f64, f64) -> f64) -> 
 /// ε of everything a ledger records, at `delta`, by Rényi accounting: upper bounds.
 ///
 /// # Errors
-/// No noise or no bound in any release that happened (no guarantee), mixed neighbouring relations or units, δ outside (0, 1), no finite bound.
+/// No noise or no bound in any release that happened (no guarantee), mixed neighbouring relations or units, too many kinds of release, δ outside (0, 1), no
+/// finite bound.
 pub fn epsilon_of(ledger: &Ledger, delta: f64) -> Result<Epsilon, PrivacyError> {
     Accountant::of(ledger)?.epsilon(delta)
 }
@@ -329,6 +363,14 @@ impl Accountant {
     /// As [`epsilon_of`], but for δ.
     pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
         ledger.validate()?;
+        let mut happened = vec![false; ledger.releases().len()];
+        ledger.events().iter().for_each(|event| happened[event.release as usize] = true);
+        let happened = || ledger.releases().iter().zip(&happened).filter(|(_, happened)| **happened);
+        let slow = |release: &Release| {
+            !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None)
+                || matches!(release.sampling, Sampling::FixedSize { .. })
+        };
+        few(happened().count(), happened().filter(|(release, _)| slow(release)).count())?;
         let mut accountant = Self::new();
         let mut ids: Vec<Option<CurveId>> = vec![None; ledger.releases().len()];
         for event in ledger.events() {

@@ -20,15 +20,21 @@ pub struct Epsilon {
     pub improved: Bound,
 }
 
-/// ε = rdp + ln(1/δ)/(α−1), at least 0.
+/// ε = rdp + ln(1/δ)/(α−1), at least 0, and no less for rounding.
 #[must_use]
 pub fn classic(rdp: f64, order: f64, delta: f64) -> f64 {
-    dearer(rdp - delta.ln() / (order - 1.0), 0.0)
+    let slack = delta.ln() / (order - 1.0);
+    dearer(rdp - slack + ROUNDING * (rdp + slack.abs()), 0.0)
 }
 
-/// ε = rdp + ln(1−1/α) − ln(δα)/(α−1), at least 0.
+/// Of a few sums and logarithms, relative to their terms.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// ε = rdp + ln(1−1/α) − ln(δα)/(α−1), at least 0, and no less for rounding.
 #[must_use]
 pub fn improved(rdp: f64, order: f64, delta: f64) -> f64 {
     // ln δ + ln α: δα may leave the range of f64 where its logarithm does not.
-    dearer(rdp + (-1.0 / order).ln_1p() - (delta.ln() + order.ln()) / (order - 1.0), 0.0)
+    let gain = (-1.0 / order).ln_1p();
+    let rounding = rdp - gain + (order.ln() - delta.ln()) / (order - 1.0);
+    dearer(rdp + gain - (delta.ln() + order.ln()) / (order - 1.0) + ROUNDING * rounding, 0.0)
 }

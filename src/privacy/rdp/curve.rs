@@ -186,12 +186,12 @@ impl RdpCurve {
         let Shifts { doubling, source, .. } = shifts.as_ref();
         match (source, *sampling) {
             (Source::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
-                Some(0.5 * order * (doubling / noise_multiplier).powi(2))
+                Some(0.5 * order * (doubling / noise_multiplier).powi(2) * (1.0 + 16.0 * f64::EPSILON))
             }
             (Source::Gaussian { noise_multiplier }, Sampling::Poisson { rate }) => {
                 let sampled = |order: f64| sampled_gaussian_at(*noise_multiplier, rate, order);
                 if self.0.exchanges() {
-                    let unsampled = 0.5 * order * (doubling / noise_multiplier).powi(2);
+                    let unsampled = 0.5 * order * (doubling / noise_multiplier).powi(2) * (1.0 + 16.0 * f64::EPSILON);
                     return Some(unsampled.min(poisson::exchanged(
                         order,
                         sampled(2.0 * order - 1.0)?,
@@ -221,6 +221,24 @@ impl RdpCurve {
     pub(super) fn has_fractions(&self) -> bool {
         matches!(self.0.shifts.source, Source::Gaussian { .. })
             && self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne
+    }
+
+    /// Whether all orders take some thousandths of a second, and not some tenths.
+    pub(super) fn is_quick(&self) -> bool {
+        matches!(self.0.shifts.source, Source::Gaussian { .. })
+            && self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne
+    }
+
+    /// Terms that [`RdpCurve::at`] adds up for an order beyond [`LAST_ORDER`], or between integers.
+    pub(super) fn terms_at(&self, order: f64) -> f64 {
+        match (&self.0.shifts.source, self.0.sampling) {
+            (Source::Gaussian { noise_multiplier }, Sampling::Poisson { .. }) if order != order.floor() => {
+                4.0 * poisson::gaussian_terms(*noise_multiplier, 2.0 * order)
+            }
+            // All orders of a level at once, and once.
+            (_, Sampling::FixedSize { .. }) => 2e5,
+            _ => 2.0 * order,
+        }
     }
 
     /// Largest order at which [`RdpCurve::at`] is worth its time.

@@ -1,6 +1,6 @@
 //! Fixed-size sampling without replacement, replace-one neighbours: Wang, Balle & Kasiviswanathan 2019.
 
-use crate::privacy::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp};
+use crate::privacy::numeric::{dearer, ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp};
 
 /// ε(α) for α = 2.. from ln I_k of the *difference* of two neighbouring sums (doubled where both are encoded gradients).
 ///
@@ -23,7 +23,7 @@ pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Opti
             best
         })
         .collect();
-    let ln_rate = rate.ln();
+    let ln_rate = rate.ln() + f64::EPSILON;
     let ln_factorial: Vec<f64> = (0..=last).map(|n| ln_gamma(n as f64 + 1.0)).collect();
     let mut scratch = Vec::with_capacity(last);
     (2..=last)
@@ -32,9 +32,12 @@ pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Opti
             scratch.extend((2..=order).map(|j| {
                 ln_factorial[order] - ln_factorial[j] - ln_factorial[order - j] + j as f64 * ln_rate + bounds[j - 2]
             }));
-            let amplified = ln_1p_exp(log_sum_exp(&scratch)) * (1.0 + super::poisson::rounding(order as u32));
+            let rounding = super::poisson::exponent_rounding(order as u32, ln_rate, log_moments);
+            let amplified =
+                ln_1p_exp(log_sum_exp(&scratch) + rounding) * (1.0 + super::poisson::rounding(order as u32));
             // Sampling never costs more than releasing the sum of all: the plain divergence holds as well.
-            amplified.min(log_moments[order - 2]) / (order as f64 - 1.0)
+            let least = dearer(amplified.min(log_moments[order - 2]), f64::MIN_POSITIVE);
+            least / (order as f64 - 1.0) * (1.0 + 16.0 * f64::EPSILON)
         })
         .collect()
 }
@@ -42,8 +45,8 @@ pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Opti
 /// ln D_{2m} for m = 1, 2, …, D_l = E_{x∼N(0,σ²)}[(r−1)^l], r = e^{(2x−1)/(2σ²)}. As Σ_i (−1)^{l−i} C(l,i) e^{i(i−1)/2σ²} it cancels down to nothing;
 /// as an integral of a positive entire function the trapezoidal rule gives all its digits.
 fn even_central_moments(sigma: f64, last: usize) -> Vec<f64> {
-    // Below, D_l is I_l to all digits (and the plain bound is the smaller); above, one step hardly shows.
-    if !(0.05..=1e6).contains(&sigma) {
+    // Below, D_l is more than half of I_l (and the plain bound is the smaller); above, one step hardly shows.
+    if !(0.3..=1e6).contains(&sigma) {
         return Vec::new();
     }
     let step = 0.25 * sigma;
@@ -64,7 +67,9 @@ fn even_central_moments(sigma: f64, last: usize) -> Vec<f64> {
         .map(|m| {
             scratch.clear();
             scratch.extend(points.iter().map(|(e, w)| 2.0 * m as f64 * e + w));
-            log_sum_exp(&scratch) + ln_norm + 1e-12
+            // Units in the last place of the largest parts of the terms that count, whose x is at most about 2m.
+            let parts = 4.0 * m as f64 * (m as f64 + 14.0 * sigma) / (sigma * sigma);
+            log_sum_exp(&scratch) + ln_norm + 1e-12 + 4.0 * f64::EPSILON * parts
         })
         .collect()
 }
