@@ -152,6 +152,11 @@ pub trait Noise: Debug + Send + Sync {
     /// Nasr, Shokri & Houmansadr 2020, eq. 5.
     fn log_moments(&self, tau: f64, out: &mut [f64]);
 
+    /// At least `norm`²·ln I_k(τ)/τ² for every 0 < τ ≤ `reach`, k = 2, …, `orders` + 1, proven: of a density whose steps no few shifts show. `None` of a smooth one.
+    fn l2_ceiling(&self, _norm: f64, _reach: f64, _orders: usize) -> Option<Vec<f64>> {
+        None
+    }
+
     /// ln I_k(τ) at one k (0 and 1 give 0), as [`Noise::log_moments`].
     fn log_moment(&self, k: u32, tau: f64) -> f64 {
         if k < 2 {

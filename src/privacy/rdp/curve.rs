@@ -30,8 +30,6 @@ const LAST_GAUSSIAN: u32 = 1 << 17;
 const CONTENDERS: usize = 8;
 /// Octaves of |τ| below an L2 norm on which ln I_k(τ)/τ² is maximised, at least and at most.
 const L2_OCTAVES: (usize, usize) = (6, 64);
-/// Fall of ln z from one kink to the next that shows by itself.
-const STEP: f64 = 0.01;
 
 /// Rényi divergence bound ε(α) of one release, for neighbours as its sampling says, and noise as of real numbers. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -367,13 +365,15 @@ fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, doubling: f64, orde
 /// max Σ_i ln I_k(v_i) over all v with ‖v‖₂ ≤ norm and |v_i| ≤ reach, of any dimension: with G(τ) = ln I_k(τ)/τ²,
 /// Σ v_i²·G(v_i) ≤ norm²·sup G. Attained in the limit of many coordinates where G is largest at 0, which is k(k−1)/2 times the Fisher information.
 fn l2_log_moments(noise: &dyn Noise, norm: f64, reach: f64, orders: usize) -> Vec<f64> {
+    if let Some(ceiling) = noise.l2_ceiling(norm, reach, orders) {
+        return ceiling;
+    }
     let information = noise.fisher_information();
     let mut supremum: Vec<f64> =
         (0..orders).map(|j| 0.5 * (j + 1) as f64 * (j + 2) as f64 * information * (1.0 + 1e-12)).collect();
-    // G changes where kτ√J is about 1, and where τ is as wide as a step of the density: the lowest panel begins not far above.
+    // A formula's G changes where kτ√J is about 1: the lowest panel begins not far above.
     let narrowest = 4.0 / ((orders + 1) as f64 * information.sqrt());
-    let fine = (reach / narrowest.min(64.0 * narrowest_step(noise))).log2().ceil();
-    let octaves = (fine.max(0.0) as usize).clamp(L2_OCTAVES.0, L2_OCTAVES.1);
+    let octaves = ((reach / narrowest).log2().ceil().max(0.0) as usize).clamp(L2_OCTAVES.0, L2_OCTAVES.1);
     for panel in Panel::ladder(reach, octaves) {
         let series = Series::new(&panel, noise, 1.0, orders);
         for (order, value) in supremum.iter_mut().enumerate() {
@@ -384,12 +384,6 @@ fn l2_log_moments(noise: &dyn Noise, norm: f64, reach: f64, orders: usize) -> Ve
         *value *= norm * norm;
     }
     supremum
-}
-
-/// The least distance of two kinks between which ln z falls by a [`STEP`]; infinite where there are none.
-fn narrowest_step(noise: &dyn Noise) -> f64 {
-    let falls = |pair: &&[f64]| noise.log_density(pair[0]) - noise.log_density(pair[1]) > STEP;
-    noise.kinks().windows(2).filter(falls).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min)
 }
 
 /// For each order whether ln I_k is convex in τ on [0, reach], judged on a fine grid of secants. What a table does between those, with its steps, no grid tells:

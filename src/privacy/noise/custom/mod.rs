@@ -3,6 +3,7 @@
 //! Between knots ln z is linear, beyond the last it goes on with the last slope. That *is* the noise: it is drawn, and accounted for, from
 //! this one table, so how well the table follows a formula is no question of privacy.
 
+mod ceiling;
 mod density;
 mod table;
 
@@ -42,61 +43,11 @@ impl Custom {
     fn table(&self) -> &Table {
         &self.density.0
     }
-}
 
-impl Noise for Custom {
-    fn log_density(&self, x: f64) -> f64 {
-        self.table().log_density((x / self.scale).abs()) - self.scale.ln()
-    }
-
-    fn tail(&self, x: f64) -> f64 {
-        self.table().tail(x / self.scale)
-    }
-
-    fn tail_quantile(&self, q: f64) -> f64 {
-        self.scale * self.table().tail_quantile(q)
-    }
-
-    fn draw(&self, words: [u32; 4]) -> f64 {
-        self.density.draw(self.scale, words)
-    }
-
-    fn mean_absolute(&self) -> f64 {
-        self.scale * self.table().moment(1)
-    }
-
-    fn standard_deviation(&self) -> f64 {
-        self.scale * self.table().moment(2).sqrt()
-    }
-
-    fn fisher_information(&self) -> f64 {
-        let Table { slopes, tails, .. } = self.table();
-        let next = |i: usize| tails.get(i + 1).copied().unwrap_or(0.0);
-        let sum: f64 = slopes.iter().enumerate().map(|(i, s)| s * s * (tails[i] - next(i))).sum();
-        2.0 * sum / (self.scale * self.scale)
-    }
-
-    fn scale(&self) -> f64 {
-        self.scale
-    }
-
-    fn kinks(&self) -> &[f64] {
-        &self.kinks
-    }
-
-    fn smoothness(&self, x: f64, _radius: f64) -> Option<Smoothness> {
-        Some(Smoothness { slope: self.table().slope(x.abs() / self.scale).abs() / self.scale, curvature: 0.0 })
-    }
-
-    fn log_ratio(&self, x: f64, tau: f64) -> f64 {
-        self.table().log_ratio(x / self.scale, tau / self.scale)
-    }
-
-    /// Piece by piece, ln r and ln z being linear there: Gauss–Legendre of I_k − 1 where r^k is moderate, the exact integral of z·r^k where
+    /// ln I_k of a shift by `t` scales. Piece by piece, ln r and ln z being linear there: Gauss–Legendre of I_k − 1 where r^k is moderate, the exact integral of z·r^k where
     /// it is not, and beyond the last knots, where r is constant, the exact masses.
-    fn log_moments(&self, tau: f64, out: &mut [f64]) {
+    fn moments(&self, t: f64, out: &mut [f64]) {
         let table = self.table();
-        let t = (tau / self.scale).abs();
         if t == 0.0 || out.is_empty() {
             out.fill(0.0);
             return;
@@ -134,6 +85,60 @@ impl Noise for Custom {
         for value in out {
             *value *= 1.0 + 1e-12;
         }
+    }
+}
+
+impl Noise for Custom {
+    fn log_density(&self, x: f64) -> f64 {
+        self.table().log_density((x / self.scale).abs()) - self.scale.ln()
+    }
+
+    fn tail(&self, x: f64) -> f64 {
+        self.table().tail(x / self.scale)
+    }
+
+    fn tail_quantile(&self, q: f64) -> f64 {
+        self.scale * self.table().tail_quantile(q)
+    }
+
+    fn draw(&self, words: [u32; 4]) -> f64 {
+        self.density.draw(self.scale, words)
+    }
+
+    fn mean_absolute(&self) -> f64 {
+        self.scale * self.table().moment(1)
+    }
+
+    fn standard_deviation(&self) -> f64 {
+        self.scale * self.table().moment(2).sqrt()
+    }
+
+    fn fisher_information(&self) -> f64 {
+        self.table().information() / (self.scale * self.scale)
+    }
+
+    fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    fn kinks(&self) -> &[f64] {
+        &self.kinks
+    }
+
+    fn smoothness(&self, x: f64, _radius: f64) -> Option<Smoothness> {
+        Some(Smoothness { slope: self.table().slope(x.abs() / self.scale).abs() / self.scale, curvature: 0.0 })
+    }
+
+    fn log_ratio(&self, x: f64, tau: f64) -> f64 {
+        self.table().log_ratio(x / self.scale, tau / self.scale)
+    }
+
+    fn log_moments(&self, tau: f64, out: &mut [f64]) {
+        self.moments((tau / self.scale).abs(), out);
+    }
+
+    fn l2_ceiling(&self, norm: f64, reach: f64, orders: usize) -> Option<Vec<f64>> {
+        Some(ceiling::supremum(self, norm, reach, orders))
     }
 }
 

@@ -142,6 +142,15 @@ impl Table {
         2.0 * sum
     }
 
+    /// E[(ln z)′²]: s²·∫z of an interval is |s|·(z at its start − z at its end), from the fall between, as masses' differences lose a narrow one's digits.
+    pub fn information(&self) -> f64 {
+        let of = |(i, slope): (usize, &f64)| {
+            let width = self.knots.get(i + 1).map_or(f64::INFINITY, |next| next - self.knots[i]);
+            if *slope == 0.0 { 0.0 } else { self.log_densities[i].exp() * slope * (slope * width).exp_m1() }
+        };
+        2.0 * self.slopes.iter().enumerate().map(of).sum::<f64>()
+    }
+
     /// The line between the last knots of ln z(x) and of ln z(x − τ), τ > 0, cut where either bends. A walk along both: what is near 0 for small τ is computed
     /// from differences of knots, not of positions or densities, so that it keeps its digits.
     pub fn pieces(&self, tau: f64) -> Vec<Piece> {

@@ -1,0 +1,344 @@
+//! A ceiling above G(τ) = ln I_k(τ)/τ² of a table on a whole range of shifts, from ln I_k at a few of them: proven, wherever steps and kinks lie.
+//!
+//! Of I_k(τ) = ∫ z(v)^k·z(v+τ)^{1−k} dv between two shifts a < b three things are known.
+//!
+//! *It does not fall*, z being symmetric and unimodal: G ≤ ln I_k(b)/a².
+//!
+//! *It bends down by little.* With s = (ln z)′, (ln I_k)″ = k·E s′ + k²·Var s under the density p_τ = z(v)^k·z(v+τ)^{1−k}/I_k(τ). For a table s′ is a jump at
+//! each knot κ; of those down, of |Δ|, no more can be lost than K = k·Σ|Δ|·p_τ(κ), where z^{1−k} is largest at a or b, and I_k least at a. So
+//! ln I_k ≤ chord + K·(τ−a)(b−τ)/2: an error of second order, as long as no kink is strong.
+//!
+//! *Near 0 it is quadratic.* With g = √(z(y−τ/2)·z(y+τ/2)) and ρ = ln z(y−τ/2) − ln z(y+τ/2),
+//!
+//! ```text
+//! I_k − 1 = ∫ g·(cosh (k−½)ρ − cosh ρ/2) dy,   cosh (k−½)ρ − cosh ρ/2 = 2·sinh(kρ/2)·sinh((k−1)ρ/2),
+//! ```
+//!
+//! which over ρ² grows with |ρ|; and ρ² ≤ τ·∫ s(u)² du over |u − y| ≤ τ/2. Where s is from s₋ to s₊ on [u−τ, u+τ], the mean of g over those y is at most
+//! z(u)·e^{τ(s₊−s₋)/4}·sinh(c)/c, c = τ(s₊+s₋)/4, and |ρ| ≤ R = τ·max|s|; by the variation V of ln z there also z(u)·e^{V/2}, and V. Hence for all shifts up to τ
+//!
+//! ```text
+//! G ≤ ½k(k−1)·∫ s²·z·(that factor)·shc(kR/2)·shc((k−1)R/2) du,   shc x = sinh(x)/x.
+//! ```
+//!
+//! Ranges are cut where the ceiling is highest above what G is known to reach, until it is close, or has cost enough: it holds at any time.
+
+use super::Custom;
+use crate::privacy::parallel;
+
+/// How far the ceiling may be above the largest G that is known, relative.
+const CLOSE: f64 = 5e-4;
+/// Shifts that are looked at, at least and at most, and about how much may be summed in all, in terms of pieces and orders.
+const SHIFTS: (usize, usize) = (48, 400);
+const WORK: usize = 60_000_000;
+/// Ranges that are cut at a time.
+const CUTS: usize = 8;
+/// An order with Σ ln I_k above this is of no use to anyone.
+const USELESS: f64 = 1e7;
+/// Steps an octave of R by which parts of the table are put together.
+const STEPS: f64 = 8.0;
+
+/// sinh(x)/x.
+fn shc(x: f64) -> f64 {
+    if x < 1e-4 { 1.0 + x * x / 5.9 } else { x.sinh() / x }
+}
+
+/// The whole line's bends, with what is needed of each.
+struct Line {
+    /// In order, of which the middle one is 0.
+    bends: Vec<f64>,
+    /// s between: the i-th is left of bend i.
+    slopes: Vec<f64>,
+    /// Variation of ln z from the first bend to each.
+    variation: Vec<f64>,
+    /// Least and largest of 2^level slopes from each on.
+    extremes: Vec<Vec<(f64, f64)>>,
+    /// Downward jumps of s: (place, ln |Δ|·z, ln z).
+    jumps: Vec<(f64, f64, f64)>,
+}
+
+/// ln I_k at a shift, in reaches.
+struct Spot {
+    shift: f64,
+    moments: Vec<f64>,
+    /// The ceiling of all smaller shifts by what holds near 0, if it may be of use.
+    near: Option<Vec<f64>>,
+}
+
+/// Between two spots.
+struct Range {
+    low: usize,
+    high: usize,
+    ceiling: Vec<f64>,
+    /// The most that it is above what is known, as a ratio.
+    excess: f64,
+}
+
+struct Search<'a> {
+    noise: &'a Custom,
+    line: Line,
+    /// In the table's lengths.
+    reach: f64,
+    orders: usize,
+    /// J·reach².
+    information: f64,
+    spots: Vec<Spot>,
+}
+
+impl Line {
+    fn new(noise: &Custom) -> Self {
+        let table = noise.table();
+        let bends: Vec<f64> = table.knots[1..].iter().rev().map(|k| -k).chain(table.knots.iter().copied()).collect();
+        let slopes: Vec<f64> = table.slopes.iter().rev().map(|s| -s).chain(table.slopes.iter().copied()).collect();
+        let mut variation = vec![0.0; bends.len()];
+        for i in 1..bends.len() {
+            variation[i] = variation[i - 1] + slopes[i].abs() * (bends[i] - bends[i - 1]);
+        }
+        let jumps = bends.iter().enumerate().filter(|(i, _)| slopes[i + 1] < slopes[*i]).map(|(i, &bend)| {
+            let log_density = table.log_densities[i.abs_diff(table.knots.len() - 1)];
+            (bend, (slopes[i] - slopes[i + 1]).ln() + log_density, log_density)
+        });
+        let jumps = jumps.collect();
+        let mut extremes = vec![slopes.iter().map(|s| (*s, *s)).collect::<Vec<_>>()];
+        while let Some(last) = extremes.last().filter(|last| last.len() > 1 << (extremes.len() - 1)) {
+            let pairs = last.iter().zip(&last[1 << (extremes.len() - 1)..]);
+            extremes.push(pairs.map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))).collect());
+        }
+        Self { bends, slopes, variation, extremes, jumps }
+    }
+
+    /// Of the pieces that [bend `from` − left, bend `to` + right] touches: least and largest slope, and at most the variation within it.
+    fn window(&self, from: usize, left: f64, to: usize, right: f64) -> (f64, f64, f64) {
+        let Self { bends, slopes, variation, extremes, .. } = self;
+        // Pieces are named by the bend to their right.
+        let first = bends[..from].partition_point(|bend| bends[from] - bend >= left);
+        let last = to + bends[to + 1..].partition_point(|bend| bend - bends[to] < right);
+        let level = (last + 2 - first).ilog2() as usize;
+        let (a, b) = (extremes[level][first], extremes[level][last + 2 - (1 << level)]);
+        let (least, most) = (a.0.min(b.0), a.1.max(b.1));
+        let ends = slopes[first].abs() * left + slopes[last + 1].abs() * right;
+        (least, most, variation[last] - variation[first] + ends)
+    }
+}
+
+impl Search<'_> {
+    /// By what holds near 0: above G at all shifts up to this one, in reaches, by order.
+    fn near(&self, shift: f64) -> Vec<f64> {
+        let Self { noise, line, reach, orders, .. } = self;
+        let table = noise.table();
+        let tau = shift * reach;
+        let least = 1e-5 / (*orders + 1) as f64;
+        // ∫ s²·z·factor, by R.
+        let mut parts: Vec<f64> = Vec::new();
+        let mut add = |log_start: f64, slope: f64, width: f64, (low, high, variation): (f64, f64, f64)| {
+            let squares = log_start.exp() * slope * -(-slope * width).exp_m1();
+            if squares == 0.0 {
+                return;
+            }
+            let factor = (0.25 * tau * (high - low)).exp() * shc((0.25 * tau * (high + low)).abs());
+            let factor = factor.min((0.5 * variation).exp());
+            let ratio = (tau * high.abs().max(low.abs())).min(variation);
+            let place = ((ratio / least).log2() * STEPS).ceil().clamp(0.0, 1e5) as usize;
+            if parts.len() <= place {
+                parts.resize(place + 1, 0.0);
+            }
+            parts[place] += squares * factor;
+        };
+        let middle = table.knots.len() - 1;
+        for (i, (&log_density, &slope)) in table.log_densities.iter().zip(&table.slopes).enumerate() {
+            let (bend, slope) = (middle + i, -slope);
+            let own = (-slope, -slope, f64::INFINITY);
+            let Some(width) = line.bends.get(bend + 1).map(|next| next - line.bends[bend]) else {
+                add(log_density, slope, tau, line.window(bend, tau, bend, 2.0 * tau));
+                add(log_density - slope * tau, slope, f64::INFINITY, own);
+                continue;
+            };
+            if slope == 0.0 {
+                continue;
+            }
+            if width <= 2.0 * tau {
+                add(log_density, slope, width, line.window(bend, tau, bend + 1, tau));
+                continue;
+            }
+            add(log_density, slope, tau, line.window(bend, tau, bend, 2.0 * tau));
+            add(log_density - slope * tau, slope, width - 2.0 * tau, own);
+            add(log_density - slope * (width - tau), slope, tau, line.window(bend + 1, 2.0 * tau, bend + 1, tau));
+        }
+        let parts: Vec<(f64, f64)> = (0u32..)
+            .zip(parts)
+            .filter(|(_, part)| *part > 0.0)
+            .map(|(place, part)| (least * (f64::from(place) / STEPS).exp2(), part))
+            .collect();
+        let unit = reach * reach * (1.0 + 1e-12);
+        (2..*orders + 2)
+            .map(|k| {
+                let k = k as f64;
+                let sum: f64 =
+                    parts.iter().map(|(ratio, part)| part * shc(0.5 * k * ratio) * shc(0.5 * (k - 1.0) * ratio)).sum();
+                // Both sides of 0.
+                k * (k - 1.0) * sum * unit
+            })
+            .collect()
+    }
+
+    /// G at 0, by order.
+    fn limit(&self, order: usize) -> f64 {
+        0.5 * ((order + 1) * (order + 2)) as f64 * self.information
+    }
+
+    fn spot(&self, shift: f64) -> Spot {
+        let mut moments = vec![0.0; self.orders];
+        self.noise.moments(shift * self.reach, &mut moments);
+        let near = (shift * shift * self.information < 1.0).then(|| self.near(shift));
+        Spot { shift, moments, near }
+    }
+
+    /// Above G between two spots, by order.
+    fn ceiling(&self, low: &Spot, high: &Spot) -> Vec<f64> {
+        let (a, b) = (low.shift, high.shift);
+        let bends = (b < 2.0 * a).then(|| self.bends(low, high));
+        (0..self.orders)
+            .map(|j| {
+                let (start, end) = (low.moments[j], high.moments[j]);
+                let mut ceiling = end / a / a;
+                if let Some(near) = &high.near {
+                    ceiling = ceiling.min(near[j]);
+                }
+                if let Some(bend) = bends.as_ref().map(|bends| bends[j]).filter(|bend| bend.is_finite()) {
+                    // p/τ² + q/τ − K/2, a quadratic in 1/τ.
+                    let rise = (end - start) / (b - a);
+                    let p = start - rise * a - 0.5 * bend * a * b;
+                    let q = rise + 0.5 * bend * (a + b);
+                    let at = |v: f64| (p * v + q) * v - 0.5 * bend;
+                    let mut top = at(a.recip()).max(at(b.recip()));
+                    let vertex = -0.5 * q / p;
+                    if p < 0.0 && vertex > b.recip() && vertex < a.recip() {
+                        top = top.max(at(vertex));
+                    }
+                    ceiling = ceiling.min(top * (1.0 + 1e-9));
+                }
+                // What is no number bounds nothing.
+                if ceiling >= 0.0 { ceiling } else { f64::INFINITY }
+            })
+            .collect()
+    }
+
+    /// K by order.
+    fn bends(&self, low: &Spot, high: &Spot) -> Vec<f64> {
+        let Self { noise, line, reach, orders, .. } = self;
+        let table = noise.table();
+        let log_unit = 2.0 * reach.ln();
+        // A place may be off by its last digit, where ln z is steep.
+        let log_ratio = |place: f64, log_density: f64, shift: f64| {
+            log_density - table.log_density((place + shift * reach).abs() * (1.0 + 4.0 * f64::EPSILON))
+        };
+        let jumps: Vec<(f64, f64)> = line
+            .jumps
+            .iter()
+            .map(|&(place, log_jump, log_density)| {
+                let ratio = |spot: &Spot| log_ratio(place, log_density, spot.shift);
+                (log_jump + log_unit, ratio(low).max(ratio(high)))
+            })
+            .collect();
+        (0..*orders)
+            .map(|j| {
+                let k = (j + 2) as f64;
+                let known = low.moments[j] * (1.0 - 4e-12) - 4e-14;
+                let terms = jumps.iter().map(|(log_jump, ratio)| (log_jump + ((k - 1.0) * ratio - known)).exp());
+                k * terms.sum::<f64>() * (1.0 + 1e-9)
+            })
+            .collect()
+    }
+}
+
+/// At least ‖v‖²·G(τ) for all 0 < τ ≤ `reach`, ‖v‖ = `norm`, k = 2, …, `orders` + 1; infinite where that is of no use to anyone.
+pub(super) fn supremum(noise: &Custom, norm: f64, reach: f64, orders: usize) -> Vec<f64> {
+    let mut all = vec![f64::INFINITY; orders];
+    let reach = reach / noise.scale;
+    let information = noise.table().information() * reach * reach;
+    let share = (norm / noise.scale / reach).powi(2);
+    let mut search = Search { noise, line: Line::new(noise), reach, orders, information, spots: Vec::new() };
+    search.orders = (0..orders).take_while(|j| search.limit(*j) * share <= USELESS).count();
+    if search.orders == 0 || reach.is_nan() || reach <= 0.0 {
+        return all;
+    }
+    let (first, near) = search.first();
+    let mut known: Vec<f64> = (0..search.orders).map(|j| search.limit(j)).collect();
+    let mut ceiling = near;
+    if first < 1.0 {
+        search.spots = parallel::map(&[first, 1.0], |shift| search.spot(*shift));
+        let budget = (WORK / (noise.table().knots.len() * search.orders)).clamp(SHIFTS.0, SHIFTS.1);
+        for range in search.refined(&mut known, share, budget) {
+            ceiling.iter_mut().zip(&range.ceiling).for_each(|(c, r)| *c = c.max(*r));
+        }
+    }
+    for ((value, ceiling), known) in all.iter_mut().zip(ceiling).zip(known) {
+        if known * share <= USELESS {
+            *value = ceiling * share;
+        }
+    }
+    all
+}
+
+impl Search<'_> {
+    /// The largest shift up to which, about, the ceiling near 0 is close, in reaches, with that ceiling.
+    fn first(&self) -> (f64, Vec<f64>) {
+        let close = |near: &[f64]| near.iter().enumerate().all(|(j, c)| *c <= self.limit(j) * (1.0 + CLOSE));
+        let whole = self.near(1.0);
+        if close(&whole) {
+            return (1.0, whole);
+        }
+        let steepest = self.line.slopes.iter().fold(0.0f64, |most, slope| most.max(slope.abs()));
+        let most = CLOSE.sqrt() / (self.orders + 1) as f64;
+        let mut low = (most.min(CLOSE) / steepest / self.reach).clamp(f64::MIN_POSITIVE, 0.5);
+        let (mut high, mut near) = (1.0f64, self.near(low));
+        while high > 2.0 * low {
+            let middle = (low * high).sqrt().clamp(low, high);
+            let there = self.near(middle);
+            if close(&there) { (low, near) = (middle, there) } else { high = middle }
+        }
+        (low, near)
+    }
+
+    /// Ranges from the first spot to the last, cut until their ceilings are close, or the budget of shifts is spent. `known` is what G reaches.
+    fn refined(&mut self, known: &mut [f64], share: f64, budget: usize) -> Vec<Range> {
+        let learn = |known: &mut [f64], spot: &Spot| {
+            for (known, moment) in known.iter_mut().zip(&spot.moments) {
+                *known = known.max(moment / spot.shift / spot.shift);
+            }
+        };
+        self.spots.iter().for_each(|spot| learn(known, spot));
+        let excess = |ceiling: &[f64], known: &[f64]| {
+            let useful = ceiling.iter().zip(known).filter(|(_, known)| **known * share <= USELESS);
+            useful.map(|(ceiling, known)| ceiling / known).fold(0.0, f64::max)
+        };
+        let range = |low: usize, high: usize, spots: &[Spot], search: &Self| {
+            let ceiling = search.ceiling(&spots[low], &spots[high]);
+            Range { low, high, ceiling, excess: 0.0 }
+        };
+        let mut ranges = vec![range(0, 1, &self.spots, self)];
+        loop {
+            ranges.iter_mut().for_each(|range| range.excess = excess(&range.ceiling, known));
+            ranges.sort_by(|x, y| y.excess.total_cmp(&x.excess));
+            let room = budget.saturating_sub(self.spots.len()).min(CUTS);
+            let cut = ranges.iter().take(room).take_while(|range| range.excess > 1.0 + CLOSE).count();
+            if cut == 0 {
+                return ranges;
+            }
+            let middles: Vec<f64> = ranges[..cut]
+                .iter()
+                .map(|range| (self.spots[range.low].shift * self.spots[range.high].shift).sqrt())
+                .collect();
+            let found = parallel::map(&middles, |shift| self.spot(*shift));
+            let mut halves = Vec::with_capacity(2 * cut);
+            for (range, spot) in ranges.drain(..cut).zip(found) {
+                learn(known, &spot);
+                let middle = self.spots.len();
+                self.spots.push(spot);
+                halves.extend([(range.low, middle), (middle, range.high)]);
+            }
+            let (spots, this) = (&self.spots, &*self);
+            ranges.extend(parallel::map(&halves, |&(low, high)| range(low, high, spots, this)));
+        }
+    }
+}
