@@ -1,8 +1,8 @@
 //! Noise by ChaCha20: coordinate i's noise is a function of the key and i alone, so every engine can make it in any order.
 //!
 //! One block (RFC 8439, section 2.3) serves four coordinates, four words each; [`Noise::draw`] makes a real number of them.
-//! As everywhere in machine learning, the sums are floating point numbers: the guarantee is that of the real-valued
-//! mechanism (Mironov 2012 tells what rounding could leak). On a grid (`grid.rs`) it is that of what runs.
+//! Sums are exact ([`crate::mechanism::exact_sum`]); noise is floating point numbers, and so is what is released: the guarantee is that of
+//! the real-valued mechanism (Mironov 2012 tells what the low bits could leak). On a grid (`grid.rs`) it is that of what runs.
 
 use crate::privacy::noise::Noise;
 

@@ -2,12 +2,10 @@
 
 use super::{
     conv::{C1, C2, Conv1Forward, Conv1Gradient, Conv2Backward, Conv2Forward, Conv2Gradient, K1, K2, Q1, Q2, S1, S2},
-    dense::{
-        AddGradient, AddScaled, DenseBackward, DenseDot, DenseForward, DenseProduct, DenseRow, LossDelta, NormOfSum,
-        Part, ScaleDelta, ToRows,
-    },
+    dense::{AddGradient, DenseBackward, DenseDot, DenseForward, DenseRow, LossDelta, NormOfSum, ToRows},
     network::{Block, Network},
     pool::{PoolBackward, PoolForward, ThroughActivation},
+    product::{AddScaled, DenseProduct, Part, ScaleDelta},
     simd::{MOST_LANES, Simd},
 };
 use crate::model::{Activation, Architecture, CLASSES};

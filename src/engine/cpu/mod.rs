@@ -18,6 +18,8 @@ mod network;
 mod noise;
 mod perceptron;
 mod pool;
+mod product;
+mod quantile;
 pub mod scattering;
 mod simd;
 mod sum;

@@ -1,7 +1,8 @@
 //! Noise by ChaCha20, as many blocks at a time as there are lanes; see [`crate::mechanism::noise`] for the contract.
 
 use super::{
-    math::{cos_turn, exp_m1, from_u32, interpolate, ln, ln_1p, sin_cos},
+    math::{cos_turn, exp_m1, from_u32, ln, ln_1p, sin_cos},
+    quantile::Quantile,
     simd::{Kernel, MOST_LANES, Simd},
 };
 use crate::{
@@ -14,7 +15,7 @@ use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 pub struct Family {
     spec: NoiseSpec,
     pub noise: Box<dyn Noise>,
-    /// Where the quantile has no closed form.
+    /// Where the family takes long to find a quantile.
     quantile: Option<Quantile>,
 }
 
@@ -24,37 +25,18 @@ impl Family {
     pub fn new(spec: &NoiseSpec) -> Result<Self, NoiseError> {
         let noise = spec.build()?;
         let quantile = match spec {
-            NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => Quantile::new(&*noise),
+            NoiseSpec::GeneralizedGaussian { .. } => Some(Quantile::new(&*noise)),
             _ => None,
         };
         Ok(Self { spec: spec.clone(), noise, quantile })
     }
-}
 
-/// |z| by E = −ln P(|Z| > |z|): the ratio |z|/E, which is finite at 0 and smooth in ln(1 + E), tabulated there.
-struct Quantile {
-    ratios: Vec<f32>,
-}
-
-impl Quantile {
-    const CELLS: usize = 4096;
-
-    /// Position of E among the nodes is ln(1 + E) times this; the last node is beyond the smallest tail that words make, 2⁻⁶⁵.
-    const SCALE: f64 = Self::CELLS as f64 / 3.83;
-
-    /// `None` where a straight line between two nodes is off by more than a millionth.
-    fn new(noise: &dyn Noise) -> Option<Self> {
-        let ratio = |position: f64| {
-            let e = (position / Self::SCALE).exp_m1();
-            // Next to 0, P(|Z| ≤ z) is 2z times the density.
-            if e == 0.0 { 0.5 / noise.log_density(0.0).exp() } else { noise.tail_quantile(0.5 * (-e).exp()) / e }
-        };
-        let ratios: Vec<f64> = (0..=Self::CELLS).map(|node| ratio(node as f64)).collect();
-        let straight = ratios.windows(2).enumerate().all(|(node, ends)| {
-            let exact = ratio(node as f64 + 0.5);
-            (f64::midpoint(ends[0], ends[1]) - exact).abs() <= 1e-6 * exact
-        });
-        straight.then(|| Self { ratios: ratios.into_iter().map(|r| r as f32).collect() })
+    /// As [`Noise::draw`].
+    fn draw(&self, words: [u32; 4]) -> f64 {
+        match &self.quantile {
+            Some(table) => table.draw(&*self.noise, words),
+            None => self.noise.draw(words),
+        }
     }
 }
 
@@ -218,20 +200,14 @@ fn transform<S: Simd>(s: S, family: &Family, [w0, w1, w2, w3]: [S::U; 4]) -> S::
             let second = with_sign(s, exponential(s, w2, s.splat_u(1 << 31)), s.shl(w3, 1));
             s.mul(s.splat(scale as f32), s.add(first, second))
         }
-        NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => match &family.quantile {
-            Some(Quantile { ratios }) => {
-                let e = exponential(s, w0, w1);
-                let position = s.mul(ln_1p(s, e), s.splat(Quantile::SCALE as f32));
-                with_sign(s, s.mul(e, interpolate(s, ratios, position)), w2)
-            }
-            None => by_lane(s, &*family.noise, [w0, w1, w2, w3]),
-        },
+        // In f64 and rounded: what is drawn has the family's density, which no cheaper table in f32 keeps.
+        NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => by_lane(s, family, [w0, w1, w2, w3]),
     }
 }
 
-/// Families whose quantile has neither a closed form nor a table: the reference, lane by lane.
+/// Families whose quantile has no closed form in f32, lane by lane.
 #[inline(always)]
-fn by_lane<S: Simd>(s: S, noise: &dyn Noise, words: [S::U; 4]) -> S::F {
+fn by_lane<S: Simd>(s: S, family: &Family, words: [S::U; 4]) -> S::F {
     let words = words.map(|w| {
         let mut lanes = [0; MOST_LANES];
         s.store_u(w, &mut lanes);
@@ -239,7 +215,7 @@ fn by_lane<S: Simd>(s: S, noise: &dyn Noise, words: [S::U; 4]) -> S::F {
     });
     let mut draws = [0.0; MOST_LANES];
     for (k, draw) in draws[..S::LANES].iter_mut().enumerate() {
-        *draw = noise.draw(words.map(|w| w[k])) as f32;
+        *draw = family.draw(words.map(|w| w[k])) as f32;
     }
     s.load(&draws)
 }

@@ -4,11 +4,10 @@
 //! per-example gradient exists unless the envelope asks for it, one example at a time.
 
 use super::{
-    dense::{
-        DenseBackward, DenseDot, DenseForward, DenseProduct, DenseRow, LossDelta, NormOfSum, Part, ScaleDelta, ToRows,
-    },
+    dense::{DenseBackward, DenseDot, DenseForward, DenseRow, LossDelta, NormOfSum, ToRows},
     network::{Block, Network},
     pool::ThroughActivation,
+    product::{DenseProduct, Part, ScaleDelta},
     simd::{MOST_LANES, Simd},
 };
 use crate::model::{Activation, Architecture, CLASSES, MLP_HIDDEN, PIXELS};
