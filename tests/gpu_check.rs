@@ -102,7 +102,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("UNPOOL", "code == 3u - k", "code == k", cnn),
     sabotage("CONV2_GRADIENT", "work[d + 175u]", "work[d + 150u]", cnn),
     sabotage("CONV2_INPUT_GRADIENT", "d4 * near", "d3 * near", cnn),
-    sabotage("CONV1_GRADIENT", "p < 196u", "p < 195u", cnn),
+    sabotage("CONV1_GRADIENT", "p < 196u", "p < 150u", cnn),
     // Twice the bound; no bound; a broken example with one.
     sabotage("NORM", "run.clip / sqrt(square)", "2.0 * run.clip / sqrt(square)", linear),
     sabotage("NORM", "partial_stored[t] += partial_stored[t + half]", "partial_stored[t] += 0.0", cnn),
@@ -111,7 +111,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NORM", "atomicAdd(&tallies[NON_FINITE], 1u)", "atomicAdd(&tallies[NON_FINITE], 2u)", linear),
     sabotage("HISTOGRAM_STORED", "work[at] = h", "work[at] = 0.9 * h", cnn_ranked),
     sabotage("HISTOGRAM_STORED", "i < STORED_LENGTH", "i < STORED_LENGTH / 2u", cnn_ranked),
-    sabotage("HISTOGRAM_DENSE", "o < OUTPUTS", "o < OUTPUTS - 1u", linear_ranked),
+    sabotage("HISTOGRAM_DENSE", "o < OUTPUTS", "o < OUTPUTS - 2u", linear_ranked),
     // Coordinates whose bucket is not the one that they are counted in: the bound is another rank's.
     sabotage("HISTOGRAM_DENSE", "word |= b <<", "word |= min(b + 1u, 16383u) <<", linear_ranked),
     sabotage("HISTOGRAM_DENSE", "word |= b <<", "word |= min(b + 512u, 16383u) <<", cnn_ranked),
@@ -120,7 +120,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("BOUNDS", "best * run.dimension", "0u", linear_ranked),
     sabotage("BOUNDS", "start += ranks[other]", "start += ranks[other] / 2u", linear_ranked),
     sabotage("ACCUMULATE_STORED", "e < count", "e + 1u < count", cnn),
-    sabotage("ACCUMULATE_STORED", "clamped_steps(g,", "clamped_steps(1.001 * g,", cnn_ranked),
+    sabotage("ACCUMULATE_STORED", "clamped_steps(g,", "clamped_steps(1.1 * g,", cnn_ranked),
     sabotage("ACCUMULATE_DENSE", "high & vec4<u32>(65535u)", "low & vec4<u32>(65535u)", linear_ranked),
     sabotage("ACCUMULATE_DENSE", "min(u32(abs(nearest)), bound)", "u32(abs(nearest))", linear_ranked),
     // A carry that is lost, as a sum in f32 loses it.
@@ -146,7 +146,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage(
         "NOISE",
         "release.scale * negative_log(w.x, w.y), w.z)",
-        "release.scale * negative_log(w.x, w.z), w.z)",
+        "release.scale * negative_log(w.y, w.x), w.z)",
         || family(NoiseSpec::Laplace { scale: 1.0 }),
     ),
     sabotage("NOISE", "quotient = sc.x / sc.y", "quotient = sc.x", || family(NoiseSpec::Cauchy { scale: 1.0 })),
@@ -161,7 +161,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NOISE", "bitcast<f32>(sums[i]) + z", "z", || Task { encoder: EncoderSpec::None, ..linear() }),
     sabotage("KS_SCATTER", "base += totals[other]", "base += totals[other] + 1u", linear_ranked),
     sabotage("KS_DISTANCE", "below += u32(other < u)", "below += u32(other <= u)", linear_ranked),
-    sabotage("KS_FULL", "below += n;", "below += n - 1u;", linear_ranked),
+    sabotage("KS_FULL", "share(below + n)", "share(below)", linear_ranked),
     sabotage("UPDATE", "* UNIT * noisy[i]", "* UNIT * noisy[i] * 1.0001", linear_ranked),
     sabotage(
         "UPDATE",
