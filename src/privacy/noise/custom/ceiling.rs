@@ -28,11 +28,12 @@ use crate::privacy::{numeric::dearer, parallel};
 
 /// How far the ceiling may be above the largest G that is known, relative.
 const CLOSE: f64 = 5e-4;
-/// Shifts that are looked at, at least and at most, and about how much may be summed in all, in terms of pieces and orders.
-const SHIFTS: (usize, usize) = (48, 400);
-const WORK: usize = 60_000_000;
-/// Shifts that are looked at where a series is checked, at most.
-const CHECKS: usize = 40;
+/// Shifts that are looked at, at least and at most, and how many knots times orders in all.
+const SHIFTS: (usize, usize) = (24, 400);
+const WORK: usize = 20_000_000;
+/// The same where a series is checked: it has many panels.
+const CHECKS: (usize, usize) = (6, 40);
+const CHECK_WORK: usize = 4_000_000;
 /// Least part of G at 0 by which a density without narrow steps may exceed it.
 const BENT: f64 = 5e-4;
 /// Ranges that are cut at a time.
@@ -269,7 +270,7 @@ pub(super) fn supremum(noise: &Custom, norm: f64, reach: f64, orders: usize) -> 
     if search.orders == 0 || reach.is_nan() || reach <= 0.0 {
         return all;
     }
-    let budget = (WORK / (noise.table().knots.len() * search.orders)).clamp(SHIFTS.0, SHIFTS.1);
+    let budget = search.budget(WORK, SHIFTS);
     let useful = |known: f64| known * share <= USELESS;
     let excess = |ceiling: &[f64], known: &[f64], _: (f64, f64)| {
         let ratios = ceiling.iter().zip(known).filter(|(_, known)| useful(**known));
@@ -303,7 +304,8 @@ pub(super) fn excess_over(
         let gaps = gaps(ceiling, ends);
         gaps.iter().zip(known).map(|(gap, known)| gap / (share * known)).filter(|e| e.is_finite()).fold(0.0, f64::max)
     };
-    let Covered { ranges, .. } = search.covered(low / high, CLOSE, CHECKS, &excess);
+    let budget = search.budget(CHECK_WORK, CHECKS);
+    let Covered { ranges, .. } = search.covered(low / high, CLOSE, budget, &excess);
     let mut all = vec![0.0; orders];
     for range in &ranges {
         let ends = (range.low.map_or(low / high, |low| search.spots[low].shift), search.spots[range.high].shift);
@@ -336,6 +338,10 @@ impl<'a> Search<'a> {
         let reach = reach / noise.scale;
         let information = noise.table().information() * reach * reach;
         Self { noise, line: Line::new(noise), reach, orders, information, spots: Vec::new() }
+    }
+
+    fn budget(&self, work: usize, (least, most): (usize, usize)) -> usize {
+        (work / (self.noise.table().knots.len() * self.orders)).clamp(least, most)
     }
 
     /// The largest shift up to which, about, the ceiling near 0 is close to G there, in reaches.
