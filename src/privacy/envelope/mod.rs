@@ -6,6 +6,7 @@
 //! are with bare powers. What the series leaves out is estimated from its last terms and added. Where the noise is wide against ψ, G is
 //! as smooth on all of [0, largest], or on a few octaves less; the sums there follow from those by octave. Few distinct entries are kept as they are.
 
+mod ball;
 mod bins;
 mod cover;
 mod orders;
@@ -16,12 +17,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::series::{Panel, Series};
+pub(crate) use self::ball::l2_log_moments;
 use self::{
     bins::{Bins, Tally},
     cover::Cover,
     orders::Interpolation,
-    series::{Merge, ROUNDING, Sums, TERMS},
+    series::{Merge, Panel, ROUNDING, Series, Sums, TERMS},
 };
 use super::{error::PrivacyError, noise::Noise, parallel};
 
@@ -225,8 +226,7 @@ impl EnvelopeProfile {
         let mut rows = Vec::new();
         let (mut panels, mut next_try) = (0, 0);
         loop {
-            let mut add = |series: Series| {
-                let upper = series.into_upper();
+            let mut add = |upper: Vec<Vec<f64>>| {
                 let terms = upper.len();
                 rows.extend((panels * TERMS..).zip(upper).map(|(place, values)| Row { place, values }));
                 terms
@@ -235,16 +235,23 @@ impl EnvelopeProfile {
             let last = panels == octaves;
             // G has no series at 0 where ln z has none there on either side.
             let analytic = noise.smoothness(0.0, factor * below.high).is_some();
-            if last || panels >= next_try && analytic && steepest * below.high < WIDEST {
+            let moderate = steepest * below.high < WIDEST;
+            if moderate && (last || panels >= next_try && analytic) {
                 let series = Series::new(&below, noise, factor, orders);
-                let halvings = if last { 0 } else { series.halvings() };
-                if halvings == 0 {
-                    let terms = add(series);
+                // The last one's terms may fall slowly, as long as they fall: what they leave out is added.
+                let halvings = series.halvings();
+                if halvings == 0 || last && series.is_of_use() {
+                    let terms = add(series.into_upper());
                     return Ladder { rows, panels, terms, merge: Merge::new() };
                 }
                 next_try = panels + halvings;
             }
-            add(Series::new(&Panel::octave(self.largest, panels), noise, factor, orders));
+            if last {
+                // No few shifts tell of all below: each entry there is charged as where it is dearest.
+                let terms = add(vec![l2_log_moments(noise, factor, factor * below.high, orders)]);
+                return Ladder { rows, panels, terms, merge: Merge::new() };
+            }
+            add(Series::new(&Panel::octave(self.largest, panels), noise, factor, orders).into_upper());
             panels += 1;
         }
     }

@@ -12,6 +12,12 @@ pub(super) const ROUNDING: f64 = 4e-12;
 const ACCEPTED: f64 = 1e-10;
 /// The same where kinks let terms fall slowly, and each cut takes little from them.
 const ACCEPTED_OF_KINKS: f64 = 1e-8;
+/// What steps too narrow for nodes may hide of G, relative, before a series is checked by a ceiling.
+const HIDDEN: f64 = 1e-2;
+/// How near a node is to its panel's end, of the panel.
+const NEAREST: f64 = 0.0036;
+/// What the last panel's series may leave out, relative to its first term.
+const OF_USE: f64 = 1e-2;
 /// What is left out falls by about so much when a panel is halved.
 const A_HALVING: f64 = 1e4;
 /// Terms that add up to less than this part of the first are counted as if every entry were where they are largest.
@@ -98,12 +104,13 @@ impl Series {
         // out is then below a quarter of the last term; the last two in full also cover functions that are only a few times differentiable,
         // and wider panels, which are kept only if they need no `halvings`.
         // Kinks beyond 0 leave G, where τ is the distance of two, without a third derivative, or seemingly without a first where they lie close: terms may
-        // fall as j⁻² alone, and what is left out, and mixed into the terms that are kept, is twice their sum.
+        // fall as j⁻² alone, and what is left out, and mixed into the terms that are kept, is twice their sum. So, too, where ln z has no series at 0.
         let kinked = noise.kinks().len() > 1;
+        let slow = kinked || panel.low == 0.0 && noise.smoothness(0.0, factor * panel.high).is_none();
         let error = (0..orders)
             .map(|k| {
                 let at = |j: usize| coefficients[j][k].abs();
-                let rest = if kinked {
+                let rest = if slow {
                     let level = (TERMS - 4..TERMS).map(|j| (j * j) as f64 * at(j)).fold(0.0, dearer);
                     2.0 * level / (TERMS as f64 - 0.5)
                 } else {
@@ -114,7 +121,53 @@ impl Series {
             .collect();
         let accepted = if kinked { ACCEPTED_OF_KINKS } else { ACCEPTED };
         let information = kinked.then(|| noise.fisher_information() * factor * factor);
-        Self { coefficients, error, accepted, information }
+        let mut series = Self { coefficients, error, accepted, information };
+        series.raise(panel, noise, factor);
+        series
+    }
+
+    /// Where a table has steps too narrow for nodes to show them, at any distance of two: adds to the error what a proven ceiling of G is above the series.
+    fn raise(&mut self, panel: &Panel, noise: &dyn Noise, factor: f64) {
+        let orders = self.error.len();
+        if orders == 0 {
+            return;
+        }
+        let hidden = noise.hidden_below(factor * NEAREST * (panel.high - panel.low), orders);
+        if hidden <= HIDDEN {
+            return self.error.iter_mut().zip(&self.coefficients[0]).for_each(|(error, first)| *error += hidden * first);
+        }
+        let ends = (factor * panel.low, factor * panel.high);
+        let floor = |a: f64, b: f64| self.floor(panel, a / factor, b / factor);
+        let excess = noise.excess_over(ends, factor, orders, &floor);
+        self.error.iter_mut().zip(excess).for_each(|(error, excess)| *error += excess);
+    }
+
+    /// Not above the series with its error on [a, b], by order.
+    fn floor(&self, panel: &Panel, a: f64, b: f64) -> Vec<f64> {
+        let scale = 2.0 / (panel.high - panel.low);
+        let values = |tau: f64| {
+            let y = ((tau - panel.low) * scale - 1.0).clamp(-1.0, 1.0);
+            let (mut before, mut now) = (1.0, y);
+            let mut sum: Vec<f64> = self.coefficients[0].iter().zip(&self.error).map(|(c, e)| c + e).collect();
+            for row in &self.coefficients[1..] {
+                sum.iter_mut().zip(row).for_each(|(sum, c)| *sum += now * c);
+                (before, now) = (now, 2.0 * y * now - before);
+            }
+            sum
+        };
+        let (left, right) = (values(a), values(b));
+        let half_square = 0.125 * ((b - a) * scale).powi(2);
+        let bend = |k: usize| {
+            // |T_j″| ≤ j²(j²−1)/3.
+            let most = |j: usize| ((j * j) as f64) * ((j * j - 1) as f64) / 3.0;
+            (2..TERMS).map(|j| most(j) * self.coefficients[j][k].abs()).sum::<f64>()
+        };
+        (0..left.len()).map(|k| left[k].min(right[k]) - half_square * bend(k)).collect()
+    }
+
+    /// Whether what is left out is little beside the series.
+    pub(super) fn is_of_use(&self) -> bool {
+        self.error.iter().zip(&self.coefficients[0]).all(|(error, first)| *error <= OF_USE * first)
     }
 
     /// How often a panel from 0 on must be halved, about, until its terms fall so fast at every order that nothing is gained by cutting it, and what they say

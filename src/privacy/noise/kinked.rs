@@ -220,8 +220,11 @@ pub(super) fn kinked_log_moments(density: &dyn KinkedDensity, tau: f64, out: &mu
             log_peak + y.ln() - fall + (k - 1.0) * density.rise(y, fall, t, None)
         })
     };
+    // Up to `flat` on either side, and between; as much again for a rule that ends there.
+    let left_out = if flat > 0.0 { 2.0 * (2.0 * flat + t) * peak } else { 0.0 };
     // The steps are in the weights, but for their halving.
-    trapezoid(&Rule { finest, step: &|level| 0.5f64.powi(level as i32), fill: &fill, height: &height }, out);
+    let step = |level| 0.5f64.powi(level as i32);
+    trapezoid(&Rule { finest, step: &step, fill: &fill, height: &height, left_out }, out);
 }
 
 #[cfg(test)]

@@ -157,6 +157,23 @@ pub trait Noise: Debug + Send + Sync {
         None
     }
 
+    /// By how much ln I_k(τ)/τ² may be above its limit at 0, relative, at shifts below this one, for steps so narrow that few larger ones show them; up to order `orders` + 1.
+    fn hidden_below(&self, _shift: f64, _orders: usize) -> f64 {
+        0.0
+    }
+
+    /// Where that is much: at most how far `unit`²·ln I_k(τ)/τ² is above a function of τ on a range of it, k = 2, …, `orders` + 1, proven. `floor` says for a range within
+    /// what that function is not below, by order.
+    fn excess_over(
+        &self,
+        _range: (f64, f64),
+        _unit: f64,
+        orders: usize,
+        _floor: &dyn Fn(f64, f64) -> Vec<f64>,
+    ) -> Vec<f64> {
+        vec![0.0; orders]
+    }
+
     /// ln I_k(τ) at one k (0 and 1 give 0), as [`Noise::log_moments`].
     fn log_moment(&self, k: u32, tau: f64) -> f64 {
         if k < 2 {

@@ -58,6 +58,11 @@ impl Node {
         self.log_ratio
     }
 
+    /// weight·z·r.
+    fn shifted_weight(&self) -> f64 {
+        if self.log_weight > LATE { self.weight * (1.0 + self.difference) } else { self.log_term(1.0).exp() }
+    }
+
     /// k·ln r + ln(weight·z).
     pub fn log_term(&self, k: f64) -> f64 {
         k * self.log_ratio + self.log_weight
@@ -104,7 +109,7 @@ pub(super) fn smooth_log_moments(density: &dyn SmoothDensity, tau: f64, out: &mu
             Node::new(density.log_ratio(x, tau), density.log_density(x) + (width * u.cosh()).ln())
         }));
     };
-    trapezoid(&Rule { finest: SMOOTH_LEVELS, step: &step, fill: &fill, height: &|_| f64::NEG_INFINITY }, out);
+    trapezoid(&Rule { finest: SMOOTH_LEVELS, step: &step, fill: &fill, height: &|_| f64::NEG_INFINITY, left_out: 0.0 }, out);
 }
 
 /// Steps of the coarsest rule for smooth densities, and how often they are halved.
@@ -121,33 +126,52 @@ pub(super) struct Rule<'a> {
     pub fill: &'a dyn Fn(usize, &mut Vec<Node>),
     /// About ln of the highest point of the integrand of I_k, as far as the first level may miss it by much. It does not fall as k grows.
     pub height: &'a dyn Fn(f64) -> f64,
+    /// At most what the nodes leave out of ∫z and of ∫z·r.
+    pub left_out: f64,
 }
 
+/// What the nodes may miss of ∫z = ∫z·r = 1 beyond what is left out: they settle ln I_k to 1e-6 at worst.
+const MISSED: f64 = 1e-7;
+/// What ln I_k may be from convex in k, relative, beyond what the last halving changed.
+const UNEVEN: f64 = 1e-9;
+
 /// The step is halved until every order agrees to 1e-11 (and I_k itself to 1e-10); what the last halving changed is added to the result. An order
-/// that does not settle is infinite.
+/// that does not settle is infinite. Two halvings may agree on what both miss, so the same nodes must also give ∫z = ∫z·r = 1, and ln I_k that is convex
+/// in k from I_1 = 1 on, as it is by Hölder's inequality: orders that are not are infinite, too.
 pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
     if out.is_empty() {
         return;
     }
-    let &Rule { finest, step, fill, height } = rule;
+    let &Rule { finest, step, fill, height, left_out } = rule;
     let mut nodes = Vec::new();
     fill(0, &mut nodes);
     let mut sums = Sums::new(out.len(), &nodes, height);
-    sums.add(&nodes);
+    let mut masses = [0.0; 2];
+    let mut add = |nodes: &[Node], sums: &mut Sums| {
+        sums.add(nodes);
+        for node in nodes {
+            masses[0] += node.weight;
+            masses[1] += node.shifted_weight();
+        }
+        masses
+    };
+    add(&nodes, &mut sums);
     let mut before = vec![0.0; out.len()];
     sums.log_moments(step(0), &mut before);
     for level in 1.. {
         nodes.clear();
         fill(level, &mut nodes);
-        sums.add(&nodes);
+        let masses = add(&nodes, &mut sums);
         sums.log_moments(step(level), out);
         let agree = out.iter().zip(&before).all(|(new, old)| (new - old).abs() <= (1e-11 * new.abs()).min(1e-10));
         if agree || level >= finest {
+            let whole = masses.iter().all(|mass| (step(level) * mass - 1.0).abs() <= MISSED + left_out);
             let linear = sums.linear.len();
+            let uneven = uneven(out, &before);
             for (j, (new, old)) in out.iter_mut().zip(&before).enumerate() {
                 let change = (*new - *old).abs();
                 // A narrow peak that is not yet resolved moves ln I_k by about 1, whatever its size.
-                let settled = change <= (1e-6 * new.abs()).min(1e-3);
+                let settled = whole && !uneven[j] && change <= (1e-6 * new.abs()).min(1e-3);
                 // Rounding of the sums, and of logarithms of numbers next to 1.
                 let (relative, absolute) = if j < linear { (5e-14, 0.0) } else { (1e-12, 1e-14) };
                 *new = if settled { *new * (1.0 + relative) + absolute + change } else { f64::INFINITY };
@@ -156,6 +180,21 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
         }
         before.copy_from_slice(out);
     }
+}
+
+/// For each order whether it, or one beside it, breaks ln I_k's convexity in k by more than the last halving explains.
+fn uneven(moments: &[f64], before: &[f64]) -> Vec<bool> {
+    let mut uneven = vec![false; moments.len()];
+    // ln I_1 = 0.
+    let at = |j: usize| if j == 0 { (0.0, 0.0) } else { (moments[j - 1], (moments[j - 1] - before[j - 1]).abs()) };
+    for j in 1..moments.len() {
+        let [below, here, above] = [at(j - 1), at(j), at(j + 1)];
+        let explained = UNEVEN * above.0.abs() + 2.0 * (below.1 + here.1 + above.1);
+        if above.0 - 2.0 * here.0 + below.0 < -explained {
+            uneven[j.saturating_sub(2)..=j].fill(true);
+        }
+    }
+    uneven
 }
 
 /// Running sums for all orders: linear where r^k cannot overflow, logarithmic above.
@@ -300,9 +339,12 @@ impl Sums {
 
     /// A node that counts from some order on, where e_k is r^k to the last digit.
     fn add_late(&mut self, node: &Node) {
-        let first = ((SEEN - node.log_weight) / node.log_ratio).ceil();
-        // Not where r ≤ 1.
-        if first >= 2.0 && first < (self.linear.len() + 2) as f64 {
+        if node.log_ratio <= 0.0 {
+            return;
+        }
+        // At every order, if already at the first.
+        let first = ((SEEN - node.log_weight) / node.log_ratio).ceil().max(2.0);
+        if first < (self.linear.len() + 2) as f64 {
             let ratio = node.log_ratio.exp();
             let mut term = node.log_term(first).exp();
             for sum in &mut self.linear[first as usize - 2..] {

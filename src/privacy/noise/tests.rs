@@ -227,3 +227,52 @@ fn flat_densities_have_their_moments() {
         }
     }
 }
+
+/// ln I_k by a fine trapezoidal rule in x around where z·r^k is, in logarithms: for densities so near the normal that it has one peak, near kτ.
+fn by_fine_steps(noise: &dyn Noise, k: f64, tau: f64, (low, high): (f64, f64)) -> f64 {
+    let step = (high - low) / 30_000.0;
+    let at = |j: i32| low + step * f64::from(j);
+    let terms: Vec<f64> = (0..=30_000).map(at).map(|x| noise.log_density(x) + k * noise.log_ratio(x, tau)).collect();
+    crate::privacy::numeric::log_sum_exp(&terms) + step.ln()
+}
+
+/// Where z is below all numbers, z·r^k is not: nodes there count at every order, the first too.
+#[test]
+fn peaks_where_the_density_is_nothing_are_seen() {
+    let scale = 1.3;
+    let near_normal = [1e3, 1e4, 1e5, 1e6, 1e9].map(|nu| NoiseSpec::StudentT { nu, scale });
+    let flatter = [2.05, 2.1, 2.2, 2.3, 2.4, 2.5].map(|exponent| NoiseSpec::GeneralizedGaussian { exponent, scale });
+    let mut finite = 0;
+    for spec in near_normal.into_iter().chain(flatter) {
+        let noise = spec.build().unwrap();
+        for step in 0..48 {
+            let t = 2.0 + 0.5 * f64::from(step);
+            let mut moments = [0.0; 3];
+            noise.log_moments(t * scale, &mut moments);
+            for (k, found) in (2..).map(f64::from).zip(moments).filter(|(_, found)| found.is_finite()) {
+                // Peaks of flatter and of heavier tails lie on either side of kτ.
+                let wanted = by_fine_steps(&*noise, k, t * scale, (-20.0 * scale, scale * (20.0 + 1.5 * k * t)));
+                assert!(found >= wanted * (1.0 - 1e-10), "{spec:?}, order {k}, shift {t}: {found} below {wanted}");
+                assert!(found <= wanted * (1.0 + 1e-6), "{spec:?}, order {k}, shift {t}: {found} above {wanted}");
+                finite += 1;
+            }
+        }
+    }
+    // Most are answered.
+    assert!(finite > 1000, "{finite}");
+}
+
+/// Nodes that do not give ∫z = 1, or moments that are not convex in k, are no answer: no family has such at shifts that anyone asks for.
+#[test]
+fn quadrature_answers_at_ordinary_shifts() {
+    for spec in all() {
+        let noise = spec.build().unwrap();
+        for t in (0..60).map(|i| 1e-9 * 1.5f64.powi(i)).filter(|t| *t < 3.0) {
+            let mut moments = [0.0; 15];
+            noise.log_moments(t * noise.scale(), &mut moments);
+            let answered = moments.partition_point(|moment| moment.is_finite());
+            // Flat densities' moments soon are of no use.
+            assert!(answered == 15 || moments[answered - 1] > 5e4, "{spec:?}, shift {t}: {moments:?}");
+        }
+    }
+}

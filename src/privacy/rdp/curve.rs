@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{fixed_size, poisson};
 use crate::privacy::{
-    envelope::{Panel, Series},
+    envelope::l2_log_moments,
     error::PrivacyError,
     ledger::{Protected, Release, Sensitivity},
     noise::{Noise, NoiseSpec},
@@ -28,8 +28,6 @@ const EXTENDED: usize = 5;
 const LAST_GAUSSIAN: u32 = 1 << 17;
 /// With more vectors than this in contention for the maximum, ln I_k is maximised for each k before it is summed (never lower).
 const CONTENDERS: usize = 8;
-/// Octaves of |τ| below an L2 norm on which ln I_k(τ)/τ² is maximised, at least and at most.
-const L2_OCTAVES: (usize, usize) = (6, 64);
 
 /// Rényi divergence bound ε(α) of one release, for neighbours as its sampling says, and noise as of real numbers. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -362,41 +360,18 @@ fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, doubling: f64, orde
     }
 }
 
-/// max Σ_i ln I_k(v_i) over all v with ‖v‖₂ ≤ norm and |v_i| ≤ reach, of any dimension: with G(τ) = ln I_k(τ)/τ²,
-/// Σ v_i²·G(v_i) ≤ norm²·sup G. Attained in the limit of many coordinates where G is largest at 0, which is k(k−1)/2 times the Fisher information.
-fn l2_log_moments(noise: &dyn Noise, norm: f64, reach: f64, orders: usize) -> Vec<f64> {
-    if let Some(ceiling) = noise.l2_ceiling(norm, reach, orders) {
-        return ceiling;
-    }
-    let information = noise.fisher_information();
-    let mut supremum: Vec<f64> =
-        (0..orders).map(|j| 0.5 * (j + 1) as f64 * (j + 2) as f64 * information * (1.0 + 1e-12)).collect();
-    // A formula's G changes where kτ√J is about 1: the lowest panel begins not far above.
-    let narrowest = 4.0 / ((orders + 1) as f64 * information.sqrt());
-    let octaves = ((reach / narrowest).log2().ceil().max(0.0) as usize).clamp(L2_OCTAVES.0, L2_OCTAVES.1);
-    for panel in Panel::ladder(reach, octaves) {
-        let series = Series::new(&panel, noise, 1.0, orders);
-        for (order, value) in supremum.iter_mut().enumerate() {
-            *value = dearer(*value, series.supremum(order));
-        }
-    }
-    for value in &mut supremum {
-        *value *= norm * norm;
-    }
-    supremum
-}
-
-/// For each order whether ln I_k is convex in τ on [0, reach], judged on a fine grid of secants. What a table does between those, with its steps, no grid tells:
-/// it is not taken for convex.
+/// For each order whether ln I_k is convex in τ on [0, reach], judged on a fine grid of secants, and of some beyond: a bend at the very end would not show in the last
+/// ones before it. What a table does between those, with its steps, no grid tells: it is not taken for convex.
 fn convex_orders(noise: &dyn Noise, reach: f64, orders: usize) -> Vec<bool> {
     const POINTS: usize = 48;
+    const BEYOND: usize = 3;
     if noise.kinks().iter().any(|kink| *kink != 0.0) {
         return vec![false; orders];
     }
     let mut convex = vec![true; orders];
     let (mut before, mut moments) = (vec![0.0; orders], vec![0.0; orders]);
     let mut slope = vec![0.0; orders];
-    for j in 1..=POINTS {
+    for j in 1..=POINTS + BEYOND {
         noise.log_moments(reach * j as f64 / POINTS as f64, &mut moments);
         for k in 0..orders {
             let rise = moments[k] - before[k];

@@ -24,13 +24,18 @@
 //! Ranges are cut where the ceiling is highest above what G is known to reach, until it is close, or has cost enough: it holds at any time.
 
 use super::Custom;
-use crate::privacy::parallel;
+use crate::privacy::{numeric::dearer, parallel};
 
 /// How far the ceiling may be above the largest G that is known, relative.
 const CLOSE: f64 = 5e-4;
-/// Shifts that are looked at, at least and at most, and about how much may be summed in all, in terms of pieces and orders.
-const SHIFTS: (usize, usize) = (48, 400);
-const WORK: usize = 60_000_000;
+/// Shifts that are looked at, at least and at most, and how many knots times orders in all.
+const SHIFTS: (usize, usize) = (24, 400);
+const WORK: usize = 20_000_000;
+/// The same where a series is checked: it has many panels.
+const CHECKS: (usize, usize) = (6, 40);
+const CHECK_WORK: usize = 4_000_000;
+/// Least part of G at 0 by which a density without narrow steps may exceed it.
+const BENT: f64 = 5e-4;
 /// Ranges that are cut at a time.
 const CUTS: usize = 8;
 /// An order with Σ ln I_k above this is of no use to anyone.
@@ -65,12 +70,12 @@ struct Spot {
     near: Option<Vec<f64>>,
 }
 
-/// Between two spots.
+/// Between two spots, or below one.
 struct Range {
-    low: usize,
+    low: Option<usize>,
     high: usize,
     ceiling: Vec<f64>,
-    /// The most that it is above what is known, as a ratio.
+    /// The most that it is above what it may be.
     excess: f64,
 }
 
@@ -124,6 +129,11 @@ impl Line {
 impl Search<'_> {
     /// By what holds near 0: above G at all shifts up to this one, in reaches, by order.
     fn near(&self, shift: f64) -> Vec<f64> {
+        self.near_from(0, shift)
+    }
+
+    /// The same from an order on.
+    fn near_from(&self, first: usize, shift: f64) -> Vec<f64> {
         let Self { noise, line, reach, orders, .. } = self;
         let table = noise.table();
         let tau = shift * reach;
@@ -170,7 +180,7 @@ impl Search<'_> {
             .map(|(place, part)| (least * (f64::from(place) / STEPS).exp2(), part))
             .collect();
         let unit = reach * reach * (1.0 + 1e-12);
-        (2..*orders + 2)
+        (first + 2..*orders + 2)
             .map(|k| {
                 let k = k as f64;
                 let sum: f64 =
@@ -254,91 +264,153 @@ impl Search<'_> {
 /// At least ‖v‖²·G(τ) for all 0 < τ ≤ `reach`, ‖v‖ = `norm`, k = 2, …, `orders` + 1; infinite where that is of no use to anyone.
 pub(super) fn supremum(noise: &Custom, norm: f64, reach: f64, orders: usize) -> Vec<f64> {
     let mut all = vec![f64::INFINITY; orders];
-    let reach = reach / noise.scale;
-    let information = noise.table().information() * reach * reach;
-    let share = (norm / noise.scale / reach).powi(2);
-    let mut search = Search { noise, line: Line::new(noise), reach, orders, information, spots: Vec::new() };
+    let mut search = Search::new(noise, reach, orders);
+    let share = (norm / reach).powi(2);
     search.orders = (0..orders).take_while(|j| search.limit(*j) * share <= USELESS).count();
     if search.orders == 0 || reach.is_nan() || reach <= 0.0 {
         return all;
     }
-    let (first, near) = search.first();
-    let mut known: Vec<f64> = (0..search.orders).map(|j| search.limit(j)).collect();
-    let mut ceiling = near;
-    if first < 1.0 {
-        search.spots = parallel::map(&[first, 1.0], |shift| search.spot(*shift));
-        let budget = (WORK / (noise.table().knots.len() * search.orders)).clamp(SHIFTS.0, SHIFTS.1);
-        for range in search.refined(&mut known, share, budget) {
-            ceiling.iter_mut().zip(&range.ceiling).for_each(|(c, r)| *c = c.max(*r));
-        }
-    }
-    for ((value, ceiling), known) in all.iter_mut().zip(ceiling).zip(known) {
-        if known * share <= USELESS {
-            *value = ceiling * share;
-        }
+    let budget = search.budget(WORK, SHIFTS);
+    let useful = |known: f64| known * share <= USELESS;
+    let excess = |ceiling: &[f64], known: &[f64], _: (f64, f64)| {
+        let ratios = ceiling.iter().zip(known).filter(|(_, known)| useful(**known));
+        ratios.map(|(ceiling, known)| ceiling / known - 1.0).fold(0.0, f64::max)
+    };
+    let Covered { ranges, known } = search.covered(0.0, CLOSE, budget, &excess);
+    for (j, value) in all.iter_mut().enumerate().take(known.len()).filter(|(j, _)| useful(known[*j])) {
+        *value = share * ranges.iter().map(|range| range.ceiling[j]).fold(0.0, dearer);
     }
     all
 }
 
-impl Search<'_> {
-    /// The largest shift up to which, about, the ceiling near 0 is close, in reaches, with that ceiling.
-    fn first(&self) -> (f64, Vec<f64>) {
-        let close = |near: &[f64]| near.iter().enumerate().all(|(j, c)| *c <= self.limit(j) * (1.0 + CLOSE));
-        let whole = self.near(1.0);
-        if close(&whole) {
-            return (1.0, whole);
-        }
-        let steepest = self.line.slopes.iter().fold(0.0f64, |most, slope| most.max(slope.abs()));
-        let most = CLOSE.sqrt() / (self.orders + 1) as f64;
-        let mut low = (most.min(CLOSE) / steepest / self.reach).clamp(f64::MIN_POSITIVE, 0.5);
-        let (mut high, mut near) = (1.0f64, self.near(low));
-        while high > 2.0 * low {
-            let middle = (low * high).sqrt().clamp(low, high);
-            let there = self.near(middle);
-            if close(&there) { (low, near) = (middle, there) } else { high = middle }
-        }
-        (low, near)
+/// At most how far G(τ)·`unit`² is above a function on `low` ≤ τ ≤ `high`, by order: `floor` is not above that function on a range of τ, and is looked at until that is
+/// near enough.
+pub(super) fn excess_over(
+    noise: &Custom,
+    (low, high): (f64, f64),
+    unit: f64,
+    orders: usize,
+    floor: &dyn Fn(f64, f64) -> Vec<f64>,
+) -> Vec<f64> {
+    let mut search = Search::new(noise, high, orders);
+    let share = (unit / high).powi(2);
+    if !search.limit(0).is_finite() {
+        return vec![f64::INFINITY; orders];
+    }
+    let gaps = |ceiling: &[f64], (a, b): (f64, f64)| -> Vec<f64> {
+        ceiling.iter().zip(floor(a * high, b * high)).map(|(ceiling, floor)| ceiling * share - floor).collect()
+    };
+    let excess = |ceiling: &[f64], known: &[f64], ends: (f64, f64)| {
+        let gaps = gaps(ceiling, ends);
+        gaps.iter().zip(known).map(|(gap, known)| gap / (share * known)).filter(|e| e.is_finite()).fold(0.0, f64::max)
+    };
+    let budget = search.budget(CHECK_WORK, CHECKS);
+    let Covered { ranges, .. } = search.covered(low / high, CLOSE, budget, &excess);
+    let mut all = vec![0.0; orders];
+    for range in &ranges {
+        let ends = (range.low.map_or(low / high, |low| search.spots[low].shift), search.spots[range.high].shift);
+        all.iter_mut().zip(gaps(&range.ceiling, ends)).for_each(|(all, gap)| *all = dearer(*all, gap));
+    }
+    all
+}
+
+/// How far G is above its limit at 0 at most, relative, at shifts up to `shift` and orders up to the last: 0 where it is no more than a density without narrow steps has, of
+/// which ln I_k is ½k(k−1)·J·τ² but for about (k·τ)²·J of it.
+pub(super) fn hidden_below(noise: &Custom, shift: f64, orders: usize) -> f64 {
+    let search = Search::new(noise, shift, orders);
+    let last = orders - 1;
+    let bent = (((orders + 1) * (orders + 1)) as f64 * search.information).max(BENT);
+    let excess = search.near_from(last, 1.0)[0] / search.limit(last) - 1.0;
+    if excess <= 2.0 * bent { 0.0 } else { dearer(excess, 0.0) }
+}
+
+/// A range's ceiling, what G is known to reach, and the range's ends in reaches: how far the one is above what it may be.
+type Excess<'a> = &'a dyn Fn(&[f64], &[f64], (f64, f64)) -> f64;
+
+/// Ranges with ceilings over all that was asked for, and what G reaches on them, by order.
+struct Covered {
+    ranges: Vec<Range>,
+    known: Vec<f64>,
+}
+
+impl<'a> Search<'a> {
+    fn new(noise: &'a Custom, reach: f64, orders: usize) -> Self {
+        let reach = reach / noise.scale;
+        let information = noise.table().information() * reach * reach;
+        Self { noise, line: Line::new(noise), reach, orders, information, spots: Vec::new() }
     }
 
-    /// Ranges from the first spot to the last, cut until their ceilings are close, or the budget of shifts is spent. `known` is what G reaches.
-    fn refined(&mut self, known: &mut [f64], share: f64, budget: usize) -> Vec<Range> {
-        let learn = |known: &mut [f64], spot: &Spot| {
-            for (known, moment) in known.iter_mut().zip(&spot.moments) {
-                *known = known.max(moment / spot.shift / spot.shift);
-            }
-        };
-        self.spots.iter().for_each(|spot| learn(known, spot));
-        let excess = |ceiling: &[f64], known: &[f64]| {
-            let useful = ceiling.iter().zip(known).filter(|(_, known)| **known * share <= USELESS);
-            useful.map(|(ceiling, known)| ceiling / known).fold(0.0, f64::max)
-        };
-        let range = |low: usize, high: usize, spots: &[Spot], search: &Self| {
-            let ceiling = search.ceiling(&spots[low], &spots[high]);
-            Range { low, high, ceiling, excess: 0.0 }
-        };
-        let mut ranges = vec![range(0, 1, &self.spots, self)];
+    fn budget(&self, work: usize, (least, most): (usize, usize)) -> usize {
+        (work / (self.noise.table().knots.len() * self.orders)).clamp(least, most)
+    }
+
+    /// The largest shift up to which, about, the ceiling near 0 is close to G there, in reaches.
+    fn first(&self, close: f64) -> f64 {
+        let is_close = |shift: f64| self.near(shift).iter().enumerate().all(|(j, c)| *c <= self.limit(j) * (1.0 + close));
+        if is_close(1.0) {
+            return 1.0;
+        }
+        let steepest = self.line.slopes.iter().fold(0.0f64, |most, slope| most.max(slope.abs()));
+        let most = close.sqrt() / (self.orders + 1) as f64;
+        let mut low = (most.min(close) / steepest / self.reach).clamp(f64::MIN_POSITIVE, 0.5);
+        let mut high = 1.0f64;
+        while high > 2.0 * low {
+            let middle = (0.5 * (low.ln() + high.ln())).exp().clamp(low, high);
+            if is_close(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    /// Ranges from `from` (0 included) to the reach, cut until their ceilings are close, or the budget of shifts is spent.
+    fn covered(&mut self, from: f64, close: f64, budget: usize, excess: Excess<'_>) -> Covered {
+        let mut known: Vec<f64> = (0..self.orders).map(|j| if from > 0.0 { 0.0 } else { self.limit(j) }).collect();
+        let first = if from > 0.0 { from } else { self.first(close) };
+        let mut ranges = Vec::new();
+        self.spots.push(self.spot(first));
+        if from == 0.0 {
+            ranges.push(Range { low: None, high: 0, ceiling: self.near(first), excess: 0.0 });
+        }
+        if first < 1.0 {
+            self.spots.push(self.spot(1.0));
+            ranges.push(self.range(0, 1));
+        }
+        self.spots.iter().for_each(|spot| learn(&mut known, spot));
         loop {
-            ranges.iter_mut().for_each(|range| range.excess = excess(&range.ceiling, known));
+            for range in &mut ranges {
+                let low = range.low.map_or(0.0, |low| self.spots[low].shift);
+                range.excess = excess(&range.ceiling, &known, (low, self.spots[range.high].shift));
+            }
             ranges.sort_by(|x, y| y.excess.total_cmp(&x.excess));
             let room = budget.saturating_sub(self.spots.len()).min(CUTS);
-            let cut = ranges.iter().take(room).take_while(|range| range.excess > 1.0 + CLOSE).count();
-            if cut == 0 {
-                return ranges;
+            let far: Vec<usize> = (0..ranges.len()).filter(|i| ranges[*i].excess > close && ranges[*i].low.is_some()).take(room).collect();
+            if far.is_empty() {
+                return Covered { ranges, known };
             }
-            let middles: Vec<f64> = ranges[..cut]
-                .iter()
-                .map(|range| (self.spots[range.low].shift * self.spots[range.high].shift).sqrt())
-                .collect();
-            let found = parallel::map(&middles, |shift| self.spot(*shift));
-            let mut halves = Vec::with_capacity(2 * cut);
-            for (range, spot) in ranges.drain(..cut).zip(found) {
-                learn(known, &spot);
-                let middle = self.spots.len();
+            let ends: Vec<(usize, usize)> =
+                far.iter().rev().map(|i| ranges.swap_remove(*i)).filter_map(|range| Some((range.low?, range.high))).collect();
+            let middle = |&(low, high): &(usize, usize)| {
+                self.spot((0.5 * (self.spots[low].shift.ln() + self.spots[high].shift.ln())).exp())
+            };
+            let found = parallel::map(&ends, middle);
+            let mut halves = Vec::with_capacity(2 * ends.len());
+            for ((low, high), spot) in ends.into_iter().zip(found) {
+                learn(&mut known, &spot);
+                halves.extend([(low, self.spots.len()), (self.spots.len(), high)]);
                 self.spots.push(spot);
-                halves.extend([(range.low, middle), (middle, range.high)]);
             }
-            let (spots, this) = (&self.spots, &*self);
-            ranges.extend(parallel::map(&halves, |&(low, high)| range(low, high, spots, this)));
+            let this = &*self;
+            ranges.extend(parallel::map(&halves, |&(low, high)| this.range(low, high)));
         }
+    }
+
+    fn range(&self, low: usize, high: usize) -> Range {
+        let ceiling = self.ceiling(&self.spots[low], &self.spots[high]);
+        Range { low: Some(low), high, ceiling, excess: 0.0 }
+    }
+}
+
+fn learn(known: &mut [f64], spot: &Spot) {
+    for (known, moment) in known.iter_mut().zip(&spot.moments) {
+        *known = known.max(moment / spot.shift / spot.shift);
     }
 }

@@ -140,6 +140,20 @@ impl Noise for Custom {
     fn l2_ceiling(&self, norm: f64, reach: f64, orders: usize) -> Option<Vec<f64>> {
         Some(ceiling::supremum(self, norm, reach, orders))
     }
+
+    fn excess_over(
+        &self,
+        range: (f64, f64),
+        unit: f64,
+        orders: usize,
+        floor: &dyn Fn(f64, f64) -> Vec<f64>,
+    ) -> Vec<f64> {
+        ceiling::excess_over(self, range, unit, orders, floor)
+    }
+
+    fn hidden_below(&self, shift: f64, orders: usize) -> f64 {
+        ceiling::hidden_below(self, shift, orders)
+    }
 }
 
 /// How many orders, from 2 on, can be summed without overflow, and without weights below the normal numbers that r^k makes count: `limit` is the
