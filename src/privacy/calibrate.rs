@@ -247,7 +247,7 @@ mod tests {
         envelope::EnvelopeProfile,
         ledger::{Ledger, Sensitivity},
         noise::NoiseSpec,
-        report::account,
+        rdp::epsilon_of,
     };
 
     /// What was found costs at most the target by the books of a run with it: not by a last digit more.
@@ -268,11 +268,10 @@ mod tests {
             let mut ledger = Ledger::new();
             let id = ledger.register(release.clone()).unwrap();
             ledger.record_many(id, steps);
-            let account = account(&ledger, target.delta).unwrap();
             match target.method {
-                Method::Classic => account.classic.epsilon,
-                Method::Improved => account.improved.epsilon,
-                Method::Tight => account.tight.unwrap().value,
+                Method::Classic => epsilon_of(&ledger, target.delta).unwrap().classic.epsilon,
+                Method::Improved => epsilon_of(&ledger, target.delta).unwrap().improved.epsilon,
+                Method::Tight => Pld::of(&ledger).unwrap().epsilon(target.delta).unwrap().value,
             }
         };
         for (i, release) in kinds.iter().enumerate() {
@@ -282,8 +281,8 @@ mod tests {
                 if tight && i == 1 {
                     continue;
                 }
-                for step in 0..if tight { 1 } else { 20 } {
-                    let epsilon = 0.3 * 1.21f64.powi(step);
+                for step in 0..if tight { 1 } else { 8 } {
+                    let epsilon = 0.3 * 1.51f64.powi(step);
                     let target = Target { epsilon, delta: 1e-5, method, orders: Orders::All };
                     let kept = |what: &str, release: &Release, steps: u64, said: f64| {
                         let spent = books(release, steps, &target);

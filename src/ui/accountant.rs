@@ -108,9 +108,9 @@ impl Page {
             self.desk.update_value(|desk| desk.readers.requests.extend(requests));
             return self.end_reader(number);
         }
-        let then = self.desk.try_update_value(|desk| {
-            desk.readers.busy.iter_mut().find(|reader| reader.number == number)?.then.take()
-        });
+        let then = self
+            .desk
+            .try_update_value(|desk| desk.readers.busy.iter_mut().find(|reader| reader.number == number)?.then.take());
         if let Some(Some(then)) = then {
             then(answer);
         }
