@@ -196,25 +196,120 @@ fn a_drop_sorts_itself_out() {
     let digits = visitor::assemble(&plain).unwrap();
     assert_eq!((digits.train.len(), digits.test.len()), (60, 20));
 
-    // One pair: one example in six is held out, and said to be the visitor's own.
+    // One pair: about one example in six is held out, and said to be the visitor's own.
     let digits = visitor::assemble(&[named("x", images(60)), named("y", labels(60))]).unwrap();
-    assert_eq!((digits.train.len(), digits.test.len(), digits.test_set), (50, 10, TestSet::HeldOut));
+    assert_eq!((digits.train.len() + digits.test.len(), digits.test_set), (60, TestSet::HeldOut));
+    assert!((4..=20).contains(&digits.test.len()), "{}", digits.test.len());
     assert!(digits.test_set.caution().unwrap().contains("ε does not cover"));
-    // Of sixteen images in a row no two are alike.
-    let whole = images(60);
-    let place = |block: usize, image: &[u8]| {
-        let same = |&i: &usize| &whole[16 + i * PIXELS..16 + (i + 1) * PIXELS] == image;
-        (6 * block..6 * block + 6).find(same).unwrap()
-    };
-    for block in 0..10 {
-        let held = place(block, digits.test.image(block));
-        assert_eq!(usize::from(digits.test.labels[block]), held % 10);
-        let others = (6 * block..6 * block + 6).filter(|&i| i != held);
-        for (i, other) in (5 * block..).zip(others) {
-            assert_eq!(place(block, digits.train.image(i)), other);
-            assert_eq!(usize::from(digits.train.labels[i]), other % 10);
+    // Each example is in one of the two, in its order: no two of them are alike.
+    let (mut train, mut test) = (examples(&digits.train).into_iter(), examples(&digits.test).into_iter());
+    let (mut next, mut held) = (train.next(), test.next());
+    for (i, pixels) in images(60)[16..].chunks(PIXELS).enumerate() {
+        let example = Some((pixels.to_vec(), (i % 10) as u8));
+        if example == held {
+            held = test.next();
+        } else {
+            assert_eq!(example, next, "{i}");
+            next = train.next();
         }
     }
+    assert_eq!((next, held), (None, None));
+}
+
+/// Pixels and label of each.
+fn examples(data: &Dataset) -> Vec<(Vec<u8>, u8)> {
+    (0..data.len()).map(|i| (data.image(i).to_vec(), data.labels[i])).collect()
+}
+
+/// The visitor's file of these examples: trained on, and held out; `None` where it is refused.
+type Halves = Option<[Vec<(Vec<u8>, u8)>; 2]>;
+
+fn halves(file: &[(Vec<u8>, u8)]) -> Halves {
+    let count = file.len() as u32;
+    let pixels =
+        [idx::header(Kind::Images, count), file.iter().flat_map(|(pixels, _)| pixels.clone()).collect()].concat();
+    let digits = [idx::header(Kind::Labels, count), file.iter().map(|(_, label)| *label).collect()].concat();
+    match visitor::assemble(&[("images", pixels), ("labels", digits)]) {
+        Ok(digits) => {
+            assert_eq!(digits.test_set, TestSet::HeldOut);
+            Some([examples(&digits.train), examples(&digits.test)])
+        }
+        Err(VisitorError::TooFew { .. } | VisitorError::OneSided { .. }) => None,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// A file of so many images, of `kinds` that differ; labels 0 to 9 but for `absent`.
+fn visitor_file(seed: u64, count: usize, kinds: u64, absent: u8) -> Vec<(Vec<u8>, u8)> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    let example = |kind: u64| {
+        let label = (kind % 10) as u8;
+        let label = if label == absent { (label + 1) % 10 } else { label };
+        ((0..PIXELS as u64).map(|pixel| (kind * 31 + pixel * (kind % 7)) as u8).collect(), label)
+    };
+    (0..count).map(|_| example(next() % kinds)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// What ε says of a training set it says of the file: one image less in the file is at most one image less in one of the two parts, and nothing else.
+    #[test]
+    fn one_image_less_in_a_file_is_one_less_in_one_part(
+        seed: u64, count in 1usize..90, kinds in 1u64..2000, absent in 0u8..10, at: prop::sample::Index,
+    ) {
+        let whole = visitor_file(seed, count, kinds, absent);
+        let gone = at.index(count);
+        let less: Vec<_> = [&whole[..gone], &whole[gone + 1..]].concat();
+        let [[train, test], [train_less, test_less]] = [&whole, &less].map(|file| {
+            let (pixels, labels): (Vec<_>, Vec<u8>) = file.iter().cloned().unzip();
+            let (train, test) = Dataset::new("a file", pixels.concat(), labels).hold_out_by_coin(visitor::HOLD_OUT);
+            let parts = [examples(&train), examples(&test)];
+            // As it is dropped, where it is not refused.
+            if !file.is_empty() && let Some(halves) = halves(file) {
+                assert_eq!(halves, parts);
+            }
+            parts
+        });
+        let (more, fewer, same, also) = if train.len() > train_less.len() {
+            (train, train_less, test, test_less)
+        } else {
+            (test, test_less, train, train_less)
+        };
+        prop_assert_eq!(same, also);
+        prop_assert_eq!(more.len(), fewer.len() + 1);
+        let place = more.iter().zip(&fewer).take_while(|(a, b)| a == b).count();
+        prop_assert_eq!(&more[place], &whole[gone]);
+        prop_assert_eq!(&more[place + 1..], &fewer[place..]);
+    }
+}
+
+#[test]
+fn files_of_few_or_equal_images_are_split_or_refused() {
+    // Any number of one image is on one side.
+    for count in [6, 100] {
+        assert_eq!(halves(&vec![(vec![9; PIXELS], 3); count]), None);
+    }
+    let all = |count: usize| visitor_file(1, count, 2000, 4);
+    let (mut split, mut refused) = (0, 0);
+    for count in 1..=10 {
+        match halves(&all(count)) {
+            Some([train, test]) => {
+                assert!(!train.is_empty() && !test.is_empty() && train.len() + test.len() == count);
+                split += 1;
+            }
+            None => refused += 1,
+        }
+    }
+    assert!(split > 0 && refused >= 5, "{split} {refused}");
+    // Of many about one in six, and of each image all copies or none.
+    let [train, test] = halves(&all(6000)).unwrap();
+    assert!((800..1200).contains(&test.len()), "{}", test.len());
+    assert!(test.iter().take(50).all(|held| !train.contains(held)));
 }
 
 #[test]
@@ -225,7 +320,7 @@ fn what_is_held_out_is_spread_over_the_file_and_follows_no_period() {
     let places = |part: &Dataset| -> Vec<usize> {
         (0..part.len()).map(|i| usize::from(part.image(i)[0]) << 8 | usize::from(part.image(i)[1])).collect()
     };
-    let (others, held) = whole.hold_out(12);
+    let (others, held) = whole.hold_out_by_place(12);
     let (others, held) = (places(&others), places(&held));
     assert_eq!(held.len(), 100);
     assert!(held.iter().enumerate().all(|(block, place)| place / 12 == block), "one of every twelve, in order");
@@ -242,7 +337,7 @@ fn what_is_held_out_is_spread_over_the_file_and_follows_no_period() {
             assert!((count as f64 - 100.0 * share).abs() < 6.0 * spread, "{count} of {rest} mod {period}");
         }
     }
-    assert_eq!(places(&whole.hold_out(12).1), held);
+    assert_eq!(places(&whole.hold_out_by_place(12).1), held);
 }
 
 #[test]
@@ -411,7 +506,7 @@ fn what_is_held_out_of_mnist_is_as_hard_as_the_rest() {
         let (images, labels): (Vec<_>, Vec<_>) = places.map(|i| (train.image(i).to_vec(), train.labels[i])).unzip();
         Dataset::new("a part", images.concat(), labels)
     };
-    let (others, held_out) = train.hold_out(12);
+    let (others, held_out) = train.hold_out_by_place(12);
     let right = |data: &Dataset| right_by_centroids(&others, data);
     let (rest, held, test) = (right(&others), right(&held_out), right(&found.digits.test));
     let (even, odd, last) = (right(&every(2, 0)), right(&every(2, 1)), right(&train.slice(55_000..60_000)));

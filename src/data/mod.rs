@@ -7,12 +7,12 @@ pub mod mnist_files;
 pub mod shard_writer;
 pub mod shards;
 mod shift;
+mod split;
 pub mod synthetic;
 pub mod visitor;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::rng::NotPrivateReplay;
 use idx::{Idx, IdxError, Kind, PIXELS};
 pub use shift::Shift;
 
@@ -141,24 +141,6 @@ impl Dataset {
         let start = range.start.min(end);
         Self::new(&self.name, &self.images[start * PIXELS..end * PIXELS], &self.labels[start..end])
     }
-
-    /// One example of every `n` that follow each other, and the others, in order: `(others, held out)`.
-    ///
-    /// Spread over the file, not cut off its end: files are often sorted by label. Which one of the `n` is drawn, always the
-    /// same for one length: files also repeat. MNIST's training images come from an easier and a harder source in turn.
-    #[must_use]
-    pub fn hold_out(&self, n: usize) -> (Self, Self) {
-        let mut draw = NotPrivateReplay::new(0);
-        let places: Vec<usize> = (0..self.len() / n).map(|_| draw.below(n as u32) as usize).collect();
-        let part = |held: bool| {
-            let chosen = || (0..self.len()).filter(|i| (places.get(i / n) == Some(&(i % n))) == held);
-            let mut images = Vec::with_capacity(self.len() * PIXELS);
-            chosen().for_each(|i| images.extend_from_slice(self.image(i)));
-            let labels: Vec<u8> = chosen().map(|i| self.labels[i]).collect();
-            Self::new(&self.name, images, labels)
-        };
-        (part(false), part(true))
-    }
 }
 
 /// A training set (private) and a test set.
@@ -192,7 +174,8 @@ pub enum TestSet {
     Public,
     /// The visitor's own test files. Training never sees them, and ε does not cover them.
     Visitor,
-    /// One in six of the visitor's training examples. Training never sees them, and ε does not cover them.
+    /// About one in six of the visitor's training examples, each held out for itself ([`Dataset::hold_out_by_coin`]). Training never sees them, and ε does
+    /// not cover them.
     HeldOut,
 }
 
@@ -206,7 +189,7 @@ impl TestSet {
                 "The test examples are your own: ε covers the training examples alone, so a published test accuracy says something exact about your test files.",
             ),
             Self::HeldOut => Some(
-                "No test files were given, so one example in six is held out for testing: training does not see it and ε does not cover it, so a published test accuracy says something exact about those examples.",
+                "No test files were given, so about one example in six is held out for testing, whichever others there are: training does not see it and ε does not cover it, so a published test accuracy says something exact about those examples.",
             ),
         }
     }

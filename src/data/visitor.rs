@@ -9,8 +9,8 @@ use super::{
     mnist_files,
 };
 
-/// Of the training examples, one in so many is held out when no test files were given.
-pub const HOLD_OUT: usize = 6;
+/// Of the training examples, about one in so many is held out when no test files were given.
+pub const HOLD_OUT: u64 = 6;
 
 /// Most files that one drop may have.
 const MAX_FILES: usize = 4;
@@ -42,6 +42,27 @@ pub enum VisitorError {
         "{file}: {count} examples are too few to hold one in six out for testing; give at least {HOLD_OUT}, or test files"
     )]
     TooFew { file: String, count: usize },
+    #[error(
+        "{file}: one example in six is held out for testing, whichever others there are, and of these {count} none is left {missing}; give more \
+         that differ, or test files"
+    )]
+    OneSided { file: String, count: usize, missing: Missing },
+}
+
+/// Which part of a file has no example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    Training,
+    Test,
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Training => "to train on",
+            Self::Test => "to test with",
+        })
+    }
 }
 
 /// What a file is for.
@@ -69,7 +90,7 @@ struct Read<'a> {
 
 /// Makes a training and a test set of one or two pairs of files, given as names and contents in any order.
 ///
-/// With one pair, every [`HOLD_OUT`]-th example becomes the test set. Files that are MNIST to the last byte are
+/// With one pair, about one example in [`HOLD_OUT`] becomes the test set. Files that are MNIST to the last byte are
 /// called so, and their test set is public; else all of it is the visitor's own.
 ///
 /// # Errors
@@ -98,7 +119,8 @@ pub fn assemble<N: AsRef<str>, B: AsRef<[u8]>>(files: &[(N, B)]) -> Result<Digit
     }
 }
 
-/// Holds one example in six of the pair out.
+/// Holds about one example in six of the pair out, each for itself. Whether that is refused tells how many there are of either part, which is public
+/// (ε takes the number of training examples for known, and does not cover those held out), and nothing else of them.
 fn one_pair(images: Read, labels: Read) -> Result<Digits, VisitorError> {
     if let (Some(a), Some(b)) = (images.role, labels.role)
         && a != b
@@ -108,10 +130,16 @@ fn one_pair(images: Read, labels: Read) -> Result<Digits, VisitorError> {
     }
     let file = images.name.to_owned();
     let all = Dataset::pair(&title(&file), (images.name, images.idx), (labels.name, labels.idx))?;
-    if all.len() < HOLD_OUT {
-        return Err(VisitorError::TooFew { file, count: all.len() });
+    let count = all.len();
+    if (count as u64) < HOLD_OUT {
+        return Err(VisitorError::TooFew { file, count });
     }
-    let (train, test) = all.hold_out(HOLD_OUT);
+    let (train, test) = all.hold_out_by_coin(HOLD_OUT);
+    for (part, missing) in [(&train, Missing::Training), (&test, Missing::Test)] {
+        if part.is_empty() {
+            return Err(VisitorError::OneSided { file, count, missing });
+        }
+    }
     Ok(Digits { train, test, source: Source::Visitor, test_set: TestSet::HeldOut })
 }
 

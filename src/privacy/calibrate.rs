@@ -48,6 +48,9 @@ const PRECISION: f64 = 1e-8;
 /// The same for tight accounting, whose answers are not smooth below its own tolerance.
 const TIGHT_PRECISION: f64 = 2e-5;
 
+/// Values that are tried where the one that was found misses the target, each twice as far from the last.
+const KEPT_TRIES: u32 = 8;
+
 /// One step, priced for one method.
 enum Priced {
     Renyi(RdpCurve),
@@ -92,6 +95,26 @@ impl Target<'_> {
             Err(PrivacyError::Infinite | PrivacyError::Inexact) => Ok(f64::INFINITY),
             Err(other) => Err(other),
         }
+    }
+
+    /// `value`, or the next one that keeps the target, priced by itself as whoever uses it prices it: a search compares logarithms, may share what it has
+    /// computed between trials, and ε by numbers is not monotone to the last digit. `further` goes to the safe side by a share; at the end of
+    /// patience `safe` is the answer, which was found before.
+    fn kept(
+        &self,
+        mut value: f64,
+        safe: Calibrated<f64>,
+        further: impl Fn(f64, f64) -> f64,
+        mut at: impl FnMut(f64) -> Result<f64, PrivacyError>,
+    ) -> Result<Calibrated<f64>, PrivacyError> {
+        for tries in 0..KEPT_TRIES {
+            let epsilon = at(value)?;
+            if epsilon <= self.epsilon {
+                return Ok(Calibrated { value, epsilon });
+            }
+            value = further(value, self.precision() * f64::from(1u32 << tries));
+        }
+        Ok(safe)
     }
 
     fn precision(&self) -> f64 {
@@ -158,7 +181,8 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
     }
     let f = |scale: f64| at(scale).map(|e| target.excess(e));
     let value = safe_root((high, target.excess(at_high)), (low, target.excess(at_low)), target.precision(), f)?;
-    Ok(Calibrated { value, epsilon: at(value)? })
+    let safe = Calibrated { value: high, epsilon: at_high };
+    target.kept(value, safe, |scale, step| scale * (1.0 + step), at)
 }
 
 /// The largest number of such releases that cost at most the target (at most 2^53).
@@ -224,5 +248,71 @@ pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibr
     }
     let f = |rate: f64| at(rate).map(|e| target.excess(e));
     let value = safe_root((low, target.excess(at_low)), (high, target.excess(at_high)), target.precision(), f)?;
-    Ok(Calibrated { value, epsilon: at(value)? })
+    let safe = Calibrated { value: low, epsilon: at_low };
+    target.kept(value, safe, |rate, step| rate * (1.0 - step), |rate| target.epsilon_of(&sampled(rate), steps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::{
+        envelope::EnvelopeProfile,
+        ledger::{Ledger, Sensitivity},
+        noise::NoiseSpec,
+        rdp::epsilon_of,
+    };
+
+    /// What was found costs at most the target by the books of a run with it: not by a last digit more.
+    #[test]
+    fn what_is_found_keeps_the_target_by_the_books() {
+        let rate = 0.004;
+        let flat: Vec<f64> = (1..=400).map(|i| 0.1 / f64::from(i).sqrt()).collect();
+        let profile = EnvelopeProfile::from_vectors_f64([flat.as_slice()]).unwrap();
+        let ball = Sensitivity::L2 { norm: 0.7 };
+        let envelope = Sensitivity::Envelope { profile };
+        let sampling = Sampling::Poisson { rate };
+        let kinds = [
+            Release::new(sampling, ball.clone(), Some(NoiseSpec::Gaussian { sigma: 1.0 })),
+            Release::new(sampling, ball, Some(NoiseSpec::Laplace { scale: 1.0 })),
+            Release::new(sampling, envelope, Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 })),
+        ];
+        let books = |release: &Release, steps: u64, target: &Target<'_>| {
+            let mut ledger = Ledger::new();
+            let id = ledger.register(release.clone()).unwrap();
+            ledger.record_many(id, steps);
+            match target.method {
+                Method::Classic => epsilon_of(&ledger, target.delta).unwrap().classic.epsilon,
+                Method::Improved => epsilon_of(&ledger, target.delta).unwrap().improved.epsilon,
+                Method::Tight => Pld::of(&ledger).unwrap().epsilon(target.delta).unwrap().value,
+            }
+        };
+        for (i, release) in kinds.iter().enumerate() {
+            for method in [Method::Classic, Method::Improved, Method::Tight] {
+                // Tight accounting has no price for the second; and it takes its time.
+                let tight = method == Method::Tight;
+                if tight && i == 1 {
+                    continue;
+                }
+                for step in 0..if tight { 1 } else { 8 } {
+                    let epsilon = 0.3 * 1.51f64.powi(step);
+                    let target = Target { epsilon, delta: 1e-5, method, orders: Orders::All };
+                    let kept = |what: &str, release: &Release, steps: u64, said: f64| {
+                        let spent = books(release, steps, &target);
+                        assert!(spent <= epsilon, "{what} of {release:?}: {spent} of {epsilon}");
+                        assert!((spent - said).abs() <= 1e-12 * said, "{what} of {release:?}: {spent}, said {said}");
+                    };
+                    let scale = noise_scale(release, 200, &target).unwrap();
+                    let noise = release.noise.as_ref().map(|noise| noise.with_scale(scale.value));
+                    let wide = Release { noise, ..release.clone() };
+                    kept("scale", &wide, 200, scale.epsilon);
+                    let most = steps(&wide, &target).unwrap();
+                    assert!(most.value >= 200, "{most:?}");
+                    kept("steps", &wide, most.value, most.epsilon);
+                    let found = super::rate(&wide, 300, &target).unwrap();
+                    let sampled = Release { sampling: Sampling::Poisson { rate: found.value }, ..wide };
+                    kept("rate", &sampled, 300, found.epsilon);
+                }
+            }
+        }
+    }
 }

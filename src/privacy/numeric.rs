@@ -177,9 +177,42 @@ pub fn six_digits(x: f64) -> String {
     if (1e-6..1e9).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
+/// The least number of six significant digits, as [`six_digits`] shows them, that is at least `x`: for what only a larger value may stand for.
+#[must_use]
+pub fn six_digits_up(x: f64) -> f64 {
+    let nearest = |x: f64| format!("{x:.5e}").parse().unwrap_or(x);
+    let rounded: f64 = nearest(x);
+    if rounded >= x || !x.is_finite() {
+        return rounded;
+    }
+    // The nearest one is below: half a unit of the sixth digit and a little more is nearer to the next.
+    nearest(x + 0.51 * 10f64.powf(x.abs().log10().floor() - 5.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn six_digits_upwards_are_never_below() {
+        for (x, up) in [
+            (1.1, 1.1),
+            (1.234_561, 1.234_57),
+            (0.999_999_1, 1.0),
+            (123_456.1, 123_457.0),
+            (3.0e-7, 3.0e-7),
+            (0.0, 0.0),
+        ] {
+            assert_eq!(six_digits_up(x), up);
+        }
+        let mut x = 1e-9;
+        while x < 1e9 {
+            let up = six_digits_up(x);
+            assert!(up >= x && up <= x * 1.000_011, "{x} {up}");
+            assert_eq!(six_digits(up).parse::<f64>().unwrap(), up);
+            x *= 1.013_7;
+        }
+    }
 
     #[test]
     fn units_are_strictly_inside_their_interval() {

@@ -4,6 +4,7 @@ pub mod config;
 pub mod error;
 pub mod plan;
 pub mod presets;
+mod price;
 pub mod projection;
 pub mod report;
 pub mod run_file;

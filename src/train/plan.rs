@@ -6,17 +6,17 @@ use std::sync::Arc;
 use super::{
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     error::ConfigError,
+    price::{self, Drawn},
 };
 use crate::{
     engine::Task,
-    mechanism::{Denoiser, EncoderSpec, envelope::Envelope},
+    mechanism::{Denoiser, EncoderSpec},
     model,
     privacy::{
         PrivacyError,
-        envelope::EnvelopeProfile,
-        ledger::{Release, Sensitivity},
+        ledger::Release,
         noise::NoiseSpec,
-        rdp::{Accountant, RdpCurve},
+        rdp::RdpCurve,
         rounding::{Grid, GridRounding},
         sampling::Sampling,
     },
@@ -52,8 +52,8 @@ impl Plan {
     ///
     /// # Errors
     /// The first field that is out of its range or contradicts another.
-    pub fn new(config: RunConfig, train_examples: u32) -> Result<Self, ConfigError> {
-        check_ranges(&config, train_examples)?;
+    pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
+        check_ranges(config, train_examples)?;
         if config.noise.is_none() && config.denoiser != Denoiser::None {
             return Err(ConfigError::Contradiction {
                 field: "denoiser",
@@ -75,26 +75,18 @@ impl Plan {
         if let Some(noise) = &config.noise {
             noise.build().map_err(PrivacyError::from)?;
         }
+        Ok(())
+    }
+
+    /// What `config` means on a training set of `train_examples`, priced as everything else prices it ([`super::price`]).
+    ///
+    /// # Errors
+    /// The first field that is out of its range or contradicts another.
+    pub fn new(config: RunConfig, train_examples: u32) -> Result<Self, ConfigError> {
+        Self::check(&config, train_examples)?;
         let sampling = config.sampling.over(train_examples, config.lot);
-        let envelope = match config.encoder {
-            EncoderSpec::Envelope { shape, vectors, seed, .. } => {
-                Some(Arc::new(Envelope::draw(shape, vectors, config.model.parameters(), seed)?))
-            }
-            _ => None,
-        };
-        let priced = match (release_of(&config, sampling, envelope.as_deref())?, config.replay) {
-            (Ok(_), Some(_)) => {
-                Err("sampling and noise are replayed from a known seed, so anybody can subtract them".to_owned())
-            }
-            (Ok(release), None) => {
-                let curve = RdpCurve::of(&release)?;
-                if release.grid.is_some() {
-                    bounded(&curve, config.steps.unwrap_or(1), config.delta)?;
-                }
-                Ok((release, curve))
-            }
-            (Err(reason), _) => Err(reason.to_owned()),
-        };
+        let envelope = Drawn::of(&config).map(Drawn::draw).transpose()?.map(Arc::new);
+        let priced = price::step(&config, sampling, envelope.as_deref())?;
         let task = Task {
             model: config.model,
             encoder: config.encoder.clone(),
@@ -211,36 +203,4 @@ pub(crate) fn grid(config: &RunConfig) -> Result<Option<GridRounding>, PrivacyEr
 pub(crate) fn grid_of_release(config: &RunConfig) -> Result<Option<Grid>, PrivacyError> {
     let coordinates = config.model.parameters() as u64;
     Ok(grid(config)?.map(|grid| Grid { exponent: grid.exponent(), coordinates }))
-}
-
-/// What inexact noise tells may cost all of δ: better said before the first step than at some later one.
-fn bounded(curve: &RdpCurve, steps: u64, delta: f64) -> Result<(), PrivacyError> {
-    let mut accountant = Accountant::new();
-    let id = accountant.add_curve(curve.clone())?;
-    accountant.compose(id, steps);
-    match accountant.epsilon(delta) {
-        // As without a grid, that is the report's to say.
-        Ok(_) | Err(PrivacyError::Infinite) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// What a step releases, or why nothing can be claimed of it.
-fn release_of(
-    config: &RunConfig,
-    sampling: Sampling,
-    envelope: Option<&Envelope>,
-) -> Result<Result<Release, &'static str>, ConfigError> {
-    let Some(noise) = absolute_noise(config) else {
-        return Ok(Err("no noise is added, so the sums themselves are released"));
-    };
-    let sensitivity = match (&config.encoder, envelope) {
-        (EncoderSpec::Clip { norm }, _) => Sensitivity::L2 { norm: *norm },
-        (EncoderSpec::Envelope { .. }, Some(envelope)) => {
-            let vectors = (0..envelope.vectors()).map(|index| envelope.vector(index));
-            Sensitivity::Envelope { profile: EnvelopeProfile::from_vectors(vectors)? }
-        }
-        _ => return Ok(Err("gradients are not bounded (no encoder), so no noise can hide one example")),
-    };
-    Ok(Ok(Release { grid: grid_of_release(config)?, ..Release::new(sampling, sensitivity, Some(noise)) }))
 }

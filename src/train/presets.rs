@@ -69,7 +69,7 @@ pub const ALL: [Preset; 12] = [
     Preset {
         key: "best-3",
         label: "Best at ε = 3",
-        note: "A tanh CNN that has practised on digits drawn by this program, which costs no privacy, goes on with real ones: large lots, a falling rate, 20 epochs. ε is by tight accounting.",
+        note: "A tanh CNN that has practised on digits drawn by this program, which costs no privacy, goes on with real ones: large lots, a falling rate, 20 epochs. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
         budget: Some(3.0),
         config: || practised(6.0, 586, 1.395),
     },
@@ -90,14 +90,14 @@ pub const ALL: [Preset; 12] = [
     Preset {
         key: "fast-3",
         label: "Fast at ε = 3",
-        note: "The practised CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. ε is by tight accounting; Rényi's bound is far above it here.",
+        note: "The practised CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. ε is by tight accounting, of 60,000 images; Rényi's bound is far above it here.",
         budget: Some(3.0),
         config: || RunConfig { lot: 512, ..practised(4.0, 117, 0.637) },
     },
     Preset {
         key: "features-3",
         label: "Scattering at ε = 3",
-        note: "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after practice as above. The features of all digits are computed before the first step. ε is by tight accounting.",
+        note: "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after practice as above. The features of all digits are computed before the first step. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
         budget: Some(3.0),
         config: || scattering(48.0, 1.395),
     },
@@ -111,7 +111,7 @@ pub const ALL: [Preset; 12] = [
     Preset {
         key: "scratch-3",
         label: "From nothing at ε = 3",
-        note: "The tanh CNN from random parameters, with a tight clip, large lots, a falling rate and each gradient the mean over four copies of its image, moved: what privacy costs without practice. On the CPU, and it takes half an hour in a browser. ε is by tight accounting.",
+        note: "The tanh CNN from random parameters, with a tight clip, large lots, a falling rate and each gradient the mean over four copies of its image, moved: what privacy costs without practice. On the CPU, and it takes half an hour in a browser. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
         budget: Some(3.0),
         config: || RunConfig {
             model: Architecture::CnnTanh,

@@ -2,21 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{config::RunConfig, plan::Plan};
-use crate::{
-    mechanism::EncoderSpec,
-    privacy::{
-        ledger::Release,
-        pld::{Pld, Rigor, Tight},
-        rdp::{Accountant, Epsilon, RdpCurve},
-    },
+use super::{config::RunConfig, price};
+use crate::privacy::{
+    ledger::Release,
+    pld::{Pld, Rigor, Tight},
+    rdp::{Accountant, Epsilon, RdpCurve},
 };
 
 /// A point of a curve: x, y.
 pub type Point = (f64, f64);
 
-/// Vectors of an envelope that are drawn for a projection: a run draws all, and they differ little in what they cost.
-const VECTORS: u32 = 8;
 /// Points of a projected curve.
 const POINTS: u64 = 40;
 /// Points of a privacy curve up to ε, and as many beyond; how precise they are: it is waited for, and only drawn.
@@ -24,19 +19,22 @@ const CURVE: u32 = 4;
 const CURVE_TOLERANCE: f64 = 1e-2;
 /// Noise scales that a budget may ask for.
 const SCALES: (f64, f64) = (1e-2, 1e4);
+/// How close to the boundary a scale is sought, before it is rounded.
+const PRECISION: f64 = 2e-5;
+/// Scales of four digits that are tried from there on upwards.
+const ROUNDED: u32 = 16;
 
 /// A run's cost in advance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Projection {
     /// Step and ε (improved conversion), dense at the start.
     pub curve: Vec<Point>,
+    /// What a run says after as many steps.
     pub end: Epsilon,
     pub steps: u64,
-    /// Whether a run may come out a little higher: not all vectors were looked at.
-    pub about: bool,
 }
 
-/// What a run gave away, by tight accounting.
+/// What a run gives away, by tight accounting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
     pub epsilon: f64,
@@ -49,7 +47,7 @@ pub struct Spent {
 /// # Errors
 /// Why there is none, in words.
 pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection, String> {
-    let (curve, about) = price(config, train)?;
+    let (_, curve) = step(config, train)?;
     let mut points: Vec<Point> = vec![];
     for i in 1..=POINTS {
         let share = i as f64 / POINTS as f64;
@@ -58,7 +56,7 @@ pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection,
             points.push((step as f64, spent(&curve, step, config.delta)?.improved.epsilon));
         }
     }
-    Ok(Projection { end: spent(&curve, steps, config.delta)?, curve: points, steps, about })
+    Ok(Projection { end: spent(&curve, steps, config.delta)?, curve: points, steps })
 }
 
 /// What `steps` steps of this configuration cost on `train` examples.
@@ -66,25 +64,25 @@ pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection,
 /// # Errors
 /// Why there is no price, in words.
 pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, String> {
-    spent(&price(config, train)?.0, steps, config.delta)
+    spent(&step(config, train)?.1, steps, config.delta)
 }
 
-/// Tight ε (privacy loss distributions) after each of these numbers of steps, from a few of an envelope's vectors.
+/// Tight ε (privacy loss distributions) after each of these numbers of steps: what [`spent_tightly`] says of each.
 ///
 /// # Errors
 /// Why there is none, in words.
 pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>, String> {
-    let step = step_loss(config, train, VECTORS)?;
+    let step = step_loss(config, train)?;
     let found = step.epsilons(config.delta, steps).map_err(|error| error.to_string())?;
     Ok(steps.iter().zip(found).map(|(&steps, found)| (steps as f64, found.value)).collect())
 }
 
-/// What steps that ran gave away by tight accounting, from all of an envelope's vectors.
+/// What so many steps give away by tight accounting.
 ///
 /// # Errors
 /// Why there is no price, in words.
 pub fn spent_tightly(config: &RunConfig, train: u32, steps: u64) -> Result<Spent, String> {
-    let step = step_loss(config, train, u32::MAX)?;
+    let step = step_loss(config, train)?;
     let tight = tight_epsilon(&step, config.delta, steps)?;
     let numerical = match tight.rigor {
         Rigor::Proven => None,
@@ -98,21 +96,21 @@ pub fn spent_tightly(config: &RunConfig, train: u32, steps: u64) -> Result<Spent
 /// # Errors
 /// Why there is none, in words.
 pub fn spent_curve(config: &RunConfig, train: u32, steps: u64, epsilon: f64) -> Result<Vec<Point>, String> {
-    let whole = step_loss(config, train, u32::MAX)?.compose(steps).with_tolerance(CURVE_TOLERANCE);
+    let whole = step_loss(config, train)?.compose(steps).with_tolerance(CURVE_TOLERANCE);
     whole.curve_about(epsilon, config.delta, CURVE).map_err(|error| error.to_string())
 }
 
-/// The privacy loss of one step, from at `most` so many of an envelope's vectors.
-fn step_loss(config: &RunConfig, train: u32, most: u32) -> Result<Pld, String> {
-    let (release, _, _) = priced(config, train, most)?;
-    Pld::for_release(&release).map_err(|error| error.to_string())
+/// The privacy loss of one step.
+fn step_loss(config: &RunConfig, train: u32) -> Result<Pld, String> {
+    Pld::for_release(&step(config, train)?.0).map_err(|error| error.to_string())
 }
 
 fn tight_epsilon(step: &Pld, delta: f64, steps: u64) -> Result<Tight, String> {
     step.compose(steps).epsilon(delta).map_err(|error| error.to_string())
 }
 
-/// The smallest noise scale (to four digits, rounded up) with which `steps` steps stay within ε `budget`.
+/// The smallest noise scale (to four digits, rounded up) with which `steps` steps stay within ε `budget`: by the Rényi accounting that the run reports,
+/// of the scale as it is handed over.
 ///
 /// # Errors
 /// Why there is none, in words.
@@ -127,11 +125,15 @@ pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Res
         return Err(no_scale(config, train, steps, budget, least));
     }
     // An ε that overflows at the low end is over any budget.
-    while high / low > 1.00002 {
+    let keeps = |scale: f64| cost(scale).is_ok_and(|epsilon| epsilon <= budget);
+    while high / low > 1.0 + PRECISION {
         let middle = (low * high).sqrt();
-        if cost(middle).is_ok_and(|epsilon| epsilon <= budget) { high = middle } else { low = middle }
+        if keeps(middle) { high = middle } else { low = middle }
     }
-    Ok(round_up(high))
+    // On a grid ε may rise with the scale: what is rounded is priced by itself, and where no neighbour of few digits keeps the budget, the scale that
+    // does keeps all of its own.
+    let rounded = std::iter::successors(Some(round_up(high)), |scale| Some(round_up(scale * (1.0 + 1e-6))));
+    Ok(rounded.take(ROUNDED as usize).find(|&scale| scale <= SCALES.1 && keeps(scale)).unwrap_or(high))
 }
 
 /// Why no noise scale keeps a budget that the widest misses by `least`, and what does, by either accounting.
@@ -144,7 +146,7 @@ fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64)
         "so many steps add up, by tight accounting, too; plan fewer steps, smaller lots or a larger δ".to_owned()
     } else {
         // To compute the tight ε of next to nothing would take long.
-        let tight = match step_loss(&config, train, VECTORS) {
+        let tight = match step_loss(&config, train) {
             Ok(_) => "has no such floor: to go by it, set the noise scale yourself and read the tight ε below",
             Err(_) => "has no price for this",
         };
@@ -158,26 +160,19 @@ fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64)
 }
 
 /// Four digits, never less than `x`.
-fn round_up(x: f64) -> f64 {
+#[must_use]
+pub fn round_up(x: f64) -> f64 {
     let decimals = 3 - x.log10().floor() as i32;
     let unit = 10f64.powi(decimals.abs());
-    if decimals >= 0 { (x * unit).ceil() / unit } else { (x / unit).ceil() * unit }
+    let digits = |units: f64| if decimals >= 0 { units / unit } else { units * unit };
+    let units = if decimals >= 0 { (x * unit).ceil() } else { (x / unit).ceil() };
+    // The product may have been rounded down to a whole number.
+    if digits(units) < x { digits(units + 1.0) } else { digits(units) }
 }
 
-fn price(config: &RunConfig, train: u32) -> Result<(RdpCurve, bool), String> {
-    priced(config, train, VECTORS).map(|(_, curve, about)| (curve, about))
-}
-
-/// What a step releases, what it costs, and whether an envelope has more vectors than the `most` that were looked at.
-fn priced(config: &RunConfig, train: u32, most: u32) -> Result<(Release, RdpCurve, bool), String> {
-    let mut config = config.clone();
-    let mut about = false;
-    if let EncoderSpec::Envelope { vectors, .. } = &mut config.encoder {
-        about = *vectors > most;
-        *vectors = (*vectors).min(most);
-    }
-    let plan = Plan::new(config, train).map_err(|error| error.to_string())?;
-    plan.priced.map(|(release, curve)| (release, curve, about))
+/// What a step releases, and what it costs.
+fn step(config: &RunConfig, train: u32) -> Result<(Release, RdpCurve), String> {
+    price::of(config, train).map_err(|error| error.to_string())?
 }
 
 fn spent(curve: &RdpCurve, steps: u64, delta: f64) -> Result<Epsilon, String> {
@@ -191,12 +186,41 @@ fn spent(curve: &RdpCurve, steps: u64, delta: f64) -> Result<Epsilon, String> {
 mod tests {
     use super::*;
     use crate::{
-        mechanism::EnvelopeShape,
+        mechanism::{EncoderSpec, EnvelopeShape},
         privacy::{
-            noise::NoiseSpec,
+            ledger::Ledger,
+            noise::{CustomDensity, NoiseSpec},
+            rdp::epsilon_of,
+            report::account,
             risk::{AttackBound, EpsilonDelta, PrivacyCurve},
         },
+        train::{config::SamplingPolicy, plan::Plan},
     };
+
+    fn under(shape: EnvelopeShape, vectors: u32, noise: NoiseSpec) -> RunConfig {
+        let encoder = EncoderSpec::Envelope { shape, vectors, pre_scale: 1.0, seed: 5 };
+        RunConfig { encoder, noise: Some(noise), ..RunConfig::default() }
+    }
+
+    /// The books of a run of so many steps: what its report reads.
+    fn books(config: &RunConfig, train: u32, steps: u64) -> Ledger {
+        let plan = Plan::new(config.clone(), train).unwrap();
+        let mut ledger = Ledger::new();
+        let id = ledger.register(plan.priced.unwrap().0).unwrap();
+        ledger.record_many(id, steps);
+        ledger
+    }
+
+    fn families() -> [NoiseSpec; 5] {
+        let density = CustomDensity::from_formula("1/cosh(x)").unwrap();
+        [
+            NoiseSpec::Gaussian { sigma: 1.0 },
+            NoiseSpec::Laplace { scale: 1.0 },
+            NoiseSpec::StudentT { nu: 9.0, scale: 1.0 },
+            NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.2 },
+            NoiseSpec::Custom { density, scale: 0.8 },
+        ]
+    }
 
     #[test]
     fn a_projection_rises_to_what_the_run_will_cost() {
@@ -206,7 +230,6 @@ mod tests {
         assert!((projection.end.improved.epsilon - 1.28).abs() < 0.02, "{}", projection.end.improved.epsilon);
         assert!(projection.curve.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1));
         assert_eq!(projection.curve.last(), Some(&(3516.0, projection.end.improved.epsilon)));
-        assert!(!projection.about);
         assert!(project(&RunConfig { noise: None, ..config.clone() }, 60_000, 10).unwrap_err().contains("no noise"));
         assert_eq!(project(&config, 60_000, 1).unwrap().curve.len(), 1);
     }
@@ -225,7 +248,7 @@ mod tests {
         let point = EpsilonDelta::new(spent.epsilon, config.delta).unwrap();
         assert!(points.contains(&(spent.epsilon, config.delta)) && curve.advantage() < 0.7 * point.advantage());
         for (epsilon, delta) in points {
-            let exact = tight_epsilon(&step_loss(&config, 60_000, 1).unwrap(), delta, 1172).unwrap().value;
+            let exact = tight_epsilon(&step_loss(&config, 60_000).unwrap(), delta, 1172).unwrap().value;
             assert!(exact <= epsilon * 1.0005 + 1e-9, "{exact} > {epsilon} at {delta}");
         }
         assert!(tight(&RunConfig { noise: None, ..config.clone() }, 60_000, &[1]).is_err());
@@ -255,17 +278,81 @@ mod tests {
         assert!(many.contains("plan fewer steps"), "{many}");
     }
 
+    /// Of many vectors the dearest is mostly not among the first.
     #[test]
-    fn an_envelope_is_projected_from_a_few_of_its_vectors() {
-        let encoder = EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 1000, pre_scale: 1.0, seed: 0 };
-        let config =
-            RunConfig { encoder, noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }), ..RunConfig::default() };
-        let projection = project(&config, 60_000, 234).unwrap();
-        let end = projection.end.improved.epsilon;
-        assert!(projection.about && end > 0.1 && end < 1.0);
-        // The curve of the page looks at a few vectors, the account of a run at all.
-        let few = tight(&config, 60_000, &[234]).unwrap()[0].1;
-        let all = spent_tightly(&config, 60_000, 234).unwrap().epsilon;
-        assert!(few > 0.2 * end && few <= end && all >= few && all < 1.2 * few, "{few} {all} {end}");
+    fn a_budget_is_kept_by_all_vectors_of_an_envelope() {
+        let student = NoiseSpec::StudentT { nu: 9.0, scale: 1.0 };
+        let mut cases: Vec<RunConfig> =
+            families().map(|noise| under(EnvelopeShape::HeavyTailed, 300, noise)).into_iter().collect();
+        cases.push(under(EnvelopeShape::Mixed, 300, student.clone()));
+        for sampling in [SamplingPolicy::FixedSize, SamplingPolicy::Shuffled] {
+            cases.push(RunConfig { sampling, ..under(EnvelopeShape::HeavyTailed, 300, student.clone()) });
+        }
+        // What inexact noise tells on a grid jumps as the scale grows.
+        cases.push(RunConfig { grid_bits: Some(8), ..under(EnvelopeShape::HeavyTailed, 300, student) });
+        for config in cases {
+            for (steps, budget) in [(234, 1.0), (40, 0.4)] {
+                let scale = scale_for(&config, 60_000, steps, budget).unwrap();
+                let at = |scale: f64| {
+                    let noise = config.noise.as_ref().map(|noise| noise.with_scale(scale));
+                    epsilon_of(&books(&RunConfig { noise, ..config.clone() }, 60_000, steps), 1e-5).unwrap()
+                };
+                let spent = at(scale).improved.epsilon;
+                assert!(spent <= budget && spent > 0.99 * budget, "{config:?}: {spent} of {budget} at {scale}");
+                assert!(scale.to_string().len() <= 6, "{scale}");
+            }
+        }
+    }
+
+    /// What is said before the first step is what the report and the books say after the last one: to the last bit.
+    #[test]
+    fn a_run_costs_what_was_said_before_it() {
+        let (train, steps) = (20_000, 12);
+        let mut cases: Vec<RunConfig> = vec![RunConfig::default()];
+        for noise in families() {
+            cases.extend([1, 40].map(|vectors| under(EnvelopeShape::Mixed, vectors, noise.clone())));
+        }
+        let mut tightly = 0;
+        for config in cases {
+            for sampling in [SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled] {
+                let config = RunConfig { sampling, ..config.clone() };
+                let ledger = books(&config, train, steps);
+                let after = account(&ledger, config.delta).unwrap();
+                let before = project(&config, train, steps).unwrap();
+                let said = (before.end.classic, before.end.improved);
+                assert_eq!(said, (after.classic, after.improved), "{config:?}");
+                assert_eq!(before.curve.last(), Some(&(steps as f64, after.improved.epsilon)));
+                let Some(tight) = after.tight else {
+                    assert!(super::tight(&config, train, &[steps]).is_err(), "{config:?}");
+                    continue;
+                };
+                tightly += 1;
+                assert_eq!(
+                    super::tight(&config, train, &[steps]).unwrap(),
+                    [(steps as f64, tight.value)],
+                    "{config:?}"
+                );
+                if sampling == SamplingPolicy::Poisson {
+                    assert_eq!(spent_tightly(&config, train, steps).unwrap().epsilon, tight.value, "{config:?}");
+                }
+            }
+        }
+        // All but noise that is not Gaussian where an example is exchanged.
+        assert_eq!(tightly, 3 * 3 + 8 * 2);
+    }
+
+    #[test]
+    fn scales_are_rounded_up() {
+        for (x, up) in
+            [(1.0, 1.0), (1.000_01, 1.001), (0.012_341, 0.012_35), (9999.1, 10_000.0), (123_456.0, 123_500.0)]
+        {
+            assert_eq!(round_up(x), up);
+        }
+        let mut x = 1e-3;
+        while x < 1e6 {
+            let up = round_up(x);
+            assert!(up >= x && up <= x * 1.001_001, "{x}: {up}");
+            x *= 1.0137;
+        }
     }
 }

@@ -15,6 +15,7 @@ use super::{
 use crate::worker::{
     accountant::Accountant,
     accounts::{Answer, Question},
+    protocol::Asked,
 };
 
 /// A projection waits until the settings have stood still this long.
@@ -50,17 +51,88 @@ pub struct Desk {
     /// Of each topic that is being answered, the question that comes after.
     topics: Vec<(Topic, Option<(Question, Then)>)>,
     projection_due: Option<Timeout>,
+    readers: Readers,
+}
+
+/// Threads that each read one file.
+#[derive(Default)]
+struct Readers {
+    begun: u32,
+    busy: Vec<Reader>,
+    /// What those that have ended asked of the network.
+    requests: Vec<Asked>,
+}
+
+struct Reader {
+    number: u32,
+    thread: Thread<Accountant>,
+    then: Option<Then>,
 }
 
 impl Page {
     /// Starts the accountant's thread where there is none.
     pub fn hire_accountant(self) {
         self.desk.update_value(|desk| {
-            desk.thread.get_or_insert_with(|| {
-                let address = browser::script_address("hushgrad-accountant", "./accountant_loader.js");
-                Thread::start(&address, move |(n, answer)| self.hear(n, answer), move |why| self.lose_accountant(&why))
-            });
+            desk.thread.get_or_insert_with(|| self.accountant(None));
         });
+    }
+
+    /// A thread that accounts: for whatever is set, or as a reader of one file.
+    fn accountant(self, reader: Option<u32>) -> Thread<Accountant> {
+        let address = browser::script_address("hushgrad-accountant", "./accountant_loader.js");
+        let hear = move |(number, answer)| match reader {
+            None => self.hear(number, answer),
+            Some(reader) => self.hear_reader(reader, answer),
+        };
+        Thread::start(&address, hear, move |why| match reader {
+            None => self.lose_accountant(&why),
+            Some(reader) => self.lose_reader(reader, &why),
+        })
+    }
+
+    /// Asks of a file, which may hold any number of releases: a thread of its own answers and ends, and nothing that is set waits for it.
+    pub fn ask_of_file(self, question: Question, then: impl FnOnce(Answer) + 'static) {
+        self.desk.update_value(|desk| {
+            let Readers { begun, busy, .. } = &mut desk.readers;
+            *begun = begun.wrapping_add(1);
+            let (number, thread) = (*begun, self.accountant(Some(*begun)));
+            thread.send((0, question));
+            // What it asked of the network is told when it is gone, too.
+            thread.send((0, Question::Requests));
+            busy.push(Reader { number, thread, then: Some(Box::new(then)) });
+        });
+    }
+
+    fn hear_reader(self, number: u32, answer: Answer) {
+        if let Answer::Requests(requests) = answer {
+            self.desk.update_value(|desk| desk.readers.requests.extend(requests));
+            return self.end_reader(number);
+        }
+        let then = self
+            .desk
+            .try_update_value(|desk| desk.readers.busy.iter_mut().find(|reader| reader.number == number)?.then.take());
+        if let Some(Some(then)) = then {
+            then(answer);
+        }
+    }
+
+    fn lose_reader(self, number: u32, why: &str) {
+        self.end_reader(number);
+        self.put_problem(None, format!("The file could not be read: the thread that was to read it failed ({why})."));
+    }
+
+    fn end_reader(self, number: u32) {
+        let gone = self.desk.try_update_value(|desk| {
+            let place = desk.readers.busy.iter().position(|reader| reader.number == number)?;
+            Some(desk.readers.busy.swap_remove(place).thread)
+        });
+        // In a turn of its own: this is called from within the thread's listener.
+        Timeout::new(0, move || drop(gone)).forget();
+    }
+
+    /// What readers that have ended asked of the network.
+    pub fn readers_requests(self) -> Vec<Asked> {
+        self.desk.with_value(|desk| desk.readers.requests.clone())
     }
 
     /// Asks the accountant. Without an answer (the thread failed) `then` is dropped, and the page says why.
@@ -114,7 +186,10 @@ impl Page {
     /// The thread is gone: the next question starts another.
     fn lose_accountant(self, why: &str) {
         // Ended in a turn of its own: this is called from within the thread's listener.
-        let gone = self.desk.try_update_value(std::mem::take);
+        let gone = self.desk.try_update_value(|desk| {
+            let readers = std::mem::take(&mut desk.readers);
+            std::mem::replace(desk, Desk { readers, ..Desk::default() })
+        });
         Timeout::new(0, move || drop(gone)).forget();
         self.put_problem(None, format!("The accountant's thread failed ({why}): what the settings will cost cannot be told. Change any of them to try again."));
     }

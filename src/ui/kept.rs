@@ -246,7 +246,7 @@ impl Page {
     /// A run from a file joins the list, once the accountant has found it true; its settings are taken over.
     pub fn open_run(self, name: String, bytes: Vec<u8>) {
         let file = String::from_utf8_lossy(&bytes).into_owned();
-        self.ask(Question::OpenRun { name, bytes }, move |answer| match answer {
+        self.ask_of_file(Question::OpenRun { name, bytes }, move |answer| match answer {
             Answer::OpenRun(Ok((run, card))) => {
                 let key = format!("{:013}-file", js_sys::Date::now() as u64);
                 let (name, config) = (run.name.clone(), run.config.clone());

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     mechanism::EnvelopeShape,
     privacy::noise::NoiseSpec,
+    train::projection::round_up,
     worker::{
         accounts::{Answer, Question},
         lab::{Candidate, Judged, Psi, Trial},
@@ -163,9 +164,11 @@ impl Lab {
         })
     }
 
-    /// A run's noise becomes this one.
+    /// A run's noise becomes this one. It is to spend what was asked for here, too: many vectors of another length cost more than the lab's one, so the
+    /// scale follows from the budget.
     fn train_with(self, judged: &Judged) {
         let noise = judged.noise.clone();
+        let epsilon = self.page.study.asked.with_untracked(|asked| asked.epsilon);
         let shape = if self.page.study.asked.with_untracked(|asked| asked.psi) == Psi::HeavyTailed {
             EnvelopeShape::HeavyTailed
         } else {
@@ -173,8 +176,8 @@ impl Lab {
         };
         // Any noise but the Gaussian wants an envelope.
         self.page.change(|settings| {
-            (settings.encoder, settings.shape, settings.budget) = (Encoder::Envelope, shape, None);
-            settings.scale = (noise.scale() * 1e4).ceil() / 1e4;
+            (settings.encoder, settings.shape, settings.budget) = (Encoder::Envelope, shape, Some(epsilon));
+            settings.scale = round_up(noise.scale());
             settings.family = match noise {
                 NoiseSpec::Gaussian { .. } => Family::Gaussian,
                 NoiseSpec::StudentT { nu, .. } => {
@@ -197,7 +200,7 @@ impl Lab {
             };
         });
         self.page.study.lab.set(false);
-        self.page.notice.set(Some("The noise is set, under an envelope. Press Play to train with it.".to_owned()));
+        self.page.notice.set(Some("The noise is set, under an envelope, at the scale with which the run keeps that budget. Press Play to train with it.".to_owned()));
     }
 }
 
@@ -441,7 +444,7 @@ fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f6
                 .collect_view();
             let chosen = judged.clone();
             view! {
-                <tr>{name}<td>{format::number((judged.noise.scale() * 1e4).round() / 1e4)}</td>
+                <tr>{name}<td>{format::exact(round_up(judged.noise.scale()))}</td>
                     <td>{against(judged.l1, base.map(|base| base.0))}</td><td>{against(judged.l2, base.map(|base| base.1))}</td>
                     <td>{format::number((judged.effective_sigma * 1e4).round() / 1e4)}</td>
                     <td><svg class=format!("draws {}", COLOURS[which]) viewBox="0 0 160 16" aria-hidden="true">{dots}</svg></td>

@@ -35,7 +35,8 @@ pub fn panel(page: Page) -> impl IntoView {
             own.set(own_requests());
             page.send(Request::Requests);
             page.ask(Question::Requests, move |answer| {
-                if let Answer::Requests(requests) = answer {
+                if let Answer::Requests(mut requests) = answer {
+                    requests.extend(page.readers_requests());
                     accountant.set(requests);
                 }
             });

@@ -124,11 +124,10 @@ pub fn control(page: Page, which: Control) -> AnyView {
 fn projection(page: Page) -> impl IntoView {
     let text = move || {
         let Some(Ok(projection)) = page.projection.get() else { return String::new() };
-        let about = if projection.about { "about " } else { "" };
         let (epsilon, steps) = (format::epsilon(projection.end.improved.epsilon), format::integer(projection.steps));
         let text = match page.settings.with(|settings| settings.steps) {
-            Some(_) => format!("The {steps} planned steps will cost {about}ε ≤ {epsilon}"),
-            None => format!("{OPEN_EPOCHS} passes over the data ({steps} steps) would cost {about}ε ≤ {epsilon}"),
+            Some(_) => format!("The {steps} planned steps will cost ε ≤ {epsilon}"),
+            None => format!("{OPEN_EPOCHS} passes over the data ({steps} steps) would cost ε ≤ {epsilon}"),
         };
         page.value_of("tight").map_or_else(
             || format!("{text}."),

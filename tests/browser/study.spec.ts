@@ -397,6 +397,8 @@ test("the noise lab compares noise at equal privacy, judges one's own, and train
   await expect(hook(page, "noise-family")).toHaveValue("custom");
   await expect(page.getByTestId("density")).toHaveValue("1/cosh(x)");
   await expect(page).toHaveURL(/density=1%2Fcosh/);
+  await expect(page.getByTestId("target-epsilon")).toHaveValue("1");
+  await expect(page.getByTestId("projection")).toContainText(/planned steps will cost ε ≤ (1\.00|0\.9)/);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
   await page.goto(page.url());

@@ -8,6 +8,7 @@ use hushgrad::privacy::{
     calibrate::{self, Method, Target},
     ledger::Release,
     noise::NoiseSpec,
+    numeric::six_digits_up,
     rdp::Orders,
     report::describe,
     search::{Criterion, Ranking, families, search},
@@ -138,7 +139,9 @@ fn ranked(ranking: &Ranking) -> (String, String) {
         .found
         .iter()
         .map(|candidate| {
-            let (noise, error) = (describe(&candidate.noise), candidate.error);
+            // A scale that is shown with fewer digits than it has is shown no smaller than it is.
+            let shown = candidate.noise.with_scale(six_digits_up(candidate.noise.scale()));
+            let (noise, error) = (describe(&shown), candidate.error);
             format!(
                 "error {error:.6}  E|Z| {:.6}  √E(Z²) {:.6}  ε ≤ {:.6}  {noise}",
                 candidate.mean_absolute, candidate.standard_deviation, candidate.epsilon

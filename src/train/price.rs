@@ -1,0 +1,193 @@
+//! What one step of a configuration releases, and what that costs. A plan, its projection, the noise that a budget asks for and the tight account of
+//! what ran are all priced here, from all vectors of an envelope: what is said before a run is what is said of it afterwards.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::{
+    config::RunConfig,
+    error::ConfigError,
+    plan::{Plan, absolute_noise, grid_of_release},
+};
+use crate::{
+    mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope, error::MechanismError},
+    privacy::{
+        PrivacyError,
+        envelope::EnvelopeProfile,
+        ledger::{Release, Sensitivity},
+        rdp::{Accountant, RdpCurve},
+        sampling::Sampling,
+    },
+};
+
+/// A step's release and its price; `Err` says why no guarantee can be stated for it.
+pub(super) type Priced = Result<(Release, RdpCurve), String>;
+
+/// Profiles that are kept: of the envelope that is set, and of some that were set before. Each has about a kilobyte a vector.
+const KEPT: usize = 4;
+
+/// Profiles of the envelopes that were looked at last, the latest at the end: to draw Ψ and to sum over it takes a hundred times as long as to price a
+/// noise under it.
+static PROFILES: Mutex<Vec<(Drawn, EnvelopeProfile)>> = Mutex::new(Vec::new());
+
+/// What decides an envelope, to the last bit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Drawn {
+    shape: EnvelopeShape,
+    vectors: u32,
+    dimension: usize,
+    seed: u64,
+}
+
+impl Drawn {
+    /// The envelope of a configuration that has one.
+    pub fn of(config: &RunConfig) -> Option<Self> {
+        match config.encoder {
+            EncoderSpec::Envelope { shape, vectors, seed, .. } => {
+                Some(Self { shape, vectors, dimension: config.model.parameters(), seed })
+            }
+            EncoderSpec::None | EncoderSpec::Clip { .. } => None,
+        }
+    }
+
+    /// # Errors
+    /// As [`Envelope::draw`].
+    pub fn draw(self) -> Result<Envelope, MechanismError> {
+        Envelope::draw(self.shape, self.vectors, self.dimension, self.seed)
+    }
+
+    /// Its profile: as it was made before, else of `envelope`, which is what [`Drawn::draw`] gives, else of one that is drawn for it and dropped.
+    fn profile(self, envelope: Option<&Envelope>) -> Result<EnvelopeProfile, ConfigError> {
+        // Nobody holds the lock while Ψ is worked on: that is done by threads that may come here for another.
+        let known = |kept: &[(Self, EnvelopeProfile)]| {
+            kept.iter().find(|(drawn, _)| *drawn == self).map(|(_, profile)| profile.clone())
+        };
+        if let Some(profile) = known(&PROFILES.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(profile);
+        }
+        let profile = match envelope {
+            Some(envelope) => profile_of(envelope)?,
+            None => profile_of(&self.draw()?)?,
+        };
+        let mut kept = PROFILES.lock().unwrap_or_else(PoisonError::into_inner);
+        if known(&kept).is_none() {
+            if kept.len() == KEPT {
+                kept.remove(0);
+            }
+            kept.push((self, profile.clone()));
+        }
+        Ok(profile)
+    }
+}
+
+fn profile_of(envelope: &Envelope) -> Result<EnvelopeProfile, PrivacyError> {
+    EnvelopeProfile::from_vectors((0..envelope.vectors()).map(|index| envelope.vector(index)))
+}
+
+/// What a step of `config` releases on `train` examples, and what that costs, checked as a plan is: but for what only training needs.
+///
+/// # Errors
+/// As [`Plan::new`].
+pub(super) fn of(config: &RunConfig, train: u32) -> Result<Priced, ConfigError> {
+    Plan::check(config, train)?;
+    step(config, config.sampling.over(train, config.lot), None)
+}
+
+/// The same of a configuration that was checked, and sampled like this. `envelope`: the configuration's, where it has been drawn.
+///
+/// # Errors
+/// As [`Plan::new`].
+pub(super) fn step(config: &RunConfig, sampling: Sampling, envelope: Option<&Envelope>) -> Result<Priced, ConfigError> {
+    let release = match (release_of(config, sampling, envelope)?, config.replay) {
+        (Ok(_), Some(_)) => {
+            return Ok(Err(
+                "sampling and noise are replayed from a known seed, so anybody can subtract them".to_owned()
+            ));
+        }
+        (Err(reason), _) => return Ok(Err(reason.to_owned())),
+        (Ok(release), None) => release,
+    };
+    let curve = RdpCurve::of(&release)?;
+    if release.grid.is_some() {
+        bounded(&curve, config.steps.unwrap_or(1), config.delta)?;
+    }
+    Ok(Ok((release, curve)))
+}
+
+/// What inexact noise tells may cost all of δ: better said before the first step than at some later one.
+fn bounded(curve: &RdpCurve, steps: u64, delta: f64) -> Result<(), PrivacyError> {
+    let mut accountant = Accountant::new();
+    let id = accountant.add_curve(curve.clone())?;
+    accountant.compose(id, steps);
+    match accountant.epsilon(delta) {
+        // As without a grid, that is the report's to say.
+        Ok(_) | Err(PrivacyError::Infinite) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a step releases, or why nothing can be claimed of it.
+fn release_of(
+    config: &RunConfig,
+    sampling: Sampling,
+    envelope: Option<&Envelope>,
+) -> Result<Result<Release, &'static str>, ConfigError> {
+    let Some(noise) = absolute_noise(config) else {
+        return Ok(Err("no noise is added, so the sums themselves are released"));
+    };
+    let sensitivity = match (&config.encoder, Drawn::of(config)) {
+        (EncoderSpec::Clip { norm }, _) => Sensitivity::L2 { norm: *norm },
+        (_, Some(drawn)) => Sensitivity::Envelope { profile: drawn.profile(envelope)? },
+        (_, None) => return Ok(Err("gradients are not bounded (no encoder), so no noise can hide one example")),
+    };
+    Ok(Ok(Release { grid: grid_of_release(config)?, ..Release::new(sampling, sensitivity, Some(noise)) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::noise::NoiseSpec;
+
+    fn under(vectors: u32, seed: u64) -> RunConfig {
+        let encoder = EncoderSpec::Envelope { shape: EnvelopeShape::Mixed, vectors, pre_scale: 1.0, seed };
+        RunConfig { encoder, noise: Some(NoiseSpec::Laplace { scale: 1.0 }), ..RunConfig::default() }
+    }
+
+    /// What was kept, what is drawn for a price and what is drawn for training are one profile, also when others have taken its place.
+    #[test]
+    fn an_envelope_has_one_profile() {
+        let all: Vec<RunConfig> = (0..=KEPT as u64).flat_map(|seed| [under(3, seed), under(5, seed)]).collect();
+        for _ in 0..2 {
+            for config in &all {
+                let drawn = Drawn::of(config).unwrap();
+                let own = profile_of(&drawn.draw().unwrap()).unwrap();
+                let (release, _) = of(config, 1000).unwrap().unwrap();
+                assert_eq!(release.sensitivity, Sensitivity::Envelope { profile: own.clone() });
+                assert_eq!(Plan::new(config.clone(), 1000).unwrap().priced.unwrap().0, release);
+                assert_eq!(drawn.profile(None).unwrap(), own);
+            }
+        }
+        assert!(PROFILES.lock().unwrap().len() <= KEPT);
+    }
+
+    /// A price and a plan refuse the same, for the same reason.
+    #[test]
+    fn what_is_no_plan_has_no_price() {
+        let config = RunConfig::default();
+        let refused = |config: RunConfig| {
+            let (price, plan) = (of(&config, 1000).unwrap_err(), Plan::new(config, 1000).unwrap_err());
+            assert_eq!(price.to_string(), plan.to_string());
+            plan.field()
+        };
+        assert_eq!(refused(RunConfig { lot: 2000, ..config.clone() }), "lot");
+        assert_eq!(refused(RunConfig { grid_bits: Some(4), noise: None, ..config.clone() }), "grid-bits");
+        assert_eq!(refused(under(0, 0)), "encoder");
+        let without = |config: RunConfig| {
+            let price = of(&config, 1000).unwrap().unwrap_err();
+            assert_eq!(Some(&price), Plan::new(config, 1000).unwrap().priced.as_ref().err());
+            price
+        };
+        assert!(without(RunConfig { replay: Some(1), ..config.clone() }).contains("replayed"));
+        assert!(without(RunConfig { noise: None, ..config.clone() }).contains("no noise"));
+        assert!(without(RunConfig { encoder: EncoderSpec::None, ..config }).contains("not bounded"));
+    }
+}
