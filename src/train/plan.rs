@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     error::ConfigError,
+    limits,
 };
 use crate::{
     engine::Task,
@@ -23,7 +24,7 @@ use crate::{
 };
 
 /// Steps that a run may be planned for; an accountant stays exact far beyond.
-const MOST_STEPS: u64 = 1_000_000_000;
+pub(super) const MOST_STEPS: u64 = 1_000_000_000;
 
 /// Finer grids leave inexact noise no useful price.
 const MOST_GRID_BITS: u32 = 24;
@@ -75,6 +76,8 @@ impl Plan {
         if let Some(noise) = &config.noise {
             noise.build().map_err(PrivacyError::from)?;
         }
+        let expected_lot = f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot);
+        limits::check(&config, expected_lot)?;
         let sampling = config.sampling.over(train_examples, config.lot);
         let envelope = match config.encoder {
             EncoderSpec::Envelope { shape, vectors, seed, .. } => {
@@ -102,8 +105,7 @@ impl Plan {
             noise: absolute_noise(&config),
             grid: grid(&config)?,
             denoiser: config.denoiser,
-            expected_lot: (f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot))
-                as f32,
+            expected_lot: expected_lot as f32,
             momentum: config.momentum as f32,
             averaging: config.averaging != Averaging::None,
             copies: config.augmentation.map_or(1, |augmentation| augmentation.copies),

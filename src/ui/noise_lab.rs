@@ -372,7 +372,10 @@ fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
             logarithm(1e-9, 1.0, "chance"),
             "Chance that the noise is larger than x in size, logarithmic,",
         ),
-        _ => (line(2.0, 64.0, "order α"), logarithm(bottom, top, "ε(α)"), "Rényi bound of one step by order"),
+        _ => {
+            let bound = Range { write: Write::Epsilon, ..logarithm(bottom, top, "ε(α)") };
+            (line(2.0, 64.0, "order α"), bound, "Rényi bound of one step by order")
+        }
     };
     Drawing { summary: format!("{what} of {names}."), lines, x, y, scatter: false }
 }
@@ -441,7 +444,7 @@ fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f6
                 .collect_view();
             let chosen = judged.clone();
             view! {
-                <tr>{name}<td>{format::number((judged.noise.scale() * 1e4).round() / 1e4)}</td>
+                <tr>{name}<td>{format::upper(judged.noise.scale(), 4)}</td>
                     <td>{against(judged.l1, base.map(|base| base.0))}</td><td>{against(judged.l2, base.map(|base| base.1))}</td>
                     <td>{format::number((judged.effective_sigma * 1e4).round() / 1e4)}</td>
                     <td><svg class=format!("draws {}", COLOURS[which]) viewBox="0 0 160 16" aria-hidden="true">{dots}</svg></td>
