@@ -233,8 +233,8 @@ fn a_twin_without_privacy_trains_beside_the_run_and_leaves_it_alone() {
 fn a_twin_that_cannot_be_trained_is_called_off() {
     let mut thread = Thread::new(Vec::new());
     assert_eq!(thread.ask_and_settle(Request::Twin), [Event::NoTwin], "there is no run yet");
-    // The twin's rate is the product of both, which is too small for a number.
-    let tiny = RunConfig { learning_rate: 1e-316, encoder: EncoderSpec::Clip { norm: 1e-9 }, ..short() };
+    // The twin's rate is the product of both, which is too small for an f32.
+    let tiny = RunConfig { learning_rate: 1e-30, encoder: EncoderSpec::Clip { norm: 1e-9 }, ..short() };
     let mut thread = Thread::with_run(tiny);
     let events = thread.ask_and_settle(Request::Twin);
     let [Event::Problem(problem), Event::NoTwin] = &events[..] else { panic!("{events:?}") };

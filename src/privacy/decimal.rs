@@ -81,9 +81,9 @@ impl Digits {
     /// Of a finite number.
     fn of(x: f64) -> Self {
         let bits = x.to_bits();
-        let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+        let (exponent, fraction) = (((bits >> 52) & 0x7ff) as i32, bits & ((1 << 52) - 1));
         // Below the least normal number there is no hidden bit.
-        let mut number = if exponent == 0 { fraction } else { fraction | 1 << 52 };
+        let mut number = if exponent == 0 { fraction } else { fraction | (1 << 52) };
         let (zeros, mut digits) = (number.trailing_zeros() % 64, vec![]);
         number >>= zeros;
         // |x| = number · 2^two.
