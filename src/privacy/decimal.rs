@@ -39,7 +39,11 @@ pub fn upper_percent(share: f64, decimals: usize) -> String {
 }
 
 fn placed(x: f64, decimals: usize, side: Side) -> String {
-    let point = if x == 0.0 { 1 } else { Digits::of(x).point };
+    // Nothing at all has no decimals.
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    let point = Digits::of(x).point;
     if point > LARGE || point <= 0 && point + (decimals as i32) < 2 {
         power(x, decimals, side)
     } else {
@@ -252,7 +256,7 @@ mod tests {
         {
             (0..9).for_each(|decimals| check(x, decimals));
         }
-        assert_eq!([upper(0.0, 4), upper(f64::INFINITY, 4), upper(f64::NAN, 4)], ["0.0000", "∞", "∞"]);
+        assert_eq!([upper(0.0, 4), upper(f64::INFINITY, 4), upper(f64::NAN, 4)], ["0", "∞", "∞"]);
         assert_eq!([lower(f64::NEG_INFINITY, 4), lower(f64::NAN, 0)], ["−∞", "−∞"]);
         assert_eq!([lower(2.0, 0), lower(0.999, 2), lower(9.99e-8, 1)], ["2", "0.99", "9.9e-8"]);
     }

@@ -174,7 +174,8 @@ impl Lab {
         // Any noise but the Gaussian wants an envelope.
         self.page.change(|settings| {
             (settings.encoder, settings.shape, settings.budget) = (Encoder::Envelope, shape, None);
-            settings.scale = (noise.scale() * 1e4).ceil() / 1e4;
+            // As the table shows it: less noise would cost more.
+            settings.scale = super::field::decimal(&format::upper(noise.scale(), 4)).unwrap_or(noise.scale());
             settings.family = match noise {
                 NoiseSpec::Gaussian { .. } => Family::Gaussian,
                 NoiseSpec::StudentT { nu, .. } => {
