@@ -3,7 +3,10 @@
 
 use std::io::{BufRead, Write};
 
-use hushgrad::train::report::{Privacy, Report};
+use hushgrad::{
+    privacy::decimal::upper,
+    train::report::{Privacy, Report},
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout().lock();
@@ -13,8 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (Some(accuracy), Privacy::Bounded(bound)) = (report.test_accuracy, &report.privacy) else {
             return Err(format!("step {} has no accuracy or no bound", report.step).into());
         };
-        let (improved, classic) = (bound.improved.epsilon, bound.classic.epsilon);
-        writeln!(out, "{},{accuracy:.4},{improved:.5},{classic:.5}", report.step)?;
+        let [improved, classic] = [bound.improved, bound.classic].map(|bound| upper(bound.epsilon, 5));
+        writeln!(out, "{},{accuracy:.4},{improved},{classic}", report.step)?;
     }
     Ok(())
 }

@@ -174,7 +174,8 @@ impl Thread {
     }
 
     fn last_report(events: &[Event]) -> Report {
-        let reports = events.iter().rev().find_map(|e| if let Event::Report(r) = e { Some(r.clone()) } else { None });
+        let reports =
+            events.iter().rev().find_map(|e| if let Event::Report(r, _) = e { Some(r.clone()) } else { None });
         reports.unwrap_or_else(|| panic!("no report in {events:?}"))
     }
 }
@@ -232,8 +233,8 @@ fn a_twin_without_privacy_trains_beside_the_run_and_leaves_it_alone() {
 fn a_twin_that_cannot_be_trained_is_called_off() {
     let mut thread = Thread::new(Vec::new());
     assert_eq!(thread.ask_and_settle(Request::Twin), [Event::NoTwin], "there is no run yet");
-    // The twin's rate is the product of both, which is too small for a number.
-    let tiny = RunConfig { learning_rate: 1e-316, encoder: EncoderSpec::Clip { norm: 1e-9 }, ..short() };
+    // The twin's rate is the product of both, which is too small for an f32.
+    let tiny = RunConfig { learning_rate: 1e-30, encoder: EncoderSpec::Clip { norm: 1e-9 }, ..short() };
     let mut thread = Thread::with_run(tiny);
     let events = thread.ask_and_settle(Request::Twin);
     let [Event::Problem(problem), Event::NoTwin] = &events[..] else { panic!("{events:?}") };
@@ -563,15 +564,27 @@ fn a_shuffled_run_that_is_continued_begins_an_epoch() {
     assert!(epsilon(&again.run.report) > one && !again.run.report.by_plan);
 }
 
+/// What a step drew is for the screen: the page hears of it beside the report, and no file holds it.
 #[test]
-fn a_continued_run_goes_on_counting_what_was_not_finite() {
+fn what_was_drawn_is_told_to_the_page_and_not_to_a_file() {
     let mut thread = Thread::with_run(short());
-    let mut file = RunFile::from_json("f", &save(&mut thread, short(), 1)).unwrap();
-    file.run.report.non_finite = 5;
-    let bytes = file.to_json().into_bytes();
-    let events = thread.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes });
-    assert_eq!(Thread::last_report(&events).non_finite, 5);
-    assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::StepOnce)).non_finite, 5);
+    let events = thread.ask_and_settle(Request::StepOnce);
+    let drawn = events.iter().rev().find_map(|e| if let Event::Report(_, t) = e { Some(*t) } else { None }).unwrap();
+    assert!(drawn.lot_size > 0 && drawn.training_seconds > 0.0, "{drawn:?}");
+    let file = save(&mut thread, short(), 1);
+    let text = String::from_utf8(file.clone()).unwrap();
+    for secret in ["lot-size", "examples-per-second", "non-finite"] {
+        assert!(!text.contains(secret), "{secret}");
+    }
+    // Public digits are said to be so.
+    let report = RunFile::from_json("f", &file).unwrap().run.report;
+    assert_eq!(report.test_set, Some(hushgrad::data::TestSet::Public));
+    // Two digits of the seconds: the others would tell how large lots were.
+    let seconds = format!("{:e}", report.training_seconds);
+    assert!(seconds.split('e').next().unwrap().len() <= 3, "{seconds}");
+    let events = thread.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes: file });
+    let (before, after) = (report.training_seconds, Thread::last_report(&events).training_seconds);
+    assert!(after >= before && after < before + 0.1, "{before} {after}");
 }
 
 #[test]

@@ -96,7 +96,13 @@ fn every_sampling_policy_is_drawn_from_and_accounted_for() {
         let Privacy::Bounded(bound) = &last.privacy else { panic!("{:?}", last.privacy) };
         let phrase = format!("neighbours: {neighbours}");
         assert!(bound.assumptions.contains(&phrase), "{policy}: {:?}", bound.assumptions);
-        assert!(policy != "fixed-size" || last.lot_size == 32);
+        let counted = bound.assumptions.iter().any(|phrase| phrase.contains("number of training examples is public"));
+        assert_eq!(counted, policy != "fixed-size", "{policy}: {:?}", bound.assumptions);
+        let one_an_epoch = bound
+            .assumptions
+            .iter()
+            .any(|phrase| phrase.contains("batches by a draw of its own: one release an epoch"));
+        assert_eq!(one_an_epoch, policy == "shuffled", "{policy}: {:?}", bound.assumptions);
 
         let out = hushgrad("account @ledger.json --json", &files.0);
         let account: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
@@ -196,6 +202,90 @@ fn a_reader_may_leave() {
     assert!(child.wait().unwrap().success());
 }
 
+/// σ = 1, one release of everything, δ = 1e-5: ε is 4.3771780957 by tight accounting.
+#[test]
+fn printed_bounds_are_rounded_up() {
+    let files = Files::new("bounds");
+    ledger_of_one(&files);
+    let said = text(&hushgrad("account @ledger.json", &files.0).stdout);
+    assert!(said.contains("ε ≤ 4.37717") && said.contains("tight accounting"), "{said}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&hushgrad("account @ledger.json --json", &files.0).stdout).unwrap();
+    let bounds = [&json["tight"]["value"], &json["improved"]["epsilon"], &json["classic"]["epsilon"]];
+    let printed =
+        said.lines().filter_map(|line| line.trim().strip_prefix("ε ≤ ")?.split_whitespace().next()?.parse().ok());
+    let printed: Vec<f64> = printed.collect();
+    assert_eq!(printed.len(), 3, "{said}");
+    for (printed, bound) in printed.iter().zip(bounds.map(|bound| bound.as_f64().unwrap())) {
+        assert!(*printed >= bound && *printed < bound + 1.01e-6, "{printed} {bound}");
+    }
+    // Next to nothing is not nothing.
+    let mut ledger = Ledger::new();
+    let noise = Some(NoiseSpec::Gaussian { sigma: 1.0 });
+    let release = Release::new(Sampling::Poisson { rate: 1e-9 }, Sensitivity::L2 { norm: 1.0 }, noise);
+    let id = ledger.register(release).unwrap();
+    ledger.record(id);
+    std::fs::write(files.0.join("small.json"), ledger.to_json()).unwrap();
+    let said = text(&hushgrad("account @small.json --delta 1e-12", &files.0).stdout);
+    let json: serde_json::Value =
+        serde_json::from_slice(&hushgrad("account @small.json --delta 1e-12 --json", &files.0).stdout).unwrap();
+    let tight = json["tight"]["value"].as_f64().unwrap();
+    let first = said.lines().find_map(|line| line.trim().strip_prefix("ε ≤ ")?.split_whitespace().next()).unwrap();
+    assert!(tight > 0.0 && first.parse::<f64>().unwrap() >= tight && first.contains("e-"), "{tight}: {said}");
+    let out = hushgrad("calibrate @ledger.json --epsilon 2", &files.0);
+    let json: serde_json::Value =
+        serde_json::from_slice(&hushgrad("calibrate @ledger.json --epsilon 2 --json", &files.0).stdout).unwrap();
+    let said = text(&out.stdout);
+    let printed: f64 = said.trim().rsplit_once("ε ≤ ").unwrap().1.parse().unwrap();
+    assert!(printed >= json["epsilon"].as_f64().unwrap(), "{said} {json}");
+}
+
+/// Files of one's own: a test set of them is not covered.
+#[test]
+fn what_a_run_says_of_private_images_is_marked_and_what_it_drew_is_not_told() {
+    let files = Files::new("private");
+    let of_both = hushgrad("train --data @ --lot 32 --steps 2 --json", &files.0);
+    for file in ["t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"] {
+        std::fs::remove_file(files.0.join(file)).unwrap();
+    }
+    let held_out = hushgrad("train --data @ --lot 32 --steps 2 --json", &files.0);
+    for (out, set, caution) in [
+        (&of_both, "visitor", "test images are yours too"),
+        (&held_out, "held-out", "One image in six is kept for testing"),
+    ] {
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        for line in text(&out.stdout).lines() {
+            let report: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(report["test-set"], set);
+            assert!(report["caution"].as_str().unwrap().contains(caution), "{line}");
+            for secret in ["lot-size", "examples-per-second", "non-finite"] {
+                assert!(report.get(secret).is_none(), "{line}");
+            }
+        }
+    }
+    let said = text(&hushgrad("train --data @ --lot 32 --steps 2", &files.0).stderr);
+    assert!(said.matches("One image in six is kept for testing").count() == 2, "{said}");
+    assert!(said.contains("accuracy (not covered by ε)"), "{said}");
+    let public = hushgrad("train --synthetic --lot 600 --steps 1 --json", &files.0);
+    let report: serde_json::Value = serde_json::from_slice(&public.stdout).unwrap();
+    assert!(report["test-set"] == "public" && report.get("caution").is_none(), "{report}");
+}
+
+/// With steps, with epochs, or with neither: then it ends after one epoch.
+#[test]
+fn a_learning_rate_falls_towards_the_end_of_any_run() {
+    let files = Files::new("decay");
+    for (length, steps) in [("--steps 10", 10), ("--epochs 2", 19), ("", 10)] {
+        let run = format!("train --data @ --json --lot 32 --lr 1 --decay-to 0 --evaluate-every 1 {length}");
+        let reports = reports(&hushgrad(&run, &files.0));
+        assert_eq!(reports.len(), steps, "{length}");
+        let rates: Vec<f64> = reports.iter().map(|report| report.learning_rate).collect();
+        assert!(rates[0] == 1.0 && rates.windows(2).all(|w| w[1] < w[0]), "{length}: {rates:?}");
+        assert!((rates[steps - 1] - 1.0 / steps as f64).abs() < 1e-9, "{length}: {rates:?}");
+        assert!(reports[steps - 1].complete, "{length}");
+    }
+}
+
 #[test]
 fn a_configuration_goes_out_and_in_again() {
     let files = Files::new("config");
@@ -225,6 +315,11 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ("train --data @ --clip 0 --steps 1", "encoder.norm"),
         ("train --data @ --clip NaN --steps 1", "encoder.norm"),
         ("train --data @ --encoder gaussian --clip 1 --steps 1", "--clip needs --encoder clip"),
+        ("train --data @ --sigma 1e39 --steps 1", "noise.sigma is 1e39; it must be at most"),
+        ("train --data @ --noise cauchy --sigma 1e30 --steps 1", "noise.scale is 1e30; it must be at most"),
+        ("train --data @ --sigma 1e-50 --steps 1", "noise.sigma is 1e-50; it must be at least"),
+        ("train --data @ --momentum 0.9999999999 --steps 1", "momentum is"),
+        ("train --data @ --lr 1e-60 --steps 1", "learning-rate is 1e-60; it must be at least"),
         ("train --data @ --nu 3 --steps 1", "--nu needs --noise student-t"),
         ("train --data @ --noise student-t --nu 0 --steps 1", "nu"),
         ("train --data @ --exponent 3 --steps 1", "--exponent needs --noise generalized-gaussian"),

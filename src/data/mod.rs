@@ -180,16 +180,16 @@ pub enum TestSet {
 }
 
 impl TestSet {
-    /// What the page says beside the accuracy; `None` where there is nothing to say.
+    /// What page and tool say beside the accuracy; `None` where there is nothing to say.
     #[must_use]
     pub const fn caution(self) -> Option<&'static str> {
         match self {
             Self::Public => None,
-            Self::Visitor => Some(
-                "The test examples are your own: ε covers the training examples alone, so a published test accuracy says something exact about your test files.",
-            ),
+            Self::Visitor => {
+                Some("The test images are yours too: ε does not cover what the test accuracy tells of them.")
+            }
             Self::HeldOut => Some(
-                "No test files were given, so about one example in six is held out for testing, whichever others there are: training does not see it and ε does not cover it, so a published test accuracy says something exact about those examples.",
+                "One image in six is kept for testing, whichever others there are: ε does not cover what the test accuracy tells of those.",
             ),
         }
     }

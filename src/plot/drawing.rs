@@ -12,6 +12,10 @@ const ROWS: usize = 20;
 const NOTHING: &str = "–";
 /// The class of runs without a colour of their own.
 pub const GHOST: &str = "ghost";
+/// That of a lower bound in a chart of upper ones, and so rounded down.
+pub const AT_LEAST: &str = "ghost at-least";
+/// That of a value that somebody has set, which is no bound.
+pub const BUDGET: &str = "line-budget";
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +55,10 @@ pub struct Range {
 pub enum Write {
     Whole,
     Percent,
+    /// An upper bound on a share, rounded up.
+    PercentAtMost,
+    /// ε, rounded up.
+    Epsilon,
     /// As finely as a reader can tell apart on the axis: to a ten-thousandth of its size, or, where equal factors are
     /// equal distances, to some digits of any value.
     Number,
@@ -72,11 +80,10 @@ impl Range {
     pub fn value(&self, x: f64) -> String {
         match self.write {
             Write::Whole => format::integer(x.max(0.0).round() as u64),
-            Write::Percent => {
-                let text = format::percent(x);
-                // Ticks are round: no decimals where there are none.
-                text.strip_suffix(".0%").map(|whole| format!("{whole}%")).unwrap_or(text)
-            }
+            // Round ones have no decimals.
+            Write::Percent => whole_percent(format::percent(x)),
+            Write::PercentAtMost => whole_percent(format::percent_at_most(x)),
+            Write::Epsilon => format::epsilon(x),
             Write::Number if self.logarithmic => format::number(x),
             Write::Number => {
                 let unit = 10f64.powf((self.high - self.low).log10().floor() - 4.0);
@@ -85,10 +92,20 @@ impl Range {
         }
     }
 
-    /// The label of a tick.
+    /// The label of a tick: a place on the axis, and no bound.
     #[must_use]
     pub fn tick(&self, x: f64) -> String {
-        if self.logarithmic { power_label(x) } else { self.value(x) }
+        let write = match self.write {
+            Write::PercentAtMost => Write::Percent,
+            Write::Epsilon => Write::Number,
+            other => other,
+        };
+        if self.logarithmic { power_label(x) } else { Self { write, ..*self }.value(x) }
+    }
+
+    /// Whether its values are upper bounds that do not fall along the other axis.
+    fn bounds(&self) -> bool {
+        matches!(self.write, Write::PercentAtMost | Write::Epsilon)
     }
 
     /// The axis, on these pixels.
@@ -96,6 +113,10 @@ impl Range {
     pub fn axis(&self, start: f64, end: f64) -> Axis {
         Axis { low: self.low, high: self.high, start, end, logarithmic: self.logarithmic }
     }
+}
+
+fn whole_percent(text: String) -> String {
+    text.strip_suffix(".0%").map(|whole| format!("{whole}%")).unwrap_or(text)
 }
 
 impl Drawing {
@@ -124,6 +145,17 @@ impl Drawing {
         at(&line.points, x, self.y.logarithmic)
     }
 
+    /// A line's value in words. Between two of its points a bound may be above the line that is drawn, and no more than at the second.
+    fn said(&self, line: &Line, x: f64, value: f64) -> String {
+        match line.class {
+            AT_LEAST => return format::lower(value, 4),
+            BUDGET => return format::budget(value),
+            _ => {}
+        }
+        let next = || line.points.get(line.points.partition_point(|point| point.0 < x));
+        self.y.value(next().filter(|_| self.y.bounds()).map_or(value, |point| point.1))
+    }
+
     /// What is known near `x`; a curve that does not reach there is left out.
     #[must_use]
     pub fn read(&self, x: f64) -> Option<Reading> {
@@ -131,7 +163,7 @@ impl Drawing {
         let (mut said, mut marks) = (vec![], vec![]);
         for line in self.named() {
             if let Some(value) = self.value(line, x) {
-                said.push(format!("{} {}", line.name, self.y.value(value)));
+                said.push(format!("{} {}", line.name, self.said(line, x, value)));
                 marks.push((line.class, (x, value)));
             }
         }
@@ -156,7 +188,7 @@ impl Drawing {
         let places = in_order(evenly.filter_map(|x| self.place(x)).chain(ends.iter().copied()).collect());
         let row = |x: f64| -> Vec<String> {
             let cell =
-                |line: &Line| self.value(line, x).map_or_else(|| NOTHING.to_owned(), |value| self.y.value(value));
+                |line: &Line| self.value(line, x).map_or_else(|| NOTHING.to_owned(), |value| self.said(line, x, value));
             std::iter::once(self.x.value(x)).chain(self.named().map(cell)).collect()
         };
         let head = std::iter::once(self.x.label.to_owned()).chain(self.named().map(|line| line.name.clone())).collect();
@@ -210,6 +242,26 @@ mod tests {
             line("b", "guess", &[(0.0, 0.0), (480.0, 1.0)]),
         ]);
         assert_eq!(chart.read(118.0).unwrap().text, "step 120: measured 90%, guess 25%");
+    }
+
+    #[test]
+    fn what_is_said_of_a_bound_is_never_below_it() {
+        let epsilon = Range { low: 0.0, high: 4.0, label: "ε", write: Write::Epsilon, ..STEPS };
+        let root: Vec<Point> = [0.0, 100.0, 400.0].map(|x: f64| (x, 0.05 * x.sqrt())).to_vec();
+        let steps: Vec<Point> = (0..5).map(|i| f64::from(i) * 100.0).map(|x| (x, 0.1234)).collect();
+        let chart = Drawing { y: epsilon, ..drawing(vec![line("a", "run", &steps), line("b", "projected", &root)]) };
+        // The chord says 0.667 at 200, where the bound is 0.7071.
+        let reading = chart.read(200.0).unwrap();
+        assert_eq!(reading.text, "step 200: run 0.124, projected 1.00");
+        assert!((reading.marks[1].1.1 - 2.0 / 3.0).abs() < 1e-9, "{reading:?}");
+        assert!(chart.rows().1.contains(&["200", "0.124", "1.00"].map(str::to_owned).to_vec()), "{:?}", chart.rows());
+        assert_eq!([epsilon.tick(0.6000000000000001), epsilon.value(0.6000000000000001)], ["0.6", "0.601"]);
+        let least = Drawing { lines: vec![line(AT_LEAST, "at least", &[(0.0, 0.12349)])], ..chart };
+        assert_eq!(least.read(0.0).unwrap().text, "step 0: at least 0.1234");
+        let set = Drawing { lines: vec![line(BUDGET, "budget", &[(0.0, 2.6)])], ..least };
+        assert_eq!(set.read(0.0).unwrap().text, "step 0: budget 2.60");
+        let share = Range { write: Write::PercentAtMost, ..SHARE };
+        assert_eq!([share.tick(0.05), share.value(0.1234), share.value(1.0)], ["5%", "12.4%", "100%"]);
     }
 
     #[test]

@@ -1,9 +1,16 @@
 //! Numbers as people read them.
 
+pub use crate::privacy::decimal::{lower, upper};
+use crate::privacy::decimal::{upper_percent, upper_power};
+
 /// `60000` → `60,000`.
 #[must_use]
 pub fn integer(n: u64) -> String {
-    let digits = n.to_string();
+    grouped(&n.to_string())
+}
+
+/// Digits, with thousands set apart.
+fn grouped(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -36,32 +43,53 @@ pub fn percent(share: f64) -> String {
     fixed(share * 100.0, 1) + "%"
 }
 
+/// An upper bound on a share from 0 to 1, rounded up: 0.8411 → `84.2%`.
+#[must_use]
+pub fn percent_at_most(share: f64) -> String {
+    upper_percent(share, 1) + "%"
+}
+
 /// ε to about three digits, rounded *up*: what is shown is still an upper bound.
 #[must_use]
 pub fn epsilon(epsilon: f64) -> String {
-    if !epsilon.is_finite() {
-        return "∞".to_owned();
+    match decimals(epsilon) {
+        None if epsilon == 0.0 => "0".to_owned(),
+        None => upper_power(epsilon, 2),
+        Some(0) => grouped(&upper(epsilon, 0)),
+        Some(decimals) => upper(epsilon, decimals),
     }
-    if epsilon == 0.0 {
-        return "0".to_owned();
-    }
-    let (shown, decimals) = shown(epsilon);
-    if shown >= 100.0 { integer(shown as u64) } else { fixed(shown, decimals) }
 }
 
-/// The value that [`epsilon`] shows, and its decimals.
+/// An ε that somebody has set, which is no bound: as many digits, and the nearest.
 #[must_use]
-pub fn shown(epsilon: f64) -> (f64, usize) {
-    let decimals = match epsilon {
-        e if e < 0.1 => 4,
-        e if e < 1.0 => 3,
-        e if e < 10.0 => 2,
-        e if e < 100.0 => 1,
-        _ => 0,
+pub fn budget(epsilon: f64) -> String {
+    decimals(epsilon).map_or_else(|| number(epsilon), |decimals| fixed(epsilon, decimals))
+}
+
+/// Decimals that ε is shown with; `None` as a power of ten.
+const fn decimals(epsilon: f64) -> Option<usize> {
+    match epsilon {
+        e if e < 1e-3 => None,
+        e if e < 0.1 => Some(4),
+        e if e < 1.0 => Some(3),
+        e if e < 10.0 => Some(2),
+        e if e < 100.0 => Some(1),
+        e if e < 1e15 => Some(0),
+        _ => None,
+    }
+}
+
+/// At least every value that [`epsilon`] shows as it shows this one.
+#[must_use]
+pub fn shown(epsilon: f64) -> f64 {
+    // More than any rounding below.
+    const MARGIN: f64 = 1.0 + 1e-14;
+    let unit = match decimals(epsilon) {
+        Some(decimals) => 0.1f64.powi(decimals as i32),
+        None if epsilon > 0.0 => 10f64.powf(epsilon.log10().floor() - 2.0),
+        None => return epsilon,
     };
-    let unit = 10u64.pow(decimals as u32) as f64;
-    // A value that is a round number but for the last bits of f64 stays what it is.
-    ((epsilon * unit * (1.0 - 1e-12)).ceil() / unit, decimals)
+    (epsilon / unit * MARGIN).ceil() * unit * MARGIN
 }
 
 /// Any finite number in few characters: `0.05`, `1e-5`, `12,000`.
@@ -178,14 +206,28 @@ mod tests {
 
     #[test]
     fn a_shown_epsilon_is_never_below_the_bound() {
-        for e in [1e-9, 0.0421, 0.56781, 0.9999, 1.2802, 2.597, 9.999, 16.41, 99.99, 123.4, 1e7] {
-            let shown: f64 = epsilon(e).replace(',', "").parse().unwrap();
-            assert!(shown >= e * (1.0 - 1e-9), "{e} is shown as {shown}");
-            assert!(shown <= e * 1.01 + 1.01e-4, "{e} is shown as {shown}");
+        for e in [1e-300, 1e-9, 0.0421, 0.56781, 0.9999, 1.2802, 2.597, 9.999, 16.41, 99.99, 123.4, 1e7, 1.0e24, 1e300]
+        {
+            let text = epsilon(e);
+            let read: f64 = text.replace(',', "").parse().unwrap();
+            assert!(read >= e * (1.0 - 1e-15), "{e} is shown as {text}");
+            assert!(read <= e * 1.011, "{e} is shown as {text}");
+            // Until another is shown, what is told by it holds.
+            let (mut next, whole) = (e, shown(e));
+            assert!(whole >= read && whole <= read * 1.02, "{e}: {whole}");
+            while epsilon(next) == text {
+                assert!(next <= whole, "{next} is shown as {e} is, and above {whole}");
+                next *= 1.0 + 1e-4;
+            }
         }
-        assert_eq!(epsilon(2.6), "2.60");
-        assert_eq!(epsilon(2.597), "2.60");
-        assert_eq!([epsilon(f64::INFINITY), epsilon(0.0)], ["∞", "0"]);
+        assert_eq!([epsilon(2.5), epsilon(2.597), epsilon(2.6)], ["2.50", "2.60", "2.61"]);
+        assert_eq!([1.0, 2.6, 0.1, 12.0, 1e-4].map(budget), ["1.00", "2.60", "0.100", "12.0", "1e-4"]);
+        assert_eq!([epsilon(f64::INFINITY), epsilon(0.0), epsilon(f64::NAN)], ["∞", "0", "∞"]);
+        assert_eq!([epsilon(12_345.6), epsilon(1.0e24), epsilon(4.201e-12)], ["12,346", "1e24", "4.21e-12"]);
+        assert_eq!(
+            [percent_at_most(0.841_1), percent_at_most(1.0), percent_at_most(1e-12)],
+            ["84.2%", "100.0%", "0.1%"]
+        );
     }
 
     #[test]

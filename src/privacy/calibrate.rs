@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    decimal::{upper, upper_power},
     error::{PrivacyError, require},
     ledger::Release,
     numeric::safe_root,
@@ -164,8 +165,9 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
                 )
             };
             return Err(PrivacyError::Calibration(format!(
-                "no noise scale reaches ε = {}: at {low:.3e} it is still {at_low:.3e}, {why}",
-                target.epsilon
+                "no noise scale reaches ε = {}: at {low:.3e} it is still {}, {why}",
+                target.epsilon,
+                upper_power(at_low, 3)
             )));
         }
         at_high = at(high)?;
@@ -197,7 +199,8 @@ pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, 
     let first = at(1)?;
     if first > target.epsilon {
         return Err(PrivacyError::Calibration(format!(
-            "one step alone costs ε = {first:.6}, more than the target {}: more noise or a smaller rate is needed",
+            "one step alone costs ε ≤ {}, more than the target {}: more noise or a smaller rate is needed",
+            upper(first, 6),
             target.epsilon
         )));
     }
@@ -240,8 +243,9 @@ pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibr
         low /= 4.0;
         if low < 1e-12 {
             return Err(PrivacyError::Calibration(format!(
-                "no sampling rate reaches ε = {}: at {high:.1e} it is still {at_high:.3e}",
-                target.epsilon
+                "no sampling rate reaches ε = {}: at {high:.1e} it is still {}",
+                target.epsilon,
+                upper_power(at_high, 3)
             )));
         }
         at_low = at(low)?;
@@ -249,7 +253,7 @@ pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibr
     let f = |rate: f64| at(rate).map(|e| target.excess(e));
     let value = safe_root((low, target.excess(at_low)), (high, target.excess(at_high)), target.precision(), f)?;
     let safe = Calibrated { value: low, epsilon: at_low };
-    target.kept(value, safe, |rate, step| rate * (1.0 - step), |rate| target.epsilon_of(&sampled(rate), steps))
+    target.kept(value, safe, |rate, step| rate * (1.0 - step), |rate| target.epsilon_of(&sampled(rate), steps, &work))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! | [`calibrate`] | target ε → noise scale, steps or rate |
 //! | [`report`] | a ledger's cost with its assumptions |
 //! | [`search`] | which family errs least at a target ε |
+//! | [`decimal`] | bounds in decimals, rounded to the safe side |
 //! | [`dynamics`] | hidden-state bound of noisy gradient descent |
 //! | [`groups`] | clips and noise by layer, metrics as groups, the one query they equal |
 //! | [`rounding`] | releases on a power-of-two grid, and what inexact noise costs |
@@ -18,6 +19,7 @@
 //! | [`normal`], [`numeric`] | the normal distribution; sums in log space, safe bisection |
 
 pub mod calibrate;
+pub mod decimal;
 pub mod dynamics;
 pub mod envelope;
 pub mod error;

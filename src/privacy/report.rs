@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{
+    decimal::{upper, upper_power},
     error::PrivacyError,
     ledger::{Ledger, Release, Sensitivity},
     noise::NoiseSpec,
@@ -12,6 +13,7 @@ use super::{
     pld::{MOST_KINDS, Pld, Rigor, Tight},
     rdp::{Accountant, Bound, Epsilon},
     rounding::RoundingCost,
+    sampling::Neighbours,
 };
 
 /// An upper bound on what the releases of a ledger give away, and what it assumes.
@@ -91,6 +93,12 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
             );
         }
     }
+    // Two such neighbours differ in it, and rates, reports and files tell it.
+    let counted =
+        |(release, steps): (&Release, u64)| steps > 0 && release.sampling.neighbours() == Neighbours::AddOrRemoveOne;
+    if ledger.releases().iter().zip(steps_by_kind(ledger)).any(counted) {
+        phrases.push("the number of training examples is public: ε does not cover what it tells".to_owned());
+    }
     phrases.push("every step that ran was released (Theorem 1 of Nasr et al. 2020)".to_owned());
     let off_grid = |(release, steps): (&Release, u64)| steps > 0 && release.grid.is_none();
     if all == 0 || ledger.releases().iter().zip(steps_by_kind(ledger)).any(off_grid) {
@@ -154,20 +162,27 @@ impl fmt::Display for Account {
                 Rigor::Proven => "proven".to_owned(),
                 Rigor::Numerical(step) => format!("numerical: {step}"),
             };
-            writeln!(f, "  ε ≤ {value:.6}  tight accounting ({how})")?;
+            writeln!(f, "  ε ≤ {}  tight accounting ({how})", upper(value, 6))?;
         }
         let order = |bound: &Bound| six_digits(bound.order);
         writeln!(
             f,
-            "  ε ≤ {:.6}  Rényi order {}, improved conversion (Canonne et al. 2020)",
-            improved.epsilon,
+            "  ε ≤ {}  Rényi order {}, improved conversion (Canonne et al. 2020)",
+            upper(improved.epsilon, 6),
             order(improved)
         )?;
-        writeln!(f, "  ε ≤ {:.6}  Rényi order {}, classic conversion (Mironov 2017)", classic.epsilon, order(classic))?;
+        writeln!(
+            f,
+            "  ε ≤ {}  Rényi order {}, classic conversion (Mironov 2017)",
+            upper(classic.epsilon, 6),
+            order(classic)
+        )?;
         if let Some(RoundingCost { loss, total_variation }) = self.rounding {
             writeln!(
                 f,
-                "  of which {loss:.6} for noise that is not exactly its law, and as much of δ as a distance of {total_variation:.1e} costs"
+                "  of which {} for noise that is not exactly its law, and as much of δ as a distance of {} costs",
+                upper(loss, 6),
+                upper_power(total_variation, 1)
             )?;
         }
         for assumption in &self.assumptions {
@@ -201,6 +216,7 @@ mod tests {
             "2.38",
             "order",
             "add or remove one",
+            "the number of training examples is public",
             "Poisson",
             "14062",
             "σ 1.1",

@@ -90,7 +90,7 @@ impl Sampling {
             }
             Self::Shuffled { batches } => {
                 format!(
-                    "shuffled partition, each example in one of {batches} batches by a draw of its own, no amplification"
+                    "shuffled partition, each example in one of {batches} batches by a draw of its own: one release an epoch, no amplification"
                 )
             }
         }

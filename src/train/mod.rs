@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod error;
+mod limits;
 pub mod plan;
 pub mod presets;
 mod price;

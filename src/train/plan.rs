@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     error::ConfigError,
+    limits,
     price::{self, Drawn},
 };
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
 };
 
 /// Steps that a run may be planned for; an accountant stays exact far beyond.
-const MOST_STEPS: u64 = 1_000_000_000;
+pub(super) const MOST_STEPS: u64 = 1_000_000_000;
 
 /// Finer grids leave inexact noise no useful price.
 const MOST_GRID_BITS: u32 = 24;
@@ -75,7 +76,7 @@ impl Plan {
         if let Some(noise) = &config.noise {
             noise.build().map_err(PrivacyError::from)?;
         }
-        Ok(())
+        limits::check(config, expected_lot(config, train_examples))
     }
 
     /// What `config` means on a training set of `train_examples`, priced as everything else prices it ([`super::price`]).
@@ -94,8 +95,7 @@ impl Plan {
             noise: absolute_noise(&config),
             grid: grid(&config)?,
             denoiser: config.denoiser,
-            expected_lot: (f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot))
-                as f32,
+            expected_lot: expected_lot(&config, train_examples) as f32,
             momentum: config.momentum as f32,
             averaging: config.averaging != Averaging::None,
             copies: config.augmentation.map_or(1, |augmentation| augmentation.copies),
@@ -203,4 +203,8 @@ pub(crate) fn grid(config: &RunConfig) -> Result<Option<GridRounding>, PrivacyEr
 pub(crate) fn grid_of_release(config: &RunConfig) -> Result<Option<Grid>, PrivacyError> {
     let coordinates = config.model.parameters() as u64;
     Ok(grid(config)?.map(|grid| Grid { exponent: grid.exponent(), coordinates }))
+}
+/// What sums are divided by: the drawn size is private.
+fn expected_lot(config: &RunConfig, train_examples: u32) -> f64 {
+    f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot)
 }

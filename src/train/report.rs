@@ -1,8 +1,11 @@
 //! What a run says of itself: plain numbers for charts, files and screens.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::privacy::{PrivacyError, ledger::Ledger, rdp::Epsilon, report::assumptions};
+use crate::{
+    data::TestSet,
+    privacy::{PrivacyError, ledger::Ledger, rdp::Epsilon, report::assumptions},
+};
 
 /// ε at the order that gave it.
 pub use crate::privacy::rdp::Bound as OrderedEpsilon;
@@ -14,18 +17,17 @@ pub struct Report {
     pub step: u64,
     /// Steps × sampling rate: how often an example was looked at on average.
     pub epoch: f64,
-    /// Examples that the last step drew. Looks at private data (its size under Poisson sampling is secret): teaching view.
-    pub lot_size: u32,
-    /// Seconds spent in steps, pauses and evaluations not counted.
+    /// Seconds spent in steps, pauses and evaluations not counted, to two digits: the others would tell how many examples were drawn.
+    #[serde(deserialize_with = "coarse")]
     pub training_seconds: f64,
-    pub examples_per_second: f64,
     pub learning_rate: f64,
-    /// Share of the public test set that the model gets right, where this report measured it.
+    /// Share of the test set that the model gets right, where this report measured it.
     pub test_accuracy: Option<f64>,
+    /// Whose images those are: ε covers no others than the training images. `None`: nobody said.
+    #[serde(default)]
+    pub test_set: Option<TestSet>,
     /// Kolmogorov–Smirnov factor of the last step; 1 without denoiser.
     pub denoise_factor: f64,
-    /// Examples whose gradient was not finite so far (each contributed zero). Teaching view.
-    pub non_finite: u64,
     pub privacy: Privacy,
     /// Whether the ledger holds these steps and no others, each releasing what the plan says: only then does the price of the
     /// plan's step times their number say what was spent.
@@ -33,6 +35,39 @@ pub struct Report {
     pub by_plan: bool,
     /// Whether the run has done all its steps.
     pub complete: bool,
+}
+
+/// Seconds to two digits; 0 for what no clock measures.
+#[must_use]
+pub(super) fn two_digits(seconds: f64) -> f64 {
+    let micros = if seconds < 1e12 { (seconds * 1e6) as u64 } else { 0 };
+    let unit = 10u64.pow(micros.max(1).ilog10().saturating_sub(1));
+    ((micros + unit / 2) / unit * unit) as f64 / 1e6
+}
+
+/// Files of earlier versions have all digits.
+fn coarse<'de, D: Deserializer<'de>>(file: D) -> Result<f64, D::Error> {
+    f64::deserialize(file).map(two_digits)
+}
+
+impl Report {
+    /// Whether publishing the test accuracy tells of private images.
+    #[must_use]
+    pub fn tests_private_images(&self) -> bool {
+        self.test_set.is_some_and(|set| set != TestSet::Public)
+    }
+}
+
+/// What looks at private data outside the mechanism, as ε does not cover publishing it: a screen shows it under the mark of a teaching view, and no file
+/// holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Teaching {
+    /// Examples that the last step drew: under Poisson sampling their number is secret.
+    pub lot_size: u32,
+    /// Examples whose gradient was not finite since the run began or was continued (each contributed zero).
+    pub non_finite: u64,
+    /// [`Report::training_seconds`] as they were measured: a step takes as long as its examples.
+    pub training_seconds: f64,
 }
 
 /// ε spent so far, or why there is none to state.
@@ -79,5 +114,20 @@ impl PrivacyBound {
     #[must_use]
     pub fn new(delta: f64, epsilon: &Epsilon, ledger: &Ledger) -> Self {
         Self { delta, classic: epsilon.classic, improved: epsilon.improved, assumptions: assumptions(ledger) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_keep_two_digits() {
+        let kept =
+            [0.0, 1e-7, 0.000_123_4, 0.85, 1.249, 9.96, 99.6, 1234.0, f64::NAN, f64::INFINITY, -3.0].map(two_digits);
+        assert_eq!(kept, [0.0, 0.0, 0.000_12, 0.85, 1.2, 10.0, 100.0, 1200.0, 0.0, 0.0, 0.0]);
+        for seconds in kept {
+            assert_eq!(two_digits(seconds), seconds);
+        }
     }
 }

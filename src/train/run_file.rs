@@ -262,6 +262,7 @@ pub fn clipped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::{
+        data::TestSet,
         engine::Backend,
         privacy::ledger::Ledger,
         train::{plan::Plan, report::PrivacyBound},
@@ -280,13 +281,11 @@ mod tests {
         let report = Report {
             step: 12,
             epoch: 0.05,
-            lot_size: 250,
             training_seconds: 0.1,
-            examples_per_second: 1e4,
             learning_rate: 0.5,
             test_accuracy: None,
+            test_set: Some(TestSet::HeldOut),
             denoise_factor: 1.0,
-            non_finite: 0,
             privacy: Privacy::Bounded(PrivacyBound::new(config.delta, &epsilon, &ledger)),
             by_plan: true,
             complete: false,
@@ -336,6 +335,29 @@ mod tests {
         assert_eq!(read(&old).unwrap().run, file.run);
         let other = json.replacen("\"sampling\":\"poisson\",", "\"sampling\":\"shuffled\",", 1);
         assert!(read(&other).unwrap_err().contains("another mechanism"));
+    }
+
+    /// How many examples were drawn, and how many of them had no gradient, is private.
+    #[test]
+    fn files_do_not_tell_what_was_drawn() {
+        let file = run();
+        let json = file.to_json();
+        for secret in ["lot-size", "examples-per-second", "non-finite"] {
+            assert!(!json.contains(secret), "{secret}");
+        }
+        // Files of earlier versions told it; they are read, and what is written of them does not.
+        let old = json.replacen(
+            "\"training-seconds\":0.1,",
+            "\"lot-size\":250,\"training-seconds\":0.098765,\"examples-per-second\":31103.1,\"non-finite\":3,",
+            1,
+        );
+        let old = old.replacen("\"test-set\":\"held-out\",", "", 1);
+        assert!(old.len() > json.len());
+        let read = read(&old).unwrap();
+        assert_eq!((read.run.report.training_seconds, read.run.report.test_set), (0.099, None));
+        let again = read.to_json();
+        assert!(!again.contains("31103") && !again.contains("non-finite") && !again.contains("0.098765"), "{again}");
+        assert!(file.run.report.tests_private_images() && !read.run.report.tests_private_images());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use web_time::Instant;
 use super::{
     error::{ConfigError, SessionError},
     plan::Plan,
-    report::{Privacy, Report},
+    report::{Privacy, Report, Teaching, two_digits},
 };
 use crate::{
     data::{Dataset, Shift},
@@ -34,7 +34,6 @@ pub struct Session<E> {
     shifts: Vec<Shift>,
     step: u64,
     training: Duration,
-    examples: u64,
     /// Examples without a finite gradient: of the engines before this one, and of this one as read last.
     non_finite: (u64, u64),
 }
@@ -78,7 +77,6 @@ pub struct Progress {
     /// All that was released, checked by [`Ledger::validate`]; `None`: nothing can be claimed of what happened.
     pub ledger: Option<Ledger>,
     pub training: Duration,
-    pub examples: u64,
     /// Examples whose gradient was not finite.
     pub non_finite: u64,
 }
@@ -108,7 +106,6 @@ impl<E: Engine> Session<E> {
             shifts: Shift::ALONE.to_vec(),
             step: 0,
             training: Duration::ZERO,
-            examples: 0,
             non_finite: (0, 0),
         })
     }
@@ -142,7 +139,7 @@ impl<E: Engine> Session<E> {
                 session.draw();
             }
         }
-        (session.step, session.training, session.examples) = (progress.step, progress.training, progress.examples);
+        (session.step, session.training) = (progress.step, progress.training);
         session.non_finite = (progress.non_finite, 0);
         Ok(session)
     }
@@ -150,9 +147,8 @@ impl<E: Engine> Session<E> {
     /// Where the run stands, to go on from elsewhere.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        let (training, examples) = (self.training, self.examples);
-        let non_finite = self.count_non_finite();
-        Progress { step: self.step, ledger: self.ledger().cloned(), training, examples, non_finite }
+        let (training, non_finite) = (self.training, self.count_non_finite());
+        Progress { step: self.step, ledger: self.ledger().cloned(), training, non_finite }
     }
 
     #[must_use]
@@ -181,7 +177,6 @@ impl<E: Engine> Session<E> {
         self.engine = engine;
     }
 
-    /// The sum may come from a file, where any number can stand.
     const fn count_non_finite(&self) -> u64 {
         self.non_finite.0.saturating_add(self.non_finite.1)
     }
@@ -246,7 +241,6 @@ impl<E: Engine> Session<E> {
 
     fn finish_step(&mut self, start: Instant) {
         self.step += 1;
-        self.examples += self.lot.len() as u64;
         self.training += start.elapsed();
     }
 
@@ -271,23 +265,30 @@ impl<E: Engine> Session<E> {
         Ok(f64::from(right) / test.len() as f64)
     }
 
+    /// What may be looked at and not be published, as of the last [`Session::settle`].
+    #[must_use]
+    pub fn teaching(&self) -> Teaching {
+        Teaching {
+            lot_size: self.lot.len() as u32,
+            non_finite: self.count_non_finite(),
+            training_seconds: self.training.as_secs_f64(),
+        }
+    }
+
     /// Waits for the device and says where the run stands.
     ///
     /// # Errors
     /// When the device is lost.
     pub async fn report(&mut self, test_accuracy: Option<f64>) -> Result<Report, SessionError> {
         let metrics = self.settle().await?;
-        let seconds = self.training.as_secs_f64();
         Ok(Report {
             step: self.step,
             epoch: self.step as f64 / self.plan.steps_per_epoch(),
-            lot_size: self.lot.len() as u32,
-            training_seconds: seconds,
-            examples_per_second: if seconds > 0.0 { self.examples as f64 / seconds } else { 0.0 },
+            training_seconds: two_digits(self.training.as_secs_f64()),
             learning_rate: self.plan.learning_rate(self.step.saturating_sub(1)),
             test_accuracy,
+            test_set: None,
             denoise_factor: metrics.denoise_factor.into(),
-            non_finite: metrics.non_finite,
             privacy: self.privacy()?,
             by_plan: self.account.as_ref().is_some_and(|a| a.ledger.count_alone(a.release) == Some(self.step)),
             complete: self.complete(),
@@ -456,16 +457,17 @@ mod tests {
         };
         let one_more = |session: &mut Session<CpuEngine>| {
             block_on(session.step()).unwrap();
-            block_on(session.report(None)).unwrap().non_finite
+            block_on(session.settle()).unwrap();
+            session.teaching().non_finite
         };
         let mut session = Session::new(plan.clone(), engine()).unwrap();
         assert_eq!(one_more(&mut session), 40);
         session.replace_engine(engine());
-        assert_eq!(block_on(session.report(None)).unwrap().non_finite, 40);
+        assert_eq!(block_on(session.settle()).unwrap().non_finite, 40);
         assert_eq!(one_more(&mut session), 80);
         let mut resumed = Session::resume(plan.clone(), engine(), session.progress()).unwrap();
         assert_eq!(one_more(&mut resumed), 120);
-        // A file may say anything.
+        // Whatever was counted.
         let most = Progress { non_finite: u64::MAX, ..session.progress() };
         assert_eq!(one_more(&mut Session::resume(plan.clone(), engine(), most).unwrap()), u64::MAX);
     }

@@ -300,7 +300,6 @@ fn past_of(run: u32, settings: Settings, card: RunCard) -> Past {
         points.into_iter().for_each(|point| curve.push(point));
         curve
     };
-    let sampling_rate = f64::from(card.config.lot) / f64::from(card.train);
     Past {
         run,
         key: String::new(),
@@ -316,7 +315,6 @@ fn past_of(run: u32, settings: Settings, card: RunCard) -> Past {
             train: card.train,
             test: card.test,
             data: card.data,
-            sampling_rate,
         },
         curves: Arc::new(Curves {
             accuracy: curve(card.accuracy_curve),

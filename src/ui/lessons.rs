@@ -8,6 +8,7 @@ use super::{
     browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
     closures::{follow, on_click, on_event, piece, wording},
+    drawing::AT_LEAST,
     lesson::{Book, Lesson, Part, fill},
     series::Point,
     state::Page,
@@ -170,7 +171,7 @@ fn hidden_states(page: Page) -> impl IntoView {
         }
     });
     chart(page, Frame { title: "Leak of K steps", file: "hidden-states", height: 190.0, full: true }, move || {
-        let names = [("line-n1", "every model seen"), ("line-n2", "only the last seen"), ("ghost", "at least")];
+        let names = [("line-n1", "every model seen"), ("line-n2", "only the last seen"), (AT_LEAST, "at least")];
         let lines: Vec<Line> = curves.with(|curves| {
             let line = |((class, name), points): (&(&'static str, &str), &Vec<Point>)| Line {
                 class,
@@ -183,7 +184,7 @@ fn hidden_states(page: Page) -> impl IntoView {
         Drawing {
             lines,
             x: Range { low: 0.0, high: 800.0, logarithmic: false, label: "steps K", write: Write::Whole },
-            y: Range { low: 0.0, high, logarithmic: false, label: "ε(α)", write: Write::Number },
+            y: Range { low: 0.0, high, logarithmic: false, label: "ε(α)", write: Write::Epsilon },
             scatter: false,
             summary:
                 "Rényi divergence by number of steps: composition rises in a line, the hidden-state bound levels off."

@@ -375,7 +375,10 @@ fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
             logarithm(1e-9, 1.0, "chance"),
             "Chance that the noise is larger than x in size, logarithmic,",
         ),
-        _ => (line(2.0, 64.0, "order α"), logarithm(bottom, top, "ε(α)"), "Rényi bound of one step by order"),
+        _ => {
+            let bound = Range { write: Write::Epsilon, ..logarithm(bottom, top, "ε(α)") };
+            (line(2.0, 64.0, "order α"), bound, "Rényi bound of one step by order")
+        }
     };
     Drawing { summary: format!("{what} of {names}."), lines, x, y, scatter: false }
 }

@@ -9,6 +9,7 @@ use super::{
     closures::{follow, on_click, piece, whether, wording},
     digit::{Stroke, rasterise, sample},
     format,
+    results::teaching,
     state::{Kept, Page},
 };
 use crate::{
@@ -183,6 +184,7 @@ fn other(page: Page) -> impl IntoView {
         let who = if kept.private { "The private model before it" } else { "The model trained without privacy" };
         Some((digit, format!("{who} says {digit}, {} sure.", format::percent(sure))))
     });
+    let bare = move || answer.with(Option::is_some) && page.kept.with(|kept| kept.as_ref().is_some_and(|k| !k.private));
     // Only a private run has a twin worth asking.
     let offered = move || private.get() == Some(true) && !fits() && !features.get();
     view! {
@@ -191,7 +193,8 @@ fn other(page: Page) -> impl IntoView {
                 {wording(move || if page.study.twin.get() { "Training a twin without privacy…" } else { "Ask a twin without privacy, too" })}</button>
         }.into_any()))}
         <p class="other" data-testid="prediction-other" data-value=wording(move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>
-            {wording(move || answer.get().map(|(_, text)| text).unwrap_or_default())}</p>
+            {wording(move || answer.get().map(|(_, text)| text).unwrap_or_default())}
+            {piece(move || bare().then(|| view! { " " {teaching()} }.into_any()))}</p>
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     chart::{Drawing, Frame, Line, Range, Write, chart},
     closures::{on_event, piece, whether, wording},
     confusion,
-    drawing::GHOST,
+    drawing::{BUDGET, GHOST},
     format, lessons, pad,
     recorded::{self, Column},
     runs::pin_class,
@@ -15,11 +15,15 @@ use super::{
     state::{Curves, Page},
 };
 use crate::{
-    privacy::risk::{AttackBound, PrivacyCurve},
+    privacy::{
+        risk::{AttackBound, PrivacyCurve},
+        sampling::Sampling,
+    },
     train::{
         projection::Spent,
-        report::{OrderedEpsilon, Privacy, PrivacyBound},
+        report::{OrderedEpsilon, Privacy, PrivacyBound, Report, Teaching},
     },
+    worker::protocol::RunInfo,
 };
 
 /// Ghosts in a chart; older ones would only be fog.
@@ -72,7 +76,7 @@ fn steps(page: Page, lines: &mut [Line]) -> Range {
     let planned = page.settings.with(|settings| settings.steps).unwrap_or(FIRST_STEPS) as f64;
     let high = last.max(planned);
     for shadow in lines.iter_mut().filter(|line| line.class == GHOST) {
-        shadow.points = up_to(&shadow.points, high);
+        shadow.points = up_to(&shadow.points, high, false);
     }
     Range { low: 0.0, high, logarithmic: false, label: "step", write: Write::Whole }
 }
@@ -140,24 +144,24 @@ fn epsilon(page: Page) -> Drawing {
     let shown = steps(page, &mut lines);
     let planned = page.settings.with(|settings| settings.steps.is_some());
     if let Some(Ok(projection)) = page.projection.get() {
-        let points = up_to(&projection.curve, shown.high);
+        let points = up_to(&projection.curve, shown.high, true);
         // Where nothing is planned, the way ahead stays in the chart's frame.
         let name = if points.is_empty() { String::new() } else { "projected".to_owned() };
         lines.insert(0, Line { class: "line-projected", name, points });
     }
-    let tight = up_to(&page.study.tight.get(), shown.high);
+    let tight = up_to(&page.study.tight.get(), shown.high, true);
     if tight.len() > 1 {
         lines.insert(0, Line { class: "line-tight", name: "tight, projected".to_owned(), points: tight });
     }
     page.study.deltas.with(|deltas| {
-        let inside = |line: &Line| Line { points: up_to(&line.points, shown.high), ..line.clone() };
+        let inside = |line: &Line| Line { points: up_to(&line.points, shown.high, true), ..line.clone() };
         lines.splice(0..0, deltas.iter().map(inside));
     });
     let budget = page.settings.with(|settings| settings.budget).filter(|_| planned);
     if let Some(budget) = budget {
         lines.insert(
             0,
-            Line { class: "line-budget", name: "budget".to_owned(), points: vec![(0.0, budget), (shown.high, budget)] },
+            Line { class: BUDGET, name: "budget".to_owned(), points: vec![(0.0, budget), (shown.high, budget)] },
         );
     }
     let highest = lines.iter().flat_map(|line| &line.points).map(|p| p.1).fold(0.0, f64::max);
@@ -168,44 +172,75 @@ fn epsilon(page: Page) -> Drawing {
         None => "Upper bound on epsilon by step: none to show.".to_owned(),
     };
     let high = if highest > 0.0 { axis::nice_end(highest * 1.02, 4) } else { 1.0 };
-    let y = Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Number };
+    let y = Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Epsilon };
     Drawing { x: shown, y, lines, scatter: false, summary }
 }
 
-/// A curve as far as the chart goes; what is beyond its edge shows in where it leaves it.
-fn up_to(curve: &[Point], high: f64) -> Vec<Point> {
+/// A curve as far as the chart goes; what is beyond its edge shows in where it leaves it. A `bound` is there what it is at its next point: between two
+/// it may be above the line through them.
+fn up_to(curve: &[Point], high: f64, bound: bool) -> Vec<Point> {
     let inside = curve.iter().take_while(|point| point.0 <= high).count();
     let mut points = curve[..inside].to_vec();
     if let (Some(&(x0, y0)), Some(&(x1, y1))) = (points.last(), curve.get(inside))
         && x0 < high
     {
-        points.push((high, y0 + (y1 - y0) * (high - x0) / (x1 - x0)));
+        points.push((high, if bound { y1 } else { y0 + (y1 - y0) * (high - x0) / (x1 - x0) }));
     }
     points
 }
 
 fn numbers(page: Page) -> impl IntoView {
-    let of = move |read: fn(&crate::train::report::Report) -> String| {
-        wording(move || page.report.with(|report| report.as_ref().map_or_else(|| "–".to_owned(), read)))
-    };
-    let rate = move || {
-        page.run.with(|run| {
-            run.as_ref().map_or_else(|| "–".to_owned(), |run| format::fixed(run.sampling_rate * 100.0, 3) + "%")
+    let of = move |read: fn(&Report, Teaching) -> String| {
+        wording(move || {
+            page.report.with(|report| {
+                report.as_ref().map_or_else(|| "–".to_owned(), |report| read(report, page.teaching.get_untracked()))
+            })
         })
     };
+    // What is drawn from: a share of the images or, of a partition, its parts.
+    let drawn = move |word: bool| {
+        wording(move || {
+            page.run.with(|run| {
+                let Some(RunInfo { config, train, .. }) = run else {
+                    return if word { "Sampling rate" } else { "–" }.to_owned();
+                };
+                match (config.sampling.over(*train, config.lot), word) {
+                    (Sampling::Shuffled { .. }, true) => "Batches, one release an epoch".to_owned(),
+                    (Sampling::Shuffled { batches }, false) => format::integer(batches),
+                    (_, true) => "Sampling rate".to_owned(),
+                    (_, false) => format::fixed(f64::from(config.lot) / f64::from(*train) * 100.0, 3) + "%",
+                }
+            })
+        })
+    };
+    // Of the images that a step looks at on average: how many it drew is secret.
+    let speed = move || {
+        let seconds = page.teaching.get().training_seconds;
+        let steps = page.report.with(|report| report.as_ref().map_or(0, |report| report.step)) as f64;
+        let examples = page.run.with(|run| {
+            run.as_ref()
+                .map(|run| f64::from(run.train) / run.config.sampling.steps_per_epoch(run.train, run.config.lot))
+        });
+        match examples {
+            Some(examples) if seconds > 0.0 => format::integer((examples * steps / seconds).round() as u64),
+            _ => "–".to_owned(),
+        }
+    };
     let non_finite = move || {
-        page.report.with(|report| report.as_ref().filter(|report| report.non_finite > 0).map(|report| {
-            view! { <div><dt>"Not finite, left out " {teaching()}</dt><dd>{format::integer(report.non_finite)}</dd></div> }.into_any()
-        }))
+        let count = page.teaching.get().non_finite;
+        (count > 0).then(|| {
+            view! { <div><dt>"Not finite, left out " {teaching()}</dt><dd>{format::integer(count)}</dd></div> }
+                .into_any()
+        })
     };
     view! {
         <dl class="numbers" aria-label="This run">
-            <div><dt>"Epoch"</dt><dd data-testid="epoch">{of(|report| format::fixed(report.epoch, 2))}</dd></div>
-            <div><dt>"Sampling rate"</dt><dd>{wording(rate)}</dd></div>
-            <div><dt>"Last lot " {teaching()}</dt><dd>{of(|report| format::integer(report.lot_size.into()))}</dd></div>
-            <div><dt>"Training time"</dt><dd data-testid="training-time">{of(|report| format::duration(report.training_seconds))}</dd></div>
-            <div><dt>"Examples a second"</dt><dd data-testid="examples-per-second">{of(|report| format::integer(report.examples_per_second.round() as u64))}</dd></div>
-            <div><dt>"Learning rate"</dt><dd>{of(|report| format::number(report.learning_rate))}</dd></div>
+            <div><dt>"Epoch"</dt><dd data-testid="epoch">{of(|report, _| format::fixed(report.epoch, 2))}</dd></div>
+            <div><dt>{drawn(true)}</dt><dd data-testid="drawn">{drawn(false)}</dd></div>
+            <div><dt>"Last lot " {teaching()}</dt><dd>{of(|_, teaching| format::integer(teaching.lot_size.into()))}</dd></div>
+            <div><dt>"Training time " {teaching()}</dt><dd data-testid="training-time">{of(|_, teaching| format::duration(teaching.training_seconds))}</dd></div>
+            <div><dt>"Examples a second " {teaching()}</dt><dd data-testid="examples-per-second">{wording(speed)}</dd></div>
+            <div><dt>"Learning rate"</dt><dd>{of(|report, _| format::number(report.learning_rate))}</dd></div>
             {piece(non_finite)}
         </dl>
     }
@@ -245,7 +280,7 @@ fn meaning(page: Page) -> impl IntoView {
     let attack = Memo::new(move |_| {
         let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
         // What is shown is rounded up, and holds until something else is shown.
-        let (epsilon, _) = format::shown(bound.improved.epsilon);
+        let epsilon = format::shown(bound.improved.epsilon);
         PrivacyCurve::new(whole.get().unwrap_or_default().into_iter().chain([(epsilon, bound.delta)])).ok()
     });
     let sentence = move || {
@@ -312,9 +347,7 @@ fn attacker(attack: Memo<Option<PrivacyCurve>>, whole: Memo<Option<Vec<Point>>>)
     let share = move |of: fn(&PrivacyCurve, f64, f64) -> f64| {
         // Rounded up: what is shown is a bound, too.
         wording(move || match attack.get() {
-            Some(attack) => {
-                format::percent((of(&attack, PRIORS[prior.get()].1, ALARMS[alarms.get()].1) * 1e3).ceil() / 1e3)
-            }
+            Some(attack) => format::percent_at_most(of(&attack, PRIORS[prior.get()].1, ALARMS[alarms.get()].1)),
             None => String::new(),
         })
     };
@@ -338,18 +371,20 @@ fn attacker(attack: Memo<Option<PrivacyCurve>>, whole: Memo<Option<Vec<Point>>>)
 
 /// True-positive against false-positive rate: the curve that no attack lies above.
 fn allowed(attack: Option<PrivacyCurve>) -> Drawing {
-    let share = |label| Range { low: 0.0, high: 1.0, logarithmic: false, label, write: Write::Percent };
+    let share = |label, write| Range { low: 0.0, high: 1.0, logarithmic: false, label, write };
     let lines = attack.map(|attack| {
-        let points = (0..=100).map(|i| f64::from(i) / 100.0).map(|f| (f, attack.best_true_positive_rate(f))).collect();
+        let points =
+            |of: &dyn Fn(f64) -> f64| (0..=100).map(|i| f64::from(i) / 100.0).map(|f| (f, of(f))).collect::<Vec<_>>();
+        let found = points(&|f| attack.best_true_positive_rate(f));
         vec![
-            Line { class: "line-epsilon", name: "members found, at most".to_owned(), points },
-            Line { class: GHOST, name: "guessing".to_owned(), points: vec![(0.0, 0.0), (1.0, 1.0)] },
+            Line { class: "line-epsilon", name: "members found, at most".to_owned(), points: found },
+            Line { class: GHOST, name: "guessing".to_owned(), points: points(&|f| f) },
         ]
     });
     Drawing {
         lines: lines.unwrap_or_default(),
-        x: share("false alarms"),
-        y: share("members found"),
+        x: share("false alarms", Write::Percent),
+        y: share("members found", Write::PercentAtMost),
         scatter: false,
         summary: "Largest share of members that any attack finds, by its share of false alarms.".to_owned(),
     }

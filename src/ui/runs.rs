@@ -11,6 +11,7 @@ use super::{
     closures::{on_click, on_event, piece, whether},
     drawing::GHOST,
     export, format, picture,
+    results::teaching,
     state::{Curves, Page, Past},
 };
 use crate::train::report::{Privacy, Report};
@@ -48,6 +49,7 @@ pub fn panel(page: Page) -> impl IntoView {
                 </div>
                 {chart(page, Frame { title: "Accuracy for its price", file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
             </div>
+            <p class="small-label" hidden=whether(empty)>"Each ε is that of one run: who sees several on the same digits may learn as much as they add up to."</p>
         </section>
     }
     .into_any()
@@ -79,7 +81,7 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
                 <input type="text" class="name" size=letters aria-label=format!("Name of {label}") prop:value=name
                     on:change=on_event(move |event| rename(event_target_value(&event))) /></th>
             <td>{past.note.clone()}</td>
-            <td>{format::integer(past.last.step)}</td><td>{accuracy}</td><td>{epsilon}</td>
+            <td>{format::integer(past.last.step)}</td><td>{accuracy}{past.last.tests_private_images().then(|| view! { " " {teaching()} })}</td><td>{epsilon}</td>
             <td class="actions">
                 <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=on_click(move |_| page.label_run(run, |past| past.pinned = !past.pinned))>"Pin"</button>
                 <button type="button" disabled=whether(arriving) title="Go on where it stood" aria-label=format!("Continue {label}") on:click=on_click(move |_| page.continue_run(goes_on.clone()))>"Continue"</button>
@@ -128,7 +130,7 @@ fn trade_off(page: Page) -> Drawing {
         summary: format!("Test accuracy against epsilon, a point for each of {} runs.", lines.len()),
         lines,
         scatter: true,
-        x: Range { low, high, logarithmic, label: "ε", write: Write::Number },
+        x: Range { low, high, logarithmic, label: "ε", write: Write::Epsilon },
         y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent },
     }
 }
@@ -145,7 +147,9 @@ pub fn export_menu(page: Page) -> impl IntoView {
                 {item("Run (JSON)", |page| with_current(page, |_| page.export_run()))}
                 {item("Curves (CSV)", |page| with_current(page, |past| {
                     let Curves { accuracy, improved, classic } = &*past.curves;
-                    let text = export::csv([("accuracy", accuracy.points()), ("improved", improved.points()), ("classic", classic.points())]);
+                    // A column by this name is what ε does not cover.
+                    let tested = if past.last.tests_private_images() { "accuracy-not-covered-by-epsilon" } else { "accuracy" };
+                    let text = export::csv([(tested, accuracy.points()), ("improved", improved.points()), ("classic", classic.points())]);
                     browser::download("hushgrad-curves.csv", "text/csv", text.as_bytes());
                 }))}
                 {item("Privacy ledger (JSON)", |page| page.send(crate::worker::protocol::Request::ExportLedger))}

@@ -13,10 +13,7 @@ use super::{
     settings::{Encoder, Family, Settings},
     state::Page,
 };
-use crate::{
-    data::{Source, TestSet},
-    model::pretrained,
-};
+use crate::{data::Source, model::pretrained};
 
 /// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
@@ -160,15 +157,10 @@ fn digits_line(page: Page) -> impl IntoView {
                 {
                     line.push_str(&format!(" The run that stands uses {name}, {}; reset it to use these.", n(train)));
                 }
-                line.push_str(match loaded.test_set {
-                    TestSet::Public => "",
-                    TestSet::Visitor => {
-                        " The test images are yours too: ε does not cover what the test accuracy tells of them."
-                    }
-                    TestSet::HeldOut => {
-                        " One image in six is kept for testing: ε does not cover what the test accuracy tells of those."
-                    }
-                });
+                if let Some(caution) = loaded.test_set.caution() {
+                    line.push(' ');
+                    line.push_str(caution);
+                }
                 line
             }
         }

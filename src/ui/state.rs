@@ -25,7 +25,10 @@ use crate::{
     data::{Source, TestSet},
     engine::EngineInfo,
     model::Architecture,
-    train::{projection::Projection, report::Report},
+    train::{
+        projection::Projection,
+        report::{Report, Teaching},
+    },
     worker::{
         browser::Trainer,
         pictures::Pictures,
@@ -125,6 +128,8 @@ pub struct Page {
     pub run: RwSignal<Option<RunInfo>>,
     pub playing: RwSignal<bool>,
     pub report: RwSignal<Option<Report>>,
+    /// Set before the report that it belongs to.
+    pub teaching: RwSignal<Teaching>,
     pub accuracy: RwSignal<Option<f64>>,
     pub curves: StoredValue<Curves>,
     /// Changes whenever charts should look at `curves` again.
@@ -229,6 +234,7 @@ impl Page {
             run: RwSignal::new(None),
             playing: RwSignal::new(false),
             report: RwSignal::new(None),
+            teaching: RwSignal::new(Teaching::default()),
             accuracy: RwSignal::new(None),
             curves: StoredValue::new(Curves::default()),
             chart_tick: RwSignal::new(0),
@@ -363,6 +369,7 @@ impl Page {
     fn forget_run(self) {
         self.curves.set_value(Curves::default());
         self.report.set(None);
+        self.teaching.set(Teaching::default());
         self.accuracy.set(None);
         self.pictures.set(None);
         self.study.spent.set(None);

@@ -235,7 +235,7 @@ impl Page {
             "epsilon" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
             "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
             "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
-            "exp-epsilon" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon.exp())),
+            "exp-epsilon" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon.exp().next_up())),
             // A run without a denoiser has none, and a run that has not begun none yet.
             "factor" => report(|report| (report.step > 0).then_some(report.denoise_factor))
                 .filter(|_| self.run.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser != Denoiser::None)))

@@ -4,15 +4,15 @@ use leptos::prelude::*;
 
 use super::{
     backend, browser,
-    closures::{on_click, on_event, whether, wording},
+    closures::{fact, on_click, on_event, piece, whether, wording},
     controls::hint,
-    embed, format,
+    embed, format, results,
     settings::{Choice, Speed},
     state::Page,
 };
 use crate::{
     engine::Backend,
-    train::report::Privacy,
+    train::report::{Privacy, Report},
     worker::protocol::{BackendChoice, Instead},
 };
 
@@ -77,6 +77,8 @@ fn readouts(page: Page) -> impl IntoView {
     };
     let accuracy_value = move || page.accuracy.get().map_or_else(String::new, format::exact);
     let accuracy_text = move || page.accuracy.get().map_or_else(|| "–".to_owned(), format::percent);
+    let tests_private =
+        fact(move || page.report.with(|report| report.as_ref().is_some_and(Report::tests_private_images)));
     let epsilon = Memo::new(move |_| {
         page.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
             Some(Privacy::Bounded(bound)) => Some(Ok((bound.improved.epsilon, bound.classic.epsilon))),
@@ -96,8 +98,9 @@ fn readouts(page: Page) -> impl IntoView {
         epsilon.get()?.ok()?;
         let (budget, planned) = page.settings.with(|settings| (settings.budget, settings.steps.is_some()));
         let projected = page.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon));
-        let end = budget.or(projected.filter(|_| planned))?;
-        Some(format!(" / {}", format::epsilon(end)))
+        // What was set is no bound.
+        let end = budget.map(format::budget).or(projected.filter(|_| planned).map(format::epsilon))?;
+        Some(format!(" / {end}"))
     };
     let classic_text = move || match epsilon.get() {
         Some(Ok((_, classic))) => format!("classic {}", format::epsilon(classic)),
@@ -106,7 +109,7 @@ fn readouts(page: Page) -> impl IntoView {
     view! {
         <dl class="readouts">
             <div><dt>"Step"</dt><dd data-testid="step" data-value=wording(move || step.get().to_string())>{wording(step_text)}</dd></div>
-            <div class="accuracy"><dt>"Test accuracy"</dt><dd data-testid="accuracy" data-value=wording(accuracy_value)>{wording(accuracy_text)}</dd></div>
+            <div class="accuracy"><dt>"Test accuracy " {piece(move || tests_private.get().then(|| results::teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=wording(accuracy_value)>{wording(accuracy_text)}</dd></div>
             <div class="epsilon" class:none=whether(move || matches!(epsilon.get(), Some(Err(()))))>
                 <dt>"ε spent" <span class="small">{wording(classic_text)}</span></dt>
                 <dd><span data-testid="epsilon" data-value=wording(epsilon_value)>{wording(epsilon_text)}</span>

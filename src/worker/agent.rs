@@ -18,7 +18,7 @@ use super::{
     protocol::{Asked, BackendChoice, DataRequest, Event, Instead, Problem, Request, RunInfo},
 };
 use crate::{
-    data::{Dataset, Digits},
+    data::{Dataset, Digits, TestSet},
     engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo, reading},
     mechanism::State,
     train::{
@@ -89,6 +89,7 @@ pub async fn run<H: Host>(
         slices: Vec::new(),
         session: None,
         run_data: None,
+        run_test_set: None,
         runs: 0,
         playing: false,
         slow: Duration::ZERO,
@@ -157,6 +158,8 @@ struct Agent<H> {
     session: Option<Session<AnyEngine>>,
     /// What the current run trains on; newer digits wait for the next.
     run_data: Option<Dataset>,
+    /// Whose images it is tested on.
+    run_test_set: Option<TestSet>,
     runs: u32,
     playing: bool,
     slow: Duration,
@@ -395,6 +398,7 @@ impl<H: Host> Agent<H> {
         self.set_playing(false);
         self.slices = self.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
         self.run_data = self.digits.as_ref().map(|digits| digits.train.clone());
+        self.run_test_set = self.digits.as_ref().map(|digits| digits.test_set);
         self.checkpoint = None;
         self.told_of_features = false;
         self.wake = None;
@@ -411,7 +415,6 @@ impl<H: Host> Agent<H> {
             train: plan.train_examples,
             test: self.slices.iter().map(Dataset::len).sum::<usize>() as u32,
             data: self.digits.as_ref().map(|digits| digits.train.name.clone()).unwrap_or_default(),
-            sampling_rate: f64::from(plan.config.lot) / f64::from(plan.train_examples),
         }));
         self.session = Some(session);
         self.evaluate_now();
@@ -576,9 +579,11 @@ impl<H: Host> Agent<H> {
 
     async fn report(&mut self, accuracy: Option<f64>) {
         let Some(session) = &mut self.session else { return };
-        let report: Result<Report, _> = session.report(accuracy).await;
-        match report {
-            Ok(report) => self.host.send(Event::Report(report)),
+        match session.report(accuracy).await {
+            Ok(report) => {
+                let report = Report { test_set: self.run_test_set, ..report };
+                self.host.send(Event::Report(report, session.teaching()));
+            }
             Err(error) => return self.fail(error).await,
         }
         self.last_report = Some(Instant::now());

@@ -8,7 +8,11 @@ use crate::{
     data,
     engine::{Confusion, EngineInfo},
     model::Architecture,
-    train::{config::RunConfig, report::Report, run_file::RunCard},
+    train::{
+        config::RunConfig,
+        report::{Report, Teaching},
+        run_file::RunCard,
+    },
 };
 
 /// What the page asks of the training thread.
@@ -119,7 +123,8 @@ pub enum Event {
     /// A new run stands at step 0.
     Started(RunInfo),
     Playing(bool),
-    Report(Report),
+    /// Where the run stands, and what of it may be looked at and not be published.
+    Report(Report, Teaching),
     /// A step taken apart.
     Pictures {
         step: u64,
@@ -176,8 +181,6 @@ pub struct RunInfo {
     pub train: u32,
     pub test: u32,
     pub data: String,
-    /// q = lot / training examples.
-    pub sampling_rate: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -44,11 +44,11 @@ for (const [backend, label] of BACKENDS) {
 test("each way of sampling is drawn from, named and priced as the native tool prices it", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&lot=1000");
   await page.locator("details.advanced summary").click();
-  for (const [policy, neighbours] of [
-    ["shuffled", "add or remove one"],
-    ["fixed-size", "replace one"],
-    ["poisson", "add or remove one"],
-  ]) {
+  for (const [policy, neighbours, drawn] of [
+    ["shuffled", "add or remove one", /^Batches, one release an epoch\d+$/],
+    ["fixed-size", "replace one", /^Sampling rate[0-9.]+%$/],
+    ["poisson", "add or remove one", /^Sampling rate[0-9.]+%$/],
+  ] as const) {
     await page.getByTestId("sampling").selectOption(policy);
     if (policy !== "poisson") await expect(page).toHaveURL(new RegExp(`sampling=${policy}`));
     else await expect(page).not.toHaveURL(/sampling/);
@@ -60,6 +60,13 @@ test("each way of sampling is drawn from, named and priced as the native tool pr
     const [file] = await exported(page, "Privacy ledger (JSON)");
     expect(Math.abs(epsilon - native(await file.path())), policy).toBeLessThan(1e-9);
     await expect(page.locator("body")).toContainText(`neighbours: ${neighbours}`);
+    const counted = page.getByText("the number of training examples is public");
+    await expect(counted).toHaveCount(policy === "fixed-size" ? 0 : 1);
+    await expect(page.locator(".numbers > div", { has: page.getByTestId("drawn") })).toHaveText(drawn);
+    // What is measured of a step depends on how many examples it drew.
+    for (const timed of ["training-time", "examples-per-second"]) {
+      await expect(page.locator(".numbers > div", { has: page.getByTestId(timed) }).locator(".teaching")).toHaveCount(1);
+    }
   }
 });
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use hushgrad::privacy::{
+    decimal::upper_percent,
     ledger::Ledger,
     pld::Pld,
     report::{self, Account},
@@ -55,10 +56,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     } else {
         let attack = attack.map_or_else(String::new, |(share, curve)| {
             format!(
-                "\nWhoever wrongly accuses {} % of outsiders recognises at most {:.3} % of members; no test's rates differ by more than {:.3} %.",
+                "\nWhoever wrongly accuses {} % of outsiders recognises at most {} % of members; no test's rates differ by more than {} %.",
                 100.0 * share,
-                100.0 * curve.best_true_positive_rate(share),
-                100.0 * curve.advantage()
+                upper_percent(curve.best_true_positive_rate(share), 3),
+                upper_percent(curve.advantage(), 3)
             )
         });
         format!("{account}{attack}")

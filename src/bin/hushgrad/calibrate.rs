@@ -6,6 +6,7 @@ use std::{error::Error, path::PathBuf};
 use clap::ValueEnum;
 use hushgrad::privacy::{
     calibrate::{self, Method, Target},
+    decimal::upper,
     ledger::Release,
     noise::NoiseSpec,
     numeric::six_digits_up,
@@ -111,7 +112,10 @@ fn found(
     target: &Target<'_>,
 ) -> Result<(String, String), Box<dyn Error>> {
     let one = |what: &str, value: Value, epsilon: f64| {
-        (format!("{what} {value}: ε ≤ {epsilon:.6}"), json!({ "value": value, "epsilon": epsilon }).to_string())
+        (
+            format!("{what} {value}: ε ≤ {}", upper(epsilon, 6)),
+            json!({ "value": value, "epsilon": epsilon }).to_string(),
+        )
     };
     Ok(match arguments.sought {
         Sought::Scale => {
@@ -143,8 +147,10 @@ fn ranked(ranking: &Ranking) -> (String, String) {
             let shown = candidate.noise.with_scale(six_digits_up(candidate.noise.scale()));
             let (noise, error) = (describe(&shown), candidate.error);
             format!(
-                "error {error:.6}  E|Z| {:.6}  √E(Z²) {:.6}  ε ≤ {:.6}  {noise}",
-                candidate.mean_absolute, candidate.standard_deviation, candidate.epsilon
+                "error {error:.6}  E|Z| {:.6}  √E(Z²) {:.6}  ε ≤ {}  {noise}",
+                candidate.mean_absolute,
+                candidate.standard_deviation,
+                upper(candidate.epsilon, 6)
             )
         })
         .collect();

@@ -8,11 +8,11 @@ use std::{
 
 use clap::ValueEnum;
 use hushgrad::{
-    data::{self, Digits},
+    data::{self, Digits, TestSet},
     engine::{AnyEngine, EngineFactory, Reading},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::Architecture,
-    privacy::noise::NoiseSpec,
+    privacy::{decimal::upper, noise::NoiseSpec},
     train::{
         config::{Augmentation, Averaging, RunConfig, SamplingPolicy, Schedule, Start},
         plan::Plan,
@@ -22,6 +22,7 @@ use hushgrad::{
     },
 };
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
 use super::density;
 
@@ -116,6 +117,7 @@ pub struct Arguments {
     /// Pixels by which a copy is moved at most [default: 1]
     #[arg(long, value_name = "PIXELS", requires = "copies")]
     reach: Option<u32>,
+    /// [default: an epoch]
     #[arg(long, conflicts_with = "epochs")]
     steps: Option<u64>,
     /// Epochs (examples / lot steps each; where they are shuffled, as many as there are batches)
@@ -226,7 +228,7 @@ pub fn list_adapters() -> Result<(), Box<dyn Error>> {
 
 async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Result<(), Box<dyn Error>> {
     let plan = Plan::new(config, digits.train.len() as u32)?;
-    let steps = plan.config.steps.unwrap_or_else(|| plan.steps_per_epoch().ceil() as u64);
+    let steps = plan.config.steps.ok_or("a configuration of the tool has an end")?;
     let every = arguments.evaluate_every.unwrap_or_else(|| plan.steps_per_epoch().round() as u64).max(1);
     let mut factory = match (arguments.backend, &arguments.adapter) {
         (Backend::Cpu, None) => EngineFactory::cpu(),
@@ -246,6 +248,9 @@ async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Res
             plan.config.model.parameters(),
             factory.info().device,
         );
+        if let Some(caution) = digits.test_set.caution() {
+            eprintln!("{caution}");
+        }
     }
     let mut session = Session::new(plan, engine)?;
     let bar = if arguments.json || !std::io::stderr().is_terminal() {
@@ -285,7 +290,8 @@ async fn take_steps(
         if step % every == 0 || step == steps {
             let accuracy = session.accuracy(&digits.test).await?;
             let report = session.report(Some(accuracy)).await?;
-            announce(arguments, bar, &report)?;
+            let report = Report { test_set: Some(digits.test_set), ..report };
+            announce(arguments, bar, &report, session.plan().task.expected_lot)?;
             last = Some(report);
         }
     }
@@ -312,21 +318,39 @@ fn write_ledger(arguments: &Arguments, session: &Session<AnyEngine>) -> Result<(
     Ok(())
 }
 
-fn announce(arguments: &Arguments, bar: &ProgressBar, report: &Report) -> Result<(), Box<dyn Error>> {
+/// A report as `--json` writes it.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// Where the test images are private.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caution: Option<&'static str>,
+}
+
+fn announce(
+    arguments: &Arguments,
+    bar: &ProgressBar,
+    report: &Report,
+    expected_lot: f32,
+) -> Result<(), Box<dyn Error>> {
+    let caution = report.test_set.and_then(TestSet::caution);
     if arguments.json {
         let mut out = std::io::stdout().lock();
-        serde_json::to_writer(&mut out, report)?;
+        serde_json::to_writer(&mut out, &Line { report, caution })?;
         writeln!(out)?;
         out.flush()?;
         return Ok(());
     }
+    // Of the examples that a step looks at on average: how many it drew is private.
+    let speed = f64::from(expected_lot) * report.step as f64 / report.training_seconds.max(1e-6);
     let line = format!(
-        "step {:>6}  epoch {:>6.2}  accuracy {:>6.2} %  {}  {:.0} examples/s",
+        "step {:>6}  epoch {:>6.2}  accuracy{} {:>6.2} %  {}  {speed:.0} examples/s",
         report.step,
         report.epoch,
+        if caution.is_some() { " (not covered by ε)" } else { "" },
         100.0 * report.test_accuracy.unwrap_or(f64::NAN),
         spent(&report.privacy),
-        report.examples_per_second,
     );
     if bar.is_hidden() {
         eprintln!("{line}")
@@ -339,7 +363,8 @@ fn announce(arguments: &Arguments, bar: &ProgressBar, report: &Report) -> Result
 fn spent(privacy: &Privacy) -> String {
     match privacy {
         Privacy::Bounded(bound) => {
-            format!("ε ≤ {:.4} (classic {:.4}) at δ = {:e}", bound.improved.epsilon, bound.classic.epsilon, bound.delta)
+            let [improved, classic] = [bound.improved, bound.classic].map(|bound| upper(bound.epsilon, 4));
+            format!("ε ≤ {improved} (classic {classic}) at δ = {:e}", bound.delta)
         }
         Privacy::NoGuarantee { .. } => "no privacy guarantee".to_owned(),
     }
@@ -356,8 +381,15 @@ fn explain(report: &Report, session: &Session<AnyEngine>) {
         }
         Privacy::NoGuarantee { reason } => eprintln!("no privacy guarantee: {reason}"),
     }
-    if report.non_finite > 0 {
-        eprintln!("{} examples had a gradient that was not finite; each contributed zero", report.non_finite);
+    if let Some(caution) = report.test_set.and_then(TestSet::caution) {
+        eprintln!("{caution}");
+    }
+    let non_finite = session.teaching().non_finite;
+    if non_finite > 0 {
+        eprintln!(
+            "{non_finite} examples had a gradient that was not finite; each contributed zero (teaching view: the number looks at private data, and ε \
+             does not cover publishing it)"
+        );
     }
 }
 
@@ -427,6 +459,7 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
         let reach = arguments.reach.unwrap_or(1);
         config.augmentation = (copies != 1).then_some(Augmentation { copies, reach });
     }
+    let epoch = config.sampling.steps_per_epoch(examples as u32, config.lot.max(1));
     config.steps = arguments.steps.or(config.steps);
     config.replay = arguments.replay.or(config.replay);
     config.grid_bits = arguments.grid_bits.or(config.grid_bits);
@@ -434,9 +467,10 @@ fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Bo
         if !(epochs > 0.0 && epochs.is_finite()) {
             return Err(format!("--epochs is {epochs}; it must be above 0").into());
         }
-        let steps_per_epoch = config.sampling.steps_per_epoch(examples as u32, config.lot.max(1));
-        config.steps = Some((epochs * steps_per_epoch).round().max(1.0) as u64);
+        config.steps = Some((epochs * epoch).round().max(1.0) as u64);
     }
+    // The tool's runs have an end, and a learning rate falls towards it.
+    config.steps = config.steps.or(Some(epoch.ceil() as u64));
     Ok(config)
 }
 

@@ -57,7 +57,10 @@ impl Page {
                 }
                 self.speak(true);
             }
-            Event::Report(report) => self.take_report(report),
+            Event::Report(report, teaching) => {
+                self.teaching.set(teaching);
+                self.take_report(report);
+            }
             Event::Pictures { step, pictures } => self.take_pictures(step, pictures),
             Event::Prediction(classes) => {
                 if self.drawing.with_untracked(Option::is_some) {

@@ -49,17 +49,18 @@ impl<H: Host> Agent<H> {
         let RunFile { run: RunCard { config, report, .. }, ledger, parameters, momentum, average, .. } = file;
         let state = State { parameters, momentum, average };
         let Prepared { plan, engine, instead } = self.prepare(config, Some(&state)).await?;
-        let Report { step, training_seconds, examples_per_second, non_finite, .. } = report;
+        let Report { step, training_seconds, .. } = report;
         // A time that no clock measures counts as none.
         let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
-        let examples = (examples_per_second * training.as_secs_f64()).round() as u64;
-        let session = Session::resume(plan, engine, Progress { step, ledger, training, examples, non_finite })?;
+        // No file tells what was not finite.
+        let session = Session::resume(plan, engine, Progress { step, ledger, training, non_finite: 0 })?;
         Ok((session, instead))
     }
 }
 
 async fn write(session: &mut Session<AnyEngine>, card: RunCard) -> Result<RunFile, SessionError> {
-    let report = Report { test_accuracy: card.report.test_accuracy, ..session.report(None).await? };
+    let Report { test_accuracy, test_set, .. } = card.report;
+    let report = Report { test_accuracy, test_set, ..session.report(None).await? };
     let state = session.engine().state().await?;
     let config = session.plan().config.clone();
     Ok(RunFile::new(RunCard { config, report, ..card }, session.ledger().cloned(), state))

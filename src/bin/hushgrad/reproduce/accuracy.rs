@@ -9,6 +9,7 @@ use hushgrad::{
     data::{Digits, mnist},
     engine::{AnyEngine, Engine, EngineFactory, Performance, Reading, Task, cpu::CpuEngine, reading},
     model::{Architecture, pretrained},
+    privacy::decimal::upper,
     train::{config::RunConfig, plan::Plan, presets, projection, session::Session},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -264,7 +265,7 @@ fn table(book: &Book<Run>, order: &[(&str, String)]) -> String {
         let known = recipes.iter().find(|recipe| recipe.key == name);
         let label = known.map_or("practice alone, made anew for each seed", |recipe| recipe.label);
         let (tight, improved) = match first.spent {
-            Some(spent) => (format!("{:.3}", spent.tight), format!("{:.3}", spent.improved)),
+            Some(spent) => (upper(spent.tight, 3), upper(spent.improved, 3)),
             None => ("0".to_owned(), "0".to_owned()),
         };
         let seconds = runs.iter().map(|run| run.training_seconds).sum::<f64>() / n;

@@ -346,7 +346,8 @@ impl<'a> Search<'a> {
 
     /// The largest shift up to which, about, the ceiling near 0 is close to G there, in reaches.
     fn first(&self, close: f64) -> f64 {
-        let is_close = |shift: f64| self.near(shift).iter().enumerate().all(|(j, c)| *c <= self.limit(j) * (1.0 + close));
+        let is_close =
+            |shift: f64| self.near(shift).iter().enumerate().all(|(j, c)| *c <= self.limit(j) * (1.0 + close));
         if is_close(1.0) {
             return 1.0;
         }
@@ -382,12 +383,19 @@ impl<'a> Search<'a> {
             }
             ranges.sort_by(|x, y| y.excess.total_cmp(&x.excess));
             let room = budget.saturating_sub(self.spots.len()).min(CUTS);
-            let far: Vec<usize> = (0..ranges.len()).filter(|i| ranges[*i].excess > close && ranges[*i].low.is_some()).take(room).collect();
+            let far: Vec<usize> = (0..ranges.len())
+                .filter(|i| ranges[*i].excess > close && ranges[*i].low.is_some())
+                .take(room)
+                .collect();
             if far.is_empty() {
                 return Covered { ranges, known };
             }
-            let ends: Vec<(usize, usize)> =
-                far.iter().rev().map(|i| ranges.swap_remove(*i)).filter_map(|range| Some((range.low?, range.high))).collect();
+            let ends: Vec<(usize, usize)> = far
+                .iter()
+                .rev()
+                .map(|i| ranges.swap_remove(*i))
+                .filter_map(|range| Some((range.low?, range.high)))
+                .collect();
             let middle = |&(low, high): &(usize, usize)| {
                 self.spot((0.5 * (self.spots[low].shift.ln() + self.spots[high].shift.ln())).exp())
             };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hushgrad::plot::{
     axis::nice_step,
     drawing::{Drawing, Line, Range, Write},
-    format::number,
+    format::{number, upper},
     picture,
 };
 
@@ -197,7 +197,7 @@ impl Panel {
                     out,
                     "| {} | {rate} | {} | {} | {} |",
                     cell(&series.name),
-                    short(mark.x),
+                    if self.x.starts_with('ε') { at_most(mark.x) } else { short(mark.x) },
                     self.said(mark),
                     mark.runs
                 );
@@ -212,6 +212,7 @@ impl Panel {
             (Values::Shares | Values::Accuracies, _) => {
                 format!("{:.2} ± {:.2} %", 100.0 * mark.mean, 100.0 * mark.deviation)
             }
+            (_, _) if self.y.starts_with('ε') => format!("{} ± {}", at_most(mark.mean), short(mark.deviation)),
             (_, 1) => short(mark.mean),
             _ => format!("{} ± {}", short(mark.mean), short(mark.deviation)),
         }
@@ -226,6 +227,12 @@ fn cell(text: &str) -> String {
 /// Four digits.
 fn short(x: f64) -> String {
     if x.abs() >= 1000.0 || x == x.round() { number(x.round()) } else { number((x * 1e4).round() / 1e4) }
+}
+
+/// An ε with four decimals, rounded up.
+fn at_most(epsilon: f64) -> String {
+    let text = upper(epsilon, 4);
+    if text.contains('e') { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
 }
 
 /// Round ends of an axis around all of these.
@@ -282,6 +289,18 @@ mod tests {
         let title = "Figure 2: accuracy by ε; each method at its own tuned rate".to_owned();
         let svg = Panel { title, ..panel.clone() }.svg();
         assert!(svg.contains(">Figure 2 · accuracy, each method at its own tuned rate<"), "{svg}");
+    }
+
+    #[test]
+    fn an_epsilon_in_a_table_is_rounded_up() {
+        let mark = |x, mean| Mark { x, mean, deviation: 0.0, runs: 5 };
+        let spent = Panel { x: "ε (classic)", ..panel(Values::Shares) };
+        let series = |mark| vec![Series { marks: vec![mark], ..spent.series[0].clone() }];
+        let table = Panel { series: series(mark(3.030_101, 0.5)), ..spent.clone() }.table();
+        assert!(table.contains("| 3.0302 | 50.00 ± 0.00 % |"), "{table}");
+        let reached = Panel { x: "accuracy, %", y: "ε (classic)", values: Values::Numbers, ..spent.clone() };
+        let table = Panel { series: series(mark(95.5, 1.195_701)), ..reached }.table();
+        assert!(table.contains("| 95.5 | 1.1958 ± 0 | 5 |"), "{table}");
     }
 
     #[test]

@@ -177,7 +177,6 @@ impl Training {
                     step: saved.step,
                     ledger: None,
                     training: Duration::try_from_secs_f64(saved.seconds).unwrap_or_default(),
-                    examples: 0,
                     non_finite: 0,
                 };
                 (Session::resume(plan, engine, progress)?, saved.points)
