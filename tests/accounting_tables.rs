@@ -45,12 +45,19 @@ fn least_log_moment(step: &Step, fallen: f64, k: f64, tau: f64) -> f64 {
     bends.sort_by(f64::total_cmp);
     let excess = |y: f64| {
         let ratio = log(y - tau) - log(y);
-        let e = if k * ratio.abs() < 1e-4 { 0.5 * k * (k - 1.0) * ratio * ratio } else { (k * ratio).exp_m1() - k * ratio.exp_m1() };
+        let e = if k * ratio.abs() < 1e-4 {
+            0.5 * k * (k - 1.0) * ratio * ratio
+        } else {
+            (k * ratio).exp_m1() - k * ratio.exp_m1()
+        };
         log(y).exp() * e
     };
     let piece = |a: f64, b: f64| {
         let h = (b - a) / 400.0;
-        (0..400).map(|i| a + h * f64::from(i)).map(|y| h / 6.0 * (excess(y) + 4.0 * excess(y + 0.5 * h) + excess(y + h))).sum::<f64>()
+        (0..400)
+            .map(|i| a + h * f64::from(i))
+            .map(|y| h / 6.0 * (excess(y) + 4.0 * excess(y + 0.5 * h) + excess(y + h)))
+            .sum::<f64>()
     };
     let sum: f64 = bends.windows(2).map(|ends| piece(ends[0], ends[1])).sum();
     (0.5 * (-step.start - fallen).exp() * sum).ln_1p()
@@ -112,7 +119,10 @@ fn no_step_is_too_narrow_for_an_l2_ball() {
                             continue;
                         }
                         let least = (distance / tau).powi(2) / (k - 1.0) * least_log_moment(step, fallen, k, tau);
-                        assert!(price >= least * 0.999, "{step:?}, norm {norm}, {unit:?}, order {k}, τ = {tau}: {price} below {least}");
+                        assert!(
+                            price >= least * 0.999,
+                            "{step:?}, norm {norm}, {unit:?}, order {k}, τ = {tau}: {price} below {least}"
+                        );
                         dearest = dearest.max((distance / tau).powi(2) / (k - 1.0) * noise.log_moment(order, tau));
                     }
                     fallen += step.fall;
@@ -123,7 +133,10 @@ fn no_step_is_too_narrow_for_an_l2_ball() {
                 }
                 // Between the shifts that are looked at here there may be a little more; what is of no use is refused.
                 assert!(price >= dearest * (1.0 - 1e-9), "{steps:?}, order {k}: {price} below {dearest}");
-                assert!(price <= 1.05 * dearest || dearest > 1e5, "{steps:?}, {unit:?}, order {k}: {price} far above {dearest}");
+                assert!(
+                    price <= 1.05 * dearest || dearest > 1e5,
+                    "{steps:?}, {unit:?}, order {k}: {price} far above {dearest}"
+                );
             }
         }
     }
@@ -134,7 +147,9 @@ fn in_one_panel(profile: &EnvelopeProfile, entries: &[f64]) -> EnvelopeProfile {
     let largest = profile.largest();
     let sums: Vec<f64> = (0..13)
         .map(|j| {
-            let term = |entry: &f64| entry * entry * (f64::from(j) * (2.0 * entry / largest - 1.0).clamp(-1.0, 1.0).acos()).cos();
+            let term = |entry: &f64| {
+                entry * entry * (f64::from(j) * (2.0 * entry / largest - 1.0).clamp(-1.0, 1.0).acos()).cos()
+            };
             entries.iter().map(term).sum()
         })
         .collect();
@@ -148,7 +163,8 @@ fn in_one_panel(profile: &EnvelopeProfile, entries: &[f64]) -> EnvelopeProfile {
 /// Many entries that are as small as a step is narrow, beside larger ones or alone, in octaves or all in one panel: never cheaper than one by one.
 #[test]
 fn envelopes_are_not_cheaper_than_their_entries() {
-    let spread = |top: f64, bottom: f64, n: u32| (0..n).map(move |i| top * (bottom / top).powf(f64::from(i) / f64::from(n)));
+    let spread =
+        |top: f64, bottom: f64, n: u32| (0..n).map(move |i| top * (bottom / top).powf(f64::from(i) / f64::from(n)));
     let mut looked = 0;
     let mut check = |spec: &NoiseSpec, entries: &[f64], most: f64| {
         let noise = spec.build().unwrap();
@@ -161,7 +177,11 @@ fn envelopes_are_not_cheaper_than_their_entries() {
             for (k, sum) in orders.iter().zip(sums).filter(|(_, sum)| sum.is_finite()) {
                 // What is of no use is refused; what is no number is made infinite before it is priced.
                 let bound = Some(bounds[*k as usize - 2]).filter(|bound| !bound.is_nan()).unwrap_or(f64::INFINITY);
-                assert!(bound >= sum && (bound <= most * sum || sum > 1e4), "{spec:?}, largest {}, order {k}: {bound}, one by one {sum}", built.largest());
+                assert!(
+                    bound >= sum && (bound <= most * sum || sum > 1e4),
+                    "{spec:?}, largest {}, order {k}: {bound}, one by one {sum}",
+                    built.largest()
+                );
                 looked += 1;
             }
         }
@@ -188,8 +208,44 @@ fn envelopes_are_not_cheaper_than_their_entries() {
         NoiseSpec::HyperbolicSecant { scale },
     ];
     for (spec, largest) in smooth.iter().flat_map(|spec| [0.03, 1.0, 10.0, 300.0].map(|largest| (spec, largest))) {
-        let entries: Vec<f64> = spread(largest, 1e-3 * largest, 300).chain(spread(1e-2 * largest, 1e-3 * largest, 1500)).collect();
+        let entries: Vec<f64> =
+            spread(largest, 1e-3 * largest, 300).chain(spread(1e-2 * largest, 1e-3 * largest, 1500)).collect();
         check(spec, &entries, if largest < 20.0 { 1.01 } else { f64::INFINITY });
     }
     assert!(looked > 200, "{looked}");
+}
+
+/// Densities without a step, near the normal one and far from it: no number of equal coordinates tells more than the ball is priced at.
+#[test]
+fn smooth_noise_is_dearest_within_what_its_ball_is_priced_at() {
+    let scale = 1.0;
+    let mut specs: Vec<NoiseSpec> = [2.001, 9.0, 1e4, 1e6, 1e9].map(|nu| NoiseSpec::StudentT { nu, scale }).to_vec();
+    specs.extend(
+        [1.0, 1.000_1, 1.01, 1.5, 1.99, 2.01, 2.5, 8.0, 50.0]
+            .map(|exponent| NoiseSpec::GeneralizedGaussian { exponent, scale }),
+    );
+    specs.extend([
+        NoiseSpec::VarianceGamma { scale },
+        NoiseSpec::Cauchy { scale },
+        NoiseSpec::HyperbolicSecant { scale },
+    ]);
+    let mut compared = 0;
+    for (spec, norm) in specs.iter().flat_map(|spec| [0.01, 0.3, 5.0].map(|norm| (spec, norm))) {
+        let noise = spec.build().unwrap();
+        let release = Release::new(Sampling::Poisson { rate: 1.0 }, Sensitivity::L2 { norm }, Some(spec.clone()));
+        let prices = RdpCurve::of(&release).unwrap();
+        for tau in (0..60).map(|i| norm * 0.8f64.powi(i)) {
+            let mut moments = [0.0; 63];
+            noise.log_moments(tau, &mut moments);
+            for (k, moment) in (2..).map(f64::from).zip(moments).filter(|(_, moment)| moment.is_finite()) {
+                let (price, least) = (prices.at(k).unwrap(), (norm / tau).powi(2) * moment / (k - 1.0));
+                assert!(
+                    price >= least * (1.0 - 1e-9),
+                    "{spec:?}, norm {norm}, order {k}, τ = {tau}: {price} below {least}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50_000, "{compared}");
 }

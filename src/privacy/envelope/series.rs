@@ -134,7 +134,11 @@ impl Series {
         }
         let hidden = noise.hidden_below(factor * NEAREST * (panel.high - panel.low), orders);
         if hidden <= HIDDEN {
-            return self.error.iter_mut().zip(&self.coefficients[0]).for_each(|(error, first)| *error += hidden * first);
+            return self
+                .error
+                .iter_mut()
+                .zip(&self.coefficients[0])
+                .for_each(|(error, first)| *error += hidden * first);
         }
         let ends = (factor * panel.low, factor * panel.high);
         let floor = |a: f64, b: f64| self.floor(panel, a / factor, b / factor);

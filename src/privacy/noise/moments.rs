@@ -109,7 +109,10 @@ pub(super) fn smooth_log_moments(density: &dyn SmoothDensity, tau: f64, out: &mu
             Node::new(density.log_ratio(x, tau), density.log_density(x) + (width * u.cosh()).ln())
         }));
     };
-    trapezoid(&Rule { finest: SMOOTH_LEVELS, step: &step, fill: &fill, height: &|_| f64::NEG_INFINITY, left_out: 0.0 }, out);
+    trapezoid(
+        &Rule { finest: SMOOTH_LEVELS, step: &step, fill: &fill, height: &|_| f64::NEG_INFINITY, left_out: 0.0 },
+        out,
+    );
 }
 
 /// Steps of the coarsest rule for smooth densities, and how often they are halved.
