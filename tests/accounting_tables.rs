@@ -214,3 +214,38 @@ fn envelopes_are_not_cheaper_than_their_entries() {
     }
     assert!(looked > 200, "{looked}");
 }
+
+/// Densities without a step, near the normal one and far from it: no number of equal coordinates tells more than the ball is priced at.
+#[test]
+fn smooth_noise_is_dearest_within_what_its_ball_is_priced_at() {
+    let scale = 1.0;
+    let mut specs: Vec<NoiseSpec> = [2.001, 9.0, 1e4, 1e6, 1e9].map(|nu| NoiseSpec::StudentT { nu, scale }).to_vec();
+    specs.extend(
+        [1.0, 1.000_1, 1.01, 1.5, 1.99, 2.01, 2.5, 8.0, 50.0]
+            .map(|exponent| NoiseSpec::GeneralizedGaussian { exponent, scale }),
+    );
+    specs.extend([
+        NoiseSpec::VarianceGamma { scale },
+        NoiseSpec::Cauchy { scale },
+        NoiseSpec::HyperbolicSecant { scale },
+    ]);
+    let mut compared = 0;
+    for (spec, norm) in specs.iter().flat_map(|spec| [0.01, 0.3, 5.0].map(|norm| (spec, norm))) {
+        let noise = spec.build().unwrap();
+        let release = Release::new(Sampling::Poisson { rate: 1.0 }, Sensitivity::L2 { norm }, Some(spec.clone()));
+        let prices = RdpCurve::of(&release).unwrap();
+        for tau in (0..60).map(|i| norm * 0.8f64.powi(i)) {
+            let mut moments = [0.0; 63];
+            noise.log_moments(tau, &mut moments);
+            for (k, moment) in (2..).map(f64::from).zip(moments).filter(|(_, moment)| moment.is_finite()) {
+                let (price, least) = (prices.at(k).unwrap(), (norm / tau).powi(2) * moment / (k - 1.0));
+                assert!(
+                    price >= least * (1.0 - 1e-9),
+                    "{spec:?}, norm {norm}, order {k}, τ = {tau}: {price} below {least}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50_000, "{compared}");
+}

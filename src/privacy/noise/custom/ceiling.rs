@@ -23,7 +23,7 @@
 //!
 //! Ranges are cut where the ceiling is highest above what G is known to reach, until it is close, or has cost enough: it holds at any time.
 
-use super::Custom;
+use super::{Custom, line::Line};
 use crate::privacy::{numeric::dearer, parallel};
 
 /// How far the ceiling may be above the largest G that is known, relative.
@@ -46,20 +46,6 @@ const STEPS: f64 = 8.0;
 /// sinh(x)/x.
 fn shc(x: f64) -> f64 {
     if x < 1e-4 { 1.0 + x * x / 5.9 } else { x.sinh() / x }
-}
-
-/// The whole line's bends, with what is needed of each.
-struct Line {
-    /// In order, of which the middle one is 0.
-    bends: Vec<f64>,
-    /// s between: the i-th is left of bend i.
-    slopes: Vec<f64>,
-    /// Variation of ln z from the first bend to each.
-    variation: Vec<f64>,
-    /// Least and largest of 2^level slopes from each on.
-    extremes: Vec<Vec<(f64, f64)>>,
-    /// Downward jumps of s: (place, ln |Δ|·z, ln z).
-    jumps: Vec<(f64, f64, f64)>,
 }
 
 /// ln I_k at a shift, in reaches.
@@ -88,42 +74,6 @@ struct Search<'a> {
     /// J·reach².
     information: f64,
     spots: Vec<Spot>,
-}
-
-impl Line {
-    fn new(noise: &Custom) -> Self {
-        let table = noise.table();
-        let bends: Vec<f64> = table.knots[1..].iter().rev().map(|k| -k).chain(table.knots.iter().copied()).collect();
-        let slopes: Vec<f64> = table.slopes.iter().rev().map(|s| -s).chain(table.slopes.iter().copied()).collect();
-        let mut variation = vec![0.0; bends.len()];
-        for i in 1..bends.len() {
-            variation[i] = variation[i - 1] + slopes[i].abs() * (bends[i] - bends[i - 1]);
-        }
-        let jumps = bends.iter().enumerate().filter(|(i, _)| slopes[i + 1] < slopes[*i]).map(|(i, &bend)| {
-            let log_density = table.log_densities[i.abs_diff(table.knots.len() - 1)];
-            (bend, (slopes[i] - slopes[i + 1]).ln() + log_density, log_density)
-        });
-        let jumps = jumps.collect();
-        let mut extremes = vec![slopes.iter().map(|s| (*s, *s)).collect::<Vec<_>>()];
-        while let Some(last) = extremes.last().filter(|last| last.len() > 1 << (extremes.len() - 1)) {
-            let pairs = last.iter().zip(&last[1 << (extremes.len() - 1)..]);
-            extremes.push(pairs.map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))).collect());
-        }
-        Self { bends, slopes, variation, extremes, jumps }
-    }
-
-    /// Of the pieces that [bend `from` − left, bend `to` + right] touches: least and largest slope, and at most the variation within it.
-    fn window(&self, from: usize, left: f64, to: usize, right: f64) -> (f64, f64, f64) {
-        let Self { bends, slopes, variation, extremes, .. } = self;
-        // Pieces are named by the bend to their right.
-        let first = bends[..from].partition_point(|bend| bends[from] - bend >= left);
-        let last = to + bends[to + 1..].partition_point(|bend| bend - bends[to] < right);
-        let level = (last + 2 - first).ilog2() as usize;
-        let (a, b) = (extremes[level][first], extremes[level][last + 2 - (1 << level)]);
-        let (least, most) = (a.0.min(b.0), a.1.max(b.1));
-        let ends = slopes[first].abs() * left + slopes[last + 1].abs() * right;
-        (least, most, variation[last] - variation[first] + ends)
-    }
 }
 
 impl Search<'_> {
@@ -337,7 +287,7 @@ impl<'a> Search<'a> {
     fn new(noise: &'a Custom, reach: f64, orders: usize) -> Self {
         let reach = reach / noise.scale;
         let information = noise.table().information() * reach * reach;
-        Self { noise, line: Line::new(noise), reach, orders, information, spots: Vec::new() }
+        Self { noise, line: Line::new(noise.table()), reach, orders, information, spots: Vec::new() }
     }
 
     fn budget(&self, work: usize, (least, most): (usize, usize)) -> usize {
@@ -420,5 +370,73 @@ impl<'a> Search<'a> {
 fn learn(known: &mut [f64], spot: &Spot) {
     for (known, moment) in known.iter_mut().zip(&spot.moments) {
         *known = known.max(moment / spot.shift / spot.shift);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::noise::{CustomDensity, Noise};
+
+    fn tables() -> Vec<Custom> {
+        let of = |points: &[(f64, f64)]| CustomDensity::from_points("test", points).unwrap();
+        let stairs: Vec<(f64, f64)> =
+            (0..30).map(f64::from).flat_map(|x| [(x, (-0.3 * x).exp()), (x + 0.97, (-0.3 * x - 1e-4).exp())]).collect();
+        let formula = |formula| CustomDensity::from_formula(formula).unwrap();
+        let densities = [
+            formula("1/cosh(x)"),
+            formula("exp(-abs(x)^1.3)"),
+            formula("exp(-x^4)"),
+            of(&stairs),
+            of(&[(0.0, 1.0), (1.0, 0.4), (1.000_1, 0.02), (3.0, 1e-3)]),
+            of(&[(0.0, 1.0), (1e-6, 0.3), (1.0, 0.1)]),
+        ];
+        densities.into_iter().map(|density| Custom::new(density, 0.7).unwrap()).collect()
+    }
+
+    /// Each of the three facts by itself is above G at shifts between, and of formulas each is near it where it is meant to be.
+    #[test]
+    fn what_is_known_of_a_range_holds_within_it() {
+        let mut close = [0; 2];
+        for noise in tables() {
+            for reach in [1e-5, 0.02, 0.3, 2.0] {
+                let search = Search::new(&noise, reach, 40);
+                for ratio in [1.02, 1.3, 1.9, 5.0] {
+                    let ends = [search.spot(1.0 / ratio), search.spot(1.0)].map(|spot| Spot { near: None, ..spot });
+                    let (between, near) = (search.ceiling(&ends[0], &ends[1]), search.near(1.0));
+                    for step in 0..=20 {
+                        let shift = ratio.powf(-f64::from(step) / 20.0);
+                        let there = search.spot(shift);
+                        for (j, moment) in there.moments.iter().enumerate() {
+                            let known = moment / shift / shift;
+                            assert!(between[j] >= known * (1.0 - 1e-9), "{reach}, {ratio}, {shift}, order {}", j + 2);
+                            assert!(near[j] >= known * (1.0 - 1e-9), "{reach}, {shift}, order {}", j + 2);
+                            close[0] += usize::from(ratio == 1.02 && between[j] < known * 1.002);
+                            close[1] += usize::from(reach == 1e-5 && near[j] < known * 1.001);
+                        }
+                    }
+                }
+            }
+        }
+        assert!(close.iter().all(|close| *close > 5000), "{close:?}");
+    }
+
+    /// However often it is cut, a ceiling holds; the more often, the lower.
+    #[test]
+    fn ceilings_come_down_to_what_is_known() {
+        for noise in tables() {
+            for norm in [1e-3, 0.1, 3.0] {
+                let ceiling = supremum(&noise, norm, norm, 30);
+                for (j, ceiling) in ceiling.iter().enumerate().filter(|(_, ceiling)| ceiling.is_finite()) {
+                    let at = |i: i32| norm * 0.97f64.powi(i);
+                    let of = |tau: f64| noise.log_moment(j as u32 + 2, tau) * (norm / tau).powi(2);
+                    let k = (j + 2) as f64;
+                    let limit = 0.5 * k * (k - 1.0) * noise.fisher_information() * norm * norm;
+                    let known = (0..700).map(at).map(of).fold(limit, f64::max);
+                    assert!(*ceiling >= known * (1.0 - 1e-9), "{norm}, order {k}: {ceiling} below {known}");
+                    assert!(*ceiling <= known * 1.03, "{norm}, order {k}: {ceiling} above {known}");
+                }
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 mod ceiling;
 mod density;
+mod line;
 mod table;
 
 pub use density::{CustomDensity, DensityError};
