@@ -161,7 +161,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NOISE", "bitcast<f32>(sums[i]) + z", "z", || Task { encoder: EncoderSpec::None, ..linear() }),
     sabotage("KS_SCATTER", "base += totals[other]", "base += totals[other] + 1u", linear_ranked),
     sabotage("KS_DISTANCE", "below += u32(other < u)", "below += u32(other <= u)", linear_ranked),
-    sabotage("KS_FULL", "share(below + n)", "share(below)", linear_ranked),
+    sabotage("KS_FULL", "distance(share(below), u)", "distance(share(below + n), u)", linear_ranked),
     sabotage("UPDATE", "* UNIT * noisy[i]", "* UNIT * noisy[i] * 1.0001", linear_ranked),
     sabotage(
         "UPDATE",
