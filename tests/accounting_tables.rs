@@ -41,7 +41,7 @@ fn stairs(steps: &[Step]) -> NoiseSpec {
 /// Simpson's rule between all places where ln z or ln r bends. z ≥ e^{−x − falls}/2, as it is at most e^{−|x|} before it is normalised.
 fn least_log_moment(step: &Step, fallen: f64, k: f64, tau: f64) -> f64 {
     let log = |y: f64| -y - step.fall * (y / step.width).clamp(0.0, 1.0);
-    let mut bends = vec![0.0, step.width, tau, step.width + tau];
+    let mut bends = [0.0, step.width, tau, step.width + tau];
     bends.sort_by(f64::total_cmp);
     let excess = |y: f64| {
         let ratio = log(y - tau) - log(y);

@@ -6,6 +6,7 @@
 //! Where z·r^k would overflow, ln I_k is a log-sum-exp over the same nodes.
 
 use super::legendre::Point;
+use crate::privacy::numeric::dearer;
 
 /// A density that is analytic on the whole line: the trapezoidal rule under x = τ + width·sinh(u) converges geometrically
 /// (Trefethen & Weideman 2014).
@@ -133,7 +134,7 @@ pub(super) struct Rule<'a> {
     pub left_out: f64,
 }
 
-/// What the nodes may miss of ∫z = ∫z·r = 1 beyond what is left out: they settle ln I_k to 1e-6 at worst.
+/// What the nodes may miss of ∫z = ∫z·r = 1 beyond what is left out, over I_k: they settle ln I_k to 1e-6 at worst.
 const MISSED: f64 = 1e-7;
 /// What ln I_k may be from convex in k, relative, beyond what the last halving changed.
 const UNEVEN: f64 = 1e-9;
@@ -166,15 +167,18 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
         fill(level, &mut nodes);
         let masses = add(&nodes, &mut sums);
         sums.log_moments(step(level), out);
-        let agree = out.iter().zip(&before).all(|(new, old)| (new - old).abs() <= (1e-11 * new.abs()).min(1e-10));
+        let missed = masses.iter().fold(0.0f64, |most, mass| dearer(most, (step(level) * mass - 1.0).abs()));
+        // Where I_k is large, what of z lies elsewhere is nothing beside it.
+        let whole = |moment: f64| missed <= (MISSED + left_out) * moment.clamp(0.0, 100.0).exp();
+        let agree = out.iter().zip(&before).all(|(new, old)| (new - old).abs() <= (1e-11 * new.abs()).min(1e-10))
+            && whole(out[0]);
         if agree || level >= finest {
-            let whole = masses.iter().all(|mass| (step(level) * mass - 1.0).abs() <= MISSED + left_out);
             let linear = sums.linear.len();
             let uneven = uneven(out, &before);
             for (j, (new, old)) in out.iter_mut().zip(&before).enumerate() {
                 let change = (*new - *old).abs();
                 // A narrow peak that is not yet resolved moves ln I_k by about 1, whatever its size.
-                let settled = whole && !uneven[j] && change <= (1e-6 * new.abs()).min(1e-3);
+                let settled = whole(*new) && !uneven[j] && change <= (1e-6 * new.abs()).min(1e-3);
                 // Rounding of the sums, and of logarithms of numbers next to 1.
                 let (relative, absolute) = if j < linear { (5e-14, 0.0) } else { (1e-12, 1e-14) };
                 *new = if settled { *new * (1.0 + relative) + absolute + change } else { f64::INFINITY };

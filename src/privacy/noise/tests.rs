@@ -267,12 +267,13 @@ fn peaks_where_the_density_is_nothing_are_seen() {
 fn quadrature_answers_at_ordinary_shifts() {
     for spec in all() {
         let noise = spec.build().unwrap();
-        for t in (0..60).map(|i| 1e-9 * 1.5f64.powi(i)).filter(|t| *t < 3.0) {
+        let flat = matches!(spec, NoiseSpec::GeneralizedGaussian { exponent, .. } if exponent > 2.0);
+        for t in (0..72).map(|i| 1e-9 * 1.4f64.powi(i)).filter(|t| !flat || *t < 1.0) {
             let mut moments = [0.0; 15];
             noise.log_moments(t * noise.scale(), &mut moments);
             let answered = moments.partition_point(|moment| moment.is_finite());
-            // Flat densities' moments soon are of no use.
-            assert!(answered == 15 || moments[answered - 1] > 5e4, "{spec:?}, shift {t}: {moments:?}");
+            // Flat densities' peaks soon are too narrow, and of no use.
+            assert!(answered == 15 || flat && moments[answered - 1] > 300.0, "{spec:?}, shift {t}: {moments:?}");
         }
     }
 }
