@@ -105,7 +105,7 @@ pub fn ln_delta_gaussian(mu: f64, epsilon: f64) -> f64 {
 }
 
 /// What rounding may have taken from [`ln_delta_gaussian`], and more than twice that: the exponent's parts are off by units in their last place, which
-/// where δ is near 1 shows in the complement alone; Mills' ratios and their difference by 1e-13.
+/// where δ is near 1 shows in the complement alone; Mills' ratios and their difference are off by 1e-13.
 fn ln_delta_rounding(mu: f64, epsilon: f64) -> f64 {
     let (near, far) = (epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu);
     let exponent = 4.0 * f64::EPSILON * (near.abs() * (far + mu) + near * near);
@@ -312,14 +312,12 @@ mod tests {
             let got = epsilon_gaussian(mu, delta);
             assert!(got >= want, "μ {mu:e}, δ {delta:e}: {got:e} below {want:e}");
             // Where ε is small against the loss its own digits are few.
-            let slack = 1e-9 * want + 1e-11 * mu;
+            let slack = 1e-8 * want + 1e-11 * mu;
             assert!(got <= want + slack, "μ {mu:e}, δ {delta:e}: {got:e} far above {want:e}");
             // And back.
             let back = delta_gaussian(mu, want);
-            assert!(
-                back >= delta && (back <= delta * (1.0 + 1e-6) + 1e-300 || want == 0.0),
-                "μ {mu:e}: {back:e} {delta:e}"
-            );
+            let close = back >= delta && back <= delta * (1.0 + 1e-6) + 1e-300;
+            assert!(close || want <= 0.0, "μ {mu:e}, ε {want:e}: {back:e} {delta:e}");
         }
     }
 

@@ -145,12 +145,12 @@ impl GaussianPrivacy {
         if mu >= 0.0 { Ok(Self { mu }) } else { Err(RiskError::Mu(mu)) }
     }
 
-    /// δ(ε), the whole curve at one point, from above.
+    /// δ(ε), the whole curve at one point.
     pub fn delta(&self, epsilon: f64) -> f64 {
-        normal::delta_gaussian(self.mu, epsilon)
+        normal::ln_delta_gaussian(self.mu, epsilon).exp()
     }
 
-    /// ε(δ), from above.
+    /// ε(δ).
     pub fn epsilon(&self, delta: f64) -> f64 {
         normal::epsilon_gaussian(self.mu, delta)
     }

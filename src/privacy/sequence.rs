@@ -332,6 +332,24 @@ mod tests {
         }
     }
 
+    /// As many kinds as a file may name, each with a partition of its own or one for all, in turns: to look at each for each would take minutes.
+    #[test]
+    fn many_kinds_take_no_longer_each() {
+        let (kinds, rounds) = (20_000u64, 20);
+        let mut sequence = Sequence::default();
+        (0..kinds * rounds).for_each(|i| sequence.push(i % kinds, 1));
+        let poisson = sequence.charges(|_| Sampling::Poisson { rate: 0.5 });
+        assert!(
+            poisson.len() == kinds as usize && poisson.iter().all(|(set, count)| set.len() == 1 && *count == rounds)
+        );
+        assert_eq!(sequence.steps_of_each(), (0..kinds).map(|kind| (kind, rounds)).collect());
+        let apart = sequence.charges(|kind| Sampling::Shuffled { batches: kind + 1 });
+        // Of a partition into b batches 20 are ⌈20/b⌉ epochs, begun ones among them.
+        assert!(apart.iter().all(|(set, count)| *count == rounds.div_ceil(set[0] + 1) && set.len() == 1));
+        let together = sequence.charges(|_| Sampling::Shuffled { batches: kinds });
+        assert_eq!(together, [((0..kinds).collect(), rounds)]);
+    }
+
     #[test]
     fn a_repeated_epoch_costs_its_dearest_release() {
         let mut epoch = Sequence::default();

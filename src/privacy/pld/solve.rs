@@ -17,6 +17,8 @@ const MOST_CELLS: f64 = 300_000.0;
 const MOST_POINTS: f64 = 300_000.0;
 /// Grid points of the first look at a release.
 const PILOT_CELLS: f64 = 2048.0;
+/// Share of the work that is left that lattices may take: composing them takes more.
+const LATTICES: f64 = 0.4;
 /// Above this ε nothing is protected, and Chernoff's bound says so as well as any.
 const MEANINGLESS: f64 = 100.0;
 /// P-mass that may be declared infinite loss, over δ.
@@ -198,7 +200,8 @@ impl Pilot {
                 }
             }
             let hopeless = question.is_hopeless(fallback);
-            if !again || rounds >= 6 || hopeless || !work.spend(round_work(sources, &cells)) {
+            let next = round_work(sources, &cells);
+            if !again || rounds >= 6 || hopeless || next > LATTICES * work.left() || !work.spend(next) {
                 let escaped: f64 = parts.iter().map(|(lattice, count)| *count as f64 * lattice.infinity).sum();
                 let fallback = match question {
                     Question::Epsilon { log_delta } => {
@@ -216,7 +219,7 @@ impl Pilot {
         }
     }
 
-    /// None where the lattices would be more work than is left.
+    /// None where even coarse lattices would be more work than is left.
     fn plan(&self, sources: &[(Source, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
         let spans: Vec<f64> = sources
             .iter()
@@ -224,11 +227,17 @@ impl Pilot {
             .map(|(low, high)| high - low)
             .collect();
         let widest = spans.iter().copied().fold(0.0, f64::max);
-        let step = grid_step(self.lambda, self.epsilon, self.deviation, self.steps, tolerance)
+        let mut step = grid_step(self.lambda, self.epsilon, self.deviation, self.steps, tolerance)
             .max(widest / MOST_CELLS)
             .max(1e-300);
-        let lattices = sources.iter().zip(&spans).map(|((source, _), span)| source.lattice_work(span / step));
-        if !work.spend(lattices.sum()) {
+        let lattices = |step: f64| -> f64 {
+            sources.iter().zip(&spans).map(|((source, _), span)| source.lattice_work(span / step)).sum()
+        };
+        // What there is work for, if not what is wanted.
+        while lattices(step) > LATTICES * work.left() && widest > step {
+            step *= 1.5;
+        }
+        if !work.spend(lattices(step)) {
             return None;
         }
         let parts =

@@ -529,7 +529,7 @@ fn next_to_no_noise_has_an_answer() {
     for unit in [|norm| in_micro_batches(0.0032, norm, 1.1), |norm| fixed_size(60_000, 256, norm, 1.1)] {
         let (alone, together) = both(unit);
         let [alone, together] = [alone, together].map(|pld| pld.epsilon(1e-5).unwrap().value);
-        assert!(together >= alone * (1.0 - 1e-4) && together <= alone * 1.01, "{alone} {together}");
+        assert!(together >= alone * (1.0 - 1e-4) && together <= alone * 1.02, "{alone} {together}");
     }
 }
 
@@ -538,7 +538,7 @@ fn next_to_no_noise_has_an_answer() {
 fn losses_far_below_what_happens_take_no_grid() {
     let release = fixed_size(33_208_116, 31_175_094, 3.375e-5, 593.43);
     let mu = 2.0 * 3.375e-5 / 593.43 * release.sampling.rate();
-    for (delta, steps) in [(1e-12, 2), (1e-300, 2), (1e-12, 1_000_000), (1e-5, 2_000_000_000)] {
+    for (delta, steps) in [(1e-12, 2), (1e-280, 2), (1e-12, 1_000_000), (1e-5, 2_000_000_000)] {
         let found = Pld::for_release(&release).unwrap().compose(steps).epsilon(delta).unwrap();
         let limit = normal::epsilon_gaussian(mu * (steps as f64).sqrt(), delta);
         assert!(

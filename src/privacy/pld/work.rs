@@ -1,4 +1,4 @@
-//! What an answer may cost: counted in nanoseconds of a 2 GHz core, as measured once, not read from a clock. So the same question has the same answer
+//! What an answer may cost: counted in units that take half a nanosecond to one on a core of 2 GHz, not read from a clock. So the same question has the same answer
 //! everywhere, and none takes minutes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// For one question, of which each direction has half.
 pub(super) const QUESTION: f64 = 1.2e9;
 /// For a curve of many questions.
-pub(super) const CURVE: f64 = 1.5e9;
+pub(super) const CURVE: f64 = 2.6e9;
 /// For all trials of a calibration.
 pub(in crate::privacy) const CALIBRATION: f64 = 8e9;
 /// To put one release's noise and envelope on a grid.

@@ -156,8 +156,10 @@ impl Accountant {
         let first = self.first_level(&charges, delta);
         let result = match orders {
             Orders::Listed(list) => {
-                let known: Vec<(f64, f64)> =
-                    list.iter().filter_map(|&order| Some((order, self.total_at(&charges, order)?))).collect();
+                let known: Vec<(f64, f64)> = list
+                    .iter()
+                    .filter_map(|&order| Some((order, self.total_at(&charges, order)? * summed(&charges))))
+                    .collect();
                 best_of_each(&known, delta)
             }
             Orders::Integers | Orders::All => {
@@ -251,6 +253,7 @@ impl Accountant {
                 *total += dearest * *count as f64;
             }
         }
+        totals.iter_mut().for_each(|(_, total)| *total *= summed(charges));
         totals
     }
 
@@ -284,7 +287,7 @@ impl Accountant {
                 return f64::INFINITY;
             }
             let Some(total) = self.total_at(charges, order) else { return f64::INFINITY };
-            let epsilon = convert(total, order, delta);
+            let epsilon = convert(total * summed(charges), order, delta);
             if epsilon < best.epsilon {
                 best = Bound { epsilon, order };
             }
@@ -318,6 +321,11 @@ impl Accountant {
         }
         best
     }
+}
+
+/// What rounding may have taken from a sum over so many charges.
+fn summed(charges: &[Charge<CurveId>]) -> f64 {
+    1.0 + charges.len() as f64 * f64::EPSILON
 }
 
 /// # Errors

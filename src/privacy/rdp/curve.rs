@@ -182,12 +182,12 @@ impl RdpCurve {
         let Shifts { doubling, source, .. } = shifts.as_ref();
         match (source, *sampling) {
             (Source::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
-                Some(0.5 * order * (doubling / noise_multiplier).powi(2) * (1.0 + 16.0 * f64::EPSILON))
+                Some(0.5 * order * (doubling / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON))
             }
             (Source::Gaussian { noise_multiplier }, Sampling::Poisson { rate }) => {
                 let sampled = |order: f64| sampled_gaussian_at(*noise_multiplier, rate, order);
                 if self.0.exchanges() {
-                    let unsampled = 0.5 * order * (doubling / noise_multiplier).powi(2) * (1.0 + 16.0 * f64::EPSILON);
+                    let unsampled = 0.5 * order * (doubling / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON);
                     return Some(unsampled.min(poisson::exchanged(
                         order,
                         sampled(2.0 * order - 1.0)?,

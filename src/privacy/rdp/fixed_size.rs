@@ -37,7 +37,7 @@ pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Opti
                 ln_1p_exp(log_sum_exp(&scratch) + rounding) * (1.0 + super::poisson::rounding(order as u32));
             // Sampling never costs more than releasing the sum of all: the plain divergence holds as well.
             let least = dearer(amplified.min(log_moments[order - 2]), f64::MIN_POSITIVE);
-            least / (order as f64 - 1.0) * (1.0 + 16.0 * f64::EPSILON)
+            least / (order as f64 - 1.0) * (1.0 + 8.0 * f64::EPSILON)
         })
         .collect()
 }

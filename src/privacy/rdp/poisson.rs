@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use super::curve::LAST_ORDER;
 use crate::privacy::numeric::{dearer, ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, ratio_excess};
 
-/// What a few roundings may have taken from a bound.
-const ROUNDED_UP: f64 = 1.0 + 16.0 * f64::EPSILON;
+/// What seven roundings may have taken from a bound, and one more.
+const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
 
 /// What rounding may have taken from ln of a sum over an order's binomial coefficients, relative, where that is above 1: terms are off by up to six units
 /// in the last place of ln α!, which is 1.2e3, 6.1e3 and 1.5e6 at the largest orders. Below, and where other terms are larger: [`exponent_rounding`].
