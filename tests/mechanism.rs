@@ -172,6 +172,43 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// With noise there is no "nearly": neighbours' sums differ by what one example adds by itself, which is inside its bound, exactly.
+    #[test]
+    fn with_noise_one_example_moves_the_sum_by_its_encoded_gradient(
+        gradients in prop::collection::vec(prop::collection::vec(prop_oneof![entry(), Just(f32::NAN)], 40), 1..12),
+        removed in any::<prop::sample::Index>(), clip in prop_oneof![Just(None), (0.01_f64..3.0).prop_map(Some)],
+    ) {
+        let spec = match clip {
+            Some(norm) => EncoderSpec::Clip { norm },
+            None => EncoderSpec::Envelope { shape: EnvelopeShape::Mixed, vectors: 3, pre_scale: 2.0, seed: 1 },
+        };
+        let noise = NoiseSpec::Gaussian { sigma: 1.0 };
+        let algorithm = Algorithm::new(Encoder::new(&spec, 40).unwrap(), Some(&noise), Denoiser::None, 4.0, 0.0).unwrap();
+        let sum = |lot: &[u32]| {
+            let mut state = State::start(vec![0.0; 40], false);
+            let gradient = |i: u32, _: &[f32], out: &mut [f32]| out.copy_from_slice(&gradients[i as usize]);
+            algorithm.step(&mut state, lot, gradient, &KEY, 1.0, 0.0).encoded
+        };
+        let all: Vec<u32> = (0..gradients.len() as u32).collect();
+        let mut others = all.clone();
+        let removed = others.remove(removed.index(all.len()));
+        let alone = sum(&[removed]);
+        // Sums of a few examples are multiples of a step that f32 holds.
+        let difference: Vec<f32> = sum(&all).iter().zip(sum(&others)).map(|(a, b)| a - b).collect();
+        prop_assert_eq!(&difference, &alone);
+        prop_assert!(norm(alone.iter().copied()) <= clip.unwrap_or(1.0));
+        if clip.is_none() {
+            let envelope = Envelope::draw(EnvelopeShape::Mixed, 3, 40, 1).unwrap();
+            let magnitudes = sorted_magnitudes(&alone);
+            let inside = |i: usize| magnitudes.iter().zip(envelope.vector(i)).all(|(m, bound)| m <= bound);
+            prop_assert!((0..3).any(inside));
+        }
+    }
+}
+
 /// Cubes of normals, about as uneven as a CNN's gradient: by buckets or by a full sort, the encoded gradient is nearly the same.
 #[test]
 fn buckets_hardly_change_a_large_gradient() {
