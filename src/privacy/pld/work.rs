@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// For one question, of which each direction has half.
-pub(super) const QUESTION: f64 = 1.2e9;
+pub(super) const QUESTION: f64 = 2.4e9;
 /// For a curve of many questions.
 pub(super) const CURVE: f64 = 2.6e9;
 /// For all trials of a calibration.
