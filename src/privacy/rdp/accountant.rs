@@ -18,8 +18,8 @@ use crate::privacy::{
 /// Curves at most; and how many of noise that is not Gaussian, or of lots of a fixed size, each of which takes up to some tenths of a second.
 pub const MOST_CURVES: usize = 1024;
 pub const MOST_SLOW_CURVES: usize = 64;
-/// Terms that may be added up to look for a better order than the best of 2..=256: some tenths of a second.
-const MOST_TERMS: f64 = 1e7;
+/// Terms that each conversion may add up to look for a better order than the best of 2..=256: half a second.
+const MOST_TERMS: f64 = 5e6;
 
 /// Adds the losses of releases and converts the sum to (ε, δ).
 #[derive(Clone, Debug, Default)]
