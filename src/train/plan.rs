@@ -79,7 +79,7 @@ impl Plan {
         limits::check(config, expected_lot(config, train_examples))
     }
 
-    /// What `config` means on a training set of `train_examples`, priced as everything else prices it ([`super::price`]).
+    /// What `config` means on a training set of `train_examples`, priced as everything else prices it (`train::price`).
     ///
     /// # Errors
     /// The first field that is out of its range or contradicts another.

@@ -45,7 +45,7 @@ impl Accountant {
     ///
     /// # Errors
     /// [`PrivacyError::MixedNeighbours`], [`PrivacyError::MixedUnits`] if it protects something else than the curves before;
-    /// [`PrivacyError::TooManyKinds`] if there would be more than [`MOST_CURVES`].
+    /// [`PrivacyError::TooManyKinds`] if there would be more than `MOST_CURVES`.
     pub fn add_curve(&mut self, curve: RdpCurve) -> Result<CurveId, PrivacyError> {
         // What one protects, all do.
         if let Some(first) = self.curves.first() {
