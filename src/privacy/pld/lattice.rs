@@ -7,6 +7,8 @@
 //! is safe because (1 − e^ε·y)₊ is convex in y = e^{−l} (the connect-the-dots idea of Doroshenko, Ghazi, Kamath,
 //! Kumar & Manurangsi 2022).
 
+use super::work::{CUMULANT_POINT, MOMENT_POINT};
+
 /// P-mass by loss. The mass at index i is `weight[i]`·exp(`log_scale` − `tilt`·l): kept tilted, so that masses far
 /// below the smallest double keep all their digits.
 #[derive(Clone, Debug)]
@@ -76,11 +78,21 @@ impl Lattice {
         self.first += low as i64;
     }
 
+    /// Whether [`Lattice::log_moment`] is a plain sum of powers.
+    fn is_near(&self, lambda: f64) -> bool {
+        (1e-2..1e2).contains(&((lambda - self.tilt) * self.step).exp())
+    }
+
+    /// Work of [`Lattice::log_moment`].
+    pub fn moment_work(&self, lambda: f64) -> f64 {
+        self.weight.len() as f64 * if self.is_near(lambda) { MOMENT_POINT } else { CUMULANT_POINT }
+    }
+
     /// ln Σ p·e^{λl} over finite losses; −∞ if there is no mass.
     pub fn log_moment(&self, lambda: f64) -> f64 {
         let growth = (lambda - self.tilt) * self.step;
         let ratio = growth.exp();
-        if !(1e-2..1e2).contains(&ratio) {
+        if !self.is_near(lambda) {
             return self.cumulants(lambda).log_moment;
         }
         // Blocks by Horner, each scaled by the exp of its first element; the sum is kept relative to the largest.
@@ -138,8 +150,11 @@ impl Lattice {
             } else {
                 // Far from the bulk: in logarithms, as the product of a tiny mass and a huge factor may be in range.
                 for (offset, weight) in chunk.iter().enumerate() {
-                    let value = (weight.ln() + exponent + offset as f64 * growth).exp();
-                    weights.push(if *weight > 0.0 { value } else { 0.0 });
+                    let exponent = exponent + offset as f64 * growth;
+                    // Most are nothing, and a bound of their logarithm says so.
+                    let counts = *weight > 0.0
+                        && exponent + f64::from(exponent_of(*weight) + 1) * std::f64::consts::LN_2 > -750.0;
+                    weights.push(if counts { (weight.ln() + exponent).exp() } else { 0.0 });
                 }
             }
         }

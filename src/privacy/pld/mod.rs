@@ -87,6 +87,9 @@ enum Direction {
     Add,
 }
 
+/// How many times more one question may take than others of a curve.
+const UNEVEN: f64 = 4.0;
+
 /// A few roundings, upwards.
 const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
 
@@ -349,9 +352,12 @@ impl Pld {
         let mut curve = vec![(epsilon, delta)];
         if epsilon.is_finite() && epsilon > 0.0 {
             let epsilons: Vec<f64> = (0..=2 * points).map(|i| epsilon * f64::from(i) / f64::from(points)).collect();
-            // δ(ε) does not grow with ε.
-            let most = |at: f64| if at >= epsilon { delta } else { 1.0 };
-            curve.extend(self.curve(&epsilons)?.into_iter().map(|(at, found)| (at, found.min(most(at)))));
+            // δ(ε) does not grow with ε, and these ε do.
+            let mut least = 1.0_f64;
+            curve.extend(self.curve(&epsilons)?.into_iter().map(|(at, found)| {
+                least = least.min(found).min(if at >= epsilon { delta } else { 1.0 });
+                (at, least)
+            }));
         }
         Ok(curve)
     }
@@ -402,7 +408,7 @@ impl Pld {
     }
 }
 
-/// The answer to each question. What those before have left over is there for those that follow.
+/// The answer to each question, which may take some times its share: what those before have left over is there for those that follow.
 fn shared<Q, A>(
     budget: f64,
     questions: &[Q],
@@ -410,7 +416,7 @@ fn shared<Q, A>(
 ) -> Result<Vec<A>, PrivacyError> {
     let all = Work::new(budget);
     let one = |(index, question): (usize, &Q)| {
-        let share = all.left() / (questions.len() - index) as f64;
+        let share = UNEVEN * all.left() / (questions.len() - index) as f64;
         all.of_which(share.min(QUESTION), |work| answer(question, work))
     };
     questions.iter().enumerate().map(one).collect()

@@ -3,6 +3,8 @@
 //! Each direction may cost half of a question's work. A finer grid, a further round, a transform that would cost more than is left is not begun: Chernoff's
 //! bound on the grid before stands, or none.
 
+use std::cell::Cell;
+
 use super::{
     Direction,
     compose::{self, Reach, Sum, Window},
@@ -168,7 +170,12 @@ impl Pilot {
             }
             let finest = parts.iter().map(|(lattice, _)| lattice.step).fold(f64::INFINITY, f64::min);
             let largest = 30.0 / finest;
-            let moment = |lambda: f64| compose::log_moment(&parts, lambda);
+            let moments = Cell::new(0.0);
+            let moment = |lambda: f64| {
+                let more: f64 = parts.iter().map(|(lattice, _)| lattice.moment_work(lambda)).sum();
+                moments.set(moments.get() + more);
+                compose::log_moment(&parts, lambda)
+            };
             let (lambda, fallback) = match question {
                 Question::Epsilon { .. } => compose::chernoff(moment, log_delta, largest),
                 Question::Delta { epsilon } => chernoff_delta(moment, epsilon, largest),
@@ -200,6 +207,7 @@ impl Pilot {
                 }
             }
             let hopeless = question.is_hopeless(fallback);
+            work.spend(moments.get());
             let next = round_work(sources, &cells);
             if !again || rounds >= 6 || hopeless || next > LATTICES * work.left() || !work.spend(next) {
                 let escaped: f64 = parts.iter().map(|(lattice, count)| *count as f64 * lattice.infinity).sum();
@@ -253,10 +261,9 @@ impl Pilot {
     }
 }
 
-/// Work of one of [`Pilot`]'s rounds: lattices, and the two or three valleys in which λ is sought.
+/// Work of one of [`Pilot`]'s rounds; what looking for λ takes comes on top.
 fn round_work(sources: &[(Source, u64)], cells: &[f64]) -> f64 {
-    let each =
-        |((source, _), cells): (&(Source, u64), &f64)| source.lattice_work(*cells) + 120.0 * MOMENT_POINT * cells;
+    let each = |((source, _), cells): (&(Source, u64), &f64)| source.lattice_work(*cells) + 60.0 * MOMENT_POINT * cells;
     sources.iter().zip(cells).map(each).sum()
 }
 

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// For one question, of which each direction has half.
 pub(super) const QUESTION: f64 = 2.4e9;
 /// For a curve of many questions.
-pub(super) const CURVE: f64 = 2.6e9;
+pub(super) const CURVE: f64 = 2.2e9;
 /// For all trials of a calibration.
 pub(in crate::privacy) const CALIBRATION: f64 = 8e9;
 /// To put one release's noise and envelope on a grid.
 pub(super) const PREPARATION: f64 = 2.5e9;
 
 /// One point of a lattice of Gaussian noise, and one atom that is mapped.
-pub(super) const GAUSSIAN_POINT: f64 = 250.0;
+pub(super) const GAUSSIAN_POINT: f64 = 180.0;
 pub(super) const ATOM: f64 = 25.0;
 /// One point in a sum of powers, and where mean and variance are wanted too.
 pub(super) const MOMENT_POINT: f64 = 1.5;
