@@ -44,7 +44,7 @@ impl Part {
     /// Brotli bytes that it may have.
     const fn budget(self) -> u64 {
         match self {
-            Self::Page => 250_000,
+            Self::Page => 256_000,
             Self::Training | Self::Relaxed => 1_500_000,
             // Both threads together stay below the training thread's 1.5 MB.
             Self::Accountant => 260_000,
