@@ -45,9 +45,8 @@ impl Part {
     const fn budget(self) -> u64 {
         match self {
             Self::Page => 256_000,
-            Self::Training | Self::Relaxed => 1_500_000,
-            // Both threads together stay below the training thread's 1.5 MB.
-            Self::Accountant => 260_000,
+            Self::Training | Self::Relaxed => 560_000,
+            Self::Accountant => 290_000,
         }
     }
 }
