@@ -87,6 +87,8 @@ enum Direction {
     Add,
 }
 
+/// Shares of the first question.
+const FIRST: f64 = 3.0;
 /// How many times more one question may take than others of a curve.
 const UNEVEN: f64 = 4.0;
 
@@ -416,7 +418,9 @@ fn shared<Q, A>(
 ) -> Result<Vec<A>, PrivacyError> {
     let all = Work::new(budget);
     let one = |(index, question): (usize, &Q)| {
-        let share = UNEVEN * all.left() / (questions.len() - index) as f64;
+        // Of a curve the first is δ(0): any test's advantage, and of all points the dearest.
+        let weight = if index == 0 { FIRST } else { 1.0 };
+        let share = weight * UNEVEN * all.left() / (questions.len() - index) as f64;
         all.of_which(share.min(QUESTION), |work| answer(question, work))
     };
     questions.iter().enumerate().map(one).collect()
