@@ -13,8 +13,11 @@ const VARIANCE_GAMMA: u32 = 5;
 const HYPERBOLIC_SECANT: u32 = 6;
 const BY_QUANTILE: u32 = 7;
 
-// The quantile table's nodes lie this far apart in −ln u, and there are 4097.
-const QUANTILE_STEP: f32 = 46.0 / 4096.0;
+// src/engine/gpu/quantile.rs: cells of −ln u by its leading bits, the first of which ends at 2^-20; numbers of a piece.
+const CELL_SHIFT: u32 = 17;
+const FIRST: u32 = 107u << 6u;
+const CELLS: u32 = (26u << 6u) + 1u;
+const PIECE: u32 = 6;
 
 const LN_2: f32 = 0.6931472;
 const HALF_PI: f32 = 1.5707964;
@@ -188,19 +191,24 @@ fn hyperbolic_secant(w: vec4<u32>) -> f32 {
     return signed(release.scale / HALF_PI * log_tan, w.z);
 }
 
-// x with Pr[|X| > x] = u, cubic (Catmull–Rom) between nodes; below the first by a parabola.
+// x with Pr[|X| > x] = u: a cubic of −ln u, by the piece of its cell that holds it.
 fn by_quantile(w: vec4<u32>) -> f32 {
-    let place = negative_log(w.x, w.y) / QUANTILE_STEP;
-    let cell = min(u32(place), 4094u);
-    let t = place - f32(cell);
-    let b = quantiles[cell];
-    let c = quantiles[cell + 1u];
-    let d = quantiles[cell + 2u];
-    var a = 3.0 * (b - c) + d;
-    if (cell > 0u) {
-        a = quantiles[cell - 1u];
+    let e = negative_log(w.x, w.y);
+    let cell = clamp(bitcast<u32>(e) >> CELL_SHIFT, FIRST - 1u, FIRST + CELLS - 2u) - (FIRST - 1u);
+    var low = u32(quantiles[cell]);
+    var high = u32(quantiles[cell + 1u]);
+    while (high - low > 1u) {
+        let middle = (low + high) / 2u;
+        if (e < quantiles[CELLS + 1u + PIECE * middle]) {
+            high = middle;
+        } else {
+            low = middle;
+        }
     }
-    let x = b + 0.5 * t * (c - a + t * (2.0 * a - 5.0 * b + 4.0 * c - d + t * (3.0 * (b - c) + d - a)));
+    let at = CELLS + 1u + PIECE * low;
+    let t = (e - quantiles[at]) * quantiles[at + 1u];
+    let x = quantiles[at + 2u]
+        + t * (quantiles[at + 3u] + t * (quantiles[at + 4u] + t * quantiles[at + 5u]));
     return signed(x, w.z);
 }
 

@@ -118,6 +118,24 @@ fn relative_difference(a: &[f32], b: &[f32]) -> f64 {
     if difference == 0.0 { 0.0 } else { difference / norm(&mut b.iter().map(|&b| f64::from(b))) }
 }
 
+/// Where a guarantee asks for exact sums, those of clipped gradients are whole steps of the task's grid, in both engines; `examples` many of
+/// them differ by whole steps, too, and only where an f32 gradient lies so near the middle of two steps that it is rounded to the other
+/// one: at less than one coordinate in 10,000. (A sum that is not rounded, or rounded after it is added up, is off at nearly all.)
+fn assert_same_steps(task: &Task, ours: &[f32], theirs: &[f32], examples: usize) {
+    let (Some(grid), EncoderSpec::Clip { .. }) = (task.sum_grid(), &task.encoder) else { return };
+    let what = format!("{:?}, {:?}", task.model, task.encoder);
+    let steps = |values: &[f32]| -> Vec<f64> {
+        values
+            .iter()
+            .map(|&v| f64::from(v) / f64::from(grid.step()))
+            .inspect(|v| assert!(v.fract() == 0.0, "{what}: {v} steps"))
+            .collect()
+    };
+    let apart: f64 = steps(ours).iter().zip(steps(theirs)).map(|(a, b)| (a - b).abs()).sum();
+    let most = 1e-4 * (examples * ours.len()) as f64;
+    assert!(apart <= most, "{what}: {apart} steps apart, of at most {most}");
+}
+
 fn minus(a: &[f32], b: &[f32]) -> Vec<f32> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
@@ -258,6 +276,10 @@ fn a_traced_step_is_a_step<E: Engine>(make: Make<E>) {
                 ] {
                     let difference = relative_difference(ours, theirs);
                     assert!(difference < 2e-4, "{model:?}, {:?}, {name}: {difference:.2e}", task.encoder);
+                }
+                // One step other in the first update moves all gradients of the second.
+                if number == 1 {
+                    assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
                 }
             }
             assert_eq!(block_on(engine.state()).unwrap(), block_on(untraced.state()).unwrap());
@@ -414,12 +436,15 @@ fn copies_are_averaged_before_they_are_encoded<E: Engine>(make: Make<E>) {
                 let difference = relative_difference(ours, theirs);
                 assert!(difference < 1e-4, "{model:?}, {:?}, {name}: {difference:.2e}", task.encoder);
             }
+            assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
+            assert!(relative_difference(&ours.raw, &theirs.raw) < 1e-5, "{model:?}");
             // The first copy alone is something else, and a copy twice is that copy.
             let [first, _] = traced_pair(make, &task, &lot, &SHIFTS[..1]);
             assert!(relative_difference(&first.raw, &ours.raw) > 0.1, "{model:?}");
             let [twice, _] = traced_pair(make, &task, &lot, &[SHIFTS[0]; 2]);
             let difference = relative_difference(&twice.encoded, &first.encoded);
             assert!(difference < 1e-4, "{model:?}, {:?}: {difference:.2e}", task.encoder);
+            assert_same_steps(&task, &twice.encoded, &first.encoded, lot.len());
         }
         // One example's share of the sum is no longer than the clip, though its copies' gradients together are.
         let clipped = task(model, EncoderSpec::Clip { norm: 0.1 }, None);

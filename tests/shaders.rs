@@ -289,6 +289,7 @@ fn families() -> Vec<NoiseSpec> {
         NoiseSpec::HyperbolicSecant { scale: 0.9 },
         NoiseSpec::GeneralizedGaussian { exponent: 1.0, scale: 0.6 },
         NoiseSpec::GeneralizedGaussian { exponent: 4.0, scale: 2.0 },
+        NoiseSpec::GeneralizedGaussian { exponent: 20.0, scale: 1.5 },
         NoiseSpec::Custom { density: CustomDensity::from_formula("1 / (1 + x^4)").unwrap(), scale: 0.5 },
     ]
 }

@@ -10,6 +10,7 @@ mod families;
 mod features;
 pub mod kernels;
 mod passes;
+mod quantile;
 mod wait;
 
 use std::collections::VecDeque;
