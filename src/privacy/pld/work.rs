@@ -10,7 +10,7 @@ pub(super) const CURVE: f64 = 2.2e9;
 /// For all trials of a calibration.
 pub(in crate::privacy) const CALIBRATION: f64 = 8e9;
 /// To put one release's noise and envelope on a grid.
-pub(super) const PREPARATION: f64 = 2.5e9;
+pub(super) const PREPARATION: f64 = 3.2e9;
 
 /// One point of a lattice of Gaussian noise, and one atom that is mapped.
 pub(super) const GAUSSIAN_POINT: f64 = 180.0;

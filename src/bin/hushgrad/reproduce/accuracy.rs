@@ -325,6 +325,6 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let order = [1, 2, 3].map(|seed| ("best-3", format!("best-3 {seed}")));
         let table = table(&book, &order);
-        assert!(table.contains("| 2.800 | 2.999 | 98.50 ± 0.71 % | 98.00 to 99.00 % | 2 | 10 |"), "{table}");
+        assert!(table.contains("| 2.800 | 3.000 | 98.50 ± 0.71 % | 98.00 to 99.00 % | 2 | 10 |"), "{table}");
     }
 }
