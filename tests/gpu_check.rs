@@ -152,7 +152,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NOISE", "quotient = sc.x / sc.y", "quotient = sc.x", || family(NoiseSpec::Cauchy { scale: 1.0 })),
     sabotage("NOISE", "w.w << 1u", "w.w", || family(NoiseSpec::VarianceGamma { scale: 1.0 })),
     sabotage("NOISE", "+ 0.24156447", "+ 0.2416", || family(NoiseSpec::HyperbolicSecant { scale: 1.0 })),
-    sabotage("NOISE", "b + 0.5 * t *", "b + 0.4 * t *", || {
+    sabotage("NOISE", "+ t * (quantiles[at + 3u]", "- t * (quantiles[at + 3u]", || {
         family(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.0 })
     }),
     // Where the exact sum and the noise meet.
