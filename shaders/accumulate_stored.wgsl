@@ -1,6 +1,6 @@
 // mechanism::encode::{clip, clamp_by_rank} and the sum over the lot, for gradients that lie in `work` (the
 // convolutions'): Σ over the chunk of the encoded coordinate. An invocation owns a coordinate. Sums that noise is added to are of whole
-// steps, which no compiler can round or reorder to others; without a guarantee they are f32's, in the lot's order.
+// steps, which no compiler can round or reorder to others.
 
 override STORED: u32;
 override STORED_LENGTH: u32;
@@ -11,21 +11,19 @@ override ENVELOPE: bool;
 // Add the gradients as they are (the teaching view's first picture).
 override RAW: bool;
 
-fn in_steps(e: u32, factor: f32, g: f32) -> i32 {
-    if (ENVELOPE) {
-        return clamped_steps(g, bound_word(e, bucket(abs(g), run.first_bucket)));
-    }
-    return i32(round((factor * run.inverse_step) * g));
-}
-
 fn encoded(e: u32, factor: f32, g: f32) -> f32 {
     if (RAW) {
         return g;
     }
+    var h = scale(factor) * g;
     if (ENVELOPE) {
-        return clamped(g, bound_word(e, bucket(abs(g), run.first_bucket)));
+        let psi = bound(e, bucket(abs(g), run.first_bucket));
+        h = clamp(scale(1.0) * g, -psi, psi);
     }
-    return factor * g;
+    if (EXACT) {
+        return round(h);
+    }
+    return h;
 }
 
 @compute @workgroup_size(64)
@@ -34,24 +32,14 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     if (i >= STORED_LENGTH) {
         return;
     }
-    let count = chunk_count();
-    var sum = 0.0;
-    var exact = 0;
-    for (var e = 0u; e < count; e++) {
-        let factor = work[e * STRIDE + STATUS + 1u];
-        if (factor == 0.0) {
-            continue;
+    for (var slot = 0u; slot < chunk_count(); slot += SLOT) {
+        var sum = 0.0;
+        for (var e = slot; e < min(slot + SLOT, chunk_count()); e++) {
+            let factor = work[e * STRIDE + STATUS + 1u];
+            if (factor != 0.0) {
+                sum += encoded(e, factor, work[e * STRIDE + STORED + i]);
+            }
         }
-        let g = work[e * STRIDE + STORED + i];
-        if (EXACT) {
-            exact += in_steps(e, factor, g);
-        } else {
-            sum += encoded(e, factor, g);
-        }
-    }
-    if (EXACT) {
-        add_steps(TARGET + i, exact);
-    } else {
-        add_float(TARGET + i, sum);
+        add(TARGET + i, sum);
     }
 }

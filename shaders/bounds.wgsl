@@ -1,7 +1,7 @@
 // mechanism::encode::{block_middles, choose, bucket_bounds}: buckets in descending order take consecutive ranks;
 // the ψ of the largest cosine (up to 64 rank blocks) is chosen; a bucket with ranks [r0, r1) gets the bound
-// ψ[r1−1], which takes the count's place in `table`: as it is, or where sums are exact in whole steps, to which `envelope` is rounded down
-// already. One workgroup an example, 256 buckets an invocation.
+// ψ[r1−1], which takes the count's place in `table`. Where sums are exact, `envelope` is in whole steps, rounded down. One workgroup an
+// example, 256 buckets an invocation.
 
 var<workgroup> ranks: array<u32, 64>;
 var<workgroup> levels: array<f32, 64>;
@@ -84,8 +84,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let count = table[top - k];
         if (count > 0u) {
             rank += count;
-            let bound = envelope[psi + rank - 1u];
-            table[top - k] = select(bitcast<u32>(bound), u32(bound), EXACT);
+            table[top - k] = bitcast<u32>(envelope[psi + rank - 1u]);
         }
     }
 }

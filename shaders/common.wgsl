@@ -46,16 +46,12 @@ override STATUS: u32 = 0;
 
 // Whether encoded coordinates are whole numbers of steps g, whose sums are exact (mechanism::exact_sum::SumGrid).
 override EXACT: bool = false;
-// Words in which an example of an envelope keeps its dense coordinates' buckets.
-override CODE_WORDS: u32 = 0;
-
 // Words of an example: its bytes, and the label in the last one. 28·28 pixels take 197.
 override EXAMPLE_WORDS: u32 = 197;
 // The bytes are features (model::scattering), not pixels.
 override FEATURES: bool = false;
 
-// The counter at the head of `tallies`; histograms follow, and after those of a full chunk the buckets that coordinates were counted
-// in; or the scores of an evaluation.
+// The counter at the head of `tallies`; histograms follow, or the scores of an evaluation.
 const NON_FINITE: u32 = 0;
 const HISTOGRAMS: u32 = 64;
 const BUCKETS: u32 = 16384;
@@ -119,42 +115,65 @@ fn bucket(magnitude: f32, first_bucket: i32) -> u32 {
     return u32(clamp(i32(bitcast<u32>(magnitude) >> 14u) - first_bucket, 0, 16383));
 }
 
-// The buckets of a dense layer's coordinates, two in a word, as its histogram counted them: a product that is made again may round to
-// another bucket, whose bound is another rank's. Outputs 2·pair and 2·pair + 1 of input `i`, of a layer whose words begin at `layer`.
-fn code_word(e: u32, layer: u32, inputs: u32, pair: u32, i: u32) -> u32 {
-    return HISTOGRAMS + run.chunk * BUCKETS + e * CODE_WORDS + layer + pair * (inputs + 1u) + i;
+// A number's magnitude, by its bits.
+fn magnitude(x: f32) -> u32 {
+    return bitcast<u32>(x) & 0x7fffffffu;
+}
+
+// The bucket of |x·y| from the magnitudes of both, in whole numbers. A dense layer's coordinates are counted by one kernel and clamped by
+// another; a product of f32 that both make, one of them may round to another bucket, whose bound is another rank's. Of `bytes` y is a whole
+// number of 8 significant bits; else only the product of the significands' lower halves is left out.
+fn bucket_of_product(x: u32, y: u32, bytes: bool, first_bucket: i32) -> u32 {
+    let m = (x & 0x7fffffu) | 0x800000u;
+    let n = (y & 0x7fffffu) | 0x800000u;
+    // In [2^29, 2^31).
+    var product = (m >> 1u) * (n >> 16u);
+    if (!bytes) {
+        let cross = (m >> 12u) * (n & 4095u) + (m & 4095u) * (n >> 12u);
+        product = (((m >> 12u) * (n >> 12u)) << 7u) + (cross >> 5u);
+    }
+    // Its leading 24 bits are an f32 exactly.
+    let leading = bitcast<i32>(f32(i32(product & 0xffffff80u))) >> 14u;
+    let exponents = i32((x >> 23u) + (y >> 23u)) - (29 + 2 * 127);
+    return u32(clamp(leading + (exponents << 9u) - first_bucket, 0, 16383));
+}
+
+// The whole number in [0, 255] that stands for an input's byte where coordinates are ranked, and for the bias, whose input is 1:
+// norm.wgsl divides the deltas by the latter.
+fn ranked_byte(word: u32, j: u32) -> u32 {
+    let byte = i32((word >> (8u * j)) & 255u);
+    return magnitude(f32(select(byte, byte - 128, FEATURES)));
+}
+
+fn ranked_one() -> f32 {
+    return select(255.0, 384.0, FEATURES);
 }
 
 // What mechanism::encode::bucket_bounds says of a bucket, where bounds.wgsl has left it.
-fn bound_word(e: u32, bucket: u32) -> u32 {
-    return table[HISTOGRAMS + e * BUCKETS + (bucket & (BUCKETS - 1u))];
+fn bound(e: u32, bucket: u32) -> f32 {
+    return bitcast<f32>(table[HISTOGRAMS + e * BUCKETS + bucket]);
 }
 
-// mechanism::encode::clamp_by_rank of a coordinate h, its bucket's bound as it is.
-fn clamped(h: f32, bound: u32) -> f32 {
-    if (h == 0.0) {
-        return 0.0;
+// What gradients are multiplied by on their way into the sum: an example's factor, and steps in place of units.
+fn scale(factor: f32) -> f32 {
+    if (EXACT) {
+        return factor * run.inverse_step;
     }
-    return clamp(h, -bitcast<f32>(bound), bitcast<f32>(bound));
+    return factor;
 }
 
-// mechanism::exact_sum::SumGrid::clamp of h, its bucket's bound in whole steps: both in steps.
-fn clamped_steps(h: f32, bound: u32) -> i32 {
-    let nearest = i32(round(clamp(h * run.inverse_step, -131072.0, 131072.0)));
-    let magnitude = i32(min(u32(abs(nearest)), bound));
-    return select(magnitude, -magnitude, nearest < 0);
-}
+// mechanism::exact_sum::SLOT: examples of whole steps whose sum is exact in f32, in any order, as it stays within 2^22.
+override SLOT: u32 = 64;
 
-// Adds a chunk's sum to the lot's, exactly. An encoded coordinate is at most 2^16 steps and a chunk at most 1024 examples, so that `sum` is
-// at most 2^26; the lower word stays within ±2^15, and the upper one within the number of examples.
-fn add_steps(i: u32, sum: i32) {
-    let low = sums[i] + sum;
-    let carry = (low + 32768) >> 16u;
-    sums[i] = low - (carry << 16u);
-    sums[run.dimension + i] += carry;
-}
-
-// Adds a chunk's sum to the lot's where it is an f32.
-fn add_float(i: u32, sum: f32) {
-    sums[i] = bitcast<i32>(bitcast<f32>(sums[i]) + sum);
+// Adds a sum over at most SLOT examples to the lot's. Where it is of whole steps the lower word stays within ±2^15, and
+// the upper one within the number of examples.
+fn add(i: u32, sum: f32) {
+    if (EXACT) {
+        let low = sums[i] + i32(sum);
+        let carry = (low + 32768) >> 16u;
+        sums[i] = low - (carry << 16u);
+        sums[run.dimension + i] += carry;
+    } else {
+        sums[i] = bitcast<i32>(bitcast<f32>(sums[i]) + sum);
+    }
 }

@@ -1,6 +1,9 @@
 // mechanism::encode::finite_norm and clip's factor: ‖g‖² of each example, whether it is finite, and the factor on
 // its gradient.
 //
+// For an envelope, the deltas that dense layers' coordinates are ranked by besides: pre-scaled, and divided by the whole number that
+// stands for an input of 1.
+//
 // Dense layers by products of norms, ‖δ aᵀ‖² + ‖δ‖² = ‖δ‖²(‖a‖² + 1); convolutions' gradients by their entries.
 // One workgroup an example; 64 partial sums and a tree, so that rounding stays far below the clip's margin of
 // 2^-14.
@@ -18,6 +21,8 @@ override SOURCE_2: u32 = 0;
 override INPUTS_2: u32 = 0;
 override DELTA_2: u32 = 0;
 override OUTPUTS_2: u32 = 0;
+override RANKED_1: u32 = 0;
+override RANKED_2: u32 = 0;
 
 const NONE: u32 = 0;
 const CLIP: u32 = 1;
@@ -36,9 +41,19 @@ fn slice(start: u32, length: u32, t: u32) -> f32 {
     return sum;
 }
 
+fn rank(delta: u32, ranked: u32, length: u32, factor: f32, t: u32) {
+    for (var i = t; i < length; i += 64u) {
+        work[ranked + i] = factor * work[delta + i];
+    }
+}
+
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let base = group.y * STRIDE;
+    if (ENCODER == ENVELOPE) {
+        rank(base + DELTA_1, base + RANKED_1, OUTPUTS_1, run.pre_scale / select(1.0, ranked_one(), BYTES), t);
+        rank(base + DELTA_2, base + RANKED_2, OUTPUTS_2, run.pre_scale, t);
+    }
     partial_stored[t] = slice(base + STORED, STORED_LENGTH, t);
     var a = 0.0;
     if (BYTES) {

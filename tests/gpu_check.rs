@@ -80,6 +80,9 @@ fn cnn_ranked() -> Task {
 fn perceptron() -> Task {
     clip(Architecture::Mlp)
 }
+fn perceptron_ranked() -> Task {
+    envelope(Architecture::Mlp, 3)
+}
 fn family(noise: NoiseSpec) -> Task {
     Task { noise: Some(noise), ..linear() }
 }
@@ -109,28 +112,30 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NORM", "(p.z + 1.0) * p.w", "p.z * p.w", perceptron),
     sabotage("NORM", "finite(square) && work[base + STATUS] == 1.0", "true", linear),
     sabotage("NORM", "atomicAdd(&tallies[NON_FINITE], 1u)", "atomicAdd(&tallies[NON_FINITE], 2u)", linear),
+    sabotage("NORM", "factor * work[delta + i]", "factor * work[delta]", linear_ranked),
+    sabotage(
+        "NORM",
+        "RANKED_2, OUTPUTS_2, run.pre_scale",
+        "RANKED_2, OUTPUTS_2, 2.0 * run.pre_scale",
+        perceptron_ranked,
+    ),
     sabotage("HISTOGRAM_STORED", "work[at] = h", "work[at] = 0.9 * h", cnn_ranked),
     sabotage("HISTOGRAM_STORED", "i < STORED_LENGTH", "i < STORED_LENGTH / 2u", cnn_ranked),
     sabotage("HISTOGRAM_DENSE", "o < OUTPUTS", "o < OUTPUTS - 2u", linear_ranked),
     // Coordinates whose bucket is not the one that they are counted in: the bound is another rank's.
-    sabotage("HISTOGRAM_DENSE", "word |= b <<", "word |= min(b + 1u, 16383u) <<", linear_ranked),
-    sabotage("HISTOGRAM_DENSE", "word |= b <<", "word |= min(b + 512u, 16383u) <<", cnn_ranked),
+    sabotage("HISTOGRAM_DENSE", "counts + b]", "counts + min(b + 1u, 16383u)]", linear_ranked),
+    sabotage("HISTOGRAM_DENSE", "counts + b]", "counts + min(b + 512u, 16383u)]", cnn_ranked),
     sabotage("BOUNDS", "psi + rank - 1u", "psi + rank - min(rank, 40u)", one_vector),
     sabotage("BOUNDS", "psi + rank - 1u", "psi + rank - count", one_vector),
     sabotage("BOUNDS", "best * run.dimension", "0u", linear_ranked),
     sabotage("BOUNDS", "start += ranks[other]", "start += ranks[other] / 2u", linear_ranked),
-    sabotage("ACCUMULATE_STORED", "e < count", "e + 1u < count", cnn),
-    sabotage("ACCUMULATE_STORED", "clamped_steps(g,", "clamped_steps(1.1 * g,", cnn_ranked),
-    sabotage("ACCUMULATE_DENSE", "high & vec4<u32>(65535u)", "low & vec4<u32>(65535u)", linear_ranked),
-    sabotage("ACCUMULATE_DENSE", "min(u32(abs(nearest)), bound)", "u32(abs(nearest))", linear_ranked),
+    sabotage("ACCUMULATE_STORED", "e < min(slot", "e + 1u < min(slot", cnn),
+    sabotage("ACCUMULATE_STORED", "clamp(scale(1.0) * g", "clamp(1.1 * scale(1.0) * g", cnn_ranked),
+    sabotage("ACCUMULATE_DENSE", "o + min(2u, last)", "o", linear_ranked),
+    sabotage("ACCUMULATE_DENSE", "h = clamp(h, -psi, psi)", "h = clamp(h, -2.0 * psi, psi)", linear_ranked),
     // A carry that is lost, as a sum in f32 loses it.
     sabotage("ACCUMULATE_DENSE", "sums[run.dimension + i] += carry", "sums[run.dimension + i] += 0", linear),
-    sabotage(
-        "ACCUMULATE_DENSE",
-        "round((factor * run.inverse_step * delta) * a)",
-        "round(0.5 + (factor * run.inverse_step * delta) * a)",
-        linear,
-    ),
+    sabotage("ACCUMULATE_DENSE", "round(h)", "round(h + 0.5)", linear),
     sabotage(
         "ACCUMULATE_DENSE",
         "if (RAW) {\n        return delta * a;",

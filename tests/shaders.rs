@@ -76,7 +76,7 @@ fn source(path: &Path, text: &mut String) {
 fn defines(source: &str, name: &str) -> bool {
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     source.lines().map(str::trim_start).any(|line| {
-        let item = ["fn", "struct", "enum", "trait", "mod"].iter().any(|kind| {
+        let item = ["fn", "struct", "enum", "trait", "mod", "const"].iter().any(|kind| {
             let item = format!("{kind} {name}");
             line.split_once(item.as_str()).is_some_and(|(before, after)| !before.contains("//") && ends(after))
         });
@@ -242,6 +242,66 @@ fn buckets_on_the_device() {
     let buckets = words(&run(&gpu, &kernel, groups, (0, bytes), (5, 4 * patterns.len() as u64)));
     for (&pattern, &found) in patterns.iter().zip(&buckets) {
         assert_eq!(found as usize, bucket(f32::from_bits(pattern), first_bucket(1.0)), "{pattern:#x}");
+    }
+}
+
+/// The buckets of products in whole numbers are those of the exact products; where neither factor is a byte, of products that lack 2^-20 of
+/// themselves at most.
+#[test]
+fn buckets_of_products_on_the_device() {
+    const ENTRY: &str = "@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        if (4u * id.x < arrayLength(&examples)) {
+            let at = 4u * id.x;
+            let b = bucket_of_product(examples[at], examples[at + 1u], examples[at + 2u] == 1u, i32(examples[at + 3u]));
+            atomicStore(&tallies[id.x], b);
+        }
+    }";
+    let Some(gpu) = gpu() else { return };
+    let parts: &'static [_] = vec![kernels::UNPACK.parts[0], ("entry", ENTRY)].leak();
+    let kernel = Kernel { name: "product test", bindings: Bindings::Own, parts };
+    let mut state = 1_u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    };
+    let mut cases: Vec<[u32; 4]> = vec![];
+    for pre_scale in [1.0, 100.0, 3e-3] {
+        let first = first_bucket(pre_scale);
+        // Significands of all kinds, exponents from far below the first bucket to above the last.
+        let float = |exponent: u32, significand: u32| ((100 + exponent % 32) << 23) | (significand & 0x7f_ffff);
+        for _ in 0..20_000 {
+            let (x, y) = (float(random(), random()), float(random(), random()));
+            cases.push([x, y, 0, first as u32]);
+            cases.push([x, ((random() % 255 + 1) as f32).to_bits(), 1, first as u32]);
+        }
+        // At edges: the exact product is an edge, or next to it.
+        for b in (1..16_384_u32).step_by(37) {
+            let edge = f32::from_bits((b + first as u32) << 14);
+            for near in [edge, edge.next_down(), edge.next_up()] {
+                cases.push([near.to_bits(), 1.0_f32.to_bits(), 0, first as u32]);
+                cases.push([(near / 128.0).to_bits(), 128.0_f32.to_bits(), 1, first as u32]);
+            }
+        }
+        // Zeros, with and without a partner.
+        cases.extend([[0, 0, 0, first as u32], [0, 1.0_f32.to_bits(), 1, first as u32]]);
+    }
+    let groups = cases.len().div_ceil(64) as u32;
+    let bytes = bytemuck::cast_slice(cases.as_flattened());
+    let buckets = words(&run(&gpu, &kernel, groups, (0, bytes), (5, 4 * cases.len() as u64)));
+    for (&[x, y, of_bytes, first], &found) in cases.iter().zip(&buckets) {
+        // 48 bits, exactly.
+        let product = f64::from(f32::from_bits(x)) * f64::from(f32::from_bits(y));
+        let down = |product: f64| {
+            let nearest = product as f32;
+            if f64::from(nearest) > product { nearest.next_down() } else { nearest }
+        };
+        let lack = if of_bytes == 1 { 2f64.powi(-22) } else { 2f64.powi(-20) };
+        let first = first.cast_signed();
+        let (least, most) = (bucket(down(product * (1.0 - lack)), first), bucket(down(product), first));
+        assert!(
+            (least..=most).contains(&(found as usize)),
+            "{x:#x} {y:#x} {of_bytes} {first}: {found}, {least} to {most}"
+        );
     }
 }
 

@@ -13,17 +13,14 @@ use super::{
 use crate::{
     data::Dataset,
     engine::EngineError,
-    mechanism::{envelope::Envelope, exact_sum::SLOT},
+    mechanism::envelope::Envelope,
     model::{Architecture, CLASSES, PIXELS},
 };
 
 /// All buffers together stay below this.
 const BUDGET: u64 = 240 << 20;
-/// Larger chunks gain nothing, and flat grids would exceed a dimension's 65,535 workgroups. `add_steps` of common.wgsl counts on it, too.
+/// Larger chunks gain nothing, and flat grids would exceed a dimension's 65,535 workgroups.
 const LARGEST_CHUNK: u64 = 1024;
-/// The largest coordinate in whole steps of a [`SumGrid`](crate::mechanism::exact_sum::SumGrid): see [`SLOT`].
-const LARGEST_STEPS: u64 = (1 << 22) / SLOT as u64;
-const _: () = assert!((LARGEST_CHUNK * LARGEST_STEPS + (1 << 15)) < 1 << 31, "a chunk's sum is an i32");
 /// Distance between the chunks' uniforms: WebGPU's default alignment of dynamic offsets, and what every device takes.
 pub const CHUNK_STRIDE: u64 = 256;
 /// Up to the end of `FULL` in release.wgsl: at most P/512 bins are full.
@@ -157,8 +154,6 @@ pub struct Sizes<'a> {
     pub encoding: Encoding,
     pub envelope: Option<&'a Envelope>,
     pub slices: Slices,
-    /// Words of an example's buckets.
-    pub code_words: usize,
     /// Examples of the training set.
     pub examples: u32,
     pub expected_lot: f32,
@@ -183,7 +178,7 @@ impl Buffers {
         let fixed = envelope + 4 * p * 16 + u64::from(sizes.examples) * example + making;
         // Scores are where histograms were, and read.
         let tally = match sizes.encoding {
-            Encoding::Envelope => 4 * (BUCKETS + sizes.code_words) as u64,
+            Encoding::Envelope => 4 * BUCKETS as u64,
             Encoding::Plain | Encoding::Clip => SCORE_BYTES,
         };
         let kept = 4 * sizes.slices.stride as u64 + tally;
@@ -226,7 +221,7 @@ fn chunk_size(gpu: &Gpu, sizes: &Sizes<'_>, fixed: u64, per_example: u64) -> Res
     let lot = f64::from(sizes.expected_lot.max(1.0));
     let wanted = sizes.chunk.map_or((lot + 6.0 * lot.sqrt()).ceil() as u64, u64::from);
     let binding = gpu.device().limits().max_storage_buffer_binding_size;
-    let largest_row = 4 * (sizes.slices.stride.max(BUCKETS + sizes.code_words)) as u64;
+    let largest_row = 4 * sizes.slices.stride.max(BUCKETS) as u64;
     let piece = binding.min(gpu.report().max_buffer);
     let by_binding = piece.saturating_sub(4096) / largest_row;
     if by_binding == 0 {

@@ -284,7 +284,6 @@ impl GpuEngine {
             encoding,
             envelope,
             slices: passes.slices,
-            code_words: passes.code_words(),
             examples: examples.len,
             expected_lot: task.expected_lot,
             chunk: performance.chunk,
@@ -624,7 +623,7 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect()
 }
 
-/// Sums of `add_steps` of common.wgsl: all lower words, then all upper ones.
+/// Sums of `add` of common.wgsl: all lower words, then all upper ones.
 fn whole_steps(bytes: &[u8]) -> impl Iterator<Item = i64> {
     let (low, high) = bytes.split_at(bytes.len() / 2);
     let words = |bytes: &[u8]| bytes.as_chunks::<4>().0.to_vec().into_iter().map(i32::from_le_bytes);

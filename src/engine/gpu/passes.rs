@@ -5,7 +5,10 @@ use super::{
     features::FEATURE_WORDS,
     kernels::{self, Kernel},
 };
-use crate::model::{Activation, Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS};
+use crate::{
+    mechanism::exact_sum::SLOT,
+    model::{Activation, Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS},
+};
 
 /// Words of one example's image: 196 of pixels, one of label.
 pub const EXAMPLE_WORDS: usize = PIXELS / 4 + 1;
@@ -79,6 +82,8 @@ pub struct Slices {
     hidden_delta: usize,
     pub logits: usize,
     delta: usize,
+    /// The deltas by which an envelope's dense layers are ranked, the first layer's and the second's.
+    ranked: [usize; 2],
     status: usize,
     stored: usize,
     /// Gradients of the convolutions; they are the first `stored_length` coordinates.
@@ -89,7 +94,7 @@ pub struct Slices {
 
 impl Slices {
     #[must_use]
-    pub fn new(model: Architecture) -> Self {
+    pub fn new(model: Architecture, encoding: Encoding) -> Self {
         let mut next = 0;
         let mut take = |length: usize| {
             let start = next;
@@ -116,6 +121,11 @@ impl Slices {
         }
         slices.logits = take(CLASSES);
         slices.delta = take(CLASSES);
+        if encoding == Encoding::Envelope {
+            for (ranked, layer) in slices.ranked.iter_mut().zip(model.dense_layers()) {
+                *ranked = take(layer.outputs);
+            }
+        }
         slices.status = take(2);
         slices.stride = next.next_multiple_of(4);
         slices
@@ -130,6 +140,11 @@ impl Architecture {
     /// Words of an example, of which the last is its label.
     pub(super) const fn example_words(self) -> usize {
         if matches!(self, Self::Scattering) { FEATURE_WORDS } else { EXAMPLE_WORDS }
+    }
+
+    /// Layers whose gradients are products of two slices, at most two.
+    fn dense_layers(self) -> impl Iterator<Item = Layer> {
+        self.layers().into_iter().skip(if self.is_convolutional() { 2 } else { 0 })
     }
 
     const fn is_convolutional(self) -> bool {
@@ -151,14 +166,10 @@ struct Dense {
     /// `None`: the example's bytes.
     source: Option<usize>,
     delta: usize,
+    ranked: usize,
 }
 
 impl Dense {
-    /// `code_word` of common.wgsl: a pair of outputs after the other, each input and the bias.
-    fn code_words(&self) -> usize {
-        self.layer.outputs.div_ceil(2) * (self.layer.fan_in + 1)
-    }
-
     fn source_constants(&self) -> [(&'static str, f64); 2] {
         [("BYTES", f64::from(u8::from(self.source.is_none()))), ("SOURCE", self.source.unwrap_or(0) as f64)]
     }
@@ -186,27 +197,7 @@ pub enum Encoding {
 impl<'a> Passes<'a> {
     #[must_use]
     pub fn new(gpu: &'a Gpu, model: Architecture, encoding: Encoding, exact: bool) -> Self {
-        Self { gpu, model, encoding, exact, slices: Slices::new(model) }
-    }
-
-    /// Words in which an example of an envelope keeps the buckets of its dense coordinates: two in a word.
-    #[must_use]
-    pub fn code_words(&self) -> usize {
-        match self.encoding {
-            Encoding::Envelope => self.dense().iter().map(Dense::code_words).sum(),
-            Encoding::Plain | Encoding::Clip => 0,
-        }
-    }
-
-    /// Dense layers, each with the place of its first code.
-    fn dense_with_codes(&self) -> Vec<(Dense, usize)> {
-        let mut next = 0;
-        let place = |dense: Dense| {
-            let first = next;
-            next += dense.code_words();
-            (dense, first)
-        };
-        self.dense().into_iter().map(place).collect()
+        Self { gpu, model, encoding, exact, slices: Slices::new(model, encoding) }
     }
 
     fn dispatch(&self, kernel: &Kernel, constants: &[(&'static str, usize)], grid: Grid) -> Dispatch {
@@ -223,21 +214,17 @@ impl<'a> Passes<'a> {
     }
 
     fn dense(&self) -> Vec<Dense> {
-        let layers = self.model.layers();
         let s = &self.slices;
-        match self.model {
-            Architecture::Linear | Architecture::Scattering => {
-                vec![Dense { layer: layers[0], source: None, delta: s.delta }]
+        // Sources and deltas.
+        let slices = match self.model {
+            Architecture::Linear | Architecture::Scattering => vec![(None, s.delta)],
+            Architecture::Mlp => vec![(None, s.hidden_delta), (Some(s.hidden), s.delta)],
+            Architecture::CnnTanh | Architecture::CnnRelu => {
+                vec![(Some(s.pool2), s.hidden_delta), (Some(s.hidden), s.delta)]
             }
-            Architecture::Mlp => vec![
-                Dense { layer: layers[0], source: None, delta: s.hidden_delta },
-                Dense { layer: layers[1], source: Some(s.hidden), delta: s.delta },
-            ],
-            Architecture::CnnTanh | Architecture::CnnRelu => vec![
-                Dense { layer: layers[2], source: Some(s.pool2), delta: s.hidden_delta },
-                Dense { layer: layers[3], source: Some(s.hidden), delta: s.delta },
-            ],
-        }
+        };
+        let place = |((layer, (source, delta)), ranked)| Dense { layer, source, delta, ranked };
+        self.model.dense_layers().zip(slices).zip(s.ranked).map(place).collect()
     }
 
     fn dense_forward(&self, dense: &Dense, target: usize, activation: f64) -> Dispatch {
@@ -395,10 +382,13 @@ impl<'a> Passes<'a> {
             ("STORED_LENGTH", s.stored_length as f64),
             ("BYTES", f64::from(u8::from(dense[0].source.is_none()))),
         ];
-        const NAMES: [[&str; 4]; 2] =
-            [["SOURCE_1", "INPUTS_1", "DELTA_1", "OUTPUTS_1"], ["SOURCE_2", "INPUTS_2", "DELTA_2", "OUTPUTS_2"]];
+        const NAMES: [[&str; 5]; 2] = [
+            ["SOURCE_1", "INPUTS_1", "DELTA_1", "OUTPUTS_1", "RANKED_1"],
+            ["SOURCE_2", "INPUTS_2", "DELTA_2", "OUTPUTS_2", "RANKED_2"],
+        ];
         for (dense, names) in dense.iter().zip(NAMES) {
-            let values = [dense.source.unwrap_or(0), dense.layer.fan_in, dense.delta, dense.layer.outputs];
+            let values =
+                [dense.source.unwrap_or(0), dense.layer.fan_in, dense.delta, dense.layer.outputs, dense.ranked];
             constants.extend(names.into_iter().zip(values.map(|v| v as f64)));
         }
         self.dispatch_with(&kernels::NORM, constants, Grid::Rows(1))
@@ -419,19 +409,17 @@ impl<'a> Passes<'a> {
                 Grid::Rows(8),
             ));
         }
-        for (dense, codes) in self.dense_with_codes() {
+        for dense in self.dense() {
             let mut constants = vec![
                 ("INPUTS", dense.layer.fan_in as f64),
                 ("OUTPUTS", dense.layer.outputs as f64),
-                ("DELTA", dense.delta as f64),
-                ("CODES", codes as f64),
-                ("CODE_WORDS", self.code_words() as f64),
+                ("RANKED", dense.ranked as f64),
             ];
             constants.extend(dense.source_constants());
             let groups = (dense.layer.fan_in as u32 + 1).div_ceil(64);
             passes.push(self.dispatch_with(&kernels::HISTOGRAM_DENSE, constants, Grid::Rows(groups)));
         }
-        passes.push(self.dispatch(&kernels::BOUNDS, &[("EXACT", usize::from(self.exact))], Grid::Rows(1)));
+        passes.push(self.dispatch(&kernels::BOUNDS, &[], Grid::Rows(1)));
         passes
     }
 
@@ -444,6 +432,7 @@ impl<'a> Passes<'a> {
             ("ENVELOPE", f64::from(u8::from(self.encoding == Encoding::Envelope && !raw))),
             ("EXACT", f64::from(u8::from(self.exact && !raw))),
             ("RAW", f64::from(u8::from(raw))),
+            ("SLOT", SLOT as f64),
         ];
         let mut passes = vec![];
         if s.stored_length > 0 {
@@ -453,14 +442,13 @@ impl<'a> Passes<'a> {
             let groups = (s.stored_length as u32).div_ceil(64);
             passes.push(self.dispatch_with(&kernels::ACCUMULATE_STORED, constants, Grid::Fixed(groups)));
         }
-        for (dense, codes) in self.dense_with_codes() {
+        for dense in self.dense() {
             let mut constants: Constants = vec![
                 ("INPUTS", dense.layer.fan_in as f64),
                 ("OUTPUTS", dense.layer.outputs as f64),
                 ("DELTA", dense.delta as f64),
                 ("TARGET", (offset + dense.layer.offset) as f64),
-                ("CODES", codes as f64),
-                ("CODE_WORDS", self.code_words() as f64),
+                ("RANKED", dense.ranked as f64),
             ];
             constants.extend(dense.source_constants());
             constants.extend(how);

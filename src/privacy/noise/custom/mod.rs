@@ -275,6 +275,27 @@ mod tests {
         }
     }
 
+    /// P(X > tail_quantile(q)) = q, to the last digits however far out and however wide the intervals are.
+    #[test]
+    fn quantiles_keep_their_digits_in_the_tail() {
+        // 1/cosh with a knot every 40, and one interval of 600 before the last.
+        for points in [
+            vec![(0.0, 0.0), (40.0, -39.0), (80.0, -79.0), (81.0, -80.5)],
+            vec![(0.0, 0.0), (0.5, -0.1), (600.0, -600.0), (600.5, -602.0)],
+            vec![(0.0, 0.0), (1.0, -1e-12), (2.0, -2.0), (2.5, -90.0)],
+        ] {
+            let points: Vec<(f64, f64)> = points.into_iter().map(|(x, log): (f64, f64)| (x, log.exp())).collect();
+            let noise = Custom::new(CustomDensity::from_points("few knots", &points).unwrap(), 1.0).unwrap();
+            for exponent in 1..240 {
+                let q = 0.5 * 10f64.powf(-0.5 * f64::from(exponent));
+                let x = noise.tail_quantile(q);
+                // What an error of half an ulp of x may change.
+                let allowed = 1e-12 + 4.0 * f64::EPSILON * x * 180.0;
+                assert!((noise.tail(x) / q - 1.0).abs() < allowed, "{q:e}: {x} has {:e}", noise.tail(x));
+            }
+        }
+    }
+
     /// However small the shift: ln I_k → k(k−1)/2·J·τ².
     #[test]
     fn small_shifts_keep_their_digits() {

@@ -112,21 +112,27 @@ impl Table {
         }
     }
 
+    /// x ≥ 0 with P(X > x) = q.
     pub fn tail_quantile(&self, q: f64) -> f64 {
         // tails fall: the last knot whose tail is at least q.
         let i = self.tails.partition_point(|&t| t >= q).saturating_sub(1);
-        let (slope, mass) = (self.slopes[i], (self.tails[i] - q).max(0.0));
-        let peak = self.log_densities[i].exp();
-        // peak·(e^{su} − 1)/s = mass.
-        let ratio = slope * mass / peak;
-        let u = if i + 1 == self.knots.len() {
-            (q / self.tails[i]).ln() / slope
-        } else if ratio.abs() < 1e-8 {
-            mass / peak * (1.0 - 0.5 * ratio)
-        } else {
-            ratio.max(-1.0).ln_1p() / slope
+        let Some(&end) = self.knots.get(i + 1) else {
+            return self.knots[i] + ((q / self.tails[i]).ln() / self.slopes[i]).max(0.0);
         };
-        let end = self.knots.get(i + 1).copied().unwrap_or(f64::MAX);
+        let (slope, width) = (self.slopes[i], end - self.knots[i]);
+        let peak = self.log_densities[i].exp();
+        // From the knot to x: peak·(e^{slope·u} − 1)/slope.
+        let mass = (self.tails[i] - q).max(0.0);
+        let ratio = slope * mass / peak;
+        let u = if ratio.abs() < 1e-8 {
+            mass / peak * (1.0 - 0.5 * ratio)
+        } else if ratio > -0.5 {
+            ratio.ln_1p() / slope
+        } else {
+            // Most of the interval's mass is passed: what is left of it has the digits, as 1 + ratio is near 0.
+            let left = (q - self.tails[i + 1]).max(0.0);
+            ((slope * width).exp() - slope * left / peak).ln() / slope
+        };
         (self.knots[i] + u.max(0.0)).min(end)
     }
 
