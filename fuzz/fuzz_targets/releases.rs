@@ -178,6 +178,10 @@ fn check(bytes: &[u8]) -> Option<()> {
     }
     let ledger_now = ledger(&releases, 0)?;
     let ledger_more = ledger(&releases, number(u, 1.0, 1e9, &[1.0])? as u64)?;
+    // What a found input says, for `hushgrad account` and for a test.
+    if std::env::var_os("SHOW").is_some() {
+        println!("delta {delta:e}, or {smaller:e}; for more steps the second:\n{}\n{}", ledger_now.to_json(), ledger_more.to_json());
+    }
     assert_eq!(Ledger::from_json(&ledger_now.to_json()).as_ref(), Ok(&ledger_now));
     let bound = renyi(&ledger_now, delta)?;
     let (less, more) = (renyi(&ledger_now, smaller)?, renyi(&ledger_more, delta)?);
