@@ -12,7 +12,7 @@ use crate::{
     peers,
     project::{Project, remove},
     screen::Screen,
-    tools,
+    site, tools,
     wasm_target::{self, TARGET},
 };
 
@@ -107,7 +107,7 @@ fn in_browser(project: &mut Project, screen: &Screen) -> Result<Times> {
     let target = project.target()?;
     let step = screen.step("compile for the browser");
     let mut compile = project.cargo();
-    compile.args(["build", "--locked", "--profile", "wasm-release", "--no-default-features", "--target", TARGET]);
+    compile.args(["build", "--locked", "--profile", site::PROFILE, "--no-default-features", "--target", TARGET]);
     wasm.prepare(compile.args(["--example", EXAMPLE]));
     step.run(&mut compile)?;
     step.done("");
@@ -115,7 +115,7 @@ fn in_browser(project: &mut Project, screen: &Screen) -> Result<Times> {
     let folder = target.join("accounting-page");
     remove(&folder)?;
     std::fs::create_dir_all(&folder).at("create the folder", &folder)?;
-    let module = target.join(TARGET).join("wasm-release").join("examples").join(format!("{EXAMPLE}.wasm"));
+    let module = target.join(TARGET).join(site::PROFILE).join("examples").join(format!("{EXAMPLE}.wasm"));
     step.run(
         project
             .command(bindgen)

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: set up, check, test, and count.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
 };
@@ -13,7 +13,8 @@ use crate::{
     mnist::{self, Digits},
     project::Project,
     screen::{Said, Screen, Step, clock},
-    site, tools, wasm_target,
+    site::{self, Kind},
+    tools, wasm_target,
 };
 
 /// Tests that ran, of all runners together.
@@ -78,6 +79,13 @@ impl Part<()> {
 }
 
 impl Checks<'_> {
+    /// Notes a part that has tests of its own.
+    fn count_in(&mut self, part: Part<Count>) {
+        if let Some(count) = self.note(part) {
+            self.count.add(count);
+        }
+    }
+
     /// Writes a part into the table; its error is one failure more.
     fn note<T>(&mut self, Part(name, time, result): Part<T>) -> Option<T> {
         match result {
@@ -114,25 +122,41 @@ pub fn run(project: &mut Project, screen: &Screen) -> Result<bool> {
     // A compiler keeps one core busy for minutes at a time; the two lanes write different folders.
     let build = native_build(project)?;
     let name = "build, clippy, documentation";
-    let (native, site) = std::thread::scope(|scope| {
-        let native = scope.spawn(|| Part::check(screen, name, build));
-        let site = Part::of("site, clippy", || {
+    if let Adapter::None(why) = &adapter {
+        screen.say(&format!(
+            "\n  !!! NO GPU ADAPTER: the tests of the WebGPU engine on this machine are SKIPPED. {why}\n"
+        ));
+        checks.count.skipped += 1;
+    }
+    let (native, sites) = std::thread::scope(|scope| {
+        let native = scope.spawn(|| {
+            let build = Part::check(screen, name, build);
+            // What was not built is not tested, and is one failure.
+            let tests = build.2.is_ok().then(|| native_tests(project, screen, &adapter));
+            (build, tests)
+        });
+        let sites = Part::of("sites, clippy", || {
             let needed = |error: &Error| Error::Wrong(format!("could not run: {error}"));
             let (wasm, digits) = (wasm.as_ref().map_err(needed)?, digits.as_ref().map_err(needed)?);
-            let tools = tools::ensure(project, screen)?;
-            let out = project.target()?.join("site");
-            let site = site::build(project, screen, wasm, &tools, digits, &out)?;
+            let target = project.target()?;
+            let build = |kind: Kind| {
+                let out = target.join(kind.folder());
+                site::build(project, screen, kind, wasm, digits, &out).map(|site| (site, out))
+            };
+            let (_, quick) = build(Kind::Quick)?;
+            let (site, shipped) = build(Kind::Shipped)?;
             screen.say(&site.sizes.table());
             let word = site.check()?.to_owned();
-            Ok(((out, digits), word))
+            Ok((([quick, shipped], digits), word))
         });
-        (native.join().unwrap_or_else(|_| Part::impossible(name, "it broke off")), site)
+        (native.join().unwrap_or_else(|_| (Part::impossible(name, "it broke off"), None)), sites)
     });
-    checks.note(native);
-    let site = checks.note(site);
-    native_tests(&mut checks, &adapter);
-    match (site, chromium) {
-        (Some((site, digits)), Ok(chromium)) => browser_tests(&mut checks, &site, &chromium, digits),
+    checks.note(native.0);
+    if let Some(tests) = native.1 {
+        checks.count_in(tests);
+    }
+    match (checks.note(sites), chromium) {
+        (Some((sites, digits)), Ok(chromium)) => browser_tests(&mut checks, &sites, &chromium, digits),
         (None, _) => drop(checks.note(Part::impossible("browser tests", "there is no site"))),
         (_, Err(error)) => drop(checks.note(Part::impossible("browser tests", &error.to_string()))),
     }
@@ -190,15 +214,8 @@ fn native_build(project: &Project) -> Result<Command> {
 }
 
 /// Unit, integration, shader and documentation tests.
-fn native_tests(checks: &mut Checks<'_>, adapter: &Adapter) {
-    let (project, screen) = (checks.project, checks.screen);
-    if let Adapter::None(why) = adapter {
-        screen.say(&format!(
-            "\n  !!! NO GPU ADAPTER: the tests of the WebGPU engine on this machine are SKIPPED. {why}\n"
-        ));
-        checks.count.skipped += 1;
-    }
-    let tests = Part::of("native tests", || {
+fn native_tests(project: &Project, screen: &Screen, adapter: &Adapter) -> Part<Count> {
+    Part::of("native tests", || {
         let step = screen.step("native tests");
         let mut command = project.cargo();
         command.args(["test", "--locked", "--workspace", "--no-fail-fast", "--features", ORACLE]);
@@ -226,50 +243,54 @@ fn native_tests(checks: &mut Checks<'_>, adapter: &Adapter) {
                 Ok((count, format!("{count}; see {}", said.log.display())))
             }
         }
-    });
-    if let Some(count) = checks.note(tests) {
-        checks.count.add(count);
-    }
+    })
 }
 
-fn browser_tests(checks: &mut Checks<'_>, site: &Path, chromium: &Path, digits: &Digits) {
+/// Over the quick site; and over the one that ships, of what visitors wait for and of training.
+fn browser_tests(checks: &mut Checks<'_>, [quick, shipped]: &[PathBuf; 2], chromium: &Path, digits: &Digits) {
     let (project, screen) = (checks.project, checks.screen);
-    let tests = Part::of("browser tests", || {
-        // The page's ε is compared with this program's.
-        let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
-        let step = screen.step("native tool");
+    let native = match native_build(project) {
         // As it was built for the tests: it is there already.
-        step.run(&mut native_build(project)?)?;
-        step.done("");
-
-        let mdbook = tools::mdbook(project, screen);
-        let step = screen.step("browser tests");
-        let report = project.cache.join("logs").join("browser-tests.json");
-        crate::project::remove(&report)?;
-        let mut command = browser::playwright_test(project, chromium, site);
-        command
-            .arg("--reporter=list,json")
-            .env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report)
-            .env("HUSHGRAD_NATIVE", native)
-            .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" });
-        match mdbook {
-            Ok(mdbook) => drop(command.env("HUSHGRAD_MDBOOK", mdbook)),
-            // One test misses it, and fails.
-            Err(error) => step.say(&error.to_string()),
-        }
-        let said = step.ask(&mut command)?;
-        // Each test with its time.
-        said.lines
-            .iter()
-            .filter(|line| line.contains(".spec.ts:") && line.contains(" › "))
-            .for_each(|line| step.say(line));
-        let text = std::fs::read_to_string(&report).at("read the report", &report);
-        let Ok(text) = text else { return Err(step.error(&command, &said)) };
-        let count = count_playwright(&text)?;
-        Ok((count, verdict(&said, count, &command, step)?))
-    });
-    if let Some(count) = checks.note(tests) {
-        checks.count.add(count);
+        Ok(build) => Part::check(screen, "native tool", build),
+        Err(error) => Part::impossible("browser tests", &error.to_string()),
+    };
+    if native.2.is_err() {
+        checks.note(native);
+        return;
+    }
+    let mdbook = tools::mdbook(project, screen);
+    if let Err(error) = &mdbook {
+        // One test misses it, and fails.
+        screen.say(&error.to_string());
+    }
+    for (name, site, which) in [("browser tests", quick, "rest"), ("browser tests, as shipped", shipped, "shipped")] {
+        let tests = Part::of(name, || {
+            let step = screen.step(name);
+            // The page's ε is compared with this program's.
+            let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
+            let report = project.cache.join("logs").join(format!("browser-tests-{which}.json"));
+            crate::project::remove(&report)?;
+            let mut command = browser::playwright_test(project, chromium, site);
+            command
+                .args([format!("--project={which}"), "--reporter=list,json".to_owned()])
+                .env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report)
+                .env("HUSHGRAD_NATIVE", native)
+                .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" });
+            if let Ok(mdbook) = &mdbook {
+                command.env("HUSHGRAD_MDBOOK", mdbook);
+            }
+            let said = step.ask(&mut command)?;
+            // Each test with its time.
+            said.lines
+                .iter()
+                .filter(|line| line.contains(".spec.ts:") && line.contains(" › "))
+                .for_each(|line| step.say(line));
+            let text = std::fs::read_to_string(&report).at("read the report", &report);
+            let Ok(text) = text else { return Err(step.error(&command, &said)) };
+            let count = count_playwright(&text)?;
+            Ok((count, verdict(&said, count, &command, step)?))
+        });
+        checks.count_in(tests);
     }
 }
 

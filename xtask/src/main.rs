@@ -35,9 +35,12 @@ use std::{path::PathBuf, process::ExitCode};
 use error::{At, Error, Result};
 use project::Project;
 use screen::Screen;
+use site::Kind;
 
 const HELP: &str = "\
-cargo xtask serve [--open] [--port N]   build the site and serve it on 127.0.0.1 (port 8080, or the next free one)
+cargo xtask serve [--open] [--port N] [--dist]
+                                        build the site and serve it on 127.0.0.1 (port 8080, or the next free one);
+                                        with --dist as it ships, which takes longer
 cargo xtask dist [--out DIR]            write the site into a folder (dist) that any static host can serve
 cargo xtask test                        set up and run every check; the last line counts the tests
 cargo xtask bench [accounting | speed | gpu [--adapter NAME] | browser]
@@ -62,7 +65,7 @@ enum Bench {
 /// What was asked for.
 #[derive(Debug, PartialEq)]
 enum Task {
-    Serve { open: bool, port: Option<u16> },
+    Serve { open: bool, port: Option<u16>, kind: Kind },
     Dist { out: PathBuf },
     Test,
     Pictures,
@@ -93,7 +96,7 @@ fn main() -> ExitCode {
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
     let mut task = match words.next().as_deref() {
-        Some("serve") => Task::Serve { open: false, port: None },
+        Some("serve") => Task::Serve { open: false, port: None, kind: Kind::Quick },
         Some("dist") => Task::Dist { out: "dist".into() },
         Some("test") => Task::Test,
         Some("pictures") => Task::Pictures,
@@ -115,6 +118,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
         match (&mut task, word.as_str()) {
             (_, "--help" | "-h") => return Ok(Task::Help),
             (Task::Serve { open, .. }, "--open") => *open = true,
+            (Task::Serve { kind, .. }, "--dist") => *kind = Kind::Shipped,
             (Task::Serve { port, .. }, "--port") => {
                 let number = words.next().unwrap_or_default();
                 let wrong = || Error::Usage(format!("--port takes a number from 1 to 65535, not `{number}`"));
@@ -146,11 +150,11 @@ fn run(task: Task) -> Result<bool> {
     let screen = Screen::new(project.cache.join("logs"))?;
     match task {
         Task::Help => {}
-        Task::Serve { open, port } => {
+        Task::Serve { open, port, kind } => {
             // Before the work: a port that is taken is told at once.
             let listener = serve::listen(port)?;
-            let out = project.target()?.join("site");
-            build_site(&mut project, &screen, &out)?;
+            let out = project.target()?.join(kind.folder());
+            build_site(&mut project, &screen, kind, &out)?;
             let address = format!("http://{}/", listener.local_addr().at("listen on", &out)?);
             println!("\nhushgrad is at {address}  (Ctrl-C ends it)");
             if open {
@@ -160,7 +164,7 @@ fn run(task: Task) -> Result<bool> {
         }
         Task::Dist { out } => {
             let out = std::path::absolute(&out).at("find", &out)?;
-            let site = build_site(&mut project, &screen, &out)?;
+            let site = build_site(&mut project, &screen, Kind::Shipped, &out)?;
             println!("\n{}", site.sizes.table());
             println!("The site is in {}: copy it to any static host, under any path.", out.display());
             println!("It is {}.", site.check()?);
@@ -182,14 +186,13 @@ fn run(task: Task) -> Result<bool> {
     Ok(true)
 }
 
-fn build_site(project: &mut Project, screen: &Screen, out: &std::path::Path) -> Result<site::Site> {
+fn build_site(project: &mut Project, screen: &Screen, kind: Kind, out: &std::path::Path) -> Result<site::Site> {
     screen.say("Set-up");
     project.claim(screen)?;
     let wasm = wasm_target::ensure(project, screen)?;
-    let tools = tools::ensure(project, screen)?;
     let digits = mnist::ensure(project, screen)?;
     screen.say("Site");
-    let site = site::build(project, screen, &wasm, &tools, &digits, out)?;
+    let site = site::build(project, screen, kind, &wasm, &digits, out)?;
     project.release();
     Ok(site)
 }
@@ -204,7 +207,9 @@ mod tests {
 
     #[test]
     fn the_command_line_is_read_or_refused() {
-        assert_eq!(parsed("serve --open --port 9000").unwrap(), Task::Serve { open: true, port: Some(9000) });
+        let quick = Task::Serve { open: true, port: Some(9000), kind: Kind::Quick };
+        assert_eq!(parsed("serve --open --port 9000").unwrap(), quick);
+        assert_eq!(parsed("serve --dist").unwrap(), Task::Serve { open: false, port: None, kind: Kind::Shipped });
         assert_eq!(parsed("dist --out x/y").unwrap(), Task::Dist { out: "x/y".into() });
         assert_eq!(parsed("test").unwrap(), Task::Test);
         assert_eq!(parsed("pictures").unwrap(), Task::Pictures);

@@ -1,10 +1,10 @@
 //! `cargo xtask pictures`: the README's pictures, taken of the site in Chromium (`tests/browser/pictures.ts`).
 
-use crate::{browser, error::Result, project::Project, screen::Screen};
+use crate::{browser, error::Result, project::Project, screen::Screen, site::Kind};
 
 pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
-    let site = project.target()?.join("site");
-    crate::build_site(project, screen, &site)?;
+    let site = project.target()?.join(Kind::Quick.folder());
+    crate::build_site(project, screen, Kind::Quick, &site)?;
     project.claim(screen)?;
     browser::playwright(project, screen)?;
     let chromium = browser::chromium(project, screen)?;

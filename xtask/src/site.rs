@@ -15,14 +15,40 @@ use crate::{
     project::{Project, remove},
     screen::Screen,
     sizes::{self, Sizes},
-    tools::{Shrinkers, Tools},
+    tools::{self, Shrinkers, Tools},
     wasm_target::{TARGET, Wasm},
 };
 
-/// Named in `www/index.html` too.
-pub const PROFILE: &str = "wasm-release";
-/// The page's own: small before fast.
-const PAGE_PROFILE: &str = "wasm-page";
+/// What visitors download is compiled so.
+pub const PROFILE: &str = "dist";
+
+/// How a site is built. `www/index.html` says to Trunk what profiles say here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// To work on and to test: soon there.
+    Quick,
+    /// To ship: every program is linked as a whole and shrunk.
+    Shipped,
+}
+
+impl Kind {
+    /// Its folder in cargo's target folder, where nobody names another.
+    pub const fn folder(self) -> &'static str {
+        match self {
+            Self::Quick => "site",
+            Self::Shipped => "shipped-site",
+        }
+    }
+
+    /// Of the page, where bytes count most, and of the threads.
+    const fn profiles(self) -> [&'static str; 2] {
+        match self {
+            Self::Quick => ["quick", "quick"],
+            Self::Shipped => ["dist-page", PROFILE],
+        }
+    }
+}
+
 /// Programs that the page starts as threads of their own.
 const THREADS: [&str; 2] = ["worker", "accountant"];
 /// The training thread again, for browsers that multiply and add in one; the loader chooses.
@@ -50,8 +76,9 @@ pub const LIST: &str = "files.json";
 
 pub struct Site {
     pub sizes: Sizes,
+    kind: Kind,
     /// Whether wasm-opt and esbuild were there: without them no budget can be kept.
-    pub shrunk: bool,
+    shrunk: bool,
 }
 
 impl Site {
@@ -60,6 +87,9 @@ impl Site {
     /// # Errors
     /// A budget that is not kept.
     pub fn check(&self) -> Result<&'static str> {
+        if self.kind == Kind::Quick {
+            return Ok("not shrunk");
+        }
         if self.shrunk {
             self.sizes.check()?;
             return Ok("within its budgets");
@@ -69,14 +99,7 @@ impl Site {
 }
 
 /// Builds the site and puts it into `out`, which is replaced as a whole, or not at all.
-pub fn build(
-    project: &Project,
-    screen: &Screen,
-    wasm: &Wasm,
-    tools: &Tools,
-    digits: &Digits,
-    out: &Path,
-) -> Result<Site> {
+pub fn build(project: &Project, screen: &Screen, kind: Kind, wasm: &Wasm, digits: &Digits, out: &Path) -> Result<Site> {
     let replaceable =
         !out.exists() || out.join(LIST).is_file() || std::fs::read_dir(out).at("list", out)?.next().is_none();
     if !replaceable {
@@ -87,7 +110,7 @@ pub fn build(
     }
     let parent = out.parent().unwrap_or(&project.root);
     let staging = parent.join(".unfinished-site");
-    let made = make(project, screen, wasm, tools, digits, &staging);
+    let made = make(project, screen, kind, wasm, digits, &staging);
     if made.is_err() {
         remove(&staging)?;
     }
@@ -102,14 +125,7 @@ pub fn build(
     Ok(site)
 }
 
-fn make(
-    project: &Project,
-    screen: &Screen,
-    wasm: &Wasm,
-    tools: &Tools,
-    digits: &Digits,
-    staging: &Path,
-) -> Result<Site> {
+fn make(project: &Project, screen: &Screen, kind: Kind, wasm: &Wasm, digits: &Digits, staging: &Path) -> Result<Site> {
     remove(staging)?;
     std::fs::create_dir_all(staging).at("create the folder", staging)?;
 
@@ -129,16 +145,21 @@ fn make(
         ["page", "gpu", "gpu,relaxed-simd"].map(|features| ["--no-default-features", "--features", features]);
     let target = project.target()?;
     let aside = target.join(format!("{RELAXED}.wasm"));
-    // Linking keeps one core busy. The profiles have folders of their own, so neither build waits for the other.
-    std::thread::scope(|scope| {
-        let page = scope.spawn(|| compile("page", "app", PAGE_PROFILE, &with_page));
-        compile("accountant", "accountant", PROFILE, &bare)?;
-        compile("training thread with relaxed SIMD", "worker", PROFILE, &relaxed)?;
+    let [page_profile, profile] = kind.profiles();
+    // What bundles is wanted at the end alone. Linking a whole program keeps one core busy; where profiles have folders of their own, neither
+    // build waits for the other.
+    let tools = std::thread::scope(|scope| {
+        let broke_off = |what: &str| Error::Wrong(format!("{what} broke off"));
+        let tools = scope.spawn(|| tools::ensure(project, screen));
+        let page = scope.spawn(|| compile("page", "app", page_profile, &with_page));
+        compile("accountant", "accountant", profile, &bare)?;
+        compile("training thread with relaxed SIMD", "worker", profile, &relaxed)?;
         // The next build, and Trunk's, is of the same name.
-        let made = target.join(TARGET).join(PROFILE).join("worker.wasm");
+        let made = target.join(TARGET).join(profile).join("worker.wasm");
         std::fs::copy(&made, &aside).at("copy", &made)?;
-        compile("training thread", "worker", PROFILE, &with_gpu)?;
-        page.join().unwrap_or_else(|_| Err(Error::Wrong("the page's build broke off".into())))
+        compile("training thread", "worker", profile, &with_gpu)?;
+        page.join().unwrap_or_else(|_| Err(broke_off("the page's build")))?;
+        tools.join().unwrap_or_else(|_| Err(broke_off("the installation of tools")))
     })?;
 
     let step = screen.step("bundle with Trunk");
@@ -147,8 +168,9 @@ fn make(
     let first = tools.wasm_bindgen.parent().map(Path::to_owned).into_iter();
     let path = std::env::join_paths(first.chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
     bundle
-        .args(["build", "--release", "--dist"])
+        .args(["build", "--dist"])
         .arg(staging)
+        .args((kind == Kind::Shipped).then_some("--release"))
         .env("PATH", path.map_err(|e| Error::Wrong(e.to_string()))?)
         // Trunk takes only these two words, not the `1` that others set.
         .env("NO_COLOR", "true")
@@ -165,8 +187,10 @@ fn make(
     std::fs::write(&loader, choosing_loader()).at("write", &loader)?;
     step.done("");
 
-    shrink_programs(project, screen, tools, staging)?;
-    shrink_texts(screen, tools, staging)?;
+    if kind == Kind::Shipped {
+        shrink_programs(project, screen, &tools, staging)?;
+        shrink_texts(screen, &tools, staging)?;
+    }
     // The loader's content, and so its name, follows from the name that it chooses.
     name_thread(staging, RELAXED, &["_bg.wasm", ".js"], "worker_loader.js")?;
     THREADS
@@ -182,7 +206,7 @@ fn make(
     let step = screen.step("measure");
     let sizes = sizes::measure(&project.cache.join("sizes"), staging)?;
     step.done("");
-    Ok(Site { sizes, shrunk: tools.shrinkers.is_some() })
+    Ok(Site { sizes, kind, shrunk: tools.shrinkers.is_some() })
 }
 
 /// wasm-opt on every program of a folder, or what it made of the very same one before. Those with "relaxed" in their path may use relaxed SIMD.
