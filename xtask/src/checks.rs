@@ -145,7 +145,7 @@ pub fn run(project: &mut Project, screen: &Screen) -> Result<bool> {
             };
             let (_, quick) = build(Kind::Quick)?;
             let (site, shipped) = build(Kind::Shipped)?;
-            screen.say(&site.sizes.table());
+            screen.say(&site.table());
             let word = site.check()?.to_owned();
             Ok((([quick, shipped], digits), word))
         });

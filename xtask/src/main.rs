@@ -165,7 +165,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Dist { out } => {
             let out = std::path::absolute(&out).at("find", &out)?;
             let site = build_site(&mut project, &screen, Kind::Shipped, &out)?;
-            println!("\n{}", site.sizes.table());
+            println!("\n{}", site.table());
             println!("The site is in {}: copy it to any static host, under any path.", out.display());
             println!("It is {}.", site.check()?);
         }

@@ -75,23 +75,26 @@ const SMALL: [&str; 6] =
 pub const LIST: &str = "files.json";
 
 pub struct Site {
-    pub sizes: Sizes,
-    kind: Kind,
+    /// Of the site that ships.
+    sizes: Option<Sizes>,
     /// Whether wasm-opt and esbuild were there: without them no budget can be kept.
     shrunk: bool,
 }
 
 impl Site {
+    /// What its parts weigh, if it is one that ships.
+    pub fn table(&self) -> String {
+        self.sizes.as_ref().map(Sizes::table).unwrap_or_default()
+    }
+
     /// Whether it is within its budgets, in words.
     ///
     /// # Errors
     /// A budget that is not kept.
     pub fn check(&self) -> Result<&'static str> {
-        if self.kind == Kind::Quick {
-            return Ok("not shrunk");
-        }
+        let Some(sizes) = &self.sizes else { return Ok("not shrunk") };
         if self.shrunk {
-            self.sizes.check()?;
+            sizes.check()?;
             return Ok("within its budgets");
         }
         Ok("bigger than its budgets allow, for want of wasm-opt and esbuild (npm)")
@@ -203,10 +206,16 @@ fn make(project: &Project, screen: &Screen, kind: Kind, wasm: &Wasm, digits: &Di
 
     pages::finish(staging)?;
     write_list(staging)?;
-    let step = screen.step("measure");
-    let sizes = sizes::measure(&project.cache.join("sizes"), staging)?;
-    step.done("");
-    Ok(Site { sizes, kind, shrunk: tools.shrinkers.is_some() })
+    let sizes = match kind {
+        Kind::Quick => None,
+        Kind::Shipped => {
+            let step = screen.step("measure");
+            let sizes = sizes::measure(&project.cache.join("sizes"), staging)?;
+            step.done("");
+            Some(sizes)
+        }
+    };
+    Ok(Site { sizes, shrunk: tools.shrinkers.is_some() })
 }
 
 /// wasm-opt on every program of a folder, or what it made of the very same one before. Those with "relaxed" in their path may use relaxed SIMD.
