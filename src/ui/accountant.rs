@@ -191,6 +191,8 @@ impl Page {
             std::mem::replace(desk, Desk { readers, ..Desk::default() })
         });
         Timeout::new(0, move || drop(gone)).forget();
+        self.set_settling(false);
+        self.stay();
         self.put_problem(None, format!("The accountant's thread failed ({why}): what the settings will cost cannot be told. Change any of them to try again."));
     }
 
@@ -215,12 +217,14 @@ impl Page {
     /// Lets the noise scale follow from the settings' budget, where they have one, and goes on with `then`. If no scale
     /// keeps it, the settings become what they were `before`.
     pub fn follow_budget(self, train: Option<u32>, before: Option<Settings>, then: fn(Self)) {
+        self.set_settling(true);
         if self.settings.with_untracked(Settings::unread) {
             return self.with_density(move |page| page.follow_budget(train, before, then));
         }
         let mut settings = self.settings.get_untracked();
         let Some((config, steps, budget)) = train.and_then(|train| settings.plan_budget(train)) else {
             self.schedule_projection();
+            self.set_settling(false);
             return then(self);
         };
         if self.settings.with_untracked(|old| *old != settings) {
@@ -232,6 +236,7 @@ impl Page {
             let (Answer::Scale(scale), true) = (answer, self.settings.with_untracked(|now| *now == settings)) else {
                 return;
             };
+            self.set_settling(false);
             match scale {
                 Ok(scale) => {
                     self.settings.update(|settings| settings.scale = scale);
@@ -247,6 +252,7 @@ impl Page {
                     }
                     self.schedule_projection();
                     self.put_problem(Some(Number::Budget), as_sentence(&phrase));
+                    self.stay();
                 }
             }
         });

@@ -199,9 +199,11 @@ struct Inner {
     loads: u32,
     /// Loads that have brought nothing yet.
     awaited: Vec<Awaited>,
-    /// Play as soon as there is a run.
+    /// Play, or do one step, as soon as there is a run.
     play_when_ready: bool,
     step_when_ready: bool,
+    /// The noise that newer settings need is being sought: their run is yet to come.
+    settling: bool,
     /// The settings of the current run, and of the one that was asked for last.
     run_settings: Option<Settings>,
     /// What the parameters that were asked for last are for.
@@ -215,6 +217,14 @@ struct Inner {
     looking: bool,
     spoken_at: f64,
     predicted_at: f64,
+}
+
+impl Inner {
+    /// What is asked of a run that stands now.
+    fn take_asked(&mut self) -> Option<Request> {
+        let (play, step) = (std::mem::take(&mut self.play_when_ready), std::mem::take(&mut self.step_when_ready));
+        if step { Some(Request::StepOnce) } else { play.then_some(Request::Play) }
+    }
 }
 
 impl Page {

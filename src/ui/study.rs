@@ -488,7 +488,11 @@ impl Page {
                     self.settings.update(|settings| settings.density = Some(density));
                     then(self);
                 }
-                Err(phrase) => self.put_problem(Origin::Density, as_sentence(&phrase)),
+                Err(phrase) => {
+                    self.put_problem(Origin::Density, as_sentence(&phrase));
+                    self.set_settling(false);
+                    self.stay();
+                }
             }
         });
     }

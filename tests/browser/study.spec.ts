@@ -349,6 +349,36 @@ test("a budget is kept by the noise that follows from it; both accountants say w
   await expect(page.locator(".results path.line-tight")).toHaveCount(1);
 });
 
+test("a step asked for while the noise for a budget is sought is done by the run that follows", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=200`);
+  /** Sets a budget, and clicks, before the accountant can have answered. */
+  const ask = (budget: string, hooks: string[]) =>
+    page.evaluate(
+      ([budget, hooks]) => {
+        const find = (id: string) => document.querySelector<HTMLElement>(`[data-testid="${id}"]`)!;
+        const field = find("target-epsilon") as HTMLInputElement;
+        field.value = budget as string;
+        field.dispatchEvent(new Event("change", { bubbles: true }));
+        for (const id of hooks) find(id as string).click();
+      },
+      [budget, hooks] as const,
+    );
+  const scale = await hook(page, "noise-scale").inputValue();
+  await ask("1", ["step-once"]);
+  await expect(hook(page, "noise-scale")).not.toHaveValue(scale);
+  await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
+  await expect.poll(() => value(page, "step")).toBe(1);
+  // No noise keeps this one: the run that stands does the step.
+  await ask("1e-9", ["step-once"]);
+  await expect(hook(page, "error")).toContainText("ε");
+  await expect.poll(() => value(page, "step")).toBe(2);
+  await ask("2", ["play", "pause"]);
+  await expect.poll(() => value(page, "step")).toBe(0);
+  await ask("1.5", ["play"]);
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
+  await hook(page, "pause").click();
+});
+
 for (const [name, preset] of [
   ["clipping and Gaussian noise", "dp-sgd"],
   ["an envelope and Student-t noise", "student-t"],

@@ -11,7 +11,7 @@ use super::{
         presets::Preset,
         settings::{Digits, Settings, Speed},
     },
-    Awaited, Kept, Origin, Page, ParametersFor,
+    Awaited, Inner, Kept, Origin, Page, ParametersFor,
 };
 use crate::{
     train::report::Privacy,
@@ -25,7 +25,7 @@ impl Page {
     pub fn play(self) {
         // Not whenever a run plays: what is said of a run that goes on by itself stays.
         self.notice.set(None);
-        if self.run.with_untracked(Option::is_none) {
+        if self.awaits_run() {
             self.inner.update_value(|inner| inner.play_when_ready = true);
             return;
         }
@@ -36,8 +36,31 @@ impl Page {
     }
 
     pub fn pause(self) {
-        self.inner.update_value(|inner| inner.play_when_ready = false);
+        self.inner.update_value(|inner| (inner.play_when_ready, inner.step_when_ready) = (false, false));
+        // At once: a run of newer settings plays on if this one does.
+        self.playing.set(false);
         self.send(Request::Pause);
+    }
+
+    /// Whether what is asked for now is meant for a run that is yet to come: the first, or one of settings whose noise is
+    /// still being sought.
+    fn awaits_run(self) -> bool {
+        self.run.with_untracked(Option::is_none) || self.inner.with_value(|inner| inner.settling)
+    }
+
+    /// No new run comes of the settings: what was asked of it meanwhile is done by the one that stands.
+    pub fn stay(self) {
+        if !self.awaits_run() {
+            let asked = self.inner.try_update_value(Inner::take_asked);
+            if let Some(Some(request)) = asked {
+                self.send(request);
+            }
+        }
+    }
+
+    /// Whether the noise of newer settings is being sought.
+    pub fn set_settling(self, settling: bool) {
+        self.inner.update_value(|inner| inner.settling = settling);
     }
 
     pub fn toggle(self) {
@@ -45,7 +68,7 @@ impl Page {
     }
 
     pub fn step_once(self) {
-        if self.run.with_untracked(Option::is_none) {
+        if self.awaits_run() {
             self.inner.update_value(|inner| inner.step_when_ready = true);
             return;
         }
@@ -135,13 +158,11 @@ impl Page {
     pub(super) fn restart(self) {
         let config = self.settings.with_untracked(Settings::config);
         if self.run.with_untracked(|run| run.as_ref().is_some_and(|run| run.config == config)) {
-            return;
+            return self.stay();
         }
-        if self.check_data() {
-            let playing = self.playing.get_untracked();
-            self.inner.update_value(|inner| inner.play_when_ready |= playing);
-            self.start();
-        }
+        let playing = self.playing.get_untracked();
+        self.inner.update_value(|inner| inner.play_when_ready |= playing);
+        self.start();
     }
 
     /// Asks for the parameters of a run that is about to end, so that its model can still answer.

@@ -82,7 +82,7 @@ impl Page {
 
     pub(super) fn take_problem(self, Problem { field, sentence }: Problem) {
         let number = field.as_deref().and_then(Number::by_config_path);
-        self.inner.update_value(|inner| inner.play_when_ready = false);
+        self.inner.update_value(|inner| (inner.play_when_ready, inner.step_when_ready) = (false, false));
         self.stop_continuing();
         if !self.end_sweep_early(&sentence) {
             self.put_problem(number, as_sentence(&sentence));
@@ -147,6 +147,8 @@ impl Page {
             self.save();
             self.keep_model();
             self.send(Request::Start(self.settings.with_untracked(Settings::config)));
+        } else {
+            self.stay();
         }
     }
 
@@ -167,12 +169,10 @@ impl Page {
         self.run.set(Some(info));
         let then = self.inner.try_update_value(|inner| {
             inner.run_settings = Some(settings);
-            (std::mem::take(&mut inner.play_when_ready), std::mem::take(&mut inner.step_when_ready))
+            inner.take_asked()
         });
-        match then {
-            Some((_, true)) => self.send(Request::StepOnce),
-            Some((true, _)) => self.send(Request::Play),
-            _ => {}
+        if let Some(Some(request)) = then {
+            self.send(request);
         }
         self.predict();
     }
