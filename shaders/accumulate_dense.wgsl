@@ -10,55 +10,46 @@ override BYTES: bool;
 override SOURCE: u32 = 0;
 override ENVELOPE: bool;
 override RAW: bool;
-// The deltas that coordinates of an envelope are ranked by (norm.wgsl).
-override RANKED: u32 = 0;
+// The deltas times the example's factor (norm.wgsl).
+override SCALED: u32;
 
 // Where the bias stands among the inputs.
 fn bias() -> u32 {
     return 4u * ((INPUTS + 3u) / 4u);
 }
 
+// Of bytes, whole numbers.
 fn inputs(e: u32, k: u32) -> vec4<f32> {
     if (k == bias()) {
-        return vec4<f32>(1.0, 0.0, 0.0, 0.0);
+        return vec4<f32>(one(BYTES), 0.0, 0.0, 0.0);
     }
     if (BYTES) {
-        return values(examples[example(e) + k / 4u]);
+        return whole(examples[example(e) + k / 4u]);
     }
     let i = e * STRIDE + SOURCE + k;
     return vec4<f32>(work[i], work[i + 1u], work[i + 2u], work[i + 3u]);
 }
 
-// The same as histogram_dense.wgsl ranks by.
-fn ranked_inputs(e: u32, k: u32, a: vec4<f32>) -> vec4<u32> {
-    if (!BYTES) {
-        return bitcast<vec4<u32>>(a) & vec4<u32>(0x7fffffffu);
-    }
-    if (k == bias()) {
-        return vec4<u32>(magnitude(ranked_one()), 0u, 0u, 0u);
-    }
-    let word = examples[example(e) + k / 4u];
-    return vec4<u32>(ranked_byte(word, 0u), ranked_byte(word, 1u), ranked_byte(word, 2u), ranked_byte(word, 3u));
-}
-
-fn bounds(e: u32, o: u32, ranked: vec4<u32>) -> vec4<f32> {
-    let x = magnitude(work[e * STRIDE + RANKED + o]);
+// By the same buckets that histogram_dense.wgsl has counted.
+fn bounds(e: u32, delta: f32, a: vec4<f32>) -> vec4<f32> {
+    let x = magnitude(delta);
+    let y = bitcast<vec4<u32>>(a) & vec4<u32>(0x7fffffffu);
     return vec4<f32>(
-        bound(e, bucket_of_product(x, ranked.x, BYTES, run.first_bucket)),
-        bound(e, bucket_of_product(x, ranked.y, BYTES, run.first_bucket)),
-        bound(e, bucket_of_product(x, ranked.z, BYTES, run.first_bucket)),
-        bound(e, bucket_of_product(x, ranked.w, BYTES, run.first_bucket)),
+        bound(e, bucket_of_product(x, y.x, BYTES, run.first_bucket)),
+        bound(e, bucket_of_product(x, y.y, BYTES, run.first_bucket)),
+        bound(e, bucket_of_product(x, y.z, BYTES, run.first_bucket)),
+        bound(e, bucket_of_product(x, y.w, BYTES, run.first_bucket)),
     );
 }
 
-fn encoded(e: u32, o: u32, factor: f32, a: vec4<f32>, ranked: vec4<u32>) -> vec4<f32> {
-    let delta = work[e * STRIDE + DELTA + o];
+fn encoded(e: u32, o: u32, a: vec4<f32>) -> vec4<f32> {
     if (RAW) {
-        return delta * a;
+        return (work[e * STRIDE + DELTA + o] / one(BYTES)) * a;
     }
-    var h = (factor * delta) * a;
+    let delta = work[e * STRIDE + SCALED + o];
+    var h = delta * a;
     if (ENVELOPE) {
-        let psi = bounds(e, o, ranked);
+        let psi = bounds(e, delta, a);
         h = clamp(h, -psi, psi);
     }
     if (EXACT) {
@@ -95,8 +86,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         var s2 = s0;
         var s3 = s0;
         for (var e = slot; e < min(slot + SLOT, chunk_count()); e++) {
-            let factor = scale(work[e * STRIDE + STATUS + 1u]);
-            if (factor == 0.0) {
+            if (work[e * STRIDE + STATUS + 1u] == 0.0) {
                 continue;
             }
             let a = inputs(e, k);
@@ -104,14 +94,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             if (all(a == vec4<f32>())) {
                 continue;
             }
-            var ranked = vec4<u32>();
-            if (ENVELOPE) {
-                ranked = ranked_inputs(e, k, a);
-            }
-            s0 += encoded(e, o, factor, a, ranked);
-            s1 += encoded(e, o + min(1u, last), factor, a, ranked);
-            s2 += encoded(e, o + min(2u, last), factor, a, ranked);
-            s3 += encoded(e, o + min(3u, last), factor, a, ranked);
+            s0 += encoded(e, o, a);
+            s1 += encoded(e, o + min(1u, last), a);
+            s2 += encoded(e, o + min(2u, last), a);
+            s3 += encoded(e, o + min(3u, last), a);
         }
         put(o, k, s0);
         put(o + 1u, k, s1);

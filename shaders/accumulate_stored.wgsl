@@ -15,10 +15,10 @@ fn encoded(e: u32, factor: f32, g: f32) -> f32 {
     if (RAW) {
         return g;
     }
-    var h = scale(factor) * g;
+    var h = factor * g;
     if (ENVELOPE) {
         let psi = bound(e, bucket(abs(g), run.first_bucket));
-        h = clamp(scale(1.0) * g, -psi, psi);
+        h = clamp(g, -psi, psi);
     }
     if (EXACT) {
         return round(h);

@@ -15,9 +15,9 @@ struct Run {
     // Clipping norm with its margins for rounding; factor on gradients before the envelope.
     clip: f32,
     pre_scale: f32,
-    // 1/g, a power of two: mechanism::exact_sum::SumGrid. 0 where sums are no exact ones.
-    inverse_step: f32,
-    // What is taken from the leading bits of a magnitude to have its bucket.
+    // 1/g, a power of two: mechanism::exact_sum::SumGrid. 1 where sums are no exact ones.
+    steps: f32,
+    // What is taken from the leading bits of a magnitude, in steps, to have its bucket.
     first_bucket: i32,
 }
 
@@ -46,6 +46,7 @@ override STATUS: u32 = 0;
 
 // Whether encoded coordinates are whole numbers of steps g, whose sums are exact (mechanism::exact_sum::SumGrid).
 override EXACT: bool = false;
+
 // Words of an example: its bytes, and the label in the last one. 28·28 pixels take 197.
 override EXAMPLE_WORDS: u32 = 197;
 // The bytes are features (model::scattering), not pixels.
@@ -138,15 +139,15 @@ fn bucket_of_product(x: u32, y: u32, bytes: bool, first_bucket: i32) -> u32 {
     return u32(clamp(leading + (exponents << 9u) - first_bucket, 0, 16383));
 }
 
-// The whole number in [0, 255] that stands for an input's byte where coordinates are ranked, and for the bias, whose input is 1:
-// norm.wgsl divides the deltas by the latter.
-fn ranked_byte(word: u32, j: u32) -> u32 {
-    let byte = i32((word >> (8u * j)) & 255u);
-    return magnitude(f32(select(byte, byte - 128, FEATURES)));
+// Four inputs from their bytes, as whole numbers within ±255: values, times one.
+fn whole(word: u32) -> vec4<f32> {
+    let bytes = (vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(255u);
+    return vec4<f32>(bytes) - select(0.0, 128.0, FEATURES);
 }
 
-fn ranked_one() -> f32 {
-    return select(255.0, 384.0, FEATURES);
+// What stands for an input of 1, as the bias has it: of bytes a whole number, by which norm.wgsl divides the deltas.
+fn one(bytes: bool) -> f32 {
+    return select(1.0, select(255.0, 384.0, FEATURES), bytes);
 }
 
 // What mechanism::encode::bucket_bounds says of a bucket, where bounds.wgsl has left it.
@@ -154,16 +155,9 @@ fn bound(e: u32, bucket: u32) -> f32 {
     return bitcast<f32>(table[HISTOGRAMS + e * BUCKETS + bucket]);
 }
 
-// What gradients are multiplied by on their way into the sum: an example's factor, and steps in place of units.
-fn scale(factor: f32) -> f32 {
-    if (EXACT) {
-        return factor * run.inverse_step;
-    }
-    return factor;
-}
-
-// mechanism::exact_sum::SLOT: examples of whole steps whose sum is exact in f32, in any order, as it stays within 2^22.
-override SLOT: u32 = 64;
+// Examples of whole steps whose sum from 0 is exact in f32, in any order: mechanism::exact_sum::SLOT of them stay within 2^22, four times as
+// many within 2^24.
+override SLOT: u32 = 256;
 
 // Adds a sum over at most SLOT examples to the lot's. Where it is of whole steps the lower word stays within ±2^15, and
 // the upper one within the number of examples.

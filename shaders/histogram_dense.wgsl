@@ -3,8 +3,8 @@
 
 override INPUTS: u32;
 override OUTPUTS: u32;
-// The deltas that coordinates are ranked by (norm.wgsl).
-override RANKED: u32;
+// The deltas times the example's factor (norm.wgsl).
+override SCALED: u32;
 override BYTES: bool;
 override SOURCE: u32 = 0;
 
@@ -15,10 +15,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     if (i > INPUTS || work[e * STRIDE + STATUS + 1u] == 0.0) {
         return;
     }
-    var a = magnitude(select(1.0, ranked_one(), BYTES));
+    var a = magnitude(one(BYTES));
     if (i < INPUTS) {
         if (BYTES) {
-            a = ranked_byte(examples[example(e) + i / 4u], i % 4u);
+            a = magnitude(whole(examples[example(e) + i / 4u])[i % 4u]);
         } else {
             a = magnitude(work[e * STRIDE + SOURCE + i]);
         }
@@ -32,7 +32,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     // The smallest bucket is by far the fullest: it is counted apart.
     var smallest = 0u;
     for (var o = 0u; o < OUTPUTS; o++) {
-        let b = bucket_of_product(magnitude(work[e * STRIDE + RANKED + o]), a, BYTES, run.first_bucket);
+        let b = bucket_of_product(magnitude(work[e * STRIDE + SCALED + o]), a, BYTES, run.first_bucket);
         if (b == 0u) {
             smallest++;
         } else {

@@ -1,8 +1,5 @@
-// mechanism::encode::finite_norm and clip's factor: ‖g‖² of each example, whether it is finite, and the factor on
-// its gradient.
-//
-// For an envelope, the deltas that dense layers' coordinates are ranked by besides: pre-scaled, and divided by the whole number that
-// stands for an input of 1.
+// mechanism::encode::finite_norm and clip's factor: ‖g‖² of each example, whether it is finite, and the factor on its gradient, in the
+// sum's steps; dense layers' deltas times this factor, of which times an input's whole number a coordinate is made (whole).
 //
 // Dense layers by products of norms, ‖δ aᵀ‖² + ‖δ‖² = ‖δ‖²(‖a‖² + 1); convolutions' gradients by their entries.
 // One workgroup an example; 64 partial sums and a tree, so that rounding stays far below the clip's margin of
@@ -21,8 +18,8 @@ override SOURCE_2: u32 = 0;
 override INPUTS_2: u32 = 0;
 override DELTA_2: u32 = 0;
 override OUTPUTS_2: u32 = 0;
-override RANKED_1: u32 = 0;
-override RANKED_2: u32 = 0;
+override SCALED_1: u32 = 0;
+override SCALED_2: u32 = 0;
 
 const NONE: u32 = 0;
 const CLIP: u32 = 1;
@@ -31,6 +28,7 @@ const ENVELOPE: u32 = 2;
 // Stored gradient; inputs and deltas of the first dense layer; of the second.
 var<workgroup> partial_stored: array<f32, 64>;
 var<workgroup> partial: array<vec4<f32>, 64>;
+var<workgroup> chosen: f32;
 
 fn slice(start: u32, length: u32, t: u32) -> f32 {
     var sum = 0.0;
@@ -41,19 +39,16 @@ fn slice(start: u32, length: u32, t: u32) -> f32 {
     return sum;
 }
 
-fn rank(delta: u32, ranked: u32, length: u32, factor: f32, t: u32) {
+// Kept below 1e30, which no guarantee allows a coordinate to come near: an infinite delta times an input of 0 would be no number.
+fn scale(delta: u32, scaled: u32, length: u32, factor: f32, t: u32) {
     for (var i = t; i < length; i += 64u) {
-        work[ranked + i] = factor * work[delta + i];
+        work[scaled + i] = clamp(factor * work[delta + i], -1e30, 1e30);
     }
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let base = group.y * STRIDE;
-    if (ENCODER == ENVELOPE) {
-        rank(base + DELTA_1, base + RANKED_1, OUTPUTS_1, run.pre_scale / select(1.0, ranked_one(), BYTES), t);
-        rank(base + DELTA_2, base + RANKED_2, OUTPUTS_2, run.pre_scale, t);
-    }
     partial_stored[t] = slice(base + STORED, STORED_LENGTH, t);
     var a = 0.0;
     if (BYTES) {
@@ -93,6 +88,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         } else {
             atomicAdd(&tallies[NON_FINITE], 1u);
         }
-        work[base + STATUS + 1u] = factor;
+        chosen = factor * run.steps;
+        work[base + STATUS + 1u] = chosen;
     }
+    workgroupBarrier();
+    // What is not finite is left out of the sum, whatever stands here.
+    scale(base + DELTA_1, base + SCALED_1, OUTPUTS_1, chosen / one(BYTES), t);
+    scale(base + DELTA_2, base + SCALED_2, OUTPUTS_2, chosen, t);
 }

@@ -358,7 +358,7 @@ test("a step asked for while the noise for a budget is sought is done by the run
         const find = (id: string) => document.querySelector<HTMLElement>(`[data-testid="${id}"]`)!;
         const field = find("target-epsilon") as HTMLInputElement;
         field.value = budget as string;
-        field.dispatchEvent(new Event("change", { bubbles: true }));
+        for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
         for (const id of hooks) find(id as string).click();
       },
       [budget, hooks] as const,

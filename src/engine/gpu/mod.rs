@@ -58,7 +58,7 @@ struct Run {
     dimension: u32,
     clip: f32,
     pre_scale: f32,
-    inverse_step: f32,
+    steps: f32,
     first_bucket: i32,
 }
 
@@ -300,7 +300,8 @@ impl GpuEngine {
         if let Some(envelope) = envelope {
             write_envelope(gpu, &buffers.envelope, envelope, grid);
         }
-        let inverse_step = grid.map_or(0.0, |grid| grid.step().recip());
+        // A power of two.
+        let steps = grid.map(|grid| grid.step().recip());
         let run = Run {
             count: 0,
             chunk: buffers.chunk,
@@ -308,8 +309,8 @@ impl GpuEngine {
             dimension: dimension as u32,
             clip,
             pre_scale,
-            inverse_step,
-            first_bucket: first_bucket(pre_scale),
+            steps: steps.unwrap_or(1.0),
+            first_bucket: first_bucket(pre_scale * steps.unwrap_or(1.0)),
         };
         let release = Release {
             key: [0; 8],
@@ -324,7 +325,7 @@ impl GpuEngine {
             average_at: buffers.average_at,
             average_keeps: 0.0,
             step: grid.map_or(0.0, SumGrid::step),
-            inverse_step,
+            inverse_step: steps.unwrap_or(0.0),
         };
 
         let stride = passes.slices.stride;

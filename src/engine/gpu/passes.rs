@@ -82,8 +82,8 @@ pub struct Slices {
     hidden_delta: usize,
     pub logits: usize,
     delta: usize,
-    /// The deltas by which an envelope's dense layers are ranked, the first layer's and the second's.
-    ranked: [usize; 2],
+    /// Dense layers' deltas times an example's factor, the first layer's and the second's.
+    scaled: [usize; 2],
     status: usize,
     stored: usize,
     /// Gradients of the convolutions; they are the first `stored_length` coordinates.
@@ -94,7 +94,7 @@ pub struct Slices {
 
 impl Slices {
     #[must_use]
-    pub fn new(model: Architecture, encoding: Encoding) -> Self {
+    pub fn new(model: Architecture) -> Self {
         let mut next = 0;
         let mut take = |length: usize| {
             let start = next;
@@ -121,10 +121,8 @@ impl Slices {
         }
         slices.logits = take(CLASSES);
         slices.delta = take(CLASSES);
-        if encoding == Encoding::Envelope {
-            for (ranked, layer) in slices.ranked.iter_mut().zip(model.dense_layers()) {
-                *ranked = take(layer.outputs);
-            }
+        for (scaled, layer) in slices.scaled.iter_mut().zip(model.dense_layers()) {
+            *scaled = take(layer.outputs);
         }
         slices.status = take(2);
         slices.stride = next.next_multiple_of(4);
@@ -166,7 +164,7 @@ struct Dense {
     /// `None`: the example's bytes.
     source: Option<usize>,
     delta: usize,
-    ranked: usize,
+    scaled: usize,
 }
 
 impl Dense {
@@ -197,7 +195,7 @@ pub enum Encoding {
 impl<'a> Passes<'a> {
     #[must_use]
     pub fn new(gpu: &'a Gpu, model: Architecture, encoding: Encoding, exact: bool) -> Self {
-        Self { gpu, model, encoding, exact, slices: Slices::new(model, encoding) }
+        Self { gpu, model, encoding, exact, slices: Slices::new(model) }
     }
 
     fn dispatch(&self, kernel: &Kernel, constants: &[(&'static str, usize)], grid: Grid) -> Dispatch {
@@ -223,8 +221,8 @@ impl<'a> Passes<'a> {
                 vec![(Some(s.pool2), s.hidden_delta), (Some(s.hidden), s.delta)]
             }
         };
-        let place = |((layer, (source, delta)), ranked)| Dense { layer, source, delta, ranked };
-        self.model.dense_layers().zip(slices).zip(s.ranked).map(place).collect()
+        let place = |((layer, (source, delta)), scaled)| Dense { layer, source, delta, scaled };
+        self.model.dense_layers().zip(slices).zip(s.scaled).map(place).collect()
     }
 
     fn dense_forward(&self, dense: &Dense, target: usize, activation: f64) -> Dispatch {
@@ -383,12 +381,12 @@ impl<'a> Passes<'a> {
             ("BYTES", f64::from(u8::from(dense[0].source.is_none()))),
         ];
         const NAMES: [[&str; 5]; 2] = [
-            ["SOURCE_1", "INPUTS_1", "DELTA_1", "OUTPUTS_1", "RANKED_1"],
-            ["SOURCE_2", "INPUTS_2", "DELTA_2", "OUTPUTS_2", "RANKED_2"],
+            ["SOURCE_1", "INPUTS_1", "DELTA_1", "OUTPUTS_1", "SCALED_1"],
+            ["SOURCE_2", "INPUTS_2", "DELTA_2", "OUTPUTS_2", "SCALED_2"],
         ];
         for (dense, names) in dense.iter().zip(NAMES) {
             let values =
-                [dense.source.unwrap_or(0), dense.layer.fan_in, dense.delta, dense.layer.outputs, dense.ranked];
+                [dense.source.unwrap_or(0), dense.layer.fan_in, dense.delta, dense.layer.outputs, dense.scaled];
             constants.extend(names.into_iter().zip(values.map(|v| v as f64)));
         }
         self.dispatch_with(&kernels::NORM, constants, Grid::Rows(1))
@@ -413,7 +411,7 @@ impl<'a> Passes<'a> {
             let mut constants = vec![
                 ("INPUTS", dense.layer.fan_in as f64),
                 ("OUTPUTS", dense.layer.outputs as f64),
-                ("RANKED", dense.ranked as f64),
+                ("SCALED", dense.scaled as f64),
             ];
             constants.extend(dense.source_constants());
             let groups = (dense.layer.fan_in as u32 + 1).div_ceil(64);
@@ -432,7 +430,7 @@ impl<'a> Passes<'a> {
             ("ENVELOPE", f64::from(u8::from(self.encoding == Encoding::Envelope && !raw))),
             ("EXACT", f64::from(u8::from(self.exact && !raw))),
             ("RAW", f64::from(u8::from(raw))),
-            ("SLOT", SLOT as f64),
+            ("SLOT", 4.0 * SLOT as f64),
         ];
         let mut passes = vec![];
         if s.stored_length > 0 {
@@ -448,7 +446,7 @@ impl<'a> Passes<'a> {
                 ("OUTPUTS", dense.layer.outputs as f64),
                 ("DELTA", dense.delta as f64),
                 ("TARGET", (offset + dense.layer.offset) as f64),
-                ("RANKED", dense.ranked as f64),
+                ("SCALED", dense.scaled as f64),
             ];
             constants.extend(dense.source_constants());
             constants.extend(how);
