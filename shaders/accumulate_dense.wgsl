@@ -44,7 +44,7 @@ fn bounds(e: u32, delta: f32, a: vec4<f32>) -> vec4<f32> {
 
 fn encoded(e: u32, o: u32, a: vec4<f32>) -> vec4<f32> {
     if (RAW) {
-        return (work[e * STRIDE + DELTA + o] / one(BYTES)) * a;
+        return (unit(BYTES) * work[e * STRIDE + DELTA + o]) * a;
     }
     let delta = work[e * STRIDE + SCALED + o];
     var h = delta * a;

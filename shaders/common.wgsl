@@ -145,9 +145,13 @@ fn whole(word: u32) -> vec4<f32> {
     return vec4<f32>(bytes) - select(0.0, 128.0, FEATURES);
 }
 
-// What stands for an input of 1, as the bias has it: of bytes a whole number, by which norm.wgsl divides the deltas.
+// What stands for an input of 1, as the bias has it: of bytes a whole number. And its inverse, which deltas are multiplied by.
 fn one(bytes: bool) -> f32 {
     return select(1.0, select(255.0, 384.0, FEATURES), bytes);
+}
+
+fn unit(bytes: bool) -> f32 {
+    return select(1.0, select(1.0 / 255.0, 1.0 / 384.0, FEATURES), bytes);
 }
 
 // What mechanism::encode::bucket_bounds says of a bucket, where bounds.wgsl has left it.

@@ -93,6 +93,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     workgroupBarrier();
     // What is not finite is left out of the sum, whatever stands here.
-    scale(base + DELTA_1, base + SCALED_1, OUTPUTS_1, chosen / one(BYTES), t);
+    scale(base + DELTA_1, base + SCALED_1, OUTPUTS_1, chosen * unit(BYTES), t);
     scale(base + DELTA_2, base + SCALED_2, OUTPUTS_2, chosen, t);
 }

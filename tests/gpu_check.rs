@@ -131,7 +131,7 @@ const SABOTAGE: &[Sabotage] = &[
     // A carry that is lost, as a sum in f32 loses it.
     sabotage("ACCUMULATE_DENSE", "sums[run.dimension + i] += carry", "sums[run.dimension + i] += 0", linear),
     sabotage("ACCUMULATE_DENSE", "round(h)", "round(h + 0.5)", linear),
-    sabotage("ACCUMULATE_DENSE", "DELTA + o] / one(BYTES)", "DELTA + o] / (0.999 * one(BYTES))", linear),
+    sabotage("ACCUMULATE_DENSE", "(unit(BYTES) * work", "(1.001 * unit(BYTES) * work", linear),
     sabotage("SCORES", "logits + k]", "logits + 9u - k]", linear),
     // Each family's own formula, and what all of them are made of.
     sabotage("NOISE", "sqrt(2.0 * negative_log", "sqrt(1.999 * negative_log", linear),
