@@ -21,7 +21,9 @@ pub use self::{
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::{Denoiser, EncoderSpec, State, envelope::Envelope, exact_sum::SumGrid},
+    mechanism::{
+        Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError, State, envelope::Envelope, exact_sum::SumGrid,
+    },
     model::{Architecture, CLASSES},
     privacy::{noise::NoiseSpec, rounding::GridRounding},
 };
@@ -62,6 +64,19 @@ impl Task {
             averaging: false,
             copies: 1,
         }
+    }
+
+    /// Algorithm 1 of this task, over gradients of length `p`.
+    ///
+    /// # Errors
+    /// When encoder, noise or denoiser is refused, or Ψ's vectors are not of length `p`.
+    pub fn algorithm(&self, p: usize) -> Result<Algorithm, MechanismError> {
+        let encoder = match &self.envelope {
+            Some(envelope) => Encoder::with_envelope(&self.encoder, Arc::clone(envelope), p)?,
+            None => Encoder::new(&self.encoder, p)?,
+        };
+        let algorithm = Algorithm::new(encoder, self.noise.as_ref(), self.denoiser, self.expected_lot, self.momentum)?;
+        Ok(algorithm.on_grid(self.grid))
     }
 
     /// The grid that encoded coordinates are rounded to, so that their sums are exact: where noise and a bound make a guarantee, and no
@@ -165,7 +180,7 @@ pub enum EngineError {
 ///
 /// # Errors
 /// [`EngineError::Unsupported`].
-fn check_state(state: &State, dimension: usize) -> Result<(), EngineError> {
+pub fn check_state(state: &State, dimension: usize) -> Result<(), EngineError> {
     let State { parameters, momentum, average } = state;
     let average = average.as_ref().map_or(dimension, Vec::len);
     match [("parameters", parameters.len()), ("momenta", momentum.len()), ("mean parameters", average)]

@@ -111,7 +111,9 @@ fn mean(first: Probabilities, others: impl ExactSizeIterator<Item = Probabilitie
     sum.map(|p| p * share)
 }
 
-pub(super) fn softmax(scores: &Scores) -> Probabilities {
+/// Probabilities of the digits, of an image's logits.
+#[must_use]
+pub fn softmax(scores: &Scores) -> Probabilities {
     let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let exponentials = scores.map(|z| (z - largest).exp());
     let total: f32 = exponentials.iter().sum();

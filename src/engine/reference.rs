@@ -1,14 +1,12 @@
 //! The reference as an engine: `mechanism` and `model` put together, slow and plain, for the other engines to be compared with.
 
-use std::sync::Arc;
-
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task, check_state,
     cpu::scattering,
 };
 use crate::{
     data::Dataset,
-    mechanism::{Algorithm, Encoder, MechanismError, State},
+    mechanism::{Algorithm, MechanismError, State},
     model::{self, Architecture, initial_parameters, reference},
 };
 
@@ -29,12 +27,7 @@ impl ReferenceEngine {
     /// When the task's encoder, noise or denoiser is refused.
     pub fn new(task: &Task, train: Dataset, seed: u64) -> Result<Self, MechanismError> {
         let parameters = initial_parameters(task.model, seed);
-        let encoder = match &task.envelope {
-            Some(envelope) => Encoder::with_envelope(&task.encoder, Arc::clone(envelope), parameters.len())?,
-            None => Encoder::new(&task.encoder, parameters.len())?,
-        };
-        let algorithm = Algorithm::new(encoder, task.noise.as_ref(), task.denoiser, task.expected_lot, task.momentum)?
-            .on_grid(task.grid);
+        let algorithm = task.algorithm(parameters.len())?;
         let info = EngineInfo { backend: Backend::Cpu, device: "plain reference, 1 thread".to_owned() };
         let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };
         let state = State::start(parameters, task.averaging);

@@ -14,7 +14,7 @@ mod step;
 
 pub use encode::Encoder;
 pub use error::MechanismError;
-pub use step::{Algorithm, State, Trace};
+pub use step::{Algorithm, LotSum, State, Trace};
 
 /// What a per-example gradient becomes before it is summed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

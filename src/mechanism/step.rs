@@ -59,6 +59,19 @@ pub struct Trace {
     pub denoise_factor: f64,
 }
 
+/// The sum over a lot, as its examples' gradients come in; each part of length P. It looks at private data.
+#[derive(Clone, Debug)]
+pub struct LotSum {
+    /// Of the gradients as they were.
+    raw: Vec<f64>,
+    encoded: Vec<f64>,
+    /// In place of `encoded`, where the task has a grid.
+    on_grid: Option<GridSum>,
+    non_finite: u64,
+    /// The example that is being encoded.
+    example: Vec<f32>,
+}
+
 impl Algorithm {
     /// Puts the pieces together, and refuses those that do not fit.
     ///
@@ -105,36 +118,69 @@ impl Algorithm {
         learning_rate: f32,
         average_keeps: f32,
     ) -> Trace {
-        let p = state.parameters.len();
-        assert_eq!(state.momentum.len(), p, "one momentum for each parameter");
-        let (mut raw, mut encoded) = (vec![0.0_f64; p], vec![0.0_f64; p]);
-        let mut non_finite = 0;
-        let mut example_gradient = vec![0.0_f32; p];
-        let mut on_grid = self.grid.map(|grid| GridSum::new(grid, p));
-        let sum_grid = self.sum_grid();
-        // In f64 multiples of the grid's step have exact sums.
-        let add = |sum: &mut [f64], terms: &[f32]| sum.iter_mut().zip(terms).for_each(|(s, &t)| *s += f64::from(t));
+        let mut sum = self.empty_sum(state.parameters.len());
+        let mut example_gradient = vec![0.0_f32; state.parameters.len()];
         for &example in lot {
             gradient(example, &state.parameters, &mut example_gradient);
-            let unencoded = example_gradient.clone();
-            if self.encoder.encode_on(sum_grid, &mut example_gradient) {
-                add(&mut raw, &unencoded);
-                match &mut on_grid {
-                    Some(sum) => sum.add(&example_gradient),
-                    None => add(&mut encoded, &example_gradient),
-                }
-            } else {
-                non_finite += 1;
-            }
+            self.add(&mut sum, &example_gradient);
         }
+        self.release(&sum, state, noise_key, learning_rate, average_keeps)
+    }
 
-        let encoded_sum = on_grid.as_ref().map_or_else(|| to_f32(&encoded), GridSum::value);
+    /// The sum over a lot of no example, for gradients of length `p`.
+    #[must_use]
+    pub fn empty_sum(&self, p: usize) -> LotSum {
+        LotSum {
+            raw: vec![0.0; p],
+            encoded: vec![0.0; p],
+            on_grid: self.grid.map(|grid| GridSum::new(grid, p)),
+            non_finite: 0,
+            example: vec![0.0; p],
+        }
+    }
+
+    /// Encodes one example's gradient and adds it. One that is not finite adds nothing and is counted.
+    ///
+    /// # Panics
+    /// When its length is not the sum's, or Ψ's.
+    pub fn add(&self, sum: &mut LotSum, gradient: &[f32]) {
+        let LotSum { raw, encoded, on_grid, non_finite, example } = sum;
+        example.copy_from_slice(gradient);
+        if !self.encoder.encode_on(self.sum_grid(), example) {
+            *non_finite += 1;
+            return;
+        }
+        // In f64 multiples of the grid's step have exact sums.
+        let add = |sum: &mut [f64], terms: &[f32]| sum.iter_mut().zip(terms).for_each(|(s, &t)| *s += f64::from(t));
+        add(raw, gradient);
+        match on_grid {
+            Some(sum) => sum.add(example),
+            None => add(encoded, example),
+        }
+    }
+
+    /// What follows the sum over the lot: + noise → denoise → momentum → parameters, and the mean of iterates, as [`Algorithm::step`] has it.
+    ///
+    /// # Panics
+    /// When parameters, momentum and sum have different lengths.
+    pub fn release(
+        &self,
+        sum: &LotSum,
+        state: &mut State,
+        noise_key: &[u32; 8],
+        learning_rate: f32,
+        average_keeps: f32,
+    ) -> Trace {
+        let LotSum { raw, encoded, on_grid, non_finite, .. } = sum;
+        assert_eq!(state.parameters.len(), raw.len(), "one term of the sum for each parameter");
+        assert_eq!(state.momentum.len(), raw.len(), "one momentum for each parameter");
+        let encoded_sum = on_grid.as_ref().map_or_else(|| to_f32(encoded), GridSum::value);
         let mut noisy = encoded_sum.clone();
         let mut denoise_factor = 1.0;
         if let Some(noise) = &self.noise {
-            match &on_grid {
+            match on_grid {
                 Some(sum) => sum.release(noise_key, &**noise, &mut noisy),
-                None => add_noise(noise_key, &**noise, &encoded, &mut noisy),
+                None => add_noise(noise_key, &**noise, encoded, &mut noisy),
             }
             if self.denoiser == Denoiser::KolmogorovSmirnov {
                 denoise_factor = kolmogorov_smirnov(&noisy, |x| noise.cdf(x));
@@ -149,7 +195,7 @@ impl Algorithm {
         for (mean, theta) in state.average.iter_mut().flatten().zip(&state.parameters) {
             *mean = theta + average_keeps * (*mean - theta);
         }
-        Trace { raw: to_f32(&raw), encoded: encoded_sum, noisy, denoised, non_finite, denoise_factor }
+        Trace { raw: to_f32(raw), encoded: encoded_sum, noisy, denoised, non_finite: *non_finite, denoise_factor }
     }
 }
 

@@ -64,7 +64,7 @@ fn softmax(logits: &[f64; CLASSES]) -> [f64; CLASSES] {
 
 /// One thing that a model does between pixels and logits.
 #[derive(Clone, Copy, Debug)]
-enum Stage {
+pub enum Stage {
     Dense(Layer),
     Convolution(Layer, Geometry),
     Activation(Activation),
@@ -77,11 +77,11 @@ enum Stage {
 
 /// A convolution over squares of `side`, zero-padded by `padding`.
 #[derive(Clone, Copy, Debug)]
-struct Geometry {
-    side: usize,
-    kernel: usize,
-    stride: usize,
-    padding: usize,
+pub struct Geometry {
+    pub side: usize,
+    pub kernel: usize,
+    pub stride: usize,
+    pub padding: usize,
 }
 
 impl Geometry {
@@ -100,7 +100,9 @@ impl Geometry {
     }
 }
 
-fn stages(architecture: Architecture) -> Vec<Stage> {
+/// What a model does between pixels and logits, in order.
+#[must_use]
+pub fn stages(architecture: Architecture) -> Vec<Stage> {
     let layers = architecture.layers();
     let activation = Stage::Activation(architecture.activation());
     match architecture {

@@ -39,9 +39,6 @@ impl std::fmt::Display for Count {
     }
 }
 
-/// What gradients are compared with is compiled for the tests alone.
-const ORACLE: &str = "hushgrad/oracle";
-
 /// All checks, one after the other; what fails is told at once and counted at the end.
 struct Checks<'a> {
     project: &'a Project,
@@ -208,7 +205,7 @@ fn components(project: &Project, screen: &Screen) -> Result<()> {
 /// Everything that is compiled for this machine, looked through by clippy and rustdoc.
 fn native_build(project: &Project) -> Result<Command> {
     let mut build = project.cargo();
-    build.args(["build", "--locked", "--workspace", "--all-targets", "--features", ORACLE]);
+    build.args(["build", "--locked", "--workspace", "--all-targets"]);
     lints::build_with_lints(project, &mut build)?;
     Ok(build)
 }
@@ -218,7 +215,7 @@ fn native_tests(project: &Project, screen: &Screen, adapter: &Adapter) -> Part<C
     Part::of("native tests", || {
         let step = screen.step("native tests");
         let mut command = project.cargo();
-        command.args(["test", "--locked", "--workspace", "--no-fail-fast", "--features", ORACLE]);
+        command.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
         // What has been built is tested.
         lints::build_with_lints(project, &mut command)?;
         if matches!(adapter, Adapter::None(_)) {

@@ -1,0 +1,237 @@
+//! Algorithm 1 over Burn's tensors. The device computes gradients; encoder, exact sum, noise, denoiser and update are
+//! [`hushgrad::mechanism`]'s, on the host.
+
+use burn::tensor::Device;
+use hushgrad::{
+    data::{Dataset, Shift},
+    engine::{
+        Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
+        Task, check_state, cpu::scattering::features, reading,
+    },
+    mechanism::{Algorithm, LotSum, State},
+    model::{CLASSES, PIXELS, pixel, scattering},
+};
+
+use crate::{
+    error::{BurnError, check_length},
+    model::Model,
+    network::{Input, Network},
+    per_example::Batch,
+};
+
+/// Numbers that are on the device at a time for a chunk of examples: 64 MiB.
+const BUDGET: usize = 1 << 24;
+
+/// Runs Algorithm 1 on a Burn device.
+pub struct BurnEngine {
+    info: EngineInfo,
+    model: Model<f32>,
+    algorithm: Algorithm,
+    copies: usize,
+    /// Examples whose gradients are on the device at a time.
+    chunk: usize,
+    train: Dataset,
+    state: State,
+    metrics: Metrics,
+}
+
+impl BurnEngine {
+    /// An engine for `task` and its architecture on `train`, whose first parameters are given. Of `performance` it takes the chunk.
+    ///
+    /// # Errors
+    /// When the task cannot be run: parameters, envelope, labels or images that do not fit, or a device without f32.
+    pub fn new(
+        task: &Task,
+        train: Dataset,
+        initial_parameters: &[f32],
+        performance: Performance,
+        device: &Device,
+    ) -> Result<Self, BurnError> {
+        Self::with_network(Network::of(task.model)?, task, train, initial_parameters, performance, device)
+    }
+
+    /// As [`Self::new`], for a network of the caller's own in place of the task's architecture. Ψ, where the task has one, is of this network's
+    /// number of parameters.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_network(
+        network: Network,
+        task: &Task,
+        train: Dataset,
+        initial_parameters: &[f32],
+        performance: Performance,
+        device: &Device,
+    ) -> Result<Self, BurnError> {
+        let p = network.parameters();
+        check_length("initial parameters", initial_parameters.len(), p)?;
+        check_dataset(&train)?;
+        let algorithm = task.algorithm(p)?;
+        let copies = task.copies.max(1) as usize;
+        // Each gradient is there twice: by layers, and in one piece.
+        let example = network.activations().saturating_add(network.inputs()).saturating_mul(copies);
+        let chunk = match performance.chunk {
+            Some(chunk) => chunk as usize,
+            None => BUDGET / example.saturating_add(p.saturating_mul(2)),
+        };
+        let model = Model::new(network, device)?;
+        Ok(Self {
+            info: info(model.device()),
+            model,
+            algorithm,
+            copies,
+            chunk: chunk.max(1),
+            train,
+            state: State::start(initial_parameters.to_vec(), task.averaging),
+            metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
+        })
+    }
+
+    /// The network that is trained.
+    #[must_use]
+    pub const fn network(&self) -> &Network {
+        self.model.network()
+    }
+
+    fn check(&self, StepInput { lot, shifts, .. }: &StepInput<'_>) -> Result<(), BurnError> {
+        check_length("copies of each example", shifts.len(), self.copies)?;
+        match lot.iter().find(|&&i| i as usize >= self.train.len()) {
+            Some(&index) => Err(BurnError::Example { index, examples: self.train.len() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The sum of the lot's encoded gradients, a chunk at a time.
+    async fn sum(&self, lot: &[u32], shifts: &[Shift]) -> Result<LotSum, BurnError> {
+        let p = self.state.parameters.len();
+        let mut sum = self.algorithm.empty_sum(p);
+        let parameters = self.model.load(&self.state.parameters)?;
+        for chunk in lot.chunks(self.chunk) {
+            let mut inputs = Vec::with_capacity(chunk.len() * shifts.len() * self.network().inputs());
+            for &example in chunk {
+                for &shift in shifts {
+                    self.push_inputs(&self.train, example as usize, shift, &mut inputs);
+                }
+            }
+            let labels: Vec<u8> = chunk.iter().map(|&example| self.train.labels[example as usize]).collect();
+            let batch = Batch { inputs: &inputs, labels: &labels, copies: shifts.len() };
+            let computed = self.model.gradients(&parameters, batch).await?;
+            computed.gradients.chunks_exact(p).for_each(|gradient| self.algorithm.add(&mut sum, gradient));
+        }
+        Ok(sum)
+    }
+
+    /// What the network takes of a moved image. Features that are known already are not computed again.
+    fn push_inputs(&self, data: &Dataset, example: usize, shift: Shift, inputs: &mut Vec<f32>) {
+        if self.network().input() == Input::Scattering && shift == Shift::NONE {
+            let known = data.features();
+            let known = known.of(data).chunks_exact(scattering::FEATURES).nth(example);
+            if let Some(known) = known {
+                return inputs.extend(known.iter().copied().map(scattering::value));
+            }
+        }
+        let image = shift.of(data.image(example)).map(pixel);
+        self.push_image(&image, inputs);
+    }
+
+    /// What the network takes of an image's grey values.
+    fn push_image(&self, image: &[f32], inputs: &mut Vec<f32>) {
+        match self.network().input() {
+            Input::Pixels => inputs.extend_from_slice(image),
+            Input::Scattering => inputs.extend(features(image).into_iter().map(scattering::value)),
+        }
+    }
+
+    /// Images whose logits are computed at a time.
+    fn images_at_a_time(&self) -> usize {
+        let image = self.network().activations().saturating_add(self.network().inputs());
+        (BUDGET / image.max(1)).max(1)
+    }
+
+    async fn scores_of(&self, data: &Dataset) -> Result<Vec<Scores>, BurnError> {
+        check_dataset(data)?;
+        let parameters = self.model.load(self.state.read_with())?;
+        let mut scores = Vec::with_capacity(data.len());
+        let mut first = 0;
+        while first < data.len() {
+            let end = data.len().min(first + self.images_at_a_time());
+            let mut inputs = Vec::with_capacity((end - first) * self.network().inputs());
+            (first..end).for_each(|example| self.push_inputs(data, example, Shift::NONE, &mut inputs));
+            let logits = self.model.logits(&parameters, &inputs).await?;
+            scores.extend_from_slice(logits.as_chunks::<CLASSES>().0);
+            first = end;
+        }
+        Ok(scores)
+    }
+
+    async fn probabilities(&self, image: &[f32]) -> Result<Probabilities, BurnError> {
+        check_length("pixels", image.len(), PIXELS)?;
+        let parameters = self.model.load(self.state.read_with())?;
+        let mut inputs = Vec::with_capacity(self.network().inputs());
+        self.push_image(image, &mut inputs);
+        let logits = self.model.logits(&parameters, &inputs).await?;
+        check_length("logits", logits.len(), CLASSES)?;
+        Ok(reading::softmax(&core::array::from_fn(|class| logits[class])))
+    }
+}
+
+impl Engine for BurnEngine {
+    fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
+        self.traced_step(input).await.map(drop)
+    }
+
+    async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
+        self.check(&input)?;
+        let StepInput { lot, shifts, noise_key, learning_rate, average_keeps } = input;
+        let sum = self.sum(lot, shifts).await?;
+        let trace = self.algorithm.release(&sum, &mut self.state, &noise_key, learning_rate, average_keeps);
+        self.metrics.non_finite += trace.non_finite;
+        self.metrics.denoise_factor = trace.denoise_factor as f32;
+        Ok(StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised })
+    }
+
+    async fn metrics(&mut self) -> Result<Metrics, EngineError> {
+        Ok(self.metrics)
+    }
+
+    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
+        Ok(self.scores_of(data).await?)
+    }
+
+    async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
+        Ok(self.probabilities(image).await?)
+    }
+
+    async fn state(&mut self) -> Result<State, EngineError> {
+        Ok(self.state.clone())
+    }
+
+    async fn set_state(&mut self, state: &State) -> Result<(), EngineError> {
+        check_state(state, self.state.parameters.len())?;
+        let average = self.state.average.is_some().then(|| state.read_with().to_vec());
+        self.state = State { average, ..state.clone() };
+        Ok(())
+    }
+}
+
+/// What runs, in words.
+fn info(device: &Device) -> EngineInfo {
+    #[cfg(feature = "flex")]
+    if *device == Device::flex() {
+        return EngineInfo { backend: Backend::Cpu, device: "Burn's tensors on the processor (flex)".to_owned() };
+    }
+    EngineInfo { backend: Backend::Gpu, device: format!("Burn's tensors on {device:?}") }
+}
+
+/// Whether all images and labels are there, and the labels are digits'.
+fn check_dataset(data: &Dataset) -> Result<(), BurnError> {
+    check_length("bytes of images", data.images.len(), data.labels.len() * PIXELS)?;
+    match data.labels.iter().find(|&&label| usize::from(label) >= CLASSES) {
+        Some(&label) => Err(BurnError::Label(label)),
+        None => Ok(()),
+    }
+}

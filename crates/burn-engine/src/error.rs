@@ -1,0 +1,41 @@
+//! What goes wrong between a task and Burn's tensors.
+
+use burn::tensor::{DType, DataError, ExecutionError};
+use hushgrad::{engine::EngineError, mechanism::MechanismError};
+
+use crate::network::NetworkError;
+
+/// A task that cannot be run, or a device that fails.
+#[derive(Debug, thiserror::Error)]
+pub enum BurnError {
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    #[error(transparent)]
+    Mechanism(#[from] MechanismError),
+    #[error("{found} {what} where {expected} are needed")]
+    Length { what: &'static str, found: usize, expected: usize },
+    #[error("the label {0}; labels are digits from 0 to 9")]
+    Label(u8),
+    #[error("example {index} of a training set of {examples} examples")]
+    Example { index: u32, examples: usize },
+    #[error("the device has no arithmetic in {0:?}")]
+    Precision(DType),
+    #[error("the device failed: {0}")]
+    Device(#[from] ExecutionError),
+    #[error("the device's numbers cannot be read: {0}")]
+    Read(#[from] DataError),
+}
+
+impl From<BurnError> for EngineError {
+    fn from(error: BurnError) -> Self {
+        match error {
+            BurnError::Device(_) | BurnError::Read(_) => Self::DeviceLost(error.to_string()),
+            _ => Self::Unsupported(error.to_string()),
+        }
+    }
+}
+
+/// Whether there are as many of `what` as are needed.
+pub(crate) fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), BurnError> {
+    if found == expected { Ok(()) } else { Err(BurnError::Length { what, found, expected }) }
+}

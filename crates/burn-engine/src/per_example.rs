@@ -1,0 +1,128 @@
+//! Each example's own gradient, of a whole batch in one backward pass.
+//!
+//! Automatic differentiation answers ∂(Σ losses)/∂W, a sum over the batch. An example's part of it follows from two things that a batch keeps
+//! apart: what a layer saw of the example, x, and ∂ℓ/∂y at the layer's outputs y = W·x + b (Goodfellow 2015; Rochette, Manoel & Tramel 2019 for
+//! convolutions). Zeros that are added to y collect ∂ℓ/∂y; no example's loss depends on another's outputs, so one backward pass
+//! through the sum of the losses brings all of them. Then
+//!
+//! | layer | ∂ℓ/∂W | ∂ℓ/∂b |
+//! | --- | --- | --- |
+//! | dense | ∂ℓ/∂y · xᵀ | ∂ℓ/∂y |
+//! | convolution | Σ over positions of ∂ℓ/∂y · (patch of x)ᵀ | Σ over positions of ∂ℓ/∂y |
+//!
+//! as one batched product a layer, with weights that are never copied for each example. The copies of an example are further terms of the same sums.
+
+use burn::tensor::{Int, Tensor, TensorData, activation::log_softmax};
+use hushgrad::model::CLASSES;
+
+use crate::{
+    error::{BurnError, check_length},
+    model::{Model, Parameters, Real},
+    network::Placed,
+};
+
+/// Examples whose gradients are computed together.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// Example by example, copy by copy: the network's inputs.
+    pub inputs: &'a [f32],
+    /// One for each example, below [`CLASSES`].
+    pub labels: &'a [u8],
+    /// Copies of each example that its gradient is the mean of, at least one.
+    pub copies: usize,
+}
+
+/// What came of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PerExample<E> {
+    /// Softmax cross-entropy in nats, mean over an example's copies; one for each example.
+    pub losses: Vec<E>,
+    /// The gradient of each of these losses: P numbers in flat order, example by example.
+    pub gradients: Vec<E>,
+}
+
+impl<E: Real> Model<E> {
+    /// Loss and gradient of each example. All of the batch is in memory at once.
+    ///
+    /// # Errors
+    /// When the batch's parts do not fit together, a label is not a digit's, or the device fails.
+    pub async fn gradients(&self, parameters: &Parameters, batch: Batch<'_>) -> Result<PerExample<E>, BurnError> {
+        let Batch { inputs, labels, copies } = batch;
+        let (examples, copies) = (labels.len(), copies.max(1));
+        let rows = examples * copies;
+        check_length("inputs", inputs.len(), rows * self.network().inputs())?;
+        if let Some(&label) = labels.iter().find(|&&label| usize::from(label) >= CLASSES) {
+            return Err(BurnError::Label(label));
+        }
+        if examples == 0 {
+            return Ok(PerExample { losses: Vec::new(), gradients: Vec::new() });
+        }
+        let device = self.device().clone().autodiff();
+        let mut layers: Vec<(usize, Tensor<2>, Tensor<2>)> = Vec::new();
+        let inputs = self.tensor(inputs, [rows, self.network().inputs()], &device);
+        let logits = self.forward(&parameters.as_constants(), inputs, |stage, inputs, outputs| {
+            let probe = Tensor::zeros(outputs.dims(), (&device, E::dtype())).require_grad();
+            layers.push((stage, inputs.inner(), probe.clone()));
+            outputs + probe
+        });
+        let labels = labels.iter().flat_map(|&label| core::iter::repeat_n(i32::from(label), copies)).collect();
+        let labels = Tensor::<2, Int>::from_data(TensorData::new::<i32, _>(labels, [rows, 1]), &device);
+        let losses = -log_softmax(logits, 1).gather(1, labels);
+        let mut backward = losses.clone().sum().backward();
+        let losses = losses.inner().reshape([examples, copies]).mean_dim(1);
+
+        let mut flat = vec![losses];
+        for (stage, inputs, probe) in layers {
+            // Every probe is added on the way to the loss.
+            let delta = probe
+                .grad_remove(&mut backward)
+                .unwrap_or_else(|| Tensor::zeros(probe.dims(), (self.device(), E::dtype())));
+            let [weights, biases] = self.layer(stage, inputs, delta, examples, copies);
+            flat.extend([weights, biases]);
+        }
+        // One transfer for all of it.
+        let together = Tensor::cat(flat, 1).into_data_async().await?.try_into_vec::<E>()?;
+        let columns = 1 + self.network().parameters();
+        check_length("numbers of gradients", together.len(), examples * columns)?;
+        let (mut losses, mut gradients) = (Vec::with_capacity(examples), Vec::with_capacity(together.len()));
+        for row in together.chunks_exact(columns) {
+            losses.push(row[0]);
+            gradients.extend_from_slice(&row[1..]);
+        }
+        Ok(PerExample { losses, gradients })
+    }
+
+    /// Gradients of one layer's weights and biases, one row an example, from its inputs and ∂ℓ/∂outputs, one row a copy.
+    fn layer(
+        &self,
+        stage: usize,
+        inputs: Tensor<2>,
+        delta: Tensor<2>,
+        examples: usize,
+        copies: usize,
+    ) -> [Tensor<2>; 2] {
+        // `[examples, outputs, terms]` by `[examples, terms, fan-in]`.
+        let (delta, seen) = match (&self.network().stages()[stage], &self.patches[stage]) {
+            (Placed::Convolution(layer, _), Some(patches)) => {
+                let [rows, values] = delta.dims();
+                let positions = values / layer.outputs;
+                let delta = delta.reshape([examples, copies, layer.outputs, positions]).swap_dims(1, 2);
+                let patches = patches.of(inputs).reshape([examples, rows / examples * positions, layer.fan_in]);
+                (delta.reshape([examples, layer.outputs, copies * positions]), patches)
+            }
+            _ => {
+                let ([_, outputs], [_, fan_in]) = (delta.dims(), inputs.dims());
+                let delta = delta.reshape([examples, copies, outputs]).swap_dims(1, 2);
+                (delta, inputs.reshape([examples, copies, fan_in]))
+            }
+        };
+        let biases: Tensor<2> = delta.clone().sum_dim(2).squeeze_dim(2);
+        let weights = delta.matmul(seen);
+        let [_, outputs, fan_in] = weights.dims();
+        let weights: Tensor<2> = weights.reshape([examples, outputs * fan_in]);
+        if copies == 1 {
+            return [weights, biases];
+        }
+        [weights, biases].map(|sum| sum.div_scalar(copies as f64))
+    }
+}
