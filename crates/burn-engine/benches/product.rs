@@ -1,7 +1,7 @@
 //! Why the CPU engine brings its own kernels: one batched dense product in burn-flex, against all of the perceptron's
 //! forward pass in the engine, which holds the same product (256×784 by 784×128), loads the images, and goes on to the answers.
 //!
-//! `cargo bench --bench product`
+//! `cargo bench -p burn-engine --bench product`
 
 use std::hint::black_box;
 

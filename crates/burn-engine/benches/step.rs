@@ -1,1 +1,50 @@
-fn main(){}
+//! A private step of the CNN over 64 examples: this engine on the processor, and hushgrad's own CPU engine.
+//!
+//! `cargo bench -p burn-engine --bench step`
+
+use burn_engine::{BurnEngine, Device};
+use criterion::{Criterion, criterion_group, criterion_main};
+use hushgrad::{
+    data::{Dataset, Shift},
+    engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine},
+    mechanism::EncoderSpec,
+    model::{Architecture, PIXELS, initial_parameters},
+    privacy::noise::NoiseSpec,
+};
+
+const LOT: usize = 64;
+
+fn step(criterion: &mut Criterion) {
+    let images: Vec<u8> = (0..LOT * PIXELS).map(|k| (k * k % 255) as u8).collect();
+    let labels: Vec<u8> = (0..LOT).map(|k| (k % 10) as u8).collect();
+    let data = Dataset::new("grey", images, labels);
+    let lot: Vec<u32> = (0..LOT as u32).collect();
+    let model = Architecture::CnnTanh;
+    let mut task = Task::without_privacy(model);
+    task.encoder = EncoderSpec::Clip { norm: 1.0 };
+    task.noise = Some(NoiseSpec::Gaussian { sigma: 1.0 });
+    task.expected_lot = LOT as f32;
+    let start = initial_parameters(model, 1);
+
+    let mut group = criterion.benchmark_group("a step of the CNN (tanh), lot 64");
+    group.sample_size(20);
+    let mut burn = BurnEngine::new(&task, data.clone(), &start, Performance::default(), &Device::flex())
+        .expect("the task can be run");
+    group.bench_function("Burn on flex", |bencher| bencher.iter(|| one(&mut burn, &lot)));
+    for threads in [1, 2] {
+        let performance = Performance { chunk: None, threads: Some(threads) };
+        let mut cpu = CpuEngine::new(task.clone(), data.clone(), &start, performance).expect("the task can be run");
+        group.bench_function(format!("the CPU engine, {threads} threads"), |bencher| {
+            bencher.iter(|| one(&mut cpu, &lot));
+        });
+    }
+    group.finish();
+}
+
+fn one(engine: &mut impl Engine, lot: &[u32]) {
+    let input = StepInput { lot, shifts: Shift::ALONE, noise_key: [7; 8], learning_rate: 1e-3, average_keeps: 0.0 };
+    pollster::block_on(engine.step(input)).expect("a step");
+}
+
+criterion_group!(benches, step);
+criterion_main!(benches);

@@ -8,7 +8,7 @@ use hushgrad::{
         Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
         Task, check_state, cpu::scattering::features, reading,
     },
-    mechanism::{Algorithm, LotSum, State},
+    mechanism::{Algorithm, EncoderSpec, LotSum, State},
     model::{CLASSES, PIXELS, pixel, scattering},
 };
 
@@ -66,6 +66,10 @@ impl BurnEngine {
         let p = network.parameters();
         check_length("initial parameters", initial_parameters.len(), p)?;
         check_dataset(&train)?;
+        // The vectors that are accounted for, and no others.
+        if matches!(task.encoder, EncoderSpec::Envelope { .. }) && task.envelope.is_none() {
+            return Err(BurnError::NoEnvelope);
+        }
         let algorithm = task.algorithm(p)?;
         let copies = task.copies.max(1) as usize;
         // Each gradient is there twice: by layers, and in one piece.

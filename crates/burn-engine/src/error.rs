@@ -14,6 +14,8 @@ pub enum BurnError {
     Mechanism(#[from] MechanismError),
     #[error("{found} {what} where {expected} are needed")]
     Length { what: &'static str, found: usize, expected: usize },
+    #[error("an envelope encoder without its vectors")]
+    NoEnvelope,
     #[error("the label {0}; labels are digits from 0 to 9")]
     Label(u8),
     #[error("example {index} of a training set of {examples} examples")]

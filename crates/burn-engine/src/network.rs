@@ -282,7 +282,10 @@ mod tests {
         let dense = |outputs| LayerSpec::Dense { outputs };
         assert_eq!(refused(Input::Pixels, &[]), NetworkError::NoParameters);
         assert_eq!(refused(Input::Pixels, &[dense(9)]), NetworkError::Outputs { found: 9 });
-        assert_eq!(refused(Input::Pixels, &[dense(0)]), NetworkError::Zero { layer: 1, what: "a number of outputs of" });
+        assert_eq!(
+            refused(Input::Pixels, &[dense(0)]),
+            NetworkError::Zero { layer: 1, what: "a number of outputs of" }
+        );
         assert_eq!(refused(Input::Scattering, &[convolution(3, 1)]), NetworkError::NotAnImage { layer: 1 });
         assert_eq!(
             refused(Input::Pixels, &[dense(16), LayerSpec::MaxPool { window: 2, stride: 1 }]),
@@ -292,10 +295,7 @@ mod tests {
             refused(Input::Pixels, &[convolution(29, 1)]),
             NetworkError::Window { layer: 1, window: 29, side: 28 }
         );
-        assert_eq!(
-            refused(Input::Pixels, &[convolution(3, 0)]),
-            NetworkError::Zero { layer: 1, what: "a stride of" }
-        );
+        assert_eq!(refused(Input::Pixels, &[convolution(3, 0)]), NetworkError::Zero { layer: 1, what: "a stride of" });
         assert_eq!(refused(Input::Pixels, &[dense(usize::MAX)]), NetworkError::TooLarge { layer: 1 });
     }
 }

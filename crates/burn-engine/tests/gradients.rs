@@ -255,8 +255,7 @@ fn a_network_of_ones_own() {
     let model = Model::<f64>::new(network, &Device::flex()).unwrap();
     let (inputs, labels) = batch(Architecture::CnnTanh, &common::examples(3));
     let batch = Batch { inputs: &inputs, labels: &labels, copies: 1 };
-    let compute =
-        |parameters: &[f32]| block_on(model.gradients(&model.load(parameters).unwrap(), batch)).unwrap();
+    let compute = |parameters: &[f32]| block_on(model.gradients(&model.load(parameters).unwrap(), batch)).unwrap();
     let parameters: Vec<f32> = (0..p).map(|i| 0.4 * (1.0 + 1.7 * i as f32).sin()).collect();
     let ours = compute(&parameters);
     let mut checked = 0;

@@ -3,7 +3,7 @@
 //! Its kernels are its own, and not burn-flex' products of tensors. A private step wants each example's gradient, or at
 //! least its norm. As tensors those are P numbers an example, written and read again by clip and sum, from products too
 //! small to be fast (an example's own weight gradient in a convolution); with one example a lane they are sums in registers,
-//! and a weight is broadcast for all. `benches/product.rs` compares where tensors are at their best: one batched dense product.
+//! and a weight is broadcast for all. `crates/burn-engine/benches/product.rs` compares where tensors are at their best: one batched dense product.
 //!
 //! No kernel looks at what pixels hold, though most are blank: the time of a step tells nothing about the lot but its size
 //! (and, faintly, where the magnitudes of an envelope's gradients lie).

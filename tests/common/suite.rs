@@ -1,0 +1,629 @@
+//! One property suite for all engines, in whichever package: each must compute what the plain reference computes.
+
+use std::sync::Arc;
+
+use hushgrad::{
+    data::{Dataset, Shift},
+    engine::{
+        Engine, EngineError, Metrics, Performance, Reading, StepInput, StepTrace, Task,
+        cpu::CpuEngine,
+        reading,
+        reference::{ReferenceEngine, pixels},
+    },
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, State, envelope::Envelope},
+    model::{Architecture, PIXELS, initial_parameters},
+    privacy::noise::{CustomDensity, NoiseSpec},
+};
+use pollster::block_on;
+
+pub const SEED: u64 = 5;
+pub const EXAMPLES: usize = 80;
+
+/// Blots of different size, place and darkness, labelled in turn; example 0 is blank.
+pub fn examples() -> Dataset {
+    let images = (0..EXAMPLES).flat_map(|example| {
+        let e = example as f32;
+        let (cy, cx) = (13.0 + 4.0 * (e * 1.7).sin(), 14.0 + 4.0 * (e * 2.3).cos());
+        let (h, w) = (12.0 + 9.0 * (e * 0.9).sin(), 14.0 + 11.0 * (e * 1.1).cos());
+        (0..PIXELS).map(move |i| {
+            let (y, x) = ((i / 28) as f32 - cy, (i % 28) as f32 - cx);
+            let ink = (-(y * y / h + x * x / w) / 2.0).exp() * (1.0 + 0.6 * (x * 0.9 + e).sin() * (y * 0.7).cos());
+            if example == 0 || ink < 0.05 { 0 } else { (255.0 * ink.min(1.0)) as u8 }
+        })
+    });
+    let labels = (0..EXAMPLES).map(|i| (i % 10) as u8);
+    Dataset::new("blots", images.collect::<Vec<_>>(), labels.collect::<Vec<_>>())
+}
+
+pub fn encoders() -> Vec<EncoderSpec> {
+    let envelope = |shape, vectors, pre_scale| EncoderSpec::Envelope { shape, vectors, pre_scale, seed: 3 };
+    vec![
+        EncoderSpec::None,
+        // Some gradients are longer than the first, and all are longer than the second.
+        EncoderSpec::Clip { norm: 3.0 },
+        EncoderSpec::Clip { norm: 0.1 },
+        envelope(EnvelopeShape::Gaussian, 1, 1.0),
+        envelope(EnvelopeShape::Sparse, 1, 0.25),
+        envelope(EnvelopeShape::Mixed, 7, 1.0),
+    ]
+}
+
+pub fn noises() -> Vec<Option<NoiseSpec>> {
+    vec![
+        None,
+        Some(NoiseSpec::Gaussian { sigma: 0.7 }),
+        Some(NoiseSpec::StudentT { nu: 9.0, scale: 0.5 }),
+        Some(NoiseSpec::Laplace { scale: 0.4 }),
+        Some(NoiseSpec::Cauchy { scale: 0.02 }),
+        Some(NoiseSpec::VarianceGamma { scale: 0.3 }),
+        Some(NoiseSpec::HyperbolicSecant { scale: 0.6 }),
+        Some(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 0.5 }),
+        Some(NoiseSpec::Custom { density: CustomDensity::from_formula("1 / (1 + x^4)").unwrap(), scale: 0.4 }),
+    ]
+}
+
+pub fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>) -> Task {
+    let envelope = match encoder {
+        EncoderSpec::Envelope { shape, vectors, seed, .. } => {
+            Some(Arc::new(Envelope::draw(shape, vectors, model.parameters(), seed).unwrap()))
+        }
+        _ => None,
+    };
+    Task {
+        model,
+        encoder,
+        envelope,
+        noise,
+        grid: None,
+        denoiser: Denoiser::None,
+        expected_lot: 4.0,
+        momentum: 0.0,
+        averaging: false,
+        copies: 1,
+    }
+}
+
+pub fn clip(model: Architecture) -> Task {
+    task(model, EncoderSpec::Clip { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 0.1 }))
+}
+
+pub fn input(lot: &[u32], step: u32) -> StepInput<'_> {
+    StepInput {
+        lot,
+        shifts: Shift::ALONE,
+        noise_key: [step, 2, 3, 4, 5, 6, 7, 8],
+        learning_rate: 0.25,
+        average_keeps: 0.75,
+    }
+}
+
+/// ‖a − b‖/‖b‖; 0 for equal vectors, also of zeros.
+pub fn relative_difference(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+    let difference = norm(&mut a.iter().zip(b).map(|(a, b)| f64::from(*a) - f64::from(*b)));
+    if difference == 0.0 { 0.0 } else { difference / norm(&mut b.iter().map(|&b| f64::from(b))) }
+}
+
+/// Where a guarantee asks for exact sums, those of clipped gradients are whole steps of the task's grid, in both engines; `examples` many of
+/// them differ by whole steps, too, and only where an f32 gradient lies so near the middle of two steps that it is rounded to the other
+/// one: at less than one coordinate in 10,000. (A sum that is not rounded, or rounded after it is added up, is off at nearly all.)
+pub fn assert_same_steps(task: &Task, ours: &[f32], theirs: &[f32], examples: usize) {
+    let (Some(grid), EncoderSpec::Clip { .. }) = (task.sum_grid(), &task.encoder) else { return };
+    let what = format!("{:?}, {:?}", task.model, task.encoder);
+    let steps = |values: &[f32]| -> Vec<f64> {
+        values
+            .iter()
+            .map(|&v| f64::from(v) / f64::from(grid.step()))
+            .inspect(|v| assert!(v.fract() == 0.0, "{what}: {v} steps"))
+            .collect()
+    };
+    let apart: f64 = steps(ours).iter().zip(steps(theirs)).map(|(a, b)| (a - b).abs()).sum();
+    let most = 1e-4 * (examples * ours.len()) as f64;
+    assert!(apart <= most, "{what}: {apart} steps apart, of at most {most}");
+}
+
+pub fn minus(a: &[f32], b: &[f32]) -> Vec<f32> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+pub fn parameters(engine: &mut impl Engine) -> Vec<f32> {
+    block_on(engine.state()).unwrap().parameters
+}
+
+pub fn metrics(engine: &mut impl Engine) -> Metrics {
+    block_on(engine.metrics()).unwrap()
+}
+
+pub fn step(engine: &mut impl Engine, lot: &[u32], number: u32) {
+    block_on(engine.step(input(lot, number))).unwrap();
+}
+
+pub fn traced(engine: &mut impl Engine, lot: &[u32], number: u32) -> StepTrace {
+    block_on(engine.traced_step(input(lot, number))).unwrap()
+}
+
+/// An engine and the reference, at the same parameters.
+pub fn pair<E: Engine>(make: Make<E>, task: &Task) -> (E, ReferenceEngine) {
+    let start = initial_parameters(task.model, SEED);
+    let data = if task.model == Architecture::Scattering { known_examples() } else { examples() };
+    let engine = make(task.clone(), data, &start, Performance::default()).unwrap();
+    (engine, ReferenceEngine::new(task, examples(), SEED).unwrap())
+}
+
+/// [`examples`] with features that are known: a device's own are now and then one step from these.
+pub fn known_examples() -> Dataset {
+    let data = examples();
+    let task = clip(Architecture::Scattering);
+    let start = initial_parameters(task.model, SEED);
+    let mut engine = CpuEngine::new(task, data.clone(), &start, Performance::default()).unwrap();
+    assert_eq!(block_on(engine.prepare(EXAMPLES)).unwrap(), 0);
+    data
+}
+
+/// The models that an engine is for: all but those that it refuses, which a test of its own names.
+pub fn models<E: Engine>(make: Make<E>) -> Vec<Architecture> {
+    let fits = |&model: &Architecture| {
+        let start = initial_parameters(model, SEED);
+        make(clip(model), examples(), &start, Performance::default()).is_ok()
+    };
+    Architecture::ALL.into_iter().filter(fits).collect()
+}
+
+/// Makes the engine under test.
+pub type Make<E> = fn(Task, Dataset, &[f32], Performance) -> Result<E, EngineError>;
+
+/// One step from the same state moves the parameters alike: the *update* within 1e-4, not only the parameters.
+pub fn assert_same_step<E: Engine>(make: Make<E>, task: &Task, lot: &[u32]) {
+    let (mut engine, mut reference) = pair(make, task);
+    let start = initial_parameters(task.model, SEED);
+    step(&mut engine, lot, 1);
+    step(&mut reference, lot, 1);
+    let (ours, theirs) = (parameters(&mut engine), parameters(&mut reference));
+    let what = format!("{:?}, {:?}, {:?}, {:?}, {lot:?}", task.model, task.encoder, task.noise, task.denoiser);
+    let difference = relative_difference(&minus(&ours, &start), &minus(&theirs, &start));
+    assert!(difference < 1e-4, "{what}: updates differ by {difference:.2e}");
+    let (ours, theirs) = (metrics(&mut engine), metrics(&mut reference));
+    assert_eq!(ours.non_finite, theirs.non_finite, "{what}");
+    assert!((ours.denoise_factor - theirs.denoise_factor).abs() < 1e-6, "{what}: {ours:?} against {theirs:?}");
+}
+
+pub fn every_combination_takes_the_same_step<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        for encoder in encoders() {
+            for noise in noises() {
+                let mut task = task(model, encoder.clone(), noise);
+                assert_same_step(make, &task, &[0, 17, 42]);
+                if task.noise.is_some() {
+                    task.denoiser = Denoiser::KolmogorovSmirnov;
+                    assert_same_step(make, &task, &[3, 8]);
+                }
+            }
+        }
+    }
+}
+
+pub fn lots_of_any_size_take_the_same_step<E: Engine>(make: Make<E>) {
+    let all: Vec<u32> = (0..EXAMPLES as u32).collect();
+    for model in models(make) {
+        for encoder in [EncoderSpec::Clip { norm: 1.0 }, encoders().remove(3)] {
+            let noise = Some(NoiseSpec::Gaussian { sigma: 0.5 });
+            for lot in [0, 1, 16, 33, EXAMPLES] {
+                assert_same_step(make, &task(model, encoder.clone(), noise.clone()), &all[..lot]);
+            }
+        }
+        // The blank image alone: only biases may have a gradient.
+        assert_same_step(make, &task(model, EncoderSpec::None, None), &[0]);
+    }
+}
+
+pub fn several_steps_stay_together<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        for encoder in encoders() {
+            let mut task = task(model, encoder, Some(NoiseSpec::StudentT { nu: 9.0, scale: 0.05 }));
+            task.momentum = 0.9;
+            task.averaging = true;
+            let (mut engine, mut reference) = pair(make, &task);
+            for (number, lot) in (1..).zip([&[1, 2, 3][..], &[], &[7, 20, 21, 22], &[2, 60]]) {
+                step(&mut engine, lot, number);
+                step(&mut reference, lot, number);
+            }
+            let (ours, theirs) = (block_on(engine.state()).unwrap(), block_on(reference.state()).unwrap());
+            let difference = relative_difference(&ours.parameters, &theirs.parameters);
+            assert!(difference < 1e-4, "{model:?}, {:?}: parameters differ by {difference:.2e}", task.encoder);
+            let difference = relative_difference(&ours.momentum, &theirs.momentum);
+            assert!(difference < 1e-3, "{model:?}, {:?}: momenta differ by {difference:.2e}", task.encoder);
+            let difference = relative_difference(ours.read_with(), theirs.read_with());
+            assert!(difference < 1e-4, "{model:?}, {:?}: means differ by {difference:.2e}", task.encoder);
+            assert!(
+                relative_difference(ours.read_with(), &ours.parameters) > 1e-3,
+                "{model:?}: a mean is not the last"
+            );
+        }
+    }
+}
+
+pub fn a_traced_step_is_a_step<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        for encoder in encoders() {
+            let mut task = task(model, encoder, Some(NoiseSpec::Gaussian { sigma: 0.3 }));
+            task.denoiser = Denoiser::KolmogorovSmirnov;
+            task.momentum = 0.5;
+            let (mut engine, mut reference) = pair(make, &task);
+            let (mut untraced, _) = pair(make, &task);
+            for number in 1..3 {
+                let lot = [number, 11, 33, 44, 77];
+                let (ours, theirs) = (traced(&mut engine, &lot, number), traced(&mut reference, &lot, number));
+                step(&mut untraced, &lot, number);
+                for (name, ours, theirs) in [
+                    ("raw", &ours.raw, &theirs.raw),
+                    ("encoded", &ours.encoded, &theirs.encoded),
+                    ("noisy", &ours.noisy, &theirs.noisy),
+                    ("denoised", &ours.denoised, &theirs.denoised),
+                ] {
+                    let difference = relative_difference(ours, theirs);
+                    assert!(difference < 2e-4, "{model:?}, {:?}, {name}: {difference:.2e}", task.encoder);
+                }
+                // One step other in the first update moves all gradients of the second.
+                if number == 1 {
+                    assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
+                }
+            }
+            assert_eq!(block_on(engine.state()).unwrap(), block_on(untraced.state()).unwrap());
+            assert_eq!(metrics(&mut engine), metrics(&mut untraced));
+        }
+    }
+}
+
+/// Parameters at which the gradient of an image with its first pixel lit is not finite, and of one with a blank corner is:
+/// a hidden unit that only that pixel wakes, and a weight behind it that is too large. (The linear model: a sum that overflows
+/// both ways, where numbers are f32.)
+pub fn breaking_parameters(model: Architecture) -> Vec<f32> {
+    let mut parameters = initial_parameters(model, SEED);
+    let layers = model.layers();
+    let last = layers[layers.len() - 1];
+    match model {
+        Architecture::Linear => {
+            parameters[..2].fill(f32::MAX);
+            return parameters;
+        }
+        Architecture::Scattering | Architecture::Mlp => {}
+        Architecture::CnnTanh | Architecture::CnnRelu => {
+            // Channel 0 of both convolutions passes a single tap on: conv1's sees the first pixel from its first position.
+            for (layer, tap) in [(layers[0], 3 * 8 + 3), (layers[1], 0)] {
+                parameters[layer.offset..][..layer.fan_in].fill(0.0);
+                parameters[layer.offset + tap] = 1.0;
+            }
+        }
+    }
+    let hidden = layers[layers.len() - 2];
+    parameters[hidden.offset..][..hidden.fan_in].fill(0.0);
+    let passed = if model == Architecture::CnnTanh { 1f32.tanh().tanh() } else { 1.0 };
+    parameters[hidden.offset] = 101.0 / passed;
+    parameters[hidden.biases().start] = -100.0;
+    // Class 3, which is not the label.
+    parameters[last.offset + 3 * last.fan_in] = 1e30;
+    parameters
+}
+
+pub fn one_broken_example_counts_and_adds_nothing<E: Engine>(make: Make<E>) {
+    let mut data = examples();
+    let mut images = data.images.to_vec();
+    for (k, image) in images.chunks_exact_mut(PIXELS).enumerate() {
+        for y in 0..8 {
+            image[y * 28..][..8].fill(0);
+        }
+        image[..2].fill(if k == 9 { 255 } else { 0 });
+    }
+    data.images = images.into();
+    let (lot, others) = ([2, 5, 9, 30, 31], [2, 5, 30, 31]);
+    // Features are bytes of all of an image: no parameter breaks one image's alone.
+    for model in models(make).into_iter().filter(|&model| model != Architecture::Scattering) {
+        let start = breaking_parameters(model);
+        for encoder in [EncoderSpec::None, EncoderSpec::Clip { norm: 1.0 }, encoders().remove(3)] {
+            let task = task(model, encoder, None);
+            let mut with = make(task.clone(), data.clone(), &start, Performance::default()).unwrap();
+            let mut without = make(task.clone(), data.clone(), &start, Performance::default()).unwrap();
+            let trace = traced(&mut with, &lot, 1);
+            let expected = traced(&mut without, &others, 1);
+            assert_eq!(metrics(&mut with).non_finite, 1, "{model:?}, {:?}", task.encoder);
+            assert_eq!(metrics(&mut without).non_finite, 0, "{model:?}, {:?}", task.encoder);
+            assert!(expected.encoded.iter().any(|&v| v != 0.0));
+            assert!(relative_difference(&trace.raw, &expected.raw) < 1e-5);
+            assert!(relative_difference(&trace.encoded, &expected.encoded) < 1e-5);
+            assert_eq!(parameters(&mut with).len(), start.len());
+        }
+    }
+}
+
+/// A NaN parameter breaks every example: what is released is noise alone.
+pub fn broken_parameters_release_noise_alone<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        for encoder in encoders() {
+            let task = task(model, encoder, Some(NoiseSpec::Laplace { scale: 1.0 }));
+            let mut start = initial_parameters(model, SEED);
+            let last = start.len() - 1;
+            start[last] = f32::NAN;
+            let mut engine = make(task.clone(), examples(), &start, Performance::default()).unwrap();
+            let trace = traced(&mut engine, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17], 1);
+            assert_eq!(metrics(&mut engine).non_finite, 17, "{model:?}, {:?}", task.encoder);
+            assert!(trace.encoded.iter().chain(&trace.raw).all(|&v| v == 0.0));
+            let mut empty = make(task, examples(), &start, Performance::default()).unwrap();
+            assert_eq!(traced(&mut empty, &[], 1).noisy, trace.noisy);
+            assert!(trace.noisy.iter().all(|v| v.is_finite()));
+        }
+    }
+}
+
+pub fn performance_flags_change_nothing<E: Engine>(make: Make<E>) {
+    let lot: Vec<u32> = (0..EXAMPLES as u32).collect();
+    for model in models(make) {
+        for encoder in [EncoderSpec::Clip { norm: 1.0 }, encoders().remove(5)] {
+            let mut task = task(model, encoder, Some(NoiseSpec::StudentT { nu: 5.0, scale: 0.1 }));
+            task.denoiser = Denoiser::KolmogorovSmirnov;
+            let mut states = Vec::new();
+            for (threads, chunk) in [(1, None), (2, None), (3, Some(8)), (2, Some(32)), (1, Some(1))] {
+                let performance = Performance { chunk, threads: Some(threads) };
+                let start = initial_parameters(model, SEED);
+                let mut engine = make(task.clone(), examples(), &start, performance).unwrap();
+                step(&mut engine, &lot, 1);
+                step(&mut engine, &lot[3..50], 2);
+                states.push(parameters(&mut engine));
+            }
+            for state in &states[1..] {
+                assert!(relative_difference(state, &states[0]) < 1e-6, "{model:?}, {:?}", task.encoder);
+            }
+        }
+    }
+}
+
+pub fn predictions_equal_the_references<E: Engine>(make: Make<E>) {
+    let data = known_examples();
+    for model in models(make) {
+        let (mut engine, mut reference) = pair(make, &clip(model));
+        let (ours, theirs) = (block_on(engine.scores(&data)).unwrap(), block_on(reference.scores(&data)).unwrap());
+        assert_eq!(ours.len(), EXAMPLES);
+        assert!(relative_difference(ours.as_flattened(), theirs.as_flattened()) < 1e-5, "{model:?}");
+        assert_eq!(block_on(engine.scores(&data.slice(0..0))).unwrap(), [[0.0; 10]; 0]);
+        for reading in [Reading::Once, Reading::SecondLook] {
+            let ours = block_on(reading::digits(&mut engine, &data, reading)).unwrap();
+            assert_eq!(ours, block_on(reading::digits(&mut reference, &data, reading)).unwrap(), "{model:?}");
+        }
+        for example in [0, 1, 50] {
+            let image = hushgrad::engine::reference::pixels(data.image(example));
+            let (ours, theirs) =
+                (block_on(engine.predict(&image)).unwrap(), block_on(reference.predict(&image)).unwrap());
+            assert!(relative_difference(&ours, &theirs) < 1e-5, "{model:?}: {ours:?} against {theirs:?}");
+            assert!((ours.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        }
+    }
+}
+
+/// Copies of an image that lose none of it, half of it and all of it.
+pub const SHIFTS: [Shift; 3] =
+    [Shift { right: -1, down: 2 }, Shift { right: 9, down: 0 }, Shift { right: 28, down: 0 }];
+
+/// One traced step over these copies of each example, of an engine and the reference.
+pub fn traced_pair<E: Engine>(make: Make<E>, task: &Task, lot: &[u32], shifts: &[Shift]) -> [StepTrace; 2] {
+    let (mut engine, mut reference) = pair(make, &Task { copies: shifts.len() as u32, ..task.clone() });
+    let input = || StepInput { shifts, ..input(lot, 1) };
+    [block_on(engine.traced_step(input())).unwrap(), block_on(reference.traced_step(input())).unwrap()]
+}
+
+pub fn copies_are_averaged_before_they_are_encoded<E: Engine>(make: Make<E>) {
+    let lot: Vec<u32> = (0..37).collect();
+    for model in models(make) {
+        for encoder in encoders() {
+            let task = task(model, encoder, Some(NoiseSpec::Gaussian { sigma: 0.3 }));
+            let [ours, theirs] = traced_pair(make, &task, &lot, &SHIFTS);
+            for (name, ours, theirs) in [
+                ("raw", &ours.raw, &theirs.raw),
+                ("encoded", &ours.encoded, &theirs.encoded),
+                ("noisy", &ours.noisy, &theirs.noisy),
+            ] {
+                let difference = relative_difference(ours, theirs);
+                assert!(difference < 1e-4, "{model:?}, {:?}, {name}: {difference:.2e}", task.encoder);
+            }
+            assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
+            assert!(relative_difference(&ours.raw, &theirs.raw) < 1e-5, "{model:?}");
+            // The first copy alone is something else, and a copy twice is that copy.
+            let [first, _] = traced_pair(make, &task, &lot, &SHIFTS[..1]);
+            assert!(relative_difference(&first.raw, &ours.raw) > 0.1, "{model:?}");
+            let [twice, _] = traced_pair(make, &task, &lot, &[SHIFTS[0]; 2]);
+            let difference = relative_difference(&twice.encoded, &first.encoded);
+            assert!(difference < 1e-4, "{model:?}, {:?}: {difference:.2e}", task.encoder);
+            assert_same_steps(&task, &twice.encoded, &first.encoded, lot.len());
+        }
+        // One example's share of the sum is no longer than the clip, though its copies' gradients together are.
+        let clipped = task(model, EncoderSpec::Clip { norm: 0.1 }, None);
+        let [one, _] = traced_pair(make, &clipped, &[7], &SHIFTS);
+        let norm = one.encoded.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+        assert!(norm <= 0.1 && norm > 0.0999, "{model:?}: {norm}");
+    }
+}
+
+/// An example with a broken copy counts once, and no copy of it adds anything.
+pub fn one_broken_copy_breaks_its_example<E: Engine>(make: Make<E>) {
+    let mut data = examples();
+    let mut images = data.images.to_vec();
+    for (k, image) in images.chunks_exact_mut(PIXELS).enumerate() {
+        for y in 0..9 {
+            image[y * 28..][..9].fill(0);
+        }
+        image[..2].fill(if k == 9 { 255 } else { 0 });
+    }
+    data.images = images.into();
+    // Moved down by one, the lit pixels are where nothing looks at them.
+    let shifts = [Shift { right: 0, down: 1 }, Shift::NONE, Shift { right: 0, down: 1 }];
+    for model in models(make).into_iter().filter(|&model| model != Architecture::Scattering) {
+        let start = breaking_parameters(model);
+        for encoder in [EncoderSpec::None, EncoderSpec::Clip { norm: 1.0 }, encoders().remove(3)] {
+            let task = Task { copies: shifts.len() as u32, ..task(model, encoder, None) };
+            let step = |lot: &[u32]| {
+                let mut engine = make(task.clone(), data.clone(), &start, Performance::default()).unwrap();
+                let trace = block_on(engine.traced_step(StepInput { shifts: &shifts, ..input(lot, 1) })).unwrap();
+                (trace, metrics(&mut engine).non_finite)
+            };
+            let (with, without) = (step(&[2, 5, 9, 30, 31]), step(&[2, 5, 30, 31]));
+            assert_eq!((with.1, without.1), (1, 0), "{model:?}, {:?}", task.encoder);
+            assert!(without.0.encoded.iter().any(|&v| v != 0.0));
+            assert!(relative_difference(&with.0.raw, &without.0.raw) < 1e-5, "{model:?}, {:?}", task.encoder);
+            assert!(relative_difference(&with.0.encoded, &without.0.encoded) < 1e-5, "{model:?}, {:?}", task.encoder);
+        }
+    }
+}
+
+pub fn copies_that_were_not_planned_are_refused<E: Engine>(make: Make<E>) {
+    let (mut engine, _) = pair(make, &clip(Architecture::Linear));
+    let before = block_on(engine.state()).unwrap();
+    for shifts in [&[][..], &SHIFTS] {
+        assert!(block_on(engine.step(StepInput { shifts, ..input(&[3], 1) })).is_err());
+    }
+    assert_eq!(block_on(engine.state()).unwrap(), before);
+}
+
+/// Learning what the labels are must be possible, or the comparisons above compare noise.
+pub fn training_learns<E: Engine>(make: Make<E>) {
+    let data = examples();
+    let lot: Vec<u32> = (0..EXAMPLES as u32).collect();
+    for model in models(make) {
+        let mut task = task(model, EncoderSpec::None, None);
+        task.expected_lot = EXAMPLES as f32;
+        task.momentum = 0.9;
+        let (mut engine, _) = pair(make, &task);
+        let before = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
+        for _ in 0..150 {
+            let input = StepInput {
+                lot: &lot,
+                shifts: Shift::ALONE,
+                noise_key: [0; 8],
+                learning_rate: 0.05,
+                average_keeps: 0.0,
+            };
+            block_on(engine.step(input)).unwrap();
+        }
+        let after = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
+        assert!(after > before + EXAMPLES as u32 / 3, "{model:?}: {before}, then {after} of {EXAMPLES}");
+    }
+}
+
+pub fn state_is_kept_and_replaced<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        let mut task = clip(model);
+        task.momentum = 0.9;
+        task.averaging = true;
+        let (mut engine, _) = pair(make, &task);
+        let start = block_on(engine.state()).unwrap();
+        assert_eq!(start, State::start(initial_parameters(model, SEED), true));
+        step(&mut engine, &[1, 2], 1);
+        let saved = block_on(engine.state()).unwrap();
+        step(&mut engine, &[3], 2);
+        let after = block_on(engine.state()).unwrap();
+        assert_ne!(saved, after);
+        block_on(engine.set_state(&saved)).unwrap();
+        assert_eq!(block_on(engine.state()).unwrap(), saved);
+        step(&mut engine, &[3], 2);
+        assert_eq!(block_on(engine.state()).unwrap(), after);
+        // Kept by a run that had no mean: it begins with what there is.
+        let alone = State { average: None, ..saved.clone() };
+        block_on(engine.set_state(&alone)).unwrap();
+        let taken_up = block_on(engine.state()).unwrap();
+        assert_eq!(taken_up, State { average: Some(saved.parameters.clone()), ..saved.clone() });
+        task.averaging = false;
+        let (mut engine, _) = pair(make, &task);
+        block_on(engine.set_state(&saved)).unwrap();
+        assert_eq!(block_on(engine.state()).unwrap(), alone);
+    }
+}
+
+pub fn images_are_read_with_the_mean<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        let mut task = clip(model);
+        task.averaging = true;
+        let (mut engine, _) = pair(make, &task);
+        for number in 1..4 {
+            step(&mut engine, &[number, 9, 50], number);
+        }
+        let state = block_on(engine.state()).unwrap();
+        task.averaging = false;
+        let reads = [state.read_with(), &state.parameters].map(|parameters| {
+            let (mut other, _) = pair(make, &task);
+            block_on(other.set_state(&State::start(parameters.to_vec(), false))).unwrap();
+            let image = pixels(examples().image(7));
+            (block_on(other.scores(&examples())).unwrap(), block_on(other.predict(&image)).unwrap())
+        });
+        let image = pixels(examples().image(7));
+        let read = (block_on(engine.scores(&examples())).unwrap(), block_on(engine.predict(&image)).unwrap());
+        assert_eq!(read, reads[0], "{model:?}");
+        assert!(read.0 != reads[1].0 && read.1 != reads[1].1, "{model:?}");
+    }
+}
+
+pub fn what_does_not_fit_is_refused<E: Engine>(make: Make<E>) {
+    let model = Architecture::Linear;
+    let start = initial_parameters(model, SEED);
+    let make = |task: Task, data: Dataset, start: &[f32]| make(task, data, start, Performance::default());
+    assert!(make(clip(model), examples(), &start[1..]).is_err());
+    let mut labels = examples();
+    labels.labels = labels.labels.iter().map(|&label| label + 1).collect();
+    assert!(make(clip(model), labels, &start).is_err());
+    let mut envelope = task(model, encoders().remove(3), None);
+    envelope.envelope = None;
+    assert!(make(envelope.clone(), examples(), &start).is_err());
+    envelope.envelope = Some(Arc::new(Envelope::draw(EnvelopeShape::Gaussian, 1, 7, 3).unwrap()));
+    assert!(make(envelope, examples(), &start).is_err());
+    let mut denoiser = clip(model);
+    denoiser.noise = None;
+    denoiser.denoiser = Denoiser::KolmogorovSmirnov;
+    assert!(make(denoiser, examples(), &start).is_err());
+    assert!(make(task(model, EncoderSpec::Clip { norm: -1.0 }, None), examples(), &start).is_err());
+    assert!(
+        make(task(model, EncoderSpec::None, Some(NoiseSpec::Gaussian { sigma: 0.0 })), examples(), &start).is_err()
+    );
+
+    let mut engine = make(clip(model), examples(), &start).unwrap();
+    let before = block_on(engine.state()).unwrap();
+    assert!(block_on(engine.step(input(&[3, EXAMPLES as u32], 1))).is_err());
+    assert!(block_on(engine.predict(&[0.0; 3])).is_err());
+    let fits = State::start(start.clone(), true);
+    for state in [
+        State { parameters: start[1..].to_vec(), ..fits.clone() },
+        State { momentum: start[1..].to_vec(), ..fits.clone() },
+        State { average: Some(start[1..].to_vec()), ..fits },
+    ] {
+        assert!(block_on(engine.set_state(&state)).is_err());
+    }
+    assert_eq!(block_on(engine.state()).unwrap(), before, "a refused call changes nothing");
+}
+
+/// Runs the suite, or the named properties of it, as tests of one engine.
+macro_rules! suite {
+    ($engine:ident, $make:expr, $present:expr; $($property:ident)*) => {
+        mod $engine {
+            $(#[test]
+            fn $property() {
+                if $present() {
+                    $crate::suite::$property($make);
+                }
+            })*
+        }
+    };
+    ($engine:ident, $make:expr, $present:expr) => {
+        suite!($engine, $make, $present;
+            every_combination_takes_the_same_step
+            lots_of_any_size_take_the_same_step
+            several_steps_stay_together
+            a_traced_step_is_a_step
+            one_broken_example_counts_and_adds_nothing
+            broken_parameters_release_noise_alone
+            performance_flags_change_nothing
+            predictions_equal_the_references
+            training_learns
+            state_is_kept_and_replaced
+            images_are_read_with_the_mean
+            what_does_not_fit_is_refused
+            copies_that_were_not_planned_are_refused);
+    };
+}
+
+pub(crate) use suite;
