@@ -38,6 +38,12 @@ impl State {
         Self { momentum: vec![0.0; parameters.len()], average, parameters }
     }
 
+    /// Goes on from `other`. A mean of iterates that `other` lacks begins with its parameters; one that this does not keep is dropped.
+    pub fn go_on_from(&mut self, other: &Self) {
+        let average = self.average.is_some().then(|| other.read_with().to_vec());
+        *self = Self { average, ..other.clone() };
+    }
+
     /// The parameters that images are read with.
     #[must_use]
     pub fn read_with(&self) -> &[f32] {

@@ -191,7 +191,6 @@ impl Page {
             std::mem::replace(desk, Desk { readers, ..Desk::default() })
         });
         Timeout::new(0, move || drop(gone)).forget();
-        self.set_settling(false);
         self.stay();
         self.put_problem(None, format!("The accountant's thread failed ({why}): what the settings will cost cannot be told. Change any of them to try again."));
     }

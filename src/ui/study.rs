@@ -490,7 +490,6 @@ impl Page {
                 }
                 Err(phrase) => {
                     self.put_problem(Origin::Density, as_sentence(&phrase));
-                    self.set_settling(false);
                     self.stay();
                 }
             }

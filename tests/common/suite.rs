@@ -97,6 +97,19 @@ pub fn input(lot: &[u32], step: u32) -> StepInput<'_> {
     }
 }
 
+/// Every picture of a step is the other's, as far as f32 goes.
+pub fn assert_same_trace(what: &str, ours: &StepTrace, theirs: &StepTrace) {
+    for (name, ours, theirs) in [
+        ("raw", &ours.raw, &theirs.raw),
+        ("encoded", &ours.encoded, &theirs.encoded),
+        ("noisy", &ours.noisy, &theirs.noisy),
+        ("denoised", &ours.denoised, &theirs.denoised),
+    ] {
+        let difference = relative_difference(ours, theirs);
+        assert!(difference < 2e-4, "{what}, {name}: {difference:.2e}");
+    }
+}
+
 /// ‖a − b‖/‖b‖; 0 for equal vectors, also of zeros.
 pub fn relative_difference(a: &[f32], b: &[f32]) -> f64 {
     assert_eq!(a.len(), b.len());
@@ -255,15 +268,7 @@ pub fn a_traced_step_is_a_step<E: Engine>(make: Make<E>) {
                 let lot = [number, 11, 33, 44, 77];
                 let (ours, theirs) = (traced(&mut engine, &lot, number), traced(&mut reference, &lot, number));
                 step(&mut untraced, &lot, number);
-                for (name, ours, theirs) in [
-                    ("raw", &ours.raw, &theirs.raw),
-                    ("encoded", &ours.encoded, &theirs.encoded),
-                    ("noisy", &ours.noisy, &theirs.noisy),
-                    ("denoised", &ours.denoised, &theirs.denoised),
-                ] {
-                    let difference = relative_difference(ours, theirs);
-                    assert!(difference < 2e-4, "{model:?}, {:?}, {name}: {difference:.2e}", task.encoder);
-                }
+                assert_same_trace(&format!("{model:?}, {:?}", task.encoder), &ours, &theirs);
                 // One step other in the first update moves all gradients of the second.
                 if number == 1 {
                     assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());

@@ -216,8 +216,7 @@ impl Engine for BurnEngine {
 
     async fn set_state(&mut self, state: &State) -> Result<(), EngineError> {
         check_state(state, self.state.parameters.len())?;
-        let average = self.state.average.is_some().then(|| state.read_with().to_vec());
-        self.state = State { average, ..state.clone() };
+        self.state.go_on_from(state);
         Ok(())
     }
 }

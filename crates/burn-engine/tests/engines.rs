@@ -50,15 +50,7 @@ fn steps_are_the_cpu_engines() {
                 let input = || StepInput { shifts: &shifts, ..input(lot, number) };
                 let ours = block_on(ours.traced_step(input())).unwrap();
                 let theirs = block_on(theirs.traced_step(input())).unwrap();
-                for (name, ours, theirs) in [
-                    ("raw", &ours.raw, &theirs.raw),
-                    ("encoded", &ours.encoded, &theirs.encoded),
-                    ("noisy", &ours.noisy, &theirs.noisy),
-                    ("denoised", &ours.denoised, &theirs.denoised),
-                ] {
-                    let difference = relative_difference(ours, theirs);
-                    assert!(difference < 2e-4, "{model:?}, {:?}, {name}: {difference:.2e}", task.encoder);
-                }
+                assert_same_trace(&format!("{model:?}, {:?}", task.encoder), &ours, &theirs);
                 if number == 1 {
                     assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
                 }

@@ -50,6 +50,7 @@ impl Page {
 
     /// No new run comes of the settings: what was asked of it meanwhile is done by the one that stands.
     pub fn stay(self) {
+        self.set_settling(false);
         if !self.awaits_run() {
             let asked = self.inner.try_update_value(Inner::take_asked);
             if let Some(Some(request)) = asked {
