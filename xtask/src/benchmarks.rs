@@ -7,7 +7,7 @@ use crate::{
     sections::with_section,
 };
 
-const FILE: &str = "BENCHMARKS.md";
+pub const FILE: &str = "BENCHMARKS.md";
 
 /// Puts `text` between the marks of the section `name`; a new section goes to the end, under `heading`.
 pub fn write(project: &Project, screen: &Screen, name: &str, heading: &str, text: &str) -> Result<()> {

@@ -2,6 +2,7 @@
 
 mod bench_accounting;
 mod bench_browser;
+mod bench_build;
 mod bench_gpu;
 mod bench_speed;
 mod benchmarks;
@@ -32,6 +33,7 @@ mod wasm_target;
 
 use std::{path::PathBuf, process::ExitCode};
 
+use bench_build::Row;
 use error::{At, Error, Result};
 use project::Project;
 use screen::Screen;
@@ -46,6 +48,9 @@ cargo xtask test                        set up and run every check; the last lin
 cargo xtask bench [accounting | speed | gpu [--adapter NAME] | browser]
                                         time the accountants, the engine natively, on a graphics adapter or in Chromium,
                                         or all, beside their peers; write BENCHMARKS.md
+cargo xtask bench build [serve | watch | train | line | test | test-again]...
+                                        time what the commands make one wait for, from empty folders (two hours), or only
+                                        these rows; write BENCHMARKS.md
 cargo xtask pictures                    take the README's pictures of the page, at every size
 cargo xtask deny                        check licences, sources and known vulnerabilities of the dependencies
 
@@ -65,12 +70,20 @@ enum Bench {
 /// What was asked for.
 #[derive(Debug, PartialEq)]
 enum Task {
-    Serve { open: bool, port: Option<u16>, kind: Kind },
-    Dist { out: PathBuf },
+    Serve {
+        open: bool,
+        port: Option<u16>,
+        kind: Kind,
+    },
+    Dist {
+        out: PathBuf,
+    },
     Test,
     Pictures,
     Deny,
     Bench(Vec<Bench>),
+    /// These rows; none named, all of them. It takes hours, so `bench` alone does not run it.
+    BenchBuild(Vec<Row>),
     Help,
 }
 
@@ -107,8 +120,11 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
             Some("speed") => Task::Bench(vec![Bench::Speed]),
             Some("gpu") => Task::Bench(vec![Bench::Gpu(None)]),
             Some("browser") => Task::Bench(vec![Bench::Browser]),
+            Some("build") => Task::BenchBuild(Vec::new()),
             Some(other) => {
-                return Err(Error::Usage(format!("bench what? accounting, speed, gpu or browser, not `{other}`")));
+                return Err(Error::Usage(format!(
+                    "bench what? accounting, speed, gpu, browser or build, not `{other}`"
+                )));
             }
         },
         None | Some("help" | "--help" | "-h") => Task::Help,
@@ -134,6 +150,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task> {
                 let wrong = || Error::Usage("--adapter takes a name, a part of one, or a number".into());
                 *adapter = Some(words.next().ok_or_else(wrong)?);
             }
+            (Task::BenchBuild(rows), word) if Row::of(word).is_some() => rows.extend(Row::of(word)),
             (_, other) => return Err(Error::Usage(format!("not understood here: {other}\n\n{HELP}"))),
         }
     }
@@ -172,6 +189,8 @@ fn run(task: Task) -> Result<bool> {
         Task::Test => return checks::run(&mut project, &screen),
         Task::Pictures => pictures::run(&mut project, &screen)?,
         Task::Deny => deny::run(&mut project, &screen)?,
+        Task::BenchBuild(rows) if rows.is_empty() => bench_build::run(&mut project, &screen, &Row::ALL)?,
+        Task::BenchBuild(rows) => bench_build::run(&mut project, &screen, &rows)?,
         Task::Bench(benches) => {
             for bench in benches {
                 match bench {
@@ -220,7 +239,12 @@ mod tests {
         );
         assert_eq!(parsed("bench browser").unwrap(), Task::Bench(vec![Bench::Browser]));
         assert_eq!(parsed("bench gpu --adapter RTX").unwrap(), Task::Bench(vec![Bench::Gpu(Some("RTX".into()))]));
+        assert_eq!(parsed("bench build").unwrap(), Task::BenchBuild(vec![]));
+        let two = vec![Row::Serve, Row::TestWarm];
+        assert_eq!(parsed("bench build serve test-again").unwrap(), Task::BenchBuild(two));
         for wrong in [
+            "bench build all",
+            "bench speed serve",
             "sreve",
             "bench all",
             "bench --adapter 0",
