@@ -48,30 +48,6 @@ async function train(page: Page, steps: number) {
   await expect.poll(still, { intervals: [400] }).toBe(true);
 }
 
-// A service worker would hand out the loader past the test's route.
-test.describe("without a service worker", () => {
-  test.use({ serviceWorkers: "block" });
-
-  for (const relaxed of [true, false]) {
-    test(`a browser ${relaxed ? "that multiplies and adds in one" : "without relaxed SIMD"} gets the program it can run`, async ({ page, site }) => {
-      const programs: string[] = [];
-      page.context().on("request", (request) => programs.push(request.url().match(/\/(worker[^/]*)_bg\.wasm$/)?.[1] ?? ""));
-      if (!relaxed)
-        await page.route(/\/worker-[0-9a-f]+_loader\.js$/, async (route) => {
-          const response = await route.fetch();
-          await route.fulfill({ response, body: `WebAssembly.validate = () => false;\n${await response.text()}` });
-        });
-      await open(page, site, query);
-      await hook(page, "step-once").click();
-      await expect.poll(() => value(page, "step")).toBe(1);
-      await expect(hook(page, "error")).toBeEmpty();
-      const fetched = programs.filter(Boolean);
-      expect(fetched).toHaveLength(1);
-      expect(fetched[0]).toMatch(relaxed ? /^worker-relaxed-[0-9a-f]+$/ : /^worker-[0-9a-f]+$/);
-    });
-  }
-});
-
 test("without WebGPU the CPU trains, and the page says why and what helps", async ({ page, site }) => {
   await beforeThread(page, "Object.defineProperty(navigator, 'gpu', { value: undefined });\n");
   await open(page, site, "?dataset=synthetic");

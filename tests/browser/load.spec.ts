@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, HOOKS, hook, open, test } from "./fixtures";
+import { expect, HOOKS, hook, open, test, value } from "./fixtures";
 
 /** Where a script of a test leaves what it has measured, in milliseconds. */
 type Clocked = { took?: number };
@@ -111,4 +111,28 @@ test("from Play to the first step it is less than two seconds on the CPU", async
     return time / (await pace(page));
   };
   expect(await least(2_000, first)).toBeLessThan(2_000);
+});
+
+// A service worker would hand out the loader past the test's route.
+test.describe("without a service worker", () => {
+  test.use({ serviceWorkers: "block" });
+
+  for (const relaxed of [true, false]) {
+    test(`a browser ${relaxed ? "that multiplies and adds in one" : "without relaxed SIMD"} gets the program it can run`, async ({ page, site }) => {
+      const programs: string[] = [];
+      page.context().on("request", (request) => programs.push(request.url().match(/\/(worker[^/]*)_bg\.wasm$/)?.[1] ?? ""));
+      if (!relaxed)
+        await page.route(/\/worker-[0-9a-f]+_loader\.js$/, async (route) => {
+          const response = await route.fetch();
+          await route.fulfill({ response, body: `WebAssembly.validate = () => false;\n${await response.text()}` });
+        });
+      await open(page, site, "?backend=cpu&dataset=synthetic");
+      await hook(page, "step-once").click();
+      await expect.poll(() => value(page, "step")).toBe(1);
+      await expect(hook(page, "error")).toBeEmpty();
+      const fetched = programs.filter(Boolean);
+      expect(fetched).toHaveLength(1);
+      expect(fetched[0]).toMatch(relaxed ? /^worker-relaxed-[0-9a-f]+$/ : /^worker-[0-9a-f]+$/);
+    });
+  }
 });

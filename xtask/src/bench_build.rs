@@ -217,9 +217,9 @@ impl Place {
         let program = |server: &mut Group| -> Result<Option<String>> {
             server.must_live()?;
             let page = String::from_utf8_lossy(&get(port, "/").unwrap_or_default()).into_owned();
-            let names =
+            let mut names =
                 page.split(['"', '=', '&', '/']).filter(|word| word.starts_with("app-") && word.ends_with(".wasm"));
-            Ok(names.last().map(str::to_owned))
+            Ok(names.next_back().map(str::to_owned))
         };
         let first = until(step, || program(&mut server))?;
         let [file, word] = PANEL;

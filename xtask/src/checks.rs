@@ -1,7 +1,7 @@
 //! `cargo xtask test`: set up, check, test, and count.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
@@ -16,6 +16,8 @@ use crate::{
     site::{self, Kind},
     tools, wasm_target,
 };
+
+const BROWSER: &str = "browser tests";
 
 /// Tests that ran, of all runners together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,7 +43,6 @@ impl std::fmt::Display for Count {
 
 /// All checks, one after the other; what fails is told at once and counted at the end.
 struct Checks<'a> {
-    project: &'a Project,
     screen: &'a Screen,
     count: Count,
     table: Vec<(String, Duration, String)>,
@@ -56,6 +57,11 @@ impl<T> Part<T> {
         let result = part();
         Self(name.to_owned(), start.elapsed(), result)
     }
+
+    /// A wanted part whose set-up failed.
+    fn impossible(name: &str, why: &str) -> Self {
+        Self::of(name, || Err(Error::Wrong(format!("could not run: {why}"))))
+    }
 }
 
 impl Part<()> {
@@ -67,11 +73,6 @@ impl Part<()> {
             step.done("");
             Ok(((), "ok".to_owned()))
         })
-    }
-
-    /// A wanted part whose set-up failed.
-    fn impossible(name: &str, why: &str) -> Self {
-        Self::of(name, || Err(Error::Wrong(format!("could not run: {why}"))))
     }
 }
 
@@ -112,11 +113,10 @@ pub fn run(project: &mut Project, screen: &Screen) -> Result<bool> {
     let digits = mnist::ensure(project, screen);
 
     screen.say("Checks");
-    let mut checks = Checks { project, screen, count: Count::default(), table: Vec::new() };
+    let mut checks = Checks { screen, count: Count::default(), table: Vec::new() };
     let mut formatting = project.cargo();
     formatting.args(["fmt", "--all", "--check"]);
     checks.note(Part::check(screen, "formatting", formatting));
-    // A compiler keeps one core busy for minutes at a time; the two lanes write different folders.
     let build = native_build(project)?;
     let name = "build, clippy, documentation";
     if let Adapter::None(why) = &adapter {
@@ -125,38 +125,74 @@ pub fn run(project: &mut Project, screen: &Screen) -> Result<bool> {
         ));
         checks.count.skipped += 1;
     }
-    let (native, sites) = std::thread::scope(|scope| {
-        let native = scope.spawn(|| {
+    let needed = |error: &Error| Error::Wrong(format!("could not run: {error}"));
+    let site = |kind: Kind| {
+        let (wasm, digits) = (wasm.as_ref().map_err(needed)?, digits.as_ref().map_err(needed)?);
+        let out = project.target()?.join(kind.folder());
+        site::build(project, screen, kind, wasm, digits, &out).map(|site| (site, out))
+    };
+    let browser = |site: &Path, which| {
+        let (chromium, digits) = (chromium.as_ref().map_err(needed)?, digits.as_ref().map_err(needed)?);
+        browser_tests(project, screen, chromium, digits, site, which)
+    };
+    let (project, site, browser, adapter) = (&*project, &site, &browser, &adapter);
+    // Three lanes, since compilers and browsers seldom keep both of two cores busy. The browser waits for the native tool and the quick site,
+    // not for the one that ships; what measures time waits for all of them.
+    let (tool_is_there, tool) = std::sync::mpsc::channel();
+    let (quick_is_there, quick) = std::sync::mpsc::channel();
+    let (native, sites, rest) = std::thread::scope(|scope| {
+        let native = scope.spawn(move || {
             let build = Part::check(screen, name, build);
             // What was not built is not tested, and is one failure.
-            let tests = build.2.is_ok().then(|| native_tests(project, screen, &adapter));
-            (build, tests)
+            if build.2.is_err() {
+                return (build, None);
+            }
+            // Nobody waits any more when the site was not built.
+            let _ = tool_is_there.send(());
+            (build, Some(native_tests(project, screen, adapter)))
         });
-        let sites = Part::of("sites, clippy", || {
-            let needed = |error: &Error| Error::Wrong(format!("could not run: {error}"));
-            let (wasm, digits) = (wasm.as_ref().map_err(needed)?, digits.as_ref().map_err(needed)?);
-            let target = project.target()?;
-            let build = |kind: Kind| {
-                let out = target.join(kind.folder());
-                site::build(project, screen, kind, wasm, digits, &out).map(|site| (site, out))
+        let sites = scope.spawn(move || {
+            let quick = Part::of("quick site, clippy", || {
+                let (_, out) = site(Kind::Quick)?;
+                let _ = quick_is_there.send(out);
+                Ok(((), "ok".to_owned()))
+            });
+            let shipped = Part::of("site that ships", || {
+                let (site, out) = site(Kind::Shipped)?;
+                screen.say(&site.table());
+                let word = site.check()?.to_owned();
+                Ok((out, word))
+            });
+            (quick, shipped)
+        });
+        let rest = scope.spawn(move || {
+            // A lane that fails says so itself, and sends nothing.
+            let (Ok(quick), Ok(())) = (quick.recv(), tool.recv()) else {
+                return Part::impossible(BROWSER, "there is no quick site, or no native tool");
             };
-            let (_, quick) = build(Kind::Quick)?;
-            let (site, shipped) = build(Kind::Shipped)?;
-            screen.say(&site.table());
-            let word = site.check()?.to_owned();
-            Ok((([quick, shipped], digits), word))
+            Part::of(BROWSER, || browser(&quick, "rest"))
         });
-        (native.join().unwrap_or_else(|_| (Part::impossible(name, "it broke off"), None)), sites)
+        let broke_off = "it broke off";
+        (
+            native.join().unwrap_or_else(|_| (Part::impossible(name, broke_off), None)),
+            sites.join().unwrap_or_else(|_| {
+                (Part::impossible("quick site, clippy", broke_off), Part::impossible("site that ships", broke_off))
+            }),
+            rest.join().unwrap_or_else(|_| Part::impossible(BROWSER, broke_off)),
+        )
     });
     checks.note(native.0);
     if let Some(tests) = native.1 {
         checks.count_in(tests);
     }
-    match (checks.note(sites), chromium) {
-        (Some((sites, digits)), Ok(chromium)) => browser_tests(&mut checks, &sites, &chromium, digits),
-        (None, _) => drop(checks.note(Part::impossible("browser tests", "there is no site"))),
-        (_, Err(error)) => drop(checks.note(Part::impossible("browser tests", &error.to_string()))),
-    }
+    checks.note(sites.0);
+    checks.count_in(rest);
+    let name = "browser tests, as shipped";
+    let shipped = match checks.note(sites.1) {
+        Some(shipped) => Part::of(name, || browser(&shipped, "shipped")),
+        None => Part::impossible(name, "there is no site"),
+    };
+    checks.count_in(shipped);
     Ok(finish(&checks, start))
 }
 
@@ -243,52 +279,42 @@ fn native_tests(project: &Project, screen: &Screen, adapter: &Adapter) -> Part<C
     })
 }
 
-/// Over the quick site; and over the one that ships, of what visitors wait for and of training.
-fn browser_tests(checks: &mut Checks<'_>, [quick, shipped]: &[PathBuf; 2], chromium: &Path, digits: &Digits) {
-    let (project, screen) = (checks.project, checks.screen);
-    let native = match native_build(project) {
-        // As it was built for the tests: it is there already.
-        Ok(build) => Part::check(screen, "native tool", build),
-        Err(error) => Part::impossible("browser tests", &error.to_string()),
-    };
-    if native.2.is_err() {
-        checks.note(native);
-        return;
-    }
+/// Playwright's tests of one project over one site: `rest` over the quick one; `shipped` over the one that ships, of what visitors wait for
+/// and of training.
+fn browser_tests(
+    project: &Project,
+    screen: &Screen,
+    chromium: &Path,
+    digits: &Digits,
+    site: &Path,
+    which: &str,
+) -> Result<(Count, String)> {
     let mdbook = tools::mdbook(project, screen);
     if let Err(error) = &mdbook {
         // One test misses it, and fails.
         screen.say(&error.to_string());
     }
-    for (name, site, which) in [("browser tests", quick, "rest"), ("browser tests, as shipped", shipped, "shipped")] {
-        let tests = Part::of(name, || {
-            let step = screen.step(name);
-            // The page's ε is compared with this program's.
-            let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
-            let report = project.cache.join("logs").join(format!("browser-tests-{which}.json"));
-            crate::project::remove(&report)?;
-            let mut command = browser::playwright_test(project, chromium, site);
-            command
-                .args([format!("--project={which}"), "--reporter=list,json".to_owned()])
-                .env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report)
-                .env("HUSHGRAD_NATIVE", native)
-                .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" });
-            if let Ok(mdbook) = &mdbook {
-                command.env("HUSHGRAD_MDBOOK", mdbook);
-            }
-            let said = step.ask(&mut command)?;
-            // Each test with its time.
-            said.lines
-                .iter()
-                .filter(|line| line.contains(".spec.ts:") && line.contains(" › "))
-                .for_each(|line| step.say(line));
-            let text = std::fs::read_to_string(&report).at("read the report", &report);
-            let Ok(text) = text else { return Err(step.error(&command, &said)) };
-            let count = count_playwright(&text)?;
-            Ok((count, verdict(&said, count, &command, step)?))
-        });
-        checks.count_in(tests);
+    let step = screen.step(&format!("browser tests, {which}"));
+    // The page's ε is compared with this program's.
+    let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
+    let report = project.cache.join("logs").join(format!("browser-tests-{which}.json"));
+    crate::project::remove(&report)?;
+    let mut command = browser::playwright_test(project, chromium, site);
+    command
+        .args([format!("--project={which}"), "--reporter=list,json".to_owned()])
+        .env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report)
+        .env("HUSHGRAD_NATIVE", native)
+        .env("HUSHGRAD_DATA", if matches!(digits, Digits::Mnist(_)) { "mnist" } else { "synthetic" });
+    if let Ok(mdbook) = &mdbook {
+        command.env("HUSHGRAD_MDBOOK", mdbook);
     }
+    let said = step.ask(&mut command)?;
+    // Each test with its time.
+    said.lines.iter().filter(|line| line.contains(".spec.ts:") && line.contains(" › ")).for_each(|line| step.say(line));
+    let text = std::fs::read_to_string(&report).at("read the report", &report);
+    let Ok(text) = text else { return Err(step.error(&command, &said)) };
+    let count = count_playwright(&text)?;
+    Ok((count, verdict(&said, count, &command, step)?))
 }
 
 fn verdict(said: &Said, count: Count, command: &Command, step: Step<'_>) -> Result<String> {

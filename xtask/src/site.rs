@@ -53,6 +53,7 @@ impl Kind {
 const THREADS: [&str; 2] = ["worker", "accountant"];
 /// The training thread again, for browsers that multiply and add in one; the loader chooses.
 pub const RELAXED: &str = "worker-relaxed";
+const RELAXED_NAME: &str = "training thread with relaxed SIMD";
 /// A program of one function, `f32x4.relaxed_madd` of zeros: valid where [`RELAXED`] is.
 pub const PROBE: [u8; 40] = [
     0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253, 15,
@@ -132,11 +133,14 @@ fn make(project: &Project, screen: &Screen, kind: Kind, wasm: &Wasm, digits: &Di
     remove(staging)?;
     std::fs::create_dir_all(staging).at("create the folder", staging)?;
 
+    // Each program is looked through once: with the tests' quick site, and what that lacks with the site that ships.
+    let bare_wasm = wasm.without_clippy();
+    let wasm_of = |name: &str| if kind == Kind::Quick || name == RELAXED_NAME { wasm } else { &bare_wasm };
     let compile = |name: &str, program: &str, profile: &str, features: &[&str]| {
         let step = screen.step(&format!("compile the {name}"));
         let mut compile = project.cargo();
         compile.args(["build", "--locked", "--profile", profile, "--target", TARGET, "--bin", program]).args(features);
-        wasm.prepare(&mut compile);
+        wasm_of(name).prepare(&mut compile);
         step.run(&mut compile)?;
         step.done("");
         Ok(())
@@ -156,10 +160,12 @@ fn make(project: &Project, screen: &Screen, kind: Kind, wasm: &Wasm, digits: &Di
         let tools = scope.spawn(|| tools::ensure(project, screen));
         let page = scope.spawn(|| compile("page", "app", page_profile, &with_page));
         compile("accountant", "accountant", profile, &bare)?;
-        compile("training thread with relaxed SIMD", "worker", profile, &relaxed)?;
-        // The next build, and Trunk's, is of the same name.
-        let made = target.join(TARGET).join(profile).join("worker.wasm");
-        std::fs::copy(&made, &aside).at("copy", &made)?;
+        if kind == Kind::Shipped {
+            compile(RELAXED_NAME, "worker", profile, &relaxed)?;
+            // The next build, and Trunk's, is of the same name.
+            let made = target.join(TARGET).join(profile).join("worker.wasm");
+            std::fs::copy(&made, &aside).at("copy", &made)?;
+        }
         compile("training thread", "worker", profile, &with_gpu)?;
         page.join().unwrap_or_else(|_| Err(broke_off("the page's build")))?;
         tools.join().unwrap_or_else(|_| Err(broke_off("the installation of tools")))
@@ -167,7 +173,7 @@ fn make(project: &Project, screen: &Screen, kind: Kind, wasm: &Wasm, digits: &Di
 
     let step = screen.step("bundle with Trunk");
     let mut bundle = project.command(&tools.trunk);
-    wasm.prepare(&mut bundle);
+    wasm_of("").prepare(&mut bundle);
     let first = tools.wasm_bindgen.parent().map(Path::to_owned).into_iter();
     let path = std::env::join_paths(first.chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
     bundle
@@ -179,23 +185,25 @@ fn make(project: &Project, screen: &Screen, kind: Kind, wasm: &Wasm, digits: &Di
         .env("NO_COLOR", "true")
         .env("TRUNK_SKIP_VERSION_CHECK", "true");
     step.run(&mut bundle)?;
-    let mut bindgen = project.command(&tools.wasm_bindgen);
-    step.run(
-        bindgen
-            .args(["--target", "web", "--no-typescript", "--out-name", RELAXED, "--out-dir"])
-            .arg(staging)
-            .arg(aside),
-    )?;
-    let loader = staging.join("worker_loader.js");
-    std::fs::write(&loader, choosing_loader()).at("write", &loader)?;
+    if kind == Kind::Shipped {
+        let mut bindgen = project.command(&tools.wasm_bindgen);
+        step.run(
+            bindgen
+                .args(["--target", "web", "--no-typescript", "--out-name", RELAXED, "--out-dir"])
+                .arg(staging)
+                .arg(aside),
+        )?;
+        let loader = staging.join("worker_loader.js");
+        std::fs::write(&loader, choosing_loader()).at("write", &loader)?;
+    }
     step.done("");
 
     if kind == Kind::Shipped {
         shrink_programs(project, screen, &tools, staging)?;
         shrink_texts(screen, &tools, staging)?;
+        // The loader's content, and so its name, follows from the name that it chooses.
+        name_thread(staging, RELAXED, &["_bg.wasm", ".js"], "worker_loader.js")?;
     }
-    // The loader's content, and so its name, follows from the name that it chooses.
-    name_thread(staging, RELAXED, &["_bg.wasm", ".js"], "worker_loader.js")?;
     THREADS
         .iter()
         .try_for_each(|thread| name_thread(staging, thread, &["_bg.wasm", ".js", "_loader.js"], "index.html"))?;
@@ -223,37 +231,50 @@ pub fn shrink_programs(project: &Project, screen: &Screen, tools: &Tools, stagin
     let Some(Shrinkers { wasm_opt, .. }) = &tools.shrinkers else { return Ok(()) };
     let cache = project.cache.join("wasm-opt");
     std::fs::create_dir_all(&cache).at("create the folder", &cache)?;
-    for wasm in files(staging)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "wasm")) {
-        let name = wasm.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let plain = name.split(['-', '_', '.']).next().unwrap_or_default();
-        let relaxed = wasm.strip_prefix(staging).is_ok_and(|below| below.to_string_lossy().contains("relaxed"));
-        let short = if relaxed { format!("{plain}-relaxed") } else { plain.to_owned() };
-        let step = screen.step(&format!("wasm-opt {short}"));
-        let bytes = std::fs::read(&wasm).at("read", &wasm)?;
-        // Less after Brotli than -Os, though more before: 1.3 kB of the page, 2 kB of the accountant.
-        let small = ["app", "accountant"].contains(&plain);
-        let level: &[&str] = if small { &SMALL } else { &["-Os"] };
-        let relaxed: &[&str] = if relaxed { &["--enable-relaxed-simd"] } else { &[] };
-        let flags = [level, &WASM_OPT, relaxed].concat();
-        let key = digest(&[&bytes, flags.join(" ").as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
-        let kept = cache.join(format!("{short}.{key}.wasm"));
-        if !kept.is_file() {
-            // Earlier ones of this program are of no use any more.
-            for old in std::fs::read_dir(&cache).at("list", &cache)?.flatten() {
-                if old.file_name().to_string_lossy().starts_with(&format!("{short}.")) {
-                    remove(&old.path())?;
-                }
+    let programs: Vec<PathBuf> =
+        files(staging)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "wasm")).collect();
+    // Each keeps one core busy.
+    std::thread::scope(|scope| {
+        let at_work: Vec<_> = programs
+            .iter()
+            .map(|wasm| scope.spawn(|| shrink_program(screen, wasm_opt, &cache, staging, wasm)))
+            .collect();
+        at_work
+            .into_iter()
+            .try_for_each(|one| one.join().unwrap_or_else(|_| Err(Error::Wrong("wasm-opt broke off".to_owned()))))
+    })
+}
+
+fn shrink_program(screen: &Screen, wasm_opt: &Path, cache: &Path, staging: &Path, wasm: &Path) -> Result<()> {
+    let name = wasm.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let plain = name.split(['-', '_', '.']).next().unwrap_or_default();
+    let relaxed = wasm.strip_prefix(staging).is_ok_and(|below| below.to_string_lossy().contains("relaxed"));
+    let short = if relaxed { format!("{plain}-relaxed") } else { plain.to_owned() };
+    let step = screen.step(&format!("wasm-opt {short}"));
+    let bytes = std::fs::read(wasm).at("read", wasm)?;
+    // Less after Brotli than -Os, though more before: 1.3 kB of the page, 2 kB of the accountant.
+    let small = ["app", "accountant"].contains(&plain);
+    let level: &[&str] = if small { &SMALL } else { &["-Os"] };
+    let relaxed: &[&str] = if relaxed { &["--enable-relaxed-simd"] } else { &[] };
+    let flags = [level, &WASM_OPT, relaxed].concat();
+    let key = digest(&[&bytes, flags.join(" ").as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
+    let kept = cache.join(format!("{short}.{key}.wasm"));
+    if !kept.is_file() {
+        // Earlier ones of this program are of no use any more.
+        for old in std::fs::read_dir(cache).at("list", cache)?.flatten() {
+            if old.file_name().to_string_lossy().starts_with(&format!("{short}.")) {
+                remove(&old.path())?;
             }
-            let unfinished = cache.join(format!(".unfinished-{short}"));
-            let mut command = Command::new("node");
-            command.arg(wasm_opt).args(flags).arg(&wasm).arg("-o").arg(&unfinished);
-            step.run(&mut command)?;
-            std::fs::rename(&unfinished, &kept).at("put in place", &kept)?;
         }
-        std::fs::copy(&kept, &wasm).at("copy", &kept)?;
-        let after = std::fs::metadata(&wasm).at("measure", &wasm)?.len();
-        step.done(&format!("{} → {}", sizes::bytes(bytes.len() as u64), sizes::bytes(after)));
+        let unfinished = cache.join(format!(".unfinished-{short}"));
+        let mut command = Command::new("node");
+        command.arg(wasm_opt).args(flags).arg(wasm).arg("-o").arg(&unfinished);
+        step.run(&mut command)?;
+        std::fs::rename(&unfinished, &kept).at("put in place", &kept)?;
     }
+    std::fs::copy(&kept, wasm).at("copy", &kept)?;
+    let after = std::fs::metadata(wasm).at("measure", wasm)?.len();
+    step.done(&format!("{} → {}", sizes::bytes(bytes.len() as u64), sizes::bytes(after)));
     Ok(())
 }
 

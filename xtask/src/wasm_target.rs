@@ -25,6 +25,7 @@ const CARGO: &str = "/usr/bin/cargo";
 const CLIPPY: &str = "/usr/bin/clippy-driver";
 
 /// How builds for the browser are run.
+#[derive(Clone)]
 pub struct Wasm {
     /// Folder of Debian's compiler as a sysroot; `None`: plain cargo does it.
     sysroot: Option<PathBuf>,
@@ -45,6 +46,11 @@ impl Wasm {
             None => lints::clippy_driver(project)?,
         };
         Ok(Self { clippy: Some(clippy), ..self })
+    }
+
+    /// The same compiler, alone.
+    pub fn without_clippy(&self) -> Self {
+        Self { clippy: None, ..self.clone() }
     }
 
     /// What makes cargo, or a program that calls it, compile for the browser.
