@@ -1,0 +1,180 @@
+import type { ElementHandle, Page } from "@playwright/test";
+import { readFileSync } from "node:fs";
+import { accountant, expect, hook, test, value } from "./fixtures";
+
+/** Actions a backend; by hand any number, and any other seed. */
+const ACTIONS = Number(process.env.HUSHGRAD_MONKEY ?? 250);
+const SEED = Number(process.env.HUSHGRAD_MONKEY_SEED ?? 1);
+/** Within this long the page answers, whatever was done to it. Milliseconds. */
+const ANSWER = 2_000;
+/** What a monkey does not press: it saves a file to the disk, opens the system's chooser of files, or leaves the page. */
+const LEFT_ALONE = 'a[href], input[type="file"], [data-testid="export"] *, [data-testid="open-file"], [disabled], [aria-disabled="true"]';
+
+/** Numbers from 0 to 1 that a seed gives again (mulberry32). */
+function seeded(seed: number) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Texts for fields: numbers at and beyond their edges, and what is none. */
+const TEXTS = ["0", "1", "-1", "3", "64", "1.5", "1e-300", "1e300", "1e39", "0.0001", "NaN", "Infinity", "", "abc", "1/(1+x^4)", "60000", "½", "9".repeat(400)];
+const KEYS = ["Space", "Enter", "Escape", "Tab", "ArrowRight", "ArrowUp", "Home", "End", "s", "r", "?"];
+
+/** What the page shows of its run: its step, its ε (NaN while there is none), and all that is set. */
+interface Shown {
+  step: number;
+  epsilon: number;
+  set: string;
+}
+
+async function shown(page: Page): Promise<Shown> {
+  return page.evaluate(() => {
+    const read = (name: string) => {
+      const text = document.querySelector(`[data-testid="${name}"]`)?.getAttribute("data-value");
+      return text ? Number(text) : NaN;
+    };
+    const fields = document.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select");
+    return { step: read("step"), epsilon: read("epsilon"), set: [...fields].map((field) => `${field.value} ${(field as HTMLInputElement).checked}`).join("|") };
+  });
+}
+
+/** One thing that a visitor may do; says what it was. */
+async function act(page: Page, random: () => number): Promise<string> {
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)];
+  const dice = random();
+  if (dice < 0.06) {
+    await page.keyboard.press(pick(KEYS));
+    return "a key";
+  }
+  if (dice < 0.09) {
+    await page.setViewportSize(pick([{ width: 390, height: 844 }, { width: 1440, height: 900 }, { width: 1920, height: 1080 }]));
+    return "another size";
+  }
+  if (dice < 0.3) {
+    const name = pick(["play", "pause", "step-once", "play"] as const);
+    const button = hook(page, name);
+    if (!(await button.isEnabled())) return `${name}, which rests`;
+    // What covers it (a dialogue, say) is a monkey's next tree.
+    await button.click({ timeout: 1_000 }).catch(() => {});
+    return name;
+  }
+  const elements = await page.$$("button, summary, select, input, textarea, canvas, [role=slider], [role=tab]");
+  const able: ElementHandle<HTMLElement>[] = [];
+  for (const element of elements) able.push(element as ElementHandle<HTMLElement>);
+  const element = pick(able);
+  if (!element) return "nothing";
+  const what = await element.evaluate((element, leftAlone) => {
+    const box = element.getBoundingClientRect();
+    if (element.matches(leftAlone) || element.closest(leftAlone) || box.width === 0) return null;
+    const kind = element.tagName === "INPUT" ? (element as HTMLInputElement).type : element.tagName.toLowerCase();
+    return { kind, name: (element.getAttribute("data-testid") ?? element.getAttribute("aria-label") ?? element.textContent ?? "").slice(0, 40) };
+  }, LEFT_ALONE);
+  if (!what) return "nothing";
+  const text = pick(TEXTS);
+  const part = random();
+  // Events as a hand gives them, but without the wait for an animation to end.
+  await element.evaluate((element, [text, part]) => {
+    const say = (...names: string[]) => names.forEach((name) => element.dispatchEvent(new Event(name, { bubbles: true })));
+    if (element instanceof HTMLSelectElement) {
+      element.selectedIndex = Math.floor(part * element.options.length);
+      say("input", "change");
+    } else if (element instanceof HTMLInputElement && element.type === "range") {
+      element.value = String(Number(element.min) + part * (Number(element.max) - Number(element.min)));
+      say("input", "change");
+    } else if ((element instanceof HTMLInputElement && !["checkbox", "radio"].includes(element.type)) || element instanceof HTMLTextAreaElement) {
+      element.focus();
+      element.value = text;
+      say("input", "change");
+    } else {
+      element.click();
+    }
+  }, [text, part] as const);
+  return `${what.kind} ${what.name.trim()}${/text|number/.test(what.kind) ? ` = ${text.slice(0, 12)}` : ""}`;
+}
+
+/** A page that is there, however slowly: its engine is chosen. */
+const there = (page: Page) => expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i);
+
+for (const backend of ["cpu", "webgpu"]) {
+  test(`${ACTIONS} actions of a monkey on ${backend}: the page answers, ε never falls within a run, the ledger counts each step`, async ({ page, site, watched }, info) => {
+    test.setTimeout(240_000 + ACTIONS * 2_000);
+    // What the monkey itself breaks, and what the browser says of it.
+    watched.allowed.push(/a monkey/);
+    page.on("dialog", (dialog) => void dialog.accept());
+    const random = seeded(SEED + (backend === "cpu" ? 0 : 1_000_003));
+    const query = `?backend=${backend}&dataset=synthetic&model=linear`;
+    await page.goto(site.url + query);
+    await there(page);
+    const done: string[] = [];
+    const story = () => `seed ${SEED}, after: ${done.slice(-12).join(" | ")}`;
+    let [slowest, runs, steps, compared, checked] = [0, 0, 0, 0, 0];
+    let before: Shown = { step: NaN, epsilon: NaN, set: "" };
+    for (let count = 0; count < ACTIONS; count++) {
+      const dice = random();
+      // A run of before this may go on as another one, or be gone.
+      let broken = true;
+      if (dice < 0.01) {
+        done.push("reload");
+        await page.reload();
+        await there(page);
+      } else if (dice < 0.02) {
+        const thread = page.workers().find((worker) => /\/worker[^/]*$/.test(worker.url()));
+        await thread?.evaluate(() => void setTimeout(() => { throw new Error("a monkey threw"); })).catch(() => {});
+        done.push("the training thread dies");
+      } else if (dice < 0.03) {
+        await (await accountant(page)).evaluate(() => void setTimeout(() => { throw new Error("a monkey threw"); })).catch(() => {});
+        done.push("the accountant dies");
+      } else {
+        broken = false;
+        done.push(await act(page, random));
+      }
+      const start = Date.now();
+      const now = await shown(page);
+      slowest = Math.max(slowest, Date.now() - start);
+      expect(slowest, `milliseconds to an answer, ${story()}`).toBeLessThan(ANSWER);
+      if (broken || !(now.step >= before.step)) runs++;
+      // With the same settings more steps never cost less, whichever run they are of; but for one that was kept, which had its own.
+      else if (now.set === before.set && !/continue|run/i.test(done.at(-1)!)) {
+        expect(now.epsilon < before.epsilon, `ε fell from ${before.epsilon} to ${now.epsilon} at step ${now.step}, ${story()}`).toBe(false);
+        compared++;
+      }
+      steps += Math.max(0, (now.step || 0) - (before.step || 0));
+      before = now;
+      if (count % 50 === 49) checked += await ledgerCounts(page, story);
+    }
+    const numbers = `${ACTIONS} actions, ${runs} runs, ${steps} steps seen, ε compared ${compared} times, ${checked} ledgers, slowest answer ${slowest} ms`;
+    info.annotations.push({ type: "counts", description: numbers });
+    console.log(`  ${backend}: ${numbers}`);
+    // A monkey that found no run to look at has tested nothing.
+    expect(compared).toBeGreaterThan(0);
+    await there(page);
+  });
+}
+
+/** At rest, the ledger of the run has as many releases as the page says steps; 1 if there was one to look at. */
+async function ledgerCounts(page: Page, story: () => string): Promise<number> {
+  await page.keyboard.press("Escape");
+  const pause = hook(page, "pause");
+  if (await pause.isEnabled()) await pause.click({ timeout: 5_000 }).catch(() => {});
+  let last = NaN;
+  await expect.poll(async () => { const same = (await value(page, "step")) === last; last = await value(page, "step"); return same || Number.isNaN(last); }, { intervals: [300] }).toBe(true);
+  if (!(last > 0) || Number.isNaN(await value(page, "epsilon"))) return 0;
+  const menu = page.getByTestId("export");
+  const saved = page.waitForEvent("download", { timeout: 20_000 });
+  try {
+    if ((await menu.getAttribute("open")) === null) await menu.locator("summary").click({ timeout: 20_000 });
+    await menu.getByText("Privacy ledger (JSON)").click({ timeout: 20_000 });
+  } catch (error) {
+    await saved.catch(() => {});
+    throw new Error(`the ledger cannot be saved, ${story()}`, { cause: error });
+  }
+  const file = await saved;
+  const ledger = JSON.parse(readFileSync(await file.path(), "utf8"));
+  const counted = ledger.events.reduce((sum: number, event: { count: number }) => sum + event.count, 0);
+  expect(counted, `releases in the ledger, ${story()}`).toBe(await value(page, "step"));
+  return 1;
+}
