@@ -23,6 +23,8 @@ fn main() {}
 
 #[cfg(not(target_arch = "wasm32"))]
 fn main() -> std::process::ExitCode {
+    use std::io::Write as _;
+
     use clap::{Parser, Subcommand};
 
     /// Train small models on MNIST with differential privacy, and account for what was released.
@@ -50,7 +52,10 @@ fn main() -> std::process::ExitCode {
     }
 
     let done = match Arguments::parse().command {
-        Command::Train(arguments) => train::run(&arguments),
+        Command::Train(arguments) => match train::run(&arguments) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
         Command::Adapters => train::list_adapters(),
         Command::Account(arguments) => account::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
@@ -60,7 +65,8 @@ fn main() -> std::process::ExitCode {
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("hushgrad: {error}");
+            // Also where nobody listens any more.
+            let _ = writeln!(std::io::stderr(), "hushgrad: {error}");
             std::process::ExitCode::FAILURE
         }
     }

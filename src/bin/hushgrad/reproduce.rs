@@ -7,6 +7,7 @@ mod book;
 mod figures;
 
 #[derive(clap::Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Arguments {
     #[command(subcommand)]
     what: What,
