@@ -16,7 +16,6 @@ use hushgrad::privacy::{
 use serde_json::json;
 
 #[derive(clap::Args)]
-#[command(allow_negative_numbers = true)]
 pub struct Arguments {
     /// A ledger, as `hushgrad train --ledger` or the page exports it
     ledger: PathBuf,

@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 use super::{account, density};
 
 #[derive(clap::Args)]
-#[command(allow_negative_numbers = true)]
 pub struct Arguments {
     /// A ledger with one kind of release: what is calibrated
     ledger: PathBuf,

@@ -17,6 +17,8 @@ mod reproduce;
 mod sections;
 #[cfg(not(target_arch = "wasm32"))]
 mod train;
+#[cfg(not(target_arch = "wasm32"))]
+mod words;
 
 #[cfg(target_arch = "wasm32")]
 fn main() {}
@@ -51,7 +53,7 @@ fn main() -> std::process::ExitCode {
         Pretrain(pretrain::Arguments),
     }
 
-    let done = match Arguments::parse().command {
+    let done = match Arguments::parse_from(words::joined(std::env::args_os())).command {
         Command::Train(arguments) => match train::run(&arguments) {
             Ok(status) => return status,
             Err(error) => Err(error),

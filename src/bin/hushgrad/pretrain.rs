@@ -28,7 +28,6 @@ const LEARNING_RATE: f64 = 0.1;
 const MOMENTUM: f32 = 0.9;
 
 #[derive(clap::Args)]
-#[command(allow_negative_numbers = true)]
 pub struct Arguments {
     /// What is made
     #[arg(long, value_enum, default_value_t = Made::CnnTanh)]

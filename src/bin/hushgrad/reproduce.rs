@@ -7,7 +7,6 @@ mod book;
 mod figures;
 
 #[derive(clap::Args)]
-#[command(allow_negative_numbers = true)]
 pub struct Arguments {
     #[command(subcommand)]
     what: What,

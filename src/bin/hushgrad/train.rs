@@ -30,7 +30,6 @@ const EXAMPLES: usize = 60_000;
 
 /// Options; each that is given changes the configuration of `--config` or `--preset` (or the defaults).
 #[derive(clap::Args)]
-#[command(allow_negative_numbers = true)]
 pub struct Arguments {
     /// Configuration as JSON (`--print-config` shows one)
     #[arg(long, value_name = "FILE")]

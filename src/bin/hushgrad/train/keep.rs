@@ -67,6 +67,17 @@ impl Files {
             (None, Some(_)) => true,
             (_, None) => false,
         };
+        let all = [
+            ("the ledger", ledger.as_ref()),
+            ("the run", run),
+            ("the weights", weights.as_ref()),
+            ("the books", books.as_ref()),
+        ];
+        let all = all.into_iter().filter_map(|(what, path)| Some(KeptFile::at(what, path?)));
+        let all = all.collect::<Result<Vec<_>, _>>()?;
+        for (i, one) in all.iter().enumerate() {
+            all[i + 1..].iter().try_for_each(|other| one.differs_from(other))?;
+        }
         let or_resume = "--resume goes on from it, --force replaces it";
         let claim = |what, path: Option<_>, replaced, remedy| {
             path.map(|path: &std::path::PathBuf| KeptFile::claim(what, path, replaced, remedy)).transpose()
@@ -83,18 +94,10 @@ impl Files {
             books: books.as_ref().map(|path| KeptFile::shared("the books", path)).transpose()?,
             force: *force,
         };
-        let all = files.all();
-        for (i, one) in all.iter().enumerate() {
-            all[i + 1..].iter().try_for_each(|other| one.differs_from(other))?;
-        }
         if let Some(books) = &files.books {
             kept_books::read(books)?;
         }
         Ok(files)
-    }
-
-    fn all(&self) -> Vec<&KeptFile> {
-        [&self.ledger, &self.run, &self.weights, &self.books].into_iter().flatten().collect()
     }
 
     /// Brings what was released since the run file was written into `progress`, where the ledger beside it says so: it may have been written

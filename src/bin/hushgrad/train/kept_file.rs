@@ -70,7 +70,11 @@ impl KeptFile {
         Ok(file)
     }
 
-    fn at(what: &'static str, called: &Path) -> Result<Self, KeptFileError> {
+    /// The file at `called`, which nobody holds.
+    ///
+    /// # Errors
+    /// When there is something that is no plain file, or no folder for it.
+    pub fn at(what: &'static str, called: &Path) -> Result<Self, KeptFileError> {
         let write = |error| KeptFileError::Write { what, path: called.to_owned(), error };
         let path = match called.symlink_metadata() {
             // What a link leads to is replaced, and not the link.
