@@ -1,66 +1,25 @@
 //! The native tool, run as a program: files in, lines of JSON and a ledger out, a sentence for what is wrong.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-use std::{
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-};
+#[cfg(feature = "gpu")]
+use std::process::Output;
+use std::process::{Command, Stdio};
 
 use hushgrad::{
-    data::{idx, synthetic},
     privacy::{
         ledger::{Ledger, Release, Sensitivity},
         noise::NoiseSpec,
         risk::{AttackBound, GaussianPrivacy},
         sampling::Sampling,
     },
-    train::{config::RunConfig, report::Privacy, report::Report},
+    train::{config::RunConfig, report::Privacy},
 };
 
-fn hushgrad(words: &str, files: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hushgrad"));
-    command.args(words.split_whitespace().map(|word| word.replace("@", &format!("{}/", files.display()))));
-    // No mirror is asked: every test says what its digits are.
-    command.output().unwrap()
-}
+#[path = "common/files.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod files;
 
-/// A folder of this test's own, with 300 and 100 digits as IDX files.
-struct Files(PathBuf);
-
-impl Files {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("hushgrad-tool-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let digits = synthetic::digits(1, 300, 100);
-        for (set, name) in [(&digits.train, "train"), (&digits.test, "t10k")] {
-            let count = set.len() as u32;
-            for (kind, bytes, file) in [
-                (idx::Kind::Images, &set.images, "images-idx3-ubyte"),
-                (idx::Kind::Labels, &set.labels, "labels-idx1-ubyte"),
-            ] {
-                let mut file_bytes = idx::header(kind, count);
-                file_bytes.extend_from_slice(bytes);
-                std::fs::write(folder.join(format!("{name}-{file}")), file_bytes).unwrap();
-            }
-        }
-        Self(folder)
-    }
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn reports(out: &Output) -> Vec<Report> {
-    assert!(out.status.success(), "{}", text(&out.stderr));
-    text(&out.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
+use files::{Files, command, hushgrad, reports, text};
 
 #[test]
 fn a_run_reports_in_json_and_its_ledger_gives_the_same_epsilon() {
@@ -90,7 +49,7 @@ fn every_sampling_policy_is_drawn_from_and_accounted_for() {
     {
         let set = hushgrad(&format!("train --data @ --lot 32 --steps 12 --sampling {policy} --print-config"), &files.0);
         std::fs::write(files.0.join("config.json"), set.stdout).unwrap();
-        let run = "train --data @ --config @config.json --json --evaluate-every 12 --ledger @ledger.json";
+        let run = "train --data @ --config @config.json --json --evaluate-every 12 --ledger @ledger.json --force";
         let reports = reports(&hushgrad(run, &files.0));
         let last = reports.last().unwrap();
         let Privacy::Bounded(bound) = &last.privacy else { panic!("{:?}", last.privacy) };
@@ -304,13 +263,50 @@ fn a_configuration_goes_out_and_in_again() {
     assert_eq!(serde_json::from_slice::<RunConfig>(&changed.stdout).unwrap(), RunConfig { lot: 9, ..config });
 }
 
+/// MNIST is nowhere here, and whoever would fetch it leaves a mark.
+#[cfg(unix)]
+#[test]
+fn a_configuration_is_printed_without_digits() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let files = Files::new("no-digits");
+    let curl = files.0.join("curl");
+    std::fs::write(&curl, format!("#!/bin/sh\n: > {}/fetched\nexit 1\n", files.0.display())).unwrap();
+    std::fs::set_permissions(&curl, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let print = |words: &str| {
+        let mut command = command(words, &files.0);
+        command.current_dir(&files.0).env("PATH", &files.0).env("HOME", &files.0).env("HUSHGRAD_CACHE", &files.0);
+        command.env_remove("MNIST_DIR").env_remove("CARGO_MANIFEST_DIR").output().unwrap()
+    };
+    for (words, steps) in [("", 235), ("--lot 600 --epochs 2", 200), ("--synthetic --lot 600", 100)] {
+        let out = print(&format!("train --print-config {words}"));
+        let config: RunConfig = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!((config.steps, text(&out.stderr)), (Some(steps), String::new()), "{words}");
+    }
+    assert!(!files.0.join("fetched").exists());
+    // The mark is made where digits are wanted.
+    let trained = print("train --lot 1 --steps 1");
+    assert!(trained.status.success() && files.0.join("fetched").exists(), "{}", text(&trained.stderr));
+}
+
 #[test]
 fn what_is_wrong_gets_a_sentence_and_a_failure() {
     let files = Files::new("wrong");
     std::fs::write(files.0.join("bad.json"), r#"{"lott": 3}"#).unwrap();
+    ledger_of_one(&files);
+    std::fs::rename(files.0.join("ledger.json"), files.0.join("one.json")).unwrap();
     std::fs::write(files.0.join("ledger.json"), "{}").unwrap();
     for (words, sentence) in [
-        ("train --data @nowhere --steps 1", "the folder does not exist"),
+        ("train --data @nowhere --steps 1", "nowhere: the folder does not exist"),
+        ("train --data @t10k-images-idx3-ubyte --steps 1", "t10k-images-idx3-ubyte: that is a file; name the folder"),
+        ("train --data @ --sigma -1 --steps 1", "sigma is -1; it must be"),
+        ("train --data @ --clip -0.5 --steps 1", "encoder.norm is -0.5"),
+        ("train --data @ --lr -1e-3 --steps 1", "learning-rate is -0.001"),
+        ("train --data @ --momentum -1 --steps 1", "momentum is -1"),
+        ("train --data @ --delta -1e-5 --steps 1", "delta is -0.00001"),
+        ("train --data @ --epochs -2", "--epochs is -2; it must be above 0"),
+        ("train --data @ --lot -5 --steps 1", "invalid value '-5' for '--lot"),
+        ("account @one.json --delta -1", "delta is -1"),
+        ("calibrate @one.json --epsilon -1", "target ε is -1"),
         ("train --data @ --lot 301 --steps 1", "between 1 and the 300 training examples"),
         ("train --data @ --clip 0 --steps 1", "encoder.norm"),
         ("train --data @ --clip NaN --steps 1", "encoder.norm"),
@@ -320,6 +316,7 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ("train --data @ --sigma 1e-50 --steps 1", "noise.sigma is 1e-50; it must be at least"),
         ("train --data @ --momentum 0.9999999999 --steps 1", "momentum is"),
         ("train --data @ --lr 1e-60 --steps 1", "learning-rate is 1e-60; it must be at least"),
+        ("train --data @ --noise student-t --nu -inf --steps 1", "nu is -inf"),
         ("train --data @ --nu 3 --steps 1", "--nu needs --noise student-t"),
         ("train --data @ --noise student-t --nu 0 --steps 1", "nu"),
         ("train --data @ --exponent 3 --steps 1", "--exponent needs --noise generalized-gaussian"),

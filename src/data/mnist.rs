@@ -49,6 +49,8 @@ pub enum MnistError {
 pub enum FolderError {
     #[error("the folder does not exist")]
     NoFolder,
+    #[error("that is a file; name the folder that holds it")]
+    NoFolderButAFile,
     #[error("{0} (plain or .gz) is not there")]
     Missing(&'static str),
     #[error("{} cannot be read: {error}", .path.display())]
@@ -158,9 +160,7 @@ fn checkout() -> Option<PathBuf> {
 /// # Errors
 /// [`FolderError`] with the first file at fault.
 pub fn load(folder: &Path) -> Result<Digits, FolderError> {
-    if !folder.is_dir() {
-        return Err(FolderError::NoFolder);
-    }
+    is_folder(folder)?;
     // Look for all four before any is read.
     for file in &FILES {
         mnist_files::find(folder, file).ok_or(FolderError::Missing(file.name))?;
@@ -179,6 +179,16 @@ pub fn load(folder: &Path) -> Result<Digits, FolderError> {
     })
 }
 
+fn is_folder(path: &Path) -> Result<(), FolderError> {
+    match path.metadata() {
+        Ok(there) if there.is_dir() => Ok(()),
+        Ok(_) => Err(FolderError::NoFolderButAFile),
+        // Also one that may not be looked at, which the reading says.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(FolderError::NoFolder),
+        Err(error) => Err(FolderError::Read { path: path.to_owned(), error }),
+    }
+}
+
 fn load_file(folder: &Path, file: &'static MnistFile, kind: Kind) -> Result<Idx, FolderError> {
     let path = mnist_files::find(folder, file).ok_or(FolderError::Missing(file.name))?;
     let idx = idx::read_kind(&path.display().to_string(), &read(&path)?, kind)?;
@@ -194,9 +204,7 @@ fn load_file(folder: &Path, file: &'static MnistFile, kind: Kind) -> Result<Idx,
 /// # Errors
 /// [`FolderError`]; its files follow the rules of [`visitor::assemble`].
 pub fn load_any(folder: &Path) -> Result<Digits, FolderError> {
-    if !folder.is_dir() {
-        return Err(FolderError::NoFolder);
-    }
+    is_folder(folder)?;
     let unreadable = |error| FolderError::Read { path: folder.to_owned(), error };
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {

@@ -1,5 +1,6 @@
 //! Images and labels: IDX files, the digits that the program draws itself, datasets in memory.
 
+mod digest;
 pub mod idx;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod mnist;

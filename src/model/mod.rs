@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 mod init;
 pub mod pretrained;
 pub mod reference;
+mod safetensors;
 pub mod scattering;
 
 pub use init::initial_parameters;
+pub use safetensors::safetensors;
 
 /// Pixels of an image, row by row.
 pub const PIXELS: usize = 28 * 28;

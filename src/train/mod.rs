@@ -1,5 +1,6 @@
 //! A run: configuration → plan → session → reports.
 
+pub mod books;
 pub mod config;
 pub mod error;
 mod limits;

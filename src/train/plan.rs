@@ -150,7 +150,10 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
         "lot",
         config.lot.into(),
         (1..=train_examples).contains(&config.lot),
-        &format!("between 1 and the {train_examples} training examples"),
+        &match train_examples {
+            1 => "1, as there is one training example".to_owned(),
+            _ => format!("between 1 and the {train_examples} training examples"),
+        },
     )?;
     range("learning-rate", learning_rate, learning_rate > 0.0 && learning_rate <= 1e6, "above 0 and at most 1000000")?;
     range("momentum", momentum, (0.0..1.0).contains(&momentum), "at least 0 and below 1")?;

@@ -187,6 +187,16 @@ impl<E: Engine> Session<E> {
         self.account.as_ref().map(|account| &account.ledger)
     }
 
+    /// The books as they will stand after `steps` more steps: to be written where they last before those steps run. `None` where nothing can be
+    /// accounted for.
+    #[must_use]
+    pub fn ledger_ahead(&self, steps: u64) -> Option<Ledger> {
+        let account = self.account.as_ref()?;
+        let mut ledger = account.ledger.clone();
+        ledger.record_many(account.release, steps);
+        Some(ledger)
+    }
+
     /// Does a piece of what the first step waits for, that of `most` examples, and answers how many are left ([`Engine::prepare`]).
     /// It counts as training time.
     ///
@@ -300,13 +310,27 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// When the accountant refuses the plan's δ.
     pub fn privacy(&self) -> Result<Privacy, SessionError> {
+        self.privacy_ahead(0)
+    }
+
+    /// ε with `steps` more steps than ran: that of [`Session::ledger_ahead`].
+    ///
+    /// # Errors
+    /// As [`Session::privacy`].
+    pub fn privacy_ahead(&self, steps: u64) -> Result<Privacy, SessionError> {
         let account = match (&self.account, &self.plan.priced) {
             (Some(account), _) => account,
             (None, Err(reason)) => return Ok(Privacy::NoGuarantee { reason: reason.clone() }),
             (None, Ok(_)) => return Ok(Privacy::NoGuarantee { reason: "the run kept no ledger".to_owned() }),
         };
         let delta = self.plan.config.delta;
-        Ok(Privacy::of(delta, account.accountant.epsilon(delta), &account.ledger)?)
+        if steps == 0 {
+            return Ok(Privacy::of(delta, account.accountant.epsilon(delta), &account.ledger)?);
+        }
+        let (mut ledger, mut accountant) = (account.ledger.clone(), account.accountant.clone());
+        ledger.record_many(account.release, steps);
+        accountant.compose(account.curve, steps);
+        Ok(Privacy::of(delta, accountant.epsilon(delta), &ledger)?)
     }
 }
 
@@ -413,6 +437,25 @@ mod tests {
             }
             assert_ne!(lots[..5], lots[5..10], "an epoch is partitioned anew");
         }
+    }
+
+    #[test]
+    fn books_ahead_of_the_run_are_those_that_it_will_have() {
+        for policy in [SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled] {
+            let plan = sampled(policy);
+            let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+            block_on(session.step()).unwrap();
+            let (ahead, cost) = (session.ledger_ahead(6), session.privacy_ahead(6).unwrap());
+            assert_eq!((session.step_count(), session.ledger().unwrap().steps()), (1, 1), "{policy:?}");
+            for _ in 0..6 {
+                block_on(session.step()).unwrap();
+            }
+            assert_eq!((session.ledger().cloned(), session.privacy().unwrap()), (ahead, cost), "{policy:?}");
+        }
+        let plan = Plan::new(RunConfig { noise: None, lot: 10, ..RunConfig::default() }, 43).unwrap();
+        let session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+        assert_eq!(session.ledger_ahead(1), None);
+        assert!(matches!(session.privacy_ahead(1).unwrap(), Privacy::NoGuarantee { .. }));
     }
 
     /// Nobody keeps a partition: what a continued run draws may be drawn for the second time in what was an epoch.

@@ -17,12 +17,16 @@ mod reproduce;
 mod sections;
 #[cfg(not(target_arch = "wasm32"))]
 mod train;
+#[cfg(not(target_arch = "wasm32"))]
+mod words;
 
 #[cfg(target_arch = "wasm32")]
 fn main() {}
 
 #[cfg(not(target_arch = "wasm32"))]
 fn main() -> std::process::ExitCode {
+    use std::io::Write as _;
+
     use clap::{Parser, Subcommand};
 
     /// Train small models on MNIST with differential privacy, and account for what was released.
@@ -49,8 +53,11 @@ fn main() -> std::process::ExitCode {
         Pretrain(pretrain::Arguments),
     }
 
-    let done = match Arguments::parse().command {
-        Command::Train(arguments) => train::run(&arguments),
+    let done = match Arguments::parse_from(words::joined(std::env::args_os())).command {
+        Command::Train(arguments) => match train::run(&arguments) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
         Command::Adapters => train::list_adapters(),
         Command::Account(arguments) => account::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
@@ -60,7 +67,8 @@ fn main() -> std::process::ExitCode {
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("hushgrad: {error}");
+            // Also where nobody listens any more.
+            let _ = writeln!(std::io::stderr(), "hushgrad: {error}");
             std::process::ExitCode::FAILURE
         }
     }

@@ -1,30 +1,32 @@
 //! `hushgrad train`: a session with a progress bar, or with a line of JSON a report.
 
-use std::{
-    error::Error,
-    io::{IsTerminal, Write},
-    path::PathBuf,
-};
+mod keep;
+mod kept_books;
+mod kept_file;
+mod lock;
+mod said;
+mod settings;
+mod signals;
+
+use std::{error::Error, io::IsTerminal as _, path::PathBuf, process::ExitCode};
 
 use clap::ValueEnum;
 use hushgrad::{
-    data::{self, Digits, TestSet},
-    engine::{AnyEngine, EngineFactory, Reading},
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
-    model::Architecture,
-    privacy::{decimal::upper, noise::NoiseSpec},
-    train::{
-        config::{Augmentation, Averaging, RunConfig, SamplingPolicy, Schedule, Start},
-        plan::Plan,
-        presets::{self, Preset},
-        report::{Privacy, Report},
-        session::Session,
-    },
+    data::{self, Digits},
+    engine::{AnyEngine, Engine as _, EngineFactory},
+    train::{config::RunConfig, plan::Plan, presets::Preset, report::Report, session::Session},
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
 
+use self::{
+    keep::{Files, Keep, Resumed},
+    said::{count, tell},
+    signals::{Signal, Signals},
+};
 use super::density;
+
+/// Training images of MNIST, and of the digits that are drawn in its place.
+const EXAMPLES: usize = 60_000;
 
 /// Options; each that is given changes the configuration of `--config` or `--preset` (or the defaults).
 #[derive(clap::Args)]
@@ -33,7 +35,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A ready-made run, as the page offers it
-    #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = preset)]
+    #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = settings::preset)]
     preset: Option<Preset>,
     /// Folder with IDX files, plain or gzip; else MNIST is looked for, else digits are drawn
     #[arg(long, value_name = "DIR")]
@@ -59,15 +61,30 @@ pub struct Arguments {
     /// Steps between evaluations on the test set [default: an epoch]
     #[arg(long, value_name = "STEPS")]
     evaluate_every: Option<u64>,
-    /// Write the ledger here at the end, also of a run that fails (`hushgrad account` reads it)
+    /// Keep the ledger here (`hushgrad account` reads it): what steps release is written before they run
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Keep the run here, as the page's run files, to go on with by `--resume` or there
+    #[arg(long, value_name = "RUN")]
+    out: Option<PathBuf>,
+    /// Go on with the run in this file, and keep it there (or in `--out`); its releases stay in its books. `--steps` is their number in all
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "preset"])]
+    resume: Option<PathBuf>,
+    /// Write the parameters here at the end (safetensors)
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Enter the run here, and say what all runs on the same digits cost together; the file may be removed where digits are public
+    #[arg(long, value_name = "FILE")]
+    books: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    force: bool,
 
     #[arg(long, value_enum)]
-    model: Option<Model>,
+    model: Option<settings::Model>,
     /// How one example's gradient is bounded
     #[arg(long, value_enum)]
-    encoder: Option<Encoder>,
+    encoder: Option<settings::Encoder>,
     /// Clipping norm C
     #[arg(long, value_name = "C")]
     clip: Option<f64>,
@@ -79,7 +96,7 @@ pub struct Arguments {
     pre_scale: Option<f64>,
     /// Noise family; its scale is relative to the norm of the encoder
     #[arg(long, value_enum, conflicts_with_all = ["noise_table", "noise_formula"])]
-    noise: Option<Family>,
+    noise: Option<settings::Family>,
     #[command(flatten)]
     density: density::OwnDensity,
     /// Scale of the noise: σ of a Gaussian, s of Student's t, a factor on x of a density of your own
@@ -102,7 +119,7 @@ pub struct Arguments {
     lot: Option<u32>,
     /// How the examples of a step are chosen, and priced
     #[arg(long, value_enum)]
-    sampling: Option<Sampling>,
+    sampling: Option<settings::Sampling>,
     /// Learning rate, applied to sum/lot
     #[arg(long = "lr", value_name = "RATE")]
     learning_rate: Option<f64>,
@@ -127,7 +144,7 @@ pub struct Arguments {
     delta: Option<f64>,
     /// Parameters before the first step
     #[arg(long, value_enum)]
-    start: Option<StartFrom>,
+    start: Option<settings::StartFrom>,
     /// Where the model is less than 99 % sure of an image, it decides by the mean over that image moved by a pixel to each side, too
     #[arg(long)]
     second_look: bool,
@@ -148,68 +165,35 @@ enum Backend {
     Gpu,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Model {
-    Linear,
-    /// Linear, on scattering features
-    Scattering,
-    Mlp,
-    CnnTanh,
-    CnnRelu,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Sampling {
-    /// Each example by itself, with probability lot / examples
-    Poisson,
-    /// Exactly `lot` without replacement; the guarantee is against the exchange of one example
-    FixedSize,
-    /// Each example in one batch of every epoch, by a draw of its own; no amplification
-    Shuffled,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum StartFrom {
-    Random,
-    /// Trained on synthetic digits (tanh CNN)
-    Pretrained,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Encoder {
-    None,
-    Clip,
-    /// |N(0, 1)| envelope
-    Gaussian,
-    HeavyTailed,
-    Sparse,
-    Mixed,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Family {
-    None,
-    Gaussian,
-    StudentT,
-    Laplace,
-    Cauchy,
-    VarianceGamma,
-    HyperbolicSecant,
-    GeneralizedGaussian,
-}
-
-/// Trains until the planned steps are done.
+/// Trains until the planned steps are done, or a signal ends it.
 ///
 /// # Errors
 /// With a sentence that says what to change.
-pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let digits = digits(arguments)?;
-    let config = configuration(arguments, digits.train.len())?;
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     if arguments.print_config {
-        println!("{}", serde_json::to_string_pretty(&config)?);
-        return Ok(());
+        return print_config(arguments).map(|()| ExitCode::SUCCESS);
     }
-    pollster::block_on(train(arguments, config, &digits))
+    // Before anything takes time.
+    let files = Files::claim(arguments)?;
+    let resumed = resumed(arguments)?;
+    let digits = digits(arguments)?;
+    let config = settings::configuration(arguments, digits.train.len(), resumed.as_ref().map(|resumed| &resumed.file))?;
+    pollster::block_on(train(arguments, config, &digits, files, resumed))
+}
+
+fn print_config(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    // How many there are is known without them, but of files.
+    let examples = match &arguments.data {
+        Some(_) => digits(arguments)?.train.len(),
+        None => EXAMPLES,
+    };
+    let resumed = resumed(arguments)?;
+    let config = settings::configuration(arguments, examples, resumed.as_ref().map(|resumed| &resumed.file))?;
+    super::account::say(&serde_json::to_string_pretty(&config)?)
+}
+
+fn resumed(arguments: &Arguments) -> Result<Option<Resumed>, Box<dyn Error>> {
+    arguments.resume.as_deref().map(Resumed::read).transpose()
 }
 
 /// Prints what `--adapter` chooses from.
@@ -226,7 +210,13 @@ pub fn list_adapters() -> Result<(), Box<dyn Error>> {
     super::account::say(&lines.join("\n"))
 }
 
-async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Result<(), Box<dyn Error>> {
+async fn train(
+    arguments: &Arguments,
+    config: RunConfig,
+    digits: &Digits,
+    files: Files,
+    mut resumed: Option<Resumed>,
+) -> Result<ExitCode, Box<dyn Error>> {
     let plan = Plan::new(config, digits.train.len() as u32)?;
     let steps = plan.config.steps.ok_or("a configuration of the tool has an end")?;
     let every = arguments.evaluate_every.unwrap_or_else(|| plan.steps_per_epoch().round() as u64).max(1);
@@ -237,9 +227,9 @@ async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Res
         (Backend::Gpu, Some(adapter)) => EngineFactory::gpu_called(adapter).await?,
     };
     factory.threads(arguments.threads);
-    let engine = factory.build(&plan.task, &digits.train, &plan.initial_parameters()).await?;
+    let mut engine = factory.build(&plan.task, &digits.train, &plan.initial_parameters()).await?;
     if !arguments.json {
-        eprintln!(
+        tell(&format!(
             "{} on {} ({} training, {} test images), {} parameters, {}",
             plan.config.model,
             digits.train.name,
@@ -247,306 +237,131 @@ async fn train(arguments: &Arguments, config: RunConfig, digits: &Digits) -> Res
             digits.test.len(),
             plan.config.model.parameters(),
             factory.info().device,
-        );
+        ));
         if let Some(caution) = digits.test_set.caution() {
-            eprintln!("{caution}");
+            tell(caution);
         }
     }
-    let mut session = Session::new(plan, engine)?;
+    let mut session = match &mut resumed {
+        Some(resumed) => {
+            resumed.compare_digits(digits);
+            let (progress, state) = resumed.stood(&files)?;
+            engine.set_state(&state).await?;
+            Session::resume(plan, engine, progress)?
+        }
+        None => Session::new(plan, engine)?,
+    };
+    let mut keep = Keep::begin(files, &mut session, digits, factory.info(), resumed.as_ref()).await?;
     let bar = if arguments.json || !std::io::stderr().is_terminal() {
         ProgressBar::hidden()
     } else {
-        ProgressBar::new(steps)
+        ProgressBar::new(steps).with_position(session.step_count())
     };
     bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
-    let trained = take_steps(arguments, &mut session, digits, steps, every, &bar).await;
-    bar.finish_and_clear();
+    let mut run = Run { arguments, digits, signals: Signals::listen()?, steps, every, bar };
+    let trained = run.take_steps(&mut session, &mut keep).await;
+    run.bar.finish_and_clear();
     // Whatever became of the run, what it released stays released.
-    let last = match (trained, write_ledger(arguments, &session)) {
-        (Ok(last), Ok(())) => last,
+    let end = match (trained, keep.finish(&mut session).await) {
+        (Ok(end), Ok(())) => end,
         (Err(error), Ok(())) | (Ok(_), Err(error)) => return Err(error),
         (Err(error), Err(other)) => return Err(format!("{error}; and {other}").into()),
     };
-    if let (Some(report), false) = (last, arguments.json) {
-        explain(&report, &session);
-    }
-    Ok(())
+    run.say_end(&end, &session, &keep)
 }
 
-/// Hands over the last report.
-async fn take_steps(
-    arguments: &Arguments,
-    session: &mut Session<AnyEngine>,
-    digits: &Digits,
+/// How a run ended.
+enum End {
+    /// With its last report.
+    Complete(Option<Report>),
+    By(Signal),
+}
+
+/// What does not change while it trains.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    digits: &'a Digits,
+    signals: Signals,
+    /// Of the whole run.
     steps: u64,
     every: u64,
-    bar: &ProgressBar,
-) -> Result<Option<Report>, Box<dyn Error>> {
-    let mut last = None;
-    prepare(session, bar).await?;
-    for step in 1..=steps {
-        session.step().await?;
-        bar.inc(1);
-        if step % every == 0 || step == steps {
-            let accuracy = session.accuracy(&digits.test).await?;
-            let report = session.report(Some(accuracy)).await?;
-            let report = Report { test_set: Some(digits.test_set), ..report };
-            announce(arguments, bar, &report, session.plan().task.expected_lot)?;
-            last = Some(report);
+    bar: ProgressBar,
+}
+
+impl Run<'_> {
+    async fn take_steps(&mut self, session: &mut Session<AnyEngine>, keep: &mut Keep) -> Result<End, Box<dyn Error>> {
+        let mut last = None;
+        if let Some(signal) = self.prepare(session).await? {
+            return Ok(End::By(signal));
         }
-    }
-    Ok(last)
-}
-
-/// Features of all training images, where the model takes some.
-async fn prepare(session: &mut Session<AnyEngine>, bar: &ProgressBar) -> Result<(), Box<dyn Error>> {
-    const PIECE: usize = 1024;
-    let mut left = session.prepare(PIECE).await?;
-    while left > 0 {
-        bar.set_message(format!("features of {left} images to go"));
-        left = session.prepare(PIECE).await?;
-    }
-    bar.set_message("");
-    Ok(())
-}
-
-fn write_ledger(arguments: &Arguments, session: &Session<AnyEngine>) -> Result<(), Box<dyn Error>> {
-    if let (Some(path), Some(ledger)) = (&arguments.ledger, session.ledger()) {
-        std::fs::write(path, ledger.to_json())
-            .map_err(|e| format!("cannot write the ledger {}: {e}", path.display()))?;
-    }
-    Ok(())
-}
-
-/// A report as `--json` writes it.
-#[derive(Serialize)]
-struct Line<'a> {
-    #[serde(flatten)]
-    report: &'a Report,
-    /// Where the test images are private.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    caution: Option<&'static str>,
-}
-
-fn announce(
-    arguments: &Arguments,
-    bar: &ProgressBar,
-    report: &Report,
-    expected_lot: f32,
-) -> Result<(), Box<dyn Error>> {
-    let caution = report.test_set.and_then(TestSet::caution);
-    if arguments.json {
-        let mut out = std::io::stdout().lock();
-        serde_json::to_writer(&mut out, &Line { report, caution })?;
-        writeln!(out)?;
-        out.flush()?;
-        return Ok(());
-    }
-    // Of the examples that a step looks at on average: how many it drew is private.
-    let speed = f64::from(expected_lot) * report.step as f64 / report.training_seconds.max(1e-6);
-    let line = format!(
-        "step {:>6}  epoch {:>6.2}  accuracy{} {:>6.2} %  {}  {speed:.0} examples/s",
-        report.step,
-        report.epoch,
-        if caution.is_some() { " (not covered by ε)" } else { "" },
-        100.0 * report.test_accuracy.unwrap_or(f64::NAN),
-        spent(&report.privacy),
-    );
-    if bar.is_hidden() {
-        eprintln!("{line}")
-    } else {
-        bar.println(line)
-    }
-    Ok(())
-}
-
-fn spent(privacy: &Privacy) -> String {
-    match privacy {
-        Privacy::Bounded(bound) => {
-            let [improved, classic] = [bound.improved, bound.classic].map(|bound| upper(bound.epsilon, 4));
-            format!("ε ≤ {improved} (classic {classic}) at δ = {:e}", bound.delta)
-        }
-        Privacy::NoGuarantee { .. } => "no privacy guarantee".to_owned(),
-    }
-}
-
-fn explain(report: &Report, session: &Session<AnyEngine>) {
-    eprintln!("{:.1} s of training, {} of {} steps", report.training_seconds, report.step, session.step_count());
-    match &report.privacy {
-        Privacy::Bounded(bound) => {
-            eprintln!("{}; orders {} and {}", spent(&report.privacy), bound.improved.order, bound.classic.order);
-            for assumption in &bound.assumptions {
-                eprintln!("  · {assumption}");
+        for step in session.step_count() + 1..=self.steps {
+            keep.reserve(session, self.steps).await?;
+            session.step().await?;
+            self.bar.inc(1);
+            if let Some(signal) = self.signals.received() {
+                return Ok(End::By(signal));
+            }
+            if step % self.every == 0 || step == self.steps {
+                let accuracy = session.accuracy(&self.digits.test).await?;
+                let report = session.report(Some(accuracy)).await?;
+                let report = Report { test_set: Some(self.digits.test_set), ..report };
+                keep.note(&report);
+                let all_runs = if step == self.steps { keep.all_runs(session.plan().config.delta)? } else { None };
+                let lot = session.plan().task.expected_lot;
+                said::announce(self.arguments.json, &self.bar, &report, lot, all_runs.as_ref())?;
+                last = Some(report);
             }
         }
-        Privacy::NoGuarantee { reason } => eprintln!("no privacy guarantee: {reason}"),
+        Ok(End::Complete(last))
     }
-    if let Some(caution) = report.test_set.and_then(TestSet::caution) {
-        eprintln!("{caution}");
+
+    /// Features of all training images, where the model takes some; the signal that ended it, if one did.
+    async fn prepare(&self, session: &mut Session<AnyEngine>) -> Result<Option<Signal>, Box<dyn Error>> {
+        const PIECE: usize = 1024;
+        let mut left = session.prepare(PIECE).await?;
+        while left > 0 {
+            if let Some(signal) = self.signals.received() {
+                return Ok(Some(signal));
+            }
+            self.bar.set_message(format!("features of {left} images to go"));
+            left = session.prepare(PIECE).await?;
+        }
+        self.bar.set_message("");
+        Ok(None)
     }
-    let non_finite = session.teaching().non_finite;
-    if non_finite > 0 {
-        eprintln!(
-            "{non_finite} examples had a gradient that was not finite; each contributed zero (teaching view: the number looks at private data, and ε \
-             does not cover publishing it)"
-        );
+
+    fn say_end(&self, end: &End, session: &Session<AnyEngine>, keep: &Keep) -> Result<ExitCode, Box<dyn Error>> {
+        match end {
+            End::Complete(Some(report)) if !self.arguments.json => said::explain(report, session),
+            End::Complete(_) => {}
+            End::By(signal) => {
+                let (name, step) = (signal.name(), session.step_count());
+                let kept = if keep.keeps() { "all that was released is written" } else { "nothing is kept of the run" };
+                tell(&format!("ended by {name} after {step} of {}; {kept}", count(self.steps, "step")));
+            }
+        }
+        if let Some(all) = keep.all_runs(session.plan().config.delta)?
+            && !(self.arguments.json && matches!(end, End::Complete(_)))
+        {
+            tell(&said::together(&all));
+        }
+        Ok(match end {
+            End::Complete(_) => ExitCode::SUCCESS,
+            End::By(signal) => ExitCode::from(signal.status()),
+        })
     }
 }
 
 fn digits(arguments: &Arguments) -> Result<Digits, Box<dyn Error>> {
     if let Some(folder) = &arguments.data {
-        return Ok(data::mnist::load_any(folder)?);
+        return Ok(data::mnist::load_any(folder).map_err(|fault| format!("--data {}: {fault}", folder.display()))?);
     }
     if !arguments.synthetic {
         match data::mnist::locate_or_download() {
             Ok(found) => return Ok(found.digits),
             Err(error @ data::mnist::MnistError::MnistDir { .. }) => return Err(error.into()),
-            Err(error) => eprintln!("MNIST was not found ({error}); training on synthetic digits."),
+            Err(error) => tell(&format!("MNIST was not found ({error}); training on synthetic digits.")),
         }
     }
-    Ok(data::synthetic::digits(0, 60_000, 10_000))
-}
-
-fn configuration(arguments: &Arguments, examples: usize) -> Result<RunConfig, Box<dyn Error>> {
-    let mut config: RunConfig = match &arguments.config {
-        Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-            serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?
-        }
-        None => arguments.preset.map_or_else(RunConfig::default, Preset::config),
-    };
-    if let Some(model) = arguments.model {
-        config.model = match model {
-            Model::Linear => Architecture::Linear,
-            Model::Scattering => Architecture::Scattering,
-            Model::Mlp => Architecture::Mlp,
-            Model::CnnTanh => Architecture::CnnTanh,
-            Model::CnnRelu => Architecture::CnnRelu,
-        };
-    }
-    if let Some(start) = arguments.start {
-        config.start = match start {
-            StartFrom::Random => Start::Random,
-            StartFrom::Pretrained => Start::Pretrained,
-        };
-    }
-    if arguments.second_look {
-        config.reading = Reading::SecondLook;
-    }
-    if arguments.average {
-        config.averaging = Averaging::Exponential;
-    }
-    if let Some(sampling) = arguments.sampling {
-        config.sampling = match sampling {
-            Sampling::Poisson => SamplingPolicy::Poisson,
-            Sampling::FixedSize => SamplingPolicy::FixedSize,
-            Sampling::Shuffled => SamplingPolicy::Shuffled,
-        };
-    }
-    encoder(arguments, &mut config.encoder)?;
-    noise(arguments, &mut config.noise)?;
-    if arguments.denoise {
-        config.denoiser = Denoiser::KolmogorovSmirnov;
-    }
-    if let Some(to) = arguments.decay_to {
-        config.schedule = Schedule::Linear { to };
-    }
-    macro_rules! take {
-        ($($field:ident),*) => { $(if let Some(value) = arguments.$field { config.$field = value; })* };
-    }
-    take!(lot, learning_rate, momentum, delta, init_seed);
-    if let Some(copies) = arguments.copies {
-        let reach = arguments.reach.unwrap_or(1);
-        config.augmentation = (copies != 1).then_some(Augmentation { copies, reach });
-    }
-    let epoch = config.sampling.steps_per_epoch(examples as u32, config.lot.max(1));
-    config.steps = arguments.steps.or(config.steps);
-    config.replay = arguments.replay.or(config.replay);
-    config.grid_bits = arguments.grid_bits.or(config.grid_bits);
-    if let Some(epochs) = arguments.epochs {
-        if !(epochs > 0.0 && epochs.is_finite()) {
-            return Err(format!("--epochs is {epochs}; it must be above 0").into());
-        }
-        config.steps = Some((epochs * epoch).round().max(1.0) as u64);
-    }
-    // The tool's runs have an end, and a learning rate falls towards it.
-    config.steps = config.steps.or(Some(epoch.ceil() as u64));
-    Ok(config)
-}
-
-fn preset(name: &str) -> Result<Preset, String> {
-    let known = || presets::ALL.map(|preset| preset.key).join(", ");
-    Preset::by_key(name).ok_or_else(|| format!("presets are {}", known()))
-}
-
-fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), String> {
-    let envelope = |shape| EncoderSpec::Envelope { shape, vectors: 1000, pre_scale: 1.0, seed: 0 };
-    match arguments.encoder {
-        None => {}
-        Some(Encoder::None) => *encoder = EncoderSpec::None,
-        Some(Encoder::Clip) => *encoder = EncoderSpec::Clip { norm: 1.0 },
-        Some(Encoder::Gaussian) => *encoder = envelope(EnvelopeShape::Gaussian),
-        Some(Encoder::HeavyTailed) => *encoder = envelope(EnvelopeShape::HeavyTailed),
-        Some(Encoder::Sparse) => *encoder = envelope(EnvelopeShape::Sparse),
-        Some(Encoder::Mixed) => *encoder = envelope(EnvelopeShape::Mixed),
-    }
-    match encoder {
-        EncoderSpec::Clip { norm } => *norm = arguments.clip.unwrap_or(*norm),
-        _ if arguments.clip.is_some() => return Err("--clip needs --encoder clip".to_owned()),
-        _ => {}
-    }
-    match encoder {
-        EncoderSpec::Envelope { vectors, pre_scale, .. } => {
-            *vectors = arguments.vectors.unwrap_or(*vectors);
-            *pre_scale = arguments.pre_scale.unwrap_or(*pre_scale);
-        }
-        _ if arguments.vectors.is_some() || arguments.pre_scale.is_some() => {
-            return Err(
-                "--vectors and --pre-scale need an envelope (--encoder gaussian, heavy-tailed, sparse or mixed)"
-                    .to_owned(),
-            );
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), Box<dyn Error>> {
-    let scale = arguments.sigma.unwrap_or(1.1);
-    if let Some(density) = arguments.density.density()? {
-        *noise = Some(NoiseSpec::Custom { density, scale: 1.0 });
-    }
-    match arguments.noise {
-        None => {}
-        Some(Family::None) => *noise = None,
-        Some(Family::Gaussian) => *noise = Some(NoiseSpec::Gaussian { sigma: scale }),
-        Some(Family::StudentT) => *noise = Some(NoiseSpec::StudentT { nu: 9.0, scale }),
-        Some(Family::Laplace) => *noise = Some(NoiseSpec::Laplace { scale }),
-        Some(Family::Cauchy) => *noise = Some(NoiseSpec::Cauchy { scale }),
-        Some(Family::VarianceGamma) => *noise = Some(NoiseSpec::VarianceGamma { scale }),
-        Some(Family::HyperbolicSecant) => *noise = Some(NoiseSpec::HyperbolicSecant { scale }),
-        Some(Family::GeneralizedGaussian) => *noise = Some(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale }),
-    }
-    match noise {
-        Some(noise) => {
-            if let Some(sigma) = arguments.sigma {
-                *noise = noise.with_scale(sigma);
-            }
-            match (&mut *noise, arguments.nu) {
-                (NoiseSpec::StudentT { nu, .. }, Some(given)) => *nu = given,
-                (_, Some(_)) => return Err("--nu needs --noise student-t".into()),
-                _ => {}
-            }
-            match (noise, arguments.exponent) {
-                (NoiseSpec::GeneralizedGaussian { exponent, .. }, Some(given)) => *exponent = given,
-                (_, Some(_)) => return Err("--exponent needs --noise generalized-gaussian".into()),
-                _ => {}
-            }
-        }
-        None if arguments.sigma.is_some() || arguments.nu.is_some() || arguments.exponent.is_some() => {
-            return Err("--sigma, --nu and --exponent need a noise".into());
-        }
-        None => {}
-    }
-    Ok(())
+    Ok(data::synthetic::digits(0, EXAMPLES, 10_000))
 }

@@ -1,0 +1,129 @@
+//! What a run says, on the screen and as JSON.
+
+use std::{
+    error::Error,
+    io::{self, Write as _},
+};
+
+use hushgrad::{
+    data::TestSet,
+    engine::AnyEngine,
+    privacy::decimal::upper,
+    train::{
+        books::{AllRuns, Cost},
+        report::{Privacy, Report},
+        session::Session,
+    },
+};
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+/// A line on standard error. Whoever does not listen any more, as a terminal that was closed, must not end the run.
+pub fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// So many of what has a regular plural.
+pub fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A report as `--json` writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Line<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// Where the test images are private.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caution: Option<&'static str>,
+    /// At the end, where books are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all_runs: Option<&'a AllRuns>,
+}
+
+/// A report, as a line of JSON or of text.
+///
+/// # Errors
+/// When standard output takes no JSON.
+pub fn announce(
+    json: bool,
+    bar: &ProgressBar,
+    report: &Report,
+    expected_lot: f32,
+    all_runs: Option<&AllRuns>,
+) -> Result<(), Box<dyn Error>> {
+    let caution = report.test_set.and_then(TestSet::caution);
+    if json {
+        let mut out = io::stdout().lock();
+        serde_json::to_writer(&mut out, &Line { report, caution, all_runs })?;
+        writeln!(out)?;
+        out.flush()?;
+        return Ok(());
+    }
+    // Of the examples that a step looks at on average: how many it drew is private.
+    let speed = f64::from(expected_lot) * report.step as f64 / report.training_seconds.max(1e-6);
+    let line = format!(
+        "step {:>6}  epoch {:>6.2}  accuracy{} {:>6.2} %  {}  {speed:.0} examples/s",
+        report.step,
+        report.epoch,
+        if caution.is_some() { " (not covered by ε)" } else { "" },
+        100.0 * report.test_accuracy.unwrap_or(f64::NAN),
+        spent(&report.privacy),
+    );
+    if bar.is_hidden() {
+        tell(&line)
+    } else {
+        bar.println(line)
+    }
+    Ok(())
+}
+
+fn spent(privacy: &Privacy) -> String {
+    match privacy {
+        Privacy::Bounded(bound) => {
+            let [improved, classic] = [bound.improved, bound.classic].map(|bound| upper(bound.epsilon, 4));
+            format!("ε ≤ {improved} (classic {classic}) at δ = {:e}", bound.delta)
+        }
+        Privacy::NoGuarantee { .. } => "no privacy guarantee".to_owned(),
+    }
+}
+
+/// All runs on the digits of this one.
+pub fn together(all: &AllRuns) -> String {
+    match &all.cost {
+        Cost::Bounded { epsilon, delta, neighbours } => format!(
+            "all runs on these digits ({}): ε ≤ {} at δ = {delta:e} ({})",
+            all.runs,
+            upper(*epsilon, 4),
+            neighbours.name()
+        ),
+        Cost::NoGuarantee { reason } => {
+            format!("all runs on these digits ({}): no privacy guarantee: {reason}", all.runs)
+        }
+    }
+}
+
+/// What there is to say at the end.
+pub fn explain(report: &Report, session: &Session<AnyEngine>) {
+    tell(&format!("{:.1} s of training, {} of {} steps", report.training_seconds, report.step, session.step_count()));
+    match &report.privacy {
+        Privacy::Bounded(bound) => {
+            tell(&format!("{}; orders {} and {}", spent(&report.privacy), bound.improved.order, bound.classic.order));
+            for assumption in &bound.assumptions {
+                tell(&format!("  · {assumption}"));
+            }
+        }
+        Privacy::NoGuarantee { reason } => tell(&format!("no privacy guarantee: {reason}")),
+    }
+    if let Some(caution) = report.test_set.and_then(TestSet::caution) {
+        tell(caution);
+    }
+    let non_finite = session.teaching().non_finite;
+    if non_finite > 0 {
+        tell(&format!(
+            "{non_finite} examples had a gradient that was not finite; each contributed zero (teaching view: the number looks at private data, and ε \
+             does not cover publishing it)"
+        ));
+    }
+}

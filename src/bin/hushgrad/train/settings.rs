@@ -1,0 +1,244 @@
+//! What the options make of a configuration.
+
+use std::error::Error;
+
+use clap::ValueEnum;
+use hushgrad::{
+    engine::Reading,
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
+    model::Architecture,
+    privacy::noise::NoiseSpec,
+    train::{
+        config::{Augmentation, Averaging, RunConfig, SamplingPolicy, Schedule, Start},
+        presets::{self, Preset},
+        run_file::RunFile,
+    },
+};
+
+use super::Arguments;
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Model {
+    Linear,
+    /// Linear, on scattering features
+    Scattering,
+    Mlp,
+    CnnTanh,
+    CnnRelu,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Sampling {
+    /// Each example by itself, with probability lot / examples
+    Poisson,
+    /// Exactly `lot` without replacement; the guarantee is against the exchange of one example
+    FixedSize,
+    /// Each example in one batch of every epoch, by a draw of its own; no amplification
+    Shuffled,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum StartFrom {
+    Random,
+    /// Trained on synthetic digits (tanh CNN)
+    Pretrained,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Encoder {
+    None,
+    Clip,
+    /// |N(0, 1)| envelope
+    Gaussian,
+    HeavyTailed,
+    Sparse,
+    Mixed,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Family {
+    None,
+    Gaussian,
+    StudentT,
+    Laplace,
+    Cauchy,
+    VarianceGamma,
+    HyperbolicSecant,
+    GeneralizedGaussian,
+}
+
+/// The configuration of the run that goes on, of the file or the preset, or the defaults; with what the options change.
+///
+/// # Errors
+/// With a sentence that names the option.
+pub fn configuration(
+    arguments: &Arguments,
+    examples: usize,
+    resumed: Option<&RunFile>,
+) -> Result<RunConfig, Box<dyn Error>> {
+    let mut config: RunConfig = match (resumed, &arguments.config) {
+        (Some(file), _) => file.run.config.clone(),
+        (None, Some(path)) => {
+            let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+            serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?
+        }
+        (None, None) => arguments.preset.map_or_else(RunConfig::default, Preset::config),
+    };
+    if let Some(model) = arguments.model {
+        config.model = match model {
+            Model::Linear => Architecture::Linear,
+            Model::Scattering => Architecture::Scattering,
+            Model::Mlp => Architecture::Mlp,
+            Model::CnnTanh => Architecture::CnnTanh,
+            Model::CnnRelu => Architecture::CnnRelu,
+        };
+    }
+    if let Some(start) = arguments.start {
+        config.start = match start {
+            StartFrom::Random => Start::Random,
+            StartFrom::Pretrained => Start::Pretrained,
+        };
+    }
+    if arguments.second_look {
+        config.reading = Reading::SecondLook;
+    }
+    if arguments.average {
+        config.averaging = Averaging::Exponential;
+    }
+    if let Some(sampling) = arguments.sampling {
+        config.sampling = match sampling {
+            Sampling::Poisson => SamplingPolicy::Poisson,
+            Sampling::FixedSize => SamplingPolicy::FixedSize,
+            Sampling::Shuffled => SamplingPolicy::Shuffled,
+        };
+    }
+    encoder(arguments, &mut config.encoder)?;
+    noise(arguments, &mut config.noise)?;
+    if arguments.denoise {
+        config.denoiser = Denoiser::KolmogorovSmirnov;
+    }
+    if let Some(to) = arguments.decay_to {
+        config.schedule = Schedule::Linear { to };
+    }
+    macro_rules! take {
+        ($($field:ident),*) => { $(if let Some(value) = arguments.$field { config.$field = value; })* };
+    }
+    take!(lot, learning_rate, momentum, delta, init_seed);
+    if let Some(copies) = arguments.copies {
+        let reach = arguments.reach.unwrap_or(1);
+        config.augmentation = (copies != 1).then_some(Augmentation { copies, reach });
+    }
+    let epoch = config.sampling.steps_per_epoch(examples as u32, config.lot.max(1));
+    config.steps = arguments.steps.or(config.steps);
+    config.replay = arguments.replay.or(config.replay);
+    config.grid_bits = arguments.grid_bits.or(config.grid_bits);
+    if let Some(epochs) = arguments.epochs {
+        if !(epochs > 0.0 && epochs.is_finite()) {
+            return Err(format!("--epochs is {epochs}; it must be above 0").into());
+        }
+        config.steps = Some((epochs * epoch).round().max(1.0) as u64);
+    }
+    // The tool's runs have an end, and a learning rate falls towards it.
+    let done = resumed.map_or(0, |file| file.run.report.step);
+    config.steps = config.steps.or(Some(done + epoch.ceil() as u64));
+    if let Some(file) = resumed {
+        check_resumed(&config, &file.run.config)?;
+        if config.steps.is_some_and(|steps| steps <= done) {
+            let steps = super::said::count(done, "step");
+            return Err(format!(
+                "the run has taken {steps} already; name a larger number in all by --steps or --epochs"
+            )
+            .into());
+        }
+    }
+    Ok(config)
+}
+
+/// A run file says what all its steps were, so they stay what they are.
+fn check_resumed(config: &RunConfig, was: &RunConfig) -> Result<(), String> {
+    let RunConfig { steps, learning_rate, schedule, delta, reading, .. } = *was;
+    let otherwise = RunConfig { steps, learning_rate, schedule, delta, reading, ..config.clone() };
+    if otherwise == *was {
+        return Ok(());
+    }
+    Err("a run goes on as it was set; beside --resume only --steps, --epochs, --lr, --decay-to, --delta and --second-look may change it"
+        .to_owned())
+}
+
+/// By its key.
+pub fn preset(name: &str) -> Result<Preset, String> {
+    let known = || presets::ALL.map(|preset| preset.key).join(", ");
+    Preset::by_key(name).ok_or_else(|| format!("presets are {}", known()))
+}
+
+fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), String> {
+    let envelope = |shape| EncoderSpec::Envelope { shape, vectors: 1000, pre_scale: 1.0, seed: 0 };
+    match arguments.encoder {
+        None => {}
+        Some(Encoder::None) => *encoder = EncoderSpec::None,
+        Some(Encoder::Clip) => *encoder = EncoderSpec::Clip { norm: 1.0 },
+        Some(Encoder::Gaussian) => *encoder = envelope(EnvelopeShape::Gaussian),
+        Some(Encoder::HeavyTailed) => *encoder = envelope(EnvelopeShape::HeavyTailed),
+        Some(Encoder::Sparse) => *encoder = envelope(EnvelopeShape::Sparse),
+        Some(Encoder::Mixed) => *encoder = envelope(EnvelopeShape::Mixed),
+    }
+    match encoder {
+        EncoderSpec::Clip { norm } => *norm = arguments.clip.unwrap_or(*norm),
+        _ if arguments.clip.is_some() => return Err("--clip needs --encoder clip".to_owned()),
+        _ => {}
+    }
+    match encoder {
+        EncoderSpec::Envelope { vectors, pre_scale, .. } => {
+            *vectors = arguments.vectors.unwrap_or(*vectors);
+            *pre_scale = arguments.pre_scale.unwrap_or(*pre_scale);
+        }
+        _ if arguments.vectors.is_some() || arguments.pre_scale.is_some() => {
+            return Err(
+                "--vectors and --pre-scale need an envelope (--encoder gaussian, heavy-tailed, sparse or mixed)"
+                    .to_owned(),
+            );
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), Box<dyn Error>> {
+    let scale = arguments.sigma.unwrap_or(1.1);
+    if let Some(density) = arguments.density.density()? {
+        *noise = Some(NoiseSpec::Custom { density, scale: 1.0 });
+    }
+    match arguments.noise {
+        None => {}
+        Some(Family::None) => *noise = None,
+        Some(Family::Gaussian) => *noise = Some(NoiseSpec::Gaussian { sigma: scale }),
+        Some(Family::StudentT) => *noise = Some(NoiseSpec::StudentT { nu: 9.0, scale }),
+        Some(Family::Laplace) => *noise = Some(NoiseSpec::Laplace { scale }),
+        Some(Family::Cauchy) => *noise = Some(NoiseSpec::Cauchy { scale }),
+        Some(Family::VarianceGamma) => *noise = Some(NoiseSpec::VarianceGamma { scale }),
+        Some(Family::HyperbolicSecant) => *noise = Some(NoiseSpec::HyperbolicSecant { scale }),
+        Some(Family::GeneralizedGaussian) => *noise = Some(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale }),
+    }
+    match noise {
+        Some(noise) => {
+            if let Some(sigma) = arguments.sigma {
+                *noise = noise.with_scale(sigma);
+            }
+            match (&mut *noise, arguments.nu) {
+                (NoiseSpec::StudentT { nu, .. }, Some(given)) => *nu = given,
+                (_, Some(_)) => return Err("--nu needs --noise student-t".into()),
+                _ => {}
+            }
+            match (noise, arguments.exponent) {
+                (NoiseSpec::GeneralizedGaussian { exponent, .. }, Some(given)) => *exponent = given,
+                (_, Some(_)) => return Err("--exponent needs --noise generalized-gaussian".into()),
+                _ => {}
+            }
+        }
+        None if arguments.sigma.is_some() || arguments.nu.is_some() || arguments.exponent.is_some() => {
+            return Err("--sigma, --nu and --exponent need a noise".into());
+        }
+        None => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! What all runs on the same digits released: a small file of entries, by the digits' name ([`Dataset::digest`](crate::data::Dataset::digest)).
+//!
+//! An entry is what *one program's run* released, each release once: a run that goes on from a file whose releases are in these books enters what
+//! it adds, and no more. Whatever is not known to be counted is counted again, so the sum is never too small by that.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::privacy::{
+    composition::{self, Total},
+    ledger::Ledger,
+    sampling::Neighbours,
+};
+
+const FORMAT: &str = "hushgrad-books";
+const VERSION: u32 = 1;
+/// A larger file is not read: a thousand runs take a megabyte, and sixteen with the widest envelopes there are take as much.
+pub const LARGEST: usize = 256 << 20;
+
+/// The books of all digits that somebody trained on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Books {
+    format: String,
+    version: u32,
+    /// Runs in the order in which they began, by the digits' name.
+    digits: BTreeMap<String, Vec<Entry>>,
+}
+
+/// What one run released on the digits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Entry {
+    /// A name of its own, drawn at random.
+    pub run: String,
+    /// What people call it.
+    pub name: String,
+    /// What it released, or will have before it writes again; `None`: without any guarantee.
+    pub released: Option<Ledger>,
+    /// SHA-256 of the run files that it left. All that their ledgers hold is in these books.
+    pub files: Vec<String>,
+}
+
+/// Why a file is not books.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BooksError {
+    #[error("{name} holds no books: it has {bytes} bytes, more than any")]
+    TooLarge { name: String, bytes: usize },
+    #[error("{name} holds no books of this program: {reason}")]
+    Unreadable { name: String, reason: String },
+    #[error("{name} was written by a later version of this program ({version}; this one reads {VERSION})")]
+    Later { name: String, version: u32 },
+    #[error("{name}: the run “{run}” cannot have happened: {reason}")]
+    Impossible { name: String, run: String, reason: String },
+}
+
+/// What all runs on the same digits cost together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct AllRuns {
+    pub runs: usize,
+    pub cost: Cost,
+}
+
+/// The cost in words or numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cost {
+    /// An upper bound.
+    Bounded { epsilon: f64, delta: f64, neighbours: Neighbours },
+    /// There is none to state.
+    NoGuarantee { reason: String },
+}
+
+impl Default for Books {
+    fn default() -> Self {
+        Self { format: FORMAT.to_owned(), version: VERSION, digits: BTreeMap::new() }
+    }
+}
+
+impl Books {
+    /// Reads books and checks them; `name` is the file's, for errors.
+    ///
+    /// # Errors
+    /// What is wrong, by name.
+    pub fn from_json(name: &str, bytes: &[u8]) -> Result<Self, BooksError> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+            version: u32,
+        }
+        let unreadable = |reason: String| BooksError::Unreadable { name: name.to_owned(), reason };
+        if bytes.len() > LARGEST {
+            return Err(BooksError::TooLarge { name: name.to_owned(), bytes: bytes.len() });
+        }
+        let head: Head = serde_json::from_slice(bytes).map_err(|error| unreadable(error.to_string()))?;
+        if head.format != FORMAT {
+            return Err(unreadable(format!("its format is “{}”", super::run_file::clipped(&head.format))));
+        }
+        if head.version > VERSION {
+            return Err(BooksError::Later { name: name.to_owned(), version: head.version });
+        }
+        let books: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(error.to_string()))?;
+        for entry in books.digits.values().flatten() {
+            let checked = entry.released.as_ref().map_or(Ok(()), Ledger::validate);
+            checked.map_err(|error| BooksError::Impossible {
+                name: name.to_owned(),
+                run: super::run_file::clipped(&entry.name),
+                reason: error.to_string(),
+            })?;
+        }
+        Ok(books)
+    }
+
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Plain numbers, texts, lists, and a map whose keys are texts.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The runs on `digits`.
+    #[must_use]
+    pub fn runs(&self, digits: &str) -> &[Entry] {
+        self.digits.get(digits).map_or(&[], Vec::as_slice)
+    }
+
+    /// Puts `entry` in, in place of what the same run entered before.
+    pub fn enter(&mut self, digits: &str, entry: Entry) {
+        let runs = self.digits.entry(digits.to_owned()).or_default();
+        match runs.iter_mut().find(|earlier| earlier.run == entry.run) {
+            Some(earlier) => *earlier = entry,
+            None => runs.push(entry),
+        }
+    }
+
+    /// Whether all that the run file with this SHA-256 says was released on `digits` is in here.
+    #[must_use]
+    pub fn counts(&self, digits: &str, file: &str) -> bool {
+        self.runs(digits).iter().any(|entry| entry.files.iter().any(|known| known == file))
+    }
+
+    /// What the runs on `digits` cost together at `delta`, whoever sees all of them: each is priced as it happened, and one without a guarantee
+    /// leaves all without.
+    #[must_use]
+    pub fn all_runs(&self, digits: &str, delta: f64) -> AllRuns {
+        let runs = self.runs(digits);
+        let released: Option<Vec<&Ledger>> = runs.iter().map(|entry| entry.released.as_ref()).collect();
+        let cost = match released.map(|ledgers| composition::total(&ledgers, delta)) {
+            Some(Ok(Total { epsilon, delta, neighbours })) => Cost::Bounded { epsilon, delta, neighbours },
+            Some(Err(error)) => Cost::NoGuarantee { reason: error.to_string() },
+            None => {
+                let without = runs.iter().filter(|entry| entry.released.is_none()).count();
+                let reason = if without == 1 {
+                    "one of them has none".to_owned()
+                } else {
+                    format!("{without} of them have none")
+                };
+                Cost::NoGuarantee { reason }
+            }
+        };
+        AllRuns { runs: runs.len(), cost }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::{
+        ledger::{Release, Sensitivity},
+        noise::NoiseSpec,
+        rdp::epsilon_of,
+        sampling::Sampling,
+    };
+
+    fn ledger(steps: u64) -> Ledger {
+        let mut ledger = Ledger::new();
+        let noise = Some(NoiseSpec::Gaussian { sigma: 2.0 });
+        let release = Release::new(Sampling::Poisson { rate: 0.1 }, Sensitivity::L2 { norm: 1.0 }, noise);
+        let id = ledger.register(release).unwrap();
+        ledger.record_many(id, steps);
+        ledger
+    }
+
+    fn entry(run: &str, steps: Option<u64>) -> Entry {
+        Entry { run: run.into(), name: run.into(), released: steps.map(ledger), files: vec![format!("file of {run}")] }
+    }
+
+    fn epsilon(books: &Books, digits: &str) -> Option<f64> {
+        match books.all_runs(digits, 1e-5).cost {
+            Cost::Bounded { epsilon, .. } => Some(epsilon),
+            Cost::NoGuarantee { .. } => None,
+        }
+    }
+
+    #[test]
+    fn runs_on_the_same_digits_add_up_and_others_do_not() {
+        let mut books = Books::default();
+        assert_eq!((books.runs("a").len(), epsilon(&books, "a")), (0, Some(0.0)));
+        books.enter("a", entry("1", Some(3)));
+        books.enter("a", entry("2", Some(4)));
+        books.enter("b", entry("3", Some(1)));
+        // The same run, later.
+        books.enter("a", entry("1", Some(6)));
+        let cost = |steps| epsilon_of(&ledger(steps), 1e-5).unwrap().improved.epsilon;
+        assert_eq!((books.runs("a").len(), epsilon(&books, "a")), (2, Some(cost(10))));
+        assert_eq!(epsilon(&books, "b"), Some(cost(1)));
+        assert!(books.counts("a", "file of 2") && !books.counts("b", "file of 2") && !books.counts("a", "another"));
+        assert_eq!(Books::from_json("books", books.to_json().as_bytes()), Ok(books.clone()));
+        books.enter("a", entry("4", None));
+        assert_eq!((epsilon(&books, "a"), epsilon(&books, "b")), (None, Some(cost(1))));
+        let AllRuns { runs: 3, cost: Cost::NoGuarantee { reason } } = books.all_runs("a", 1e-5) else { panic!() };
+        assert_eq!(reason, "one of them has none");
+    }
+
+    #[test]
+    fn what_is_no_books_is_refused_by_name() {
+        let read = |text: &str| Books::from_json("my books", text.as_bytes()).unwrap_err().to_string();
+        let mut books = Books::default();
+        books.enter("a", entry("1", Some(3)));
+        let json = books.to_json();
+        for (text, sentence) in [
+            (String::new(), "EOF"),
+            (json[..json.len() / 2].to_owned(), "EOF"),
+            (json.replace("hushgrad-books", "hushgrad-run"), "its format is “hushgrad-run”"),
+            (json.replacen("\"version\":1", "\"version\":2", 1), "later version"),
+            (json.replace("\"count\":3", "\"count\":0"), "cannot have happened"),
+            (json.replace("\"files\"", "\"filez\""), "filez"),
+        ] {
+            let error = read(&text);
+            assert!(error.contains(sentence) && error.contains("my books"), "{sentence}: {error}");
+        }
+        assert!(Books::from_json("", &vec![b' '; LARGEST + 1]).unwrap_err().to_string().contains("more than any"));
+    }
+}

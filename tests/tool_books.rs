@@ -1,0 +1,152 @@
+//! The books of the native tool: what all runs on the same digits cost together.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+#[path = "common/files.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod files;
+
+use std::fs;
+
+use files::{Files, hushgrad, reports, text};
+use hushgrad::{
+    privacy::{ledger::Ledger, rdp::epsilon_of},
+    train::books::{AllRuns, Books, Cost},
+};
+
+/// What the last line of a run says of all runs.
+fn all_runs(files: &Files, words: &str) -> AllRuns {
+    let out = hushgrad(&format!("train --json --lot 32 {words}"), &files.0);
+    reports(&out);
+    let line: serde_json::Value = serde_json::from_str(text(&out.stdout).lines().last().unwrap()).unwrap();
+    serde_json::from_value(line["all-runs"].clone()).unwrap()
+}
+
+fn epsilon(all: &AllRuns) -> f64 {
+    let Cost::Bounded { epsilon, .. } = all.cost else { panic!("{all:?}") };
+    epsilon
+}
+
+fn ledger(files: &Files, name: &str) -> Ledger {
+    Ledger::from_json(&fs::read_to_string(files.0.join(name)).unwrap()).unwrap()
+}
+
+fn cost(ledger: &Ledger) -> f64 {
+    epsilon_of(ledger, 1e-5).unwrap().improved.epsilon
+}
+
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * b
+}
+
+#[test]
+fn runs_on_the_same_digits_add_up() {
+    let files = Files::new("add-up");
+    let one = all_runs(&files, "--data @ --books @books --steps 4 --ledger @1.json");
+    assert!(one.runs == 1 && same(epsilon(&one), cost(&ledger(&files, "1.json"))));
+    let two = all_runs(&files, "--data @ --books @books --steps 6 --sigma 2 --ledger @2.json");
+    let both = ledger(&files, "1.json").compose(&ledger(&files, "2.json")).unwrap();
+    assert!(two.runs == 2 && same(epsilon(&two), cost(&both)), "{two:?} {}", cost(&both));
+    // Also as text, before and after.
+    let out = hushgrad("train --data @ --lot 32 --steps 1 --books @books", &files.0);
+    let said = text(&out.stderr);
+    assert!(said.contains("before this run, all runs on these digits (2): ε ≤ "), "{said}");
+    assert!(said.trim_end().lines().last().unwrap().starts_with("all runs on these digits (3): ε ≤ "), "{said}");
+
+    // The same examples in another order, from another folder.
+    let other = Files::with("add-up-2", 2);
+    let bytes = |name: &str| fs::read(files.0.join(name)).unwrap();
+    let (images, labels) = (bytes("train-images-idx3-ubyte"), bytes("train-labels-idx1-ubyte"));
+    let turned: Vec<u8> = images[16..].chunks(784).rev().flatten().copied().collect();
+    fs::write(files.0.join("train-images-idx3-ubyte"), [&images[..16], &turned].concat()).unwrap();
+    let turned: Vec<u8> = labels[8..].iter().rev().copied().collect();
+    fs::write(files.0.join("train-labels-idx1-ubyte"), [&labels[..8], &turned].concat()).unwrap();
+    assert_eq!(all_runs(&files, "--data @ --books @books --steps 1").runs, 4);
+    // Other digits have books of their own, in the same file.
+    fs::copy(files.0.join("books"), other.0.join("books")).unwrap();
+    let apart = all_runs(&other, "--data @ --books @books --steps 4 --ledger @1.json");
+    assert!(apart.runs == 1 && same(epsilon(&apart), cost(&ledger(&other, "1.json"))));
+
+    // Removed, they begin anew.
+    fs::remove_file(files.0.join("books")).unwrap();
+    assert_eq!(all_runs(&files, "--data @ --books @books --steps 1").runs, 1);
+}
+
+#[test]
+fn a_run_that_goes_on_is_counted_once_and_one_that_nobody_entered_in_full() {
+    let files = Files::new("once");
+    all_runs(&files, "--data @ --books @books --steps 4 --out @run.json");
+    fs::copy(files.0.join("run.json"), files.0.join("copy.json")).unwrap();
+    let on = all_runs(&files, "--data @ --books @books --resume @run.json --steps 10 --ledger @l.json");
+    assert!(same(epsilon(&on), cost(&ledger(&files, "l.json"))), "{on:?}");
+    // Twice from one file: what both have in common is counted once, and what each added by itself.
+    let twice = all_runs(&files, "--data @ --books @books --resume @copy.json --steps 7");
+    let mut thirteen = ledger(&files, "l.json");
+    let id = thirteen.register(thirteen.releases()[0].clone()).unwrap();
+    thirteen.record_many(id, 3);
+    assert!(same(epsilon(&twice), cost(&thirteen)), "{twice:?} {}", cost(&thirteen));
+
+    // From a run that is in no books, and on digits that have none of it.
+    fs::remove_file(files.0.join("books")).unwrap();
+    let unknown = all_runs(&files, "--data @ --books @books --resume @run.json --steps 11");
+    let mut eleven = ledger(&files, "l.json");
+    eleven.record_many(id, 1);
+    assert!(unknown.runs == 1 && same(epsilon(&unknown), cost(&eleven)), "{unknown:?}");
+    let other = Files::with("once-2", 2);
+    for name in ["run.json", "books"] {
+        fs::copy(files.0.join(name), other.0.join(name)).unwrap();
+    }
+    let moved = all_runs(&other, "--data @ --books @books --resume @run.json --steps 12 --ledger @l.json");
+    assert!(moved.runs == 1 && same(epsilon(&moved), cost(&ledger(&other, "l.json"))), "{moved:?}");
+    assert_eq!(ledger(&other, "l.json").steps(), 12);
+}
+
+/// The rest of an epoch that a file left open costs no more, as one run or as two.
+#[test]
+fn a_shuffled_run_that_goes_on_costs_what_its_ledger_costs() {
+    let files = Files::new("epochs");
+    all_runs(&files, "--data @ --books @books --sampling shuffled --steps 3 --out @run.json");
+    let on = all_runs(&files, "--data @ --books @books --resume @run.json --steps 13 --ledger @l.json");
+    assert!(same(epsilon(&on), cost(&ledger(&files, "l.json"))), "{on:?} {}", cost(&ledger(&files, "l.json")));
+}
+
+#[test]
+fn different_neighbours_and_no_guarantee_are_said() {
+    let files = Files::new("mixed");
+    let added = all_runs(&files, "--data @ --books @books --steps 4");
+    let both = all_runs(&files, "--data @ --books @books --steps 4 --sampling fixed-size");
+    let Cost::Bounded { neighbours, .. } = both.cost else { panic!("{both:?}") };
+    assert_eq!(neighbours.name(), "replace one");
+    assert!(epsilon(&both) > 2.0 * epsilon(&added));
+    let none = all_runs(&files, "--data @ --books @books --steps 1 --replay 1");
+    let Cost::NoGuarantee { reason } = none.cost else { panic!("{none:?}") };
+    assert!(none.runs == 3 && reason == "one of them has none", "{reason}");
+    // Whatever comes after.
+    let after = all_runs(&files, "--data @ --books @books --steps 1");
+    assert!(matches!(after.cost, Cost::NoGuarantee { .. }));
+    assert_eq!(after.runs, 4);
+}
+
+/// Runs beside each other do not lose one another's entries.
+#[test]
+fn several_programs_share_books() {
+    let files = Files::new("share");
+    let children: Vec<_> = (0..4)
+        .map(|_| files::command("train --data @ --lot 32 --steps 30 --json --books @books", &files.0))
+        .map(|mut command| command.stdout(std::process::Stdio::null()).spawn().unwrap())
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let books = Books::from_json("books", &fs::read(files.0.join("books")).unwrap()).unwrap();
+    let digits = hushgrad::data::mnist::load_any(&files.0).unwrap().train.digest();
+    let steps: Vec<u64> = books.runs(&digits).iter().map(|entry| entry.released.as_ref().unwrap().steps()).collect();
+    assert_eq!(steps, [30; 4]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // They hold a name of private digits, by which a guess can be tried.
+        let mode = fs::metadata(files.0.join("books")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}

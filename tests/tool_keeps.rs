@@ -1,0 +1,362 @@
+//! What the native tool keeps of a run: nothing that was there is lost, nothing that was released is forgotten, and a run goes on.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+#[path = "common/files.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod files;
+
+use std::{
+    fs,
+    io::BufReader,
+    process::{Child, Stdio},
+};
+
+use files::{Files, command, hushgrad, reports, text};
+use hushgrad::{
+    privacy::{ledger::Ledger, rdp::epsilon_of},
+    train::{
+        report::{Privacy, Report},
+        run_file::RunFile,
+    },
+};
+
+fn ledger(files: &Files, name: &str) -> Ledger {
+    Ledger::from_json(&fs::read_to_string(files.0.join(name)).unwrap()).unwrap()
+}
+
+fn run_file(files: &Files, name: &str) -> RunFile {
+    RunFile::from_json(name, &fs::read(files.0.join(name)).unwrap()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn epsilon(privacy: &Privacy) -> f64 {
+    let Privacy::Bounded(bound) = privacy else { panic!("{privacy:?}") };
+    bound.improved.epsilon
+}
+
+/// All that lies in the folder, but for the digits.
+fn kept(files: &Files) -> Vec<String> {
+    let names = fs::read_dir(&files.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| !name.ends_with("ubyte")).collect();
+    names.sort();
+    names
+}
+
+/// A run that says a line a step, with its standard output to read from.
+fn start(words: &str, files: &Files) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut command = command(&format!("{words} --data @ --json --lot 32 --evaluate-every 1"), &files.0);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    (child, out)
+}
+
+/// The next line; `None` when the program has ended.
+fn next(out: &mut impl std::io::BufRead) -> Option<Report> {
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    // A killed program may leave half a line.
+    line.ends_with('\n').then(|| serde_json::from_str(&line).unwrap())
+}
+
+#[test]
+fn a_run_is_kept_whole_and_goes_on() {
+    let files = Files::new("whole");
+    let first = "train --data @ --json --lot 32 --steps 6 --momentum 0.5 --average --evaluate-every 3 --out @run.json --ledger @l.json --weights @w.st";
+    let told = reports(&hushgrad(first, &files.0));
+    assert_eq!(kept(&files), ["l.json", "run.json", "w.st"]);
+    let run = run_file(&files, "run.json");
+    assert_eq!((run.run.report.step, run.run.report.by_plan, run.run.report.complete), (6, true, true));
+    assert_eq!(run.run.report.privacy, told[1].privacy);
+    assert_eq!((run.run.name.as_str(), run.run.train, run.run.test), ("run", 300, 100));
+    assert_eq!(run.run.accuracy, told[1].test_accuracy);
+    assert_eq!(run.run.accuracy_curve.iter().map(|point| point.0).collect::<Vec<_>>(), [3.0, 6.0]);
+    assert_eq!(run.ledger, Some(ledger(&files, "l.json")));
+    assert!(run.momentum.iter().any(|m| *m != 0.0));
+    // What images are read with.
+    let weights = fs::read(files.0.join("w.st")).unwrap();
+    let weights = safetensors::SafeTensors::deserialize(&weights).unwrap();
+    let (name, tensor) = weights.iter().find(|(name, _)| name.ends_with("bias")).unwrap();
+    let layer =
+        run.run.config.model.layers().iter().find(|layer| format!("{}.bias", layer.name) == name).unwrap().biases();
+    let bytes: Vec<u8> = run.average.as_ref().unwrap()[layer].iter().flat_map(|value| value.to_le_bytes()).collect();
+    assert_eq!(tensor.data(), bytes);
+
+    let on = "train --data @ --json --resume @run.json --steps 10 --ledger @l.json --evaluate-every 2";
+    let told = reports(&hushgrad(on, &files.0));
+    assert_eq!(told.iter().map(|report| report.step).collect::<Vec<_>>(), [8, 10]);
+    let whole = ledger(&files, "l.json");
+    assert_eq!(whole.steps(), 10);
+    let cost = epsilon_of(&whole, 1e-5).unwrap().improved.epsilon;
+    assert!((epsilon(&told[1].privacy) - cost).abs() <= 1e-9 * cost);
+    let run = run_file(&files, "run.json");
+    assert_eq!((run.run.report.step, run.ledger.unwrap().steps()), (10, 10));
+    assert_eq!(run.run.accuracy_curve.iter().map(|point| point.0).collect::<Vec<_>>(), [3.0, 6.0, 8.0, 10.0]);
+    assert_eq!(kept(&files), ["l.json", "run.json", "w.st"]);
+
+    // To another file, and the first stays what it is.
+    let before = fs::read(files.0.join("run.json")).unwrap();
+    let fork = "train --data @ --json --resume @run.json --steps 11 --out @fork.json";
+    assert_eq!(reports(&hushgrad(fork, &files.0)).last().unwrap().step, 11);
+    assert_eq!(run_file(&files, "fork.json").ledger.unwrap().steps(), 11);
+    assert_eq!(fs::read(files.0.join("run.json")).unwrap(), before);
+}
+
+/// The same run in one piece and in two: continued, it has the same parameters to the last bit, as a replayed stream is wound forward.
+#[test]
+fn a_run_that_goes_on_is_the_run_that_never_stopped() {
+    let files = Files::new("pieces");
+    let of = |words: &str| {
+        let out = hushgrad(&format!("train --data @ --json --lot 32 {words}"), &files.0);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+    };
+    of("--replay 5 --momentum 0.9 --steps 9 --out @whole.json");
+    of("--replay 5 --momentum 0.9 --steps 4 --out @half.json");
+    let out = hushgrad("train --data @ --json --resume @half.json --steps 9", &files.0);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let (whole, half) = (run_file(&files, "whole.json"), run_file(&files, "half.json"));
+    assert_eq!((whole.parameters, whole.momentum), (half.parameters, half.momentum));
+    assert!(matches!(half.run.report.privacy, Privacy::NoGuarantee { .. }));
+}
+
+#[test]
+fn what_is_there_already_is_refused_before_anything_is_read() {
+    let files = Files::new("there");
+    let first = "train --data @ --lot 32 --steps 3 --json --ledger @l.json --out @run.json --weights @w.st";
+    assert!(hushgrad(first, &files.0).status.success());
+    let all = || ["l.json", "run.json", "w.st"].map(|name| fs::read(files.0.join(name)).unwrap());
+    let before = all();
+    fs::write(files.0.join("other.json"), Ledger::new().to_json().replace("\"events\": []", "\"events\": [ ]"))
+        .unwrap();
+    for (words, sentence) in [
+        ("--ledger @l.json", "the ledger"),
+        ("--out @run.json", "the run"),
+        ("--weights @w.st", "the weights"),
+        ("--resume @run.json --weights @w.st", "the weights"),
+        ("--resume @run.json --out @l.json", "the run"),
+    ] {
+        // No digits are looked for before.
+        let out = hushgrad(&format!("train --data @nowhere --steps 4 {words}"), &files.0);
+        let said = text(&out.stderr);
+        assert!(
+            !out.status.success() && said.contains(sentence) && said.contains("is there already; "),
+            "{words}: {said}"
+        );
+        assert!(said.contains("--force replaces"), "{words}: {said}");
+    }
+    for (words, sentence) in [
+        ("--ledger @no/such/l.json", "cannot write the ledger"),
+        ("--out @l.json/run.json", "cannot write the run"),
+        ("--weights @", "cannot write the weights"),
+        ("--books @no/such/books.json", "cannot write the books"),
+        ("--books @l.json", "holds no books"),
+        ("--out @new.json --ledger @new.json", "are one file"),
+        ("--resume @absent.json", "cannot read the run"),
+        ("--resume @l.json", "is no run file"),
+    ] {
+        let out = hushgrad(&format!("train --data @nowhere --steps 4 {words}"), &files.0);
+        assert!(!out.status.success() && text(&out.stderr).contains(sentence), "{words}: {}", text(&out.stderr));
+    }
+    // What the run was is not changed, and it has to go somewhere.
+    for (words, sentence) in [
+        ("--resume @run.json", "the run has taken 3 steps already"),
+        ("--resume @run.json --steps 3", "the run has taken 3 steps already"),
+        ("--resume @run.json --steps 4 --sigma 9", "a run goes on as it was set"),
+        ("--resume @run.json --steps 4 --preset best-1", "cannot be used with"),
+    ] {
+        let out = hushgrad(&format!("train --data @ {words}"), &files.0);
+        assert!(!out.status.success() && text(&out.stderr).contains(sentence), "{words}: {}", text(&out.stderr));
+    }
+    assert_eq!(all(), before);
+    let forced = hushgrad(&format!("{first} --force"), &files.0);
+    assert!(forced.status.success(), "{}", text(&forced.stderr));
+    assert_ne!(all()[2], before[2]);
+}
+
+/// A ledger that is further than the run file was written by a program that was ended between the two.
+#[test]
+fn a_ledger_beside_a_run_is_compared_with_it() {
+    let files = Files::new("beside");
+    let of = |words: &str| hushgrad(&format!("train --data @ --json --lot 32 {words}"), &files.0);
+    assert!(of("--steps 3 --out @run.json --ledger @l.json").status.success());
+    assert!(of("--steps 2 --sigma 3 --ledger @other.json").status.success());
+    let mut ahead = ledger(&files, "l.json");
+    let id = ahead.register(ahead.releases()[0].clone()).unwrap();
+    ahead.record_many(id, 4);
+    fs::write(files.0.join("ahead.json"), ahead.to_json()).unwrap();
+    let out = of("--resume @run.json --steps 5 --ledger @other.json");
+    assert!(
+        !out.status.success() && text(&out.stderr).contains("is not of the run that goes on"),
+        "{}",
+        text(&out.stderr)
+    );
+    let out = of("--resume @run.json --steps 5 --ledger @ahead.json");
+    assert!(out.status.success() && text(&out.stderr).contains("counts 7 releases"), "{}", text(&out.stderr));
+    assert_eq!((ledger(&files, "ahead.json").steps(), run_file(&files, "run.json").ledger.unwrap().steps()), (9, 9));
+    assert!(!run_file(&files, "run.json").run.report.by_plan);
+    // One that is behind is caught up with.
+    assert!(of("--resume @run.json --steps 6 --ledger @l.json").status.success());
+    assert_eq!(ledger(&files, "l.json").steps(), 10);
+}
+
+#[test]
+fn no_ledger_of_another_run_stays_beside_one_without_a_guarantee() {
+    let files = Files::new("stale");
+    let of = |words: &str| hushgrad(&format!("train --data @ --lot 32 --steps 2 --ledger @l.json {words}"), &files.0);
+    assert!(of("").status.success());
+    let out = of("--noise none");
+    assert!(!out.status.success() && text(&out.stderr).contains("is there already"), "{}", text(&out.stderr));
+    assert_eq!(kept(&files), ["l.json"]);
+    let out = of("--noise none --force");
+    assert!(out.status.success() && text(&out.stderr).contains("no ledger is written: "), "{}", text(&out.stderr));
+    assert!(kept(&files).is_empty());
+    assert!(of("--replay 1").status.success());
+    assert!(kept(&files).is_empty());
+}
+
+#[test]
+fn two_programs_do_not_write_one_ledger() {
+    let files = Files::new("two");
+    let (mut first, mut out) = start("train --steps 1000000 --ledger @l.json --out @run.json", &files);
+    let printed = next(&mut out).unwrap().step;
+    for words in ["--ledger @l.json", "--out @run.json", "--resume @run.json --steps 9000000"] {
+        let second = hushgrad(&format!("train --data @ --lot 32 --force {words}"), &files.0);
+        let said = text(&second.stderr);
+        assert!(!second.status.success() && said.contains("is being written by another run"), "{words}: {said}");
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(ledger(&files, "l.json").steps() >= printed);
+    // Whoever was killed holds nothing any more.
+    let second = hushgrad("train --data @ --lot 32 --steps 3 --force --ledger @l.json", &files.0);
+    assert!(second.status.success(), "{}", text(&second.stderr));
+    assert_eq!(ledger(&files, "l.json").steps(), 3);
+}
+
+#[cfg(unix)]
+mod signals {
+    use std::process::Command;
+
+    use hushgrad::{
+        rng::NotPrivateReplay,
+        train::books::{Books, Cost},
+    };
+
+    use super::*;
+
+    fn send(signal: &str, child: &Child) {
+        let sent = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// All lines that are left, and the last step of them.
+    fn drain(out: &mut impl std::io::BufRead) -> u64 {
+        std::iter::from_fn(|| next(out)).last().map_or(0, |report| report.step)
+    }
+
+    #[test]
+    fn a_signal_ends_a_run_after_its_step_with_its_books_in_order() {
+        let files = Files::new("signals");
+        for (signal, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+            let words = "train --steps 1000000 --ledger @l.json --out @run.json --weights @w.st --force";
+            let (child, mut out) = start(words, &files);
+            let printed = next(&mut out).unwrap().step;
+            send(signal, &child);
+            let printed = printed.max(drain(&mut out));
+            let ended = child.wait_with_output().unwrap();
+            let said = text(&ended.stderr);
+            assert_eq!(ended.status.code(), Some(status), "{signal}: {said}");
+            assert!(said.contains(&format!("ended by SIG{signal} after ")), "{said}");
+            let run = run_file(&files, "run.json");
+            let steps = ledger(&files, "l.json").steps();
+            // What ran, to the step.
+            assert!(
+                steps >= printed && run.run.report.step == steps && run.run.report.by_plan,
+                "{signal}: {steps} {printed}"
+            );
+            assert_eq!(kept(&files), ["l.json", "run.json", "w.st"], "{signal}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_that_is_gone_does_not_spoil_the_end() {
+        let files = Files::new("gone");
+        let (mut child, mut out) = start("train --steps 1000000 --ledger @l.json", &files);
+        let printed = next(&mut out).unwrap().step;
+        drop(child.stderr.take());
+        send("HUP", &child);
+        let printed = printed.max(drain(&mut out));
+        assert_eq!(child.wait().unwrap().code(), Some(129));
+        assert!(ledger(&files, "l.json").steps() >= printed);
+    }
+
+    /// As `nohup` starts it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_signal_that_was_to_be_ignored_is_ignored() {
+        let files = Files::new("nohup");
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_hushgrad")]);
+        command.args("train --json --lot 32 --evaluate-every 1 --steps 40 --data".split(' ')).arg(&files.0);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        assert_eq!(next(&mut out).unwrap().step, 1);
+        send("HUP", &child);
+        assert_eq!(drain(&mut out), 40);
+        assert!(child.wait().unwrap().success());
+    }
+
+    /// A run that is ended in every way at any moment, and goes on each time: what was seen of it never exceeds what its ledger, its run file
+    /// and the books say. `HUSHGRAD_KILLS` times, from the seed `HUSHGRAD_SEED`.
+    #[test]
+    fn whatever_ends_a_run_no_release_that_was_shown_is_forgotten() {
+        let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
+        let (kills, seed) = (number("HUSHGRAD_KILLS", 8), number("HUSHGRAD_SEED", 1));
+        let files = Files::new("kills");
+        let mut random = NotPrivateReplay::new(seed);
+        let (mut shown, mut standing, mut ends) = (0, None::<u64>, std::collections::BTreeMap::new());
+        for kill in 0..kills {
+            let place = format!("kill {kill} of {kills}, seed {seed}");
+            let from = if standing.is_some() { "--resume @run.json --force" } else { "--out @run.json" };
+            let words = format!("train --steps 1000000 --books @books.json --ledger @l.json --weights @w.st {from}");
+            let (mut child, mut out) = start(&words, &files);
+            let signal = ["KILL", "KILL", "TERM", "INT", "HUP"][random.below(5) as usize];
+            // Some are ended before they have said anything, wherever they are then.
+            let wait = random.below(4) > 0;
+            let mut last = 0;
+            if wait {
+                for _ in 0..=random.below(30) {
+                    last = next(&mut out).unwrap().step;
+                }
+            } else {
+                std::thread::sleep(std::time::Duration::from_millis(random.below(300).into()));
+            }
+            send(signal, &child);
+            last = last.max(drain(&mut out));
+            let status = child.wait().unwrap();
+            *ends.entry(format!("{signal}: {status}")).or_insert(0) += 1;
+            if !files.0.join("run.json").exists() {
+                assert_eq!(last, 0, "{place}");
+                // Whatever else was written is of a run that cannot go on.
+                for name in ["l.json", "w.st"] {
+                    let _ = fs::remove_file(files.0.join(name));
+                }
+                continue;
+            }
+            shown += last.saturating_sub(standing.unwrap_or(0));
+            let run = run_file(&files, "run.json");
+            let step = run.run.report.step;
+            let in_run = run.ledger.unwrap().steps();
+            let in_ledger = ledger(&files, "l.json").steps();
+            assert!(in_run >= shown && in_ledger >= shown, "{place}: {shown} shown, {in_run} {in_ledger} written");
+            assert!(in_run >= step && standing.is_none_or(|standing| step >= standing), "{place}: {step} {standing:?}");
+            let books = Books::from_json("books", &fs::read(files.0.join("books.json")).unwrap()).unwrap();
+            let digits = hushgrad::data::mnist::load_any(&files.0).unwrap().train.digest();
+            let in_books: u64 = books.runs(&digits).iter().map(|entry| entry.released.as_ref().unwrap().steps()).sum();
+            assert!(in_books >= in_run.min(in_ledger) && in_books >= shown, "{place}: {in_books} {in_run} {shown}");
+            let Cost::Bounded { epsilon: all, .. } = books.all_runs(&digits, 1e-5).cost else { panic!("{place}") };
+            assert!(all >= epsilon(&run.run.report.privacy) * (1.0 - 1e-9), "{place}");
+            standing = Some(step);
+        }
+        eprintln!("{kills} ends, seed {seed}: {ends:?}; {shown} steps were shown");
+    }
+}
