@@ -1,5 +1,6 @@
 //! A run: configuration → plan → session → reports.
 
+mod accounted;
 pub mod config;
 pub mod error;
 mod limits;

@@ -121,13 +121,7 @@ impl Plan {
     /// Initial parameters, flat.
     #[must_use]
     pub fn initial_parameters(&self) -> Vec<f32> {
-        let RunConfig { model, start, init_seed, .. } = self.config;
-        let pretrained = match start {
-            Start::Random => None,
-            Start::Pretrained => model::pretrained::parameters(model),
-        };
-        // A plan exists only where the start that it names does.
-        pretrained.unwrap_or_else(|| model::initial_parameters(model, init_seed))
+        initial_parameters(&self.config)
     }
 
     /// Expected steps to look at every example once.
@@ -135,6 +129,17 @@ impl Plan {
     pub fn steps_per_epoch(&self) -> f64 {
         self.config.sampling.steps_per_epoch(self.train_examples, self.config.lot)
     }
+}
+
+/// The parameters that a run of this configuration starts from, flat.
+#[must_use]
+pub(super) fn initial_parameters(config: &RunConfig) -> Vec<f32> {
+    let pretrained = match config.start {
+        Start::Random => None,
+        Start::Pretrained => model::pretrained::parameters(config.model),
+    };
+    // A plan exists only where the start that it names does.
+    pretrained.unwrap_or_else(|| model::initial_parameters(config.model, config.init_seed))
 }
 
 fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
