@@ -1,6 +1,7 @@
 //! Images and labels: IDX files, the digits that the program draws itself, datasets in memory.
 
 pub mod idx;
+pub mod incoming;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod mnist;
 pub mod mnist_files;

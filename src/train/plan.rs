@@ -15,6 +15,7 @@ use crate::{
     model,
     privacy::{
         PrivacyError,
+        decimal::quoted,
         ledger::Release,
         noise::NoiseSpec,
         rdp::RdpCurve,
@@ -147,7 +148,7 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
         if fine {
             Ok(())
         } else {
-            Err(ConfigError::OutOfRange { field, value: value.to_string(), range: range.to_owned() })
+            Err(ConfigError::OutOfRange { field, value: quoted(value), range: range.to_owned() })
         }
     };
     let RunConfig { learning_rate, momentum, delta, .. } = *config;

@@ -338,7 +338,7 @@ mod tests {
             problems,
             [
                 "In the link, backend must be one of auto, cpu, gpu; “quantum” is not.",
-                "In the link, sigma: Noise scale must be a number above 0 and at most 10,000; “-2” is not.",
+                "In the link, sigma: Noise scale must be a number from 1e-6 to 10,000; “-2” is not.",
                 "In the link, delta: δ must be a number between 0 and 1, without the ends; “+7” is not.",
                 "The link is of version 9, and this page reads 1; parts of it may be missing.",
                 "In the link, lot: Lot size must be a whole number from 1 to 1e9; “NaN” is not.",
