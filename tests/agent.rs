@@ -227,9 +227,7 @@ fn refusals(events: &[Event]) -> Vec<(u32, &str)> {
 fn files_are_asked_for_piece_by_piece_and_not_at_all_where_they_are_too_many_or_too_large() {
     let mut thread = Thread::with_run(short());
     let sized = |count: u32, size| DataRequest::Files((0..count).map(|i| (format!("file-{i}"), size)).collect());
-    for (request, says) in
-        [(sized(20, 250_000_000), "20 files were given"), (sized(1, 9 << 30), "file-0 has 9663.7 MB")]
-    {
+    for (request, says) in [(sized(20, 250_000_000), "20 files were given"), (sized(1, 9 << 30), "file-0 has 9.7 GB")] {
         let events = thread.load(request);
         let [(_, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
         assert!(sentence.contains(says), "{sentence}");

@@ -185,7 +185,7 @@ mod tests {
         assert!(refused(vec![]).contains("no file was given"));
         assert_eq!(
             refused(named(1, 9_000_000_000)),
-            "file-0 has 9000.0 MB; no file of digits is larger than 392.1 MB, so nothing was read"
+            "file-0 has 9.0 GB, and no file of digits is larger than 392.1 MB; nothing was loaded"
         );
         assert!(
             refused(named(4, 250_000_000))

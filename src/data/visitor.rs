@@ -26,18 +26,18 @@ pub enum VisitorError {
         "{given} files were given; expected at most 4: training images and labels, and if you like test images and labels"
     )]
     TooManyFiles { given: usize },
-    #[error("{file} has {}; no file of digits is larger than {}, so nothing was read", megabytes(*.bytes), megabytes(*.most))]
+    #[error("{file} has {}, and no file of digits is larger than {}; nothing was loaded", size(*.bytes), size(*.most))]
     TooLarge { file: String, bytes: u64, most: u64 },
     #[error(
         "{file}: with it the files come to {}; expected at most {} in all, unpacked, so that they fit in memory: give fewer examples",
-        megabytes(*.bytes), megabytes(*.most)
+        size(*.bytes), size(*.most)
     )]
     TooMuch { file: String, bytes: u64, most: u64 },
     #[error("{file} cannot be read; is it a folder, or was it moved? Choose IDX files, plain or gzip")]
     Unreadable { file: String },
     #[error("{file} changed while it was read; choose it again")]
     Changed { file: String },
-    #[error("{file}: the browser has no memory left for its {}; close other pages, or give fewer examples", megabytes(*.bytes))]
+    #[error("{file}: the browser has no memory left for its {}; close other pages, or give fewer examples", size(*.bytes))]
     NoMemory { file: String, bytes: u64 },
     #[error("other files were chosen, so the ones before were not read to their end")]
     Superseded,
@@ -64,10 +64,11 @@ pub enum VisitorError {
     OneSided { file: String, count: usize, missing: Missing },
 }
 
-/// Rounded up, with a decimal.
-fn megabytes(bytes: u64) -> String {
-    let tenths = bytes.div_ceil(100_000);
-    format!("{}.{} MB", tenths / 10, tenths % 10)
+/// Rounded up, with a decimal: `1.2 GB`, `392.1 MB`.
+fn size(bytes: u64) -> String {
+    let (unit, name) = if bytes < 1_000_000_000 { (1_000_000, "MB") } else { (1_000_000_000, "GB") };
+    let tenths = bytes.div_ceil(unit / 10);
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
 /// Which part of a file has no example.

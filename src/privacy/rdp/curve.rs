@@ -321,12 +321,7 @@ impl Source {
 /// ε(α) of the Poisson-sampled Gaussian, where it is known.
 fn sampled_gaussian_at(noise_multiplier: f64, rate: f64, order: f64) -> Option<f64> {
     if order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order) {
-        let whole = order as u32;
-        if whole >= 4 {
-            return Some(poisson::gaussian_at_integer(rate, noise_multiplier, whole));
-        }
-        let moments = gaussian_log_moments(noise_multiplier, whole);
-        return Some(poisson::at_integer(rate, whole, &moments));
+        return Some(poisson::gaussian_at_integer(rate, noise_multiplier, order as u32));
     }
     (order > 1.0).then(|| poisson::gaussian_at(rate, noise_multiplier, order)).flatten()
 }
