@@ -1,10 +1,12 @@
 //! A run's file, accounted for anew: ε, its curves, and whatever follows from counts are computed from what the file says was released, and from
 //! nothing that it says of them. What a file says was released is its author's word; that it fits the configuration is checked.
 
+use std::collections::BTreeMap;
+
 use super::{
     price,
     projection::Point,
-    report::{Privacy, PrivacyBound},
+    report::Privacy,
     run_file::{RunCard, RunFileError, cut},
 };
 use crate::{
@@ -21,8 +23,9 @@ use crate::{
 const TOLERANCE: f64 = 1e-6;
 /// Changes of what is released that a run's ledger may tell: each stands for other digits that the run went on with.
 const MOST_EVENTS: usize = 256;
-/// Points of the curves of ε that are computed anew, times kinds of release: some tenths of a second. Of longer curves every other point is left out.
-const MOST_WORK: usize = 4096;
+/// Points of the curves of ε that are computed anew, times kinds of release: a second where the noise is so wide that large orders are best. Of longer
+/// curves only every other point is kept, or fewer.
+const MOST_WORK: usize = 512;
 
 /// Puts what the ledger costs into the run's report and curves, where it does not contradict them. A run of which no guarantee was stated has none
 /// afterwards: then its ledger, if it would give one, is dropped.
@@ -41,7 +44,8 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
         if matches!(report.privacy, Privacy::Bounded(_)) {
             return Err(RunFileError::Unaccounted { name: name.to_owned() });
         }
-        return Ok(unclaimed(run, priced.err()));
+        unclaimed(run, priced.err());
+        return Ok(());
     };
     let Ok((release, curve)) = priced else { return Err(impossible("ledger", ANOTHER.to_owned())) };
     written.validate().map_err(|error| impossible("ledger", format!("such that {error}")))?;
@@ -55,7 +59,10 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
     let books = Books::new(&own, (&release, &curve)).map_err(fail)?;
     let accounted = Privacy::of(config.delta, books.after(own.steps(), config.delta), &own).map_err(fail)?;
     match (&report.privacy, &accounted) {
-        (Privacy::NoGuarantee { .. }, Privacy::Bounded(_)) => return Ok(unclaimed(run, None)),
+        (Privacy::NoGuarantee { .. }, Privacy::Bounded(_)) => {
+            unclaimed(run, None);
+            return Ok(());
+        }
         (Privacy::Bounded(stated), _) => {
             let now = if let Privacy::Bounded(now) = &accounted { now.improved.epsilon } else { f64::INFINITY };
             let stated = stated.improved.epsilon;
@@ -68,15 +75,20 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
         (Privacy::NoGuarantee { .. }, Privacy::NoGuarantee { .. }) => {}
     }
     report.by_plan = own.steps() == report.step && own.releases().iter().all(|each| *each == release);
-    let bounded = matches!(accounted, Privacy::Bounded(PrivacyBound { .. }));
+    let bounded = matches!(accounted, Privacy::Bounded(_));
     report.privacy = accounted;
     if bounded {
-        // What was released beyond the run's steps (batches of an epoch that was given up, say) may have been at any of them.
         let beyond = own.steps() - report.step;
-        let spent = |step: f64| books.after((step.ceil() as u64).saturating_add(beyond).min(own.steps()), config.delta);
         let most = (MOST_WORK / own.releases().len().max(1)).max(2);
-        run.improved_curve = anew(&run.improved_curve, most, |step| Some(spent(step).ok()?.improved.epsilon));
-        run.classic_curve = anew(&run.classic_curve, most, |step| Some(spent(step).ok()?.classic.epsilon));
+        // Both curves are of the same steps, mostly.
+        let mut known: BTreeMap<u64, Option<Epsilon>> = BTreeMap::new();
+        let mut spent = |step: f64| {
+            // What was released beyond the run's steps (batches of an epoch that was given up, say) may have been at any of them.
+            let count = (step.ceil() as u64).saturating_add(beyond).min(own.steps());
+            *known.entry(count).or_insert_with(|| books.after(count, config.delta).ok())
+        };
+        run.improved_curve = anew(&run.improved_curve, most, |step| Some(spent(step)?.improved.epsilon));
+        run.classic_curve = anew(&run.classic_curve, most, |step| Some(spent(step)?.classic.epsilon));
     } else {
         (run.improved_curve, run.classic_curve) = (vec![], vec![]);
     }
@@ -171,7 +183,7 @@ impl<'a> Books<'a> {
 }
 
 /// The curve's steps with another value each, of at most `most` points.
-fn anew(curve: &[Point], most: usize, value: impl Fn(f64) -> Option<f64>) -> Vec<Point> {
+fn anew(curve: &[Point], most: usize, mut value: impl FnMut(f64) -> Option<f64>) -> Vec<Point> {
     let every = curve.len().div_ceil(most).max(1);
     let last = curve.len().saturating_sub(1);
     let kept = curve.iter().enumerate().filter(|(index, _)| index % every == 0 || *index == last);
