@@ -162,6 +162,19 @@ impl Thread {
         self.ask_and_settle(Request::Load { load: self.loads, from })
     }
 
+    /// The visitor's files, handed over piece by piece as they are asked for.
+    fn load_files(&mut self, files: &[(String, Vec<u8>)]) -> Vec<Event> {
+        let sizes = files.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect();
+        let mut events = self.load(DataRequest::Files(sizes));
+        while let Some(Event::Wanted { load, file, start, end }) =
+            events.iter().position(|event| matches!(event, Event::Wanted { .. })).map(|place| events.remove(place))
+        {
+            let bytes = files[file as usize].1[start as usize..end as usize].to_vec();
+            events.extend(self.ask_and_settle(Request::Piece { load, bytes: Some(bytes) }));
+        }
+        events
+    }
+
     /// The next file arrives.
     fn one_arrives(&mut self) -> Vec<Event> {
         let next = self.page.waiting.borrow_mut().pop_front().unwrap();
@@ -198,8 +211,55 @@ fn shards(name: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A visitor's file that breaks off.
-fn damaged() -> DataRequest {
-    DataRequest::Files(vec![("mine-images-idx3-ubyte".to_owned(), vec![0, 0, 8, 3, 0, 0])])
+fn damaged() -> Vec<(String, Vec<u8>)> {
+    vec![("mine-images-idx3-ubyte".to_owned(), vec![0, 0, 8, 3, 0, 0])]
+}
+
+fn refusals(events: &[Event]) -> Vec<(u32, &str)> {
+    let refused = |event| match event {
+        &Event::NotLoaded { load, over: true, ref sentence } => Some((load, sentence.as_str())),
+        _ => None,
+    };
+    events.iter().filter_map(refused).collect()
+}
+
+#[test]
+fn files_are_asked_for_piece_by_piece_and_not_at_all_where_they_are_too_many_or_too_large() {
+    let mut thread = Thread::with_run(short());
+    let sized = |count: u32, size| DataRequest::Files((0..count).map(|i| (format!("file-{i}"), size)).collect());
+    for (request, says) in [(sized(20, 250_000_000), "20 files were given"), (sized(1, 9 << 30), "file-0 has 9.7 GB")] {
+        let events = thread.load(request);
+        let [(_, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
+        assert!(sentence.contains(says), "{sentence}");
+        assert!(!events.iter().any(|event| matches!(event, Event::Wanted { .. })), "{events:?}");
+    }
+    let images = |count: u32| {
+        let mut file = hushgrad::data::idx::header(hushgrad::data::idx::Kind::Images, count);
+        file.resize(file.len() + count as usize * PIXELS, 0);
+        file
+    };
+    let mut labels = hushgrad::data::idx::header(hushgrad::data::idx::Kind::Labels, 6000);
+    labels.extend((0..6000).map(|i| (i % 10) as u8));
+    let files = [("mine-images".to_owned(), images(6000)), ("mine-labels".to_owned(), labels)];
+    let events = thread.load_files(&files);
+    let shown: Vec<u64> =
+        events.iter().filter_map(|e| if let Event::Loading { done, .. } = e { Some(*done) } else { None }).collect();
+    assert!(shown.len() >= 3 && shown.is_sorted(), "{shown:?}");
+    assert!(
+        events.iter().any(|event| matches!(event, Event::Loaded { train: 4000..6000, complete: true, .. })),
+        "{events:?}"
+    );
+    // Bytes that nobody asked for, that cannot be read, and files that others take the place of.
+    assert_eq!(thread.ask_and_settle(Request::Piece { load: 99, bytes: Some(vec![0]) }), vec![]);
+    let waiting = thread.load(sized(1, 1_000_000));
+    assert!(matches!(waiting[..], [Event::Wanted { file: 0, start: 0, .. }]), "{waiting:?}");
+    let before = thread.loads;
+    let events = thread.load(sized(2, 1_000_000));
+    assert_eq!(refusals(&events)[0].0, before);
+    let events = thread.ask_and_settle(Request::Piece { load: thread.loads, bytes: None });
+    let [(load, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
+    assert!(load == thread.loads && sentence.starts_with("file-0 cannot be read"), "{sentence}");
+    assert_eq!(thread.ask_and_settle(Request::Piece { load: thread.loads, bytes: Some(vec![0]) }), vec![]);
 }
 
 #[test]
@@ -388,7 +448,7 @@ fn a_server_that_fails_is_not_a_site_without_mnist() {
 #[test]
 fn a_damaged_file_is_named_and_the_digits_before_stay() {
     let mut thread = Thread::with_run(short());
-    let events = thread.load(damaged());
+    let events = thread.load_files(&damaged());
     let [Event::NotLoaded { load: 2, over: true, sentence }] = &events[..] else { panic!("{events:?}") };
     assert!(sentence.contains("mine-images-idx3-ubyte"), "{sentence}");
     let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
@@ -407,7 +467,7 @@ fn a_refused_file_leaves_the_load_that_is_under_way_alone() {
         if before == 3 {
             assert_eq!(started(&thread.ask_and_settle(Request::Start(short()))).train, 10_000);
         }
-        let events = thread.load(damaged());
+        let events = thread.load_files(&damaged());
         assert!(matches!(&events[..], [Event::NotLoaded { load: 2, over: true, .. }]), "{events:?}");
         let mut events = vec![];
         for _ in before..4 {
@@ -601,7 +661,7 @@ fn every_message_survives_postcard() {
     let mut events = thread.ask_and_settle(Request::StepOnce);
     events.extend(thread.ask_and_settle(Request::Start(RunConfig { lot: 0, ..short() })));
     events.extend(thread.ask_and_settle(Request::ExportLedger));
-    events.extend(thread.load(damaged()));
+    events.extend(thread.load_files(&damaged()));
     for event in events {
         let bytes = postcard::to_allocvec(&event).unwrap();
         assert_eq!(postcard::from_bytes::<Event>(&bytes).unwrap(), event);
@@ -731,7 +791,7 @@ mod off_the_gpu {
             file("test-images", Kind::Images, 10, PIXELS),
             file("test-labels", Kind::Labels, 10, 1),
         ];
-        thread.load(DataRequest::Files(files));
+        thread.load_files(&files);
         let events = thread.ask_and_settle(Request::Start(short()));
         assert!(Thread::problems(&events).is_empty(), "{events:?}");
         let info = started(&events);

@@ -71,7 +71,7 @@
       return this.#ask({ type: "getState" });
     }
     /** Sets what is named, by the keys of the page's links: `{ sigma: 2 }` or `"sigma=2"`. */
-    setState(state) {
+    async setState(state) {
       return this.#ask({ type: "setState", query: String(typeof state === "string" ? state : new URLSearchParams(state)) });
     }
 

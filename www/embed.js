@@ -5,7 +5,15 @@ const SOURCE = "hushgrad";
 const VERSION = 1;
 const COMMANDS = ["play", "pause", "step", "reset", "getState", "setState"];
 
+/** Characters of a query that are handed on: the program names one that is longer than any link. */
+const LONGEST = 5000;
+/** Commands that wait for the program. */
+const MOST_WAITING = 100;
+
+document.getElementById("silent")?.remove();
 const root = document.documentElement;
+/** In a sandbox that keeps it from its own origin a page has no threads. */
+const apart = self.origin === "null";
 const poster = document.getElementById("poster");
 const query = new URLSearchParams(location.search);
 if (["light", "dark"].includes(query.get("theme"))) root.dataset.theme = query.get("theme");
@@ -21,8 +29,10 @@ let resting = false;
 let seen = false;
 
 const post = (message) => host && parent.postMessage({ source: SOURCE, v: VERSION, ...message }, host);
-const command = (detail) =>
-  waiting ? waiting.push(detail) : dispatchEvent(new CustomEvent("hushgrad-command", { detail }));
+const command = (detail) => {
+  if (!waiting) dispatchEvent(new CustomEvent("hushgrad-command", { detail }));
+  else if (waiting.length < MOST_WAITING) waiting.push(detail);
+};
 
 addEventListener("message", ({ source, origin, data }) => {
   // A frame without an origin of its own cannot be answered without answering everybody.
@@ -37,15 +47,18 @@ addEventListener("message", ({ source, origin, data }) => {
   } else if (origin === host) take(data);
 });
 
-function take({ type, id, query }) {
+function take({ type, id: named, query }) {
+  // What is said back is what any message can hold.
+  const id = typeof named === "number" || (typeof named === "string" && named.length <= 64) ? named : undefined;
   if (!COMMANDS.includes(type)) {
-    post({ type: "error", id, message: `There is no command “${String(type).slice(0, 24)}”; there are ${COMMANDS.join(", ")}.` });
+    const called = typeof type === "string" ? type.slice(0, 24) : typeof type;
+    post({ type: "error", id, message: `There is no command “${called}”; there are ${COMMANDS.join(", ")}.` });
     return;
   }
   // What is set is checked by the program alone.
   if (["play", "step", "setState"].includes(type)) start();
   if (type === "pause" || type === "reset") resting = false;
-  if (started) command({ type, id, query: typeof query === "string" ? query : "" });
+  if (started) command({ type, id, query: typeof query === "string" ? query.slice(0, LONGEST) : "" });
   // Nothing runs behind a poster, and its address says what would.
   else if (type === "getState") post({ type: "state", id, query: location.search.slice(1), started });
 }
@@ -67,15 +80,20 @@ async function start() {
   if (started) return;
   started = true;
   poster.hidden = true;
+  if (apart) return fail("This frame stands in a sandbox that keeps it from its own origin, so it has no threads to train in: allow-same-origin is missing.");
   await takeGpu();
   try {
     await import(root.dataset.start);
   } catch (error) {
-    const failed = document.getElementById("failed");
-    failed.textContent = "The trainer could not be loaded; load the page again.";
-    failed.hidden = false;
-    post({ type: "error", message: `${failed.textContent} (${error})` });
+    fail("The trainer could not be loaded; load the page again.", ` (${error})`);
   }
+}
+
+function fail(sentence, more = "") {
+  const failed = document.getElementById("failed");
+  failed.textContent = sentence;
+  failed.hidden = false;
+  post({ type: "error", message: sentence + more });
 }
 
 /** The first of the embeds on a page that wants the GPU has it for as long as it is there; the others train on the CPU. */

@@ -109,6 +109,10 @@ pub enum Fault {
     Magic { found: Vec<u8> },
     #[error("gzip: the compressed data ends early, so the file was cut short; fetch it again")]
     GzipTruncated,
+    #[error(
+        "there is no memory left for the {bytes} bytes that it declares; close other programs, or give fewer examples"
+    )]
+    NoMemory { bytes: usize },
     #[error("gzip: the compressed data is damaged ({detail}); fetch the file again")]
     GzipDamaged { detail: String },
     #[error("the gzip wrapper holds bytes {}{}; expected IDX (00 00 08 …)", hex(.found), known(.found))]
@@ -172,6 +176,33 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Idx, IdxError> {
     read_any(bytes).map_err(|fault| IdxError::File { file: file.to_owned(), fault })
 }
 
+/// The same of a file that is not needed any more.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_owned(file: &str, mut bytes: Vec<u8>) -> Result<Idx, IdxError> {
+    let named = |fault| IdxError::File { file: file.to_owned(), fault };
+    if bytes.is_empty() || bytes.starts_with(&GZIP) {
+        return read_any(&bytes).map_err(named);
+    }
+    let header = plain_header(&bytes, bytes.len() as u64).map_err(named)?;
+    drop(bytes.drain(..header.kind.header_bytes()));
+    header.finish(bytes).map_err(named)
+}
+
+/// Checks what the first bytes of a file of `size` bytes tell: a kilobyte is enough.
+///
+/// # Errors
+/// As [`read`], but for what only the rest can show.
+pub fn check_start(file: &str, start: &[u8], size: u64) -> Result<(), IdxError> {
+    let checked = match start {
+        [] => Err(Fault::Empty),
+        _ if start.starts_with(&GZIP) => Ok(()),
+        _ => plain_header(start, size).map(drop),
+    };
+    checked.map_err(|fault| IdxError::File { file: file.to_owned(), fault })
+}
+
 /// Reads a file that must hold `expected`.
 ///
 /// # Errors
@@ -206,15 +237,19 @@ fn read_any(bytes: &[u8]) -> Result<Idx, Fault> {
 }
 
 fn read_plain(bytes: &[u8]) -> Result<Idx, Fault> {
-    let header = Header::parse(bytes, |found| Fault::Magic { found })?;
-    let (found, expected) = (bytes.len() as u64, header.file_bytes());
+    let header = plain_header(bytes, bytes.len() as u64)?;
+    let elements = bytes[header.kind.header_bytes()..].to_vec();
+    header.finish(elements)
+}
+
+/// The header of a file of `found` bytes that begins with these, if it declares as many.
+fn plain_header(start: &[u8], found: u64) -> Result<Header, Fault> {
+    let header = Header::parse(start, |found| Fault::Magic { found })?;
+    let expected = header.file_bytes();
     match found.cmp(&expected) {
         std::cmp::Ordering::Less => Err(Fault::Truncated { found, expected }),
         std::cmp::Ordering::Greater => Err(Fault::TooLong { found, at_least: false, expected }),
-        std::cmp::Ordering::Equal => {
-            let elements = bytes[header.kind.header_bytes()..].to_vec();
-            header.finish(elements)
-        }
+        std::cmp::Ordering::Equal => Ok(header),
     }
 }
 
@@ -232,7 +267,10 @@ fn read_gzip(bytes: &[u8]) -> Result<Idx, Fault> {
     }
     let header = Header::parse(&start, |found| Fault::NotIdxInside { found })?;
     let declared = header.elements();
-    let mut elements = Vec::with_capacity(declared.min(bytes.len().saturating_mul(DEFLATE_RATIO)));
+    // The byte more is unpacked, too.
+    let room = declared.min(bytes.len().saturating_mul(DEFLATE_RATIO)) + 1;
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(room).map_err(|_| Fault::NoMemory { bytes: declared })?;
     // One byte more than declared: reading to the end also checks gzip's own checksum.
     unpack(&mut decoder, declared as u64 + 1, &mut elements)?;
     let (found, expected) = ((header.kind.header_bytes() + elements.len()) as u64, header.file_bytes());

@@ -2,6 +2,7 @@
 
 mod digest;
 pub mod idx;
+pub mod incoming;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod mnist;
 pub mod mnist_files;

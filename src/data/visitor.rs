@@ -13,7 +13,7 @@ use super::{
 pub const HOLD_OUT: u64 = 6;
 
 /// Most files that one drop may have.
-const MAX_FILES: usize = 4;
+pub(super) const MAX_FILES: usize = 4;
 
 /// Why a drop was refused; nothing of it was taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +26,21 @@ pub enum VisitorError {
         "{given} files were given; expected at most 4: training images and labels, and if you like test images and labels"
     )]
     TooManyFiles { given: usize },
+    #[error("{file} has {}, and no file of digits is larger than {}; nothing was loaded", size(*.bytes), size(*.most))]
+    TooLarge { file: String, bytes: u64, most: u64 },
+    #[error(
+        "{file}: with it the files come to {}; expected at most {} in all, unpacked, so that they fit in memory: give fewer examples",
+        size(*.bytes), size(*.most)
+    )]
+    TooMuch { file: String, bytes: u64, most: u64 },
+    #[error("{file} cannot be read; is it a folder, or was it moved? Choose IDX files, plain or gzip")]
+    Unreadable { file: String },
+    #[error("{file} changed while it was read; choose it again")]
+    Changed { file: String },
+    #[error("{file}: the browser has no memory left for its {}; close other pages, or give fewer examples", size(*.bytes))]
+    NoMemory { file: String, bytes: u64 },
+    #[error("other files were chosen, so the ones before were not read to their end")]
+    Superseded,
     #[error("{file}: {found} without {missing}; choose the {missing} file that belongs to it as well")]
     Unpaired { file: String, found: Kind, missing: Kind },
     #[error("{first} and {second} are both {role} {kind}; choose one of them")]
@@ -47,6 +62,13 @@ pub enum VisitorError {
          that differ, or test files"
     )]
     OneSided { file: String, count: usize, missing: Missing },
+}
+
+/// Rounded up, with a decimal: `1.2 GB`, `392.1 MB`.
+fn size(bytes: u64) -> String {
+    let (unit, name) = if bytes < 1_000_000_000 { (1_000_000, "MB") } else { (1_000_000_000, "GB") };
+    let tenths = bytes.div_ceil(unit / 10);
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
 /// Which part of a file has no example.
@@ -82,8 +104,8 @@ impl std::fmt::Display for Role {
 }
 
 /// One file, read, with the role that its name tells.
-struct Read<'a> {
-    name: &'a str,
+struct Read {
+    name: String,
     role: Option<Role>,
     idx: Idx,
 }
@@ -96,17 +118,29 @@ struct Read<'a> {
 /// # Errors
 /// [`VisitorError`]: the first file that is not what it says, or a set of files that does not fit together.
 pub fn assemble<N: AsRef<str>, B: AsRef<[u8]>>(files: &[(N, B)]) -> Result<Digits, VisitorError> {
-    match files.len() {
-        0 => return Err(VisitorError::Nothing),
-        1..=MAX_FILES => {}
-        given => return Err(VisitorError::TooManyFiles { given }),
-    }
-    let (mut images, mut labels) = (Vec::new(), Vec::new());
-    for (name, bytes) in files {
+    check_count(files.len())?;
+    let read = files.iter().map(|(name, bytes)| {
         let name = name.as_ref();
-        let idx = idx::read(name, bytes.as_ref())?;
+        Ok((name.to_owned(), idx::read(name, bytes.as_ref())?))
+    });
+    assemble_read(read.collect::<Result<_, VisitorError>>()?)
+}
+
+pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
+    match files {
+        0 => Err(VisitorError::Nothing),
+        1..=MAX_FILES => Ok(()),
+        given => Err(VisitorError::TooManyFiles { given }),
+    }
+}
+
+/// The same of files that were read, by name.
+pub(super) fn assemble_read(files: Vec<(String, Idx)>) -> Result<Digits, VisitorError> {
+    check_count(files.len())?;
+    let (mut images, mut labels) = (Vec::new(), Vec::new());
+    for (name, idx) in files {
         let of_kind = if idx.kind == Kind::Images { &mut images } else { &mut labels };
-        of_kind.push(Read { name, role: role_by_name(name), idx });
+        of_kind.push(Read { role: role_by_name(&name), name, idx });
     }
     match (images.len(), labels.len()) {
         (1, 1) => one_pair(images.remove(0), labels.remove(0)),
@@ -125,11 +159,11 @@ fn one_pair(images: Read, labels: Read) -> Result<Digits, VisitorError> {
     if let (Some(a), Some(b)) = (images.role, labels.role)
         && a != b
     {
-        let (images_file, labels_file) = (images.name.to_owned(), labels.name.to_owned());
+        let (images_file, labels_file) = (images.name, labels.name);
         return Err(VisitorError::RolesDiffer { images_file, labels_file });
     }
-    let file = images.name.to_owned();
-    let all = Dataset::pair(&title(&file), (images.name, images.idx), (labels.name, labels.idx))?;
+    let file = images.name;
+    let all = Dataset::pair(&title(&file), (&file, images.idx), (&labels.name, labels.idx))?;
     let count = all.len();
     if (count as u64) < HOLD_OUT {
         return Err(VisitorError::TooFew { file, count });
@@ -149,10 +183,10 @@ fn two_pairs(train: (Read, Read), test: (Read, Read)) -> Result<Digits, VisitorE
     let (name, source, test_set) = if is_mnist {
         ("MNIST (your files)".to_owned(), Source::Mnist, TestSet::Public)
     } else {
-        (title(train.0.name), Source::Visitor, TestSet::Visitor)
+        (title(&train.0.name), Source::Visitor, TestSet::Visitor)
     };
     let pair =
-        |(images, labels): (Read, Read)| Dataset::pair(&name, (images.name, images.idx), (labels.name, labels.idx));
+        |(images, labels): (Read, Read)| Dataset::pair(&name, (&images.name, images.idx), (&labels.name, labels.idx));
     Ok(Digits { train: pair(train)?, test: pair(test)?, source, test_set })
 }
 
@@ -169,7 +203,7 @@ fn role_by_name(name: &str) -> Option<Role> {
 /// Puts two files of a kind in the order training, test.
 fn by_role(files: Vec<Read>) -> Result<[Read; 2], VisitorError> {
     let Ok([first, second]) = <[Read; 2]>::try_from(files) else { return Err(VisitorError::Nothing) };
-    let names = || (first.name.to_owned(), second.name.to_owned());
+    let names = || (first.name.clone(), second.name.clone());
     let kind = first.idx.kind;
     let swap = match (first.role, second.role) {
         (Some(role), Some(other)) if role == other => {
@@ -200,7 +234,7 @@ fn unpaired(images: &[Read], labels: &[Read]) -> VisitorError {
     match more.iter().find(|a| !fewer.iter().any(|b| fits(a, b))).or(more.last()) {
         Some(left) => {
             let missing = if left.idx.kind == Kind::Images { Kind::Labels } else { Kind::Images };
-            VisitorError::Unpaired { file: left.name.to_owned(), found: left.idx.kind, missing }
+            VisitorError::Unpaired { file: left.name.clone(), found: left.idx.kind, missing }
         }
         None => VisitorError::Nothing,
     }

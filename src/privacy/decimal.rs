@@ -38,6 +38,12 @@ pub fn upper_percent(share: f64, decimals: usize) -> String {
     fixed(share, 2, decimals, Side::Above)
 }
 
+/// A number that is quoted back, to all its digits: as a power of ten where it would be mostly zeros.
+#[must_use]
+pub(crate) fn quoted(x: f64) -> String {
+    if x == 0.0 || (1e-4..1e15).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
+}
+
 fn placed(x: f64, decimals: usize, side: Side) -> String {
     // Nothing at all has no decimals.
     if x == 0.0 {
@@ -168,6 +174,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_is_quoted_is_not_mostly_zeros() {
+        for (x, text) in [(1e-300, "1e-300"), (-2.5e20, "-2.5e20"), (0.0, "0"), (0.05, "0.05"), (1e-4, "0.0001"), (-1.0, "-1")] {
+            assert_eq!(quoted(x), text);
+        }
+        assert_eq!(quoted(f64::NAN), "NaN");
+        let refused = crate::privacy::noise::NoiseSpec::Gaussian { sigma: 1e-300 }.build().map(drop).unwrap_err();
+        assert!(refused.to_string().contains("is 1e-300;"), "{refused}");
+    }
+
 
     /// Sign, digits and power of ten of a decimal, as it is read by hand.
     fn read(text: &str) -> (bool, String, i32) {

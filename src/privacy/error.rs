@@ -1,11 +1,11 @@
 //! What can be wrong with a mechanism, a ledger or a question about it.
 
-use super::noise::NoiseError;
+use super::{decimal::quoted, noise::NoiseError};
 
 /// Errors of the privacy layer: each names the field, the value and what would be right.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrivacyError {
-    #[error("{field} is {value}; it must be {range}")]
+    #[error("{field} is {}; it must be {range}", quoted(*.value))]
     Parameter { field: &'static str, value: f64, range: &'static str },
     #[error(transparent)]
     Noise(#[from] NoiseError),

@@ -1,6 +1,10 @@
 //! A run: configuration → plan → session → reports.
 
+<<<<<<< HEAD
 pub mod books;
+=======
+mod accounted;
+>>>>>>> files
 pub mod config;
 pub mod error;
 mod limits;

@@ -15,6 +15,7 @@ use crate::{
     model,
     privacy::{
         PrivacyError,
+        decimal::quoted,
         ledger::Release,
         noise::NoiseSpec,
         rdp::RdpCurve,
@@ -121,13 +122,7 @@ impl Plan {
     /// Initial parameters, flat.
     #[must_use]
     pub fn initial_parameters(&self) -> Vec<f32> {
-        let RunConfig { model, start, init_seed, .. } = self.config;
-        let pretrained = match start {
-            Start::Random => None,
-            Start::Pretrained => model::pretrained::parameters(model),
-        };
-        // A plan exists only where the start that it names does.
-        pretrained.unwrap_or_else(|| model::initial_parameters(model, init_seed))
+        initial_parameters(&self.config)
     }
 
     /// Expected steps to look at every example once.
@@ -137,12 +132,23 @@ impl Plan {
     }
 }
 
+/// The parameters that a run of this configuration starts from, flat.
+#[must_use]
+pub(super) fn initial_parameters(config: &RunConfig) -> Vec<f32> {
+    let pretrained = match config.start {
+        Start::Random => None,
+        Start::Pretrained => model::pretrained::parameters(config.model),
+    };
+    // A plan exists only where the start that it names does.
+    pretrained.unwrap_or_else(|| model::initial_parameters(config.model, config.init_seed))
+}
+
 fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
     let range = |field, value: f64, fine: bool, range: &str| {
         if fine {
             Ok(())
         } else {
-            Err(ConfigError::OutOfRange { field, value: value.to_string(), range: range.to_owned() })
+            Err(ConfigError::OutOfRange { field, value: quoted(value), range: range.to_owned() })
         }
     };
     let RunConfig { learning_rate, momentum, delta, .. } = *config;

@@ -234,6 +234,25 @@ mod tests {
         assert_eq!(project(&config, 60_000, 1).unwrap().curve.len(), 1);
     }
 
+    /// Where the best order is the largest there is, too.
+    #[test]
+    fn wide_noise_is_priced_at_once() {
+        for sigma in [40.0, 300.0, 1e3, 1e4, 1e6, 1e20] {
+            let config = RunConfig { noise: Some(NoiseSpec::Gaussian { sigma }), ..RunConfig::default() };
+            let start = std::time::Instant::now();
+            let projection = project(&config, 60_000, 3516).unwrap();
+            let took = start.elapsed();
+            assert!(took.as_secs_f64() < 2.0, "σ = {sigma}: {took:?}");
+            assert!(projection.curve.windows(2).all(|pair| pair[0].1 <= pair[1].1));
+            // By such orders the improved conversion may find that δ alone pays for all of it.
+            let Epsilon { classic, improved } = projection.end;
+            assert!(
+                classic.epsilon > improved.epsilon && improved.order > 50.0,
+                "σ = {sigma}: {classic:?} {improved:?}"
+            );
+        }
+    }
+
     #[test]
     fn tight_accounting_is_below_the_projection() {
         let config = RunConfig::default();

@@ -128,9 +128,9 @@ impl<E: Engine> Session<E> {
         let mut session = Self::new(plan, engine)?;
         match progress.ledger {
             Some(ledger) => session.account = Account::after(ledger, &session.plan)?,
-            None if progress.step > 0 && session.plan.priced.is_ok() => {
+            None if session.plan.priced.is_ok() => {
                 session.account = None;
-                session.plan.priced = Err("nothing says what its first steps released".to_owned());
+                session.plan.priced = Err("nothing says what was released before it was continued".to_owned());
             }
             None => {}
         }

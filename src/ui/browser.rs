@@ -11,16 +11,6 @@ use super::{
 };
 use crate::train::run_file;
 
-/// What a visitor may pick: its name, its size at most (more would only fill the memory), and which file to choose.
-pub struct Wanted {
-    name: &'static str,
-    most: f64,
-    choose: &'static str,
-}
-
-pub const DIGITS: Wanted = Wanted { name: "file of digits", most: 256e6, choose: "Choose IDX files, plain or gzip." };
-pub const RUN_FILE: Wanted =
-    Wanted { name: "run file", most: run_file::LARGEST as f64, choose: "Choose a run that was saved by this page." };
 const THEME: &str = "hushgrad-theme";
 
 /// Milliseconds since the page was opened.
@@ -161,28 +151,31 @@ pub fn is_dark(theme: Theme) -> bool {
     }
 }
 
-/// Names and bytes of what the visitor picked.
+/// Bytes of a file, or of a part of it; `None` where the browser cannot read it.
+pub async fn bytes_of(part: &Blob) -> Option<Vec<u8>> {
+    let buffer = JsFuture::from(part.array_buffer()).await.ok()?;
+    Some(js_sys::Uint8Array::new(&buffer).to_vec())
+}
+
+/// Name and bytes of a run file.
 ///
 /// # Errors
-/// One sentence that names the file.
-pub async fn read_files(files: Vec<File>, wanted: &Wanted) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let mut read = Vec::with_capacity(files.len());
-    for file in files {
-        let name = file.name();
-        if file.size() > wanted.most {
-            return Err(format!(
-                "{name} has {}, and no {} is larger than {}; nothing was loaded.",
-                format::bytes(file.size() as u64),
-                wanted.name,
-                format::bytes(wanted.most as u64)
-            ));
-        }
-        let buffer = JsFuture::from(file.array_buffer())
-            .await
-            .map_err(|_| format!("{name} cannot be read; is it a folder, or was it moved? {}", wanted.choose))?;
-        read.push((name, js_sys::Uint8Array::new(&buffer).to_vec()));
+/// One sentence that names it.
+pub async fn read_run_file(file: File) -> Result<(String, Vec<u8>), String> {
+    let name = file.name();
+    if file.size() > run_file::LARGEST as f64 {
+        return Err(format!(
+            "{name} has {}, and no run file is larger than {}; nothing was loaded.",
+            format::bytes(file.size() as u64),
+            format::bytes(run_file::LARGEST as u64)
+        ));
     }
-    Ok(read)
+    match bytes_of(&file).await {
+        Some(bytes) => Ok((name, bytes)),
+        None => Err(format!(
+            "{name} cannot be read; is it a folder, or was it moved? Choose a run that was saved by this page."
+        )),
+    }
 }
 
 /// Copies a text.

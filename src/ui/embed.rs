@@ -10,13 +10,17 @@ use super::{
     closures::{follow, wording},
     embed_options::Options,
     query::{self, Link},
-    results, setup,
-    state::Page,
+    results,
+    settings::Digits,
+    setup,
+    state::{Page, as_sentence},
     transport,
 };
 use crate::{
     engine::Backend,
+    privacy::noise::CustomDensity,
     train::report::{Privacy, Report},
+    worker::accounts::{Answer, Question},
 };
 
 /// Whether this page stands in a frame that another page has made for it.
@@ -159,10 +163,7 @@ fn talk(page: Page) {
             Some("step") => page.step_once(),
             Some("reset") => page.reset(),
             Some("getState") => tell(page, "state", &[id]),
-            Some("setState") => match set(page, &get("query").as_string().unwrap_or_default()) {
-                Ok(()) => tell(page, "state", &[id]),
-                Err(sentence) => tell(page, "error", &[id, ("message", sentence.into())]),
-            },
+            Some("setState") => set(page, get("query").as_string().unwrap_or_default(), None, id.1),
             _ => {}
         }
     });
@@ -170,12 +171,37 @@ fn talk(page: Page) {
     request_animation_frame(move || tell(page, "listening", &[]));
 }
 
-/// Sets what a query names, or nothing and says why.
-fn set(page: Page, query: &str) -> Result<(), String> {
+/// Sets what a query names, or nothing, and answers the message of this `id`. A formula is read first: `density` is what it was read as.
+fn set(page: Page, query: String, density: Option<CustomDensity>, id: JsValue) {
+    let answered = move |id: JsValue, done: Result<(), String>| match done {
+        Ok(()) => tell(page, "state", &[("id", id)]),
+        Err(sentence) => tell(page, "error", &[("id", id), ("message", sentence.into())]),
+    };
     let now = Link { theme: None, ..untrack(move || page.link()) };
-    let (link, problems) = query::read_onto(now, query);
+    let (backend, digits) = (now.backend, now.settings.digits);
+    let (mut link, mut problems) = query::read_onto(now, &query);
+    if link.backend != backend {
+        problems.push("A frame computes with one backend as long as it stands; name it in its address.".to_owned());
+    }
+    if link.settings.digits != digits && link.settings.digits == Digits::Files {
+        problems.push("In the link, dataset: a frame has no place to pick files.".to_owned());
+    }
+    let train = page.digits.with_untracked(|loaded| loaded.as_ref().map(|loaded| loaded.train));
+    if let Some(train) = train.filter(|_| link.settings.digits == digits) {
+        problems.extend(link.settings.check_data(train).err().map(|(_, sentence)| sentence));
+    }
     if !problems.is_empty() {
-        return Err(problems.join(" "));
+        return answered(id, Err(problems.join(" ")));
+    }
+    if let Some(density) = density.filter(|density| density.source() == link.settings.formula) {
+        link.settings.density = Some(density);
+    }
+    if link.settings.unread() {
+        return page.ask(Question::Density(link.settings.formula), move |answer| match answer {
+            Answer::Density(Ok(density)) => set(page, query, Some(density), id),
+            Answer::Density(Err(phrase)) => answered(id, Err(as_sentence(&phrase))),
+            _ => {}
+        });
     }
     if let Some(theme) = link.theme {
         browser::show_theme(theme);
@@ -185,11 +211,10 @@ fn set(page: Page, query: &str) -> Result<(), String> {
     if link.speed != page.speed.get_untracked() {
         page.set_speed(link.speed);
     }
-    let digits = link.settings.digits;
-    let others = page.settings.with_untracked(|settings| settings.digits != digits);
+    let others = link.settings.digits;
     page.change(|settings| *settings = super::settings::Settings { digits: settings.digits, ..link.settings });
-    if others {
-        page.choose_digits(digits);
+    if others != digits {
+        page.choose_digits(others);
     }
-    Ok(())
+    answered(id, Ok(()));
 }

@@ -188,6 +188,7 @@ impl Number {
                 key: "sigma",
                 label: "Noise scale",
                 hint: "How wide the noise is that is added to every coordinate of the sum, as a multiple of the most that one example can contribute.",
+                least: At(1e-6),
                 most: At(1e4),
                 slider: Some(Slider {
                     low: 0.2,
@@ -247,6 +248,7 @@ impl Number {
                 key: "rate",
                 label: "Learning rate",
                 hint: "How far a step goes along the noisy average gradient; it costs no privacy. The denoiser shrinks steps about a hundredfold, so it wants rates near 50.",
+                least: At(1e-9),
                 slider: Some(Slider {
                     low: 0.01,
                     high: 100.0,
@@ -276,7 +278,7 @@ impl Number {
                 label: "Momentum",
                 hint: "The share of the last step that is carried into the next; it costs no privacy.",
                 least: At(0.0),
-                most: Beyond(1.0),
+                most: At(0.9999),
                 slider: Some(Slider {
                     low: 0.0,
                     high: 0.99,
@@ -562,11 +564,11 @@ mod tests {
     fn bad_values_get_a_sentence_that_names_field_range_and_value() {
         assert_eq!(
             Number::Scale.parse("-1"),
-            Err("Noise scale must be a number above 0 and at most 10,000; “-1” is not.".to_owned())
+            Err("Noise scale must be a number from 1e-6 to 10,000; “-1” is not.".to_owned())
         );
         assert_eq!(
             Number::Scale.parse("0").unwrap_err(),
-            "Noise scale must be a number above 0 and at most 10,000; “0” is not."
+            "Noise scale must be a number from 1e-6 to 10,000; “0” is not."
         );
         assert_eq!(
             Number::Delta.parse("1").unwrap_err(),
@@ -579,10 +581,46 @@ mod tests {
         assert!(Number::Scale.parse("NaN").is_err());
         assert_eq!(
             Number::Scale.parse("").unwrap_err(),
-            "Noise scale is empty; it must be a number above 0 and at most 10,000."
+            "Noise scale is empty; it must be a number from 1e-6 to 10,000."
         );
         assert_eq!(Number::Steps.parse("  "), Ok(None));
         assert!(Number::Steps.parse(&"9".repeat(100_000)).unwrap_err().len() < 200);
+    }
+
+    /// What a field takes, the training thread takes, whatever else is set as at first.
+    #[test]
+    fn a_field_takes_what_can_be_trained() {
+        use crate::{
+            mechanism::EncoderSpec,
+            privacy::noise::NoiseSpec,
+            train::{config::RunConfig, plan::Plan},
+        };
+        type Set = fn(f64) -> RunConfig;
+        let fields: [(Number, Set); 6] = [
+            (Number::Scale, |sigma| RunConfig { noise: Some(NoiseSpec::Gaussian { sigma }), ..RunConfig::default() }),
+            (Number::Nu, |nu| RunConfig {
+                noise: Some(NoiseSpec::StudentT { nu, scale: 1.0 }),
+                ..RunConfig::default()
+            }),
+            (Number::ClipNorm, |norm| RunConfig { encoder: EncoderSpec::Clip { norm }, ..RunConfig::default() }),
+            (Number::LearningRate, |learning_rate| RunConfig { learning_rate, ..RunConfig::default() }),
+            (Number::Momentum, |momentum| RunConfig { momentum, ..RunConfig::default() }),
+            (Number::Delta, |delta| RunConfig { delta, ..RunConfig::default() }),
+        ];
+        for (number, set) in fields {
+            let Spec { least, most, .. } = number.spec();
+            let inside = |bound, beyond: f64| match bound {
+                Bound::At(value) => value,
+                Bound::Beyond(value) => value + beyond,
+            };
+            for value in [inside(least, 1e-9), inside(most, -1e-9)] {
+                let planned = Plan::new(RunConfig { steps: Some(1000), ..set(value) }, 60_000);
+                assert!(planned.is_ok(), "{number:?} {value}: {}", planned.unwrap_err());
+            }
+        }
+        for text in ["1e-300", "1e-40", "1e-7"] {
+            assert!(Number::Scale.parse(text).unwrap_err().ends_with(&format!("“{text}” is not.")));
+        }
     }
 
     #[test]

@@ -254,7 +254,7 @@ impl Page {
                 self.keep(Entry { key, name: name.clone(), note: "from a file".to_owned(), pinned: true, card }, file);
                 self.change(|now| *now = Settings::of_config(&config, now.digits));
                 self.notice.set(Some(format!(
-                    "“{name}” is drawn beside your runs, and its ε was computed anew. Continue it in the list of runs, or press Play to run its settings from the start."
+                    "“{name}” is drawn beside your runs. Its ε was computed anew from what the file says was released, which is its author's word. Continue it in the list of runs, or press Play to run its settings from the start."
                 )));
             }
             Answer::OpenRun(Err(phrase)) => self.put_problem(None, format!("{phrase}.")),

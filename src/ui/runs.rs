@@ -181,8 +181,8 @@ fn with_current(page: Page, act: impl FnOnce(&Past)) {
 /// A run from a file joins the list; its settings are taken over, and its ε is computed anew.
 fn open_file(page: Page, file: web_sys::File) {
     leptos::task::spawn_local(async move {
-        match browser::read_files(vec![file], &browser::RUN_FILE).await {
-            Ok(files) => files.into_iter().for_each(|(name, bytes)| page.open_run(name, bytes)),
+        match browser::read_run_file(file).await {
+            Ok((name, bytes)) => page.open_run(name, bytes),
             Err(sentence) => page.put_problem(None, sentence),
         }
     });

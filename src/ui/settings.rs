@@ -429,7 +429,7 @@ impl Settings {
             return Err((
                 Number::Lot,
                 format!(
-                    "Lot size is {}, and there are only {} training images; choose at most that.",
+                    "Lot size is {}, and the number of training images is {}; choose at most that.",
                     n(self.lot),
                     n(train)
                 ),
@@ -680,7 +680,7 @@ mod tests {
         let settings = Settings { lot: 70_000, ..Settings::default() };
         let (field, sentence) = settings.check_data(60_000).unwrap_err();
         assert_eq!(field, Number::Lot);
-        assert_eq!(sentence, "Lot size is 70,000, and there are only 60,000 training images; choose at most that.");
+        assert_eq!(sentence, "Lot size is 70,000, and the number of training images is 60,000; choose at most that.");
         assert!(settings.check_data(70_000).is_ok());
     }
 

@@ -155,7 +155,13 @@ fn digits_line(page: Page) -> impl IntoView {
                 if let Some((name, train)) = running
                     && (name != loaded.name || train != loaded.train)
                 {
-                    line.push_str(&format!(" The run that stands uses {name}, {}; reset it to use these.", n(train)));
+                    // Until then it stays what it is, whatever is pressed.
+                    let how = if page.settings.with(|settings| settings.lot > loaded.train) {
+                        "choose a smaller lot"
+                    } else {
+                        "reset it"
+                    };
+                    line.push_str(&format!(" The run that stands uses {name}, {}; {how} to use these.", n(train)));
                 }
                 if let Some(caution) = loaded.test_set.caution() {
                     line.push(' ');

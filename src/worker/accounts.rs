@@ -77,7 +77,7 @@ pub fn answer(question: Question) -> Answer {
         Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
         Question::OpenRun { name, bytes } => {
             let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
-            Answer::OpenRun(in_words(RunFile::from_json(&name, &bytes).map(opened)))
+            Answer::OpenRun(in_words(RunFile::to_show(&name, &bytes).map(opened)))
         }
         Question::ReadCard { name, bytes } => {
             Answer::ReadCard(in_words(RunCard::from_json(&name, &bytes).map(Box::new)))

@@ -4,6 +4,7 @@
 //! One task owns the run. Between two steps (and between two slices of an evaluation) it looks into its inbox, so every
 //! request is answered within a step's time, and none meets a half-done one.
 
+mod files;
 mod saved;
 
 use std::{rc::Rc, time::Duration};
@@ -18,7 +19,7 @@ use super::{
     protocol::{Asked, BackendChoice, DataRequest, Event, Instead, Problem, Request, RunInfo},
 };
 use crate::{
-    data::{Dataset, Digits, TestSet},
+    data::{Dataset, Digits, TestSet, incoming::Incoming},
     engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo, reading},
     mechanism::State,
     train::{
@@ -86,6 +87,7 @@ pub async fn run<H: Host>(
         digits: None,
         loads: Vec::new(),
         arriving: None,
+        incoming: None,
         slices: Vec::new(),
         session: None,
         run_data: None,
@@ -153,6 +155,8 @@ struct Agent<H> {
     loads: Vec<u32>,
     /// The load of these digits, while it has more of them to bring.
     arriving: Option<u32>,
+    /// The visitor's files that are on their way, and their load.
+    incoming: Option<(u32, Incoming)>,
     /// The test set of the current run, cut for evaluation.
     slices: Vec<Dataset>,
     session: Option<Session<AnyEngine>>,
@@ -195,7 +199,8 @@ impl<H: Host> Agent<H> {
     async fn answer(&mut self, request: Request) {
         match request {
             Request::Open { backend } => self.open(backend).await,
-            Request::Load { load, from } => self.load(load, from),
+            Request::Load { load, from } => self.load(load, from).await,
+            Request::Piece { load, bytes } => self.take_piece(load, bytes).await,
             Request::Start(config) => {
                 self.start(config).await;
             }
@@ -291,8 +296,12 @@ impl<H: Host> Agent<H> {
         why
     }
 
-    fn load(&mut self, load: u32, from: DataRequest) {
+    async fn load(&mut self, load: u32, from: DataRequest) {
         self.loads.push(load);
+        let from = match from {
+            DataRequest::Files(files) => return self.await_files(load, files).await,
+            other => other,
+        };
         let (host, reply) = (self.host.clone(), self.reply.clone());
         // The loop may have ended: then nobody waits for the digits.
         let deliver = move |arrival| drop(reply.unbounded_send(Message::Arrival { load, arrival }));

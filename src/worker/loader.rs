@@ -4,7 +4,7 @@ use super::{agent::Host, protocol::DataRequest};
 use crate::data::{
     self, Digits,
     shards::{Assembler, Manifest, ShardError},
-    visitor::{self, VisitorError},
+    visitor::VisitorError,
 };
 
 /// Digits that could not be brought. What was loaded before stays.
@@ -50,10 +50,8 @@ pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arri
         DataRequest::Synthetic { seed, train, test } => {
             deliver(whole(data::synthetic::digits(seed, train as usize, test as usize)));
         }
-        DataRequest::Files(files) => deliver(match visitor::assemble(&files) {
-            Ok(digits) => whole(digits),
-            Err(error) => Arrival::End(error.into()),
-        }),
+        // The agent asks for their pieces.
+        DataRequest::Files(_) => {}
         DataRequest::Site { manifest } => {
             if let Err(error) = site(host, &manifest, &deliver).await {
                 deliver(Arrival::End(error));
@@ -116,7 +114,8 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
     Ok(())
 }
 
-fn whole(digits: Digits) -> Arrival {
+/// All that a load brings.
+pub(super) fn whole(digits: Digits) -> Arrival {
     Arrival::Digits { digits, complete: true }
 }
 

@@ -28,6 +28,11 @@ pub enum Request {
         load: u32,
         from: DataRequest,
     },
+    /// The bytes that [`Event::Wanted`] asked for; `None`: they cannot be read.
+    Piece {
+        load: u32,
+        bytes: Option<Vec<u8>>,
+    },
     /// A new run, paused at step 0. Refused as a whole if the configuration is; then the old run is untouched.
     Start(RunConfig),
     Play,
@@ -87,8 +92,8 @@ pub enum DataRequest {
     Site { manifest: String },
     /// Drawn by the program.
     Synthetic { seed: u64, train: u32, test: u32 },
-    /// Files that the visitor dropped or picked: name and bytes.
-    Files(Vec<(String, Vec<u8>)>),
+    /// Files that the visitor dropped or picked: names, and sizes in bytes. The thread asks for what it wants of them ([`Event::Wanted`]).
+    Files(Vec<(String, u64)>),
 }
 
 /// What the training thread tells the page.
@@ -113,6 +118,13 @@ pub enum Event {
     Loading {
         done: u64,
         total: u64,
+    },
+    /// Bytes `start..end` of one of the load's files, the first being 0, answered by [`Request::Piece`].
+    Wanted {
+        load: u32,
+        file: u32,
+        start: u64,
+        end: u64,
     },
     /// Digits that could not be brought: those before stay. A load that is not `over` goes on without a part.
     NotLoaded {

@@ -35,6 +35,78 @@ test("files that are not what they say get a sentence each, and the run stays", 
   }
 });
 
+/** Files of zeros, made in the page of one megabyte that all of them share, and picked there. */
+const pick = (page: Page, megabytes: number[]) =>
+  page.evaluate((megabytes) => {
+    const one = new Blob([new Uint8Array(1e6)]);
+    const picked = new DataTransfer();
+    megabytes.forEach((count, i) => picked.items.add(new File(Array(count).fill(one), `zeros-${i}`)));
+    const input = document.getElementById("own-files") as HTMLInputElement;
+    input.files = picked.files;
+    input.dispatchEvent(new Event("change"));
+  }, megabytes);
+
+test("files that are too many, too large or packed too well are refused at once, and the run stays", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const error = hook(page, "error");
+  for (const [megabytes, says] of [
+    [Array(20).fill(250), "20 files were given; expected at most 4"],
+    [[9000], "zeros-0 has 9.0 GB, and no file of digits is larger than 392.1 MB; nothing was loaded"],
+    [Array(4).fill(250), "zeros-2: with it the files come to 750.0 MB; expected at most 512.0 MB"],
+    [[300], "zeros-0: element type 0x00"],
+  ] as const) {
+    await test.step(says, async () => {
+      const start = Date.now();
+      await pick(page, [...megabytes]);
+      await expect(error).toContainText(says);
+      expect(Date.now() - start).toBeLessThan(2_000);
+    });
+  }
+  const bomb = Buffer.concat([images(10), Buffer.alloc(200_000_000)]);
+  const start = Date.now();
+  await page.getByTestId("files").setInputFiles([file("bomb-images.gz", gzipSync(bomb, { level: 1 }))]);
+  await expect(error).toContainText("something else is in it");
+  expect(Date.now() - start).toBeLessThan(5_000);
+  await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(2);
+});
+
+test("own digits that are fewer than a lot are not said to be in use", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&lot=2000");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await page.getByTestId("files").setInputFiles(small());
+  await expect(page.locator("[role=alert]:visible, .field-error:visible").filter({ hasText: "the number of training images is" }).first()).toBeVisible();
+  await expect(page.getByTestId("digits-in-use")).toContainText("choose a smaller lot to use these");
+  expect(await value(page, "step"), "nothing is lost").toBe(1);
+  await hook(page, "lot").fill("50");
+  await hook(page, "lot").press("Enter");
+  await expect(page.getByTestId("digits-in-use")).not.toContainText("The run that stands uses");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+});
+
+test("noise as wide as it goes has a price within a second, and noise that is none is refused where it is typed", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&steps=1000&sigma=2");
+  const projection = page.getByTestId("projection");
+  await expect(projection).toContainText("ε ≤");
+  for (const sigma of ["1000", "10000"]) {
+    const before = await projection.textContent();
+    const start = Date.now();
+    await hook(page, "noise-scale").fill(sigma);
+    await hook(page, "noise-scale").press("Enter");
+    await expect(projection).not.toHaveText(before ?? "");
+    await expect(projection).toContainText("ε ≤");
+    expect(Date.now() - start, `σ = ${sigma}`).toBeLessThan(3_000);
+  }
+  await hook(page, "noise-scale").fill("1e-300");
+  await hook(page, "noise-scale").press("Enter");
+  await expect(page.locator("[role=alert]:visible, .field-error:visible").filter({ hasText: "from 1e-6 to 10,000; “1e-300” is not" }).first()).toBeVisible();
+});
+
 test("numbers out of range are named, and the run stays", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await hook(page, "step-once").click();

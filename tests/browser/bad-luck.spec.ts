@@ -294,6 +294,8 @@ test("run files of a later version, changed by hand, or none at all are refused"
     ["later", text.replace(/"version":\s*\d+/, '"version": 99'), /later version/],
     ["cheaper", text.replace(/("improved":\s*\{\s*"epsilon":\s*)[0-9.e-]+/, "$10.0001"), /changed by hand/],
     ["impossible", text.replace(/"lot":\s*\d+/, '"lot": 0'), /lot/],
+    ["shorter", text.replace(/"step":\s*\d+/, '"step": 1'), /beyond the 1 steps/],
+    ["quieter", text.replace(/("ledger":.*?"sigma":\s*)[0-9.]+/s, "$11000"), /another mechanism/],
     ["half", text.slice(0, text.length / 2), /no run file/],
     ["picture", "\x89PNG\r\n", /no run file/],
   ] as const) {
@@ -308,4 +310,36 @@ test("run files of a later version, changed by hand, or none at all are refused"
   }
   await page.getByTestId("import").setInputFiles({ name: "good.json", mimeType: "application/json", buffer: Buffer.from(text) });
   await expect(page.getByTestId("runs").getByRole("row").last()).toContainText("from a file");
+  await expect(page.getByTestId("notice")).toContainText("its author's word");
+  const wordy = text.replace(/"name":\s*"[^"]*"/, `"name": "${"n".repeat(200_000)}"`);
+  await page.getByTestId("import").setInputFiles({ name: "wordy.json", mimeType: "application/json", buffer: Buffer.from(wordy) });
+  await expect(page.getByTestId("runs").getByRole("textbox").first()).toHaveValue("n".repeat(60));
+});
+
+test("a run file at step 0 whose model is trained, or of a run without guarantee, is not what it says", async ({ page, site }) => {
+  await open(page, site, query);
+  await train(page, 3);
+  const [run] = await exported(page, "Run (JSON)");
+  const file = JSON.parse(readFileSync(await run.path(), "utf8"));
+  const bring = async (name: string, edit: (file: any) => void) => {
+    const edited = structuredClone(file);
+    edit(edited);
+    edited.run.name = name;
+    await page.getByTestId("import").setInputFiles({ name: `${name}.json`, mimeType: "application/json", buffer: Buffer.from(JSON.stringify(edited)) });
+    await expect(page.getByRole("textbox", { name: `Name of ${name}` })).toBeVisible();
+    await page.getByRole("button", { name: `Continue ${name}` }).click();
+  };
+  const none = { "no-guarantee": { reason: "sampling and noise are replayed" } };
+  await bring("begun", (file) => {
+    file.run.report.step = 0;
+    file.run.report.privacy = none;
+    file.ledger = null;
+    for (const curve of ["accuracy-curve", "improved-curve", "classic-curve"]) file.run[curve] = [];
+  });
+  await expect(hook(page, "error")).toContainText("has taken no step, and its parameters");
+  await bring("unclaimed", (file) => void (file.run.report.privacy = none));
+  await expect(page.getByTestId("epsilon")).toHaveText("no guarantee");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(4);
+  await expect(page.getByTestId("epsilon")).toHaveText("no guarantee");
 });

@@ -258,3 +258,71 @@ test("a frame hears nobody but the page around it", async ({ browser, site }) =>
     expect((await call(page, "getState")).step).toBe(0);
   });
 });
+
+test("what cannot be set is refused with a sentence, and nothing of it stays", async ({ browser, site }) => {
+  await around(browser, element(site, CPU), async (page) => {
+    const before = (await call(page, "getState")).query;
+    const refused = (state: unknown) =>
+      page.evaluate((state) => (document.querySelector("hush-grad") as any).setState(state).then(JSON.stringify, String), state) as Promise<string>;
+    for (const [state, says] of [
+      ["noise=custom&density=1%2B%2B", "Error: "],
+      ["noise=custom&density=x", "Error: "],
+      ["backend=gpu", "one backend"],
+      ["backend=auto&sigma=2", "one backend"],
+      ["dataset=files", "no place to pick files"],
+      ["lot=1000000", "Lot size is 1,000,000"],
+      ["sigma=1e-300", "Noise scale must be"],
+      ["x".repeat(1_000_000), "characters long"],
+    ] as const) {
+      await test.step(state.slice(0, 40), async () => {
+        const answer = await refused(state);
+        expect(answer).toMatch(/^Error: /);
+        expect(answer).toContain(says);
+        expect(answer.length).toBeLessThan(400);
+        expect((await call(page, "getState")).query).toBe(before);
+        await expect(inside(page).getByTestId("error")).toBeEmpty();
+      });
+    }
+    const state = await call(page, "setState", { noise: "custom", density: "1/cosh(x)", backend: "cpu" });
+    expect(state.query).toContain("density=1%2Fcosh");
+  });
+});
+
+test("no message makes the frame throw", async ({ browser, site }) => {
+  await around(browser, element(site, CPU), async (page) => {
+    await call(page, "getState");
+    const thrown: string[] = [];
+    page.on("pageerror", (error) => thrown.push(String(error)));
+    const answers = await page.evaluate(async () => {
+      const errors: string[] = [];
+      addEventListener("message", ({ data }) => data?.type === "error" && errors.push(data.message));
+      const frame = document.querySelector("iframe")!.contentWindow!;
+      const as = (more: object) => ({ source: "hushgrad", v: 1, ...more });
+      const { port1 } = new MessageChannel();
+      for (const message of [
+        null, 7, "hello", [], [1, [2]], {}, as({}), as({ type: null }), as({ type: { toString: 1 } }), as({ type: ["play"] }),
+        as({ type: "x".repeat(1 << 20) }), as({ type: "getState", id: { deep: [] } }), as({ type: "setState", query: { toString: 1 } }),
+        as({ type: "setState", query: "y".repeat(1 << 22) }), as({ type: "__proto__" }), as({ type: 1n }),
+      ]) frame.postMessage(message, "*");
+      frame.postMessage(as({ type: "none", id: port1 }), "*", [port1]);
+      await new Promise((done) => setTimeout(done, 1000));
+      return errors;
+    });
+    expect(thrown).toEqual([]);
+    expect(answers.length).toBeGreaterThan(5);
+    for (const answer of answers) expect(answer.length).toBeLessThan(200);
+    expect((await call(page, "getState")).step).toBe(0);
+  });
+});
+
+test("a sandbox that keeps the frame from its origin is named", async ({ browser, site }) => {
+  const frame = `<!doctype html><title>host</title><iframe sandbox="allow-scripts" width="640" height="400" src="${site.url}embed.html?dataset=synthetic&backend=cpu"></iframe>`;
+  await around(browser, frame, async (page) => {
+    await expect(inside(page).getByText("allow-same-origin")).toBeVisible();
+  });
+  await around(browser, frame.replace("allow-scripts", "allow-scripts allow-same-origin"), async (page) => {
+    await expect(inside(page).getByTestId("step")).toHaveAttribute("data-value", "0");
+    await page.waitForTimeout(3_500);
+    await expect(inside(page).getByText("allow-same-origin")).toHaveCount(0);
+  });
+});

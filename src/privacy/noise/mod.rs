@@ -59,7 +59,7 @@ pub enum NoiseSpec {
 /// A noise that cannot be used, and why.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoiseError {
-    #[error("{family} noise: {field} is {value}; it must be {range}")]
+    #[error("{family} noise: {field} is {}; it must be {range}", crate::privacy::decimal::quoted(*.value))]
     Parameter { family: &'static str, field: &'static str, value: f64, range: &'static str },
 }
 

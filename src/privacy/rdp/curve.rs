@@ -321,8 +321,7 @@ impl Source {
 /// ε(α) of the Poisson-sampled Gaussian, where it is known.
 fn sampled_gaussian_at(noise_multiplier: f64, rate: f64, order: f64) -> Option<f64> {
     if order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order) {
-        let moments = gaussian_log_moments(noise_multiplier, order as u32);
-        return Some(poisson::at_integer(rate, order as u32, &moments));
+        return Some(poisson::gaussian_at_integer(rate, noise_multiplier, order as u32));
     }
     (order > 1.0).then(|| poisson::gaussian_at(rate, noise_multiplier, order)).flatten()
 }

@@ -211,7 +211,7 @@ impl Page {
             Digits::Mnist => DataRequest::Site { manifest: browser::address("data/manifest.json") },
             Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: SYNTHETIC.0, test: SYNTHETIC.1 },
             Digits::Files if self.inner.with_value(|inner| !inner.own_files.is_empty()) => {
-                return self.read_files(self.inner.with_value(|inner| inner.own_files.clone()), before);
+                return self.offer(self.inner.with_value(|inner| inner.own_files.clone()), before);
             }
             // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
             Digits::Files => {
@@ -223,20 +223,28 @@ impl Page {
         self.ask_for(request, before, vec![]);
     }
 
-    /// Reads the visitor's files and hands them to the training thread.
+    /// Has the training thread read the visitor's files.
     pub fn load_files(self, files: Vec<web_sys::File>) {
-        self.read_files(files, None);
+        self.offer(files, None);
     }
 
-    fn read_files(self, files: Vec<web_sys::File>, before: Option<Digits>) {
+    fn offer(self, files: Vec<web_sys::File>, before: Option<Digits>) {
+        let sizes = files.iter().map(|file| (file.name(), file.size() as u64)).collect();
+        self.ask_for(DataRequest::Files(sizes), before, files);
+    }
+
+    /// Hands over a piece of one of a load's files.
+    pub(super) fn send_piece(self, load: u32, file: u32, (start, end): (u64, u64)) {
+        let file = self.inner.with_value(|inner| {
+            let awaited = inner.awaited.iter().find(|awaited| awaited.load == load)?;
+            awaited.files.get(file as usize).cloned()
+        });
         leptos::task::spawn_local(async move {
-            match browser::read_files(files.clone(), &browser::DIGITS).await {
-                Ok(read) => self.ask_for(DataRequest::Files(read), before, files),
-                Err(sentence) => {
-                    self.choose_back(before);
-                    self.put_problem(Origin::Digits, sentence);
-                }
-            }
+            let bytes = match file.and_then(|file| file.slice_with_f64_and_f64(start as f64, end as f64).ok()) {
+                Some(piece) => browser::bytes_of(&piece).await,
+                None => None,
+            };
+            self.send(Request::Piece { load, bytes });
         });
     }
 

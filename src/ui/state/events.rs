@@ -41,6 +41,7 @@ impl Page {
             Event::Loaded { load, name, source, train, test, test_set, complete } => {
                 self.take_digits(load, LoadedDigits { name, source, train, test, test_set, complete });
             }
+            Event::Wanted { load, file, start, end } => self.send_piece(load, file, (start, end)),
             Event::NotLoaded { load, over, sentence } => {
                 if over {
                     self.end_load(load);

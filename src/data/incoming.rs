@@ -1,0 +1,236 @@
+//! A visitor's files on their way to the thread that reads them: numbers and sizes are checked before a byte is asked for, bytes come in pieces, and each
+//! file is read as soon as it is whole, so that no more than one is held as it came.
+
+use std::ops::Range;
+
+use super::{
+    Digits,
+    idx::{self, Idx, MAX_EXAMPLES, PIXELS},
+    visitor::{self, VisitorError},
+};
+
+/// The largest file that can be read: images, their header, not packed.
+const MOST_OF_ONE: u64 = MAX_EXAMPLES as u64 * PIXELS as u64 + 16;
+/// All files together, as they come and unpacked.
+const MOST_OF_ALL: u64 = 512_000_000;
+/// The first piece of a file, which tells what it is, and those after it, in bytes.
+const FIRST: u64 = 1 << 10;
+const PIECE: u64 = 4 << 20;
+
+/// Files of which some bytes are here.
+#[derive(Debug)]
+pub struct Incoming {
+    /// Names and sizes in bytes.
+    files: Vec<(String, u64)>,
+    /// Those that are whole, in order.
+    read: Vec<Idx>,
+    /// Of the file after those.
+    bytes: Vec<u8>,
+    /// That they may come to in all, unpacked.
+    most: u64,
+}
+
+/// Which bytes of which file come next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Place among the files, from 0.
+    pub file: u32,
+    pub bytes: Range<u64>,
+}
+
+impl Incoming {
+    /// Files of these names and sizes, in bytes.
+    ///
+    /// # Errors
+    /// None, more than four, an empty one, one that is larger than any of digits, or more in all than fit in memory.
+    pub fn new(files: Vec<(String, u64)>) -> Result<Self, VisitorError> {
+        Self::within(MOST_OF_ALL, files)
+    }
+
+    fn within(most: u64, files: Vec<(String, u64)>) -> Result<Self, VisitorError> {
+        visitor::check_count(files.len())?;
+        let mut all = 0u64;
+        for (name, size) in &files {
+            if *size > MOST_OF_ONE {
+                return Err(VisitorError::TooLarge { file: name.clone(), bytes: *size, most: MOST_OF_ONE });
+            }
+            if *size == 0 {
+                idx::check_start(name, &[], 0)?;
+            }
+            all += size;
+            in_all(name, all, most)?;
+        }
+        Ok(Self { files, read: Vec::new(), bytes: Vec::new(), most })
+    }
+
+    /// What is to come next; `None` when all is here.
+    #[must_use]
+    pub fn next(&self) -> Option<Piece> {
+        let (_, size) = self.files.get(self.read.len())?;
+        let start = self.bytes.len() as u64;
+        let end = (start + if start == 0 { FIRST } else { PIECE }).min(*size);
+        Some(Piece { file: self.read.len() as u32, bytes: start..end })
+    }
+
+    /// Takes the bytes that [`Incoming::next`] asked for; `None`: they could not be read.
+    ///
+    /// # Errors
+    /// A file that is not what it says, that cannot be read or kept, or another number of bytes.
+    pub fn take(&mut self, piece: Option<&[u8]>) -> Result<(), VisitorError> {
+        let (Some(asked), Some((name, size))) = (self.next(), self.files.get(self.read.len())) else {
+            return Err(VisitorError::Nothing);
+        };
+        let file = || name.clone();
+        let Some(piece) = piece else { return Err(VisitorError::Unreadable { file: file() }) };
+        if piece.len() as u64 != asked.bytes.end - asked.bytes.start {
+            return Err(VisitorError::Changed { file: file() });
+        }
+        if asked.bytes.start == 0 {
+            idx::check_start(name, piece, *size)?;
+            let kept = self.bytes.try_reserve_exact(*size as usize);
+            kept.map_err(|_| VisitorError::NoMemory { file: file(), bytes: *size })?;
+        }
+        self.bytes.extend_from_slice(piece);
+        if asked.bytes.end == *size {
+            let idx = idx::read_owned(name, std::mem::take(&mut self.bytes))?;
+            let unpacked = self.read.iter().chain([&idx]).map(|idx| idx.elements.len() as u64).sum();
+            in_all(name, unpacked, self.most)?;
+            self.read.push(idx);
+        }
+        Ok(())
+    }
+
+    /// Bytes that are here, and of all.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        let sizes = |files: &[(String, u64)]| files.iter().map(|(_, size)| size).sum::<u64>();
+        (sizes(&self.files[..self.read.len()]) + self.bytes.len() as u64, sizes(&self.files))
+    }
+
+    /// What the files make, once all are here.
+    ///
+    /// # Errors
+    /// As [`visitor::assemble`].
+    pub fn digits(self) -> Result<Digits, VisitorError> {
+        visitor::assemble_read(self.files.into_iter().map(|(name, _)| name).zip(self.read).collect())
+    }
+}
+
+fn in_all(file: &str, bytes: u64, most: u64) -> Result<(), VisitorError> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(VisitorError::TooMuch { file: file.to_owned(), bytes, most })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::data::idx::Kind;
+
+    fn file(kind: Kind, count: u32) -> Vec<u8> {
+        let mut file = idx::header(kind, count);
+        let bytes = if kind == Kind::Images { PIXELS } else { 1 };
+        file.extend((0..count as usize * bytes).map(|i| (i / bytes % 10) as u8));
+        file
+    }
+
+    fn packed(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// How many pieces it took, and what came of them.
+    fn bring(files: &[(&str, Vec<u8>)]) -> (u32, Result<Digits, VisitorError>) {
+        let sizes = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.len() as u64)).collect();
+        let mut incoming = match Incoming::new(sizes) {
+            Ok(incoming) => incoming,
+            Err(error) => return (0, Err(error)),
+        };
+        let (mut pieces, mut done) = (0, 0);
+        while let Some(Piece { file, bytes }) = incoming.next() {
+            pieces += 1;
+            assert!(bytes.end - bytes.start <= PIECE && bytes.start < bytes.end);
+            let piece = &files[file as usize].1[bytes.start as usize..bytes.end as usize];
+            if let Err(error) = incoming.take(Some(piece)) {
+                return (pieces, Err(error));
+            }
+            let (now, all) = incoming.progress();
+            assert!(now > done && now <= all);
+            done = now;
+        }
+        (pieces, incoming.digits())
+    }
+
+    #[test]
+    fn pieces_make_the_digits_that_whole_files_make() {
+        let images = file(Kind::Images, 12_000);
+        let labels = packed(&file(Kind::Labels, 12_000));
+        let files = [("train-images-idx3-ubyte", images), ("train-labels-idx1-ubyte.gz", labels)];
+        let (pieces, digits) = bring(&files);
+        assert_eq!(pieces, 1 + 3 + 1);
+        let digits = digits.unwrap();
+        assert_eq!(digits.train.len() + digits.test.len(), 12_000);
+        assert_eq!(digits.train.name, visitor::assemble(&files).unwrap().train.name);
+    }
+
+    #[test]
+    fn numbers_and_sizes_are_refused_before_a_byte_is_read() {
+        let named = |count: u32, size: u64| (0..count).map(|i| (format!("file-{i}"), size)).collect::<Vec<_>>();
+        let refused = |files| Incoming::new(files).unwrap_err().to_string();
+        assert!(refused(named(20, 250_000_000)).contains("20 files were given; expected at most 4"));
+        assert!(refused(vec![]).contains("no file was given"));
+        assert_eq!(
+            refused(named(1, 9_000_000_000)),
+            "file-0 has 9.0 GB, and no file of digits is larger than 392.1 MB; nothing was loaded"
+        );
+        assert!(
+            refused(named(4, 250_000_000))
+                .contains("file-2: with it the files come to 750.0 MB; expected at most 512.0 MB")
+        );
+        assert!(refused(named(2, 0)).contains("file-0: the file is empty"));
+        assert!(refused(named(4, u64::MAX)).contains("file-0 has"));
+    }
+
+    #[test]
+    fn a_large_file_that_is_none_ends_with_its_first_kilobyte() {
+        let (pieces, refused) = bring(&[("zeros", vec![0; 30_000_000])]);
+        assert_eq!((pieces, refused.unwrap_err().to_string().starts_with("zeros: element type 0x00")), (1, true));
+        let mut longer = file(Kind::Images, 12_000);
+        longer.push(0);
+        let (pieces, refused) = bring(&[("longer", longer)]);
+        assert_eq!((pieces, refused.unwrap_err().to_string().starts_with("longer: length: ")), (1, true));
+    }
+
+    /// Kilobytes that unpack to what would fill the memory.
+    #[test]
+    fn what_unpacks_to_more_than_it_declares_or_fits_is_refused() {
+        let mut bomb = idx::header(Kind::Images, 10);
+        bomb.resize(30_000_000, 0);
+        let (_, refused) = bring(&[("bomb.gz", packed(&bomb))]);
+        assert!(refused.unwrap_err().to_string().contains("something else is in it"));
+        let whole = packed(&file(Kind::Images, 12_000));
+        let most = 15_000_000;
+        assert!(whole.len() < 1_000_000);
+        let size = whole.len() as u64;
+        let mut incoming = Incoming::within(most, vec![("a.gz".to_owned(), size), ("b.gz".to_owned(), size)]).unwrap();
+        let says = loop {
+            let Piece { bytes, .. } = incoming.next().unwrap();
+            if let Err(refused) = incoming.take(Some(&whole[bytes.start as usize..bytes.end as usize])) {
+                break refused.to_string();
+            }
+        };
+        assert!(says.starts_with("b.gz: with it the files come to 18.9 MB; expected at most 15.0 MB"), "{says}");
+    }
+
+    #[test]
+    fn a_file_that_changes_or_goes_away_is_named() {
+        let sizes = vec![("mine".to_owned(), 5000)];
+        let mut incoming = Incoming::new(sizes).unwrap();
+        assert_eq!(incoming.take(None).unwrap_err().to_string().split(';').next(), Some("mine cannot be read"));
+        assert!(incoming.take(Some(&[0; 7])).unwrap_err().to_string().contains("mine changed while it was read"));
+    }
+}

@@ -1,0 +1,191 @@
+//! A run's file, accounted for anew: ε, its curves, and whatever follows from counts are computed from what the file says was released, and from
+//! nothing that it says of them. What a file says was released is its author's word; that it fits the configuration is checked.
+
+use std::collections::BTreeMap;
+
+use super::{
+    price,
+    projection::Point,
+    report::Privacy,
+    run_file::{RunCard, RunFileError, cut},
+};
+use crate::{
+    data::idx::MAX_EXAMPLES,
+    privacy::{
+        PrivacyError,
+        ledger::{Event, Ledger, Release},
+        rdp::{Accountant, CurveId, Epsilon, RdpCurve},
+        sampling::Sampling,
+    },
+};
+
+/// Relative difference that a stated ε may have from the one that its ledger gives.
+const TOLERANCE: f64 = 1e-6;
+/// Changes of what is released that a run's ledger may tell: each stands for other digits that the run went on with.
+const MOST_EVENTS: usize = 256;
+/// Points of the curves of ε that are computed anew, times kinds of release: a second where the noise is so wide that large orders are best. Of longer
+/// curves only every other point is kept, or fewer.
+const MOST_WORK: usize = 512;
+
+/// Puts what the ledger costs into the run's report and curves, where it does not contradict them. A run of which no guarantee was stated has none
+/// afterwards: then its ledger, if it would give one, is dropped.
+///
+/// # Errors
+/// By `name`: a configuration that is none, a ledger that cannot be this run's, an ε that it does not give.
+pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>) -> Result<(), RunFileError> {
+    let RunCard { config, train, report, .. } = run;
+    let impossible = |field, value: String| RunFileError::Impossible { name: name.to_owned(), field, value };
+    let priced = price::of(config, *train)
+        .map_err(|error| RunFileError::NoPlan { name: name.to_owned(), reason: error.to_string() })?;
+    report.epoch = report.step as f64 / config.sampling.steps_per_epoch(*train, config.lot);
+    report.complete = config.steps.is_some_and(|steps| report.step >= steps);
+    report.by_plan = false;
+    let Some(written) = ledger.take() else {
+        if matches!(report.privacy, Privacy::Bounded(_)) {
+            return Err(RunFileError::Unaccounted { name: name.to_owned() });
+        }
+        unclaimed(run, priced.err());
+        return Ok(());
+    };
+    let Ok((release, curve)) = priced else { return Err(impossible("ledger", ANOTHER.to_owned())) };
+    written.validate().map_err(|error| impossible("ledger", format!("such that {error}")))?;
+    if written.steps() < report.step {
+        let value = format!("of {} steps where the run took {}", written.steps(), report.step);
+        return Err(impossible("ledger", value));
+    }
+    let own = own_ledger(&written, &release, run).ok_or_else(|| impossible("ledger", ANOTHER.to_owned()))?;
+    let RunCard { config, report, .. } = run;
+    let fail = |error: PrivacyError| impossible("ledger", format!("such that {error}"));
+    let books = Books::new(&own, (&release, &curve)).map_err(fail)?;
+    let accounted = Privacy::of(config.delta, books.after(own.steps(), config.delta), &own).map_err(fail)?;
+    match (&report.privacy, &accounted) {
+        (Privacy::NoGuarantee { .. }, Privacy::Bounded(_)) => {
+            unclaimed(run, None);
+            return Ok(());
+        }
+        (Privacy::Bounded(stated), _) => {
+            let now = if let Privacy::Bounded(now) = &accounted { now.improved.epsilon } else { f64::INFINITY };
+            let stated = stated.improved.epsilon;
+            // So put that a number that is none does not pass.
+            let agree = now.is_finite() && (stated - now).abs() <= TOLERANCE * now;
+            if !agree {
+                return Err(RunFileError::Differs { name: name.to_owned(), stated, accounted: now });
+            }
+        }
+        (Privacy::NoGuarantee { .. }, Privacy::NoGuarantee { .. }) => {}
+    }
+    report.by_plan = own.steps() == report.step && own.releases().iter().all(|each| *each == release);
+    let bounded = matches!(accounted, Privacy::Bounded(_));
+    report.privacy = accounted;
+    if bounded {
+        let beyond = own.steps() - report.step;
+        let most = (MOST_WORK / own.releases().len().max(1)).max(2);
+        // Both curves are of the same steps, mostly.
+        let mut known: BTreeMap<u64, Option<Epsilon>> = BTreeMap::new();
+        let mut spent = |step: f64| {
+            // What was released beyond the run's steps (batches of an epoch that was given up, say) may have been at any of them.
+            let count = (step.ceil() as u64).saturating_add(beyond).min(own.steps());
+            *known.entry(count).or_insert_with(|| books.after(count, config.delta).ok())
+        };
+        run.improved_curve = anew(&run.improved_curve, most, |step| Some(spent(step)?.improved.epsilon));
+        run.classic_curve = anew(&run.classic_curve, most, |step| Some(spent(step)?.classic.epsilon));
+    } else {
+        (run.improved_curve, run.classic_curve) = (vec![], vec![]);
+    }
+    *ledger = Some(own);
+    Ok(())
+}
+
+const ANOTHER: &str = "of another mechanism than the configuration's";
+
+/// Nothing is claimed of the run: because of `reason`, else of what the file says.
+fn unclaimed(run: &mut RunCard, reason: Option<String>) {
+    (run.improved_curve, run.classic_curve) = (vec![], vec![]);
+    if let Privacy::NoGuarantee { reason: stated } = &mut run.report.privacy {
+        *stated = reason.unwrap_or_else(|| cut(stated, 200));
+    }
+}
+
+/// The same events, of releases as this program makes them for the run's configuration; `None` where one is not such a release on any number of
+/// training examples, or none on those that the run trains on. The bounds of an envelope are its own then, whatever the file says of them.
+fn own_ledger(written: &Ledger, release: &Release, run: &RunCard) -> Option<Ledger> {
+    let events = written.events();
+    if events.len() > MOST_EVENTS || written.releases().len() > MOST_EVENTS {
+        return None;
+    }
+    let mut own = Ledger::new();
+    let mut ids = Vec::new();
+    for each in written.releases() {
+        let sampling = on_other_digits(each.sampling, run).filter(|_| alike(each, release))?;
+        ids.push(own.register(Release { sampling, ..release.clone() }).ok()?);
+    }
+    for Event { release, count } in events {
+        own.record_many(*ids.get(*release as usize)?, *count);
+    }
+    (events.is_empty() || own.releases().contains(release)).then_some(own)
+}
+
+/// `sampling`, if the run's policy draws so from some number of training examples that a run can have.
+fn on_other_digits(sampling: Sampling, run: &RunCard) -> Option<Sampling> {
+    let lot = run.config.lot;
+    let examples = match sampling {
+        Sampling::Poisson { rate } => (f64::from(lot) / rate).round() as u32,
+        Sampling::FixedSize { population, .. } => u32::try_from(population).ok()?,
+        Sampling::Shuffled { batches } => u32::try_from(batches).ok()?.checked_mul(lot)?,
+    };
+    // Of the batches of an epoch the last may be a small one.
+    let most = MAX_EXAMPLES.saturating_add(lot);
+    ((lot..=most).contains(&examples) && run.config.sampling.over(examples, lot) == sampling).then_some(sampling)
+}
+
+/// Whether two releases differ in their sampling alone, and in what this program computes of an envelope.
+fn alike(written: &Release, own: &Release) -> bool {
+    use crate::privacy::ledger::Sensitivity::{Envelope, L2};
+    let bound = match (&written.sensitivity, &own.sensitivity) {
+        (L2 { norm }, L2 { norm: wanted }) => norm == wanted,
+        (Envelope { profile }, Envelope { profile: wanted }) => {
+            profile.len() == wanted.len() && profile.dimension() == wanted.dimension()
+        }
+        _ => false,
+    };
+    bound && (written.unit, &written.noise, written.grid) == (own.unit, &own.noise, own.grid)
+}
+
+/// What each of a ledger's releases costs, in order.
+struct Books<'a> {
+    ledger: &'a Ledger,
+    accountant: Accountant,
+    ids: Vec<CurveId>,
+}
+
+impl<'a> Books<'a> {
+    /// Curves are made of every kind but the one whose curve is `known`.
+    fn new(ledger: &'a Ledger, known: (&Release, &RdpCurve)) -> Result<Self, PrivacyError> {
+        let mut accountant = Accountant::new();
+        let curves = ledger.releases().iter().map(|release| {
+            let curve = if release == known.0 { known.1.clone() } else { RdpCurve::of(release)? };
+            accountant.add_curve(curve)
+        });
+        let ids = curves.collect::<Result<_, PrivacyError>>()?;
+        Ok(Self { ledger, accountant, ids })
+    }
+
+    /// ε of the first `count` releases.
+    fn after(&self, count: u64, delta: f64) -> Result<Epsilon, PrivacyError> {
+        let (mut accountant, mut left) = (self.accountant.clone(), count);
+        for event in self.ledger.events() {
+            let part = event.count.min(left);
+            accountant.compose(self.ids[event.release as usize], part);
+            left -= part;
+        }
+        accountant.epsilon(delta)
+    }
+}
+
+/// The curve's steps with another value each, of at most `most` points.
+fn anew(curve: &[Point], most: usize, mut value: impl FnMut(f64) -> Option<f64>) -> Vec<Point> {
+    let every = curve.len().div_ceil(most).max(1);
+    let last = curve.len().saturating_sub(1);
+    let kept = curve.iter().enumerate().filter(|(index, _)| index % every == 0 || *index == last);
+    kept.filter_map(|(_, point)| Some((point.0, value(point.0)?))).collect()
+}
