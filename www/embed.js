@@ -68,15 +68,16 @@ async function start() {
   started = true;
   poster.hidden = true;
   await takeGpu();
+  const script = new URL(root.dataset.start, document.baseURI).href;
   try {
-    await import(root.dataset.start);
+    await import(script);
   } catch (error) {
-    const failed = document.getElementById("failed");
-    failed.textContent = "The trainer could not be loaded; load the page again.";
-    failed.hidden = false;
-    post({ type: "error", message: `${failed.textContent} (${error})` });
+    // Whatever is behind its start it names itself.
+    globalThis.boot?.fails(script, "Its start", String(error));
   }
 }
+
+addEventListener("hushgrad-failed", ({ detail }) => post({ type: "error", message: detail }));
 
 /** The first of the embeds on a page that wants the GPU has it for as long as it is there; the others train on the CPU. */
 async function takeGpu() {
