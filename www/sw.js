@@ -21,7 +21,7 @@ const unchecked = `hushgrad ${scope} `;
 const digests = new Map(Object.entries({ ...FILES, ...DIGITS }));
 const ofDigits = (name) => name.startsWith("data/");
 /** Names that have a digest in them: what they hold never changes. */
-const fixed = (name) => /-[0-9a-f]{16}[._]|\.[0-9a-f]{12}\.shard$/.test(name);
+const fixed = (name) => /-[0-9a-f]{8,16}[._]|\.[0-9a-f]{12}\.shard$/.test(name);
 /** Hosts that know nothing of a type name another; what is kept has its own. */
 const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm", svg: "image/svg+xml", json: "application/json" };
 
