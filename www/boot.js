@@ -60,12 +60,15 @@
     if (asked.indexOf(url) >= 0) return;
     asked.push(url);
     var vital = !opened && !SHEET.test(url);
-    ask(url).then(function (why) {
+    // Threads say which of their files they miss.
+    var named = /https?:[^\s"']+\.(js|wasm)/.exec(error || "");
+    var file = named && !named[0].indexOf(location.origin + "/") ? named[0] : url;
+    ask(file).then(function (why) {
       // What was fetched ahead of its use in vain may have come when it was used.
       if (vital && opened) return;
       if (vital) root.dataset.boot = "failed";
-      why = why || error || "what came is damaged, or of another version of this site";
-      show(url, (vital ? "The page cannot open. " : "") + what + " (" + name(url) + ") is missing: " + why + ".", false);
+      var how = why || !error || named ? " did not come: " + (why || "what came is damaged, or of another version of this site") : " did not start: " + error;
+      show(url, (vital ? "The page cannot open. " : "") + what + " (" + name(file) + ")" + how + ".", false);
     });
   }
 
@@ -81,7 +84,7 @@
     },
     /** Says that a file takes long, until it comes. */
     lags: function (url, what) {
-      show(url, what + " (" + name(url) + ") has not come for " + SLOW / 1000 + " seconds. It may still be on its way.", true);
+      show(url, what + " (" + name(url) + ") has not started within " + SLOW / 1000 + " seconds. It may be on its way, or be damaged.", true);
     },
     comes: function (url) {
       asked = asked.filter(function (other) { return other !== url; });

@@ -26,7 +26,7 @@ globalThis.Worker = class extends Worker {
     }, { once: true });
     this.addEventListener("error", ({ message }) => {
       clearTimeout(slow);
-      if (!alive) boot?.fails(url, what, message);
+      if (!alive) boot?.fails(url, what, message?.replace("Uncaught ", ""));
     });
     dispatchEvent(new CustomEvent("hushgrad-worker", { detail: this }));
   }
