@@ -11,19 +11,22 @@
   var root = document.documentElement;
   var asked = [];
   var opened = false;
-  /** The file that the sentence is about, or what it is; and whether it is one that takes itself back. */
+  /** What the sentence is about, a file or the page as such; and how bad it is. */
   var shown = null;
-  var passing = false;
+  var level = 0;
+  var LATE = 1;
+  var PART = 2;
+  var WHOLE = 3;
 
   function name(url) {
     return new URL(url, document.baseURI).pathname.split("/").pop() || "the page";
   }
 
-  function show(about, sentence, slow) {
-    // The first cause is the one to know; a wait is none.
-    if (shown !== null && !passing) return;
+  function show(about, sentence, how) {
+    // Of what is equally bad the first cause is the one to know; a wait is none.
+    if (how < level || (how === level && how !== LATE)) return;
     shown = about;
-    passing = slow;
+    level = how;
     draw(sentence);
   }
 
@@ -32,16 +35,20 @@
     if (!box) return document.addEventListener("readystatechange", function () { draw(sentence); }, { once: true });
     box.querySelector("p").textContent = sentence;
     box.hidden = false;
+    var opening = document.querySelector(".opening");
+    if (opening) opening.hidden = level === WHOLE;
     dispatchEvent(new CustomEvent("hushgrad-failed", { detail: sentence }));
   }
 
   function hide() {
     shown = null;
+    level = 0;
     document.getElementById("failed").hidden = true;
   }
 
   /** What a host says of a file, in words; null where nothing is wrong with its answer. */
   function ask(url) {
+    if (self.origin === "null") return Promise.resolve("a sandbox without an origin of its own may not load it");
     var late = new Promise(function (done) { setTimeout(done, LIMIT, "the host does not answer"); });
     var said = fetch(url, { cache: "no-store" }).then(function (answer) {
       var type = (answer.headers.get("content-type") || "no type").split(";")[0];
@@ -66,9 +73,8 @@
     ask(file).then(function (why) {
       // What was fetched ahead of its use in vain may have come when it was used.
       if (vital && opened) return;
-      if (vital) root.dataset.boot = "failed";
       var how = why || !error || named ? " did not come: " + (why || "what came is damaged, or of another version of this site") : " did not start: " + error;
-      show(url, (vital ? "The page cannot open. " : "") + what + " (" + name(file) + ")" + how + ".", false);
+      show(url, (vital ? "The page cannot open. " : "") + what + " (" + name(file) + ")" + how + ".", vital ? WHOLE : PART);
     });
   }
 
@@ -79,12 +85,11 @@
     fails: fails,
     /** Says `sentence` instead of a page. */
     says: function (sentence) {
-      root.dataset.boot = "failed";
-      show("", sentence, false);
+      show("", sentence, WHOLE);
     },
     /** Says that a file takes long, until it comes. */
     lags: function (url, what) {
-      show(url, what + " (" + name(url) + ") has not started within " + SLOW / 1000 + " seconds. It may be on its way, or be damaged.", true);
+      show(url, what + " (" + name(url) + ") is not there after " + SLOW / 1000 + " seconds. It may be on its way, or be damaged.", LATE);
     },
     comes: function (url) {
       asked = asked.filter(function (other) { return other !== url; });
@@ -102,7 +107,7 @@
     var sheets = document.querySelectorAll("link[rel=stylesheet]");
     var any = false;
     for (var i = 0; i < sheets.length; i++) {
-      if (sheets[i].sheet) continue;
+      if (sheets[i].sheet || sheets[i].media) continue;
       var later = sheets[i].cloneNode();
       later.media = "print";
       later.onload = function () { this.media = "all"; boot.comes(this.href); };
@@ -149,9 +154,11 @@
   document.addEventListener("click", function (event) {
     if (event.target.id === "again") again.call(event.target);
   });
-  var timer = setTimeout(function () {
-    if (!release()) show("", "Nothing has come for " + SLOW / 1000 + " seconds; what is missing is " + boot.what + ". The page opens by itself if it still comes.", true);
-  }, SLOW);
+  function late() {
+    if (release()) timer = setTimeout(late, SLOW);
+    else show("", "Nothing has come for " + SLOW / 1000 + " seconds; what is missing is " + boot.what + ". The page opens by itself if it still comes.", LATE);
+  }
+  var timer = setTimeout(late, SLOW);
 
   root.dataset.boot = "";
   var module = "noModule" in document.createElement("script");

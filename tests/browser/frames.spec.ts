@@ -1,5 +1,5 @@
 import type { Browser, Page } from "@playwright/test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { copied } from "./deploy";
@@ -34,7 +34,8 @@ for (const [how, more] of [["a page of another site", ""], ["a sandbox", `sandbo
       const inner = page.frameLocator("iframe");
       if (more) {
         // Without an origin of its own it cannot even fetch its scripts.
-        await expect(inner.locator("#failed")).toBeVisible();
+        await expect(inner.locator("#failed")).toContainText("The page cannot open. ");
+        await expect(inner.locator("#failed")).toContainText("a sandbox without an origin of its own");
       } else {
         await expect(inner.locator("#failed")).toContainText("does not run within a page of another site");
         const link = inner.getByRole("link", { name: "Open it in a tab of its own" });
@@ -50,7 +51,6 @@ for (const [how, more] of [["a page of another site", ""], ["a sandbox", `sandbo
 
 test("a host may allow the whole page in frames of other sites", async ({ browser }) => {
   await copied(async (folder) => {
-    const { readFileSync } = await import("node:fs");
     const index = join(folder, "index.html");
     writeFileSync(index, readFileSync(index, "utf8").replace("<html ", '<html data-frames="any" '));
     const site = await serve(folder);
@@ -171,16 +171,23 @@ for (const path of [QUERY, `embed.html${QUERY}`]) {
   });
 }
 
-test("no request says where its visitor came from", async ({ browser, site }) => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const told: string[] = [];
-  context.on("request", (request) => {
-    if (request.headers().referer) told.push(`${request.url()}: ${request.headers().referer}`);
-  });
-  await open(page, site, QUERY);
-  await hook(page, "step-once").click();
-  await expect.poll(() => value(page, "step")).toBe(1);
-  expect(told).toEqual([]);
-  await context.close();
-});
+for (const headers of [{}, { "referrer-policy": "no-referrer" }]) {
+  const header = Object.keys(headers).length > 0;
+  test(`no request names the page that it comes from${header ? ", and with the header none names a script" : ""}`, ({ browser }) => copied(async (folder) => {
+    const site = await serve(folder, undefined, headers);
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const told: string[] = [];
+    context.on("request", (request) => {
+      const { referer } = request.headers();
+      // A thread has its script's policy, which only a host can give it.
+      if (referer && (header || !/\.js$/.test(referer))) told.push(`${request.url()}: ${referer}`);
+    });
+    await open(page, site, QUERY);
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(1);
+    expect(told).toEqual([]);
+    await context.close();
+    await site.close();
+  }));
+}
