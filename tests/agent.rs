@@ -45,6 +45,10 @@ mod adapter;
 struct Page {
     events: RefCell<Vec<Event>>,
     files: Vec<(String, Vec<u8>)>,
+    /// What is kept of files is wrong: past it they are what they are.
+    stale: Cell<bool>,
+    /// Addresses of what was found sound.
+    kept: RefCell<Vec<String>>,
     /// Files arrive one by one, when the test lets them.
     slow: Cell<bool>,
     /// Whether the site's server fails.
@@ -66,7 +70,19 @@ impl Host for Page {
         }
         let file = self.files.iter().find(|(name, _)| url.ends_with(name.as_str()));
         let absent = || LoadError::Fetch { url: url.clone(), reason: "404 Not Found".to_owned(), absent: true };
+        if self.stale.get() {
+            return Ok(b"<!doctype html><title>Sign in</title>".to_vec());
+        }
         file.map(|(_, bytes)| bytes.clone()).ok_or_else(absent)
+    }
+    async fn fetch_anew(&self, url: &str) -> Result<Vec<u8>, LoadError> {
+        let stale = self.stale.replace(false);
+        let fetched = self.fetch(url).await;
+        self.stale.set(stale);
+        fetched
+    }
+    fn keep(&self, url: &str, _: &[u8]) {
+        self.kept.borrow_mut().push(url.to_owned());
     }
     async fn breathe(&self) {
         turns(1).await;
@@ -112,6 +128,8 @@ impl Thread {
         let page = Rc::new(Page {
             events: RefCell::default(),
             files,
+            stale: Cell::default(),
+            kept: RefCell::default(),
             slow: Cell::default(),
             down: Cell::default(),
             waiting: RefCell::default(),
@@ -509,6 +527,30 @@ fn a_missing_shard_is_named_and_the_load_goes_on() {
     let gap = |e: &Event| matches!(e, Event::NotLoaded { over: false, sentence, .. } if sentence.contains("train-01"));
     assert!(events.iter().any(gap), "{events:?}");
     assert!(matches!(events.last(), Some(Event::Loaded { train: 10_000, complete: true, .. })), "{events:?}");
+}
+
+#[test]
+fn what_came_wrong_is_fetched_past_what_was_kept_and_only_sound_files_are_kept() {
+    let files = shards("stale");
+    let all = files.len();
+    let mut thread = Thread::new(files);
+    thread.page.stale.set(true);
+    thread.ask(Request::Open { backend: BackendChoice::Cpu });
+    let events = thread.load(site());
+    assert!(matches!(events.last(), Some(Event::Loaded { complete: true, .. })), "{events:?}");
+    assert!(!events.iter().any(|event| matches!(event, Event::NotLoaded { .. })), "{events:?}");
+    assert_eq!(thread.page.kept.borrow().len(), all);
+
+    let files = shards("broken").into_iter().map(|(name, bytes)| match name.starts_with("train-01") {
+        true => (name, b"<!doctype html>".to_vec()),
+        false => (name, bytes),
+    });
+    let mut thread = Thread::new(files.collect());
+    thread.ask(Request::Open { backend: BackendChoice::Cpu });
+    thread.load(site());
+    let kept = thread.page.kept.borrow();
+    assert_eq!(kept.len(), all - 1, "{kept:?}");
+    assert!(!kept.iter().any(|url| url.contains("train-01")), "{kept:?}");
 }
 
 #[test]

@@ -37,6 +37,9 @@
       frame.src = url.href;
       frame.title = this.getAttribute("title") ?? "hushgrad: train a model privately";
       frame.loading = "lazy";
+      frame.referrerPolicy = "no-referrer";
+      // Scripts of an origin of its own, a link to the whole playground, and copies of what is shown: no more.
+      frame.sandbox = "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
       frame.allow = "clipboard-write";
       Object.assign(frame.style, { display: "block", width: "100%", height: `${height}px`, border: "0" });
       frame.addEventListener("load", () => frame.contentWindow?.postMessage(this.#message({ type: "hello" }), this.#origin));

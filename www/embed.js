@@ -10,7 +10,6 @@ const LONGEST = 5000;
 /** Commands that wait for the program. */
 const MOST_WAITING = 100;
 
-document.getElementById("silent")?.remove();
 const root = document.documentElement;
 /** In a sandbox that keeps it from its own origin a page has no threads. */
 const apart = self.origin === "null";
@@ -80,21 +79,18 @@ async function start() {
   if (started) return;
   started = true;
   poster.hidden = true;
-  if (apart) return fail("This frame stands in a sandbox that keeps it from its own origin, so it has no threads to train in: allow-same-origin is missing.");
+  if (apart) return globalThis.boot?.says("This frame stands in a sandbox that keeps it from its own origin, so it has no threads to train in: allow-same-origin is missing.");
   await takeGpu();
+  const script = new URL(root.dataset.start, document.baseURI).href;
   try {
-    await import(root.dataset.start);
+    await import(script);
   } catch (error) {
-    fail("The trainer could not be loaded; load the page again.", ` (${error})`);
+    // Whatever is behind its start it names itself.
+    globalThis.boot?.fails(script, "Its start", String(error));
   }
 }
 
-function fail(sentence, more = "") {
-  const failed = document.getElementById("failed");
-  failed.textContent = sentence;
-  failed.hidden = false;
-  post({ type: "error", message: sentence + more });
-}
+addEventListener("hushgrad-failed", ({ detail }) => post({ type: "error", message: detail }));
 
 /** The first of the embeds on a page that wants the GPU has it for as long as it is there; the others train on the CPU. */
 async function takeGpu() {

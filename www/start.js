@@ -1,16 +1,64 @@
 // Starts the page's program. The build puts the names of its two files into this script's address.
 
+const { boot, document: { documentElement: root } } = globalThis;
+const here = new URL(".", import.meta.url).href;
+const names = new URL(import.meta.url).searchParams;
+
+// The browser takes markup and addresses of scripts from this policy alone: no script, nothing that loads, own files only.
+globalThis.trustedTypes?.createPolicy("default", {
+  createHTML: (html) => (/<(script|iframe|object|embed|base|form|meta|link|style)\b|<[^>]*\son\w+\s*=/i.test(html) ? null : html),
+  createScriptURL: (url) => (new URL(url, here).href.startsWith(here) ? url : null),
+});
+
 // gloo-worker keeps the workers that it makes to itself, and only they tell when a thread fails.
 globalThis.Worker = class extends Worker {
-  constructor(...how) {
-    super(...how);
+  constructor(url, how) {
+    let read = false;
+    super(url, { get type() { return (read = true), how.type; } });
+    const what = url.includes("accountant") ? "The accountant" : "The training thread";
+    if (!read) boot?.says("This browser cannot run the page: it lacks modules in workers. Firefox has them from version 114 on.");
+    let alive = false;
+    const slow = setTimeout(() => boot?.lags(url, what), 10_000);
+    this.addEventListener("message", () => {
+      alive = true;
+      clearTimeout(slow);
+      boot?.comes(url);
+    }, { once: true });
+    this.addEventListener("error", ({ message }) => {
+      clearTimeout(slow);
+      if (!alive) boot?.fails(url, what, message?.replace("Uncaught ", ""));
+    });
     dispatchEvent(new CustomEvent("hushgrad-worker", { detail: this }));
   }
 };
 
-const names = new URL(import.meta.url).searchParams;
-const app = await import(`./${names.get("app")}`);
-await app.default({ module_or_path: new URL(names.get("wasm"), import.meta.url) });
+/** Whether a page of another origin stands around this one: its visitor could be led to press what is not seen. */
+function foreign() {
+  try {
+    for (let frame = self; frame !== top; ) if ((frame = frame.parent).origin !== origin) return true;
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+async function start() {
+  const [app, wasm] = ["app", "wasm"].map((name) => new URL(names.get(name), here).href);
+  const failed = (url) => (error) => {
+    boot?.fails(url, "Its program", String(error));
+    throw error;
+  };
+  boot?.waits("its program");
+  const program = await import(app).catch(failed(app));
+  try {
+    await program.default({ module_or_path: new URL(wasm) });
+  } catch (error) {
+    if (!(error instanceof WebAssembly.RuntimeError)) failed(wasm)(error);
+    boot?.says(`The page cannot open. Its program stopped as it started (${error}).`);
+    throw error;
+  }
+  boot?.opens();
+}
 
 // A menu is open while it is used: a choice in it, Escape, a click elsewhere and a focus that moves on close it.
 for (const kind of ["click", "pointerdown", "focusin", "keydown"]) {
@@ -43,7 +91,20 @@ addEventListener("click", ({ target }) => {
 });
 
 // The next visit needs no network; this one is not kept waiting for that.
-if (!document.documentElement.dataset.start) {
-  const register = () => navigator.serviceWorker?.register(new URL("sw.js", import.meta.url)).catch(() => {});
+const register = () => {
+  try {
+    navigator.serviceWorker?.register(new URL("sw.js", here)).catch(() => {});
+  } catch {
+    // A sandbox without an origin.
+  }
+};
+
+if (!root.dataset.start && root.dataset.frames !== "any" && foreign()) {
+  boot?.says("This is the whole playground, which does not run within a page of another site.");
+  const link = document.createElement("a");
+  Object.assign(link, { href: location.href, target: "_blank", textContent: "Open it in a tab of its own" });
+  document.getElementById("again")?.replaceWith(link);
+} else {
+  await start();
   requestAnimationFrame(() => setTimeout(register));
 }

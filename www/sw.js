@@ -1,43 +1,108 @@
-// A second visit needs no network. The page's own files lie in a cache of this version; the digits in one of their own,
-// filled by the training thread as it fetches them. Pages come from the network first, so a new deploy is never stale.
+// A second visit needs no network. The page's own files lie in a cache of this version; the digits in one of their own, filled by
+// the training thread as it reads them. Nothing is kept or given out that is not the very file: its SHA-256 tells. Pages come
+// from the network first, so a new deploy is never stale; all else has its digest in its address, so versions never mix.
 
-// `cargo xtask dist` puts the version, the page's files, a program that only some browsers run, and the digits' addresses here.
+// `cargo xtask dist` puts the version of `files.json`, the digests of the page's files and of the digits, and a program that only
+// some browsers run here.
 const VERSION = "";
-const FILES = [];
+const FILES = {};
+const DIGITS = {};
 const PROBE = [];
-const DIGITS = [];
 
-const scope = self.registration.scope;
+/** Milliseconds that a host may take where the answer is kept. */
+const PATIENCE = 4_000;
+const { scope } = self.registration;
 // Several such sites may share an origin.
-const ours = `hushgrad ${scope} `;
+const ours = `hushgrad-page ${scope} `;
 const shell = ours + VERSION;
-const digits = "hushgrad-digits";
-/** Names that have their content's digest in them: what they hold never changes. */
-const fixed = (url) => /-[0-9a-f]{16}[._]|\.[0-9a-f]{12}\.shard$/.test(new URL(url).pathname);
+const digits = `hushgrad-digits ${scope}`;
+/** What versions before digests were checked kept. */
+const unchecked = `hushgrad ${scope} `;
+const digests = new Map(Object.entries({ ...FILES, ...DIGITS }));
+const ofDigits = (name) => name.startsWith("data/");
+/** Names that have a digest in them: what they hold never changes. */
+const fixed = (name) => /-[0-9a-f]{8,16}[._]|\.[0-9a-f]{12}\.shard$/.test(name);
+/** Hosts that know nothing of a type name another; what is kept has its own. */
+const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm", svg: "image/svg+xml", json: "application/json" };
 
 /** Of two programs for training, its loader takes one; the other need not be kept. */
 const relaxed = WebAssembly.validate(new Uint8Array(PROBE));
 const spared = relaxed ? /^worker-[0-9a-f]{16}(_bg\.wasm|\.js)$/ : /^worker-relaxed-/;
 
-async function install() {
+/** Whether an answer is the file of this digest, or of one that begins so. */
+async function sound(response, digest) {
+  if (!response.ok || !digest) return false;
+  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", await response.clone().arrayBuffer()));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("").startsWith(digest);
+}
+
+/** The file of this name and digest, from the network; a wrong answer is asked for once more, past the browser's cache. */
+async function fetched(url, name, digest, cache) {
+  for (const how of [cache, "reload"]) {
+    const response = await fetch(url, { cache: how });
+    if (!response.ok || (await sound(response, digest))) return response;
+  }
+  const text = `${name}: what the host sent is damaged, or of another version of this site\n`;
+  return new Response(text, { status: 502, statusText: "Not this site's file", headers: { "content-type": "text/plain" } });
+}
+
+/** Keeps a sound answer, a file of this version. */
+async function keep(name, response) {
+  const type = TYPES[name.split(".").pop()] ?? response.headers.get("content-type") ?? "text/plain";
   const cache = await caches.open(shell);
+  // The host's own headers go along: its policy holds without a network, too.
+  const headers = new Headers(response.headers);
+  for (const gone of ["content-encoding", "content-length", "vary"]) headers.delete(gone);
+  headers.set("content-type", type.startsWith("text/") ? `${type.split(";")[0]}; charset=utf-8` : type);
+  await cache.put(scope + name, new Response(response.body, { headers }));
+}
+
+/** Caches of other versions. */
+const earlier = async () => (await caches.keys()).filter((each) => each.startsWith(ours) && each !== shell);
+
+/** What is kept and is the file of this name and digest. What this version keeps and is not is dropped. */
+async function kept(name, digest) {
+  const older = await earlier();
+  for (const each of ofDigits(name) ? [digits] : [shell, ...older]) {
+    const cache = await caches.open(each);
+    const found = await cache.match(scope + name, { ignoreVary: true });
+    if (!found) continue;
+    if (await sound(found, digest)) return found;
+    if (!older.includes(each) && digests.get(name)?.startsWith(digest)) await cache.delete(scope + name);
+  }
+  return null;
+}
+
+async function install() {
   await Promise.all(
-    FILES.filter((file) => !spared.test(file)).map(async (file) => {
-      const url = new URL(file, scope).href;
+    Object.entries(FILES).filter(([name]) => !spared.test(name)).map(async ([name, digest]) => {
       // What the page has fetched already, or an earlier version had, is not fetched again.
-      const known = fixed(url) && (await caches.match(url, { ignoreVary: true }));
-      const response = known || (await fetch(url, { cache: fixed(url) ? "force-cache" : "no-cache" }));
-      if (!response.ok) throw new Error(`${file}: ${response.status}`);
-      await cache.put(url, response);
+      const response = (await kept(name, digest)) ?? (await fetched(scope + name, name, digest, fixed(name) ? "force-cache" : "no-cache"));
+      if (!response.ok) throw new Error(`${name}: ${response.status}`);
+      await keep(name, response);
     }),
   );
 }
 
+/** Removes what earlier versions kept, unless a page is open, which may be theirs, or a later one is being kept. */
+async function tidy() {
+  const { installing, waiting } = self.registration;
+  if (installing || waiting || (await self.clients.matchAll({ includeUncontrolled: true })).length) return;
+  for (const name of await caches.keys()) if ((name.startsWith(ours) && name !== shell) || name.startsWith(unchecked)) await caches.delete(name);
+  // Once, the sites of an origin shared one cache for digits.
+  for (const name of [digits, "hushgrad-digits"]) {
+    if (!(await caches.has(name))) continue;
+    const cache = await caches.open(name);
+    for (const request of await cache.keys()) {
+      const wanted = name === digits && digests.has(request.url.slice(scope.length));
+      if (request.url.startsWith(`${scope}data/`) && !wanted) await cache.delete(request);
+    }
+    if (!(await cache.keys()).length) await caches.delete(name);
+  }
+}
+
 async function activate() {
-  for (const name of await caches.keys()) if (name.startsWith(ours) && name !== shell) await caches.delete(name);
-  const wanted = new Set(DIGITS.map((file) => new URL(file, scope).href));
-  const cache = await caches.open(digits);
-  for (const { url } of await cache.keys()) if (url.startsWith(`${scope}data/`) && !wanted.has(url)) await cache.delete(url);
+  await tidy();
   await self.clients.claim();
   await report();
 }
@@ -52,30 +117,61 @@ async function report() {
   for (const client of await self.clients.matchAll({ includeUncontrolled: true })) client.postMessage({ hushgrad: asked });
 }
 
-const keptFirst = async (request) => (await caches.match(request, { ignoreVary: true })) ?? fetch(request);
+/** A file whose digest is known: what is kept, unless the page asks past all caches. */
+async function file(request, name, digest) {
+  const anew = request.cache === "reload";
+  const found = anew ? null : await kept(name, digest);
+  if (found) return found;
+  const response = await fetched(request.url, name, digest, anew ? "reload" : "default").catch(() => null);
+  const own = digests.get(name)?.startsWith(digest) && !ofDigits(name) && !spared.test(name);
+  if (response?.ok && own) await keep(name, response.clone()).catch(() => {});
+  if (response?.ok) return response;
+  return (anew && (await kept(name, digest))) || response || Response.error();
+}
 
-async function networkFirst(request, name) {
+/** A file of a version that is not this one's: a page that was opened before still has its own. */
+async function ofAnother(request, name) {
+  for (const each of await earlier()) {
+    const found = await (await caches.open(each)).match(scope + name, { ignoreVary: true });
+    if (found) return found;
+  }
+  return fetch(request);
+}
+
+/** Whatever the host has now; what is kept where it fails, takes too long, or gives a page that is none of the site's. */
+async function newest(request, name) {
+  const found = await kept(name, digests.get(name));
+  const signal = found && AbortSignal.timeout(PATIENCE);
   try {
-    return await fetch(request, { cache: "no-cache" });
-  } catch (offline) {
-    const kept = await caches.match(name, { ignoreVary: true, ignoreSearch: true });
-    // Made anew, it is of the address that was asked for: a script reads its own.
-    if (kept) return new Response(kept.body, kept);
-    throw offline;
+    const response = await fetch(request, { cache: "no-cache", ...(signal && { signal }) });
+    // A redirection is the browser's to follow.
+    if (!found || response.type === "opaqueredirect") return response;
+    if (response.status >= 500 || [404, 408, 429].includes(response.status)) return found;
+    const body = await response.arrayBuffer();
+    if (response.ok && name.endsWith(".html") && !new TextDecoder().decode(body).includes("hushgrad-worker")) return found;
+    return new Response(body, response);
+  } catch (error) {
+    if (found) return found;
+    throw error;
   }
 }
 
 self.addEventListener("install", (event) => event.waitUntil(install()));
 self.addEventListener("activate", (event) => event.waitUntil(activate()));
-self.addEventListener("message", (event) => event.waitUntil(report()));
+self.addEventListener("message", (event) => {
+  // A visitor who tries a page that failed again wants the newest at once.
+  event.waitUntil(event.data === "hushgrad-now" ? self.skipWaiting() : report());
+});
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method !== "GET" || !request.url.startsWith(scope)) return;
-  if (fixed(request.url)) event.respondWith(keptFirst(request));
-  else {
-    const page = new URL(request.url);
-    page.search = page.hash = "";
-    const name = page.href === scope ? `${scope}index.html` : page.href;
-    event.respondWith(networkFirst(request, name));
-  }
+  const { pathname, searchParams } = new URL(request.url);
+  const name = pathname.slice(new URL(scope).pathname.length) || "index.html";
+  if (request.mode === "navigate") event.waitUntil(tidy());
+  // A page of another version names that version's files.
+  const named = /^[0-9a-f]{16}$/.exec(searchParams.get("is") ?? "")?.[0];
+  const digest = named ?? (fixed(name) ? digests.get(name) : undefined);
+  if (digest && request.mode !== "navigate") event.respondWith(file(request, name, digest));
+  else if (digests.has(name)) event.respondWith(newest(request, name));
+  else if (fixed(name) && !ofDigits(name)) event.respondWith(ofAnother(request, name));
 });

@@ -1,10 +1,7 @@
 //! A run: configuration → plan → session → reports.
 
-<<<<<<< HEAD
-pub mod books;
-=======
 mod accounted;
->>>>>>> files
+pub mod books;
 pub mod config;
 pub mod error;
 mod limits;

@@ -26,7 +26,7 @@ pub fn address(relative: &str) -> String {
     Url::new_with_base(relative, &base).map_or_else(|_| relative.to_owned(), |url| url.href())
 }
 
-/// The script of a thread, as the build named it in the page's `meta` element `name`.
+/// What the page starts or fetches later, as the build named it in the page's `meta` element `name`.
 #[must_use]
 pub fn script_address(name: &str, unnamed: &str) -> String {
     let meta = document().query_selector(&format!("meta[name={name}]")).ok().flatten();
@@ -39,20 +39,29 @@ pub fn query() -> String {
     window().location().search().unwrap_or_default()
 }
 
-/// A text of this site.
+/// A text of this site, which is compared with the digest (as `integrity` has it) after the `#` of its address, past what the
+/// browser had of it before.
 ///
 /// # Errors
 /// Why it did not come, in words.
-pub async fn fetch_text(file: &str) -> Result<String, String> {
+pub async fn fetch_text(address: &str) -> Result<String, String> {
     let fetch = async || -> Result<JsValue, JsValue> {
-        let response = JsFuture::from(window().fetch_with_str(&address(file))).await?;
+        let how = js_sys::Object::new();
+        js_sys::Reflect::set(&how, &"cache".into(), &"no-cache".into())?;
+        js_sys::Reflect::set(
+            &how,
+            &"integrity".into(),
+            &address.split_once('#').map_or("", |(_, whole)| whole).into(),
+        )?;
+        let response = JsFuture::from(window().fetch_with_str_and_init(address, how.unchecked_ref())).await?;
         if js_sys::Reflect::get(&response, &"ok".into())?.is_falsy() {
             return js_sys::Reflect::get(&response, &"status".into());
         }
         let text: js_sys::Function = js_sys::Reflect::get(&response, &"text".into())?.dyn_into()?;
         JsFuture::from(text.call0(&response)?.dyn_into::<js_sys::Promise>()?).await
     };
-    let found = fetch().await.map_err(|_| "the network does not answer".to_owned())?;
+    let found =
+        fetch().await.map_err(|_| "the network does not answer, or with another text than this page's".to_owned())?;
     found
         .as_string()
         .ok_or_else(|| format!("the server answered {}", format::exact(found.as_f64().unwrap_or_default())))

@@ -123,7 +123,7 @@ impl Page {
             return;
         }
         leptos::task::spawn_local(async move {
-            match browser::fetch_text("lessons.txt").await {
+            match browser::fetch_text(&browser::script_address("hushgrad-lessons", "./lessons.txt")).await {
                 Ok(text) => {
                     let book = Book::read(&text);
                     let wanted = self.study.wanted.try_update_value(Option::take).flatten();
@@ -143,7 +143,7 @@ impl Page {
                 }
                 Err(reason) => self.put_problem(
                     None,
-                    format!("The lessons could not be fetched ({reason}). Check the connection, and try again."),
+                    format!("The lessons could not be fetched ({reason}). Check the connection, and open them again."),
                 ),
             }
         });

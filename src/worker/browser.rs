@@ -5,9 +5,10 @@ use std::{rc::Rc, time::Duration};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use gloo::{net::http, timers::future::TimeoutFuture};
 use gloo_worker::{HandlerId, Worker, WorkerScope};
+use js_sys::Uint8Array;
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{Cache, Performance, PerformanceResourceTiming, WorkerGlobalScope};
+use web_sys::{Cache, Performance, PerformanceResourceTiming, RequestCache, WorkerGlobalScope};
 
 use super::{
     agent::{self, Host, Message},
@@ -57,20 +58,17 @@ struct Browser {
 
 impl Host for Browser {
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, LoadError> {
-        let refused = |reason: String, absent| LoadError::Fetch { url: url.to_owned(), reason, absent };
-        let response = http::Request::get(url).send().await.map_err(|e| refused(e.to_string(), false))?;
-        if !response.ok() {
-            let reason = format!("the server answered {} {}", response.status(), response.status_text());
-            // S3 answers 403 for what is not there.
-            return Err(refused(reason, matches!(response.status(), 403 | 404 | 410)));
-        }
-        let response: web_sys::Response = response.into();
-        if let Ok(copy) = response.clone() {
-            let url = url.to_owned();
-            // Where nothing may be kept (a private window), the next visit needs the network again.
-            spawn_local(async move { drop(keep(&url, &copy).await) });
-        }
-        http::Response::from(response).binary().await.map_err(|e| refused(e.to_string(), false))
+        fetch(url, RequestCache::Default).await
+    }
+
+    async fn fetch_anew(&self, url: &str) -> Result<Vec<u8>, LoadError> {
+        fetch(url, RequestCache::Reload).await
+    }
+
+    fn keep(&self, url: &str, bytes: &[u8]) {
+        let (url, bytes) = (url.to_owned(), Uint8Array::from(bytes));
+        // Where nothing may be kept (a private window), the next visit needs the network again.
+        spawn_local(async move { drop(keep(&url, &bytes).await) });
     }
 
     async fn breathe(&self) {
@@ -104,13 +102,28 @@ pub fn own_requests() -> Vec<Asked> {
     scope.performance().map(|clock| asked(&clock)).unwrap_or_default()
 }
 
-/// Where digits stay for a visit without a network; `www/sw.js` looks there, too.
+async fn fetch(url: &str, cache: RequestCache) -> Result<Vec<u8>, LoadError> {
+    let refused = |reason: String, absent| LoadError::Fetch { url: url.to_owned(), reason, absent };
+    let response = http::Request::get(url).cache(cache).send().await.map_err(|e| refused(e.to_string(), false))?;
+    if !response.ok() {
+        let reason = format!("the server answered {} {}", response.status(), response.status_text());
+        // S3 answers 403 for what is not there.
+        return Err(refused(reason, matches!(response.status(), 403 | 404 | 410)));
+    }
+    response.binary().await.map_err(|e| refused(e.to_string(), false))
+}
+
+/// Digits stay for a visit without a network in a cache that is named by this and the site's address, without what an address
+/// asks for; `www/sw.js` looks there, too.
 const DIGITS: &str = "hushgrad-digits";
 
-async fn keep(url: &str, response: &web_sys::Response) -> Result<(), JsValue> {
+async fn keep(url: &str, bytes: &Uint8Array) -> Result<(), JsValue> {
+    let plain = url.split(['?', '#']).next().unwrap_or(url);
+    let site = plain.rsplit_once("data/").map_or(plain, |(site, _)| site);
     let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
-    let cache: Cache = JsFuture::from(scope.caches()?.open(DIGITS)).await?.unchecked_into();
-    JsFuture::from(cache.put_with_str(url, response)).await.map(drop)
+    let cache: Cache = JsFuture::from(scope.caches()?.open(&format!("{DIGITS} {site}"))).await?.unchecked_into();
+    let response = web_sys::Response::new_with_opt_js_u8_array(Some(bytes))?;
+    JsFuture::from(cache.put_with_str(plain, &response)).await.map(drop)
 }
 
 /// Every request that the browser has noted for a page or a thread.

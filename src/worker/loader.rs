@@ -61,8 +61,14 @@ pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arri
 }
 
 async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> Result<(), LoadError> {
-    let manifest = match host.fetch(address).await {
-        Ok(manifest) => manifest,
+    let manifest = match checked(host, address, Manifest::parse).await {
+        Ok(Ok(manifest)) => manifest,
+        // Some hosts answer every address with a page of their own.
+        Ok(Err(error)) => {
+            deliver(Arrival::Gap(error.into()));
+            deliver(whole(drawn_here()));
+            return Ok(());
+        }
         Err(error) => {
             deliver(match error {
                 LoadError::Fetch { absent: true, .. } => Arrival::Notice(
@@ -75,22 +81,13 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         }
     };
     let folder = address.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let manifest = match Manifest::parse(&manifest) {
-        Ok(manifest) => manifest,
-        Err(error) => {
-            // Some hosts answer every address with a page of their own.
-            deliver(Arrival::Gap(error.into()));
-            deliver(whole(drawn_here()));
-            return Ok(());
-        }
-    };
     let mut assembler = Assembler::new(manifest);
     let total = assembler.manifest().bytes();
     let (mut done, mut announced) = (0, 0);
     while let Some((file, bytes)) = assembler.next().map(|shard| (shard.file().to_owned(), shard.bytes())) {
         // A shard that is missing or damaged is named, and the others serve without it.
-        let taken = match host.fetch(&format!("{folder}/{file}")).await {
-            Ok(bytes) => assembler.take(&file, &bytes),
+        let taken = match checked(host, &format!("{folder}/{file}"), |bytes| assembler.take(&file, bytes)).await {
+            Ok(taken) => taken,
             Err(LoadError::Fetch { reason, .. }) => Err(assembler.missing(&file, &reason)),
             Err(other) => return Err(other),
         };
@@ -112,6 +109,27 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         deliver(whole(drawn_here()));
     }
     Ok(())
+}
+
+/// What `check` makes of the bytes at a URL; of those that are wrong once more, past whatever was kept of them. What is sound is
+/// kept for a visit without a network.
+async fn checked<H: Host, T>(
+    host: &H,
+    url: &str,
+    mut check: impl FnMut(&[u8]) -> Result<T, ShardError>,
+) -> Result<Result<T, ShardError>, LoadError> {
+    let mut bytes = host.fetch(url).await?;
+    let mut found = check(&bytes);
+    if found.is_err()
+        && let Ok(again) = host.fetch_anew(url).await
+    {
+        found = check(&again);
+        bytes = again;
+    }
+    if found.is_ok() {
+        host.keep(url, &bytes);
+    }
+    Ok(found)
 }
 
 /// All that a load brings.

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { copied, redeploy } from "./deploy";
 import { expect, hook, open, test, value } from "./fixtures";
 import { serve } from "./server";
 
@@ -22,7 +22,8 @@ test("the second visit works without a network", async ({ browser }) => {
   await open(page, site, "?backend=cpu");
   if (process.env.HUSHGRAD_DATA === "mnist") {
     // The manifest and seven shards; the last is being written when it is in use already.
-    const written = () => page.evaluate(async () => (await (await caches.open("hushgrad-digits")).keys()).length);
+    const cache = `hushgrad-digits ${site.url}`;
+    const written = () => page.evaluate(async (cache) => (await (await caches.open(cache)).keys()).length, cache);
     await expect.poll(written).toBe(8);
   }
   await site.close();
@@ -33,9 +34,7 @@ test("the second visit works without a network", async ({ browser }) => {
   await context.close();
 });
 
-test("a new deploy is never stale", async ({ browser }) => {
-  const folder = mkdtempSync(join(tmpdir(), "hushgrad-deploy-"));
-  cpSync(FOLDER, folder, { recursive: true, filter: (path) => !/\/data(\/|$)/.test(path) });
+test("a new deploy is never stale", ({ browser }) => copied(async (folder) => {
   const site = await serve(folder);
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -46,12 +45,10 @@ test("a new deploy is never stale", async ({ browser }) => {
   await expect.poll(has("active")).toBe(true);
 
   // The next deploy: another style of another name, another title, another version.
-  const edit = (file: string, change: (text: string) => string) => writeFileSync(join(folder, file), change(readFileSync(join(folder, file), "utf8")));
   const style = /style-[0-9a-f]+\.css/.exec(readFileSync(join(folder, "index.html"), "utf8"))![0];
-  renameSync(join(folder, style), join(folder, "style-0123456789abcdef.css"));
-  const renamed = (text: string) => text.replaceAll(style, "style-0123456789abcdef.css");
-  edit("index.html", (text) => renamed(text).replace(/<title>.*<\/title>/, "<title>the next deploy</title>"));
-  edit("sw.js", (text) => renamed(text).replace(/VERSION = "/, 'VERSION = "next-'));
+  redeploy(folder, "next-0123456789a", {
+    "index.html": (text) => text.replace(/<title>.*<\/title>/, "<title>the next deploy</title>"),
+  }, { [style]: "style-0123456789abcdef.css" });
 
   await open(page, site, query);
   await expect(page).toHaveTitle("the next deploy");
@@ -64,10 +61,10 @@ test("a new deploy is never stale", async ({ browser }) => {
   const kept = async () => {
     const next = await context.newPage();
     const names = next.goto(site.url, { waitUntil: "commit" }).then(() => next.evaluate(() => caches.keys()));
-    const limit = new Promise<string[]>((done) => setTimeout(() => done(["hushgrad http: no answer"]), 10_000));
-    const first = await Promise.race([names.catch((error) => [`hushgrad http: ${error}`]), limit]);
+    const limit = new Promise<string[]>((done) => setTimeout(() => done(["hushgrad-page: no answer"]), 10_000));
+    const first = await Promise.race([names.catch((error) => [`hushgrad-page: ${error}`]), limit]);
     await next.close();
-    return first.filter((name) => name.startsWith("hushgrad http"));
+    return first.filter((name) => name.startsWith("hushgrad-page"));
   };
   await expect.poll(kept).toEqual([expect.stringContaining("next-")]);
   await site.close();
@@ -77,5 +74,4 @@ test("a new deploy is never stale", async ({ browser }) => {
   await expect(offline.getByTestId("digits-in-use")).toContainText("to train on");
   await trains(offline);
   await context.close();
-  rmSync(folder, { recursive: true });
-});
+}));

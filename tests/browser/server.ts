@@ -13,6 +13,9 @@ const TYPES: Record<string, string> = {
   ".png": "image/png",
 };
 
+/** What a bad host answers instead of a file: a status, a page of its own as if it were the file, the file as another type, other bytes of the right type, or nothing ever. */
+export type Fault = number | "page" | "type" | "bytes" | "hang";
+
 export interface Site {
   /** Scheme, host and port. */
   origin: string;
@@ -22,6 +25,10 @@ export interface Site {
   asked: string[];
   /** Paths (relative to the page) that answer 404 although the file is there. */
   missing: Set<string>;
+  /** Answers badly where it gives a fault for a path (relative to the page). */
+  fault: (path: string) => Fault | undefined;
+  /** Headers of every answer, beside the type. */
+  headers: Record<string, string>;
   /** Paths (relative to the page) that are answered only once their promise is kept. */
   held: Map<string, Promise<unknown>>;
   close(): Promise<void>;
@@ -35,6 +42,7 @@ export async function serve(folder: string, path = "/some/path/", headers: Recor
   const asked: string[] = [];
   const missing = new Set<string>();
   const held = new Map<string, Promise<unknown>>();
+  const site = { fault: (_path: string): Fault | undefined => undefined, headers };
   const server: Server = createServer({ maxHeaderSize: 1 << 20 }, (request, response) => {
     const target = decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname);
     const inner = target.startsWith(path) ? normalize(target.slice(path.length) || "index.html") : "..";
@@ -45,8 +53,16 @@ export async function serve(folder: string, path = "/some/path/", headers: Recor
         response.writeHead(404, { "content-type": "text/plain" }).end("no such file\n");
         return;
       }
-      response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream", ...headers });
-      createReadStream(file).pipe(response);
+      const type = TYPES[extname(file)] ?? "application/octet-stream";
+      const fault = site.fault(inner);
+      if (fault === "hang") return;
+      if (typeof fault === "number") response.writeHead(fault, { "content-type": "text/plain" }).end("a fault\n");
+      else if (fault === "page") response.writeHead(200, { "content-type": "text/html", ...site.headers }).end("<!doctype html><title>Sign in</title><p>Sign in");
+      else if (fault === "bytes") response.writeHead(200, { "content-type": type, ...site.headers }).end("// not it\n");
+      else {
+        response.writeHead(200, { "content-type": fault === "type" ? "text/plain" : type, ...site.headers });
+        createReadStream(file).pipe(response);
+      }
     };
     const wait = held.get(inner);
     if (wait) void wait.then(answer);
@@ -54,7 +70,7 @@ export async function serve(folder: string, path = "/some/path/", headers: Recor
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
+  return Object.assign(site, {
     origin,
     url: origin + path,
     asked,
@@ -65,5 +81,5 @@ export async function serve(folder: string, path = "/some/path/", headers: Recor
         server.close(() => done());
         server.closeAllConnections();
       }),
-  };
+  });
 }

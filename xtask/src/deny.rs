@@ -17,3 +17,22 @@ pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    /// Advisory and crate of all that is used although nobody maintains it.
+    const KNOWN: [[&str; 2]; 2] = [["RUSTSEC-2025-0141", "bincode"], ["RUSTSEC-2024-0436", "paste"]];
+
+    #[test]
+    fn what_nobody_maintains_is_listed_with_a_reason_and_a_way_out_for_as_long_as_it_is_used() {
+        let (rules, lock) = (include_str!("../../deny.toml"), include_str!("../../Cargo.lock"));
+        assert!(rules.contains("unmaintained = \"all\""));
+        let listed: Vec<&str> = rules.lines().filter(|line| line.contains("id = \"RUSTSEC-")).collect();
+        assert_eq!(listed.len(), KNOWN.len(), "{listed:?}");
+        for [id, name] in KNOWN {
+            let line = listed.iter().find(|line| line.contains(id)).unwrap();
+            assert!(line.contains(name) && line.contains("reason = ") && line.contains("Way out: "), "{line}");
+            assert!(lock.contains(&format!("name = \"{name}\"\n")), "{name} is used no more: take {id} off the list");
+        }
+    }
+}

@@ -60,19 +60,23 @@ fn talk(stream: &TcpStream, folder: &Path) -> std::io::Result<()> {
             _ => ("405 Method Not Allowed", "text/plain", b"only GET and HEAD\n".to_vec()),
         };
         let length = body.len();
-        // Only the embedded page is made to be framed; a page cannot say this of itself.
-        let framing =
-            if target.contains("embed.html") { "" } else { "Content-Security-Policy: frame-ancestors 'self'\r\n" };
+        let framing = framing(target);
         let mut out = stream;
         write!(
             out,
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-cache\r\n\
-             {framing}X-Content-Type-Options: nosniff\r\n\r\n"
+             {framing}Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n\r\n"
         )?;
         if method != "HEAD" {
             out.write_all(&body)?;
         }
     }
+}
+
+/// Only the embedded page is made to be framed; a page cannot say this of itself.
+fn framing(target: &str) -> &'static str {
+    let path = target.split(['?', '#']).next().unwrap_or(target);
+    if path.ends_with("/embed.html") { "" } else { "Content-Security-Policy: frame-ancestors 'self'\r\n" }
 }
 
 fn answer(folder: &Path, target: &str) -> (&'static str, &'static str, Vec<u8>) {
@@ -178,6 +182,12 @@ mod tests {
         assert_eq!(two.matches("200 OK").count(), 2, "{two}");
         assert_eq!(two.matches("application/wasm").count(), 2);
         assert_eq!(two.matches("\0asm").count(), 1, "a HEAD carries no body");
+        for header in ["Referrer-Policy: no-referrer", "X-Content-Type-Options: nosniff", "frame-ancestors 'self'"] {
+            assert_eq!(two.matches(header).count(), 2, "{header}: {two}");
+        }
+        // Nothing that is asked for beside the path makes another page one to be framed.
+        assert!(ask("GET /embed.html?a HTTP/1.1\r\n\r\n").find("frame-ancestors").is_none());
+        assert!(ask("GET /?embed.html HTTP/1.1\r\n\r\n").contains("frame-ancestors 'self'"));
         assert!(ask("GET /b.wasm HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
         assert!(ask("POST /a.wasm HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
         std::fs::remove_dir_all(folder).unwrap();

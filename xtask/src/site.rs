@@ -1,7 +1,6 @@
 //! The static site: compile, bundle, shrink, name by content, add the digits, measure, put in place.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -213,7 +212,6 @@ fn make(project: &Project, screen: &Screen, kind: Kind, wasm: &Wasm, digits: &Di
     step.done(&detail);
 
     pages::finish(staging)?;
-    write_list(staging)?;
     let sizes = match kind {
         Kind::Quick => None,
         Kind::Shipped => {
@@ -291,13 +289,14 @@ fn shrink_texts(screen: &Screen, tools: &Tools, staging: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What wasm-bindgen and Trunk made, the page's start and its styles. The other scripts are read by people, too, or are filled in
+/// What wasm-bindgen and Trunk made, the page's start with its watchdog, and its styles. The other scripts are read by people, too, or are filled in
 /// later.
 fn text_files(staging: &Path) -> Result<Vec<PathBuf>> {
     let mut all = files(staging)?;
     all.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let ours = ["app-", "worker", "accountant", "start", "style"].iter().any(|start| name.starts_with(start));
+        let ours =
+            ["app-", "worker", "accountant", "boot", "start", "style"].iter().any(|start| name.starts_with(start));
         path.parent() == Some(staging) && ours && (name.ends_with(".js") || name.ends_with(".css"))
     });
     Ok(all)
@@ -348,21 +347,6 @@ fn name_thread(staging: &Path, thread: &str, ends: &[&str], named_in: &str) -> R
     rewrite(staging, named_in, [last, &new(last)], named_in)?;
     let wasm = staging.join(program);
     std::fs::rename(&wasm, staging.join(new(program))).at("rename", &wasm)
-}
-
-/// Every file of the site with its size and digest, and one digest over all: the version of this site.
-fn write_list(staging: &Path) -> Result<()> {
-    let mut listed = BTreeMap::new();
-    for path in files(staging)? {
-        let bytes = std::fs::read(&path).at("read", &path)?;
-        let name = path.strip_prefix(staging).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        listed.insert(name, serde_json::json!({ "bytes": bytes.len(), "sha256": digest(&[&bytes]) }));
-    }
-    let files = serde_json::json!(listed);
-    let version = digest(&[files.to_string().as_bytes()])[..16].to_owned();
-    let text = serde_json::to_string_pretty(&serde_json::json!({ "version": version, "files": files }));
-    let path = staging.join(LIST);
-    std::fs::write(&path, text.unwrap_or_default() + "\n").at("write", &path)
 }
 
 /// Every file below a folder, in order.

@@ -208,7 +208,9 @@ impl Page {
 
     pub(super) fn load_digits(self, digits: Digits, before: Option<Digits>) {
         let request = match digits {
-            Digits::Mnist => DataRequest::Site { manifest: browser::address("data/manifest.json") },
+            Digits::Mnist => {
+                DataRequest::Site { manifest: browser::script_address("hushgrad-digits", "./data/manifest.json") }
+            }
             Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: SYNTHETIC.0, test: SYNTHETIC.1 },
             Digits::Files if self.inner.with_value(|inner| !inner.own_files.is_empty()) => {
                 return self.offer(self.inner.with_value(|inner| inner.own_files.clone()), before);

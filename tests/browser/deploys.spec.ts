@@ -1,0 +1,138 @@
+import type { Page } from "@playwright/test";
+import { readdirSync } from "node:fs";
+import { copied, redeploy } from "./deploy";
+import { expect, hook, open, test, value } from "./fixtures";
+import { serve, type Site } from "./server";
+
+// A page never gets files of another version than its own, whatever is deployed while it is open.
+
+const QUERY = "?backend=cpu&dataset=synthetic";
+
+const worker = (page: Page, which: "active" | "waiting") => () =>
+  page.evaluate(async (which) => !!(await navigator.serviceWorker.getRegistration())?.[which], which);
+const caches = (page: Page) => page.evaluate(async () => (await globalThis.caches.keys()).filter((name) => name.startsWith("hushgrad-page")));
+
+/** The next version: another title, another sheet of another name, and lessons of another title. */
+function next(folder: string) {
+  const sheet = readdirSync(folder).find((file) => /^style-.*\.css$/.test(file))!;
+  redeploy(folder, "next000000000000", {
+    "lessons.txt": (text) => text.replace("| Why noise", "| Renewed lesson"),
+    "index.html": (text) => text.replace(/<title>.*<\/title>/, "<title>the next deploy</title>"),
+  }, { [sheet]: "style-0123456789abcdef.css" });
+}
+
+async function lesson(page: Page) {
+  await page.getByTestId("lessons").locator("summary").click();
+  return page.getByTestId("lessons").getByRole("button").first();
+}
+
+async function visited(browser: import("@playwright/test").Browser, workers: "allow" | "block", use: (page: Page, site: Site, folder: string) => Promise<void>) {
+  await copied(async (folder) => {
+    const site = await serve(folder);
+    const context = await browser.newContext({ serviceWorkers: workers });
+    try {
+      await use(await context.newPage(), site, folder);
+    } finally {
+      await context.close();
+      await site.close();
+    }
+  });
+}
+
+test("a page that was open before a deploy goes on with its own files, and a page opened after it has the new ones", async ({ browser }) => {
+  await visited(browser, "allow", async (page, site, folder) => {
+    await open(page, site, QUERY);
+    await expect.poll(worker(page, "active")).toBe(true);
+    next(folder);
+    await expect(await lesson(page)).toContainText("Why noise");
+
+    const after = await page.context().newPage();
+    await open(after, site, QUERY);
+    await expect(after).toHaveTitle("the next deploy");
+    expect(await after.evaluate(() => document.styleSheets[0].href)).toContain("style-0123456789abcdef.css");
+    await expect(await lesson(after)).toContainText("Renewed lesson");
+    await expect(after.locator("#failed")).toBeHidden();
+
+    // Both versions are kept while either is open, and each page goes on without the host.
+    await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())!.update());
+    await expect.poll(worker(page, "waiting")).toBe(true);
+    expect((await caches(page)).length).toBe(2);
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(1);
+    await expect(page.locator("#failed")).toBeHidden();
+  });
+});
+
+test("pages of two versions have their own files from the next version's service worker, too", async ({ browser }) => {
+  await visited(browser, "allow", async (page, site, folder) => {
+    await open(page, site, QUERY);
+    await expect.poll(worker(page, "active")).toBe(true);
+    next(folder);
+    await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())!.update());
+    await expect.poll(worker(page, "waiting")).toBe(true);
+    // What Try again does in another tab.
+    await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())!.waiting!.postMessage("hushgrad-now"));
+    await expect.poll(worker(page, "waiting")).toBe(false);
+    await expect(await lesson(page)).toContainText("Why noise");
+    // A thread that is started late, of a name that only the old version has.
+    expect((await caches(page)).length).toBe(2);
+    await page.reload();
+    await expect(page).toHaveTitle("the next deploy");
+    await expect(await lesson(page)).toContainText("Renewed lesson");
+  });
+});
+
+test("without a service worker, what is of another version is refused, and Try again brings all of the new one", async ({ browser }) => {
+  await visited(browser, "block", async (page, site, folder) => {
+    await open(page, site, QUERY);
+    next(folder);
+    await page.getByTestId("lessons").locator("summary").click();
+    await expect(hook(page, "error")).toContainText("another text than this page's");
+    // The page itself comes out of a cache, and its sheet is gone.
+    const kept = "max-age=31536000";
+    site.headers = { "cache-control": kept };
+    await page.reload();
+    await expect(page).toHaveTitle("the next deploy");
+    redeploy(folder, "third00000000000", { "index.html": (text) => text.replace("the next deploy", "the third deploy") }, { "style-0123456789abcdef.css": "style-fedcba9876543210.css" });
+    const again = await page.context().newPage();
+    await again.goto(site.url + QUERY);
+    if ((await again.title()) === "the next deploy") {
+      await expect(again.locator("#failed")).toContainText("The style sheet");
+      await again.getByRole("button", { name: "Try again" }).click();
+    }
+    await expect(again).toHaveTitle("the third deploy");
+    await expect(again.locator("#failed")).toBeHidden();
+  });
+});
+
+test("what earlier versions kept is removed, and what other sites of the origin keep is not", async ({ browser }) => {
+  await visited(browser, "allow", async (page, site) => {
+    await page.goto(`${site.url}lessons.txt`);
+    await page.evaluate(async (scope) => {
+      const put = async (name: string, urls: string[]) => {
+        const cache = await globalThis.caches.open(name);
+        for (const url of urls) await cache.put(url, new Response("old"));
+      };
+      await put(`hushgrad ${scope} 0123456789abcdef`, [`${scope}index.html`]);
+      await put(`hushgrad-page ${scope} 0123456789abcdef`, [`${scope}index.html`]);
+      await put(`hushgrad ${new URL("/other/", scope)} 0123456789abcdef`, [new URL("/other/index.html", scope).href]);
+      await put("hushgrad-digits", [`${scope}data/train-00.0123456789ab.shard`, new URL("/other/data/train-00.0123456789ab.shard", scope).href]);
+      await put("somebody-else", [`${scope}index.html`]);
+    }, site.url);
+    await open(page, site, QUERY);
+    await expect.poll(worker(page, "active")).toBe(true);
+    const context = page.context();
+    await page.close();
+    const later = await context.newPage();
+    await open(later, site, QUERY);
+    const names = () => later.evaluate(async () => (await globalThis.caches.keys()).map((name) => name.replace(location.origin, "")).sort());
+    await expect.poll(names).toEqual([
+      "hushgrad /other/ 0123456789abcdef",
+      "hushgrad-digits",
+      expect.stringMatching(/^hushgrad-page \/some\/path\/ [0-9a-f]{16}$/),
+      "somebody-else",
+    ]);
+    const digits = await later.evaluate(async () => (await (await globalThis.caches.open("hushgrad-digits")).keys()).map(({ url }) => new URL(url).pathname));
+    expect(digits).toEqual(["/other/data/train-00.0123456789ab.shard"]);
+  });
+});

@@ -1,0 +1,252 @@
+import type { BrowserContext, Page } from "@playwright/test";
+import { readdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { expect, hook, open, test, value } from "./fixtures";
+import { serve, type Fault, type Site } from "./server";
+
+// Whatever a host does, the page says so and offers a way back that works once the host does.
+
+const FOLDER = resolve(process.env.HUSHGRAD_SITE ?? "../../dist");
+const CPU = "?backend=cpu&dataset=synthetic";
+const FILES = readdirSync(FOLDER);
+const named = (pattern: RegExp) => FILES.find((file) => pattern.test(file))!;
+const PARTS: Record<string, string> = {
+  "its start": "start.js",
+  "the program's script": named(/^app-.*[0-9a-f]\.js$/),
+  "the program": named(/^app-.*_bg\.wasm$/),
+  "the style sheet": named(/^style-.*\.css$/),
+  "the training thread": named(/^worker-(?!relaxed).*_loader\.js$/),
+  "the training thread's script": named(/^worker-relaxed-.*[0-9a-f]\.js$/),
+  "the training thread's program": named(/^worker-relaxed-.*_bg\.wasm$/),
+  "the accountant": named(/^accountant-.*_loader\.js$/),
+  "the accountant's program": named(/^accountant-.*_bg\.wasm$/),
+};
+/** What the visitor's browser may have of what came: as long as it pleases. */
+const FOR_EVER = { "cache-control": "max-age=31536000, immutable" };
+
+const failed = (page: Page) => page.locator("#failed");
+
+/** A host of its own and a visitor of its own, whose browser reports what the test provokes. */
+async function visited(browser: { newContext: () => Promise<BrowserContext> }, use: (page: Page, site: Site) => Promise<void>) {
+  const site = await serve(FOLDER);
+  const context = await browser.newContext();
+  try {
+    await use(await context.newPage(), site);
+  } finally {
+    await context.close();
+    await site.close();
+  }
+}
+
+/** The page works as if nothing had been. */
+async function works(page: Page) {
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await expect(hook(page, "epsilon")).toHaveAttribute("data-value", /\d/);
+  await expect(failed(page)).toBeHidden();
+}
+
+const FAULTS: [Fault, RegExp][] = [
+  [404, /the host answers 404/],
+  ["page", /another page|damaged|Incorrect response MIME|magic word|doesn't parse/],
+  ["bytes", /damaged|magic word|version|did not start|10 seconds/],
+];
+
+for (const [what, file] of Object.entries(PARTS)) {
+  for (const [fault, cause] of FAULTS) {
+    test(`${what}: a host that answers ${fault} is named, and Try again mends it`, async ({ browser }) => {
+      await visited(browser, async (page, site) => {
+        // A browser that was told to keep what came keeps the wrong answer, too.
+        site.headers = FOR_EVER;
+        site.fault = (path) => (path === file ? fault : undefined);
+        await page.goto(site.url + CPU);
+        await expect(failed(page)).toBeVisible();
+        await expect(failed(page)).toContainText(cause);
+        await expect(failed(page)).toContainText(file.replace(/(\.js|_bg\.wasm)$/, "").replace(/^(worker|accountant)-.*/, "$1"));
+        await expect(page.getByText("Opening…")).toBeHidden();
+        site.fault = () => undefined;
+        await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Try again" }).click()]);
+        await works(page);
+      });
+    });
+  }
+}
+
+for (const fault of [404, 503, "page", "hang"] as Fault[]) {
+  test(`a host that answers ${fault} for everything but the page leaves a sentence and a button`, async ({ browser }) => {
+    await visited(browser, async (page, site) => {
+      site.fault = (path) => (path === "index.html" ? undefined : fault);
+      await page.goto(site.url + CPU, { waitUntil: "commit" });
+      await expect(failed(page)).toContainText(fault === "hang" ? /10 seconds/ : "did not come");
+      site.fault = () => undefined;
+      await page.getByRole("button", { name: "Try again" }).click();
+      await works(page);
+    });
+  });
+}
+
+for (const what of ["its start", "the program", "the style sheet", "the accountant", "the training thread's program"]) {
+  const file = PARTS[what];
+  test(`${what}: a host that hangs is named within ten seconds, and the page goes on once it answers`, async ({ browser }) => {
+    await visited(browser, async (page, site) => {
+      let answer = () => {};
+      site.held.set(file, new Promise<void>((done) => (answer = done)));
+      await page.goto(site.url + CPU, { waitUntil: "commit" });
+      await expect(failed(page)).toContainText(/10 seconds/, { timeout: 20_000 });
+      answer();
+      await works(page);
+    });
+  });
+}
+
+test("lessons that do not come are named, and come when they are opened again", async ({ browser }) => {
+  await visited(browser, async (page, site) => {
+    for (const fault of [404, "page"] as Fault[]) {
+      site.fault = (path) => (path === "lessons.txt" ? fault : undefined);
+      await open(page, site, CPU);
+      const menu = page.getByTestId("lessons");
+      await menu.locator("summary").click();
+      await expect(hook(page, "error")).toContainText("The lessons could not be fetched");
+      site.fault = () => undefined;
+      await page.keyboard.press("Escape");
+      await menu.locator("summary").click();
+      await expect(menu.getByRole("button").first()).toBeVisible();
+      await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.unregister());
+    }
+  });
+});
+
+test("a program that stops as it starts says so", async ({ browser }) => {
+  await visited(browser, async (page, site) => {
+    // The program builds the page into #app, which something has taken away.
+    await page.addInitScript(() => {
+      const create = Document.prototype.createElement;
+      Document.prototype.createElement = function (this: Document, ...how: Parameters<typeof create>) {
+        if (/^(main|section)$/.test(how[0])) throw new Error("broken by the test");
+        return create.apply(this, how);
+      } as typeof create;
+    });
+    await page.goto(site.url + CPU);
+    await expect(failed(page)).toContainText("The page cannot open. Its program stopped as it started");
+    await expect(page.getByRole("button", { name: "Try again" })).toBeVisible();
+  });
+});
+
+test("a browser that lacks what the page needs is told what that is", async ({ browser }) => {
+  const lacks: [string, () => void][] = [
+    ["WebAssembly with SIMD", () => Reflect.deleteProperty(globalThis, "WebAssembly")],
+    ["WebAssembly with SIMD", () => (WebAssembly.validate = () => false)],
+    ["JavaScript modules", () => Reflect.deleteProperty(HTMLScriptElement.prototype, "noModule")],
+  ];
+  for (const [what, take] of lacks) {
+    await visited(browser, async (page, site) => {
+      await page.addInitScript(take);
+      await page.goto(site.url + CPU);
+      await expect(failed(page)).toContainText(`it lacks ${what}`);
+    });
+  }
+});
+
+test("without scripts the page says what it needs, and not that it is opening", async ({ browser, site }) => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(site.url);
+  // Searches by text leave out what stands in `noscript`.
+  const said = page.locator("noscript p");
+  await expect(said).toBeVisible();
+  await expect(page.getByText("Opening…")).toBeHidden();
+  await expect(failed(page)).toBeHidden();
+  await page.goto(`${site.url}embed.html`);
+  await expect(said).toBeVisible();
+  await context.close();
+});
+
+/** A visit after which everything is kept. */
+async function settled(page: Page, site: Site, query: string) {
+  await open(page, site, query);
+  await expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
+}
+
+for (const fault of [503, 404, "page", "hang"] as Fault[]) {
+  test(`a host that answers ${fault} for everything is not needed on the second visit`, async ({ browser }) => {
+    await visited(browser, async (page, site) => {
+      await settled(page, site, CPU);
+      site.fault = () => fault;
+      await page.goto(site.url + CPU);
+      await works(page);
+      await page.goto(`${site.url}embed.html${CPU}`);
+      await expect(page.getByTestId("noise-scale").or(page.getByTestId("step")).first()).toBeVisible();
+      await hook(page, "play").click();
+      await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
+    });
+  });
+}
+
+test("one wrong answer for a program or a shard is never kept", async ({ browser }) => {
+  await visited(browser, async (page, site) => {
+    site.headers = FOR_EVER;
+    // Once, of each file that an address with a digest names.
+    const wronged = new Set<string>();
+    site.fault = (path) => {
+      if (!/_bg\.wasm$|\.shard$/.test(path) || wronged.has(path)) return undefined;
+      wronged.add(path);
+      return "page";
+    };
+    await page.goto(`${site.url}?backend=cpu`);
+    await expect(failed(page)).toBeVisible();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await open(page, site, "?backend=cpu");
+    await works(page);
+    if (process.env.HUSHGRAD_DATA === "mnist") await expect(page.getByTestId("digits-in-use")).toContainText("60,000");
+    await expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
+    const kept = await page.evaluate(async () => {
+      const { files } = await (await fetch("files.json")).json();
+      const wrong: string[] = [];
+      let count = 0;
+      for (const name of await caches.keys()) {
+        const cache = await caches.open(name);
+        for (const request of await cache.keys()) {
+          const bytes = await (await cache.match(request))!.arrayBuffer();
+          const digest = Array.from(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)), (b) => b.toString(16).padStart(2, "0")).join("");
+          const file = request.url.slice(new URL(".", location.href).href.length);
+          count++;
+          if (files[file]?.sha256 !== digest) wrong.push(file);
+        }
+      }
+      return { wrong, count };
+    });
+    expect(kept.wrong).toEqual([]);
+    expect(kept.count).toBeGreaterThan(10);
+  });
+});
+
+test("what is kept and wrong is dropped, and fetched anew", async ({ browser }) => {
+  await visited(browser, async (page, site) => {
+    await settled(page, site, "?backend=cpu");
+    const spoilt = await page.evaluate(async () => {
+      const all: string[] = [];
+      for (const name of await caches.keys()) {
+        const cache = await caches.open(name);
+        for (const request of await cache.keys()) {
+          await cache.put(request, new Response("<!doctype html><p>Sign in", { headers: { "content-type": "text/html" } }));
+          all.push(request.url);
+        }
+      }
+      return all;
+    });
+    expect(spoilt.length).toBeGreaterThan(10);
+    await page.goto(`${site.url}?backend=cpu`);
+    await works(page);
+    const left = () => page.evaluate(async () => {
+      let wrong = 0;
+      for (const name of await caches.keys()) {
+        const cache = await caches.open(name);
+        for (const found of await cache.matchAll()) if ((await found.text()).includes("Sign in")) wrong++;
+      }
+      return wrong;
+    });
+    // What this visit did not need is looked at when it is needed.
+    expect(await left()).toBeLessThan(spoilt.length / 2);
+  });
+});
