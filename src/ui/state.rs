@@ -351,7 +351,9 @@ impl Page {
         let kept = match (self.current(), self.shelf.with_value(|shelf| shelf.unkept)) {
             (None, _) => "",
             (_, true) => " Nothing of its run is kept.",
-            _ => " What is kept of its run stands below: every step is counted, and parameters are those of the last save.",
+            _ => {
+                " What is kept of its run stands below: every step is counted, and parameters are those of the last save."
+            }
         };
         self.leave_sweep();
         self.keep_past();

@@ -92,10 +92,7 @@ pub enum Message {
 }
 
 /// What a store says, or that it is silent.
-async fn within<H: Host, T>(
-    host: &H,
-    answer: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+async fn within<H: Host, T>(host: &H, answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     match select(pin!(answer), pin!(host.sleep(PATIENCE))).await {
         Either::Left((answer, _)) => answer,
         Either::Right(_) => Err(StoreError::Silent),

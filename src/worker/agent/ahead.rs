@@ -199,9 +199,7 @@ pub(super) fn unkept(error: StoreError) -> String {
         StoreError::Full => {
             "this run and its books are kept only as long as the page is open. Delete runs that you no longer need, or save this one as a file."
         }
-        _ => {
-            "this run and its books are kept only as long as the page is open. Save as a file what you want to keep."
-        }
+        _ => "this run and its books are kept only as long as the page is open. Save as a file what you want to keep.",
     };
     format!("Nothing is written, because {error}: {then}")
 }

@@ -105,7 +105,9 @@ impl Saving {
 /// Why a run is not continued, or not handed out.
 #[derive(Debug, thiserror::Error)]
 enum TakeError {
-    #[error("the run is not kept any more; it was deleted or continued in another tab, or its thread had it in memory alone. Reload the page to see what is kept")]
+    #[error(
+        "the run is not kept any more; it was deleted or continued in another tab, or its thread had it in memory alone. Reload the page to see what is kept"
+    )]
     Absent,
     #[error("the run cannot be had: {0}; close the other tab, or try again later")]
     Store(#[from] StoreError),
@@ -132,12 +134,13 @@ impl<H: Host> Agent<H> {
     /// The run that stands as a file.
     async fn file(&mut self) -> Result<RunFile, SessionError> {
         let saving = &self.saving;
-        let session = self.session.as_mut().ok_or(ConfigError::Contradiction { field: "run", sentence: "there is none yet" })?;
+        let session =
+            self.session.as_mut().ok_or(ConfigError::Contradiction { field: "run", sentence: "there is none yet" })?;
         let state = session.engine().state().await?;
         let report = session.report(saving.accuracy.filter(|(step, _)| *step == session.step_count()).map(|(_, a)| a));
         let report = Report { test_set: self.run_test_set, ..report.await? };
-        let [accuracy_curve, improved_curve, classic_curve] = [&saving.accuracies, &saving.improved, &saving.classic]
-            .map(|curve| decimate(curve.points(), POINTS));
+        let [accuracy_curve, improved_curve, classic_curve] =
+            [&saving.accuracies, &saving.improved, &saving.classic].map(|curve| decimate(curve.points(), POINTS));
         let card = RunCard {
             name: saving.label.name.clone(),
             note: saving.label.note.clone(),
@@ -166,8 +169,7 @@ impl<H: Host> Agent<H> {
 
     /// While a run plays.
     pub(super) async fn save_now_and_then(&mut self) {
-        let due =
-            |(last, took): (Instant, Duration)| last.elapsed() >= SAVE_EVERY.max(took.saturating_mul(SAVE_SHARE));
+        let due = |(last, took): (Instant, Duration)| last.elapsed() >= SAVE_EVERY.max(took.saturating_mul(SAVE_SHARE));
         if self.saving.last.is_none_or(due) {
             self.save().await;
         }
@@ -259,7 +261,9 @@ impl<H: Host> Agent<H> {
                 // What cannot be read cannot be written either, which is said when there is something to write.
                 Err(StoreError::Refused) => return,
                 Err(error) => {
-                    let sentence = format!("the runs of earlier visits cannot be listed, because {error}; reload the page to try again");
+                    let sentence = format!(
+                        "the runs of earlier visits cannot be listed, because {error}; reload the page to try again"
+                    );
                     return host.send(super::problem_of(None, &sentence));
                 }
             };
@@ -300,7 +304,10 @@ impl<H: Host> Agent<H> {
             // Where nothing is kept, nothing is left.
             Ok(()) | Err(StoreError::Refused | StoreError::Gone) => {}
             Err(error) => {
-                self.problem(None, &format!("the run is not deleted: {error}; close the other tab, or try again later"));
+                self.problem(
+                    None,
+                    &format!("the run is not deleted: {error}; close the other tab, or try again later"),
+                );
                 if let Ok(Some(record)) = within(&*self.host, self.host.read(&key)).await {
                     self.host.send(shown(key, &record));
                 }
@@ -421,10 +428,7 @@ impl<H: Host> Agent<H> {
         Ok((session, instead, Continued { ahead, saving, state, from: key.to_owned() }, notices.join(" ")))
     }
 
-    async fn resume(
-        &mut self,
-        file: RunFile,
-    ) -> Result<(Session<AnyEngine>, Option<Instead>, RunFile), SessionError> {
+    async fn resume(&mut self, file: RunFile) -> Result<(Session<AnyEngine>, Option<Instead>, RunFile), SessionError> {
         let RunCard { config, report, .. } = file.run.clone();
         let Prepared { plan, engine, instead } = self.prepare(config, Some(&state_of(&file))).await?;
         let Report { step, training_seconds, .. } = report;
@@ -437,11 +441,7 @@ impl<H: Host> Agent<H> {
 }
 
 fn state_of(file: &RunFile) -> State {
-    State {
-        parameters: file.parameters.clone(),
-        momentum: file.momentum.clone(),
-        average: file.average.clone(),
-    }
+    State { parameters: file.parameters.clone(), momentum: file.momentum.clone(), average: file.average.clone() }
 }
 
 /// A key that no other run has: keys ascend by time, and two tabs may ask in the same moment.
