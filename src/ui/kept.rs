@@ -97,6 +97,7 @@ impl Page {
 
     /// A new run stands, or one goes on: then it is no earlier one any more. Gives its curves back.
     pub fn begin_on_shelf(self, info: &RunInfo) -> Curves {
+        self.shelf.update_value(|shelf| shelf.unkept = false);
         let continued = self.past.try_update(|all| {
             let place = all.iter().position(|past| Some(&past.info.key) == info.continues.as_ref())?;
             Some(all.remove(place))

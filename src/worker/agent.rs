@@ -5,6 +5,7 @@
 //! request is answered within a step's time, and none meets a half-done one.
 
 mod ahead;
+mod kept;
 mod saved;
 
 use std::{pin::pin, rc::Rc, time::Duration};
@@ -15,7 +16,8 @@ use futures::{
     channel::mpsc::UnboundedReceiver,
     future::{Either, select},
 };
-use saved::{Continued, Saving};
+use kept::Continued;
+use saved::Saving;
 use web_time::Instant;
 
 use super::{
@@ -133,6 +135,7 @@ pub async fn run<H: Host>(
         ahead: None,
         saving: Saving::default(),
         memory: Memory::default(),
+        refusal: None,
         last_report: None,
         evaluation: Evaluation::default(),
         beside: Beside::default(),
@@ -212,8 +215,9 @@ struct Agent<H: Host> {
     /// The books of the run that stands.
     ahead: Option<Ahead<H::Lock>>,
     saving: Saving,
-    /// Runs that the browser does not keep.
+    /// Runs that the browser does not keep, and why it did not.
     memory: Memory,
+    refusal: Option<StoreError>,
     last_report: Option<Instant>,
     evaluation: Evaluation,
     beside: Beside,
@@ -458,7 +462,7 @@ impl<H: Host> Agent<H> {
             Err(error) => return self.refuse(&error),
         };
         self.set_playing(false);
-        self.put_down().await;
+        self.put_away().await;
         let engine = session.engine().info().clone();
         self.announce(engine.clone(), instead.clone().or_else(|| self.instead.clone()));
         if let Some(Instead { reason, .. }) = instead {
@@ -481,7 +485,7 @@ impl<H: Host> Agent<H> {
             }
             None => {
                 self.checkpoint = None;
-                let mut ahead = Ahead::open(saved::new_key(self.runs), &session);
+                let mut ahead = Ahead::open(kept::new_key(self.runs), &session);
                 if !self.keeps {
                     ahead.place = Place::Nowhere;
                 }

@@ -76,6 +76,7 @@ impl Database {
     pub async fn lock(&self, key: &str) -> Result<Lock, StoreError> {
         let Some(locks) = locks() else { return Ok(Lock(None)) };
         let (granted, answer) = pair();
+        let refused = granted.clone();
         let held = Closure::once_into_js(move |lock: JsValue| {
             let (release, end) = pair();
             let release = if lock.is_null() { JsValue::NULL } else { release.into() };
@@ -84,18 +85,21 @@ impl Database {
             if release.is_null() { JsValue::UNDEFINED } else { end.into() }
         });
         let options = Object::new();
-        let asked = Reflect::set(&options, &"ifAvailable".into(), &true.into())
-            .and_then(|_| Reflect::get(&locks, &"request".into()))
-            .and_then(|request| request.dyn_into::<Function>())
-            .and_then(|request| request.call3(&locks, &format!("{}/{key}", name()).into(), &options, &held));
-        if asked.is_err() {
-            // A frame that may not lock: the books still move whole.
+        let ask = || -> Result<(), JsValue> {
+            Reflect::set(&options, &"ifAvailable".into(), &true.into())?;
+            let request: Function = Reflect::get(&locks, &"request".into())?.dyn_into()?;
+            let asked = request.call3(&locks, &format!("{}/{key}", name()).into(), &options, &held)?;
+            let catch: Function = Reflect::get(&asked, &"catch".into())?.dyn_into()?;
+            catch.call1(&asked, &Closure::once_into_js(move |_: JsValue| drop(refused.call0(&JsValue::NULL))))?;
+            Ok(())
+        };
+        // A frame that may not lock goes on without: its books still move whole.
+        if ask().is_err() {
             return Ok(Lock(None));
         }
         match JsFuture::from(answer).await {
-            Ok(release) if release.is_function() => Ok(Lock(release.dyn_into().ok())),
-            Ok(_) => Err(StoreError::Busy),
-            Err(_) => Ok(Lock(None)),
+            Ok(answer) if answer.is_null() => Err(StoreError::Busy),
+            answer => Ok(Lock(answer.ok().and_then(|release| release.dyn_into().ok()))),
         }
     }
 

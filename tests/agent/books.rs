@@ -332,6 +332,26 @@ fn runs_are_named_pinned_handed_out_deleted_and_brought_back() {
     assert_eq!((last(&events).unwrap().step, ledger(&mut next).steps()), (1, 1));
 }
 
+#[test]
+fn a_run_that_never_took_a_step_leaves_no_row() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    thread.page.patient.set(true);
+    *browser.says.borrow_mut() = Says::WritesAndFallsSilent;
+    thread.ask_and_settle(Request::Play);
+    assert_eq!(browser.kept.borrow().keys().len(), 1);
+    drop(thread);
+    // A thread that goes on does not leave it behind.
+    *browser.says.borrow_mut() = Says::Yes;
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    let before = browser.kept.borrow().keys().len();
+    thread.ask(Request::Play);
+    thread.ask(Request::Pause);
+    thread.settle();
+    thread.ask_and_settle(Request::Start(short()));
+    assert_eq!(browser.kept.borrow().keys().len(), before);
+}
+
 /// An embedded page keeps nothing, and says nothing of it.
 #[test]
 fn a_page_that_keeps_no_runs_writes_nothing() {

@@ -3,7 +3,7 @@
 
 use web_time::Instant;
 
-use super::{Agent, Host, Message};
+use super::{Agent, Host, Message, within};
 use crate::{
     engine::AnyEngine,
     train::session::Session,
@@ -147,13 +147,18 @@ impl<H: Host> Agent<H> {
         let (Some(session), Some(ahead)) = (&self.session, &mut self.ahead) else { return };
         if ahead.lock.is_none() {
             // It is a new key: nobody else has it.
-            ahead.lock = self.host.lock(&ahead.key).await.ok();
+            ahead.lock = within(&*self.host, self.host.lock(&ahead.key)).await.ok();
         }
         let released = ahead.released(session);
         let upto = ahead.book.due(released, ahead.most(session), Instant::now()).unwrap_or(released);
         let record = Record { entry, file, books: Some(ahead.books.to_json()), reserved: upto };
         let begin = || vec![Change::Begin { key: ahead.key.clone(), record: record.clone() }];
-        match super::write(&*self.host, begin()).await {
+        // A store that was silent once would keep every run of this visit waiting.
+        let begun = match self.refusal {
+            Some(StoreError::Silent) => Err(StoreError::Silent),
+            _ => super::write(&*self.host, begin()).await,
+        };
+        match begun {
             Ok(()) => {
                 ahead.book.wrote(upto);
                 ahead.place = Place::Browser;
@@ -163,9 +168,18 @@ impl<H: Host> Agent<H> {
                 // In memory a new record is always taken.
                 drop(self.memory.write(begin()));
                 ahead.place = Place::Memory;
-                self.host.send(Event::Unkept(unkept(error)));
+                self.refuse_to_keep(error);
             }
         }
+    }
+
+    /// The page hears why a run is in memory alone.
+    pub(super) fn refuse_to_keep(&mut self, error: StoreError) {
+        let more = if error == StoreError::Full { " Delete runs that you no longer need, or save" } else { " Save" };
+        self.host.send(Event::Unkept(format!(
+            "Nothing is written, because {error}: this run and its books are kept only as long as the page is open.{more} as a file what you want to keep."
+        )));
+        self.refusal = Some(error);
     }
 
     /// The books cannot be written: no further step runs, and what is written counts all that did.
@@ -191,15 +205,4 @@ impl<H: Host> Agent<H> {
             "the run is paused, as no step is taken that is not written before; play it to try again, or save it as a file"
         }
     }
-}
-
-/// Why nothing is kept, as a sentence.
-pub(super) fn unkept(error: StoreError) -> String {
-    let then = match error {
-        StoreError::Full => {
-            "this run and its books are kept only as long as the page is open. Delete runs that you no longer need, or save this one as a file."
-        }
-        _ => "this run and its books are kept only as long as the page is open. Save as a file what you want to keep.",
-    };
-    format!("Nothing is written, because {error}: {then}")
 }
