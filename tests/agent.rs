@@ -22,20 +22,23 @@ use hushgrad::{
         idx::PIXELS,
         shard_writer::{self, MANIFEST, Set},
     },
-    engine::{Backend, EngineInfo},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     privacy::{ledger::Ledger, noise::NoiseSpec, rdp},
     train::{
         config::{RunConfig, SamplingPolicy},
         report::{Privacy, Report},
-        run_file::{RunCard, RunFile},
+        run_file::RunFile,
     },
     worker::{
         agent::{self, Host, Message},
         loader::LoadError,
         protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+        shelf::{Change, Entry, Memory, Record, Store, StoreError},
     },
 };
+
+#[path = "agent/books.rs"]
+mod books;
 
 #[cfg(feature = "gpu")]
 #[path = "common/adapter.rs"]
@@ -54,7 +57,83 @@ struct Page {
     /// Whether the site's server fails.
     down: Cell<bool>,
     waiting: RefCell<VecDeque<oneshot::Sender<()>>>,
+    browser: Rc<Browser>,
+    /// Time passes only where a test lets it.
+    patient: Cell<bool>,
     spawner: LocalSpawner,
+}
+
+/// What outlives a thread.
+#[derive(Default)]
+struct Browser {
+    kept: RefCell<Memory>,
+    /// What is said of each write.
+    says: RefCell<Says>,
+    writes: Cell<u32>,
+    /// Runs that are in hand in some tab.
+    locked: RefCell<Vec<String>>,
+}
+
+#[derive(Clone, Default)]
+enum Says {
+    #[default]
+    Yes,
+    No(StoreError),
+    /// It never answers.
+    Nothing,
+    /// The thread dies as it writes: the block is written, and nobody hears of it.
+    WritesAndFallsSilent,
+}
+
+struct Lock {
+    browser: Rc<Browser>,
+    key: String,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.browser.locked.borrow_mut().retain(|key| *key != self.key);
+    }
+}
+
+impl Store for Page {
+    type Lock = Lock;
+
+    async fn keys(&self) -> Result<Vec<String>, StoreError> {
+        self.said(|kept| Ok(kept.keys())).await
+    }
+
+    async fn read(&self, key: &str) -> Result<Option<Record>, StoreError> {
+        self.said(|kept| Ok(kept.read(key).cloned())).await
+    }
+
+    async fn write(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        self.browser.writes.set(self.browser.writes.get() + 1);
+        if let Says::WritesAndFallsSilent = *self.browser.says.borrow() {
+            self.browser.kept.borrow_mut().write(changes.clone())?;
+        }
+        self.said(|kept| kept.write(changes)).await
+    }
+
+    async fn lock(&self, key: &str) -> Result<Lock, StoreError> {
+        let (browser, key) = (self.browser.clone(), key.to_owned());
+        if browser.locked.borrow().contains(&key) {
+            return Err(StoreError::Busy);
+        }
+        browser.locked.borrow_mut().push(key.clone());
+        Ok(Lock { browser, key })
+    }
+}
+
+impl Page {
+    async fn said<T>(&self, what: impl FnOnce(&mut Memory) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let says = self.browser.says.borrow().clone();
+        match says {
+            Says::Yes => what(&mut self.browser.kept.borrow_mut()),
+            Says::No(error) => Err(error),
+            Says::Nothing | Says::WritesAndFallsSilent => std::future::pending().await,
+        }
+    }
 }
 
 impl Host for Page {
@@ -88,6 +167,9 @@ impl Host for Page {
         turns(1).await;
     }
     async fn sleep(&self, _: Duration) {
+        if self.patient.get() {
+            return std::future::pending().await;
+        }
         self.breathe().await;
     }
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {
@@ -120,10 +202,17 @@ struct Thread {
     inbox: UnboundedSender<Message>,
     /// How many loads were asked for.
     loads: u32,
+    /// Key of the run that stands.
+    key: String,
 }
 
 impl Thread {
     fn new(files: Vec<(String, Vec<u8>)>) -> Self {
+        Self::in_browser(Rc::default(), files)
+    }
+
+    /// A thread in a browser that others have been in, or are.
+    fn in_browser(browser: Rc<Browser>, files: Vec<(String, Vec<u8>)>) -> Self {
         let pool = LocalPool::new();
         let page = Rc::new(Page {
             events: RefCell::default(),
@@ -133,26 +222,32 @@ impl Thread {
             slow: Cell::default(),
             down: Cell::default(),
             waiting: RefCell::default(),
+            browser,
+            patient: Cell::default(),
             spawner: pool.spawner(),
         });
         let (inbox, messages): (_, UnboundedReceiver<Message>) = unbounded();
         pool.spawner().spawn_local(agent::run(page.clone(), messages, inbox.clone())).unwrap();
-        Self { pool, page, inbox, loads: 0 }
+        Self { pool, page, inbox, loads: 0, key: String::new() }
     }
 
     /// A site's dataset is on its way, and arrives file by file.
     fn with_slow_site(files: Vec<(String, Vec<u8>)>) -> Self {
         let mut thread = Self::new(files);
         thread.page.slow.set(true);
-        thread.ask(Request::Open { backend: BackendChoice::Cpu });
+        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
         thread.load(site());
         thread
     }
 
     /// Digits loaded, and a run at step 0.
     fn with_run(config: RunConfig) -> Self {
-        let mut thread = Self::new(Vec::new());
-        thread.ask(Request::Open { backend: BackendChoice::Cpu });
+        Self::with_run_in(Rc::default(), config)
+    }
+
+    fn with_run_in(browser: Rc<Browser>, config: RunConfig) -> Self {
+        let mut thread = Self::in_browser(browser, Vec::new());
+        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
         let events = thread.ask_and_settle(Request::Start(config));
         assert!(events.iter().any(|e| matches!(e, Event::Started(info) if info.train == 600)), "{events:?}");
@@ -166,7 +261,22 @@ impl Thread {
     /// Runs until the loop waits for a message, and hands over what it said.
     fn settle(&mut self) -> Vec<Event> {
         self.pool.run_until_stalled();
-        self.page.events.take()
+        let events = self.page.events.take();
+        if let Some(info) =
+            events.iter().rev().find_map(|e| if let Event::Started(info) = e { Some(info) } else { None })
+        {
+            self.key.clone_from(&info.key);
+        }
+        events
+    }
+
+    /// A request to go on with a run of this file, which the browser keeps from now on.
+    fn continuing(&self, file: Vec<u8>) -> Request {
+        let entry = Entry { name: "f".to_owned(), note: String::new(), pinned: false, card: String::new() };
+        let record = Record { entry, file: String::from_utf8(file).unwrap(), books: None, reserved: 0 };
+        let key = "a file".to_owned();
+        self.page.browser.kept.borrow_mut().write(vec![Change::Begin { key: key.clone(), record }]).unwrap();
+        Request::Continue { key }
     }
 
     /// Only for requests after which the loop comes to rest.
@@ -445,7 +555,7 @@ fn a_replayed_run_repeats_itself() {
 #[test]
 fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
     let mut thread = Thread::new(Vec::new());
-    thread.ask(Request::Open { backend: BackendChoice::Cpu });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
     let events = thread.load(site());
     assert!(events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
     assert!(events.iter().any(|e| matches!(e, Event::Loaded { complete: true, .. })), "{events:?}");
@@ -455,7 +565,7 @@ fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
 fn a_server_that_fails_is_not_a_site_without_mnist() {
     let mut thread = Thread::new(Vec::new());
     thread.page.down.set(true);
-    thread.ask(Request::Open { backend: BackendChoice::Cpu });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
     let events = thread.load(site());
     assert!(!events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
     let named = |e: &Event| matches!(e, Event::NotLoaded { over: false, sentence, .. } if sentence.contains("500"));
@@ -498,7 +608,7 @@ fn a_refused_file_leaves_the_load_that_is_under_way_alone() {
             assert_eq!(started(&events).train, 10_050, "the run at step 0 takes the fuller data");
         }
         // Nothing is on its way any more, so a run could be continued: it is the file that is refused.
-        let events = thread.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes: vec![] });
+        let events = thread.ask_and_settle(thread.continuing(vec![]));
         assert!(Thread::problems(&events)[0].sentence.contains("no run file"), "{events:?}");
     }
 }
@@ -564,28 +674,12 @@ fn a_drawing_that_is_no_picture_is_refused() {
     assert!((classes.iter().sum::<f32>() - 1.0).abs() < 1e-5);
 }
 
-/// The run that stands, as a file.
-fn save(thread: &mut Thread, config: RunConfig, run: u32) -> Vec<u8> {
-    let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
-    let card = RunCard {
-        name: "saved".to_owned(),
-        note: String::new(),
-        config,
-        engine: EngineInfo { backend: Backend::Cpu, device: String::new() },
-        data: "synthetic digits".to_owned(),
-        train: 600,
-        test: 700,
-        report,
-        accuracy: None,
-        accuracy_curve: vec![],
-        improved_curve: vec![],
-        classic_curve: vec![],
-    };
-    let events = thread.ask_and_settle(Request::SaveRun { key: "k".to_owned(), run, card: Box::new(card) });
-    let [Event::RunSaved { key, card, file }] = &events[..] else { panic!("{events:?}") };
-    assert_eq!(key, "k");
-    let read = RunFile::from_json("saved", file.as_bytes()).unwrap();
-    assert_eq!(RunCard::from_json("card", card.as_bytes()).unwrap(), read.run);
+/// The run that stands, a step further, as a file.
+fn save(thread: &mut Thread) -> Vec<u8> {
+    thread.ask_and_settle(Request::StepOnce);
+    let events = thread.ask_and_settle(Request::ExportRun { key: thread.key.clone() });
+    let [Event::RunFile(file)] = &events[..] else { panic!("{events:?}") };
+    RunFile::from_json("saved", file.as_bytes()).unwrap();
     file.as_bytes().to_vec()
 }
 
@@ -605,10 +699,10 @@ fn a_continued_run_is_the_run_that_never_stopped() {
     };
     let mut thread = Thread::with_run(config.clone());
     thread.ask_and_settle(Request::StepOnce);
-    let file = save(&mut thread, config.clone(), 1);
+    let file = save(&mut thread);
     let whole = end(&mut thread);
     let mut other = Thread::with_run(short());
-    let events = other.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes: file });
+    let events = other.ask_and_settle(other.continuing(file));
     assert_eq!(started(&events).config, config);
     assert_eq!(Thread::last_report(&events).step, 2);
     assert_eq!(end(&mut other), whole);
@@ -617,13 +711,12 @@ fn a_continued_run_is_the_run_that_never_stopped() {
 #[test]
 fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
     let mut thread = Thread::with_run(short());
-    let file = save(&mut thread, short(), 1);
+    let file = save(&mut thread);
     let first = RunFile::from_json("f", &file).unwrap();
     assert_eq!(first.ledger.as_ref().map(Ledger::steps), Some(1));
 
     let mut other = Thread::with_run(short());
-    let name = || "f".to_owned();
-    other.ask_and_settle(Request::Continue { name: name(), bytes: file.clone() });
+    other.ask_and_settle(other.continuing(file.clone()));
     let report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
     assert_eq!((report.step, report.by_plan), (2, true));
     let events = other.ask_and_settle(Request::ExportLedger);
@@ -635,7 +728,7 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
 
     // On fewer digits each is drawn more often: another release, and both count.
     other.load(DataRequest::Synthetic { seed: 2, train: 300, test: 100 });
-    let events = other.ask_and_settle(Request::Continue { name: name(), bytes: file.clone() });
+    let events = other.ask_and_settle(other.continuing(file.clone()));
     assert!(events.iter().any(|e| matches!(e, Event::Notice(text) if text.contains("600 images"))), "{events:?}");
     let other_report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
     assert!(epsilon(&other_report) > epsilon(&report));
@@ -646,7 +739,7 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
     assert_eq!(Ledger::from_json(json).unwrap().releases().len(), 2);
 
     // What is refused leaves the run that stands alone.
-    let damaged = Request::Continue { name: name(), bytes: file[..file.len() / 2].to_vec() };
+    let damaged = other.continuing(file[..file.len() / 2].to_vec());
     assert_eq!(Thread::problems(&other.ask_and_settle(damaged)).len(), 1);
     assert_eq!(Thread::last_report(&other.ask_and_settle(Request::StepOnce)).step, 3);
 }
@@ -656,11 +749,11 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
 fn a_shuffled_run_that_is_continued_begins_an_epoch() {
     let config = RunConfig { sampling: SamplingPolicy::Shuffled, ..short() };
     let mut thread = Thread::with_run(config.clone());
-    let file = save(&mut thread, config.clone(), 1);
+    let file = save(&mut thread);
     let one = epsilon(&Thread::last_report(&thread.ask_and_settle(Request::StepOnce)));
     let mut other = Thread::with_run(short());
-    other.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes: file });
-    let again = RunFile::from_json("f", &save(&mut other, config, 2)).unwrap();
+    other.ask_and_settle(other.continuing(file));
+    let again = RunFile::from_json("f", &save(&mut other)).unwrap();
     // Ten batches of 60 in 600: nine that nobody drew, and the first of the next epoch.
     assert_eq!((again.run.report.step, again.ledger.as_ref().map(Ledger::steps)), (2, Some(11)));
     assert!(epsilon(&again.run.report) > one && !again.run.report.by_plan);
@@ -673,7 +766,7 @@ fn what_was_drawn_is_told_to_the_page_and_not_to_a_file() {
     let events = thread.ask_and_settle(Request::StepOnce);
     let drawn = events.iter().rev().find_map(|e| if let Event::Report(_, t) = e { Some(*t) } else { None }).unwrap();
     assert!(drawn.lot_size > 0 && drawn.training_seconds > 0.0, "{drawn:?}");
-    let file = save(&mut thread, short(), 1);
+    let file = save(&mut thread);
     let text = String::from_utf8(file.clone()).unwrap();
     for secret in ["lot-size", "examples-per-second", "non-finite"] {
         assert!(!text.contains(secret), "{secret}");
@@ -684,17 +777,9 @@ fn what_was_drawn_is_told_to_the_page_and_not_to_a_file() {
     // Two digits of the seconds: the others would tell how large lots were.
     let seconds = format!("{:e}", report.training_seconds);
     assert!(seconds.split('e').next().unwrap().len() <= 3, "{seconds}");
-    let events = thread.ask_and_settle(Request::Continue { name: "f".to_owned(), bytes: file });
+    let events = thread.ask_and_settle(thread.continuing(file));
     let (before, after) = (report.training_seconds, Thread::last_report(&events).training_seconds);
     assert!(after >= before && after < before + 0.1, "{before} {after}");
-}
-
-#[test]
-fn a_save_that_came_too_late_is_not_answered() {
-    let mut thread = Thread::with_run(short());
-    let file = RunFile::from_json("f", &save(&mut thread, short(), 1)).unwrap();
-    let stale = Request::SaveRun { key: "k".to_owned(), run: 9, card: Box::new(file.run) };
-    assert_eq!(thread.ask_and_settle(stale), []);
 }
 
 #[test]
@@ -721,7 +806,7 @@ mod off_the_gpu {
 
     use hushgrad::{
         data::idx::{self, Kind},
-        engine::gpu::Gpu,
+        engine::{Backend, gpu::Gpu},
         worker::protocol::Instead,
     };
 
@@ -735,7 +820,7 @@ mod off_the_gpu {
         let alone = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
         let gpu = adapter::device()?;
         let mut thread = Thread::new(Vec::new());
-        let events = thread.ask_and_settle(Request::Open { backend: BackendChoice::Automatic });
+        let events = thread.ask_and_settle(Request::Open { backend: BackendChoice::Automatic, keep: true });
         let [Event::Opened { engine, instead: None }] = &events[..] else { panic!("{events:?}") };
         assert_eq!(engine.backend, Backend::Gpu);
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
@@ -783,8 +868,8 @@ mod off_the_gpu {
                     (Request::Load { load: 2, from }, short())
                 }
                 _ => {
-                    let bytes = save(&mut thread, short(), 1);
-                    (Request::Continue { name: "f".to_owned(), bytes }, short())
+                    let bytes = save(&mut thread);
+                    (thread.continuing(bytes), short())
                 }
             };
             lose(&gpu);
@@ -816,6 +901,34 @@ mod off_the_gpu {
         let events = thread.ask_and_settle(Request::ExportLedger);
         let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
         assert_eq!(Ledger::from_json(json).unwrap().steps(), 40);
+    }
+
+    /// Before its first evaluation, too: then the state that it was continued with is all there is.
+    #[test]
+    fn a_continued_run_whose_device_is_lost_at_once_keeps_its_parameters() {
+        let Some((_alone, gpu, mut thread)) = opened() else { return };
+        thread.ask_and_settle(Request::Start(short()));
+        for _ in 0..4 {
+            thread.ask_and_settle(Request::StepOnce);
+        }
+        let file = save(&mut thread);
+        let saved = RunFile::from_json("f", &file).unwrap();
+        thread.ask(thread.continuing(file));
+        let continued = |page: &Page| page.events.borrow().iter().any(|e| matches!(e, Event::Started(_)));
+        for _ in 0..1000 {
+            if continued(&thread.page) {
+                break;
+            }
+            thread.pool.run_until(turns(1));
+        }
+        let reported = thread.page.events.borrow().iter().any(|e| matches!(e, Event::Report(..)));
+        assert!(continued(&thread.page) && !reported, "it is to be lost before the first evaluation");
+        lose(&gpu);
+        let events = thread.settle();
+        let sentence = &Thread::problems(&events)[0].sentence;
+        assert!(sentence.contains("parameters after step 5 of 5"), "{sentence}");
+        let events = thread.ask_and_settle(Request::ExportParameters);
+        assert!(matches!(&events[..], [Event::Parameters(now)] if *now == saved.parameters), "{sentence}");
     }
 
     #[test]

@@ -76,8 +76,6 @@ mod setup;
 #[cfg(target_arch = "wasm32")]
 mod state;
 #[cfg(target_arch = "wasm32")]
-mod storage;
-#[cfg(target_arch = "wasm32")]
 mod study;
 #[cfg(target_arch = "wasm32")]
 mod thread;

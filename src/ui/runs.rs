@@ -14,7 +14,10 @@ use super::{
     results::teaching,
     state::{Curves, Page, Past},
 };
-use crate::train::report::{Privacy, Report};
+use crate::{
+    train::report::{Privacy, Report},
+    worker::protocol::Request,
+};
 
 /// Colours of pinned runs, in the order of pinning.
 const PINNED: [&str; 4] = ["line-pin-0", "line-pin-1", "line-pin-2", "line-pin-3"];
@@ -69,7 +72,11 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
         Privacy::NoGuarantee { .. } => "none".to_owned(),
     };
     let accuracy = past.accuracy.map_or_else(|| "–".to_owned(), format::percent);
-    let (goes_on, file) = (past.clone(), past.clone());
+    let (key, file) = (past.info.key.clone(), past.info.key.clone());
+    let steps = match past.info.beyond {
+        0 => format::integer(past.last.step),
+        beyond => format!("{} ({} counted)", format::integer(past.last.step), format::integer(past.last.step + beyond)),
+    };
     let (pinned, name) = (past.pinned, past.name.clone());
     let label = past.name.clone();
     let letters = label.chars().count().clamp(10, 40).to_string();
@@ -81,12 +88,12 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
                 <input type="text" class="name" size=letters aria-label=format!("Name of {label}") prop:value=name
                     on:change=on_event(move |event| rename(event_target_value(&event))) /></th>
             <td>{past.note.clone()}</td>
-            <td>{format::integer(past.last.step)}</td><td>{accuracy}{past.last.tests_private_images().then(|| view! { " " {teaching()} })}</td><td>{epsilon}</td>
+            <td>{steps}</td><td>{accuracy}{past.last.tests_private_images().then(|| view! { " " {teaching()} })}</td><td>{epsilon}</td>
             <td class="actions">
                 <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=on_click(move |_| page.label_run(run, |past| past.pinned = !past.pinned))>"Pin"</button>
-                <button type="button" disabled=whether(arriving) title="Go on where it stood" aria-label=format!("Continue {label}") on:click=on_click(move |_| page.continue_run(goes_on.clone()))>"Continue"</button>
+                <button type="button" disabled=whether(arriving) title="Go on where it stood" aria-label=format!("Continue {label}") on:click=on_click(move |_| page.send(Request::Continue { key: key.clone() }))>"Continue"</button>
                 <button type="button" aria-label=format!("Again: set everything as in {label}") on:click=on_click(again)>"Again"</button>
-                <button type="button" aria-label=format!("Save {label} as a file") on:click=on_click(move |_| page.save_past(file.clone()))>"Save"</button>
+                <button type="button" aria-label=format!("Save {label} as a file") on:click=on_click(move |_| page.send(Request::ExportRun { key: file.clone() }))>"Save"</button>
                 <button type="button" aria-label=format!("Delete {label}") on:click=on_click(move |_| page.delete_run(run))>"Delete"</button>
             </td>
         </tr>
@@ -152,7 +159,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
                     let text = export::csv([(tested, accuracy.points()), ("improved", improved.points()), ("classic", classic.points())]);
                     browser::download("hushgrad-curves.csv", "text/csv", text.as_bytes());
                 }))}
-                {item("Privacy ledger (JSON)", |page| page.send(crate::worker::protocol::Request::ExportLedger))}
+                {item("Privacy ledger (JSON)", |page| page.send(Request::ExportLedger))}
                 {item("Weights (safetensors)", Page::export_weights)}
                 {item("Charts (SVG)", |page| charts(page, |name, svg, _| browser::download(&(name + ".svg"), "image/svg+xml", svg.as_bytes())))}
                 {item("Charts (PNG)", |page| charts(page, |name, svg, size| png(name + ".png", svg, size)))}

@@ -54,8 +54,6 @@ pub struct Curves {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     pub run: u32,
-    /// Under which the browser keeps it.
-    pub key: String,
     pub name: String,
     /// What changed from the run before.
     pub note: String,
@@ -316,7 +314,7 @@ impl Page {
         });
         // Not a wish of this page's own: its links go on saying what its address said.
         let backend = if embed::gpu_is_taken() { BackendChoice::Cpu } else { self.backend };
-        self.send(Request::Open { backend });
+        self.send(Request::Open { backend, keep: !embed::is_embedded() });
         self.send_speed();
         self.load_digits(self.settings.with_untracked(|s| s.digits), None);
     }
@@ -336,12 +334,7 @@ impl Page {
         }
     }
 
-    /// The number by which the training thread knows a run.
-    pub fn run_of_thread(self, run: u32) -> u32 {
-        run - self.inner.with_value(|inner| inner.runs_before)
-    }
-
-    /// The training thread is gone, and its run with it; what the page knows of the run is kept, and another is started.
+    /// The training thread is gone, and its run with it; another is started, and says what is kept of the run.
     fn lose_thread(self, why: &str) {
         let last = self.run.with_untracked(|run| run.as_ref().map(|run| run.run));
         let lost = self.inner.try_update_value(|inner| {
@@ -355,7 +348,13 @@ impl Page {
         let Some((gone, again)) = lost else { return };
         // Ended in a turn of its own: this may be called from within the thread's listener.
         Timeout::new(0, move || drop(gone)).forget();
-        let kept = self.current().is_some();
+        let kept = match (self.current(), self.shelf.with_value(|shelf| shelf.unkept)) {
+            (None, _) => "",
+            (_, true) => " Nothing of its run is kept.",
+            _ => {
+                " What is kept of its run stands below: every step is counted, and parameters are those of the last save."
+            }
+        };
         self.leave_sweep();
         self.keep_past();
         self.forget_run();
@@ -365,7 +364,6 @@ impl Page {
         self.digits.set(None);
         self.loading.set(None);
         let why = why.trim_end_matches('.');
-        let kept = if kept { " The run so far is kept below." } else { "" };
         self.put_problem(Origin::Thread, match again {
             true => format!("The training thread failed: {why}. Another one has been started.{kept}"),
             false => format!("The training thread failed again: {why}. Reload the page, or try it with backend=cpu in the address.{kept}"),

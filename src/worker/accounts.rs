@@ -36,8 +36,6 @@ pub enum Question {
     HiddenStates,
     /// A run file's name and bytes: read, checked, and accounted for anew.
     OpenRun { name: String, bytes: Vec<u8> },
-    /// The card of a run that the page has kept.
-    ReadCard { name: String, bytes: Vec<u8> },
     /// What this thread asked of the network.
     Requests,
 }
@@ -55,7 +53,6 @@ pub enum Answer {
     HiddenStates([Vec<Point>; 3]),
     /// The run's card, and the same as JSON, to be kept.
     OpenRun(Result<(Box<RunCard>, String), String>),
-    ReadCard(Result<Box<RunCard>, String>),
     Requests(Vec<Asked>),
 }
 
@@ -78,9 +75,6 @@ pub fn answer(question: Question) -> Answer {
         Question::OpenRun { name, bytes } => {
             let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
             Answer::OpenRun(in_words(RunFile::to_show(&name, &bytes).map(opened)))
-        }
-        Question::ReadCard { name, bytes } => {
-            Answer::ReadCard(in_words(RunCard::from_json(&name, &bytes).map(Box::new)))
         }
         // What a browser has noted; without one there is no network.
         Question::Requests => Answer::Requests(vec![]),

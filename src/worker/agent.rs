@@ -4,12 +4,21 @@
 //! One task owns the run. Between two steps (and between two slices of an evaluation) it looks into its inbox, so every
 //! request is answered within a step's time, and none meets a half-done one.
 
+mod ahead;
 mod files;
+mod kept;
 mod saved;
 
-use std::{rc::Rc, time::Duration};
+use std::{pin::pin, rc::Rc, time::Duration};
 
-use futures::{StreamExt, channel::mpsc::UnboundedReceiver};
+use ahead::{Ahead, Place};
+use futures::{
+    StreamExt,
+    channel::mpsc::UnboundedReceiver,
+    future::{Either, select},
+};
+use kept::Continued;
+use saved::Saving;
 use web_time::Instant;
 
 use super::{
@@ -17,6 +26,7 @@ use super::{
     loader::{self, Arrival, LoadError},
     pictures::Pictures,
     protocol::{Asked, BackendChoice, DataRequest, Event, Instead, Problem, Request, RunInfo},
+    shelf::{Change, Memory, PATIENCE, Store, StoreError},
 };
 use crate::{
     data::{Dataset, Digits, TestSet, incoming::Incoming},
@@ -49,7 +59,7 @@ const SLICE: usize = 500;
 
 /// What the loop needs of the place where it runs.
 #[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]
-pub trait Host: 'static {
+pub trait Host: Store + 'static {
     /// Bytes at a URL of the page's own origin.
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, LoadError>;
     /// The same past whatever was kept of it, which was damaged.
@@ -76,6 +86,30 @@ pub enum Message {
         load: u32,
         arrival: Arrival,
     },
+    /// What became of a block of releases of this run, up to `upto`.
+    Reserved {
+        run: u32,
+        upto: u64,
+        result: Result<(), StoreError>,
+    },
+    /// What became of this run as it stood at `step`.
+    Saved {
+        run: u32,
+        step: u64,
+        result: Result<(), StoreError>,
+    },
+}
+
+/// What a store says, or that it is silent.
+async fn within<H: Host, T>(host: &H, answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    match select(pin!(answer), pin!(host.sleep(PATIENCE))).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(_) => Err(StoreError::Silent),
+    }
+}
+
+async fn write<H: Host>(host: &H, changes: Vec<Change>) -> Result<(), StoreError> {
+    within(host, host.write(changes)).await
 }
 
 /// Answers requests until the inbox closes.
@@ -105,6 +139,11 @@ pub async fn run<H: Host>(
         hold: None,
         wake: None,
         checkpoint: None,
+        keeps: false,
+        ahead: None,
+        saving: Saving::default(),
+        memory: Memory::default(),
+        refusal: None,
         last_report: None,
         evaluation: Evaluation::default(),
         beside: Beside::default(),
@@ -147,7 +186,7 @@ struct Prepared {
     instead: Option<Instead>,
 }
 
-struct Agent<H> {
+struct Agent<H: Host> {
     host: Rc<H>,
     reply: futures::channel::mpsc::UnboundedSender<Message>,
     /// Of the GPU as long as that was asked for and works.
@@ -179,8 +218,16 @@ struct Agent<H> {
     hold: Option<Instant>,
     /// When slow motion takes its next step.
     wake: Option<Instant>,
-    /// Parameters and momentum after the last evaluation, for a device that may be lost.
-    checkpoint: Option<State>,
+    /// Parameters and momentum after the last evaluation or as the run was continued, and their step, for a device that may be lost.
+    checkpoint: Option<(u64, State)>,
+    /// Whether runs are kept.
+    keeps: bool,
+    /// The books of the run that stands.
+    ahead: Option<Ahead<H::Lock>>,
+    saving: Saving,
+    /// Runs that the browser does not keep, and why it did not.
+    memory: Memory,
+    refusal: Option<StoreError>,
     last_report: Option<Instant>,
     evaluation: Evaluation,
     beside: Beside,
@@ -188,23 +235,31 @@ struct Agent<H> {
 
 impl<H: Host> Agent<H> {
     fn idle(&self) -> bool {
-        !self.playing && self.evaluation.next.is_none() && self.beside.idle()
+        (!self.playing || self.waits_for_books()) && self.evaluation.next.is_none() && self.beside.idle()
     }
 
     fn problem(&self, field: Option<&str>, error: &dyn std::fmt::Display) {
-        self.host.send(Event::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_string() }));
+        self.host.send(problem_of(field, error));
     }
 
     async fn receive(&mut self, message: Message) {
         match message {
             Message::Arrival { load, arrival } => self.arrive(load, arrival).await,
             Message::Request(request) => self.answer(request).await,
+            Message::Reserved { run, upto, result } => self.take_reserved(run, upto, result),
+            Message::Saved { run, step, result } => self.take_saved(run, step, result),
         }
     }
 
     async fn answer(&mut self, request: Request) {
         match request {
-            Request::Open { backend } => self.open(backend).await,
+            Request::Open { backend, keep } => {
+                self.keeps = keep;
+                if keep {
+                    self.list();
+                }
+                self.open(backend).await;
+            }
             Request::Load { load, from } => self.load(load, from).await,
             Request::Piece { load, bytes } => self.take_piece(load, bytes).await,
             Request::Start(config) => {
@@ -220,6 +275,9 @@ impl<H: Host> Agent<H> {
                         "The run has done all its steps. Reset it, or plan more steps.".to_owned(),
                     ));
                 }
+                Some(_) if self.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Gone) => {
+                    self.problem(None, &format!("the run's books are not here any more; {}", self.books_lost()));
+                }
                 Some(session) => {
                     let waits = self.arriving.is_some() && session.step_count() == 0;
                     self.hold = waits.then(|| Instant::now() + WAIT_FOR_DIGITS);
@@ -231,11 +289,15 @@ impl<H: Host> Agent<H> {
                 if self.playing {
                     self.hold = None;
                     self.set_playing(false);
+                    self.put_down().await;
                     self.evaluate_now();
                 }
             }
             Request::StepOnce => {
                 self.set_playing(false);
+                if self.session.as_ref().is_some_and(|session| !session.complete()) {
+                    self.write_one_ahead().await;
+                }
                 self.step(true).await;
                 self.evaluate_now();
             }
@@ -259,8 +321,12 @@ impl<H: Host> Agent<H> {
                 }
             }
             Request::Ping => self.host.send(Event::Pong),
-            Request::SaveRun { key, run, card } => self.save(key, run, *card).await,
-            Request::Continue { name, bytes } => self.continue_run(&name, &bytes).await,
+            Request::Save => self.save().await,
+            Request::Label { key, label } => self.label(key, label),
+            Request::Delete { key } => self.delete(key).await,
+            Request::KeepFile { card, bytes } => self.keep_file(*card, bytes).await,
+            Request::ExportRun { key } => self.export_run(&key).await,
+            Request::Continue { key } => self.continue_run(&key).await,
             Request::Requests => self.host.send(Event::Requests(self.host.requests())),
         }
     }
@@ -368,7 +434,7 @@ impl<H: Host> Agent<H> {
 
     async fn start(&mut self, config: RunConfig) {
         match self.prepare(config, None).await {
-            Ok(Prepared { plan, engine, instead }) => self.stand(Session::new(plan, engine), instead),
+            Ok(Prepared { plan, engine, instead }) => self.stand(Session::new(plan, engine), instead, None).await,
             Err(error) => self.refuse(&error),
         }
     }
@@ -399,31 +465,54 @@ impl<H: Host> Agent<H> {
         Ok(Prepared { plan, engine, instead: Some(why) })
     }
 
-    /// Puts a run, paused, in the place of the one before.
-    fn stand(&mut self, session: Result<Session<AnyEngine>, SessionError>, instead: Option<Instead>) {
+    /// Puts a run, paused, in the place of the one before, which is saved.
+    async fn stand(
+        &mut self,
+        session: Result<Session<AnyEngine>, SessionError>,
+        instead: Option<Instead>,
+        continued: Option<Continued<H::Lock>>,
+    ) {
         let mut session = match session {
             Ok(session) => session,
             Err(error) => return self.refuse(&error),
         };
+        self.set_playing(false);
+        self.put_away().await;
         let engine = session.engine().info().clone();
         self.announce(engine.clone(), instead.clone().or_else(|| self.instead.clone()));
         if let Some(Instead { reason, .. }) = instead {
             self.host.send(Event::Notice(format!("This run is trained on the CPU, because of this: {reason}.")));
         }
-        self.set_playing(false);
         self.slices = self.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
         self.run_data = self.digits.as_ref().map(|digits| digits.train.clone());
         self.run_test_set = self.digits.as_ref().map(|digits| digits.test_set);
-        self.checkpoint = None;
         self.told_of_features = false;
         self.wake = None;
         self.evaluation = Evaluation::default();
         self.beside.clear();
         self.last_report = None;
         self.runs += 1;
+        let continues = continued.as_ref().map(|continued| continued.from.clone());
+        let (ahead, saving) = match continued {
+            Some(Continued { ahead, saving, state, .. }) => {
+                self.checkpoint = Some((session.step_count(), state));
+                (ahead, saving)
+            }
+            None => {
+                self.checkpoint = None;
+                let mut ahead = Ahead::open(kept::new_key(self.runs), &session);
+                if !self.keeps {
+                    ahead.place = Place::Nowhere;
+                }
+                (ahead, Saving::default())
+            }
+        };
         let plan = session.plan();
         self.host.send(Event::Started(RunInfo {
             run: self.runs,
+            key: ahead.key.clone(),
+            continues,
+            beyond: session.ledger().map_or(0, |ledger| ledger.steps().saturating_sub(session.step_count())),
             config: plan.config.clone(),
             engine,
             parameters: plan.config.model.parameters() as u32,
@@ -431,7 +520,7 @@ impl<H: Host> Agent<H> {
             test: self.slices.iter().map(Dataset::len).sum::<usize>() as u32,
             data: self.digits.as_ref().map(|digits| digits.train.name.clone()).unwrap_or_default(),
         }));
-        self.session = Some(session);
+        (self.session, self.ahead, self.saving) = (Some(session), Some(ahead), saving);
         self.evaluate_now();
     }
 
@@ -482,18 +571,27 @@ impl<H: Host> Agent<H> {
             self.host.sleep(left.min(SLEEP)).await;
         } else if self.preparing().await {
             // The next look at the inbox comes first.
-        } else if self.slow > Duration::ZERO {
-            self.step(true).await;
-            self.after_steps().await;
-            self.wake = Some(Instant::now() + self.slow);
         } else {
-            let start = Instant::now();
-            while self.playing && start.elapsed() < YIELD_EVERY {
-                self.step(false).await;
-            }
-            self.after_steps().await;
+            self.write_ahead().await;
+            self.play_on().await;
         }
         self.host.breathe().await;
+    }
+
+    /// A few steps, as far as they are written as released.
+    async fn play_on(&mut self) {
+        if self.slow > Duration::ZERO {
+            if self.may_release() {
+                self.step(true).await;
+                self.wake = Some(Instant::now() + self.slow);
+            }
+        } else {
+            let start = Instant::now();
+            while self.playing && self.may_release() && start.elapsed() < YIELD_EVERY {
+                self.step(false).await;
+            }
+        }
+        self.after_steps().await;
     }
 
     /// Goes on with what the run's first step waits for; whether there is more of it.
@@ -521,10 +619,12 @@ impl<H: Host> Agent<H> {
     }
 
     async fn step(&mut self, traced: bool) {
-        let Some(session) = &mut self.session else { return };
-        if session.complete() {
+        if self.session.as_ref().is_some_and(Session::complete) {
             return self.set_playing(false);
         }
+        // Nothing is released that is not written.
+        let may = self.may_release();
+        let Some(session) = self.session.as_mut().filter(|_| may) else { return };
         let done = if traced {
             session.traced_step().await.map(|trace| {
                 let task = &session.plan().task;
@@ -541,6 +641,7 @@ impl<H: Host> Agent<H> {
         }
         if self.session.as_ref().is_some_and(Session::complete) {
             self.set_playing(false);
+            self.put_down().await;
             self.evaluate_now();
         }
     }
@@ -554,6 +655,7 @@ impl<H: Host> Agent<H> {
                     >= took.as_secs_f64() * (1.0 - EVALUATION_SHARE)
             });
             self.report(None).await;
+            self.save_now_and_then().await;
             if due {
                 self.evaluate_now();
             }
@@ -584,11 +686,14 @@ impl<H: Host> Agent<H> {
             self.evaluation.last = Some((Instant::now(), self.evaluation.spent));
             if session.engine().info().backend == Backend::Gpu {
                 match session.engine().state().await {
-                    Ok(state) => self.checkpoint = Some(state),
+                    Ok(state) => self.checkpoint = Some((session.step_count(), state)),
                     Err(error) => return self.fail(error.into()).await,
                 }
             }
             self.report(Some(f64::from(self.evaluation.correct) / examples as f64)).await;
+            if !self.playing {
+                self.put_down().await;
+            }
         }
     }
 
@@ -597,6 +702,7 @@ impl<H: Host> Agent<H> {
         match session.report(accuracy).await {
             Ok(report) => {
                 let report = Report { test_set: self.run_test_set, ..report };
+                self.saving.note(&report);
                 self.host.send(Event::Report(report, session.teaching()));
             }
             Err(error) => return self.fail(error).await,
@@ -663,13 +769,16 @@ impl<H: Host> Agent<H> {
         };
         match moved {
             Ok(why) => {
-                let then = "the run goes on from its last checkpoint on the CPU, and ε counts every step that was released, \
-                            also those that are trained anew";
-                self.problem(None, &format!("{why}; {then}"));
+                let step = self.checkpoint.as_ref().map_or(0, |(step, _)| *step);
+                let done = self.session.as_ref().map_or(0, Session::step_count);
+                self.problem(None, &format!(
+                    "{why}; the run goes on from its last checkpoint on the CPU, with its parameters after step {step} of {done}, and ε counts every step that was released"
+                ));
                 self.evaluate_now();
             }
             Err(error) => {
                 self.set_playing(false);
+                self.put_down().await;
                 self.problem(None, &error);
             }
         }
@@ -677,12 +786,19 @@ impl<H: Host> Agent<H> {
 
     async fn move_to_cpu(&mut self, why: &Instead) -> Result<(), SessionError> {
         let (Some(session), Some(train)) = (&mut self.session, &self.run_data) else { return Ok(()) };
-        let engine = engine_of(&EngineFactory::cpu(), session.plan(), train, self.checkpoint.as_ref()).await?;
+        let engine = {
+            let state = self.checkpoint.as_ref().map(|(_, state)| state);
+            engine_of(&EngineFactory::cpu(), session.plan(), train, state).await?
+        };
         let info = engine.info().clone();
         session.replace_engine(engine);
         self.announce(info, Some(why.clone()));
         Ok(())
     }
+}
+
+fn problem_of(field: Option<&str>, error: &dyn std::fmt::Display) -> Event {
+    Event::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_string() })
 }
 
 /// An engine for a plan, in `state`, else at the plan's start.

@@ -14,6 +14,8 @@ use super::{
     agent::{self, Host, Message},
     loader::LoadError,
     protocol::{Asked, Event, Request},
+    shelf::{Change, Record, Store, StoreError},
+    storage::{Database, Lock},
 };
 
 /// What the page spawns.
@@ -34,8 +36,8 @@ impl Worker for Trainer {
 
     fn connected(&mut self, scope: &WorkerScope<Self>, page: HandlerId) {
         let (sender, receiver) = unbounded();
-        let host = Rc::new(Browser { scope: scope.clone(), page, channel: Channel::new() });
-        spawn_local(agent::run(host, receiver, sender.clone()));
+        let host = Browser { scope: scope.clone(), page, channel: Channel::new(), database: Database::default() };
+        spawn_local(agent::run(Rc::new(host), receiver, sender.clone()));
         self.inbox = Some(sender);
     }
 
@@ -54,6 +56,27 @@ struct Browser {
     scope: WorkerScope<Trainer>,
     page: HandlerId,
     channel: Option<Channel>,
+    database: Database,
+}
+
+impl Store for Browser {
+    type Lock = Lock;
+
+    async fn keys(&self) -> Result<Vec<String>, StoreError> {
+        self.database.keys().await
+    }
+
+    async fn read(&self, key: &str) -> Result<Option<Record>, StoreError> {
+        self.database.read(key).await
+    }
+
+    async fn write(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        self.database.write(changes).await
+    }
+
+    async fn lock(&self, key: &str) -> Result<Lock, StoreError> {
+        self.database.lock(key).await
+    }
 }
 
 impl Host for Browser {

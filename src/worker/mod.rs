@@ -7,6 +7,7 @@ pub mod accountant;
 pub mod accounts;
 pub mod agent;
 mod beside;
+pub mod book;
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
@@ -15,3 +16,6 @@ pub mod lab;
 pub mod loader;
 pub mod pictures;
 pub mod protocol;
+pub mod shelf;
+#[cfg(target_arch = "wasm32")]
+mod storage;

@@ -18,9 +18,10 @@ use crate::{
 /// What the page asks of the training thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    /// First message: choose and check a backend.
+    /// First message: choose and check a backend. Where runs are to `keep`, those of earlier visits are told: an [`Event::Kept`] for each.
     Open {
         backend: BackendChoice,
+        keep: bool,
     },
     /// Replace the digits. The current run goes on until [`Request::Start`] or [`Request::Reset`], and loads that are under
     /// way until this one has brought digits. `load` is the page's number for it, larger than those before.
@@ -59,17 +60,30 @@ pub enum Request {
     ExportParameters,
     /// Answered by [`Event::Pong`] at once, whatever else is under way: a thread that is silent is dead.
     Ping,
-    /// The run that stands as a file, if it still is run `run`; `card` is what the page knows of it.
-    SaveRun {
+    /// Save the run that stands, now: the page may be closed.
+    Save,
+    /// Names or pins a run: the one that stands, or one that is kept.
+    Label {
         key: String,
-        run: u32,
-        card: Box<RunCard>,
+        label: Label,
     },
-    /// Go on with the run of a file, on the digits loaded last, paused where it stood. What it released before stays in
-    /// its ledger.
-    Continue {
-        name: String,
+    /// Nothing is to be kept of a run.
+    Delete {
+        key: String,
+    },
+    /// Keep a run of a file, whose card the accountant has found true.
+    KeepFile {
+        card: Box<RunCard>,
         bytes: Vec<u8>,
+    },
+    /// The run that stands, or one that is kept, as a file.
+    ExportRun {
+        key: String,
+    },
+    /// Go on with a run that is kept, on the digits loaded last, paused where it was saved. What it released before stays in
+    /// its ledger, also what it released after that.
+    Continue {
+        key: String,
     },
     /// What the thread asked of the network so far.
     Requests,
@@ -132,7 +146,7 @@ pub enum Event {
         over: bool,
         sentence: String,
     },
-    /// A new run stands at step 0.
+    /// A new run stands at step 0, or one goes on.
     Started(RunInfo),
     Playing(bool),
     /// Where the run stands, and what of it may be looked at and not be published.
@@ -159,12 +173,12 @@ pub enum Event {
     Ledger(String),
     Parameters(Vec<f32>),
     Pong,
-    /// A run as JSON: its card alone, and whole.
-    RunSaved {
-        key: String,
-        card: String,
-        file: String,
-    },
+    /// A run that is kept, accounted for anew.
+    Kept(Box<KeptRun>),
+    /// Why runs are kept only as long as the thread lives.
+    Unkept(String),
+    /// A run as JSON.
+    RunFile(String),
     Requests(Vec<Asked>),
     /// Worth knowing, nothing failed.
     Notice(String),
@@ -181,11 +195,36 @@ pub struct Instead {
     pub webgpu: bool,
 }
 
+/// How a run stands in the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    pub name: String,
+    /// What changed from the run before.
+    pub note: String,
+    pub pinned: bool,
+}
+
+/// A run that is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptRun {
+    pub key: String,
+    pub pinned: bool,
+    /// Releases that its ε counts beyond its steps: their parameters were not saved.
+    pub beyond: u64,
+    pub card: RunCard,
+}
+
 /// A run that can be played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// Counts runs since the page was loaded.
     pub run: u32,
+    /// Under which it is kept.
+    pub key: String,
+    /// Key of the run that it goes on with.
+    pub continues: Option<String>,
+    /// As of [`KeptRun`].
+    pub beyond: u64,
     pub config: RunConfig,
     pub engine: EngineInfo,
     /// P.

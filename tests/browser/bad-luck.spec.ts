@@ -1,42 +1,12 @@
-import type { Page, Worker } from "@playwright/test";
+import type { Page } from "@playwright/test";
 import { mkdtempSync, mkdirSync, openSync, ftruncateSync, closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { accountant, distracted, expect, exported, hook, open, test, value } from "./fixtures";
+import { accountant, beforeThread, distracted, expect, exported, hook, loseDevice, open, openOnGpu, test, thread, value } from "./fixtures";
 import { drop, images, small } from "./idx";
-import type { Site } from "./server";
 
 const query = "?backend=cpu&dataset=synthetic";
-
-/** The training thread of a page that is open. */
-const thread = (page: Page): Worker => {
-  const found = page.workers().filter((worker) => /\/worker[^/]*$/.test(worker.url()));
-  if (found.length === 0) throw new Error("there is no training thread");
-  return found[found.length - 1];
-};
-
-/** Puts `code` in front of the training thread's program. */
-async function beforeThread(page: Page, code: string) {
-  await page.route(/\/worker(-relaxed)?(-[0-9a-f]+)?\.js$/, async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, body: code + (await response.text()) });
-  });
-}
-
-/** Opens the page on WebGPU; the thread's device is kept where the test can end it. */
-async function openOnGpu(page: Page, site: Site) {
-  await beforeThread(
-    page,
-    `const ask = GPUAdapter.prototype.requestDevice;
-     GPUAdapter.prototype.requestDevice = async function (...how) { return (globalThis.lastDevice = await ask.apply(this, how)); };\n`,
-  );
-  await open(page, site, "?backend=gpu&dataset=synthetic&lot=64");
-  test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
-}
-
-const loseDevice = (page: Page) =>
-  thread(page).evaluate(() => (globalThis as unknown as { lastDevice: { destroy(): void } }).lastDevice.destroy());
 
 /** Plays until `steps` are done, pauses, and waits until the last of them has arrived. */
 async function train(page: Page, steps: number) {

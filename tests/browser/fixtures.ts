@@ -130,3 +130,46 @@ export async function open(page: Page, site: Site, query = "") {
     await Promise.race([navigator.serviceWorker?.ready, enough]);
   }, 5_000);
 }
+
+/** The training thread of a page that is open. */
+export const thread = (page: Page): Worker => {
+  const found = page.workers().filter((worker) => /\/worker[^/]*$/.test(worker.url()));
+  if (found.length === 0) throw new Error("there is no training thread");
+  return found[found.length - 1];
+};
+
+/** Puts `code` in front of the training thread's program. */
+export async function beforeThread(page: Page, code: string) {
+  await page.route(/\/worker(-relaxed)?(-[0-9a-f]+)?\.js$/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: code + (await response.text()) });
+  });
+}
+
+/** Opens the page on WebGPU; the thread's device is kept where the test can end it. */
+export async function openOnGpu(page: Page, site: Site) {
+  await beforeThread(
+    page,
+    `const ask = GPUAdapter.prototype.requestDevice;
+     GPUAdapter.prototype.requestDevice = async function (...how) { return (globalThis.lastDevice = await ask.apply(this, how)); };\n`,
+  );
+  await open(page, site, "?backend=gpu&dataset=synthetic&lot=64");
+  test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
+}
+
+/** Ends the device that {@link openOnGpu} has kept. */
+export const loseDevice = (page: Page) =>
+  thread(page).evaluate(() => (globalThis as unknown as { lastDevice: { destroy(): void } }).lastDevice.destroy());
+
+/** Where this site's runs are kept: the database has the site's path in its name. */
+export const database = (page: Page) => page.evaluate(() => "hushgrad" + new URL(".", location.href).pathname);
+
+/** The rows of the list of earlier runs. */
+export const rows = (page: Page) =>
+  page.getByTestId("runs").getByRole("row").filter({ has: page.getByRole("textbox") });
+
+/** How many releases each earlier run's books count, oldest first. */
+export async function counted(page: Page): Promise<number[]> {
+  const cells = await rows(page).locator("td:nth-child(3)").allTextContents();
+  return cells.reverse().map((text) => Number((/\((.+) counted\)/.exec(text)?.[1] ?? text).replace(/\D/g, "")));
+}

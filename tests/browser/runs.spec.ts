@@ -1,9 +1,8 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { expect, exported, hook, open, test, value } from "./fixtures";
+import { beforeThread, database, expect, exported, hook, open, rows, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
-const rows = (page: Page) => page.getByTestId("runs").getByRole("row").filter({ has: page.getByRole("textbox") });
 
 async function oneStep(page: Page) {
   await hook(page, "step-once").click();
@@ -12,30 +11,30 @@ async function oneStep(page: Page) {
 
 /** Waits until the browser has written `n` runs. */
 const kept = (page: Page, n: number) =>
-  expect.poll(() => page.evaluate(() => new Promise<number>((done) => {
-    const request = indexedDB.open("hushgrad");
+  expect.poll(async () => page.evaluate((name) => new Promise<number>((done) => {
+    const request = indexedDB.open(name);
     request.onsuccess = () => {
       const stores = [...request.result.objectStoreNames];
       if (!stores.includes("files")) return done(0);
       const count = request.result.transaction("files").objectStore("files").count();
       count.onsuccess = () => done(count.result);
     };
-  }))).toBe(n);
+  }), await database(page))).toBe(n);
 
 /** Names of the runs that the browser has written, oldest first; a star behind those that are pinned. */
-const names = (page: Page) =>
-  page.evaluate(() => new Promise<string[]>((done) => {
-    const request = indexedDB.open("hushgrad");
+const names = async (page: Page) =>
+  page.evaluate((name) => new Promise<string[]>((done) => {
+    const request = indexedDB.open(name);
     request.onsuccess = () => {
       const all = request.result.transaction("runs").objectStore("runs").getAll();
       all.onsuccess = () => done(all.result.map(([name, , pinned]) => name + (pinned ? "*" : "")));
     };
-  }));
+  }), await database(page));
 
 /** Writes so many older copies of the one run that is kept, as earlier visits would have left them. */
-const copies = (page: Page, count: number, pinned: boolean) =>
-  page.evaluate(([count, pinned]) => new Promise<void>((done) => {
-    const request = indexedDB.open("hushgrad");
+const copies = async (page: Page, count: number, pinned: boolean) =>
+  page.evaluate(([name, count, pinned]) => new Promise<void>((done) => {
+    const request = indexedDB.open(name);
     request.onsuccess = () => {
       const change = request.result.transaction(["runs", "files"], "readwrite");
       const [runs, files] = [change.objectStore("runs"), change.objectStore("files")];
@@ -51,7 +50,7 @@ const copies = (page: Page, count: number, pinned: boolean) =>
       };
       change.oncomplete = () => done();
     };
-  }), [count, pinned] as const);
+  }), [await database(page), count, pinned] as const);
 
 test("a run survives a reload with its name, goes on where it stood, and is gone when it is deleted", async ({ page, site }) => {
   await open(page, site, query);
@@ -118,7 +117,7 @@ test("an exported run is imported elsewhere, accounted for anew, and continued",
 });
 
 test("where nothing may be kept a sentence says so, and the runs stay while the page is open", async ({ page, site }) => {
-  await page.addInitScript(() => Object.defineProperty(window, "indexedDB", { value: undefined }));
+  await beforeThread(page, "Object.defineProperty(self, 'indexedDB', { value: undefined });\n");
   await open(page, site, query);
   await oneStep(page);
   await expect(page.getByTestId("notice")).toContainText("does not let the page keep anything");

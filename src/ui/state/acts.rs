@@ -80,7 +80,6 @@ impl Page {
     }
 
     pub fn reset(self) {
-        self.save();
         self.send(Request::Reset);
     }
 

@@ -74,7 +74,12 @@ impl Page {
             Event::NoTwin => self.study.twin.set(false),
             Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
             Event::Parameters(parameters) => self.take_parameters(parameters),
-            Event::RunSaved { key, card, file } => self.take_saved(key, card, file),
+            Event::Kept(run) => self.take_kept(*run),
+            Event::Unkept(sentence) => {
+                self.shelf.update_value(|shelf| shelf.unkept = true);
+                self.notice.set(Some(sentence));
+            }
+            Event::RunFile(text) => browser::download("hushgrad-run.json", "application/json", text.as_bytes()),
             Event::Requests(requests) => self.requests.set(requests),
             Event::Notice(sentence) => self.notice.set(Some(sentence)),
             Event::Problem(problem) => self.take_problem(problem),
@@ -84,7 +89,6 @@ impl Page {
     pub(super) fn take_problem(self, Problem { field, sentence }: Problem) {
         let number = field.as_deref().and_then(Number::by_config_path);
         self.inner.update_value(|inner| (inner.play_when_ready, inner.step_when_ready) = (false, false));
-        self.stop_continuing();
         if !self.end_sweep_early(&sentence) {
             self.put_problem(number, as_sentence(&sentence));
         }
@@ -145,7 +149,6 @@ impl Page {
     pub(super) fn start(self) {
         if self.check_data() {
             self.clear_problem(Some(Number::Lot));
-            self.save();
             self.keep_model();
             self.send(Request::Start(self.settings.with_untracked(Settings::config)));
         } else {
@@ -167,6 +170,7 @@ impl Page {
         self.curves.set_value(self.begin_on_shelf(&info));
         let settings = self.settings.get_untracked();
         self.study_run(&info);
+        self.label_current(&info);
         self.run.set(Some(info));
         let then = self.inner.try_update_value(|inner| {
             inner.run_settings = Some(settings);
@@ -185,10 +189,15 @@ impl Page {
         let settings = self.inner.with_value(|inner| inner.run_settings.clone()).filter(|_| last.step > 0)?;
         let curves = Arc::new(self.curves.get_value());
         let accuracy = self.accuracy.get_untracked();
+        let note = self.note(&settings);
+        let (name, pinned) = self.shelf.with_value(|shelf| (shelf.name.clone(), shelf.pinned));
+        Some(Past { run: info.run, name, note, pinned, settings, info, curves, last, accuracy })
+    }
+
+    /// What changed from the run before.
+    pub fn note(self, settings: &Settings) -> String {
         let before = self.past.with_untracked(|past| past.last().map(|past| past.settings.clone()));
-        let note = before.map_or_else(String::new, |before| settings.changes_since(&before));
-        let (key, name, pinned) = self.shelf.with_value(|shelf| (shelf.key.clone(), shelf.name.clone(), shelf.pinned));
-        Some(Past { run: info.run, key, name, note, pinned, settings, info, curves, last, accuracy })
+        before.map_or_else(String::new, |before| settings.changes_since(&before))
     }
 
     /// The run that ends becomes a ghost. Where there are too many, the oldest before it that is not pinned goes, and the
@@ -201,8 +210,8 @@ impl Page {
             past.push(current);
             gone
         });
-        let Some(Some(Past { key, name, .. })) = gone else { return };
-        self.forget(key);
+        let Some(Some(Past { info, name, .. })) = gone else { return };
+        self.send(Request::Delete { key: info.key });
         if !embed::is_embedded() {
             self.put_problem(
                 Origin::Shelf,
@@ -245,7 +254,6 @@ impl Page {
         }
         self.schedule_charts();
         self.speak(complete);
-        self.save_now_and_then();
         let now = browser::now();
         if self.inner.with_value(|inner| now - inner.predicted_at > 400.0) {
             self.predict();

@@ -1,0 +1,379 @@
+//! Books written ahead: whenever a thread dies, what is kept counts every step that was shown.
+
+use std::{rc::Rc, time::Instant};
+
+use hushgrad::{
+    privacy::ledger::Ledger,
+    train::{config::RunConfig, report::Report, run_file::RunFile},
+    worker::{
+        protocol::{BackendChoice, DataRequest, Event, KeptRun, Label, Request},
+        shelf::{Change, Record, StoreError},
+    },
+};
+
+use super::{Browser, Says, Thread, epsilon, save, short, started, turns};
+
+fn endless() -> RunConfig {
+    RunConfig { steps: None, ..short() }
+}
+
+/// The last report of a run that may have made none.
+fn last(events: &[Event]) -> Option<Report> {
+    events.iter().rev().find_map(|e| if let Event::Report(r, _) = e { Some(r.clone()) } else { None })
+}
+
+fn kept(events: &[Event]) -> Vec<&KeptRun> {
+    events.iter().filter_map(|e| if let Event::Kept(run) = e { Some(&**run) } else { None }).collect()
+}
+
+fn notice(events: &[Event]) -> String {
+    events.iter().filter_map(|e| if let Event::Notice(text) = e { Some(text.as_str()) } else { None }).collect()
+}
+
+fn sentence(events: &[Event]) -> &str {
+    Thread::problems(events).first().map_or("", |problem| &problem.sentence)
+}
+
+/// Plays so many turns, and hands over what was said.
+fn play(thread: &mut Thread, count: u32) -> Vec<Event> {
+    thread.ask(Request::Play);
+    thread.pool.run_until(turns(count));
+    thread.page.events.take()
+}
+
+fn record(thread: &Thread, key: &str) -> Record {
+    thread.page.browser.kept.borrow().read(key).unwrap().clone()
+}
+
+/// Changes a record by hand.
+fn change(browser: &Browser, key: &str, edit: impl FnOnce(&mut Record)) {
+    let mut record = browser.kept.borrow().read(key).unwrap().clone();
+    edit(&mut record);
+    browser.kept.borrow_mut().write(vec![Change::Begin { key: key.to_owned(), record }]).unwrap();
+}
+
+/// Another visit: what it is told of the runs that are kept, and digits for the next.
+fn visit(browser: &Rc<Browser>) -> (Thread, Vec<Event>) {
+    let mut thread = Thread::in_browser(browser.clone(), Vec::new());
+    let events = thread.ask_and_settle(Request::Open { backend: BackendChoice::Cpu, keep: true });
+    thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
+    (thread, events)
+}
+
+fn ledger(thread: &mut Thread) -> Ledger {
+    let events = thread.ask_and_settle(Request::ExportLedger);
+    let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
+    Ledger::from_json(json).unwrap()
+}
+
+#[test]
+fn a_thread_that_dies_forgets_no_step_that_it_showed() {
+    let mut lost_some = 0;
+    for count in [1, 2, 3, 5, 8, 20, 60, 200] {
+        let browser = Rc::<Browser>::default();
+        let mut thread = Thread::with_run_in(browser.clone(), endless());
+        let shown = last(&play(&mut thread, count)).filter(|report| report.step > 0);
+        let key = thread.key.clone();
+        drop(thread);
+
+        let (mut next, events) = visit(&browser);
+        let Some(shown) = shown else { continue };
+        let listed = kept(&events);
+        assert_eq!((listed.len(), &listed[0].key), (1, &key), "{count}: {events:?}");
+        let counted = listed[0].card.report.step + listed[0].beyond;
+        assert!(counted >= shown.step, "{count}: {counted} of {}", shown.step);
+        assert!(epsilon(&listed[0].card.report) >= epsilon(&shown), "{count}");
+
+        let events = next.ask_and_settle(Request::Continue { key: key.clone() });
+        let info = started(&events);
+        assert_eq!((info.continues.as_ref(), info.beyond), (Some(&key), listed[0].beyond), "{count}: {events:?}");
+        let report = last(&events).unwrap();
+        assert_eq!(report.step, listed[0].card.report.step, "parameters are those of the last save");
+        assert!(epsilon(&report) >= epsilon(&shown), "{count}");
+        assert_eq!(notice(&events).contains("after the last save"), info.beyond > 0, "{count}: {events:?}");
+        assert_eq!(ledger(&mut next).steps(), counted, "{count}");
+        lost_some += u32::from(info.beyond > 0);
+        // What goes on is counted on top.
+        let on = last(&next.ask_and_settle(Request::StepOnce)).unwrap();
+        assert!(epsilon(&on) > epsilon(&report), "{count}");
+        assert_eq!(ledger(&mut next).steps(), counted + 1, "{count}");
+        // And it is not there twice.
+        let (_, events) = visit(&browser);
+        assert_eq!(kept(&events).len(), 1, "{count}: {events:?}");
+    }
+    assert!(lost_some > 3, "nothing died within a block");
+}
+
+/// It dies after the browser has written a block, before it hears of that: a block that nobody used is counted, too.
+#[test]
+fn a_thread_that_dies_with_its_first_block_counts_it() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    thread.page.patient.set(true);
+    *browser.says.borrow_mut() = Says::WritesAndFallsSilent;
+    let events = thread.ask_and_settle(Request::Play);
+    assert_eq!(last(&events), None, "nothing is released before it is written: {events:?}");
+    drop(thread);
+    *browser.says.borrow_mut() = Says::Yes;
+    let (_, events) = visit(&browser);
+    let [run] = kept(&events)[..] else { panic!("{events:?}") };
+    assert_eq!(run.card.report.step, 0);
+    assert!(run.beyond > 0 && epsilon(&run.card.report) > 0.0, "{run:?}");
+}
+
+#[test]
+fn a_run_that_stands_still_is_counted_exactly() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    play(&mut thread, 30);
+    let report = Thread::last_report(&thread.ask_and_settle(Request::Pause));
+    assert!(report.step > 0);
+    let (key, steps) = (thread.key.clone(), report.step);
+    assert_eq!(record(&thread, &key).reserved, steps);
+    let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
+    assert_eq!((report.step, record(&thread, &key).reserved), (steps + 1, steps + 1));
+    // A run that another takes the place of is saved first.
+    play(&mut thread, 10);
+    let events = thread.ask_and_settle(Request::Reset);
+    let file = RunFile::from_json("f", record(&thread, &key).file.as_bytes()).unwrap();
+    assert_eq!(record(&thread, &key).reserved, file.run.report.step);
+    assert_ne!(started(&events).key, key);
+    let events = thread.ask_and_settle(Request::Continue { key });
+    assert_eq!((started(&events).beyond, notice(&events)), (0, String::new()));
+    assert_eq!(ledger(&mut thread).steps(), file.run.report.step);
+
+    // No more is reserved than a plan holds.
+    let mut planned = Thread::with_run(short());
+    assert!(Thread::last_report(&planned.ask_and_settle(Request::Play)).complete);
+    assert_eq!(record(&planned, &planned.key).reserved, 40);
+}
+
+#[test]
+fn where_nothing_can_be_kept_a_run_trains_and_the_page_hears_of_it() {
+    for (says, why) in [
+        (Says::No(StoreError::Refused), "does not let the page keep anything"),
+        (Says::No(StoreError::Full), "storage for the page is full"),
+        (Says::Nothing, "has not answered for 5 seconds"),
+    ] {
+        let mut thread = Thread::with_run(short());
+        *thread.page.browser.says.borrow_mut() = says;
+        let events = thread.ask_and_settle(Request::Play);
+        let unkept: Vec<_> = events.iter().filter(|e| matches!(e, Event::Unkept(_))).collect();
+        let [Event::Unkept(text)] = unkept[..] else { panic!("{events:?}") };
+        assert!(text.contains(why) && text.contains("only as long as the page is open"), "{text}");
+        assert_eq!(Thread::last_report(&events).step, 40);
+        // As long as the thread lives it is there.
+        let key = thread.key.clone();
+        thread.ask_and_settle(Request::Reset);
+        let events = thread.ask_and_settle(Request::Continue { key: key.clone() });
+        assert_eq!(Thread::last_report(&events).step, 40, "{events:?}");
+        assert_eq!(ledger(&mut thread).steps(), 40);
+        let events = thread.ask_and_settle(Request::ExportRun { key: thread.key.clone() });
+        assert!(matches!(&events[..], [Event::RunFile(_)]), "{events:?}");
+        // What moved is not there under its old key.
+        assert_ne!(sentence(&thread.ask_and_settle(Request::Continue { key })), "");
+    }
+}
+
+#[test]
+fn a_store_that_fails_in_mid_run_pauses_it_inside_what_is_written() {
+    for says in [Says::No(StoreError::Full), Says::No(StoreError::Refused), Says::Nothing] {
+        let mut thread = Thread::with_run(endless());
+        play(&mut thread, 10);
+        *thread.page.browser.says.borrow_mut() = says;
+        let events = thread.settle();
+        assert!(events.contains(&Event::Playing(false)), "{events:?}");
+        assert!(sentence(&events).contains("books could not be written"), "{events:?}");
+        let shown = Thread::last_report(&events);
+        assert!(record(&thread, &thread.key).reserved >= shown.step, "{events:?}");
+        // What is written is used up by single steps, and none goes past it.
+        let written = record(&thread, &thread.key).reserved;
+        let refused = (0..=written).find_map(|_| {
+            let events = thread.ask_and_settle(Request::StepOnce);
+            Some(events).filter(|events| sentence(events).contains("books could not be written"))
+        });
+        assert!(Thread::last_report(&refused.unwrap()).step <= written);
+
+        *thread.page.browser.says.borrow_mut() = Says::Yes;
+        let on = last(&play(&mut thread, 20)).unwrap();
+        assert!(on.step > shown.step);
+        let end = Thread::last_report(&thread.ask_and_settle(Request::Pause));
+        assert_eq!((record(&thread, &thread.key).reserved, ledger(&mut thread).steps()), (end.step, end.step));
+    }
+}
+
+#[test]
+fn a_store_that_never_answers_gets_a_sentence() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    thread.ask_and_settle(Request::StepOnce);
+    let key = thread.key.clone();
+    drop(thread);
+    *browser.says.borrow_mut() = Says::Nothing;
+    let (mut thread, events) = visit(&browser);
+    assert!(
+        sentence(&events).contains("cannot be listed, because this browser's storage has not answered"),
+        "{events:?}"
+    );
+    thread.ask_and_settle(Request::Start(short()));
+    for request in
+        [Request::Continue { key: key.clone() }, Request::ExportRun { key: key.clone() }, Request::Delete { key }]
+    {
+        let events = thread.ask_and_settle(request.clone());
+        assert!(sentence(&events).contains("has not answered for 5 seconds"), "{request:?}: {events:?}");
+    }
+    // It is there again.
+    *browser.says.borrow_mut() = Says::Yes;
+    assert_eq!(kept(&visit(&browser).1).len(), 1);
+}
+
+#[test]
+fn two_tabs_do_not_go_on_with_one_run() {
+    let browser = Rc::<Browser>::default();
+    let mut first = Thread::with_run_in(browser.clone(), endless());
+    first.ask_and_settle(Request::StepOnce);
+    let key = first.key.clone();
+    let ((mut one, events), (mut two, _)) = (visit(&browser), visit(&browser));
+    // It stands in the first tab.
+    assert_eq!(kept(&events).len(), 1);
+    let events = one.ask_and_settle(Request::Continue { key: key.clone() });
+    assert!(sentence(&events).contains("another tab has it in hand"), "{events:?}");
+    let events = one.ask_and_settle(Request::Delete { key: key.clone() });
+    assert!(sentence(&events).contains("is not deleted: another tab has it in hand"), "{events:?}");
+    assert_eq!(kept(&events).len(), 1, "it stays in the list");
+    drop(first);
+
+    assert_eq!(started(&one.ask_and_settle(Request::Continue { key: key.clone() })).continues, Some(key.clone()));
+    let events = two.ask_and_settle(Request::Continue { key });
+    assert!(sentence(&events).contains("not kept any more"), "{events:?}");
+
+    // Where the browser knows no locks, the books move away from under the first tab's run, whole.
+    let shown = last(&play(&mut one, 30)).unwrap();
+    browser.locked.borrow_mut().clear();
+    let events = two.ask_and_settle(Request::Continue { key: one.key.clone() });
+    assert!(epsilon(&last(&events).unwrap()) >= epsilon(&shown), "{events:?}");
+    assert!(ledger(&mut two).steps() >= shown.step);
+    let events = one.settle();
+    assert!(sentence(&events).contains("deleted or continued in another tab"), "{events:?}");
+    let end = Thread::last_report(&events);
+    assert!(ledger(&mut two).steps() >= end.step, "what went on meanwhile was reserved before");
+    for request in [Request::Play, Request::StepOnce] {
+        let events = one.ask_and_settle(request);
+        assert!(sentence(&events).contains("stands still here"), "{events:?}");
+        assert!(last(&events).is_none_or(|report| report.step == end.step), "{events:?}");
+    }
+}
+
+#[test]
+fn what_is_kept_is_accounted_for_and_not_believed() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    play(&mut thread, 20);
+    let report = Thread::last_report(&thread.ask_and_settle(Request::Pause));
+    let key = thread.key.clone();
+    drop(thread);
+    let whole = record(&visit(&browser).0, &key);
+
+    let stated = serde_json::to_string(&epsilon(&report)).unwrap();
+    assert!(whole.entry.card.contains(&stated));
+    change(&browser, &key, |record| record.entry.card = record.entry.card.replace(&stated, "0.001"));
+    let (_, events) = visit(&browser);
+    assert_eq!(epsilon(&kept(&events)[0].card.report), epsilon(&report));
+
+    // Books that hold less than the file, and books of a run without a guarantee.
+    let none = r#"{"ledger":null,"release":null}"#.to_owned();
+    for (books, reserved) in [(whole.books.clone(), 1), (Some(none), whole.reserved), (Some("{".to_owned()), 0)] {
+        change(&browser, &key, |record| *record = Record { books: books.clone(), reserved, ..whole.clone() });
+        let (mut thread, events) = visit(&browser);
+        assert_eq!(kept(&events), Vec::<&KeptRun>::new(), "{books:?}");
+        assert!(sentence(&events).contains("changed by hand"), "{events:?}");
+        thread.ask_and_settle(Request::Start(short()));
+        let events = thread.ask_and_settle(Request::Continue { key: key.clone() });
+        assert!(sentence(&events).contains("changed by hand"), "{events:?}");
+        let events = thread.ask_and_settle(Request::ExportRun { key: key.clone() });
+        assert!(sentence(&events).contains("changed by hand"), "{events:?}");
+    }
+    // A record of an older version has its ledger in its file alone.
+    change(&browser, &key, |record| *record = Record { books: None, reserved: 0, ..whole.clone() });
+    let (mut thread, events) = visit(&browser);
+    assert_eq!(epsilon(&kept(&events)[0].card.report), epsilon(&report));
+    thread.ask_and_settle(Request::Continue { key });
+    assert_eq!(ledger(&mut thread).steps(), report.step);
+}
+
+#[test]
+fn runs_are_named_pinned_handed_out_deleted_and_brought_back() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), short());
+    let label = |name: &str, pinned| Label { name: name.to_owned(), note: "a note".to_owned(), pinned };
+    thread.ask_and_settle(Request::Label { key: thread.key.clone(), label: label("first", false) });
+    let file = save(&mut thread);
+    assert_eq!(record(&thread, &thread.key).entry.name, "first");
+    assert_eq!(RunFile::from_json("f", &file).unwrap().run.name, "first");
+    let key = thread.key.clone();
+    thread.ask_and_settle(Request::Reset);
+    thread.ask_and_settle(Request::Label { key: key.clone(), label: label("second", true) });
+    let (mut next, events) = visit(&browser);
+    let [run] = kept(&events)[..] else { panic!("{events:?}") };
+    assert_eq!((run.card.name.as_str(), run.card.note.as_str(), run.pinned), ("second", "a note", true));
+    let events = next.ask_and_settle(Request::ExportRun { key: key.clone() });
+    let [Event::RunFile(text)] = &events[..] else { panic!("{events:?}") };
+    let handed = RunFile::from_json("f", text.as_bytes()).unwrap();
+    assert_eq!(handed.run.name, "second");
+
+    assert_eq!(next.ask_and_settle(Request::Delete { key }), []);
+    assert!(browser.kept.borrow().keys().is_empty());
+    let keep = Request::KeepFile { card: Box::new(handed.run), bytes: text.clone().into_bytes() };
+    let events = next.ask_and_settle(keep);
+    let [run] = kept(&events)[..] else { panic!("{events:?}") };
+    assert!(run.pinned && run.card.note == "from a file", "{run:?}");
+    assert_eq!(browser.kept.borrow().keys(), [run.key.clone()]);
+    let events = next.ask_and_settle(Request::Continue { key: run.key.clone() });
+    assert_eq!((last(&events).unwrap().step, ledger(&mut next).steps()), (1, 1));
+}
+
+#[test]
+fn a_run_that_never_took_a_step_leaves_no_row() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    thread.page.patient.set(true);
+    *browser.says.borrow_mut() = Says::WritesAndFallsSilent;
+    thread.ask_and_settle(Request::Play);
+    assert_eq!(browser.kept.borrow().keys().len(), 1);
+    drop(thread);
+    // A thread that goes on does not leave it behind.
+    *browser.says.borrow_mut() = Says::Yes;
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    let before = browser.kept.borrow().keys().len();
+    thread.ask(Request::Play);
+    thread.ask(Request::Pause);
+    thread.settle();
+    thread.ask_and_settle(Request::Start(short()));
+    assert_eq!(browser.kept.borrow().keys().len(), before);
+}
+
+/// An embedded page keeps nothing, and says nothing of it.
+#[test]
+fn a_page_that_keeps_no_runs_writes_nothing() {
+    let mut thread = Thread::new(Vec::new());
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: false });
+    thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
+    thread.ask_and_settle(Request::Start(short()));
+    let events = thread.ask_and_settle(Request::Play);
+    assert_eq!(Thread::last_report(&events).step, 40);
+    assert!(!events.iter().any(|e| matches!(e, Event::Unkept(_))), "{events:?}");
+    assert_eq!(thread.page.browser.writes.get(), 0);
+}
+
+/// A write is a number in a transaction of its own, which takes a browser about a millisecond; a few of them a second cost less than a
+/// hundredth of the time.
+#[test]
+fn writing_ahead_is_rare() {
+    let mut thread = Thread::with_run(RunConfig { steps: Some(3000), ..short() });
+    let start = Instant::now();
+    let events = thread.ask_and_settle(Request::Play);
+    assert!(Thread::last_report(&events).complete);
+    let (seconds, writes) = (start.elapsed().as_secs_f64(), thread.page.browser.writes.get());
+    println!("{writes} writes in {seconds:.2} s");
+    assert!(f64::from(writes) <= 12.0 + 4.0 * seconds, "{writes} in {seconds} s");
+}

@@ -1,0 +1,171 @@
+import type { BrowserContext, Page } from "@playwright/test";
+import { beforeThread, counted, database, expect, hook, loseDevice, open, openOnGpu, rows, test, thread, value } from "./fixtures";
+import type { Site } from "./server";
+
+const query = "?backend=cpu&dataset=synthetic&lot=64";
+
+/** The largest step that a page has shown, as it goes on showing. */
+async function watch(page: Page): Promise<{ step: number }> {
+  const shown = { step: 0 };
+  await page.exposeFunction("shown", (step: number) => void (shown.step = Math.max(shown.step, step)));
+  await page.evaluate(() => {
+    const step = document.querySelector("[data-testid=step]")!;
+    const tell = () => (window as unknown as { shown(step: number): void }).shown(Number(step.getAttribute("data-value")));
+    new MutationObserver(tell).observe(step, { attributes: true });
+    tell();
+  });
+  return shown;
+}
+
+const play = (page: Page) => hook(page, "play").click();
+const beyond = (page: Page, step: number) => expect.poll(() => value(page, "step"), { intervals: [20] }).toBeGreaterThan(step);
+
+/** When it happens. */
+const moments: Record<string, (page: Page) => Promise<void>> = {
+  "before the first block": play,
+  "within a block": async (page) => {
+    await play(page);
+    await beyond(page, 0);
+  },
+  "after a save": async (page) => {
+    await play(page);
+    await beyond(page, 0);
+    await page.waitForTimeout(2_500);
+  },
+  "at a pause": async (page) => {
+    await play(page);
+    await beyond(page, 5);
+    await hook(page, "pause").click();
+  },
+  "after it was continued": async (page) => {
+    await hook(page, "step-once").click();
+    await beyond(page, 0);
+    await hook(page, "reset").click();
+    await rows(page).getByRole("button", { name: /^Continue/ }).click();
+    await expect(rows(page)).toHaveCount(0);
+    await play(page);
+    await beyond(page, 3);
+  },
+};
+
+/** What happens; where the page lives on, it has been told of. */
+const failures: Record<string, (page: Page, context: BrowserContext, site: Site) => Promise<void>> = {
+  "the thread fails": async (page) => {
+    await thread(page).evaluate(() => void setTimeout(() => { throw new Error("out of luck"); }));
+    await expect(hook(page, "error")).toContainText(/out of luck.*started/);
+  },
+  "the tab is closed": (page) => page.close(),
+  "the device is lost": async (page) => {
+    await loseDevice(page);
+    if (await hook(page, "play").evaluate((button) => button.classList.contains("primary"))) await hook(page, "step-once").click();
+    await expect(hook(page, "error")).toContainText("goes on from its last checkpoint on the CPU");
+    await page.waitForTimeout(300);
+  },
+  "storage is refused": async (page) => {
+    await thread(page).evaluate(() => {
+      const refuse = () => { throw new DOMException("no", "InvalidStateError"); };
+      IDBDatabase.prototype.transaction = refuse;
+      IDBFactory.prototype.open = refuse;
+    });
+    await play(page);
+    await expect(hook(page, "error").or(page.getByTestId("notice")).filter({ hasText: /could not be written|Nothing is written/ }).first()).toBeVisible();
+    await page.waitForTimeout(300);
+  },
+  "the tab is duplicated": async (page, context, site) => {
+    const other = await context.newPage();
+    await open(other, site, query);
+    await play(other);
+    await beyond(other, 3);
+    // What stands in the first tab is not taken from it.
+    if ((await rows(other).count()) > 0) {
+      await rows(other).last().getByRole("button", { name: /^Continue/ }).click();
+      await expect(hook(other, "error")).toContainText("another tab has it in hand");
+    }
+    await other.close();
+  },
+};
+
+for (const [failure, fail] of Object.entries(failures))
+  test.describe(failure, () => {
+    if (failure === "the device is lost") test.use({ serviceWorkers: "block" });
+    for (const [moment, reach] of Object.entries(moments))
+      test(`${failure} ${moment}: the books count all that was shown`, async ({ page, context, site, watched }) => {
+        watched.allowed.push(/out of luck|device|GPU/i);
+        if (failure === "the device is lost") await openOnGpu(page, site);
+        else await open(page, site, query);
+        const shown = await watch(page);
+        // Refused from the first: then the page says that nothing is kept.
+        const untold = failure === "storage is refused" && moment === "before the first block";
+        if (!untold) await reach(page);
+        await fail(page, context, site);
+        if (untold) {
+          await expect(page.getByTestId("notice")).toContainText("only as long as the page is open");
+          return;
+        }
+        if (!page.isClosed()) await page.close();
+        expect(moment === "before the first block" || shown.step > 0).toBe(true);
+
+        const next = await context.newPage();
+        await open(next, site, query);
+        const runs = failure === "the tab is duplicated" ? 2 : 1;
+        if (shown.step > 0) await expect(rows(next)).toHaveCount(runs);
+        const sum = async () => (await counted(next)).reduce((sum, count) => sum + count, 0);
+        const books = await sum();
+        expect(books, "what the books say").toBeGreaterThanOrEqual(shown.step);
+        console.log(`${failure} ${moment}: ${shown.step} shown, ${books} counted`);
+        if ((await rows(next).count()) === 0) return;
+
+        // Nothing of it is forgotten by going on.
+        await rows(next).last().getByRole("button", { name: /^Continue/ }).click();
+        await expect.poll(() => value(next, "epsilon")).toBeGreaterThan(0);
+        await hook(next, "step-once").click();
+        await expect(hook(next, "error")).toBeEmpty();
+        await open(next, site, query);
+        await expect.poll(sum).toBe(books + 1);
+      });
+  });
+
+test("what an older version kept under another name is taken over, and the old database goes", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "step-once").click();
+  await beyond(page, 0);
+  const epsilon = await value(page, "epsilon");
+  await open(page, site, query);
+  await expect(rows(page)).toHaveCount(1);
+  await page.evaluate((name) => new Promise<void>((done) => {
+    const now = indexedDB.open(name);
+    now.onsuccess = () => {
+      const change = now.result.transaction(["runs", "files", "books", "ahead"], "readwrite");
+      const [run, file] = [change.objectStore("runs").getAll(), change.objectStore("files").getAll()];
+      file.onsuccess = () => {
+        for (const store of change.objectStoreNames) change.objectStore(store).clear();
+        const old = indexedDB.open("hushgrad", 1);
+        old.onupgradeneeded = () => {
+          old.result.createObjectStore("runs").put(run.result[0], "0000000000001-1");
+          old.result.createObjectStore("files").put(file.result[0], "0000000000001-1");
+        };
+        old.onsuccess = () => {
+          old.result.close();
+          now.result.close();
+          done();
+        };
+      };
+    };
+  }), await database(page));
+  await open(page, site, query);
+  await expect(rows(page)).toHaveCount(1);
+  await expect.poll(() => page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name))).toEqual([await database(page)]);
+  await rows(page).getByRole("button", { name: /^Continue/ }).click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  expect(await value(page, "epsilon")).toBe(epsilon);
+});
+
+test("a database that never answers gets a sentence, and a run trains without it", async ({ page, site }) => {
+  await beforeThread(page, "IDBFactory.prototype.open = () => new EventTarget();\n");
+  await open(page, site, query);
+  await expect(hook(page, "error")).toContainText("cannot be listed, because this browser's storage has not answered for 5 seconds");
+  await play(page);
+  await expect(page.getByTestId("notice")).toContainText("has not answered for 5 seconds: this run and its books are kept only as long as the page is open");
+  await beyond(page, 3);
+  await hook(page, "pause").click();
+});
