@@ -645,7 +645,7 @@ fn what_came_wrong_is_fetched_past_what_was_kept_and_only_sound_files_are_kept()
     let all = files.len();
     let mut thread = Thread::new(files);
     thread.page.stale.set(true);
-    thread.ask(Request::Open { backend: BackendChoice::Cpu });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
     let events = thread.load(site());
     assert!(matches!(events.last(), Some(Event::Loaded { complete: true, .. })), "{events:?}");
     assert!(!events.iter().any(|event| matches!(event, Event::NotLoaded { .. })), "{events:?}");
@@ -656,7 +656,7 @@ fn what_came_wrong_is_fetched_past_what_was_kept_and_only_sound_files_are_kept()
         false => (name, bytes),
     });
     let mut thread = Thread::new(files.collect());
-    thread.ask(Request::Open { backend: BackendChoice::Cpu });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
     thread.load(site());
     let kept = thread.page.kept.borrow();
     assert_eq!(kept.len(), all - 1, "{kept:?}");
