@@ -10,7 +10,7 @@ const DOMAIN: &[u8] = b"hushgrad-digits-1\n";
 impl Dataset {
     /// What these examples are called whatever their order and the set's name: 64 lower-case hexadecimal digits.
     ///
-    /// SHA-256 of [`DOMAIN`], the number of examples (u64, little-endian) and the examples' own SHA-256 in ascending order; an example's is that of
+    /// SHA-256 of `hushgrad-digits-1` and a line feed, the number of examples (u64, little-endian) and the examples' own SHA-256 in ascending order; an example's is that of
     /// its label's byte and its 784 pixels. Two sets have the same name if and only if they hold the same examples equally often, but for a
     /// collision of SHA-256. One example more, less or changed makes another name: sets that overlap are not recognised.
     ///

@@ -217,3 +217,16 @@ pub(crate) fn grid_of_release(config: &RunConfig) -> Result<Option<Grid>, Privac
 fn expected_lot(config: &RunConfig, train_examples: u32) -> f64 {
     f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lot_that_is_too_large_is_told_how_many_examples_there_are() {
+        let of = |lot, examples| Plan::new(RunConfig { lot, ..RunConfig::default() }, examples);
+        assert!(of(1, 1).is_ok());
+        assert_eq!(of(2, 1).unwrap_err().to_string(), "lot is 2; it must be 1, as there is one training example");
+        assert_eq!(of(3, 2).unwrap_err().to_string(), "lot is 3; it must be between 1 and the 2 training examples");
+    }
+}

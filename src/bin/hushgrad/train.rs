@@ -265,6 +265,8 @@ async fn train(
     let end = match (trained, keep.finish(&mut session).await) {
         (Ok(end), Ok(())) => end,
         (Err(error), Ok(())) | (Ok(_), Err(error)) => return Err(error),
+        // One full disk is one fault.
+        (Err(error), Err(other)) if error.to_string() == other.to_string() => return Err(error),
         (Err(error), Err(other)) => return Err(format!("{error}; and {other}").into()),
     };
     run.say_end(&end, &session, &keep)
@@ -306,7 +308,8 @@ impl Run<'_> {
                 let report = session.report(Some(accuracy)).await?;
                 let report = Report { test_set: Some(self.digits.test_set), ..report };
                 keep.note(&report);
-                let all_runs = if step == self.steps { keep.all_runs(session.plan().config.delta)? } else { None };
+                let ends = self.arguments.json && step == self.steps;
+                let all_runs = if ends { keep.all_runs(session.plan().config.delta)? } else { None };
                 let lot = session.plan().task.expected_lot;
                 said::announce(self.arguments.json, &self.bar, &report, lot, all_runs.as_ref())?;
                 last = Some(report);
@@ -337,7 +340,8 @@ impl Run<'_> {
             End::By(signal) => {
                 let (name, step) = (signal.name(), session.step_count());
                 let kept = if keep.keeps() { "all that was released is written" } else { "nothing is kept of the run" };
-                tell(&format!("ended by {name} after {step} of {}; {kept}", count(self.steps, "step")));
+                let spent = said::spent(&session.privacy()?);
+                tell(&format!("ended by {name} after {step} of {}: {spent}; {kept}", count(self.steps, "step")));
             }
         }
         if let Some(all) = keep.all_runs(session.plan().config.delta)?

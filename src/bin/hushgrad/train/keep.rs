@@ -15,6 +15,7 @@ use hushgrad::{
     plot::series::decimate,
     privacy::ledger::Ledger,
     train::{
+        books::AllRuns,
         report::{Privacy, Report},
         run_file::{self, RunCard, RunFile, clipped},
         session::{Progress, Session},
@@ -320,6 +321,8 @@ impl Keep {
         if !self.keeps() || step < self.until {
             return Ok(());
         }
+        // What a device still has to do is not the time that writing takes. One that is lost, the next step tells of.
+        let _ = session.settle().await;
         let now = Instant::now();
         if let Some((since, from, writing)) = self.since.filter(|(_, from, _)| *from < step) {
             let one = now.duration_since(since).as_secs_f64() / (step - from) as f64;
@@ -350,7 +353,7 @@ impl Keep {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn all_runs(&self, delta: f64) -> Result<Option<hushgrad::train::books::AllRuns>, Box<dyn Error>> {
+    pub fn all_runs(&self, delta: f64) -> Result<Option<AllRuns>, Box<dyn Error>> {
         self.books.as_ref().map(|books| books.all_runs(delta)).transpose()
     }
 

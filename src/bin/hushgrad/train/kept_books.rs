@@ -16,12 +16,13 @@ pub struct KeptBooks {
     file: KeptFile,
     /// The digits' name.
     digits: String,
-    run: String,
-    name: String,
+    /// As it was entered last.
+    entry: Entry,
     /// What was released before this run began and is in the books already: the start of its ledger.
     counted: Ledger,
     /// SHA-256 of the run file as it was written last.
     last: Option<String>,
+    entered: bool,
 }
 
 impl KeptBooks {
@@ -30,7 +31,8 @@ impl KeptBooks {
     pub fn new(file: KeptFile, digits: String, name: String) -> Result<Self, Box<dyn Error>> {
         let mut rng = SystemRng::new()?;
         let run = (0..4).map(|_| format!("{:08x}", rng.next_u32())).collect();
-        Ok(Self { file, digits, run, name, counted: Ledger::new(), last: None })
+        let entry = Entry { run, name, released: None, files: Vec::new() };
+        Ok(Self { file, digits, entry, counted: Ledger::new(), last: None, entered: false })
     }
 
     /// Whether what the run file with this SHA-256 says was released is in the books.
@@ -54,10 +56,10 @@ impl KeptBooks {
     pub fn enter(&mut self, ledger: Option<&Ledger>, file: Option<String>) -> Result<(), Box<dyn Error>> {
         let _turn = self.file.turn()?;
         let mut books = self.read()?;
-        let released = ledger.map(|ledger| ledger.after(&self.counted).unwrap_or_else(|| ledger.clone()));
-        let files = self.last.iter().chain(&file).cloned().collect();
-        let entry = Entry { run: self.run.clone(), name: self.name.clone(), released, files };
-        books.enter(&self.digits, entry);
+        self.entry.released = ledger.map(|ledger| ledger.after(&self.counted).unwrap_or_else(|| ledger.clone()));
+        self.entry.files = self.last.iter().chain(&file).cloned().collect();
+        self.entered = true;
+        books.enter(&self.digits, self.entry.clone());
         let json = books.to_json();
         if json.len() > books::LARGEST {
             let (name, bytes) = (self.file.called().display().to_string(), json.len());
@@ -68,12 +70,16 @@ impl KeptBooks {
         Ok(())
     }
 
-    /// What all runs on the digits cost together, this one with what it entered.
+    /// What all runs on the digits cost together, this one with what it entered, also where somebody has removed the file since.
     ///
     /// # Errors
     /// When the books cannot be read.
     pub fn all_runs(&self, delta: f64) -> Result<AllRuns, Box<dyn Error>> {
-        Ok(self.read()?.all_runs(&self.digits, delta))
+        let mut books = self.read()?;
+        if self.entered {
+            books.enter(&self.digits, self.entry.clone());
+        }
+        Ok(books.all_runs(&self.digits, delta))
     }
 
     fn read(&self) -> Result<Books, Box<dyn Error>> {

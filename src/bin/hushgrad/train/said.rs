@@ -79,7 +79,8 @@ pub fn announce(
     Ok(())
 }
 
-fn spent(privacy: &Privacy) -> String {
+/// ε, in short.
+pub fn spent(privacy: &Privacy) -> String {
     match privacy {
         Privacy::Bounded(bound) => {
             let [improved, classic] = [bound.improved, bound.classic].map(|bound| upper(bound.epsilon, 4));
