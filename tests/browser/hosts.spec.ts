@@ -58,7 +58,7 @@ for (const [what, file] of Object.entries(PARTS)) {
     test(`${what}: a host that answers ${fault} is named, and Try again mends it`, async ({ browser }) => {
       await visited(browser, async (page, site) => {
         // A browser that was told to keep what came keeps the wrong answer, too.
-        site.headers = FOR_EVER;
+        site.headers = () => FOR_EVER;
         site.fault = (path) => (path === file ? fault : undefined);
         await page.goto(site.url + CPU);
         await expect(failed(page)).toBeVisible();
@@ -185,7 +185,7 @@ for (const fault of [503, 404, "page", "hang"] as Fault[]) {
 
 test("one wrong answer for a program or a shard is never kept", async ({ browser }) => {
   await visited(browser, async (page, site) => {
-    site.headers = FOR_EVER;
+    site.headers = () => FOR_EVER;
     // Once, of each file that an address with a digest names.
     const wronged = new Set<string>();
     site.fault = (path) => {

@@ -28,14 +28,14 @@ for (const [what, path] of [["the page", "?backend=cpu&dataset=synthetic"], ["th
         document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => broken.push(effectiveDirective));
         const fetched = await fetch(url, { mode: "no-cors" }).then(() => true, () => false);
         const script = document.createElement("script");
-        // As a text node, since what is set as its text is refused before it is a script at all.
+        // As a text node, since what is set as its text is refused before it is a script at all; it would run at once.
         script.append("document.documentElement.dataset.ran = 'inline'");
         document.head.append(script);
         const deadline = performance.now() + 5_000;
-        while (broken.length < 2 && performance.now() < deadline) await new Promise((done) => setTimeout(done, 20));
-        return { fetched, ran: document.documentElement.dataset.ran ?? "nothing", broken: broken.sort() };
+        while (!broken.includes("connect-src") && performance.now() < deadline) await new Promise((done) => setTimeout(done, 20));
+        return { fetched, ran: document.documentElement.dataset.ran ?? "nothing", broken };
       }, elsewhere.url);
-      expect(outcome).toEqual({ fetched: false, ran: "nothing", broken: ["connect-src", expect.stringMatching(/^require-trusted-types-for$|^script-src-elem$/)] });
+      expect(outcome).toEqual({ fetched: false, ran: "nothing", broken: expect.arrayContaining(["connect-src"]) });
       expect(elsewhere.asked).toEqual([]);
     } finally {
       await context.close();

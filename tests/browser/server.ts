@@ -27,8 +27,8 @@ export interface Site {
   missing: Set<string>;
   /** Answers badly where it gives a fault for a path (relative to the page). */
   fault: (path: string) => Fault | undefined;
-  /** Headers of every answer, beside the type. */
-  headers: Record<string, string>;
+  /** Headers of the answer for a path (relative to the page), beside the type. */
+  headers: (path: string) => Record<string, string>;
   /** Paths (relative to the page) that are answered only once their promise is kept. */
   held: Map<string, Promise<unknown>>;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export async function serve(folder: string, path = "/some/path/", headers: Recor
   const asked: string[] = [];
   const missing = new Set<string>();
   const held = new Map<string, Promise<unknown>>();
-  const site = { fault: (_path: string): Fault | undefined => undefined, headers };
+  const site = { fault: (_path: string): Fault | undefined => undefined, headers: (_path: string) => headers };
   const server: Server = createServer({ maxHeaderSize: 1 << 20 }, (request, response) => {
     const target = decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname);
     const inner = target.startsWith(path) ? normalize(target.slice(path.length) || "index.html") : "..";
@@ -57,10 +57,10 @@ export async function serve(folder: string, path = "/some/path/", headers: Recor
       const fault = site.fault(inner);
       if (fault === "hang") return;
       if (typeof fault === "number") response.writeHead(fault, { "content-type": "text/plain" }).end("a fault\n");
-      else if (fault === "page") response.writeHead(200, { "content-type": "text/html", ...site.headers }).end("<!doctype html><title>Sign in</title><p>Sign in");
-      else if (fault === "bytes") response.writeHead(200, { "content-type": type, ...site.headers }).end("// not it\n");
+      else if (fault === "page") response.writeHead(200, { "content-type": "text/html", ...site.headers(inner) }).end("<!doctype html><title>Sign in</title><p>Sign in");
+      else if (fault === "bytes") response.writeHead(200, { "content-type": type, ...site.headers(inner) }).end("// not it\n");
       else {
-        response.writeHead(200, { "content-type": fault === "type" ? "text/plain" : type, ...site.headers });
+        response.writeHead(200, { "content-type": fault === "type" ? "text/plain" : type, ...site.headers(inner) });
         createReadStream(file).pipe(response);
       }
     };
