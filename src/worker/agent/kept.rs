@@ -100,8 +100,9 @@ impl<H: Host> Agent<H> {
 
     pub(super) async fn delete(&mut self, key: String) {
         let change = || vec![Change::Remove { key: key.clone(), reserved: None }];
+        let in_memory = self.memory.read(&key).is_some();
         drop(self.memory.write(change()));
-        if !self.keeps {
+        if in_memory || !self.keeps {
             return;
         }
         let locked = within(&*self.host, self.host.lock(&key)).await;
