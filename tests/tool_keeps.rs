@@ -277,6 +277,29 @@ mod signals {
         }
     }
 
+    /// Within a step of which all 300 images are moved sixteen times: the first signal waits for its end, the second does not.
+    #[test]
+    fn a_second_signal_ends_a_run_at_once() {
+        let files = Files::new("second");
+        let words = "train --data @ --json --model cnn-tanh --lot 300 --copies 16 --reach 4 --threads 1 --steps 1000 --evaluate-every 1 --ledger @l.json";
+        let mut command = command(words, &files.0);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let printed = next(&mut out).unwrap().step;
+        let both = format!("kill -INT {0}; kill -TERM {0}", child.id());
+        assert!(Command::new("sh").args(["-c", &both]).status().unwrap().success());
+        let printed = printed.max(drain(&mut out));
+        let ended = child.wait_with_output().unwrap();
+        let said = text(&ended.stderr);
+        // By whichever the system handed over last, and without a word on the end of the step.
+        assert!(
+            matches!(ended.status.code(), Some(130 | 143)) && !said.contains("ended by"),
+            "{}: {said}",
+            ended.status
+        );
+        assert!(ledger(&files, "l.json").steps() >= printed);
+    }
+
     #[test]
     fn a_terminal_that_is_gone_does_not_spoil_the_end() {
         let files = Files::new("gone");

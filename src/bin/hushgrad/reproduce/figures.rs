@@ -136,7 +136,7 @@ impl Finished for Record {
 /// When there are no digits, a run fails, or a file cannot be read or written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let digits = match &arguments.data {
-        Some(folder) => mnist::load_any(folder)?,
+        Some(folder) => mnist::load_any(folder).map_err(|fault| format!("--data {}: {fault}", folder.display()))?,
         None => mnist::locate_or_download()?.digits,
     };
     let tuning_epochs = arguments.tuning_epochs.unwrap_or(arguments.epochs);
