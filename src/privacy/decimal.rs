@@ -177,14 +177,15 @@ mod tests {
 
     #[test]
     fn what_is_quoted_is_not_mostly_zeros() {
-        for (x, text) in [(1e-300, "1e-300"), (-2.5e20, "-2.5e20"), (0.0, "0"), (0.05, "0.05"), (1e-4, "0.0001"), (-1.0, "-1")] {
+        for (x, text) in
+            [(1e-300, "1e-300"), (-2.5e20, "-2.5e20"), (0.0, "0"), (0.05, "0.05"), (1e-4, "0.0001"), (-1.0, "-1")]
+        {
             assert_eq!(quoted(x), text);
         }
         assert_eq!(quoted(f64::NAN), "NaN");
         let refused = crate::privacy::noise::NoiseSpec::Gaussian { sigma: 1e-300 }.build().map(drop).unwrap_err();
         assert!(refused.to_string().contains("is 1e-300;"), "{refused}");
     }
-
 
     /// Sign, digits and power of ten of a decimal, as it is read by hand.
     fn read(text: &str) -> (bool, String, i32) {
