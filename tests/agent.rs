@@ -33,7 +33,7 @@ use hushgrad::{
         agent::{self, Host, Message},
         loader::LoadError,
         protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
-        shelf::{Change, Entry, Memory, Record, Store, StoreError},
+        shelf::{Change, Entry, Memory, Record, Spent, Store, StoreError},
     },
 };
 
@@ -105,6 +105,10 @@ impl Store for Page {
 
     async fn read(&self, key: &str) -> Result<Option<Record>, StoreError> {
         self.said(|kept| Ok(kept.read(key).cloned())).await
+    }
+
+    async fn spent(&self) -> Result<Vec<Spent>, StoreError> {
+        self.said(|kept| Ok(kept.spent())).await
     }
 
     async fn write(&self, changes: Vec<Change>) -> Result<(), StoreError> {

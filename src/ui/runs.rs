@@ -8,7 +8,7 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlImageElement, Xml
 use super::{
     axis, browser,
     chart::{Drawing, Frame, Line, Range, Write, chart},
-    closures::{on_click, on_event, piece, whether},
+    closures::{on_click, on_event, piece, whether, wording},
     drawing::GHOST,
     export, format, picture,
     results::teaching,
@@ -53,6 +53,10 @@ pub fn panel(page: Page) -> impl IntoView {
                 {chart(page, Frame { title: "Accuracy for its price", file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
             </div>
             <p class="small-label" hidden=whether(empty)>"Each ε is that of one run: who sees several on the same digits may learn as much as they add up to."</p>
+            // While a run plays it costs more than was added up.
+            <p class="small-label" data-testid="together" hidden=whether(move || page.playing.get() || page.together.with(String::is_empty))>
+                {wording(move || page.together.get())}" "
+                <button type="button" title="For digits that are public: the runs before count no more" on:click=on_click(move |_| page.send(Request::Forget))>"Forget them"</button></p>
         </section>
     }
     .into_any()

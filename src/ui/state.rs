@@ -154,6 +154,8 @@ pub struct Page {
     pub charts: StoredValue<Vec<Taken>>,
     pub desk: StoredValue<Desk, LocalStorage>,
     pub shelf: StoredValue<Shelf, LocalStorage>,
+    /// What all runs on these digits cost together, as of when the run stood still last.
+    pub together: RwSignal<String>,
     inner: StoredValue<Inner, LocalStorage>,
 }
 
@@ -264,6 +266,7 @@ impl Page {
             charts: StoredValue::new(vec![]),
             desk: StoredValue::new_local(Desk::default()),
             shelf: StoredValue::new_local(Shelf::default()),
+            together: RwSignal::new(String::new()),
             inner: StoredValue::new_local(Inner::default()),
         }
     }

@@ -8,6 +8,7 @@ mod ahead;
 mod files;
 mod kept;
 mod saved;
+mod together;
 
 use std::{pin::pin, rc::Rc, time::Duration};
 
@@ -140,6 +141,7 @@ pub async fn run<H: Host>(
         wake: None,
         checkpoint: None,
         keeps: false,
+        opening: None,
         ahead: None,
         saving: Saving::default(),
         memory: Memory::default(),
@@ -222,6 +224,8 @@ struct Agent<H: Host> {
     checkpoint: Option<(u64, State)>,
     /// Whether runs are kept.
     keeps: bool,
+    /// What the digits loaded last are called by those whose runs add up.
+    opening: Option<String>,
     /// The books of the run that stands.
     ahead: Option<Ahead<H::Lock>>,
     saving: Saving,
@@ -324,6 +328,7 @@ impl<H: Host> Agent<H> {
             Request::Save => self.save().await,
             Request::Label { key, label } => self.label(key, label),
             Request::Delete { key } => self.delete(key).await,
+            Request::Forget => self.forget().await,
             Request::KeepFile { card, bytes } => self.keep_file(*card, bytes).await,
             Request::ExportRun { key } => self.export_run(&key).await,
             Request::Continue { key } => self.continue_run(&key).await,
@@ -416,6 +421,7 @@ impl<H: Host> Agent<H> {
             test_set: digits.test_set,
             complete,
         });
+        self.opening = Some(digits.train.opening_digest());
         self.digits = Some(digits);
         // A run that has released nothing yet takes the fuller data; any other keeps the data that it was accounted for.
         if let Some(session) = &self.session
@@ -500,7 +506,7 @@ impl<H: Host> Agent<H> {
             }
             None => {
                 self.checkpoint = None;
-                let mut ahead = Ahead::open(kept::new_key(self.runs), &session);
+                let mut ahead = Ahead::open(kept::new_key(self.runs), &session, self.opening.clone());
                 if !self.keeps {
                     ahead.place = Place::Nowhere;
                 }
@@ -522,6 +528,7 @@ impl<H: Host> Agent<H> {
         }));
         (self.session, self.ahead, self.saving) = (Some(session), Some(ahead), saving);
         self.evaluate_now();
+        self.add_up();
     }
 
     fn set_playing(&mut self, playing: bool) {

@@ -107,6 +107,10 @@ pub struct Books {
     /// `None`: nothing can be claimed of the run.
     ledger: Option<Ledger>,
     release: Option<Release>,
+    /// What the digits are called that it trains on ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)): books of the same digits add up.
+    /// `None`: nobody knows, or has it not count.
+    #[serde(default)]
+    digits: Option<String>,
 }
 
 /// Why books cannot be believed.
@@ -129,8 +133,19 @@ pub enum BooksError {
 impl Books {
     /// Books that are opened after `ledger`, for releases of one kind.
     #[must_use]
-    pub fn open(ledger: Option<&Ledger>, release: Option<&Release>) -> Self {
-        Self { ledger: ledger.cloned(), release: release.filter(|_| ledger.is_some()).cloned() }
+    pub fn open(ledger: Option<&Ledger>, release: Option<&Release>, digits: Option<String>) -> Self {
+        Self { ledger: ledger.cloned(), release: release.filter(|_| ledger.is_some()).cloned(), digits }
+    }
+
+    #[must_use]
+    pub fn digits(&self) -> Option<&str> {
+        self.digits.as_deref()
+    }
+
+    /// The same, which count for no digits.
+    #[must_use]
+    pub fn of_no_digits(self) -> Self {
+        Self { digits: None, ..self }
     }
 
     /// # Errors
@@ -295,16 +310,16 @@ mod tests {
         let first = ledger.register(release(2.0)).unwrap();
         ledger.record_many(first, 5);
         for other in [2.0, 1.0] {
-            let books = Books::open(Some(&ledger), Some(&release(other)));
+            let books = Books::open(Some(&ledger), Some(&release(other)), None);
             let books = Books::from_json(&books.to_json()).unwrap();
             let ahead = books.with(7).unwrap().unwrap();
             assert_eq!((ahead.steps(), books.with(0).unwrap().unwrap().steps()), (12, 5));
             let twice = rdp::epsilon_of(&ahead, 1e-5).unwrap().improved.epsilon;
             assert!(twice > rdp::epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon);
         }
-        assert_eq!(Books::open(None, Some(&release(1.0))).with(7), Ok(None));
-        assert!(Books::open(Some(&ledger), None).with(1).is_err());
-        let changed = Books::open(Some(&ledger), None).to_json().replace("\"count\":5", "\"count\":0");
+        assert_eq!(Books::open(None, Some(&release(1.0)), None).with(7), Ok(None));
+        assert!(Books::open(Some(&ledger), None, None).with(1).is_err());
+        let changed = Books::open(Some(&ledger), None, None).to_json().replace("\"count\":5", "\"count\":0");
         assert!(Books::from_json(&changed).unwrap().with(0).is_err());
         assert!(matches!(Books::from_json("[]"), Err(BooksError::Unreadable(_))));
     }

@@ -14,7 +14,7 @@ use super::{
     agent::{self, Host, Message},
     loader::LoadError,
     protocol::{Asked, Event, Request},
-    shelf::{Change, Record, Store, StoreError},
+    shelf::{Change, Record, Spent, Store, StoreError},
     storage::{Database, Lock},
 };
 
@@ -68,6 +68,10 @@ impl Store for Browser {
 
     async fn read(&self, key: &str) -> Result<Option<Record>, StoreError> {
         self.database.read(key).await
+    }
+
+    async fn spent(&self) -> Result<Vec<Spent>, StoreError> {
+        self.database.spent().await
     }
 
     async fn write(&self, changes: Vec<Change>) -> Result<(), StoreError> {

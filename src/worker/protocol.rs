@@ -71,6 +71,8 @@ pub enum Request {
     Delete {
         key: String,
     },
+    /// Runs on these digits that are over count no more in [`Event::Together`].
+    Forget,
     /// Keep a run of a file, whose card the accountant has found true.
     KeepFile {
         card: Box<RunCard>,
@@ -177,6 +179,8 @@ pub enum Event {
     Kept(Box<KeptRun>),
     /// Why runs are kept only as long as the thread lives.
     Unkept(String),
+    /// What all runs on the digits of the run that stands cost together, in a sentence; empty where there is nothing to add up.
+    Together(String),
     /// A run as JSON.
     RunFile(String),
     Requests(Vec<Asked>),

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::book::Books;
+
 /// A run as the list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -50,12 +52,26 @@ pub enum Change {
         name: String,
         pinned: bool,
     },
-    /// Nothing is left of a run. With `reserved`: only if it is there, and so many releases are written; what was read of it is then
-    /// what goes.
+    /// A run goes. With `reserved`: only if it is there, and so many releases are written; what was read of it is then
+    /// what goes. With `spent` its books stay: what was released is no secret again.
     Remove {
         key: String,
         reserved: Option<u64>,
+        spent: bool,
     },
+    /// A run's books count for no digits any more; those of a run that is gone go, too.
+    Forget {
+        key: String,
+    },
+}
+
+/// Books of a run that is kept, or is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spent {
+    pub key: String,
+    /// As of [`Record`].
+    pub books: String,
+    pub reserved: u64,
 }
 
 /// Why something is not kept, or not known.
@@ -89,6 +105,11 @@ pub trait Store {
     /// # Errors
     /// Where nothing can be read.
     async fn read(&self, key: &str) -> Result<Option<Record>, StoreError>;
+    /// All books.
+    ///
+    /// # Errors
+    /// Where nothing can be read.
+    async fn spent(&self) -> Result<Vec<Spent>, StoreError>;
     /// Makes all changes, in order, or none. Done means that it lasts: a computer that is switched off forgets nothing of it.
     ///
     /// # Errors
@@ -117,10 +138,14 @@ impl Change {
             Self::Label { name, pinned, .. } => {
                 record.map(|record| Record { entry: Entry { name, pinned, ..record.entry }, ..record })
             }
-            Self::Remove { reserved: Some(reserved), .. } if there(record)?.reserved != reserved => {
+            Self::Remove { reserved: Some(reserved), .. } if there(record.clone())?.reserved != reserved => {
                 return Err(StoreError::Gone);
             }
+            Self::Remove { spent: true, .. } => record.filter(|record| record.books.is_some()).map(Record::gone),
             Self::Remove { .. } => None,
+            Self::Forget { .. } => record
+                .filter(Record::is_kept)
+                .map(|record| Record { books: record.books.as_deref().map(forgotten), ..record }),
         })
     }
 
@@ -132,9 +157,30 @@ impl Change {
             | Self::Reserve { key, .. }
             | Self::Save { key, .. }
             | Self::Label { key, .. }
-            | Self::Remove { key, .. } => key,
+            | Self::Remove { key, .. }
+            | Self::Forget { key } => key,
         }
     }
+}
+
+impl Record {
+    /// Books alone: the run is gone.
+    fn gone(self) -> Self {
+        let entry = Entry { name: String::new(), note: String::new(), pinned: false, card: String::new() };
+        Self { entry, file: String::new(), ..self }
+    }
+
+    /// Whether there is more than books.
+    fn is_kept(&self) -> bool {
+        !self.file.is_empty()
+    }
+}
+
+/// Books that count for no digits.
+#[must_use]
+pub fn forgotten(books: &str) -> String {
+    // What cannot be read counts for none.
+    Books::from_json(books).map_or_else(|_| books.to_owned(), |books| books.of_no_digits().to_json())
 }
 
 /// Records in memory.
@@ -146,12 +192,20 @@ pub struct Memory {
 impl Memory {
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
-        self.records.keys().cloned().collect()
+        self.records.iter().filter(|(_, record)| record.is_kept()).map(|(key, _)| key.clone()).collect()
     }
 
     #[must_use]
     pub fn read(&self, key: &str) -> Option<&Record> {
-        self.records.get(key)
+        self.records.get(key).filter(|record| record.is_kept())
+    }
+
+    #[must_use]
+    pub fn spent(&self) -> Vec<Spent> {
+        let spent = |(key, record): (&String, &Record)| {
+            Some(Spent { key: key.clone(), books: record.books.clone()?, reserved: record.reserved })
+        };
+        self.records.iter().filter_map(spent).collect()
     }
 
     /// # Errors
@@ -188,7 +242,7 @@ mod tests {
         let key = || "a".to_owned();
         let begin = |key: &str, reserved| Change::Begin { key: key.into(), record: record("run", reserved) };
         let moved = |from: &str, reserved, to: &str| {
-            vec![Change::Remove { key: from.into(), reserved: Some(reserved) }, begin(to, 0)]
+            vec![Change::Remove { key: from.into(), reserved: Some(reserved), spent: false }, begin(to, 0)]
         };
         memory.write(vec![begin("a", 4)]).unwrap();
         memory.write(vec![Change::Reserve { key: key(), count: 2, exact: false }]).unwrap();
@@ -212,8 +266,31 @@ mod tests {
         assert_eq!(memory.keys(), ["b"]);
         let kept = memory.read("b").unwrap();
         assert_eq!((kept.entry.name.as_str(), kept.entry.pinned, kept.file.as_str()), ("kept", true, "file"));
-        memory.write(vec![Change::Remove { key: "b".into(), reserved: None }]).unwrap();
-        memory.write(vec![Change::Remove { key: "b".into(), reserved: None }]).unwrap();
+        memory.write(vec![Change::Remove { key: "b".into(), reserved: None, spent: false }]).unwrap();
+        memory.write(vec![Change::Remove { key: "b".into(), reserved: None, spent: false }]).unwrap();
         assert!(memory.keys().is_empty());
+    }
+
+    #[test]
+    fn books_outlive_their_run_until_they_are_forgotten() {
+        let books = Books::open(None, None, Some("digits".into())).to_json();
+        let mut memory = Memory::default();
+        for key in ["a", "b"] {
+            let record = Record { books: Some(books.clone()), ..record("run", 3) };
+            memory.write(vec![Change::Begin { key: key.into(), record }]).unwrap();
+        }
+        memory.write(vec![Change::Remove { key: "a".into(), reserved: None, spent: true }]).unwrap();
+        assert_eq!((memory.keys(), memory.read("a")), (vec!["b".to_owned()], None));
+        let spent = memory.spent();
+        assert_eq!(spent.len(), 2);
+        assert_eq!(spent[0], Spent { key: "a".into(), books, reserved: 3 });
+        memory.write(["a", "b"].map(|key| Change::Forget { key: key.into() }).to_vec()).unwrap();
+        let left = memory.spent();
+        assert_eq!((memory.keys(), left.len()), (vec!["b".to_owned()], 1));
+        assert_eq!(Books::from_json(&left[0].books).unwrap().digits(), None);
+        // Without books there is nothing to remember.
+        memory.write(vec![Change::Begin { key: "c".into(), record: record("run", 0) }]).unwrap();
+        memory.write(vec![Change::Remove { key: "c".into(), reserved: None, spent: true }]).unwrap();
+        assert_eq!(memory.spent().len(), 1);
     }
 }

@@ -1,14 +1,14 @@
 //! The browser's own database: what the page keeps for its next visit. Its name is the site's path, so that two sites of one origin do not meet in
 //! it; what an older version kept under one name for all is moved once.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::BTreeMap};
 
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{DomException, IdbDatabase, IdbFactory, IdbObjectStore, IdbOpenDbRequest, IdbRequest, IdbTransaction};
 
-use super::shelf::{Change, Entry, Record, StoreError};
+use super::shelf::{Change, Entry, Record, Spent, StoreError, forgotten};
 
 /// What older versions called it on every site of an origin; the present name goes on with the site's path.
 const NAME: &str = "hushgrad";
@@ -59,6 +59,34 @@ impl Database {
             Ok(record)
         };
         self.judge(record.await)
+    }
+
+    pub async fn spent(&self) -> Result<Vec<Spent>, StoreError> {
+        let spent = async {
+            let change = self.begin("readonly").await?;
+            let all = async |store: &str| -> Result<[Array; 2], Fault> {
+                let store = change.store(store)?;
+                let (keys, values) = (store.get_all_keys()?, store.get_all()?);
+                Ok([done(&keys).await?.unchecked_into(), done(&values).await?.unchecked_into()])
+            };
+            let ([keys, books], [of, counts]) = (all(BOOKS).await?, all(AHEAD).await?);
+            change.end().await?;
+            let reserved: BTreeMap<String, u64> = of
+                .iter()
+                .zip(counts.iter())
+                .filter_map(|(key, value)| Some((key.as_string()?, count(&value))))
+                .collect();
+            Ok(keys
+                .iter()
+                .zip(books.iter())
+                .filter_map(|(key, books)| {
+                    let key = key.as_string()?;
+                    let reserved = reserved.get(&key).copied().unwrap_or(0);
+                    Some(Spent { key, books: books.as_string()?, reserved })
+                })
+                .collect())
+        };
+        self.judge(spent.await)
     }
 
     pub async fn write(&self, changes: Vec<Change>) -> Result<(), StoreError> {
@@ -242,15 +270,30 @@ async fn make(change: &Transaction, made: Change) -> Result<(), Fault> {
                 put(RUNS, &entry)?;
             }
         }
-        Change::Remove { reserved, .. } => {
+        Change::Remove { reserved, spent, .. } => {
             if let Some(reserved) = reserved {
                 let there = !done(&change.store(RUNS)?.get_key(&key)?).await?.is_undefined();
                 if !there || count(&get(AHEAD).await?) != reserved {
                     return gone;
                 }
             }
-            for store in STORES {
+            for store in if spent { &STORES[..2] } else { &STORES[..] } {
                 change.store(store)?.delete(&key)?;
+            }
+            if spent && get(BOOKS).await?.is_undefined() {
+                change.store(AHEAD)?.delete(&key)?;
+            }
+        }
+        Change::Forget { .. } => {
+            let kept = !done(&change.store(RUNS)?.get_key(&key)?).await?.is_undefined();
+            match get(BOOKS).await?.as_string() {
+                Some(books) if kept => put(BOOKS, &forgotten(&books).into())?,
+                Some(_) => {
+                    for store in [BOOKS, AHEAD] {
+                        change.store(store)?.delete(&key)?;
+                    }
+                }
+                None => {}
             }
         }
     }

@@ -377,3 +377,59 @@ fn writing_ahead_is_rare() {
     println!("{writes} writes in {seconds:.2} s");
     assert!(f64::from(writes) <= 12.0 + 4.0 * seconds, "{writes} in {seconds} s");
 }
+
+/// What was last said of all runs on the digits.
+fn together(events: &[Event]) -> String {
+    let said = events.iter().rev().find_map(|e| if let Event::Together(text) = e { Some(text.clone()) } else { None });
+    said.unwrap_or_else(|| panic!("nothing was added up: {events:?}"))
+}
+
+/// The ε in it.
+fn total(sentence: &str) -> f64 {
+    let number = sentence.split("ε ≤ ").nth(1).and_then(|rest| rest.split(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{sentence}"))
+}
+
+#[test]
+fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_forgotten() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    let step = |thread: &mut Thread| {
+        let report = last(&thread.ask_and_settle(Request::StepOnce)).unwrap();
+        (report.step, epsilon(&report), thread.ask_and_settle(Request::Reset))
+    };
+    let (_, one, events) = step(&mut thread);
+    assert_eq!(together(&events), "", "one run has its own ε");
+    let first = kept(&visit(&browser).1)[0].key.clone();
+    let (_, _, events) = step(&mut thread);
+    let two = total(&together(&events));
+    assert!(two > one && together(&events).contains("All 2 runs"), "{}", together(&events));
+    // A run that is deleted was seen all the same.
+    thread.ask_and_settle(Request::Delete { key: first });
+    let (_, _, events) = step(&mut thread);
+    assert!(together(&events).contains("All 3 runs") && total(&together(&events)) > two, "{}", together(&events));
+    // A run that goes on counts what it adds.
+    let third = kept(&visit(&browser).1).last().unwrap().key.clone();
+    let events = thread.ask_and_settle(Request::Continue { key: third });
+    assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
+    // Another visit knows of them, and other digits have had no runs.
+    let (mut next, _) = visit(&browser);
+    let events = next.ask_and_settle(Request::Start(endless()));
+    assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
+    next.load(DataRequest::Synthetic { seed: 2, train: 600, test: 700 });
+    assert_eq!(together(&next.ask_and_settle(Request::Start(endless()))), "");
+    // Forgotten runs stay in the list, and count no more.
+    let listed = kept(&visit(&browser).1).len();
+    let events = thread.ask_and_settle(Request::Forget);
+    assert_eq!(together(&events), "");
+    assert_eq!(kept(&visit(&browser).1).len(), listed);
+    let (_, _, events) = step(&mut thread);
+    assert_eq!(together(&events), "", "the run that stood then still counts, alone");
+    // One without a guarantee leaves all without.
+    let mut open = endless();
+    open.noise = None;
+    thread.ask_and_settle(Request::Start(open));
+    thread.ask_and_settle(Request::StepOnce);
+    let events = thread.ask_and_settle(Request::Reset);
+    assert!(together(&events).contains("none, as 1 of them had no guarantee"), "{}", together(&events));
+}

@@ -75,6 +75,7 @@ impl Page {
             Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
             Event::Parameters(parameters) => self.take_parameters(parameters),
             Event::Kept(run) => self.take_kept(*run),
+            Event::Together(sentence) => self.together.set(sentence),
             Event::Unkept(sentence) => {
                 self.shelf.update_value(|shelf| shelf.unkept = true);
                 self.notice.set(Some(sentence));

@@ -42,14 +42,14 @@ pub(super) struct Ahead<L> {
 
 impl<L> Ahead<L> {
     /// Books that are opened now: nothing is written of them yet.
-    pub fn open(key: String, session: &Session<AnyEngine>) -> Self {
+    pub fn open(key: String, session: &Session<AnyEngine>, digits: Option<String>) -> Self {
         let release = session.plan().priced.as_ref().ok().map(|(release, _)| release);
         Self {
             key,
             place: Place::Unwritten,
             book: Book::new(0),
             first: session.step_count(),
-            books: Books::open(session.ledger(), release),
+            books: Books::open(session.ledger(), release, digits),
             lock: None,
         }
     }

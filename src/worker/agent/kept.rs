@@ -99,7 +99,7 @@ impl<H: Host> Agent<H> {
     }
 
     pub(super) async fn delete(&mut self, key: String) {
-        let change = || vec![Change::Remove { key: key.clone(), reserved: None }];
+        let change = || vec![Change::Remove { key: key.clone(), reserved: None, spent: true }];
         let in_memory = self.memory.read(&key).is_some();
         drop(self.memory.write(change()));
         if in_memory || !self.keeps {
@@ -131,7 +131,7 @@ impl<H: Host> Agent<H> {
         let Some((file, text)) = read else {
             return self.problem(None, &"the file is no run file of this page; nothing was kept");
         };
-        let books = Some(Books::open(file.ledger.as_ref(), None).to_json());
+        let books = Some(Books::open(file.ledger.as_ref(), None, None).to_json());
         let entry =
             Entry { name: card.name.clone(), note: "from a file".to_owned(), pinned: true, card: card.to_json() };
         let (key, record) = (new_key(0), Record { entry, file: text, books, reserved: 0 });
@@ -190,7 +190,6 @@ impl<H: Host> Agent<H> {
     }
 
     /// Moves a run's books and its file to a new key, whole; who has it in another tab hears of it, and nothing is counted twice or nowhere.
-    #[expect(clippy::type_complexity, reason = "a session, and what is said and known of it")]
     async fn take_up(
         &mut self,
         key: &str,
@@ -202,7 +201,10 @@ impl<H: Host> Agent<H> {
         let (data, train) = (file.run.data.clone(), file.run.train);
         let (session, instead, mut file) = self.resume(file).await?;
 
-        let mut ahead = Ahead::open(new_key(self.runs), &session);
+        let mut ahead = Ahead::open(new_key(self.runs), &session, self.opening.clone());
+        // The books that go on hold all that was released; digits of before, if they are others, lose nothing of it.
+        let before = record.books.as_deref().and_then(|books| Books::from_json(books).ok());
+        let of_others = before.is_some_and(|books| books.digits().is_some() && books.digits() != ahead.books.digits());
         ahead.place = if in_memory { Place::Memory } else { Place::Browser };
         // What the epoch that is given up costs is in them, too.
         file.ledger = session.ledger().cloned();
@@ -212,7 +214,7 @@ impl<H: Host> Agent<H> {
         let (state, text) = (state_of(&file), file.to_json());
         let moved = Record { entry: saving.entry(&file), file: text, books: Some(ahead.books.to_json()), reserved: 0 };
         let changes = vec![
-            Change::Remove { key: key.to_owned(), reserved: Some(record.reserved) },
+            Change::Remove { key: key.to_owned(), reserved: Some(record.reserved), spent: of_others },
             Change::Begin { key: ahead.key.clone(), record: moved },
         ];
         if in_memory {

@@ -183,9 +183,9 @@ impl<H: Host> Agent<H> {
         let begun = self.session.as_ref().is_some_and(|session| session.step_count() > 0);
         match self.ahead.as_ref().filter(|ahead| !begun && ahead.place == Place::Browser) {
             // What stays is a row of no steps that counts too much.
-            Some(ahead) => {
-                drop(write(&*self.host, vec![Change::Remove { key: ahead.key.clone(), reserved: None }]).await)
-            }
+            Some(ahead) => drop(
+                write(&*self.host, vec![Change::Remove { key: ahead.key.clone(), reserved: None, spent: false }]).await,
+            ),
             None => self.put_down().await,
         }
     }
@@ -220,6 +220,7 @@ impl<H: Host> Agent<H> {
                 if saved {
                     self.saving.saved(step);
                 }
+                self.add_up();
             }
             Err(StoreError::Gone) => self.lose_books(StoreError::Gone),
             Err(error) => self.tell_unsaved(error),

@@ -1,0 +1,90 @@
+//! What all runs on the same digits add up to, in this browser: whoever sees several of them may learn as much as they tell together.
+
+use super::{Agent, Host, within, write};
+use crate::{
+    privacy::{
+        composition::{self, Total},
+        decimal,
+        ledger::Ledger,
+        sampling::Neighbours,
+    },
+    worker::{
+        book::Books,
+        protocol::Event,
+        shelf::{Change, Spent, StoreError},
+    },
+};
+
+impl<H: Host> Agent<H> {
+    /// Tells the page what the runs on its digits cost together, beside the loop.
+    pub(super) fn add_up(&self) {
+        let (Some(session), Some(digits), true) = (&self.session, self.opening.clone(), self.keeps) else { return };
+        let (delta, mut spent) = (session.plan().config.delta, self.memory.spent());
+        let host = self.host.clone();
+        self.host.spawn(async move {
+            match within(&*host, host.spent()).await {
+                Ok(more) => spent.extend(more),
+                // Nothing was kept by earlier visits.
+                Err(StoreError::Refused) => {}
+                // A sum without what is not read would be too small.
+                Err(error) => {
+                    let sentence =
+                        format!("What all runs on these digits cost together is not known, because {error}.");
+                    return host.send(Event::Together(sentence));
+                }
+            }
+            host.breathe().await;
+            host.send(Event::Together(sentence(&spent, &digits, delta)));
+        });
+    }
+
+    /// From here on the runs before do not count, whose digits are nobody's secret; the run that stands does.
+    pub(super) async fn forget(&mut self) {
+        let Some(digits) = self.opening.clone() else { return };
+        let begun = self.session.as_ref().is_some_and(|session| session.step_count() > 0);
+        let own = self.ahead.as_ref().filter(|_| begun).map(|ahead| ahead.key.clone());
+        let of_these = |spent: Vec<Spent>| -> Vec<Change> {
+            let theirs = |spent: &Spent| {
+                Some(&spent.key) != own.as_ref()
+                    && Books::from_json(&spent.books).is_ok_and(|books| books.digits().is_none_or(|of| of == digits))
+            };
+            spent.into_iter().filter(theirs).map(|spent| Change::Forget { key: spent.key }).collect()
+        };
+        // It forgets by key: nothing of it can be refused.
+        drop(self.memory.write(of_these(self.memory.spent())));
+        let forgotten = match within(&*self.host, self.host.spent()).await {
+            Ok(spent) => write(&*self.host, of_these(spent)).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = forgotten.or_else(|error| if error == StoreError::Refused { Ok(()) } else { Err(error) }) {
+            self.problem(None, &format!("the runs before are not forgotten, because {error}; try again later"));
+        }
+        self.add_up();
+    }
+}
+
+/// A sentence on the runs on `digits`; empty where there are no two of them.
+fn sentence(spent: &[Spent], digits: &str, delta: f64) -> String {
+    let ledgers: Vec<Option<Ledger>> = spent
+        .iter()
+        .filter_map(|spent| match Books::from_json(&spent.books) {
+            Ok(books) if books.digits() != Some(digits) => None,
+            // Books that say nothing that can be believed promise nothing.
+            read => Some(read.and_then(|books| books.with(spent.reserved)).ok().flatten()),
+        })
+        .collect();
+    let (runs, without) = (ledgers.len(), ledgers.iter().filter(|ledger| ledger.is_none()).count());
+    if runs < 2 {
+        return String::new();
+    }
+    let known: Vec<&Ledger> = ledgers.iter().flatten().collect();
+    let cost = match composition::total(&known, delta) {
+        _ if without > 0 => format!("none, as {without} of them had no guarantee"),
+        Ok(Total { epsilon, delta, neighbours }) => {
+            let which = if neighbours == Neighbours::ReplaceOne { ", replace-one" } else { "" };
+            format!("ε ≤ {} at δ = {}{which}", decimal::upper(epsilon, 3), decimal::upper_power(delta, 2))
+        }
+        Err(error) => format!("none can be stated ({error})"),
+    };
+    format!("All {runs} runs on these digits that this browser remembers, together: {cost}.")
+}
