@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -125,20 +126,7 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
 
 /// SHA-256 as `integrity` and policies have it.
 fn integrity(content: &[u8]) -> String {
-    format!("sha256-{}", base64(&Sha256::digest(content)))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let bits = three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place)) as usize & 63];
-            text.push(if place > three.len() { '=' } else { char::from(letter) });
-        }
-    }
-    text
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(content)))
 }
 
 /// The text with its one `old` become `new`; `None` where there is none.
@@ -342,9 +330,6 @@ mod tests {
 
     #[test]
     fn digests_are_written_as_browsers_read_them() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
         assert_eq!(integrity(b""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
     }
 
