@@ -61,7 +61,7 @@ const SLICE: usize = 500;
 pub trait Host: Store + 'static {
     /// Bytes at a URL of the page's own origin.
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, LoadError>;
-    /// Lets messages arrive.
+    /// Lets messages arrive. For the loop alone, one turn at a time; a task beside it sleeps.
     async fn breathe(&self);
     async fn sleep(&self, time: Duration);
     /// Runs a task beside the loop.
