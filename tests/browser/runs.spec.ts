@@ -191,3 +191,32 @@ test("the runs of a sweep keep their names and colours over a reload", async ({ 
   await expect(rows(page).getByRole("button", { name: /^Pin/, pressed: true })).toHaveCount(4);
   for (let i = 0; i < 4; i++) await expect(page.locator(`.results path.line-pin-${i}`), `colour ${i}`).not.toHaveCount(0);
 });
+
+test("runs on the same digits are added up, deleted ones too, until they are forgotten", async ({ page, site }) => {
+  await open(page, site, query);
+  const together = page.getByTestId("together");
+  const spent: number[] = [];
+  for (let run = 0; run < 2; run++) {
+    await expect(together).toBeHidden();
+    await oneStep(page);
+    spent.push(await value(page, "epsilon"));
+    await hook(page, "reset").click();
+    await expect.poll(() => value(page, "step")).toBe(0);
+  }
+  await expect(together).toContainText("All 2 runs on these digits");
+  const sum = async () => Number(/ε ≤ ([\d.]+)/.exec((await together.textContent()) ?? "")?.[1]);
+  expect(await sum()).toBeGreaterThan(Math.max(...spent));
+  await rows(page).first().getByRole("button", { name: /^Delete/ }).click();
+  await expect(rows(page)).toHaveCount(1);
+  await open(page, site, query);
+  await expect(together).toContainText("All 2 runs on these digits");
+  // A run that plays costs more than was added up.
+  await hook(page, "play").click();
+  await expect(together).toBeHidden();
+  await hook(page, "pause").click();
+  await expect(together).toContainText("All 3 runs on these digits");
+  await hook(page, "reset").click();
+  await together.getByRole("button").click();
+  await expect(together).toBeHidden();
+  await expect(rows(page)).toHaveCount(2);
+});

@@ -186,6 +186,8 @@ impl<H: Host> Agent<H> {
     pub(super) fn lose_books(&mut self, error: StoreError) {
         let Some(ahead) = &mut self.ahead else { return };
         ahead.book.refused();
+        // What is said here is not to be covered by what becomes of the parameters.
+        self.saving.told = true;
         if error == StoreError::Gone {
             ahead.place = Place::Gone;
         }

@@ -42,7 +42,7 @@ pub(super) struct Saving {
     /// When it was saved last, and what that took.
     last: Option<(Instant, Duration)>,
     /// The page knows that it cannot be.
-    told: bool,
+    pub told: bool,
 }
 
 impl Saving {
@@ -82,6 +82,7 @@ impl Saving {
 
     pub fn saved(&mut self, step: u64) {
         self.saved = Some((step, self.measured()));
+        self.told = false;
     }
 
     fn is_saved(&self, step: u64) -> bool {
