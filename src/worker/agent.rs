@@ -63,17 +63,13 @@ const SLICE: usize = 500;
 pub trait Host: Store + 'static {
     /// Bytes at a URL of the page's own origin.
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, LoadError>;
-<<<<<<< HEAD
     /// The same past whatever was kept of it, which was damaged.
     async fn fetch_anew(&self, url: &str) -> Result<Vec<u8>, LoadError> {
         self.fetch(url).await
     }
     /// Keeps bytes that came from a URL and were found sound, for a visit without a network.
     fn keep(&self, _url: &str, _bytes: &[u8]) {}
-    /// Lets messages arrive.
-=======
     /// Lets messages arrive. For the loop alone, one turn at a time; a task beside it sleeps.
->>>>>>> thread
     async fn breathe(&self);
     async fn sleep(&self, time: Duration);
     /// Runs a task beside the loop.

@@ -33,7 +33,6 @@ impl<H: Host> Agent<H> {
                     return host.send(Event::Together(sentence));
                 }
             }
-            host.breathe().await;
             host.send(Event::Together(sentence(&spent, &digits, delta)));
         });
     }
