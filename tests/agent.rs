@@ -612,7 +612,7 @@ fn a_refused_file_leaves_the_load_that_is_under_way_alone() {
             assert_eq!(started(&events).train, 10_050, "the run at step 0 takes the fuller data");
         }
         // Nothing is on its way any more, so a run could be continued: it is the file that is refused.
-        let events = thread.ask_and_settle(thread.continuing(vec![]));
+        let events = thread.ask_and_settle(thread.continuing(b"nothing".to_vec()));
         assert!(Thread::problems(&events)[0].sentence.contains("no run file"), "{events:?}");
     }
 }

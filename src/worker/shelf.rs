@@ -21,7 +21,7 @@ pub struct Record {
     pub entry: Entry,
     /// A run file as JSON.
     pub file: String,
-    /// [`Books`](super::book::Books) as JSON; `None`: the ledger in the file says all.
+    /// [`Books`] as JSON; `None`: the ledger in the file says all.
     pub books: Option<String>,
     /// Releases that count as spent since the books were opened.
     pub reserved: u64,
