@@ -21,7 +21,7 @@ export const firefox: Driver = {
       errors,
       goto: async (url) => void (await page.goto(url)),
       reload: async () => void (await page.reload()),
-      evaluate: (script, ...args) => page.evaluate(script, ...args) as ReturnType<typeof script> & Promise<never>,
+      evaluate: (script, ...args) => page.evaluate(script as never, ...args),
       click: (selector) => page.locator(selector).click(),
       close: () => browser.close(),
     };

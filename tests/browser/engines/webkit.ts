@@ -40,10 +40,7 @@ export const webkit: Driver = {
         reload: () => driver.navigate().refresh(),
         evaluate: (script, ...args) => driver.executeScript(script, ...args),
         click: (selector) => driver.findElement(By.css(selector)).click(),
-        close: async () => {
-          await driver.quit();
-          await end();
-        },
+        close: () => driver.quit().finally(end),
       };
     } catch (error) {
       await end();
@@ -54,7 +51,7 @@ export const webkit: Driver = {
 
 /** An X server without a screen, on the first number that is free. */
 async function framebuffer(): Promise<{ process: ChildProcess; display: string }> {
-  const process = spawn(screen, ["-displayfd", "3", "-screen", "0", "1440x900x24", "-nolisten", "tcp"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
+  const process = spawn(screen, ["-displayfd", "3", "-screen", "0", "1440x900x24", "-nolisten", "tcp", "-terminate"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
   const number = await new Promise<string>((done, fail) => {
     process.once("error", fail);
     process.once("exit", (code) => fail(new Error(`Xvfb ended with ${code}`)));
