@@ -56,12 +56,12 @@ for (const driver of [firefox, webkit]) {
       await tab.click(hook("pause"));
       await expect.poll(() => value(tab, "accuracy")).toBeGreaterThan(0.2);
       let [step, epsilon] = [NaN, NaN];
-      // Reports of steps that were done before the pause may still come.
+      // Reports of steps that were done before the pause may still come; then the run is written.
       await expect.poll(async () => {
         const before = step;
         [step, epsilon] = [await value(tab, "step"), await value(tab, "epsilon")];
         return step === before;
-      }, { intervals: [500] }).toBe(true);
+      }, { intervals: [1_000] }).toBe(true);
       expect(epsilon).toBeGreaterThan(0);
       await expect.poll(() => count(tab, ".results path.line-accuracy")).toBeGreaterThan(0);
 
@@ -73,11 +73,14 @@ for (const driver of [firefox, webkit]) {
       }, { intervals: [1_000] }).toBe(1);
       await expect.poll(() => attribute(tab, CONTINUE, "disabled")).toBeNull();
       await tab.click(CONTINUE);
-      await expect.poll(() => value(tab, "step")).toBe(step);
-      expect(await value(tab, "epsilon")).toBe(epsilon);
+      await expect.poll(() => value(tab, "step")).toBeGreaterThan(0);
+      // A reload may come before the last write: steps may be lost, but none that was shown is left uncounted.
+      const [again, counted] = [await value(tab, "step"), await value(tab, "epsilon")];
+      expect(again).toBeLessThanOrEqual(step);
+      expect(counted).toBeGreaterThanOrEqual(epsilon);
       await tab.click(hook("step-once"));
-      await expect.poll(() => value(tab, "step")).toBe(step + 1);
-      expect(await value(tab, "epsilon")).toBeGreaterThan(epsilon);
+      await expect.poll(() => value(tab, "step")).toBe(again + 1);
+      expect(await value(tab, "epsilon")).toBeGreaterThan(counted);
       await nothingFailed(tab);
     });
 
