@@ -84,6 +84,24 @@ for (const driver of [firefox, webkit]) {
       await nothingFailed(tab);
     });
 
+    test("training goes on while the page's own thread is busy", async ({ tab, site }) => {
+      await tab.goto(site.url + QUERY);
+      await ready(tab);
+      await tab.click(hook("play"));
+      await expect.poll(() => value(tab, "step")).toBeGreaterThan(50);
+      const done = await tab.evaluate(async (step) => {
+        const now = () => Number(document.querySelector(step)!.getAttribute("data-value"));
+        const before = now();
+        for (const end = Date.now() + 4_000; Date.now() < end;);
+        // What was told meanwhile is shown.
+        await new Promise((shown) => setTimeout(shown, 100));
+        return now() - before;
+      }, hook("step"));
+      expect(done).toBeGreaterThan(20);
+      await tab.click(hook("pause"));
+      await nothingFailed(tab);
+    });
+
     test("a page of another origin has a frame that it plays, pauses and hears", async ({ tab, site }) => {
       const folder = mkdtempSync(join(tmpdir(), "hushgrad-host-"));
       const example = readFileSync(resolve("../../examples/embed/html/index.html"), "utf8");
