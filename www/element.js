@@ -42,7 +42,11 @@
       frame.sandbox = "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
       frame.allow = "clipboard-write";
       Object.assign(frame.style, { display: "block", width: "100%", height: `${height}px`, border: "0" });
-      frame.addEventListener("load", () => frame.contentWindow?.postMessage(this.#message({ type: "hello" }), this.#origin));
+      // A statement, and no returned expression: WebKit, which calls in the caller's place what a strict function returns, would take
+      // the frame itself for who posts.
+      frame.addEventListener("load", () => {
+        frame.contentWindow?.postMessage(this.#message({ type: "hello" }), this.#origin);
+      });
       this.#frame = frame;
       addEventListener("message", this.#hear);
       this.replaceChildren(frame);

@@ -1,8 +1,12 @@
 //! The training thread in a browser: a gloo worker around the agent's loop.
 
-use std::{rc::Rc, time::Duration};
+use std::{cell::Cell, rc::Rc, time::Duration};
 
-use futures::channel::mpsc::{UnboundedSender, unbounded};
+use futures::{
+    FutureExt,
+    channel::mpsc::{UnboundedSender, unbounded},
+    future::{Either, select},
+};
 use gloo::{net::http, timers::future::TimeoutFuture};
 use gloo_worker::{HandlerId, Worker, WorkerScope};
 use js_sys::Uint8Array;
@@ -166,21 +170,36 @@ pub fn asked_of(clock: &Performance, entry: &PerformanceResourceTiming) -> Asked
     Asked { url: entry.name(), bytes: entry.transfer_size() as u64, at: clock.time_origin() + entry.start_time() }
 }
 
-/// A turn of the event loop by a message to oneself: timers are held back to 4 ms once they are nested.
-struct Channel(web_sys::MessageChannel);
+/// Turns of the event loop, by a message to oneself or a timer, whichever comes first. Timers are held back to 4 ms once they are nested; a
+/// message takes no time, but in WebKit, where it passes through the page's own thread, and waits while that draws.
+struct Channel {
+    ports: web_sys::MessageChannel,
+    /// The message that a timer came before.
+    late: Cell<Option<JsFuture>>,
+}
 
 impl Channel {
     fn new() -> Option<Self> {
-        web_sys::MessageChannel::new().ok().map(Self)
+        let ports = web_sys::MessageChannel::new().ok()?;
+        Some(Self { ports, late: Cell::default() })
     }
 
     async fn turn(&self) {
+        // Messages do not pile up behind one that is late; one that has arrived by now would end the turn before it began.
+        let late = self.late.take().and_then(|mut late| (&mut late).now_or_never().is_none().then_some(late));
+        let message = late.unwrap_or_else(|| self.post());
+        if let Either::Right(((), message)) = select(message, TimeoutFuture::new(0)).await {
+            self.late.set(Some(message));
+        }
+    }
+
+    fn post(&self) -> JsFuture {
         let promise = js_sys::Promise::new(&mut |resolve, _| {
             let done = Closure::once_into_js(move || drop(resolve.call0(&JsValue::NULL)));
-            self.0.port1().set_onmessage(Some(done.unchecked_ref()));
+            self.ports.port1().set_onmessage(Some(done.unchecked_ref()));
             // A port of ours is never closed, so posting to it cannot fail.
-            drop(self.0.port2().post_message(&JsValue::NULL));
+            drop(self.ports.port2().post_message(&JsValue::NULL));
         });
-        drop(JsFuture::from(promise).await);
+        JsFuture::from(promise)
     }
 }

@@ -24,7 +24,9 @@ export default defineConfig({
     // What a visitor waits for, and training, over the site that ships: one after the other, as some measure time.
     { name: "shipped", testMatch: SHIPPED, workers: 1, fullyParallel: false },
     // The rest side by side, over a site that is built sooner.
-    { name: "rest", testMatch: "*.spec.ts", testIgnore: SHIPPED },
+    { name: "rest", testMatch: "*.spec.ts", testIgnore: [...SHIPPED, "engines/**"] },
+    // Other browsers than Chromium, which Playwright does not drive.
+    { name: "engines", testMatch: "engines/*.spec.ts", workers: 1, fullyParallel: false },
   ],
   // A test that passes only now and then is a failing test.
   retries: 0,

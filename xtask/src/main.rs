@@ -12,6 +12,7 @@ mod debian;
 mod deny;
 #[cfg(test)]
 mod documents;
+mod engines;
 mod error;
 mod lints;
 mod mnist;

@@ -1,0 +1,150 @@
+import { expect, test as base } from "@playwright/test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { serve, type Site } from "../server";
+import type { Driver, Tab } from "./driver";
+import { firefox } from "./firefox";
+import { webkit } from "./webkit";
+
+const QUERY = "?backend=cpu&dataset=synthetic";
+const CONTINUE = `[data-testid="runs"] button[aria-label^="Continue "]`;
+const hook = (name: string) => `[data-testid="${name}"]`;
+
+const test = base.extend<{ driver: Driver; site: Site; tab: Tab }>({
+  driver: [firefox, { option: true }],
+  site: async ({}, use) => {
+    const site = await serve(resolve(process.env.HUSHGRAD_SITE ?? "../../dist"));
+    await use(site);
+    await site.close();
+  },
+  tab: async ({ driver }, use) => {
+    const tab = await driver.open();
+    await use(tab);
+    await tab.close();
+  },
+});
+
+const attribute = (tab: Tab, selector: string, name: string) =>
+  tab.evaluate((selector, name) => document.querySelector(selector)?.getAttribute(name) ?? null, selector, name);
+const text = (tab: Tab, name: string) => tab.evaluate((selector) => document.querySelector(selector)?.textContent ?? "", hook(name));
+const count = (tab: Tab, selector: string) => tab.evaluate((selector) => document.querySelectorAll(selector).length, selector);
+const value = async (tab: Tab, name: string) => Number((await attribute(tab, hook(name), "data-value")) || NaN);
+
+/** Waits until the page can train. */
+async function ready(tab: Tab) {
+  await expect.poll(() => text(tab, "backend")).toBe("CPU");
+  await expect.poll(() => text(tab, "digits-in-use")).toContain("to train on");
+}
+
+/** Nothing is said to have failed, on the page or behind it. */
+async function nothingFailed(tab: Tab) {
+  expect(await text(tab, "error")).toBe("");
+  expect(tab.errors, "errors on the console").toEqual([]);
+}
+
+for (const driver of [firefox, webkit]) {
+  test.describe(driver.name, () => {
+    test.use({ driver });
+    test.skip(driver.missing !== undefined, `${driver.name} is not here: ${driver.missing}`);
+
+    test("fifty steps, a pause, a reload, and the kept run goes on", async ({ tab, site }) => {
+      await tab.goto(site.url + QUERY);
+      await ready(tab);
+      await tab.click(hook("play"));
+      await expect.poll(() => value(tab, "step")).toBeGreaterThanOrEqual(50);
+      await tab.click(hook("pause"));
+      await expect.poll(() => value(tab, "accuracy")).toBeGreaterThan(0.2);
+      let [step, epsilon] = [NaN, NaN];
+      // Reports of steps that were done before the pause may still come; then the run is written.
+      await expect.poll(async () => {
+        const before = step;
+        [step, epsilon] = [await value(tab, "step"), await value(tab, "epsilon")];
+        return step === before;
+      }, { intervals: [1_000] }).toBe(true);
+      expect(epsilon).toBeGreaterThan(0);
+      await expect.poll(() => count(tab, ".results path.line-accuracy")).toBeGreaterThan(0);
+
+      // A run is kept within a moment; a reload in the same instant may come first.
+      await expect.poll(async () => {
+        await tab.reload();
+        await ready(tab);
+        return count(tab, CONTINUE);
+      }, { intervals: [1_000] }).toBe(1);
+      await expect.poll(() => attribute(tab, CONTINUE, "disabled")).toBeNull();
+      await tab.click(CONTINUE);
+      await expect.poll(() => value(tab, "step")).toBeGreaterThan(0);
+      // A reload may come before the last write: steps may be lost, but none that was shown is left uncounted.
+      const [again, counted] = [await value(tab, "step"), await value(tab, "epsilon")];
+      expect(again).toBeLessThanOrEqual(step);
+      expect(counted).toBeGreaterThanOrEqual(epsilon);
+      await tab.click(hook("step-once"));
+      await expect.poll(() => value(tab, "step")).toBe(again + 1);
+      expect(await value(tab, "epsilon")).toBeGreaterThan(counted);
+      await nothingFailed(tab);
+    });
+
+    test("training goes on while the page's own thread is busy", async ({ tab, site }) => {
+      await tab.goto(site.url + QUERY);
+      await ready(tab);
+      await tab.click(hook("play"));
+      await expect.poll(() => value(tab, "step")).toBeGreaterThan(50);
+      const done = await tab.evaluate(async (step) => {
+        const now = () => Number(document.querySelector(step)!.getAttribute("data-value"));
+        const before = now();
+        for (const end = Date.now() + 4_000; Date.now() < end;);
+        // What was told meanwhile is shown.
+        await new Promise((shown) => setTimeout(shown, 100));
+        return now() - before;
+      }, hook("step"));
+      expect(done).toBeGreaterThan(20);
+      await tab.click(hook("pause"));
+      await nothingFailed(tab);
+    });
+
+    test("a page of another origin has a frame that it plays, pauses and hears", async ({ tab, site }) => {
+      const folder = mkdtempSync(join(tmpdir(), "hushgrad-host-"));
+      const example = readFileSync(resolve("../../examples/embed/html/index.html"), "utf8");
+      writeFileSync(join(folder, "index.html"), example.replaceAll("https://hushgrad.example/", site.url).replace("preset=", 'backend="cpu" preset='));
+      const host = await serve(folder, "/docs/");
+      try {
+        await tab.goto(host.url);
+        await tab.evaluate(() => (document.querySelector("hush-grad") as unknown as Playground).play());
+        await expect.poll(() => tab.evaluate(() => document.querySelector("output")!.value)).toMatch(/^Step [1-9][0-9]*: ε ≤ [0-9.]+/);
+        await tab.evaluate(() => (document.querySelector("hush-grad") as unknown as Playground).pause());
+        const state = () => tab.evaluate(() => (document.querySelector("hush-grad") as unknown as Playground).getState());
+        await expect.poll(async () => (await state()).playing).toBe(false);
+        const { step, epsilon, guarantee, backend } = await state();
+        expect(step).toBeGreaterThan(0);
+        expect(epsilon).toBeGreaterThan(0);
+        expect({ guarantee, backend }).toEqual({ guarantee: true, backend: "cpu" });
+        expect(tab.errors, "errors on the console").toEqual([]);
+      } finally {
+        await host.close();
+        rmSync(folder, { recursive: true });
+      }
+    });
+
+    test("the second visit needs no server", async ({ tab, site }) => {
+      await tab.goto(site.url + QUERY);
+      await ready(tab);
+      const state = () => tab.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state);
+      await expect.poll(state).toBe("activated");
+      await nothingFailed(tab);
+      await site.close();
+      await tab.reload();
+      await ready(tab);
+      await tab.click(hook("step-once"));
+      await expect.poll(() => value(tab, "step")).toBe(1);
+      expect(await value(tab, "epsilon")).toBeGreaterThan(0);
+      expect(await text(tab, "error")).toBe("");
+    });
+  });
+}
+
+/** The embed's element, as docs/embedding.md describes it. */
+interface Playground {
+  play(): void;
+  pause(): void;
+  getState(): Promise<{ step: number; epsilon: number; guarantee: boolean; backend: string; playing: boolean }>;
+}
