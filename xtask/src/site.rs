@@ -252,7 +252,8 @@ fn shrink_program(screen: &Screen, wasm_opt: &Path, cache: &Path, staging: &Path
     let bytes = std::fs::read(wasm).at("read", wasm)?;
     // Less after Brotli than -Os, though more before: 1.3 kB of the page, 2 kB of the accountant.
     let small = ["app", "accountant"].contains(&plain);
-    let level: &[&str] = if small { &SMALL } else { &["-Os"] };
+    let level: &[&str] =
+        if small { &SMALL } else { &["-Os", "--code-folding", "--reorder-functions", "--strip-producers"] };
     let relaxed: &[&str] = if relaxed { &["--enable-relaxed-simd"] } else { &[] };
     let flags = [level, &WASM_OPT, relaxed].concat();
     let key = digest(&[&bytes, flags.join(" ").as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);

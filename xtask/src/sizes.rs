@@ -45,7 +45,7 @@ impl Part {
     const fn budget(self) -> u64 {
         match self {
             Self::Page => 256_000,
-            Self::Training | Self::Relaxed => 560_000,
+            Self::Training | Self::Relaxed => 590_000,
             Self::Accountant => 290_000,
         }
     }
