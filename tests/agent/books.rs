@@ -327,7 +327,7 @@ fn runs_are_named_pinned_handed_out_deleted_and_brought_back() {
     let events = next.ask_and_settle(keep);
     let [run] = kept(&events)[..] else { panic!("{events:?}") };
     assert!(run.pinned && run.card.note == "from a file", "{run:?}");
-    assert_eq!(browser.kept.borrow().keys(), [run.key.clone()]);
+    assert_eq!(browser.kept.borrow().keys(), std::slice::from_ref(&run.key));
     let events = next.ask_and_settle(Request::Continue { key: run.key.clone() });
     assert_eq!((last(&events).unwrap().step, ledger(&mut next).steps()), (1, 1));
 }
