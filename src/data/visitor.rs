@@ -33,7 +33,7 @@ pub enum VisitorError {
         size(*.bytes), size(*.most)
     )]
     TooMuch { file: String, bytes: u64, most: u64 },
-    #[error("{file} cannot be read; is it a folder, or was it moved? Choose IDX files, plain or gzip")]
+    #[error("“{file}” cannot be read; is it a folder, or was it moved? Choose IDX files, plain or gzip")]
     Unreadable { file: String },
     #[error("{file} changed while it was read; choose it again")]
     Changed { file: String },

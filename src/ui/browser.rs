@@ -182,7 +182,7 @@ pub async fn read_run_file(file: File) -> Result<(String, Vec<u8>), String> {
     match bytes_of(&file).await {
         Some(bytes) => Ok((name, bytes)),
         None => Err(format!(
-            "{name} cannot be read; is it a folder, or was it moved? Choose a run that was saved by this page."
+            "“{name}” cannot be read; is it a folder, or was it moved? Choose a run that was saved by this page."
         )),
     }
 }

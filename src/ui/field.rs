@@ -638,7 +638,8 @@ mod tests {
         let nudged = |number: Number, value: f64| [false, true].map(|up| number.spec().nudged(value, up));
         assert_eq!(nudged(Number::Momentum, 0.0), [None, Some(0.01)]);
         assert_eq!(nudged(Number::Momentum, 0.5), [Some(0.49), Some(0.51)]);
-        assert_eq!(nudged(Number::Momentum, 0.99), [Some(0.98), None]);
+        assert_eq!(nudged(Number::Momentum, 0.99), [Some(0.98), Some(0.9999)]);
+        assert_eq!(nudged(Number::Momentum, 0.9999)[1], None);
         assert_eq!(nudged(Number::RateEnd, 1.0), [Some(0.99), None]);
         assert_eq!(nudged(Number::Exponent, 1.0), [None, Some(1.1)]);
         assert_eq!(nudged(Number::Exponent, 99.0), [Some(90.0), Some(100.0)]);

@@ -128,14 +128,13 @@ impl<H: Host> Agent<H> {
 
     /// Keeps a run of a file that the accountant has found true.
     pub(super) async fn keep_file(&mut self, card: RunCard, bytes: Vec<u8>) {
-        let read = serde_json::from_slice::<RunFile>(&bytes).ok().zip(String::from_utf8(bytes).ok());
-        let Some((file, text)) = read else {
+        let Ok(text) = String::from_utf8(bytes) else {
             return self.problem(None, &"the file is no run file of this page; nothing was kept");
         };
-        let books = Some(Books::open(file.ledger.as_ref(), None, None).to_json());
         let entry =
             Entry { name: card.name.clone(), note: "from a file".to_owned(), pinned: true, card: card.to_json() };
-        let (key, record) = (new_key(0), Record { entry, file: text, books, reserved: 0 });
+        // What its ledger says is read, and judged, with the file.
+        let (key, record) = (new_key(0), Record { entry, file: text, books: None, reserved: 0 });
         let begin = || vec![Change::Begin { key: key.clone(), record: record.clone() }];
         if let Err(error) = write(&*self.host, begin()).await {
             // In memory a new record is always taken.
@@ -295,7 +294,7 @@ fn kept_run(key: String, record: &Record) -> Result<KeptRun, TakeError> {
     let wrong = |error| TakeError::Books(entry.name.clone(), error);
     let ledger = match books {
         Some(books) => Books::from_json(books).and_then(|books| books.with(*reserved)).map_err(wrong)?,
-        None => RunFile::from_json(&entry.name, file.as_bytes())?.ledger,
+        None => RunFile::to_show(&entry.name, file.as_bytes())?.ledger,
     };
     let beyond = book::account(&mut card, ledger.as_ref()).map_err(wrong)?;
     (card.name, card.note) = (entry.name.clone(), entry.note.clone());
