@@ -9,15 +9,15 @@ import { serve, type Fault, type Site } from "./server";
 const FOLDER = resolve(process.env.HUSHGRAD_SITE ?? "../../dist");
 const CPU = "?backend=cpu&dataset=synthetic";
 const FILES = readdirSync(FOLDER);
-const named = (pattern: RegExp) => FILES.find((file) => pattern.test(file))!;
+const named = (...patterns: RegExp[]) => patterns.map((pattern) => FILES.find((file) => pattern.test(file))).find(Boolean)!;
 const PARTS: Record<string, string> = {
   "its start": "start.js",
   "the program's script": named(/^app-.*[0-9a-f]\.js$/),
   "the program": named(/^app-.*_bg\.wasm$/),
   "the style sheet": named(/^style-.*\.css$/),
   "the training thread": named(/^worker-(?!relaxed).*_loader\.js$/),
-  "the training thread's script": named(/^worker-relaxed-.*[0-9a-f]\.js$/),
-  "the training thread's program": named(/^worker-relaxed-.*_bg\.wasm$/),
+  "the training thread's script": named(/^worker-relaxed-.*[0-9a-f]\.js$/, /^worker-[0-9a-f]+\.js$/),
+  "the training thread's program": named(/^worker-relaxed-.*_bg\.wasm$/, /^worker-.*_bg\.wasm$/),
   "the accountant": named(/^accountant-.*_loader\.js$/),
   "the accountant's program": named(/^accountant-.*_bg\.wasm$/),
 };
