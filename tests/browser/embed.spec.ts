@@ -261,6 +261,9 @@ test("a frame hears nobody but the page around it", async ({ browser, site }) =>
 
 test("what cannot be set is refused with a sentence, and nothing of it stays", async ({ browser, site }) => {
   await around(browser, element(site, CPU), async (page) => {
+    // How many images there are is known once they are there.
+    await call(page, "setState", { backend: "cpu" });
+    await expect.poll(async () => (await call(page, "getState")).train).toBeGreaterThan(0);
     // Of the same settings, whether or not the page has written its link anew.
     const query = async () => (await call(page, "getState")).query.replace(/^v=1&/, "");
     const before = await query();

@@ -19,6 +19,7 @@ const PARTS: Record<string, string> = {
   "the training thread's script": named(/^worker-relaxed-.*[0-9a-f]\.js$/, /^worker-[0-9a-f]+\.js$/),
   "the training thread's program": named(/^worker-relaxed-.*_bg\.wasm$/, /^worker-.*_bg\.wasm$/),
   "the accountant": named(/^accountant-.*_loader\.js$/),
+  "the accountant's script": named(/^accountant-[0-9a-f]+\.js$/),
   "the accountant's program": named(/^accountant-.*_bg\.wasm$/),
 };
 /** What the visitor's browser may have of what came: as long as it pleases. */

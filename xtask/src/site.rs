@@ -184,6 +184,10 @@ fn make(project: &Project, screen: &Screen, kind: Kind, wasm: &Wasm, digits: &Di
         .env("NO_COLOR", "true")
         .env("TRUNK_SKIP_VERSION_CHECK", "true");
     step.run(&mut bundle)?;
+    for thread in THREADS {
+        let loader = staging.join(format!("{thread}_loader.js"));
+        std::fs::write(&loader, loader_of(thread)).at("write", &loader)?;
+    }
     if kind == Kind::Shipped {
         let mut bindgen = project.command(&tools.wasm_bindgen);
         step.run(
@@ -307,7 +311,12 @@ fn total(paths: &[PathBuf]) -> Result<u64> {
     paths.iter().try_fold(0, |sum, path| Ok(sum + std::fs::metadata(path).at("measure", path)?.len()))
 }
 
-/// What Trunk's loader of the training thread does, with the program that the browser can run.
+/// What Trunk's loader does; but an import that is asked for, and not declared, says which file did not come.
+fn loader_of(thread: &str) -> String {
+    format!("const {{ default: init }} = await import(\"./{thread}.js\");\nawait init();\n")
+}
+
+/// The same for the training thread, with the program that the browser can run.
 fn choosing_loader() -> String {
     let probe = serde_json::json!(PROBE.as_slice());
     format!(

@@ -79,9 +79,11 @@ fn sentence(spent: &[Spent], digits: &str, delta: f64) -> String {
     let known: Vec<&Ledger> = ledgers.iter().flatten().collect();
     let cost = match composition::total(&known, delta) {
         _ if without > 0 => format!("none, as {without} of them had no guarantee"),
-        Ok(Total { epsilon, delta, neighbours }) => {
+        Ok(Total { epsilon, delta: paid, neighbours }) => {
             let which = if neighbours == Neighbours::ReplaceOne { ", replace-one" } else { "" };
-            format!("ε ≤ {} at δ = {}{which}", decimal::upper(epsilon, 3), decimal::upper_power(delta, 2))
+            // As it was set, where it is that.
+            let paid = if paid == delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
+            format!("ε ≤ {} at δ = {paid}{which}", decimal::upper(epsilon, 3))
         }
         Err(error) => format!("none can be stated ({error})"),
     };
