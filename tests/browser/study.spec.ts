@@ -1,6 +1,7 @@
 import type { Locator } from "@playwright/test";
+import { readFileSync } from "node:fs";
 import { accessible } from "./axe";
-import { distracted, expect, hook, open, test, value } from "./fixtures";
+import { distracted, expect, exported, hook, open, test, value } from "./fixtures";
 import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -213,8 +214,14 @@ test("a twin without privacy answers beside the private model", async ({ page, s
 });
 
 test("a twin that cannot be trained is called off, and can be asked for again", async ({ page, site }) => {
-  // Its rate is the product of both, which is too small for a number.
-  await open(page, site, `${query}&rate=1e-30&clip=1e-9`);
+  // Its rate is the product of rate and clip norm, which no field takes so small: a file may.
+  await open(page, site, `${query}&rate=1e-9`);
+  const [run] = await exported(page, "Run (JSON)");
+  const text = readFileSync(await run.path(), "utf8");
+  const small = text.replace(/"norm":\s*[\d.e+-]+/, '"norm":1e-30');
+  expect(small).not.toBe(text);
+  await page.getByTestId("import").setInputFiles({ name: "small.json", mimeType: "application/json", buffer: Buffer.from(small) });
+  await page.getByTestId("runs").getByRole("button", { name: /^Continue/ }).click();
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
   await page.getByTestId("twin").click();
