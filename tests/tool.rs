@@ -302,7 +302,7 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ("train --data @ --clip -0.5 --steps 1", "encoder.norm is -0.5"),
         ("train --data @ --lr -1e-3 --steps 1", "learning-rate is -0.001"),
         ("train --data @ --momentum -1 --steps 1", "momentum is -1"),
-        ("train --data @ --delta -1e-5 --steps 1", "delta is -0.00001"),
+        ("train --data @ --delta -1e-5 --steps 1", "delta is -1e-5"),
         ("train --data @ --epochs -2", "--epochs is -2; it must be above 0"),
         ("train --data @ --lot -5 --steps 1", "invalid value '-5' for '--lot"),
         ("account @one.json --delta -1", "delta is -1"),
