@@ -230,7 +230,7 @@ mod tests {
     fn a_file_that_changes_or_goes_away_is_named() {
         let sizes = vec![("mine".to_owned(), 5000)];
         let mut incoming = Incoming::new(sizes).unwrap();
-        assert_eq!(incoming.take(None).unwrap_err().to_string().split(';').next(), Some("mine cannot be read"));
+        assert_eq!(incoming.take(None).unwrap_err().to_string().split(';').next(), Some("“mine” cannot be read"));
         assert!(incoming.take(Some(&[0; 7])).unwrap_err().to_string().contains("mine changed while it was read"));
     }
 }
