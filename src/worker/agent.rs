@@ -314,7 +314,8 @@ impl<H: Host> Agent<H> {
             Request::Twin => self.train_twin().await,
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
-                _ => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),
+                Some(None) => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),
+                None => self.problem(None, &"there is no run to export yet; wait for the digits to load"),
             },
             Request::ExportParameters => {
                 if let Some(session) = &mut self.session {
