@@ -69,6 +69,8 @@ for (const driver of [firefox, webkit]) {
       await expect.poll(async () => {
         await tab.reload();
         await ready(tab);
+        // The list comes from the training thread, a moment after the digits.
+        for (let tries = 0; tries < 20 && (await count(tab, CONTINUE)) === 0; tries++) await new Promise((done) => setTimeout(done, 150));
         return count(tab, CONTINUE);
       }, { intervals: [1_000] }).toBe(1);
       await expect.poll(() => attribute(tab, CONTINUE, "disabled")).toBeNull();
