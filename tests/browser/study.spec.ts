@@ -1,6 +1,7 @@
 import type { Locator } from "@playwright/test";
+import { readFileSync } from "node:fs";
 import { accessible } from "./axe";
-import { distracted, expect, hook, open, test, value } from "./fixtures";
+import { distracted, expect, exported, hook, open, test, value } from "./fixtures";
 import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -210,6 +211,25 @@ test("a twin without privacy answers beside the private model", async ({ page, s
   await expect(page.getByTestId("prediction-other")).toContainText("without privacy");
   await expect(page.getByTestId("prediction-other").locator(".teaching")).toBeVisible();
   expect(await value(page, "step")).toBe(1);
+});
+
+test("a twin that cannot be trained is called off, and can be asked for again", async ({ page, site }) => {
+  // Its rate is the product of rate and clip norm, and too small for a number: no field takes such a rate, and a file may.
+  await open(page, site, `${query}&clip=0.1`);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const [run] = await exported(page, "Run (JSON)");
+  const file = JSON.parse(readFileSync(await run.path(), "utf8"));
+  [file.run.name, file.run.config["learning-rate"]] = ["small", 2e-38];
+  await page.getByTestId("import").setInputFiles({ name: "small.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(file)) });
+  await page.getByRole("button", { name: "Continue small" }).click();
+  await expect(page.getByRole("button", { name: "Continue small" })).toHaveCount(0);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(2);
+  await page.getByTestId("twin").click();
+  await expect(hook(page, "error")).toContainText("earning-rate");
+  await expect(page.getByTestId("twin")).toBeEnabled();
+  await expect(page.getByTestId("twin")).toContainText("Ask a twin");
 });
 
 test("a sweep makes four runs that are named by what changed, and sets everything back", async ({ page, site }) => {
