@@ -4,7 +4,7 @@
 use std::io::{BufRead, Write};
 
 use hushgrad::{
-    privacy::decimal::upper,
+    accounting::decimal::upper,
     train::report::{Privacy, Report},
 };
 

@@ -18,12 +18,12 @@ use futures::{
 };
 use futures_executor::{LocalPool, LocalSpawner};
 use hushgrad::{
+    accounting::{ledger::Ledger, noise::NoiseSpec, rdp},
     data::{
         idx::PIXELS,
         shard_writer::{self, MANIFEST, Set},
     },
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
-    privacy::{ledger::Ledger, noise::NoiseSpec, rdp},
     train::{
         config::{RunConfig, SamplingPolicy},
         report::{Privacy, Report},

@@ -10,11 +10,11 @@ use hushgrad::engine::{
     gpu::{Gpu, GpuEngine},
 };
 use hushgrad::{
+    accounting::{noise::NoiseSpec, rounding::GridRounding},
     data::Dataset,
     engine::{Engine, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
     mechanism::{EncoderSpec, EnvelopeShape},
     model::{Architecture, initial_parameters},
-    privacy::{noise::NoiseSpec, rounding::GridRounding},
 };
 use pollster::block_on;
 

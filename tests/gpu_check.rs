@@ -11,6 +11,7 @@ use std::{
 };
 
 use hushgrad::{
+    accounting::noise::NoiseSpec,
     data::synthetic,
     engine::{
         AnyEngine, EngineError, EngineFactory, Task,
@@ -18,7 +19,6 @@ use hushgrad::{
     },
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::{Architecture, initial_parameters},
-    privacy::noise::NoiseSpec,
 };
 use pollster::block_on;
 

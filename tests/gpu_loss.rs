@@ -3,6 +3,7 @@
 #![cfg(feature = "gpu")]
 
 use hushgrad::{
+    accounting::noise::NoiseSpec,
     data::{Dataset, Shift},
     engine::{
         Engine, EngineError, Performance, StepInput, Task,
@@ -10,7 +11,6 @@ use hushgrad::{
     },
     mechanism::{Denoiser, EncoderSpec, State},
     model::{Architecture, PIXELS, initial_parameters},
-    privacy::noise::NoiseSpec,
 };
 use pollster::block_on;
 

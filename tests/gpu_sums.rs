@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use hushgrad::{
+    accounting::noise::NoiseSpec,
     data::{Dataset, Shift},
     engine::{
         Engine, Performance, StepInput, Task,
@@ -13,7 +14,6 @@ use hushgrad::{
     },
     mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::{Architecture, PIXELS},
-    privacy::noise::NoiseSpec,
 };
 use pollster::block_on;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hushgrad::accounting::noise::NoiseSpec;
 use hushgrad::mechanism::{
     Algorithm, Denoiser, Encoder, EncoderSpec, EnvelopeShape, State,
     denoise::kolmogorov_smirnov,
@@ -9,7 +10,6 @@ use hushgrad::mechanism::{
     envelope::Envelope,
     noise::{add_noise, noise_at},
 };
-use hushgrad::privacy::noise::NoiseSpec;
 use proptest::prelude::*;
 
 const KEY: [u32; 8] = [0x0123, 0x4567, 0x89ab, 0xcdef, 0x1032, 0x5476, 0x98ba, 0xdcfe];

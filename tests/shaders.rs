@@ -7,6 +7,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use hushgrad::{
+    accounting::noise::{CustomDensity, NoiseSpec},
     data::{Dataset, Shift},
     engine::{
         Engine, Performance, StepInput, StepTrace, Task, cpu,
@@ -23,7 +24,6 @@ use hushgrad::{
         noise::{chacha20_block, noise_at},
     },
     model::{Architecture, PIXELS, initial_parameters, reference},
-    privacy::noise::{CustomDensity, NoiseSpec},
 };
 use pollster::block_on;
 

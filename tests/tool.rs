@@ -6,7 +6,7 @@ use std::process::Output;
 use std::process::{Command, Stdio};
 
 use hushgrad::{
-    privacy::{
+    accounting::{
         ledger::{Ledger, Release, Sensitivity},
         noise::NoiseSpec,
         risk::{AttackBound, GaussianPrivacy},

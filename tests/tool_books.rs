@@ -10,7 +10,7 @@ use std::fs;
 
 use files::{Files, hushgrad, reports, text};
 use hushgrad::{
-    privacy::{ledger::Ledger, rdp::epsilon_of},
+    accounting::{ledger::Ledger, rdp::epsilon_of},
     train::books::{AllRuns, Books, Cost},
 };
 

@@ -14,7 +14,7 @@ use std::{
 
 use files::{Files, command, hushgrad, reports, text};
 use hushgrad::{
-    privacy::{ledger::Ledger, rdp::epsilon_of},
+    accounting::{ledger::Ledger, rdp::epsilon_of},
     train::{
         report::{Privacy, Report},
         run_file::RunFile,

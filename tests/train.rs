@@ -8,8 +8,8 @@ use std::{
 };
 
 use hushgrad::{
+    accounting::ledger::Ledger,
     data::idx::{self, Kind, PIXELS},
-    privacy::ledger::Ledger,
 };
 
 /// A folder with 60 training and 20 test images, all blank.

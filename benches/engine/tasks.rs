@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use hushgrad::{
+    accounting::noise::NoiseSpec,
     data::Dataset,
     engine::Task,
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::Architecture,
-    privacy::noise::NoiseSpec,
 };
 
 pub const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];

@@ -18,13 +18,13 @@ use super::{
     gpu::{Gpu, GpuEngine},
 };
 use crate::{
+    accounting::noise::{Noise, NoiseSpec},
     data::{Dataset, Shift, synthetic},
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State, denoise::kolmogorov_smirnov, encode::first_bucket, exact_sum::SumGrid,
         noise::add_noise,
     },
     model::{self, Architecture, PIXELS},
-    privacy::noise::{Noise, NoiseSpec},
 };
 
 /// Examples of the known lot. The first is blank, so that a gradient is shorter than its clip.

@@ -20,12 +20,12 @@ pub use self::{
     reading::{Probabilities, Reading, Scores},
 };
 use crate::{
+    accounting::{noise::NoiseSpec, rounding::GridRounding},
     data::{Dataset, Shift},
     mechanism::{
         Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError, State, envelope::Envelope, exact_sum::SumGrid,
     },
     model::{Architecture, CLASSES},
-    privacy::{noise::NoiseSpec, rounding::GridRounding},
 };
 
 /// Algorithm 1 as an engine runs it: the part of the plan that tensors need.

@@ -1,7 +1,7 @@
 //! What this layer refuses.
 
 use super::envelope::{MAX_ENTRIES, MAX_VECTORS};
-use crate::privacy::noise::NoiseError;
+use crate::accounting::noise::NoiseError;
 
 /// A mechanism that cannot be built, or slices that do not fit together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

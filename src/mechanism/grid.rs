@@ -2,7 +2,7 @@
 //! `privacy/rounding.rs`; engines that offer a grid run this.
 
 use super::noise::{NONCE, chacha20_block};
-use crate::privacy::{noise::Noise, rounding::GridRounding};
+use crate::accounting::{noise::Noise, rounding::GridRounding};
 
 /// A sum of encoded gradients in whole grid steps: exact in any order.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl GridSum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{mechanism::noise::noise_at, privacy::noise::NoiseSpec};
+    use crate::{accounting::noise::NoiseSpec, mechanism::noise::noise_at};
 
     #[test]
     fn what_is_released_is_a_whole_number_of_steps() {

@@ -4,7 +4,7 @@
 //! Sums are exact ([`crate::mechanism::exact_sum`]); noise is floating point numbers, and so is what is released: the guarantee is that of
 //! the real-valued mechanism (Mironov 2012 tells what the low bits could leak). On a grid (`grid.rs`) it is that of what runs.
 
-use crate::privacy::noise::Noise;
+use crate::accounting::noise::Noise;
 
 /// Nonce of the noise stream: "nois".
 pub const NONCE: [u32; 3] = [0x6e6f_6973, 0, 0];
@@ -79,7 +79,7 @@ pub fn add_noise(key: &[u32; 8], noise: &dyn Noise, sum: &[f64], noisy: &mut [f3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::noise::NoiseSpec;
+    use crate::accounting::noise::NoiseSpec;
 
     /// RFC 8439, 2.1.1.
     #[test]

@@ -3,7 +3,7 @@
 use super::{
     Denoiser, Encoder, MechanismError, denoise::kolmogorov_smirnov, exact_sum::SumGrid, grid::GridSum, noise::add_noise,
 };
-use crate::privacy::{
+use crate::accounting::{
     noise::{Noise, NoiseSpec},
     rounding::GridRounding,
 };

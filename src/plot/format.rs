@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
-pub use crate::privacy::decimal::{lower, upper};
-use crate::privacy::decimal::{upper_percent, upper_power};
+pub use crate::accounting::decimal::{lower, upper};
+use crate::accounting::decimal::{upper_percent, upper_power};
 
 /// `60000` → `60,000`.
 #[must_use]

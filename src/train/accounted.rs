@@ -10,13 +10,13 @@ use super::{
     run_file::{RunCard, RunFileError, cut},
 };
 use crate::{
-    data::idx::MAX_EXAMPLES,
-    privacy::{
+    accounting::{
         PrivacyError,
         ledger::{Event, Ledger, Release},
         rdp::{Accountant, CurveId, Epsilon, RdpCurve},
         sampling::Sampling,
     },
+    data::idx::MAX_EXAMPLES,
 };
 
 /// Relative difference that a stated ε may have from the one that its ledger gives.
@@ -140,7 +140,7 @@ fn on_other_digits(sampling: Sampling, run: &RunCard) -> Option<Sampling> {
 
 /// Whether two releases differ in their sampling alone, and in what this program computes of an envelope.
 fn alike(written: &Release, own: &Release) -> bool {
-    use crate::privacy::ledger::Sensitivity::{Envelope, L2};
+    use crate::accounting::ledger::Sensitivity::{Envelope, L2};
     let bound = match (&written.sensitivity, &own.sensitivity) {
         (L2 { norm }, L2 { norm: wanted }) => norm == wanted,
         (Envelope { profile }, Envelope { profile: wanted }) => {

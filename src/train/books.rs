@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::privacy::{
+use crate::accounting::{
     composition::{self, Total},
     ledger::Ledger,
     sampling::Neighbours,
@@ -166,7 +166,7 @@ impl Books {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{
+    use crate::accounting::{
         ledger::{Release, Sensitivity},
         noise::NoiseSpec,
         rdp::epsilon_of,

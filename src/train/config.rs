@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    accounting::{noise::NoiseSpec, sampling::Sampling},
     data::Shift,
     engine::Reading,
     mechanism::{Denoiser, EncoderSpec},
     model::Architecture,
-    privacy::{noise::NoiseSpec, sampling::Sampling},
     rng::Source,
 };
 

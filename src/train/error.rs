@@ -1,6 +1,8 @@
 //! What a configuration or a run can refuse.
 
-use crate::{engine::EngineError, mechanism::error::MechanismError, privacy::error::PrivacyError, rng::EntropyError};
+use crate::{
+    accounting::error::PrivacyError, engine::EngineError, mechanism::error::MechanismError, rng::EntropyError,
+};
 
 /// Why a [`RunConfig`](super::config::RunConfig) is not a plan. Nothing has been started.
 #[derive(Debug, thiserror::Error)]

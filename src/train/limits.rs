@@ -5,7 +5,7 @@ use super::{
     error::ConfigError,
     plan::{MOST_STEPS, absolute_noise},
 };
-use crate::privacy::{
+use crate::accounting::{
     PrivacyError,
     decimal::{lower, upper_power},
     noise::NoiseSpec,
@@ -65,10 +65,10 @@ mod tests {
 
     use super::*;
     use crate::{
+        accounting::{noise::CustomDensity, search::families},
         data::synthetic,
         engine::{Engine as _, Performance, cpu::CpuEngine},
         mechanism::EncoderSpec,
-        privacy::{noise::CustomDensity, search::families},
         train::{plan::Plan, session::Session},
     };
 

@@ -10,10 +10,7 @@ use super::{
     price::{self, Drawn},
 };
 use crate::{
-    engine::Task,
-    mechanism::{Denoiser, EncoderSpec},
-    model,
-    privacy::{
+    accounting::{
         PrivacyError,
         decimal::quoted,
         ledger::Release,
@@ -22,6 +19,9 @@ use crate::{
         rounding::{Grid, GridRounding},
         sampling::Sampling,
     },
+    engine::Task,
+    mechanism::{Denoiser, EncoderSpec},
+    model,
 };
 
 /// Steps that a run may be planned for; an accountant stays exact far beyond.

@@ -5,10 +5,10 @@
 
 use super::config::{Augmentation, RunConfig, Schedule, Start};
 use crate::{
+    accounting::noise::NoiseSpec,
     engine::Reading,
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::Architecture,
-    privacy::noise::NoiseSpec,
 };
 
 /// One entry of the table.

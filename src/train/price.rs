@@ -9,14 +9,14 @@ use super::{
     plan::{Plan, absolute_noise, grid_of_release},
 };
 use crate::{
-    mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope, error::MechanismError},
-    privacy::{
+    accounting::{
         PrivacyError,
         envelope::EnvelopeProfile,
         ledger::{Release, Sensitivity},
         rdp::{Accountant, RdpCurve},
         sampling::Sampling,
     },
+    mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope, error::MechanismError},
 };
 
 /// A step's release and its price; `Err` says why no guarantee can be stated for it.
@@ -145,7 +145,7 @@ fn release_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::noise::NoiseSpec;
+    use crate::accounting::noise::NoiseSpec;
 
     fn under(vectors: u32, seed: u64) -> RunConfig {
         let encoder = EncoderSpec::Envelope { shape: EnvelopeShape::Mixed, vectors, pre_scale: 1.0, seed };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{config::RunConfig, price};
-use crate::privacy::{
+use crate::accounting::{
     ledger::Release,
     pld::{Pld, Rigor, Tight},
     rdp::{Accountant, Epsilon, RdpCurve},
@@ -91,7 +91,7 @@ pub fn spent_tightly(config: &RunConfig, train: u32, steps: u64) -> Result<Spent
     Ok(Spent { epsilon: tight.value, numerical })
 }
 
-/// ε and δ(ε) of steps that ran, about their tight `epsilon`: for [`crate::privacy::risk::PrivacyCurve`].
+/// ε and δ(ε) of steps that ran, about their tight `epsilon`: for [`crate::accounting::risk::PrivacyCurve`].
 ///
 /// # Errors
 /// Why there is none, in words.
@@ -186,14 +186,14 @@ fn spent(curve: &RdpCurve, steps: u64, delta: f64) -> Result<Epsilon, String> {
 mod tests {
     use super::*;
     use crate::{
-        mechanism::{EncoderSpec, EnvelopeShape},
-        privacy::{
+        accounting::{
             ledger::Ledger,
             noise::{CustomDensity, NoiseSpec},
             rdp::epsilon_of,
             report::account,
             risk::{AttackBound, EpsilonDelta, PrivacyCurve},
         },
+        mechanism::{EncoderSpec, EnvelopeShape},
         train::{config::SamplingPolicy, plan::Plan},
     };
 

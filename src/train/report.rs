@@ -3,12 +3,12 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
+    accounting::{PrivacyError, ledger::Ledger, rdp::Epsilon, report::assumptions},
     data::TestSet,
-    privacy::{PrivacyError, ledger::Ledger, rdp::Epsilon, report::assumptions},
 };
 
 /// ε at the order that gave it.
-pub use crate::privacy::rdp::Bound as OrderedEpsilon;
+pub use crate::accounting::rdp::Bound as OrderedEpsilon;
 
 /// The state of a run after `step` steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

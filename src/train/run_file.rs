@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{accounted, config::RunConfig, plan, projection::Point, report::Report};
-use crate::{data::idx::MAX_EXAMPLES, engine::EngineInfo, mechanism::State, privacy::ledger::Ledger};
+use crate::{accounting::ledger::Ledger, data::idx::MAX_EXAMPLES, engine::EngineInfo, mechanism::State};
 
 const FORMAT: &str = "hushgrad-run";
 /// Version of [`RunFile`]; later ones are refused, since what they add may matter. The first knew Poisson sampling alone, the second no mean of iterates.

@@ -11,14 +11,14 @@ use super::{
     report::{Privacy, Report, Teaching, two_digits},
 };
 use crate::{
-    data::{Dataset, Shift},
-    engine::{Engine, Metrics, StepInput, StepTrace, reading},
-    privacy::{
+    accounting::{
         PrivacyError,
         ledger::{Ledger, ReleaseId},
         rdp::{Accountant, CurveId, RdpCurve},
         sampling::Sampler,
     },
+    data::{Dataset, Shift},
+    engine::{Engine, Metrics, StepInput, StepTrace, reading},
     rng::{NotPrivateReplay, Source, SystemRng},
 };
 
@@ -347,10 +347,10 @@ mod tests {
 
     use super::*;
     use crate::{
+        accounting::{rdp::epsilon_of, sampling::Sampling},
         data::{Shift, synthetic},
         engine::{Performance, Reading, cpu::CpuEngine, reference::ReferenceEngine},
         model::Architecture,
-        privacy::{rdp::epsilon_of, sampling::Sampling},
         train::config::{RunConfig, SamplingPolicy, Start},
     };
 

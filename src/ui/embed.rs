@@ -17,8 +17,8 @@ use super::{
     transport,
 };
 use crate::{
+    accounting::noise::CustomDensity,
     engine::Backend,
-    privacy::noise::CustomDensity,
     train::report::{Privacy, Report},
     worker::accounts::{Answer, Question},
 };

@@ -591,8 +591,8 @@ mod tests {
     #[test]
     fn a_field_takes_what_can_be_trained() {
         use crate::{
+            accounting::noise::NoiseSpec,
             mechanism::EncoderSpec,
-            privacy::noise::NoiseSpec,
             train::{config::RunConfig, plan::Plan},
         };
         type Set = fn(f64) -> RunConfig;

@@ -15,8 +15,8 @@ use super::{
     study::COLOURS,
 };
 use crate::{
+    accounting::noise::NoiseSpec,
     mechanism::EnvelopeShape,
-    privacy::noise::NoiseSpec,
     train::projection::round_up,
     worker::{
         accounts::{Answer, Question},

@@ -15,7 +15,7 @@ use super::{
     state::{Curves, Page},
 };
 use crate::{
-    privacy::{
+    accounting::{
         risk::{AttackBound, PrivacyCurve},
         sampling::Sampling,
     },

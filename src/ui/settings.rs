@@ -2,10 +2,10 @@
 
 use super::field::Number;
 use crate::{
+    accounting::noise::{CustomDensity, NoiseSpec},
     engine::Reading,
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::{Architecture, pretrained},
-    privacy::noise::{CustomDensity, NoiseSpec},
     train::config::{Augmentation, Averaging, RunConfig, SamplingPolicy, Schedule, Start},
 };
 

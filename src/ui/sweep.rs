@@ -4,7 +4,7 @@ use super::{
     field::{Number, Spacing},
     settings::Settings,
 };
-use crate::{privacy::noise::NoiseSpec, train::config::RunConfig};
+use crate::{accounting::noise::NoiseSpec, train::config::RunConfig};
 
 /// Runs of a sweep.
 pub const RUNS: usize = 4;

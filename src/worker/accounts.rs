@@ -7,7 +7,7 @@ use super::{
     protocol::Asked,
 };
 use crate::{
-    privacy::noise::CustomDensity,
+    accounting::noise::CustomDensity,
     train::{
         config::RunConfig,
         projection::{self, Point, Projection, Spent},

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use web_time::Instant;
 
 use crate::{
-    privacy::{
+    accounting::{
         PrivacyError,
         ledger::{Ledger, Release},
         rdp,
@@ -234,7 +234,7 @@ fn beyond(ledger: &Ledger, step: u64) -> Result<u64, BooksError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{ledger::Sensitivity, noise::NoiseSpec, sampling::Sampling};
+    use crate::accounting::{ledger::Sensitivity, noise::NoiseSpec, sampling::Sampling};
 
     fn at(start: Instant, milliseconds: u64) -> Instant {
         start + Duration::from_millis(milliseconds)

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    mechanism::{EnvelopeShape, envelope::Envelope},
-    privacy::{
+    accounting::{
         calibrate::{Method, Target, noise_scale},
         dynamics::Setting,
         envelope::EnvelopeProfile,
@@ -13,6 +12,7 @@ use crate::{
         rdp::{Orders, RdpCurve},
         sampling::Sampling,
     },
+    mechanism::{EnvelopeShape, envelope::Envelope},
     rng::NotPrivateReplay,
     train::projection::Point,
 };

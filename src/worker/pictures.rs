@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    accounting::noise::Noise,
     engine::{StepTrace, Task},
     model::Architecture,
-    privacy::noise::Noise,
     train::projection::Point,
 };
 
@@ -232,8 +232,8 @@ fn quantile_grid(p: usize) -> impl Iterator<Item = usize> {
 mod tests {
     use super::*;
     use crate::{
+        accounting::noise::NoiseSpec,
         mechanism::{EnvelopeShape, envelope::Envelope},
-        privacy::noise::NoiseSpec,
         rng::NotPrivateReplay,
     };
 

@@ -3,7 +3,7 @@
 use std::{rc::Rc, time::Instant};
 
 use hushgrad::{
-    privacy::ledger::Ledger,
+    accounting::ledger::Ledger,
     train::{config::RunConfig, report::Report, run_file::RunFile},
     worker::{
         protocol::{BackendChoice, DataRequest, Event, KeptRun, Label, Request},

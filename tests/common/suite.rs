@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hushgrad::{
+    accounting::noise::{CustomDensity, NoiseSpec},
     data::{Dataset, Shift},
     engine::{
         Engine, EngineError, Metrics, Performance, Reading, StepInput, StepTrace, Task,
@@ -12,7 +13,6 @@ use hushgrad::{
     },
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, State, envelope::Envelope},
     model::{Architecture, PIXELS, initial_parameters},
-    privacy::noise::{CustomDensity, NoiseSpec},
 };
 use pollster::block_on;
 

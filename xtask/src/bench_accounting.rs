@@ -16,6 +16,7 @@ use crate::{
     wasm_target::{self, TARGET},
 };
 
+const PACKAGE: &str = "hushgrad-accounting";
 const EXAMPLE: &str = "accounting_bench";
 const PEER: (&str, &str) = ("dp-accounting", "0.6.0");
 
@@ -82,7 +83,7 @@ fn native(project: &Project, screen: &Screen) -> Result<Times> {
     remove(&folder)?;
     let step = screen.step("criterion");
     let mut bench = project.cargo();
-    step.run(bench.args(["bench", "--locked", "--no-default-features", "--bench", "accounting"]))?;
+    step.run(bench.args(["bench", "--locked", "--package", PACKAGE, "--bench", "accounting"]))?;
     step.done("");
     Ok(peers::measured(&folder).into_iter().map(|bench| (bench.name, (bench.median, String::new()))).collect())
 }
@@ -107,7 +108,7 @@ fn in_browser(project: &mut Project, screen: &Screen) -> Result<Times> {
     let target = project.target()?;
     let step = screen.step("compile for the browser");
     let mut compile = project.cargo();
-    compile.args(["build", "--locked", "--profile", site::PROFILE, "--no-default-features", "--target", TARGET]);
+    compile.args(["build", "--locked", "--profile", site::PROFILE, "--package", PACKAGE, "--target", TARGET]);
     wasm.prepare(compile.args(["--example", EXAMPLE]));
     step.run(&mut compile)?;
     step.done("");
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn every_row_is_a_case() {
-        let cases = include_str!("../../benches/accounting/cases.rs");
+        let cases = include_str!("../../crates/accounting/benches/accounting/cases.rs");
         for Row { name, .. } in &ROWS {
             assert!(cases.contains(&format!("\"{name}\"")), "{name}");
         }

@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(250);
 /// The word that is changed in a panel, and the panel.
 const PANEL: [&str; 2] = ["src/ui/noise_lab.rs", "Noise lab"];
 /// A file of the accountant whose change every test of accounting waits for.
-const ACCOUNTING: &str = "src/privacy/groups.rs";
+const ACCOUNTING: &str = "crates/accounting/src/groups.rs";
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Row {
             Self::Serve => "`cargo xtask serve`, nothing compiled or installed, to the address",
             Self::Watch => "a word changed in a panel under `trunk serve`, to the page that has it",
             Self::Train => "`cargo run --release -- train --model cnn-tanh --epochs 15`, nothing compiled",
-            Self::Accounting => "a line changed in `src/privacy`, to the result of its unit tests",
+            Self::Accounting => "a line changed in `crates/accounting`, to the result of its unit tests",
             Self::TestCold => "`cargo xtask test`, nothing compiled or installed",
             Self::TestWarm => "`cargo xtask test` again, a line of the library changed",
         }
@@ -243,7 +243,7 @@ impl Place {
     }
 
     fn accounting(&self, step: &Step<'_>) -> Result<Duration> {
-        let tests = || self.command("cargo", &["test", "--quiet", "--no-default-features", "--lib", "privacy::"]);
+        let tests = || self.command("cargo", &["test", "--quiet", "--package", "hushgrad-accounting", "--lib"]);
         timed(step, tests())?;
         self.change(ACCOUNTING)?;
         timed(step, tests())

@@ -5,11 +5,11 @@
 use burn_engine::{BurnEngine, Device};
 use criterion::{Criterion, criterion_group, criterion_main};
 use hushgrad::{
+    accounting::noise::NoiseSpec,
     data::{Dataset, Shift},
     engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine},
     mechanism::EncoderSpec,
     model::{Architecture, PIXELS, initial_parameters},
-    privacy::noise::NoiseSpec,
 };
 
 const LOT: usize = 64;

@@ -4,11 +4,11 @@
 
 use burn_engine::{BurnEngine, Device};
 use hushgrad::{
+    accounting::{noise::NoiseSpec, rounding::GridRounding},
     data::{Dataset, Shift},
     engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine},
     mechanism::{Denoiser, EncoderSpec},
     model::{Architecture, initial_parameters},
-    privacy::{noise::NoiseSpec, rounding::GridRounding},
 };
 use pollster::block_on;
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use hushgrad::privacy::{
+use hushgrad::accounting::{
     decimal::upper_percent,
     ledger::Ledger,
     pld::Pld,

@@ -4,7 +4,7 @@
 use std::{error::Error, path::PathBuf};
 
 use clap::ValueEnum;
-use hushgrad::privacy::{
+use hushgrad::accounting::{
     calibrate::{self, Method, Target},
     decimal::upper,
     ledger::Release,

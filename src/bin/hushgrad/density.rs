@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hushgrad::privacy::noise::{CustomDensity, DensityError};
+use hushgrad::accounting::noise::{CustomDensity, DensityError};
 
 #[derive(clap::Args)]
 pub struct OwnDensity {

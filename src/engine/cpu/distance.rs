@@ -135,9 +135,9 @@ impl<S: Simd> Kernel<S> for ToUniform<'_> {
 mod tests {
     use super::*;
     use crate::{
+        accounting::noise::{CustomDensity, NoiseSpec},
         engine::cpu::simd::{Dispatch, for_each},
         mechanism::denoise::kolmogorov_smirnov,
-        privacy::noise::{CustomDensity, NoiseSpec},
     };
 
     fn families() -> [NoiseSpec; 8] {

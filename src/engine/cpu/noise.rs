@@ -6,8 +6,8 @@ use super::{
     simd::{Kernel, MOST_LANES, Simd},
 };
 use crate::{
+    accounting::noise::{Noise, NoiseError, NoiseSpec},
     mechanism::noise::NONCE,
-    privacy::noise::{Noise, NoiseError, NoiseSpec},
 };
 use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
@@ -224,9 +224,9 @@ fn by_lane<S: Simd>(s: S, family: &Family, words: [S::U; 4]) -> S::F {
 mod tests {
     use super::*;
     use crate::{
+        accounting::noise::CustomDensity,
         engine::cpu::simd::{Dispatch, for_each},
         mechanism::noise::{add_noise as reference, words_at},
-        privacy::noise::CustomDensity,
     };
 
     fn families() -> [NoiseSpec; 12] {

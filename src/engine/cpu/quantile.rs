@@ -5,7 +5,7 @@
 //! with the family's inside every cell; where they differ, the cell is left to the family itself. All is done in f64, in which what is
 //! left of the difference is far below what f32 rounds.
 
-use crate::privacy::{noise::Noise, numeric::negative_log_of_unit};
+use crate::accounting::{noise::Noise, numeric::negative_log_of_unit};
 
 /// |z| by E = −ln P(|Z| > |z|): the ratio |z|/E, which is finite at 0 and smooth in ln(1 + E), is tabulated there.
 pub struct Quantile {
@@ -85,7 +85,7 @@ fn slope(noise: &dyn Noise, e: f64, magnitude: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::noise::NoiseSpec;
+    use crate::accounting::noise::NoiseSpec;
 
     fn exponents() -> Vec<(f64, Box<dyn Noise>)> {
         let build = |exponent| (exponent, NoiseSpec::GeneralizedGaussian { exponent, scale: 0.7 }.build().unwrap());

@@ -2,8 +2,8 @@
 
 use super::quantile;
 use crate::{
+    accounting::noise::{Noise, NoiseSpec},
     engine::EngineError,
-    privacy::noise::{Noise, NoiseSpec},
 };
 
 /// `TAIL_CELLS` of noise.wgsl.

@@ -5,7 +5,7 @@
 //! of pieces, and the slope inside is compared with Q's: a piece that does not follow it is halved. What is left is below what f32 rounds
 //! ([`SLOPE_ERROR`]); a noise for which that takes pieces too narrow for f32 has no table.
 
-use crate::privacy::noise::Noise;
+use crate::accounting::noise::Noise;
 
 /// Shift that leaves exponent and leading 6 bits of the significand of an f32: cells of E = −ln P(|Z| > |z|), 64 to an octave. `CELL_SHIFT`
 /// of families.wgsl.
@@ -129,7 +129,7 @@ fn cubic_at(inverse_width: f32, cubic: [f32; 4], t: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::noise::{CustomDensity, NoiseSpec};
+    use crate::accounting::noise::{CustomDensity, NoiseSpec};
 
     /// As `by_quantile` finds it.
     fn piece(table: &[f32], e: f32) -> &[f32] {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
+    accounting::{ledger::Ledger, rdp, sampling::Sampling},
     data::TestSet,
     engine::Backend,
-    privacy::{ledger::Ledger, rdp, sampling::Sampling},
     train::{
         config::{Averaging, SamplingPolicy, Start},
         plan::Plan,
@@ -57,7 +57,7 @@ fn run_of(config: RunConfig) -> RunFile {
     RunFile::new(card, Some(ledger), State::start(parameters, false))
 }
 
-fn ledger_release(plan: &Plan) -> crate::privacy::ledger::Release {
+fn ledger_release(plan: &Plan) -> crate::accounting::ledger::Release {
     plan.priced.clone().unwrap().0
 }
 
@@ -170,7 +170,7 @@ fn a_smaller_epsilon_than_the_ledger_costs_is_refused() {
 
     // Books of a mechanism with more noise than the run had.
     let mut quieter = run();
-    quieter.run.config.noise = Some(crate::privacy::noise::NoiseSpec::Gaussian { sigma: 0.5 });
+    quieter.run.config.noise = Some(crate::accounting::noise::NoiseSpec::Gaussian { sigma: 0.5 });
     assert!(read(&quieter.to_json()).unwrap_err().contains("another mechanism"));
     let mut replayed = run();
     replayed.run.config.replay = Some(1);
@@ -272,7 +272,7 @@ fn more_releases_than_steps_are_never_cheaper() {
 /// A run that goes on with other digits releases the same of them; what came before it had no more noise.
 #[test]
 fn earlier_releases_are_of_the_same_mechanism() {
-    let with_earlier = |edit: &dyn Fn(&mut crate::privacy::ledger::Release)| {
+    let with_earlier = |edit: &dyn Fn(&mut crate::accounting::ledger::Release)| {
         let mut file = run();
         let plan = Plan::new(file.run.config.clone(), 60_000).unwrap();
         let mut earlier = ledger_release(&plan);
@@ -291,17 +291,17 @@ fn earlier_releases_are_of_the_same_mechanism() {
     let read = read.unwrap();
     assert_eq!((read.ledger, read.run.report.by_plan), (file.ledger, false));
     for edit in [
-        |release: &mut crate::privacy::ledger::Release| {
-            release.noise = Some(crate::privacy::noise::NoiseSpec::Gaussian { sigma: 1000.0 });
+        |release: &mut crate::accounting::ledger::Release| {
+            release.noise = Some(crate::accounting::noise::NoiseSpec::Gaussian { sigma: 1000.0 });
         },
-        |release: &mut crate::privacy::ledger::Release| release.sampling = Sampling::Poisson { rate: 1e-9 },
-        |release: &mut crate::privacy::ledger::Release| release.sampling = Sampling::Poisson { rate: 0.0 },
-        |release: &mut crate::privacy::ledger::Release| release.sampling = Sampling::Shuffled { batches: 235 },
-        |release: &mut crate::privacy::ledger::Release| {
-            release.sensitivity = crate::privacy::ledger::Sensitivity::L2 { norm: 1e-3 };
+        |release: &mut crate::accounting::ledger::Release| release.sampling = Sampling::Poisson { rate: 1e-9 },
+        |release: &mut crate::accounting::ledger::Release| release.sampling = Sampling::Poisson { rate: 0.0 },
+        |release: &mut crate::accounting::ledger::Release| release.sampling = Sampling::Shuffled { batches: 235 },
+        |release: &mut crate::accounting::ledger::Release| {
+            release.sensitivity = crate::accounting::ledger::Sensitivity::L2 { norm: 1e-3 };
         },
-        |release: &mut crate::privacy::ledger::Release| {
-            release.unit = crate::privacy::ledger::Unit::MicroBatch;
+        |release: &mut crate::accounting::ledger::Release| {
+            release.unit = crate::accounting::ledger::Unit::MicroBatch;
         },
     ] {
         // Some do not even compose.
@@ -340,7 +340,7 @@ fn an_envelope_is_drawn_anew() {
             pre_scale: 1.0,
             seed,
         },
-        noise: Some(crate::privacy::noise::NoiseSpec::Laplace { scale: 1.0 }),
+        noise: Some(crate::accounting::noise::NoiseSpec::Laplace { scale: 1.0 }),
         ..RunConfig::default()
     };
     let (file, other) = (run_of(under(1)), run_of(under(2)));

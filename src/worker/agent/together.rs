@@ -2,7 +2,7 @@
 
 use super::{Agent, Host, within, write};
 use crate::{
-    privacy::{
+    accounting::{
         composition::{self, Total},
         decimal,
         ledger::Ledger,

@@ -6,10 +6,10 @@
 use std::{error::Error, fmt::Write as _, path::PathBuf};
 
 use hushgrad::{
+    accounting::decimal::upper,
     data::{Digits, mnist},
     engine::{AnyEngine, Engine, EngineFactory, Performance, Reading, Task, cpu::CpuEngine, reading},
     model::{Architecture, pretrained},
-    privacy::decimal::upper,
     train::{config::RunConfig, plan::Plan, presets, projection, session::Session},
 };
 use indicatif::{ProgressBar, ProgressStyle};

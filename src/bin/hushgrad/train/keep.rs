@@ -8,12 +8,12 @@ use std::{
 };
 
 use hushgrad::{
+    accounting::ledger::Ledger,
     data::Digits,
     engine::{AnyEngine, Engine as _, EngineInfo},
     mechanism::State,
     model,
     plot::series::decimate,
-    privacy::ledger::Ledger,
     train::{
         books::AllRuns,
         report::{Privacy, Report},

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use hushgrad::{
-    privacy::ledger::Ledger,
+    accounting::ledger::Ledger,
     rng::SystemRng,
     train::books::{self, AllRuns, Books, BooksError, Entry},
 };

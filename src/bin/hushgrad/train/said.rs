@@ -6,9 +6,9 @@ use std::{
 };
 
 use hushgrad::{
+    accounting::decimal::upper,
     data::TestSet,
     engine::AnyEngine,
-    privacy::decimal::upper,
     train::{
         books::{AllRuns, Cost},
         report::{Privacy, Report},

@@ -4,10 +4,10 @@ use std::error::Error;
 
 use clap::ValueEnum;
 use hushgrad::{
+    accounting::noise::NoiseSpec,
     engine::Reading,
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::Architecture,
-    privacy::noise::NoiseSpec,
     train::{
         config::{Augmentation, Averaging, RunConfig, SamplingPolicy, Schedule, Start},
         presets::{self, Preset},

@@ -1,6 +1,7 @@
 //! WebAssembly's 128-bit vectors. No gather; denormals cannot be flushed. A fused multiply-add only with the feature `relaxed-simd`, and there where
 //! the processor has one: a program that names it is refused whole by a browser that does not know it.
 #![cfg(target_feature = "simd128")]
+#![expect(unsafe_code, reason = "loads and stores of vectors; each call says why it may be made")]
 
 use std::arch::wasm32::*;
 

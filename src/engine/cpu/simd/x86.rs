@@ -1,4 +1,5 @@
 //! AVX-512 and AVX2 with FMA, found at run time.
+#![expect(unsafe_code, reason = "intrinsics and functions of a target feature; each call says why it may be made")]
 
 use std::arch::x86_64::*;
 

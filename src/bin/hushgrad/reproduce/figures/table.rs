@@ -1,9 +1,9 @@
 //! What the paper's figures compare, as plain data: methods, noise scales, learning rates, and which of them a figure shows.
 
 use hushgrad::{
+    accounting::noise::NoiseSpec,
     engine::Reading,
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
-    privacy::noise::NoiseSpec,
     train::config::Averaging,
 };
 
@@ -346,7 +346,7 @@ impl Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hushgrad::privacy::{
+    use hushgrad::accounting::{
         envelope::EnvelopeProfile,
         ledger::{Release, Sensitivity},
         rdp::{Accountant, RdpCurve},

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use hushgrad::{
-    data::Shift,
-    engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine, reference::inputs},
-    mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope},
-    model::{Architecture, reference},
-    privacy::{
+    accounting::{
         envelope::EnvelopeProfile,
         ledger::{Release, Sensitivity},
         noise::NoiseSpec,
         rdp::RdpCurve,
         sampling::Sampling,
     },
+    data::Shift,
+    engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine, reference::inputs},
+    mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope},
+    model::{Architecture, reference},
     rng::NotPrivateReplay,
     train::plan::Plan,
 };

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use hushgrad::{
-    data::Dataset,
-    privacy::{
+    accounting::{
         noise::NoiseSpec,
         rdp::{Accountant, RdpCurve},
     },
+    data::Dataset,
     train::{config::RunConfig, plan::Plan},
 };
 

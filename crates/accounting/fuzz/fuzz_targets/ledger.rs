@@ -1,0 +1,16 @@
+//! Any text: read as a ledger, refused or accounted for as `hushgrad account` does it, never a panic; what is accepted survives its own JSON.
+#![no_main]
+
+use hushgrad_accounting::{ledger::Ledger, report::account};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    if let Ok(ledger) = Ledger::from_json(text) {
+        assert_eq!(Ledger::from_json(&ledger.to_json()).as_ref(), Ok(&ledger));
+        if let Ok(account) = account(&ledger, 1e-5) {
+            assert!(account.classic.epsilon >= 0.0 && account.improved.epsilon >= 0.0);
+            assert!(account.tight.is_none_or(|tight| tight.value >= 0.0 && tight.value <= account.improved.epsilon));
+            assert!(!account.to_string().is_empty());
+        }
+    }
+});

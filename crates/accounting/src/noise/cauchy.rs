@@ -1,0 +1,81 @@
+//! Cauchy noise: neither mean absolute value nor variance, yet accountable.
+
+use std::f64::consts::{FRAC_PI_2, PI};
+
+use super::{Noise, NoiseError, Smoothness, check_scale, legendre::log_legendre, signed, student_t::pole_pair};
+use crate::{numeric::unit_from_words, rounding::SamplerAccuracy};
+
+/// Density 1/(πγ(1 + x²/γ²)).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cauchy {
+    scale: f64,
+}
+
+impl Cauchy {
+    /// Scale γ.
+    ///
+    /// # Errors
+    /// Unless 0 < γ < ∞.
+    pub fn new(scale: f64) -> Result<Self, NoiseError> {
+        check_scale("Cauchy", "scale", scale)?;
+        Ok(Self { scale })
+    }
+}
+
+impl Noise for Cauchy {
+    fn log_density(&self, x: f64) -> f64 {
+        let y = x / self.scale;
+        let square = y * y;
+        let log = if square.is_finite() { square.ln_1p() } else { 2.0 * y.abs().ln() };
+        -(PI * self.scale).ln() - log
+    }
+
+    fn tail(&self, x: f64) -> f64 {
+        // arctan(γ/x) keeps its digits in the tail; at 0 it is π/2.
+        (self.scale / x.abs()).atan() / PI
+    }
+
+    fn tail_quantile(&self, q: f64) -> f64 {
+        self.scale / (PI * q).tan()
+    }
+
+    fn draw(&self, [w0, w1, w2, _]: [u32; 4]) -> f64 {
+        signed(self.scale / (FRAC_PI_2 * unit_from_words(w0, w1)).tan(), w2)
+    }
+
+    /// With u = ε/2: the angle a is off by 5u of it, which moves γ·cot a by γ·a/sin²a ≤ (π/2)(γ + |z|) times that; tangent and quotient by 5u.
+    fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
+        Some(SamplerAccuracy { error: 8.0 * f64::EPSILON, uniform_bits: 64, intervals: 1 })
+    }
+
+    fn mean_absolute(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn standard_deviation(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn fisher_information(&self) -> f64 {
+        0.5 / (self.scale * self.scale)
+    }
+
+    fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness> {
+        pole_pair(2.0, self.scale, x, radius)
+    }
+
+    fn log_ratio(&self, x: f64, tau: f64) -> f64 {
+        let (y, t) = (x / self.scale, tau / self.scale);
+        -(t * (t - 2.0 * y) / (1.0 + y * y)).ln_1p()
+    }
+
+    /// I_k = P_{k−1}(1 + τ²/(2γ²)), P: Legendre.
+    fn log_moments(&self, tau: f64, out: &mut [f64]) {
+        let t = tau / self.scale;
+        log_legendre(0.5 * t * t, out);
+    }
+}

@@ -1,0 +1,236 @@
+//! Densities as they come in: points, formulas, JSON; each is checked, and refused with the place where it fails.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{Formula, signed},
+    table::Table,
+};
+use crate::numeric::unit_from_words;
+
+/// Most knots of a table.
+const MOST_KNOTS: usize = 4096;
+/// Most that |ln z| may be in a table: numbers between the ends of f64 have less, and quadrature takes time in proportion to the fall.
+const STEEPEST: f64 = 2000.0;
+
+/// Samples of a formula an octave: of the seventy that are looked at no more than a table may hold.
+const AN_OCTAVE: i32 = 56;
+/// How far a table may be from ln z of the formula's samples: so much at the peak, and so much more for each e-fold below it.
+const CLOSE: f64 = 3e-4;
+
+/// Where and how a density fails.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DensityError {
+    #[error("the density needs at least two points with x ≥ 0 (and at most {MOST_KNOTS}); there are {0}")]
+    Points(usize),
+    #[error(
+        "the density at x = {x} is {value}; it must be a finite number above 0 everywhere, or a shift would give itself away"
+    )]
+    NotPositive { x: f64, value: f64 },
+    #[error("x = {0} is not a finite number, or comes twice")]
+    Position(f64),
+    #[error("the density is not symmetric: at x = {x} it is {right}, at −x it is {left}")]
+    NotSymmetric { x: f64, left: f64, right: f64 },
+    #[error("the density is not unimodal: it rises from {before} to {after} at x = {x}")]
+    NotUnimodal { x: f64, before: f64, after: f64 },
+    #[error("the density is not integrable: at x = {x} it still does not fall fast enough")]
+    NotIntegrable { x: f64 },
+    #[error("the formula cannot be read: {0}")]
+    Formula(String),
+}
+
+/// A checked density table. Cheap to clone; its JSON is the table, checked again when read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Raw", into = "Raw")]
+pub struct CustomDensity(pub(super) Arc<Table>);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Raw {
+    /// The formula, or a name.
+    source: String,
+    /// 0 = x₀ < x₁ < …
+    knots: Vec<f64>,
+    /// ln z at the knots, up to a common constant.
+    log_densities: Vec<f64>,
+}
+
+impl TryFrom<Raw> for CustomDensity {
+    type Error = DensityError;
+
+    fn try_from(raw: Raw) -> Result<Self, DensityError> {
+        if raw.knots.len() != raw.log_densities.len() {
+            return Err(DensityError::Points(raw.log_densities.len()));
+        }
+        Self::from_logs(raw.source, raw.knots, raw.log_densities)
+    }
+}
+
+impl From<CustomDensity> for Raw {
+    fn from(density: CustomDensity) -> Self {
+        let Table { source, knots, given, .. } = density.0.as_ref();
+        Self { source: source.clone(), knots: knots.clone(), log_densities: given.clone() }
+    }
+}
+
+impl CustomDensity {
+    /// From points (x, z(x)), in any order, normalised or not. With points at x < 0 the density is checked for symmetry there;
+    /// without one at 0 it is flat up to the first.
+    ///
+    /// # Errors
+    /// Where the density is not positive, not symmetric, not unimodal, or its tail does not fall.
+    pub fn from_points(source: &str, points: &[(f64, f64)]) -> Result<Self, DensityError> {
+        for &(x, value) in points {
+            if !x.is_finite() || x.abs() > 1e100 {
+                return Err(DensityError::Position(x));
+            }
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(DensityError::NotPositive { x, value });
+            }
+        }
+        let mut right: Vec<(f64, f64)> = points.iter().copied().filter(|p| p.0 >= 0.0).collect();
+        right.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if right.len() < 2 || right.len() >= MOST_KNOTS {
+            return Err(DensityError::Points(right.len()));
+        }
+        if right[0].0 > 0.0 {
+            right.insert(0, (0.0, right[0].1));
+        }
+        let (knots, logs) = right.iter().map(|&(x, z)| (x, z.ln())).unzip();
+        let density = Self::from_logs(source.to_owned(), knots, logs)?;
+        // Compared with the table made of the right side, up to its normalisation.
+        let offset = right[0].1.ln() - density.0.log_densities[0];
+        for &(x, left) in points.iter().filter(|p| p.0 < 0.0) {
+            let right = (density.0.log_density(-x) + offset).exp();
+            if (left - right).abs() > 1e-6 * left.max(right) {
+                return Err(DensityError::NotSymmetric { x: -x, left, right });
+            }
+        }
+        Ok(density)
+    }
+
+    fn from_logs(source: String, knots: Vec<f64>, logs: Vec<f64>) -> Result<Self, DensityError> {
+        if knots.len() < 2 || knots.len() > MOST_KNOTS || source.len() > 4096 {
+            return Err(DensityError::Points(knots.len()));
+        }
+        for (i, (&x, &value)) in knots.iter().zip(&logs).enumerate() {
+            let in_order = if i == 0 { x == 0.0 } else { x > knots[i - 1] * (1.0 + 1e-12) && x < 1e101 };
+            if !in_order {
+                return Err(DensityError::Position(x));
+            }
+            if value.is_nan() || value.abs() >= STEEPEST {
+                return Err(DensityError::NotPositive { x, value: value.exp() });
+            }
+            if i > 0 && value > logs[i - 1] + 1e-12 {
+                return Err(DensityError::NotUnimodal { x, before: logs[i - 1].exp(), after: value.exp() });
+            }
+        }
+        Table::new(source, knots, &logs).map(|table| Self(Arc::new(table)))
+    }
+
+    /// From a formula in `x`, such as `exp(-abs(x)^1.5)` or `1/cosh(x)`, normalised or not: sampled 56 times an octave, from far inside its core to
+    /// where less than 1e-12 of it is left; of the samples the table keeps those without which ln z would be off by more than 3e-4·(1 + ln z(0) − ln z).
+    ///
+    /// # Errors
+    /// A formula that cannot be read, or a density that fails, with the place.
+    pub fn from_formula(formula: &str) -> Result<Self, DensityError> {
+        let read = Formula::read(formula)?;
+        Self::from_function(formula, |x| Ok(read.at(x)))
+    }
+
+    /// From a function, as `CustomDensity::from_formula` samples one.
+    ///
+    /// # Errors
+    /// What the function fails with, or where the density fails.
+    pub fn from_function(source: &str, f: impl Fn(f64) -> Result<f64, DensityError>) -> Result<Self, DensityError> {
+        let check = |x: f64, value: f64| {
+            if value >= 0.0 && value.is_finite() { Ok(value) } else { Err(DensityError::NotPositive { x, value }) }
+        };
+        let peak = f(0.0)?;
+        if !(peak > 0.0 && peak.is_finite()) {
+            return Err(DensityError::NotPositive { x: 0.0, value: peak });
+        }
+        // The core: where the density has fallen to half its peak.
+        let mut core = 2f64.powi(-60);
+        while check(core, f(core)?)? > 0.5 * peak {
+            core *= 2.0;
+            if core > 1e60 {
+                return Err(DensityError::NotIntegrable { x: core });
+            }
+        }
+        let (mut knots, mut logs) = (vec![0.0], vec![0.0]);
+        let mut mass = core * peak;
+        let mut octave_start = f64::INFINITY;
+        let mut before = peak;
+        for step in -6 * AN_OCTAVE..64 * AN_OCTAVE {
+            let x = core * (f64::from(step) / f64::from(AN_OCTAVE)).exp2();
+            let (right, left) = (check(x, f(x)?)?, check(-x, f(-x)?)?);
+            if (left - right).abs() > 1e-9 * left.max(right) {
+                return Err(DensityError::NotSymmetric { x, left, right });
+            }
+            if right > before * (1.0 + 1e-12) {
+                return Err(DensityError::NotUnimodal { x, before, after: right });
+            }
+            let ratio = right / peak;
+            if ratio < 1e-290 {
+                if right == 0.0 && before > 1e-12 * peak {
+                    return Err(DensityError::NotPositive { x, value: right });
+                }
+                break;
+            }
+            mass += x * right / f64::from(AN_OCTAVE);
+            knots.push(x);
+            logs.push(ratio.ln());
+            before = right;
+            if step % AN_OCTAVE == 0 {
+                // x·z must shrink octave by octave; where it hardly does, the integral diverges.
+                let shell = x * right;
+                if step >= 40 * AN_OCTAVE && shell > 0.9 * octave_start {
+                    return Err(DensityError::NotIntegrable { x });
+                }
+                octave_start = shell;
+                if shell < 1e-13 * mass {
+                    break;
+                }
+            }
+        }
+        let (knots, logs) = thinned(&knots, &logs);
+        Self::from_logs(source.to_owned(), knots, logs)
+    }
+
+    /// The formula or name it was made from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.0.source
+    }
+
+    /// One draw at a scale from four uniform words: by the quantile of the first two, sign from the third.
+    #[must_use]
+    pub fn draw(&self, scale: f64, [w0, w1, w2, _]: [u32; 4]) -> f64 {
+        signed(scale * self.0.tail_quantile(0.5 * unit_from_words(w0, w1)), w2)
+    }
+}
+
+/// The points between which lines pass all others of ln z (0 at the first) within [`CLOSE`]: from each the longest line, by the cone of slopes that pass
+/// what it skips.
+fn thinned(knots: &[f64], logs: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (mut kept, mut from) = (vec![0], 0);
+    let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
+    for i in 1..knots.len() {
+        let slope = |from: usize, log: f64| (log - logs[from]) / (knots[i] - knots[from]);
+        if !(least..=most).contains(&slope(from, logs[i])) {
+            from = i - 1;
+            kept.push(from);
+            (least, most) = (f64::NEG_INFINITY, f64::INFINITY);
+        }
+        let close = CLOSE * (1.0 - logs[i]);
+        least = least.max(slope(from, logs[i] - close));
+        most = most.min(slope(from, logs[i] + close));
+    }
+    kept.push(knots.len() - 1);
+    // A single sample is no line.
+    kept.dedup();
+    kept.iter().map(|i| (knots[*i], logs[*i])).unzip()
+}

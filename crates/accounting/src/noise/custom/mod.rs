@@ -1,0 +1,425 @@
+//! Noise of the user's own: a table of a symmetric unimodal density, or a formula that fills one.
+//!
+//! Between knots ln z is linear, beyond the last it goes on with the last slope. That *is* the noise: it is drawn, and accounted for, from
+//! this one table, so how well the table follows a formula is no question of privacy.
+
+mod ceiling;
+mod density;
+mod line;
+mod table;
+
+pub use density::{CustomDensity, DensityError};
+use table::{Piece, Table};
+
+use super::{
+    Noise, NoiseError, Smoothness, check_scale,
+    legendre::gauss_legendre,
+    moments::{Node, Sums},
+};
+use crate::numeric::log_sum_exp;
+
+/// What pieces too small to matter may hold of I_k − 1, all together.
+const LEFT_OUT: f64 = 1e-14;
+
+/// A custom density at a scale.
+#[derive(Clone, Debug)]
+pub struct Custom {
+    density: CustomDensity,
+    scale: f64,
+    /// The knots, at this scale.
+    kinks: Vec<f64>,
+}
+
+impl Custom {
+    /// The distribution of `scale`·X, X from the table.
+    ///
+    /// # Errors
+    /// Unless 0 < scale < ∞.
+    pub fn new(density: CustomDensity, scale: f64) -> Result<Self, NoiseError> {
+        check_scale("custom", "scale", scale)?;
+        let kinks = density.0.knots.iter().map(|knot| scale * knot).collect();
+        Ok(Self { density, scale, kinks })
+    }
+
+    fn table(&self) -> &Table {
+        &self.density.0
+    }
+
+    /// ln I_k of a shift by `t` scales. Piece by piece, ln r and ln z being linear there: Gauss–Legendre of I_k − 1 where r^k is moderate, the exact integral of z·r^k where
+    /// it is not, and beyond the last knots, where r is constant, the exact masses.
+    fn moments(&self, t: f64, out: &mut [f64]) {
+        let table = self.table();
+        if t == 0.0 || out.is_empty() {
+            out.fill(0.0);
+            return;
+        }
+        if !t.is_finite() {
+            out.fill(f64::INFINITY);
+            return;
+        }
+        let last = table.knots.len() - 1;
+        let steep = -table.slopes[last];
+        // Beyond far + τ, r = e^{steep·τ}; below −far, its inverse.
+        let ends =
+            [Node::new(steep * t, table.tails[last].ln() - steep * t), Node::new(-steep * t, table.tails[last].ln())];
+        let pieces = table.pieces(t);
+        let linear = linear_orders(&pieces, &ends).min(out.len());
+        if linear > 0 {
+            let mut nodes = Vec::with_capacity(4 * pieces.len() + 2);
+            let least = negligible(&pieces);
+            for piece in &pieces {
+                if piece.log_excess((linear + 1) as f64) > least {
+                    piece_nodes(piece, linear, &mut nodes);
+                }
+            }
+            nodes.extend(ends);
+            let mut sums = Sums::linear(linear);
+            sums.add(&nodes);
+            sums.log_moments(1.0, &mut out[..linear]);
+        }
+        let mut integrals = Integrals::new(&pieces);
+        for (j, value) in out.iter_mut().enumerate().skip(linear) {
+            let k = (j + 2) as f64;
+            // What rounding takes from a logarithm is absolute.
+            *value = integrals.log_moment(k, &ends) + 1e-14;
+        }
+        for value in out {
+            *value *= 1.0 + 1e-12;
+        }
+    }
+}
+
+impl Noise for Custom {
+    fn log_density(&self, x: f64) -> f64 {
+        self.table().log_density((x / self.scale).abs()) - self.scale.ln()
+    }
+
+    fn tail(&self, x: f64) -> f64 {
+        self.table().tail(x / self.scale)
+    }
+
+    fn tail_quantile(&self, q: f64) -> f64 {
+        self.scale * self.table().tail_quantile(q)
+    }
+
+    fn draw(&self, words: [u32; 4]) -> f64 {
+        self.density.draw(self.scale, words)
+    }
+
+    fn mean_absolute(&self) -> f64 {
+        self.scale * self.table().moment(1)
+    }
+
+    fn standard_deviation(&self) -> f64 {
+        self.scale * self.table().moment(2).sqrt()
+    }
+
+    fn fisher_information(&self) -> f64 {
+        self.table().information() / (self.scale * self.scale)
+    }
+
+    fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    fn kinks(&self) -> &[f64] {
+        &self.kinks
+    }
+
+    fn smoothness(&self, x: f64, _radius: f64) -> Option<Smoothness> {
+        Some(Smoothness { slope: self.table().slope(x.abs() / self.scale).abs() / self.scale, curvature: 0.0 })
+    }
+
+    fn log_ratio(&self, x: f64, tau: f64) -> f64 {
+        self.table().log_ratio(x / self.scale, tau / self.scale)
+    }
+
+    fn log_moments(&self, tau: f64, out: &mut [f64]) {
+        self.moments((tau / self.scale).abs(), out);
+    }
+
+    fn l2_ceiling(&self, norm: f64, reach: f64, orders: usize) -> Option<Vec<f64>> {
+        Some(ceiling::supremum(self, norm, reach, orders))
+    }
+
+    fn excess_over(
+        &self,
+        range: (f64, f64),
+        unit: f64,
+        orders: usize,
+        floor: &dyn Fn(f64, f64) -> Vec<f64>,
+    ) -> Vec<f64> {
+        ceiling::excess_over(self, range, unit, orders, floor)
+    }
+
+    fn hidden_below(&self, shift: f64, orders: usize) -> f64 {
+        ceiling::hidden_below(self, shift, orders)
+    }
+}
+
+/// How many orders, from 2 on, can be summed without overflow, and without weights below the normal numbers that r^k makes count: `limit` is the
+/// largest k for which ln z·r^k is moderate (or negligible) at each end of each piece, where ln z and ln r are linear between.
+fn linear_orders(pieces: &[Piece], ends: &[Node]) -> usize {
+    let (mut limit, mut steepest) = (1e6f64, 0.0f64);
+    let mut look = |points: &[(f64, f64)]| {
+        let most = if points.iter().any(|(_, log_weight)| *log_weight < -700.0) { -100.0 } else { 400.0 };
+        for &(log_ratio, log_weight) in points {
+            if log_ratio > 0.0 {
+                limit = limit.min((most - log_weight) / log_ratio);
+                steepest = steepest.max(log_ratio);
+            }
+        }
+    };
+    pieces.iter().for_each(|piece| look(&piece.ends()));
+    ends.iter().for_each(|node| look(&[(node.log_ratio(), node.log_term(0.0))]));
+    // r^k itself is moderate everywhere up to 400/ln r.
+    (limit.max(400.0 / steepest).min(1e6) as usize).saturating_sub(1)
+}
+
+/// ln of ∫ z·e_k over k²/2 below which a piece is beyond the last digit of I_k − 1, together with all others such: e_k ≥ k(k−1)/2·(ln r)² ≥ k²/4·(ln r)²
+/// where r ≥ 1.
+fn negligible(pieces: &[Piece]) -> f64 {
+    let told = |piece: &Piece| {
+        let [(left, left_density), (right, right_density)] = piece.ends();
+        let ratio = left.min(right).max(0.0);
+        ratio * ratio * (left_density.min(right_density) + piece.log_width).exp()
+    };
+    (LEFT_OUT * 0.5 * pieces.iter().map(told).sum::<f64>() / pieces.len() as f64).ln()
+}
+
+/// Gauss–Legendre nodes of one piece for the orders from 2 to `linear` + 1.
+fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
+    let &Piece { width, log_density, density_slope, log_ratio, ratio_slope, .. } = piece;
+    // r is constant where the shift passes no knot.
+    if ratio_slope == 0.0 {
+        return nodes.push(Node::new(log_ratio, piece.log_integral(0.0)));
+    }
+    let variation = ((linear + 1) as f64 * ratio_slope.abs() + density_slope.abs()) * width;
+    // A rule of n points on e^{±V/2} errs by less than (V/4)^{2n}/(2n)!, and where ln r passes 0, as (r − 1)² is of degree 2 there, by (V/4)^{2n−2}/(2n − 2)!.
+    let parts = (variation / 14.0).ceil().clamp(1.0, 1e5);
+    let points = match variation {
+        v if v < 0.02 => 3,
+        v if v < 0.15 => 4,
+        v if v < 0.4 => 5,
+        v if v < 0.9 => 6,
+        v if v < 2.5 => 8,
+        v if v < 5.0 => 10,
+        _ => 16,
+    };
+    let (half, log_half) = (0.5 * width / parts, piece.log_width - (2.0 * parts).ln());
+    for p in 0..parts as usize {
+        let middle = half * (2.0 * p as f64 + 1.0);
+        let node = Node::new(log_ratio + ratio_slope * middle, log_density + density_slope * middle + log_half);
+        nodes.extend(gauss_legendre(points).iter().map(|point| {
+            let u = half * point.at;
+            node.moved(ratio_slope * u, density_slope * u, point)
+        }));
+    }
+}
+
+/// ∫ z·r^k piece by piece, in logarithms.
+struct Integrals<'a> {
+    pieces: &'a [Piece],
+    bounds: Vec<f64>,
+    logs: Vec<f64>,
+}
+
+impl<'a> Integrals<'a> {
+    fn new(pieces: &'a [Piece]) -> Self {
+        Self { pieces, bounds: Vec::with_capacity(pieces.len()), logs: Vec::new() }
+    }
+
+    /// ln I_k, `ends` being the masses beyond the pieces.
+    fn log_moment(&mut self, k: f64, ends: &[Node]) -> f64 {
+        let Self { pieces, bounds, logs } = self;
+        bounds.clear();
+        bounds.extend(pieces.iter().map(|piece| piece.log_bound(k)));
+        let largest = (0..bounds.len()).max_by(|a, b| bounds[*a].total_cmp(&bounds[*b]));
+        // All pieces below e^−60 of one of them are together beyond the last digit.
+        let least = largest.map_or(f64::NEG_INFINITY, |i| pieces[i].log_integral(k) - 60.0);
+        logs.clear();
+        logs.extend(ends.iter().map(|n| n.log_term(k)));
+        logs.extend(pieces.iter().zip(&*bounds).filter(|(_, b)| **b > least).map(|(piece, _)| piece.log_integral(k)));
+        log_sum_exp(logs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Laplace;
+
+    /// A table of two points is the Laplace distribution.
+    #[test]
+    fn two_points_are_laplace() {
+        let density = CustomDensity::from_points("Laplace", &[(0.0, 1.0), (1.0, (-1.0f64).exp())]).unwrap();
+        let custom = Custom::new(density, 0.7).unwrap();
+        let laplace = Laplace::new(0.7).unwrap();
+        for x in [0.0, 1e-3, 0.3, 1.0, 20.0] {
+            assert!((custom.log_density(x) - laplace.log_density(x)).abs() < 1e-13);
+            assert!((custom.tail(x) / laplace.tail(x) - 1.0).abs() < 1e-12, "{x}");
+        }
+        for q in [1e-12, 0.01, 0.3, 0.5] {
+            assert!((custom.tail_quantile(q) - laplace.tail_quantile(q)).abs() < 1e-12, "{q}");
+        }
+        assert!((custom.mean_absolute() / 0.7 - 1.0).abs() < 1e-13);
+        assert!((custom.standard_deviation() / laplace.standard_deviation() - 1.0).abs() < 1e-13);
+        assert!((custom.fisher_information() / laplace.fisher_information() - 1.0).abs() < 1e-13);
+        for tau in [1e-6, 1e-3, 0.1, 1.0, 7.0] {
+            let (mut a, mut b) = (vec![0.0; 255], vec![0.0; 255]);
+            custom.log_moments(tau, &mut a);
+            laplace.log_moments(tau, &mut b);
+            for (k, (x, y)) in a.iter().zip(&b).enumerate() {
+                assert!((x / y - 1.0).abs() < 1e-10, "k = {}, τ = {tau}: {x} {y}", k + 2);
+            }
+        }
+    }
+
+    /// P(X > tail_quantile(q)) = q, to the last digits however far out and however wide the intervals are.
+    #[test]
+    fn quantiles_keep_their_digits_in_the_tail() {
+        // 1/cosh with a knot every 40, and one interval of 600 before the last.
+        for points in [
+            vec![(0.0, 0.0), (40.0, -39.0), (80.0, -79.0), (81.0, -80.5)],
+            vec![(0.0, 0.0), (0.5, -0.1), (600.0, -600.0), (600.5, -602.0)],
+            vec![(0.0, 0.0), (1.0, -1e-12), (2.0, -2.0), (2.5, -90.0)],
+        ] {
+            let points: Vec<(f64, f64)> = points.into_iter().map(|(x, log): (f64, f64)| (x, log.exp())).collect();
+            let noise = Custom::new(CustomDensity::from_points("few knots", &points).unwrap(), 1.0).unwrap();
+            for exponent in 1..240 {
+                let q = 0.5 * 10f64.powf(-0.5 * f64::from(exponent));
+                let x = noise.tail_quantile(q);
+                // What an error of half an ulp of x may change.
+                let allowed = 1e-12 + 4.0 * f64::EPSILON * x * 180.0;
+                assert!((noise.tail(x) / q - 1.0).abs() < allowed, "{q:e}: {x} has {:e}", noise.tail(x));
+            }
+        }
+    }
+
+    /// However small the shift: ln I_k → k(k−1)/2·J·τ².
+    #[test]
+    fn small_shifts_keep_their_digits() {
+        let fine: Vec<(f64, f64)> = (0..2000)
+            .map(|i| 0.02 * f64::from(i))
+            .map(|x| (x, (-0.5 * x * x).exp().max(1e-300)))
+            .filter(|p| p.1 > 1e-290)
+            .collect();
+        for density in [
+            CustomDensity::from_points("fine", &fine).unwrap(),
+            CustomDensity::from_points("coarse", &[(0.0, 1.0), (1.0, 0.9), (3.0, 0.02)]).unwrap(),
+        ] {
+            let noise = Custom::new(density, 0.7).unwrap();
+            for tau in [1e-13, 1e-10, 1e-8] {
+                for k in [2u32, 7, 64] {
+                    let limit = 0.5 * f64::from(k * (k - 1)) * noise.fisher_information() * tau * tau;
+                    let ratio = noise.log_moment(k, tau) / limit;
+                    assert!((ratio - 1.0).abs() < 1e-9 + 1e3 * tau, "k = {k}, τ = {tau}: {ratio}");
+                }
+            }
+        }
+    }
+
+    /// The pieces tile the line between the last knots, and their ends are what ln z and ln r are there.
+    #[test]
+    fn pieces_tile_the_line() {
+        let table = |n: u32| (0..n).map(|i| 0.37 * f64::from(i)).map(|x| (x, (-x.powf(1.4)).exp())).collect::<Vec<_>>();
+        for (points, tau) in [(2, 0.37), (2, 0.1), (9, 0.37), (9, 1.0), (9, 40.0), (40, 0.74), (40, 1e-5)] {
+            let density = CustomDensity::from_points("test", &table(points)).unwrap();
+            let table = density.0.as_ref();
+            let far = table.knots[table.knots.len() - 1];
+            let mut x = -far;
+            for piece in table.pieces(tau) {
+                for (at, (log_ratio, log_density)) in
+                    [x + 1e-9 * piece.width, x + piece.width].into_iter().zip(piece.ends())
+                {
+                    let (z, shifted) = (table.log_density(at.abs()), table.log_density((at - tau).abs()));
+                    assert!(
+                        (log_density - z).abs() < 1e-6 && (log_ratio - (shifted - z)).abs() < 1e-6,
+                        "{points} {tau} at {at}"
+                    );
+                }
+                x += piece.width;
+            }
+            assert!((x - (far + tau)).abs() < 1e-9, "{points} {tau}: {x}");
+        }
+    }
+
+    #[test]
+    fn bad_densities_are_refused_with_the_place() {
+        let refuse = |points: &[(f64, f64)]| CustomDensity::from_points("test", points).unwrap_err();
+        assert!(matches!(refuse(&[(0.0, 1.0), (1.0, 0.5), (2.0, 0.6)]), DensityError::NotUnimodal { x: 2.0, .. }));
+        assert!(matches!(refuse(&[(0.0, 1.0), (1.0, 0.5), (-1.0, 0.4)]), DensityError::NotSymmetric { x: 1.0, .. }));
+        assert!(matches!(refuse(&[(0.0, 1.0), (1.0, 0.0)]), DensityError::NotPositive { x: 1.0, .. }));
+        assert!(matches!(refuse(&[(0.0, 1.0), (1.0, 0.5), (2.0, 0.5)]), DensityError::NotIntegrable { x: 2.0 }));
+        assert!(matches!(refuse(&[(0.0, 1.0), (f64::NAN, 0.5)]), DensityError::Position(_)));
+        assert_eq!(refuse(&[(0.0, 1.0)]), DensityError::Points(1));
+        let f = |f: fn(f64) -> f64| CustomDensity::from_function("test", |x| Ok(f(x))).unwrap_err();
+        assert!(matches!(f(|x| 1.0 / (1.0 + x.abs())), DensityError::NotIntegrable { .. }));
+        assert!(matches!(
+            f(|x| (-(x - 0.1) * (x - 0.1)).exp()),
+            DensityError::NotSymmetric { .. } | DensityError::NotUnimodal { .. }
+        ));
+        assert!(matches!(f(|x| (-x * x).exp() * (1.0 + 2.0 * x.powi(4))), DensityError::NotUnimodal { .. }));
+        assert!(matches!(f(|x| if x.abs() < 1.0 { 1.0 } else { 0.0 }), DensityError::NotPositive { .. }));
+        assert!(matches!(f(|_| f64::NAN), DensityError::NotPositive { .. }));
+        // Nothing but its peak is above the smallest ratio that is looked at.
+        assert_eq!(f(|x| (-5.09e22 * x.abs()).exp()), DensityError::Points(1));
+    }
+
+    /// A table of a few bytes whose quadrature would take minutes.
+    #[test]
+    fn densities_that_fall_beyond_all_numbers_are_refused() {
+        let read = |end: f64| {
+            let json = serde_json::json!({ "source": "steep", "knots": [0.0, 1.0], "log-densities": [0.0, end] });
+            serde_json::from_value::<CustomDensity>(json)
+        };
+        assert!(read(-999_999.0).unwrap_err().to_string().contains("at x = 1 is 0"));
+        assert!(read(-1500.0).is_ok());
+        // The steepest that numbers can say.
+        let steep = CustomDensity::from_points("steep", &[(0.0, f64::MAX), (1.0, f64::MIN_POSITIVE)]).unwrap();
+        assert!(Custom::new(steep, 1.0).unwrap().log_moment(256, 1e-6) > 0.0);
+    }
+
+    /// A table passes everything that it left out, within what it promises of samples and a little more between them, with few knots.
+    #[test]
+    fn tables_follow_their_formulas() {
+        type Formula = fn(f64) -> f64;
+        let formulas: [(&str, Formula, usize); 7] = [
+            ("1/cosh(x)", |x| -x.cosh().ln(), 40),
+            ("exp(-x^2/2)", |x| -0.5 * x * x, 90),
+            ("exp(-x^4)", |x| -x.powi(4), 180),
+            ("exp(-sqrt(abs(x)))", |x| -x.sqrt(), 120),
+            ("exp(-abs(x))", |x| -x, 3),
+            ("1/(1+x^4)", |x| -x.powi(4).ln_1p(), 260),
+            // A shoulder.
+            ("exp(-x^8)+0.001*exp(-abs(x))", |x| ((-x.powi(8)).exp() + 1e-3 * (-x).exp()).ln() - 1.001f64.ln(), 180),
+        ];
+        for (formula, log, most) in formulas {
+            let density = CustomDensity::from_formula(formula).unwrap();
+            let table = density.0.as_ref();
+            assert!(table.knots.len() <= most, "{formula}: {} knots", table.knots.len());
+            let last = table.knots.len() - 1;
+            let mut worst = 0.0f64;
+            for step in 1..20_000 {
+                // Below the first sample a cusp is cut off.
+                let x = 0.01 + table.knots[last] * f64::from(step) / 20_000.0;
+                let error = table.log_density(x) - table.log_densities[0] - log(x);
+                worst = worst.max(error.abs() / (1.0 - log(x)));
+            }
+            assert!(worst < 2e-3, "{formula}: {worst}");
+        }
+    }
+
+    #[test]
+    fn formulas_become_tables() {
+        let density = CustomDensity::from_formula("exp(-abs(x)^3)").unwrap();
+        let noise = Custom::new(density.clone(), 1.0).unwrap();
+        let exact = crate::noise::GeneralizedGaussian::new(3.0, 1.0).unwrap();
+        assert!((noise.standard_deviation() / exact.standard_deviation() - 1.0).abs() < 1e-2);
+        let json = serde_json::to_string(&density).unwrap();
+        assert_eq!(serde_json::from_str::<CustomDensity>(&json).unwrap(), density);
+        for bad in ["exp(-y)", "exp(", "x+*", "", "1", "exp(-abs(x)) + 0*z"] {
+            assert!(CustomDensity::from_formula(bad).is_err(), "{bad}");
+        }
+    }
+}

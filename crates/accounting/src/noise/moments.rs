@@ -1,0 +1,470 @@
+//! ln I_k by quadrature, for all orders at once, with the quadrature's error added: the rule, its sums, and smooth densities. (`kinked.rs`: those with a
+//! kink.)
+//!
+//! With r = z(x−τ)/z(x) the integrand of I_k − 1 is e_k = r^k − 1 − k(r−1) ≥ 0 (∫ z·(r−1) = 0, so subtracting it is free), and
+//! e_{k+1} = r·e_k + k·(r−1)², e_1 = 0: every term is positive, nothing cancels, and one logarithm a node serves every k.
+//! Where z·r^k would overflow, ln I_k is a log-sum-exp over the same nodes.
+
+use super::legendre::Point;
+use crate::numeric::dearer;
+
+/// A density that is analytic on the whole line: the trapezoidal rule under x = τ + width·sinh(u) converges geometrically
+/// (Trefethen & Weideman 2014).
+pub(super) trait SmoothDensity: super::Noise {
+    /// Distance to the nearest complex singularity, or the natural length if there is none.
+    fn width(&self) -> f64;
+    /// |x|/width beyond which the integrand of I_k − 1 is below 1e-17 of the integral.
+    fn reach(&self, k: f64, tau: f64) -> f64;
+}
+
+/// One quadrature node: ln r, ln(weight·z), and these two as numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    log_ratio: f64,
+    log_weight: f64,
+    weight: f64,
+    /// r − 1.
+    difference: f64,
+}
+
+impl Node {
+    #[inline(never)]
+    pub fn new(log_ratio: f64, log_weight: f64) -> Self {
+        Self { log_ratio, log_weight, weight: log_weight.exp(), difference: log_ratio.exp_m1() }
+    }
+
+    /// The node with ln r = −`rise` ≤ 0, and one with ln r = `rise` and r times its weight.
+    pub fn pair(rise: f64, log_weight: f64, weight: f64) -> [Self; 2] {
+        let growth = rise.exp_m1();
+        let ratio = (1.0 + growth).recip();
+        // Beyond the largest number r is 0 to the last digit.
+        let less = if growth.is_finite() { -growth * ratio } else { -1.0 };
+        [
+            Self { log_ratio: -rise, log_weight, weight, difference: less },
+            Self { log_ratio: rise, log_weight: log_weight - rise, weight: weight * ratio, difference: growth },
+        ]
+    }
+
+    /// A point of a rule, where ln r and ln z are larger by so much.
+    pub fn moved(&self, log_ratio: f64, log_density: f64, point: &Point) -> Self {
+        Self {
+            log_ratio: self.log_ratio + log_ratio,
+            log_weight: self.log_weight + (log_density + point.log_weight),
+            weight: self.weight * point.weight * (1.0 + exp_m1(log_density)),
+            difference: self.difference + (1.0 + self.difference) * exp_m1(log_ratio),
+        }
+    }
+
+    pub fn log_ratio(&self) -> f64 {
+        self.log_ratio
+    }
+
+    /// weight·z·r.
+    fn shifted_weight(&self) -> f64 {
+        if self.log_weight > LATE { self.weight * (1.0 + self.difference) } else { self.log_term(1.0).exp() }
+    }
+
+    /// k·ln r + ln(weight·z).
+    pub fn log_term(&self, k: f64) -> f64 {
+        k * self.log_ratio + self.log_weight
+    }
+}
+
+/// e^x − 1, next to 0 by its series.
+fn exp_m1(x: f64) -> f64 {
+    /// 1/10!, …, 1/1!.
+    const TERMS: [f64; 10] = {
+        let (mut terms, mut n) = ([1.0; 10], 2);
+        while n <= 10 {
+            terms[10 - n] = terms[11 - n] / n as f64;
+            n += 1;
+        }
+        terms
+    };
+    if x.abs() < 0.1 { TERMS.iter().fold(0.0, |sum, term| (sum + term) * x) } else { x.exp_m1() }
+}
+
+/// Whether a shift tells all, so that no quadrature is worth its time: what z and its shift have in common is 2·P(Z > τ/2), and D_α ≥ D_{1/2} ≥ −ln(4·P(Z > τ/2))
+/// for every α ≥ 1/2 (by Cauchy and Schwarz, ∫√(z·z′) ≤ √(∫min·∫max)).
+pub(super) fn is_hopeless(density: &dyn super::Noise, tau: f64) -> bool {
+    tau > 100.0 * density.scale() && density.tail(0.5 * tau) < 1e-300
+}
+
+/// Fills `out[j]` = ln I_{j+2}(τ) for a smooth density.
+pub(super) fn smooth_log_moments(density: &dyn SmoothDensity, tau: f64, out: &mut [f64]) {
+    let tau = tau.abs();
+    if is_hopeless(density, tau) {
+        return out.fill(f64::INFINITY);
+    }
+    let width = density.width();
+    let u_max = density.reach((out.len() + 1) as f64, tau).asinh();
+    if tau == 0.0 {
+        return out.fill(0.0);
+    }
+    let step = |level: usize| 2.0 * u_max / (COARSEST << level) as f64;
+    let fill = |level: usize, nodes: &mut Vec<Node>| {
+        let (start, by) = if level == 0 { (0, 1) } else { (1, 2) };
+        nodes.extend((start..=COARSEST << level).step_by(by).map(|j| {
+            let u = j as f64 * step(level) - u_max;
+            let x = tau + width * u.sinh();
+            Node::new(density.log_ratio(x, tau), density.log_density(x) + (width * u.cosh()).ln())
+        }));
+    };
+    trapezoid(
+        &Rule { finest: SMOOTH_LEVELS, step: &step, fill: &fill, height: &|_| f64::NEG_INFINITY, left_out: 0.0 },
+        out,
+    );
+}
+
+/// Steps of the coarsest rule for smooth densities, and how often they are halved.
+const COARSEST: usize = 32;
+const SMOOTH_LEVELS: usize = 8;
+
+/// A trapezoidal rule whose steps are halved level by level.
+pub(super) struct Rule<'a> {
+    /// The last level.
+    pub finest: usize,
+    /// The step of a level.
+    pub step: &'a dyn Fn(usize) -> f64,
+    /// Pushes the nodes that a level adds to those before.
+    pub fill: &'a dyn Fn(usize, &mut Vec<Node>),
+    /// About ln of the highest point of the integrand of I_k, as far as the first level may miss it by much. It does not fall as k grows.
+    pub height: &'a dyn Fn(f64) -> f64,
+    /// At most what the nodes leave out of ∫z and of ∫z·r.
+    pub left_out: f64,
+}
+
+/// What the nodes may miss of ∫z = ∫z·r = 1 beyond what is left out, over I_k: they settle ln I_k to 1e-6 at worst.
+const MISSED: f64 = 1e-7;
+/// What ln I_k may be from convex in k, relative, beyond what the last halving changed.
+const UNEVEN: f64 = 1e-9;
+
+/// The step is halved until every order agrees to 1e-11 (and I_k itself to 1e-10); what the last halving changed is added to the result. An order
+/// that does not settle is infinite. Two halvings may agree on what both miss, so the same nodes must also give ∫z = ∫z·r = 1, and ln I_k that is convex
+/// in k from I_1 = 1 on, as it is by Hölder's inequality: orders that are not are infinite, too.
+pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
+    if out.is_empty() {
+        return;
+    }
+    let &Rule { finest, step, fill, height, left_out } = rule;
+    let mut nodes = Vec::new();
+    fill(0, &mut nodes);
+    let mut sums = Sums::new(out.len(), &nodes, height);
+    let mut masses = [0.0; 2];
+    let mut add = |nodes: &[Node], sums: &mut Sums| {
+        sums.add(nodes);
+        for node in nodes {
+            masses[0] += node.weight;
+            masses[1] += node.shifted_weight();
+        }
+        masses
+    };
+    add(&nodes, &mut sums);
+    let mut before = vec![0.0; out.len()];
+    sums.log_moments(step(0), &mut before);
+    for level in 1.. {
+        nodes.clear();
+        fill(level, &mut nodes);
+        let masses = add(&nodes, &mut sums);
+        sums.log_moments(step(level), out);
+        let missed = masses.iter().fold(0.0f64, |most, mass| dearer(most, (step(level) * mass - 1.0).abs()));
+        // Where I_k is large, what of z lies elsewhere is nothing beside it.
+        let whole = |moment: f64| missed <= (MISSED + left_out) * moment.clamp(0.0, 100.0).exp();
+        let agree = out.iter().zip(&before).all(|(new, old)| (new - old).abs() <= (1e-11 * new.abs()).min(1e-10))
+            && whole(out[0]);
+        if agree || level >= finest {
+            let linear = sums.linear.len();
+            let uneven = uneven(out, &before);
+            for (j, (new, old)) in out.iter_mut().zip(&before).enumerate() {
+                let change = (*new - *old).abs();
+                // A narrow peak that is not yet resolved moves ln I_k by about 1, whatever its size.
+                let settled = whole(*new) && !uneven[j] && change <= (1e-6 * new.abs()).min(1e-3);
+                // Rounding of the sums, and of logarithms of numbers next to 1.
+                let (relative, absolute) = if j < linear { (5e-14, 0.0) } else { (1e-12, 1e-14) };
+                *new = if settled { *new * (1.0 + relative) + absolute + change } else { f64::INFINITY };
+            }
+            return;
+        }
+        before.copy_from_slice(out);
+    }
+}
+
+/// For each order whether it, or one beside it, breaks ln I_k's convexity in k by more than the last halving explains.
+fn uneven(moments: &[f64], before: &[f64]) -> Vec<bool> {
+    let mut uneven = vec![false; moments.len()];
+    // ln I_1 = 0.
+    let at = |j: usize| if j == 0 { (0.0, 0.0) } else { (moments[j - 1], (moments[j - 1] - before[j - 1]).abs()) };
+    for j in 1..moments.len() {
+        let [below, here, above] = [at(j - 1), at(j), at(j + 1)];
+        let explained = UNEVEN * above.0.abs() + 2.0 * (below.1 + here.1 + above.1);
+        if above.0 - 2.0 * here.0 + below.0 < -explained {
+            uneven[j.saturating_sub(2)..=j].fill(true);
+        }
+    }
+    uneven
+}
+
+/// Running sums for all orders: linear where r^k cannot overflow, logarithmic above.
+pub(super) struct Sums {
+    /// Of the nodes where k·|r−1| is small at every linear order.
+    small: [Powers; 2],
+    /// Σ weight·e_k for k = 2.. of the other nodes, in two parts.
+    linear: Vec<[f64; 2]>,
+    /// ln Σ weight·r^k for the orders above the linear ones.
+    logarithmic: Vec<f64>,
+}
+
+/// Eight partial sums, so that no inner loop has a horizontal sum.
+type Lanes = [f64; 8];
+
+/// Σ weight·(r−1)^j, j = 2.., of some nodes: e_k = Σ_j C(k, j)·(r−1)^j.
+struct Powers {
+    /// The largest k·(1−r) and k·(r−1) that are small.
+    limits: [f64; 2],
+    sums: Vec<Lanes>,
+}
+
+impl Powers {
+    /// Few powers, of which the rest is below the last digit of e_k: 2²⁵/25! = 2e-18. Terms of either sign add up to at most four times e_k.
+    fn few() -> Self {
+        Self { limits: [2.0; 2], sums: vec![[0.0; 8]; 23] }
+    }
+
+    /// 8⁴⁹/49! = 3e-19; terms of either sign add up to at most 17 times e_k, and where r ≥ 1 all are of one.
+    fn many() -> Self {
+        Self { limits: [4.0, 8.0], sums: vec![[0.0; 8]; 47] }
+    }
+
+    /// Whether a node is small at every order, where so many are summed that it saves something.
+    fn takes(&self, node: &Node, orders: usize) -> bool {
+        let [below, above] = self.limits;
+        let size = node.difference * (orders + 1) as f64;
+        -below < size && size < above && orders > self.sums.len()
+    }
+
+    /// At most eight nodes.
+    fn add(&mut self, nodes: &[&Node]) {
+        let (mut difference, mut power) = ([0.0; 8], [0.0; 8]);
+        for (lane, node) in nodes.iter().enumerate() {
+            difference[lane] = node.difference;
+            power[lane] = node.weight * node.difference * node.difference;
+        }
+        for sum in &mut self.sums {
+            for lane in 0..8 {
+                sum[lane] += power[lane];
+                power[lane] *= difference[lane];
+            }
+        }
+    }
+
+    /// What Horner's rule in falling factorials needs: m_j/j!, Σ C(k, j)·m_j = k(k−1)·(m_2/2! + (k−2)·(m_3/3! + (k−3)·…)). Nothing if there was no node.
+    fn terms(&self) -> Vec<f64> {
+        if self.sums[0] == [0.0; 8] {
+            return Vec::new();
+        }
+        let mut factorial = 1.0;
+        (2u32..)
+            .zip(&self.sums)
+            .map(|(j, sum)| {
+                factorial *= f64::from(j);
+                sum.iter().sum::<f64>() / factorial
+            })
+            .collect()
+    }
+}
+
+/// ln of the largest z·r^k that is summed as it is.
+const HIGHEST: f64 = 400.0;
+/// ln of the weight up to which a node counts where z·r^k is above that of [`SEEN`] alone: r^k is above e^400 there.
+const LATE: f64 = -600.0;
+const SEEN: f64 = -200.0;
+
+impl Sums {
+    /// All orders linear: the caller knows that r^k stays below e^400.
+    pub(super) fn linear(orders: usize) -> Self {
+        Self { small: [Powers::few(), Powers::many()], linear: vec![[0.0; 2]; orders], logarithmic: Vec::new() }
+    }
+
+    fn new(orders: usize, nodes: &[Node], height: &dyn Fn(f64) -> f64) -> Self {
+        // The nodes of finer levels lie between these, so a generous margin (e^400 of e^709) covers them.
+        let mut limit = orders as f64 + 1.0;
+        for node in nodes.iter().filter(|node| node.log_ratio > 0.0) {
+            limit = limit.min((HIGHEST - node.log_weight) / node.log_ratio);
+        }
+        let linear = if limit < 2.0 { 0 } else { (limit as usize - 1).min(orders) };
+        let orders_below: Vec<f64> = (2..linear + 2).map(|k| k as f64).collect();
+        let linear = orders_below.partition_point(|k| height(*k) < HIGHEST);
+        Self { logarithmic: vec![f64::NEG_INFINITY; orders - linear], ..Self::linear(linear) }
+    }
+
+    pub(super) fn add(&mut self, nodes: &[Node]) {
+        if !self.linear.is_empty() {
+            let orders = self.linear.len();
+            let (mut rest, late): (Vec<&Node>, Vec<&Node>) = nodes.iter().partition(|node| node.log_weight > LATE);
+            for powers in &mut self.small {
+                let (small, large): (Vec<&Node>, Vec<&Node>) = rest.iter().partition(|node| powers.takes(node, orders));
+                // What is made of powers in the end costs as much as so many nodes, about.
+                if small.len() >= powers.sums.len() {
+                    small.chunks(8).for_each(|chunk| powers.add(chunk));
+                    rest = large;
+                }
+            }
+            rest.chunks(8).for_each(|chunk| self.add_orders(chunk));
+            late.into_iter().for_each(|node| self.add_late(node));
+        }
+        let first = self.linear.len() + 2;
+        for (j, sum) in self.logarithmic.iter_mut().enumerate() {
+            let k = (first + j) as f64;
+            let top = nodes.iter().map(|n| n.log_term(k)).fold(*sum, f64::max);
+            if top > f64::NEG_INFINITY {
+                // Below e^−50 of the largest, all nodes together are beyond the last digit.
+                let rest: f64 = nodes.iter().map(|n| n.log_term(k) - top).filter(|e| *e > -50.0).map(f64::exp).sum();
+                *sum = top + ((*sum - top).exp() + rest).ln();
+            }
+        }
+    }
+
+    /// At most eight nodes.
+    fn add_orders(&mut self, nodes: &[&Node]) {
+        let (mut ratio, mut square, mut excess) = ([0.0; 8], [0.0; 8], [0.0; 8]);
+        for (lane, node) in nodes.iter().enumerate() {
+            ratio[lane] = 1.0 + node.difference;
+            square[lane] = node.weight * node.difference * node.difference;
+            excess[lane] = square[lane];
+        }
+        for (j, sum) in self.linear.iter_mut().enumerate() {
+            let k = (j + 2) as f64;
+            let mut parts = [0.0; 2];
+            for lane in 0..8 {
+                parts[lane % 2] += excess[lane];
+                excess[lane] = ratio[lane] * excess[lane] + k * square[lane];
+            }
+            sum[0] += parts[0];
+            sum[1] += parts[1];
+        }
+    }
+
+    /// A node that counts from some order on, where e_k is r^k to the last digit.
+    fn add_late(&mut self, node: &Node) {
+        if node.log_ratio <= 0.0 {
+            return;
+        }
+        // At every order, if already at the first.
+        let first = ((SEEN - node.log_weight) / node.log_ratio).ceil().max(2.0);
+        if first < (self.linear.len() + 2) as f64 {
+            let ratio = node.log_ratio.exp();
+            let mut term = node.log_term(first).exp();
+            for sum in &mut self.linear[first as usize - 2..] {
+                sum[0] += term;
+                term *= ratio;
+            }
+        }
+    }
+
+    pub(super) fn log_moments(&self, step: f64, out: &mut [f64]) {
+        let (linear, logarithmic) = out.split_at_mut(self.linear.len());
+        let terms = self.small.each_ref().map(Powers::terms);
+        for (first, (values, sums)) in (0..).step_by(8).zip(linear.chunks_mut(8).zip(self.linear.chunks(8))) {
+            let k: Lanes = std::array::from_fn(|lane| (first + lane + 2) as f64);
+            let mut small = [0.0; 8];
+            for terms in &terms {
+                let mut nested = [0.0; 8];
+                for (j, term) in (2..terms.len() + 2).zip(terms).rev() {
+                    for lane in 0..8 {
+                        nested[lane] = term + (k[lane] - j as f64) * nested[lane];
+                    }
+                }
+                for lane in 0..8 {
+                    small[lane] += k[lane] * (k[lane] - 1.0) * nested[lane];
+                }
+            }
+            for (lane, (value, [even, odd])) in values.iter_mut().zip(sums).enumerate() {
+                *value = (step * (small[lane] + (even + odd))).ln_1p();
+            }
+        }
+        for (value, sum) in logarithmic.iter_mut().zip(&self.logarithmic) {
+            *value = sum + step.ln();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::ratio_excess;
+
+    #[test]
+    fn points_of_a_rule_are_nodes() {
+        let point = Point { at: 0.5, weight: 0.3, log_weight: 0.3f64.ln() };
+        for log_ratio in [-30.0, -0.2, -1e-9, 0.0, 1e-5, 0.4, 50.0] {
+            for (ratio, density) in [(0.0, 0.0), (1e-12, -1e-9), (-0.0999, 0.0999), (0.1001, -0.1001), (2.9, -3.0)] {
+                let moved = Node::new(log_ratio, -2.0).moved(ratio, density, &point);
+                let node = Node::new(log_ratio + ratio, -2.0 + density + point.log_weight);
+                // To the last digits of what was moved.
+                let difference = (moved.difference - node.difference).abs();
+                let largest = node.difference.abs().max(log_ratio.exp_m1().abs()).max(ratio.exp_m1().abs());
+                assert!(difference <= 2e-14 * largest, "{log_ratio} {ratio}: {difference}");
+                assert!((moved.weight / node.weight - 1.0).abs() < 1e-14, "{density}");
+                assert!((moved.log_term(3.0) - node.log_term(3.0)).abs() < 1e-13);
+            }
+        }
+    }
+
+    /// Nodes of every size, with either sign of ln r, against e_k as it is defined.
+    #[test]
+    fn sums_are_those_of_their_nodes() {
+        let mut by_powers = [0; 2];
+        for largest in [1e-9, 1e-5, 1e-3, 0.015, 0.03, 0.06, 0.1, 0.3] {
+            for (orders, fall) in [3, 23, 24, 47, 48, 63, 255].into_iter().flat_map(|n| [(n, 0.1), (n, 0.005)]) {
+                let nodes: Vec<Node> = (0..401u32)
+                    .map(|i| {
+                        let size = largest * (-fall * f64::from(i)).exp();
+                        Node::new(if i % 3 == 0 { size } else { -size }, -0.05 * f64::from(i % 40))
+                    })
+                    .collect();
+                let mut sums = Sums::new(orders, &nodes, &|_| f64::NEG_INFINITY);
+                let (early, late) = nodes.split_at(137);
+                sums.add(early);
+                sums.add(late);
+                for (count, powers) in by_powers.iter_mut().zip(&sums.small) {
+                    *count += usize::from(!powers.terms().is_empty());
+                }
+                let mut found = vec![0.0; orders];
+                sums.log_moments(0.7, &mut found);
+                for (k, found) in (2u32..).map(f64::from).zip(found) {
+                    let terms = nodes.iter().map(|node| node.weight * ratio_excess(k, node.log_ratio));
+                    let wanted = (0.7 * terms.sum::<f64>()).ln_1p();
+                    assert!(
+                        (found / wanted - 1.0).abs() < 1e-13,
+                        "{orders} orders, up to {largest}, {k}: {found} {wanted}"
+                    );
+                }
+            }
+        }
+        assert!(by_powers.iter().all(|count| *count > 5), "{by_powers:?}");
+    }
+
+    /// Weights far below the smallest number, and ratios that lift them again: first late ones, at last logarithms.
+    #[test]
+    fn weights_that_are_nothing_are_lifted() {
+        // So many orders are summed as they are.
+        for (steep, linear) in [(2.0, 255), (9.0, 190), (40.0, 67)] {
+            let nodes: Vec<Node> = (0..200u32)
+                .map(|i| f64::from(i) / 200.0)
+                .map(|u| Node::new(steep * (u - 0.1), -1.0 - 900.0 * u * u - 30.0 * steep * u))
+                .collect();
+            let mut sums = Sums::new(255, &nodes, &|_| f64::NEG_INFINITY);
+            assert!(sums.linear.len().abs_diff(linear) < 10, "{}", sums.linear.len());
+            sums.add(&nodes);
+            let mut found = vec![0.0; 255];
+            sums.log_moments(0.7, &mut found);
+            for (k, found) in (2u32..).map(f64::from).zip(found) {
+                let log_excess = |ratio: f64| if k * ratio < 100.0 { ratio_excess(k, ratio).ln() } else { k * ratio };
+                let terms: Vec<f64> = nodes.iter().map(|n| n.log_weight + log_excess(n.log_ratio)).collect();
+                let sum = crate::numeric::log_sum_exp(&terms) + 0.7f64.ln();
+                let wanted = if sum < 500.0 { sum.exp().ln_1p() } else { sum };
+                assert!((found / wanted - 1.0).abs() < 1e-11, "steep {steep}, {k}: {found} {wanted}");
+            }
+        }
+    }
+}

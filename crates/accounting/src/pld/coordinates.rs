@@ -1,0 +1,292 @@
+//! Unsampled pairs, and how an envelope with any noise becomes one.
+//!
+//! An example's encoded gradient v lies inside an arrangement of some ψ: |v_i| ≤ ψ_i. With Z's coordinates independent the worst pair is
+//! (Z + ψ, Z):
+//! 1. *One coordinate.* For symmetric unimodal z and α ≥ 1, H_α(τ) = ∫(z(x−τ) − α·z(x))₊ dx does not decrease in τ ≥ 0. Its derivative is
+//!    −∫_B z′ with B = {u : z(u) > α·z(u+τ)}. There |u| < |u+τ|, so u > −τ/2. If −u ∈ B for some u > 0, so is u, because
+//!    z(u) = z(−u) > α·z(τ−u) ≥ α·z(τ+u); so over B the rise of z at negative arguments is outweighed by its fall at positive ones. For α < 1,
+//!    H_α(P‖Q) = 1 − α + α·H_{1/α}(Q‖P), and by symmetry exchanging P and Q changes nothing. ∎ No family needs a check of its own.
+//! 2. *All coordinates.* Products of dominating pairs dominate products (Zhu, Dong & Wang 2022); signs and the order do not matter.
+//! 3. *Many ψ, many entries.* What exceeds ψ at every rank has, by 1 and 2, a larger curve: a few such covers stand for all ([`EnvelopeProfile::covers`]).
+//! 4. *Several covers.* Each step may use another ψ, so the pair must dominate every one: the pointwise maximum of the curves, which is convex and
+//!    so again the curve of a pair (Blackwell). The maximum of the ε of single ψ would be too small.
+//!
+//! How a coordinate's loss is put on a grid: `cells.rs`.
+
+use std::sync::Arc;
+
+use super::{
+    cells::coordinate,
+    compose::{self, Reach},
+    gaussian::{LARGEST_MU, SampledGaussian},
+    lattice::Lattice,
+    sampled::Source,
+    work::{COORDINATE_CELL, Work},
+};
+use crate::{PrivacyError, envelope::EnvelopeProfile, noise::Noise, parallel};
+
+/// A symmetric pair on a lattice: the loss under P has the law of minus the loss under Q.
+#[derive(Clone, Debug)]
+pub(super) struct Symmetric {
+    step: f64,
+    /// P-mass at k·step, k = 0, 1, …; at −k·step it is e^{−k·step} times that.
+    mass: Arc<[f64]>,
+    infinity: f64,
+}
+
+impl Symmetric {
+    /// (loss, P-mass, Q-mass).
+    pub fn atoms(&self) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> + ExactSizeIterator + '_ {
+        let last = self.mass.len() - 1;
+        (0..2 * last + 1).map(move |index| {
+            let k = index as i64 - last as i64;
+            let l = k as f64 * self.step;
+            let large = self.mass[k.unsigned_abs() as usize];
+            let small = large * (-l.abs()).exp();
+            if k >= 0 { (l, large, small) } else { (l, small, large) }
+        })
+    }
+
+    /// Told apart for certain: all P-mass at infinite loss.
+    fn certain(step: f64) -> Self {
+        Self { step, mass: vec![0.0].into(), infinity: 1.0 }
+    }
+
+    pub fn infinity(&self) -> f64 {
+        self.infinity
+    }
+
+    /// From P-masses at k ≥ 0 alone.
+    fn lattice(&self) -> Lattice {
+        let last = self.mass.len() as i64 - 1;
+        let weight = self.atoms().map(|(_, p, _)| p).collect();
+        Lattice::untilted(-last, self.step, weight, self.infinity)
+    }
+}
+
+/// The pair of an example that takes part for certain.
+#[derive(Clone, Debug)]
+pub(super) enum Unsampled {
+    Gaussian { mu: f64 },
+    Atoms(Symmetric),
+}
+
+/// P-mass of a whole vector's loss that may be called infinite.
+const TAIL: f64 = 1e-27;
+/// Relative accuracy of the base's variance, for vectors of few distinct entries …
+const ACCURACY: f64 = 1e-5;
+const FEW_ENTRIES: usize = 96;
+/// … and of many, which are rounded up by more than that.
+const ACCURACY_OF_MANY: f64 = 1e-4;
+
+impl Unsampled {
+    /// N(μ, 1) against N(0, 1). Tiny μ are rounded up, out of the reach of underflow.
+    pub fn gaussian(mu: f64) -> Self {
+        Self::Gaussian { mu: mu.max(1e-60) }
+    }
+
+    pub fn mu(&self) -> Option<f64> {
+        match self {
+            Self::Gaussian { mu } => Some(*mu),
+            Self::Atoms(_) => None,
+        }
+    }
+
+    pub fn sampled(&self, rate: f64) -> Source {
+        // A rate this small is rounded up.
+        let rate = rate.max(1e-60);
+        match self {
+            // Beyond this the pair is told apart for certain: all P-mass at infinite loss.
+            Self::Gaussian { mu } if *mu > LARGEST_MU => Source::Atoms { pair: Symmetric::certain(1.0), rate },
+            Self::Gaussian { mu } => Source::Gaussian(SampledGaussian { mu: *mu, rate }),
+            Self::Atoms(pair) => Source::Atoms { pair: pair.clone(), rate },
+        }
+    }
+
+    /// Z + ψ against Z, for every ψ of the profile at once.
+    ///
+    /// # Errors
+    /// [`PrivacyError::TooMuchWork`] where that would take long, [`PrivacyError::Unpriced`] where tails are not covered.
+    pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile, work: &Work) -> Result<Self, PrivacyError> {
+        let covers = profile.covers();
+        let vectors: Vec<Vec<Rung>> = covers.iter().map(|cover| rungs(cover)).collect();
+        // One grid for all, so that the curves can be compared.
+        let squares = |cover: &Vec<(f64, u64)>| cover.iter().map(|(tau, count)| tau * tau * *count as f64).sum::<f64>();
+        let deviation = (covers.iter().map(squares).fold(0.0, f64::max) * noise.fisher_information()).sqrt();
+        let most_rungs = vectors.iter().map(Vec::len).max().unwrap_or(1) as f64;
+        let many = covers.iter().any(|cover| cover.len() > FEW_ENTRIES);
+        let accuracy = if many { ACCURACY_OF_MANY } else { ACCURACY };
+        let single = vectors.iter().all(|rungs| rungs.len() == 1 && rungs[0].is_single());
+        let fine = if single { 1e-3 } else { (12.0 * accuracy / most_rungs).sqrt() };
+        // Entries far beyond the scale have losses that are bounded or huge; a grid of some 1e5 points does for either.
+        let step = (deviation.min(40.0) * fine).max(1e-250);
+        let mut curves = Vec::new();
+        for rungs in &vectors {
+            curves.push(product(noise, rungs, step, accuracy, work)?);
+        }
+        let pair = if curves.len() == 1 { curves.swap_remove(0) } else { maximum(&curves) };
+        Ok(Self::Atoms(pair))
+    }
+}
+
+/// Entries of about one size, (entry, how many), from the largest: they share a grid.
+struct Rung<'a>(&'a [(f64, u64)]);
+
+impl Rung<'_> {
+    fn is_single(&self) -> bool {
+        matches!(self.0, [(_, 1)])
+    }
+
+    fn smallest(&self) -> f64 {
+        self.0.last().map_or(0.0, |(tau, _)| *tau)
+    }
+}
+
+/// A vector's entries by octaves.
+fn rungs(cover: &[(f64, u64)]) -> Vec<Rung<'_>> {
+    let mut rungs = Vec::new();
+    let mut rest = cover;
+    while let Some((largest, _)) = rest.first() {
+        let (rung, below) = rest.split_at(rest.partition_point(|(tau, _)| *tau > 0.5 * largest));
+        rungs.push(Rung(rung));
+        rest = below;
+    }
+    rungs
+}
+
+/// The whole vector's loss: coordinates of about one size composed on their own fine grid, then all together on `step`.
+fn product(
+    noise: &dyn Noise,
+    rungs: &[Rung<'_>],
+    step: f64,
+    accuracy: f64,
+    work: &Work,
+) -> Result<Symmetric, PrivacyError> {
+    let too_much = || PrivacyError::TooMuchWork {
+        what: "tight accounting of this noise inside this envelope",
+        remedy: "fewer different entries, vectors that are more alike, a smoother density or a scale nearer to the entries take less; Rényi accounting has a bound",
+    };
+    let information = noise.fisher_information();
+    let log_tail = TAIL.ln();
+    let mut single: Vec<(Lattice, u64)> = Vec::new();
+    let mut fine: Vec<Vec<(Lattice, u64)>> = Vec::new();
+    for rung in rungs {
+        let own = (rung.smallest() * information.sqrt()).min(40.0) * (12.0 * accuracy).sqrt();
+        // Grids nest.
+        let own = if rung.is_single() { step } else { step / (step / own).ceil().max(1.0) };
+        let price = |&(tau, count): &(f64, u64)| {
+            let lattice = coordinate(noise, tau, own, |cells| work.spend(COORDINATE_CELL * cells as f64))?;
+            work.spend(2.0 * lattice.weight.len() as f64).then_some((lattice, count))
+        };
+        let lattices = parallel::map(rung.0, price).into_iter().collect::<Option<Vec<_>>>().ok_or_else(too_much)?;
+        if lattices.iter().any(|(lattice, _)| lattice.is_infinite()) {
+            return Ok(Symmetric::certain(step));
+        }
+        if rung.is_single() { single.extend(lattices) } else { fine.push(lattices) }
+    }
+    if let ([(lattice, _)], []) = (single.as_slice(), fine.as_slice()) {
+        return Ok(half(lattice));
+    }
+    // Tilts from 0 until the last one's window reaches the tail; each is precise about its own mean.
+    let mut mass: Vec<f64> = Vec::new();
+    let mut infinity = 0.0;
+    let mut tilt = 0.0;
+    for _ in 0..24 {
+        let mut coarse = single.clone();
+        let sums = parallel::map(&fine, |inner| {
+            let affordable = work.spend(compose::window_work(inner));
+            let window = affordable.then(|| compose::window(inner, tilt, log_tail, Reach::Composed))?;
+            compose::sum(inner, tilt, &window, work).map(|sum| sum.coarsen(step))
+        });
+        for sum in sums {
+            coarse.push((sum.ok_or_else(too_much)?, 1));
+        }
+        if !work.spend(compose::window_work(&coarse)) {
+            return Err(too_much());
+        }
+        let window = compose::window(&coarse, tilt, log_tail, Reach::Final);
+        let sum = compose::sum(&coarse, tilt, &window, work).ok_or_else(too_much)?;
+        infinity = sum.bounds(&mut mass).max(infinity);
+        // Under tilt 0 the window ends at the tail already; the rest only sharpens it.
+        tilt += 4.0 / window.deviation;
+        if window.mean > window.high - 4.0 * window.deviation
+            || window.mean + 6.0 * window.deviation > mass.len() as f64 * step
+        {
+            break;
+        }
+    }
+    // The first window starts below 0 or leaves at most 1e-13 of P-mass below: it counts as infinite loss.
+    if let Some(start) = mass.iter().position(|m| m.is_finite()).filter(|start| *start > 0) {
+        mass[..start].fill(0.0);
+        infinity += compose::LOW_TAIL;
+    }
+    if mass.iter().any(|m| !m.is_finite()) {
+        return Err(PrivacyError::Unpriced("privacy loss distributions of this noise: its tail is not covered"));
+    }
+    // Next to nothing at the end counts as infinite loss.
+    while let [_, .., last] = mass.as_slice() {
+        if *last >= 1e-305 {
+            break;
+        }
+        infinity += last;
+        mass.pop();
+    }
+    Ok(Symmetric { step, mass: mass.into(), infinity: infinity + 1e-300 })
+}
+
+fn half(lattice: &Lattice) -> Symmetric {
+    let start = (-lattice.first).max(0) as usize;
+    let scale = lattice.log_scale.exp();
+    let mass = lattice.weight[start..].iter().map(|w| w * scale).collect();
+    Symmetric { step: lattice.step, mass, infinity: lattice.infinity }
+}
+
+/// The pair of the pointwise largest δ(ε), on the common grid.
+///
+/// A grid point's mass depends on the curve at its neighbours: where one pair leads at all three it is that pair's, and where the lead
+/// changes the curve has a kink, which adds mass.
+fn maximum(curves: &[Symmetric]) -> Symmetric {
+    let step = curves[0].step;
+    let lattices: Vec<Lattice> = curves.iter().map(Symmetric::lattice).collect();
+    let last = curves.iter().map(|c| c.mass.len()).max().unwrap_or(1) as i64;
+    // δ at every grid point from −1 on, by the recursion of positive terms.
+    let deltas: Vec<Vec<f64>> = lattices
+        .iter()
+        .map(|lattice| {
+            let (mut c, mut d) = (0.0, lattice.infinity);
+            let gap = -(-step).exp_m1();
+            let decay = (-step).exp();
+            let mut values = vec![0.0; last as usize + 3];
+            for k in (-1..=last + 1).rev() {
+                // From point k+1 to k: every loss above is one step further off.
+                d += gap * c;
+                values[(k + 1) as usize] = d;
+                let index = k - lattice.first;
+                let own = if (0..lattice.weight.len() as i64).contains(&index) {
+                    lattice.weight[index as usize]
+                } else {
+                    0.0
+                };
+                c = own + decay * c;
+            }
+            values
+        })
+        .collect();
+    let leader = |k: i64| {
+        let at = (k + 1) as usize;
+        (0..deltas.len()).max_by(|a, b| deltas[*a][at].total_cmp(&deltas[*b][at])).unwrap_or(0)
+    };
+    let mut mass = Vec::with_capacity(last as usize + 1);
+    for k in 0..=last {
+        let own = leader(k);
+        let mut p = curves[own].mass.get(k as usize).copied().unwrap_or(0.0);
+        // Slopes are per e^ε: a lead of d at the next point above adds d/(e^{l+step} − e^l) of Q-mass, e^l times that of P-mass.
+        let above = leader(k + 1);
+        p += (deltas[above][(k + 2) as usize] - deltas[own][(k + 2) as usize]).max(0.0) / step.exp_m1();
+        let below = leader(k - 1);
+        p += (deltas[below][k as usize] - deltas[own][k as usize]).max(0.0) / -(-step).exp_m1();
+        mass.push(p);
+    }
+    let infinity = curves.iter().map(|c| c.infinity).fold(0.0, f64::max);
+    Symmetric { step, mass: mass.into(), infinity }
+}

@@ -1,0 +1,436 @@
+//! Tight accounting: privacy loss distributions, composed by FFT, always from above.
+//!
+//! A release has a *dominating pair* (P, Q): no test between neighbouring datasets does better than the best test between P and
+//! Q (Zhu, Dong & Wang 2022). The privacy loss l = ln dP/dQ under P adds up over releases, and δ(ε) = E[(1 − e^{ε−l})₊].
+//!
+//! - *Gaussian noise*: P = N(μ, 1), Q = N(0, 1) with μ = sensitivity/σ; an envelope counts by its largest norm.
+//! - *Any noise, an envelope*: P = Z + ψ, Q = Z, coordinate by coordinate (`coordinates.rs`).
+//! - *Poisson sampling at rate q*: ((1−q)Q + qP, Q) if the neighbour lacks the example and (Q, (1−q)Q + qP) if it has one more; the
+//!   answer is the larger (see there on sampling).
+//! - *Fixed size without replacement* (replace-one), and *Poisson sampling where an example's vector becomes another* (inside a micro-batch):
+//!   for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (`sampled.rs`).
+//! - *Shuffled partition*: one unsampled release an epoch.
+
+mod cells;
+mod compose;
+mod coordinates;
+mod gaussian;
+mod lattice;
+mod sampled;
+mod solve;
+#[cfg(test)]
+mod tests;
+mod transform;
+pub(crate) mod work;
+
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+
+use self::{
+    coordinates::Unsampled,
+    sampled::Source,
+    solve::Question,
+    work::{CURVE, PREPARATION, QUESTION, Work},
+};
+use super::{
+    error::{PrivacyError, require},
+    ledger::{Ledger, Release, Sensitivity},
+    normal,
+    rdp::{Accountant, RdpCurve},
+    sampling::Sampling,
+    sequence::{Sequence, UNCOUNTED},
+};
+
+/// Relative accuracy that the grid is chosen for, unless said otherwise.
+pub const TOLERANCE: f64 = 5e-5;
+
+/// Kinds of release at most: each takes some tenths of a second, and no ledger may take an hour.
+pub const MOST_KINDS: usize = 64;
+
+/// How a bound was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The exact curve of the Gaussian mechanism.
+    ClosedForm,
+    /// Privacy loss distributions, by FFT.
+    Convolution,
+    /// Rényi divergences: where the convolution has no better answer.
+    Renyi,
+}
+
+/// How far the bound can be trusted to be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rigor {
+    /// Above the true value by construction; rounding and truncation are bounded and added.
+    Proven,
+    /// Computed on the safe side, but one step is an approximation without a proven error: which one.
+    Numerical(&'static str),
+}
+
+/// An upper bound on ε at some δ, or on δ at some ε.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Tight {
+    pub value: f64,
+    pub method: Method,
+    pub rigor: Rigor,
+}
+
+/// Which neighbour the release is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    /// The neighbour lacks the example: the sampled mixture against the noise alone.
+    Remove,
+    /// The neighbour has one more: the noise alone against the sampled mixture.
+    Add,
+}
+
+/// Shares of the first question.
+const FIRST: f64 = 3.0;
+/// How many times more one question may take than others of a curve.
+const UNEVEN: f64 = 4.0;
+
+/// A few roundings, upwards.
+const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
+
+/// A release with its dominating pair.
+#[derive(Debug)]
+struct Priced {
+    release: Release,
+    unsampled: Unsampled,
+    rigor: Rigor,
+    renyi: OnceLock<RdpCurve>,
+}
+
+impl Priced {
+    fn renyi(&self) -> Result<RdpCurve, PrivacyError> {
+        if let Some(curve) = self.renyi.get() {
+            return Ok(curve.clone());
+        }
+        let curve = RdpCurve::of(&self.release)?;
+        Ok(self.renyi.get_or_init(|| curve).clone())
+    }
+
+    fn source(&self) -> Source {
+        let rate = match self.release.sampling {
+            // A quotient is rounded.
+            Sampling::FixedSize { .. } => (self.release.sampling.rate() * ROUNDED_UP).min(1.0),
+            Sampling::Poisson { rate } => rate,
+            Sampling::Shuffled { .. } => 1.0,
+        };
+        let sampled = self.unsampled.sampled(rate);
+        if self.release.doubling() > 1.0 { Source::Exchanged(Box::new(sampled)) } else { sampled }
+    }
+}
+
+/// The releases of a training, in order. Composing is cheap and exact; the work is done when ε or δ is asked for.
+#[derive(Clone, Debug)]
+pub struct Pld {
+    priced: Vec<Arc<Priced>>,
+    /// Releases by their place in `priced`.
+    releases: Sequence<usize>,
+    tolerance: f64,
+}
+
+impl Pld {
+    /// One step of `release`.
+    ///
+    /// # Errors
+    /// [`PrivacyError::NoNoise`], [`PrivacyError::NoBound`]: no guarantee. [`PrivacyError::Unpriced`]: noise that is not Gaussian with an L2
+    /// bound, or with an envelope in which an example is exchanged: the worst case is not known; or noise on a grid: Rényi accounting has a bound.
+    /// [`PrivacyError::TooMuchWork`]: an envelope and a noise that would take seconds. What [`Release::validate`] refuses.
+    pub fn for_release(release: &Release) -> Result<Self, PrivacyError> {
+        Self::prepare(release, &Work::new(PREPARATION))
+    }
+
+    /// As [`Pld::for_release`], of this work.
+    pub(crate) fn prepare(release: &Release, work: &Work) -> Result<Self, PrivacyError> {
+        release.validate()?;
+        let spec = release.noise.as_ref().ok_or(PrivacyError::NoNoise)?;
+        let noise = spec.build()?;
+        if release.grid.is_some() {
+            return Err(PrivacyError::Unpriced(
+                "privacy loss distributions of noise on a grid: Rényi accounting counts what it tells",
+            ));
+        }
+        let doubling = release.doubling();
+        let norm = release.sensitivity.norm().ok_or(PrivacyError::NoBound)?;
+        let (unsampled, rigor) = match (noise.gaussian_sigma(), &release.sensitivity) {
+            (Some(sigma), _) => (Unsampled::gaussian(norm * doubling / sigma * ROUNDED_UP), Rigor::Proven),
+            // Two vectors inside the envelope may have their large entries in different places: no multiple of ψ bounds their
+            // difference coordinate by coordinate. (For Gaussian noise its norm is enough.)
+            (None, Sensitivity::Envelope { .. }) if doubling > 1.0 => {
+                return Err(PrivacyError::Unpriced(
+                    "an example exchanged inside an envelope, with noise that is not Gaussian: use Rényi accounting",
+                ));
+            }
+            (None, Sensitivity::Envelope { profile }) => {
+                (Unsampled::envelope(noise.as_ref(), profile, work)?, Rigor::Proven)
+            }
+            (None, _) => {
+                return Err(PrivacyError::Unpriced(
+                    "an L2 bound with noise that is not Gaussian: only an envelope says which coordinates can move",
+                ));
+            }
+        };
+        let priced = Arc::new(Priced { release: release.clone(), unsampled, rigor, renyi: OnceLock::new() });
+        let mut releases = Sequence::default();
+        releases.push(0, 1);
+        Ok(Self { priced: vec![priced], releases, tolerance: TOLERANCE })
+    }
+
+    /// One step of the Poisson-sampled Gaussian mechanism.
+    ///
+    /// # Errors
+    /// A multiplier or a rate out of range.
+    pub fn sampled_gaussian(noise_multiplier: f64, rate: f64) -> Result<Self, PrivacyError> {
+        Self::for_release(&Release::new(
+            Sampling::Poisson { rate },
+            Sensitivity::L2 { norm: 1.0 },
+            Some(super::noise::NoiseSpec::Gaussian { sigma: noise_multiplier }),
+        ))
+    }
+
+    /// Everything that a ledger records. An empty ledger costs nothing.
+    ///
+    /// # Errors
+    /// As [`Pld::for_release`] for each release that happened, all together being prepared; as [`Pld::and`]; what [`Ledger::validate`] refuses.
+    pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
+        ledger.validate()?;
+        let mut places: Vec<Option<usize>> = vec![None; ledger.releases().len()];
+        let mut whole = Self { priced: Vec::new(), releases: Sequence::default(), tolerance: TOLERANCE };
+        let work = Work::new(PREPARATION);
+        let mut happened = vec![false; ledger.releases().len()];
+        ledger.events().iter().for_each(|event| happened[event.release as usize] = true);
+        few(happened.iter().filter(|happened| **happened).count())?;
+        // A ledger may have an event for each step: nothing here may look at those before.
+        for event in ledger.events() {
+            let index = event.release as usize;
+            let place = match places[index] {
+                Some(place) => place,
+                None => {
+                    let step = Self::prepare(&ledger.releases()[index], &work)?;
+                    let place = whole.admit(&step.priced[0])?;
+                    places[index] = Some(place);
+                    place
+                }
+            };
+            whole.releases.push(place, event.count);
+        }
+        Ok(whole)
+    }
+
+    /// The same, `times` times over, one after the other.
+    #[must_use]
+    pub fn compose(&self, times: u64) -> Self {
+        let priced = if times == 0 { Vec::new() } else { self.priced.clone() };
+        Self { priced, releases: self.releases.clone().repeated(times), tolerance: self.tolerance }
+    }
+
+    /// This, then `next`.
+    ///
+    /// # Errors
+    /// [`PrivacyError::MixedNeighbours`] where one is priced for add/remove-one and the other for replace-one, [`PrivacyError::MixedUnits`] where one
+    /// protects an example and the other a micro-batch, [`PrivacyError::TooManyKinds`] where there would be more than [`MOST_KINDS`].
+    pub fn and(&self, next: &Self) -> Result<Self, PrivacyError> {
+        let mut both = self.clone();
+        both.tolerance = self.tolerance.min(next.tolerance);
+        let places = next.priced.iter().map(|priced| both.admit(priced)).collect::<Result<Vec<usize>, _>>()?;
+        both.releases.append(&next.releases, &|theirs: usize| places[theirs]);
+        Ok(both)
+    }
+
+    /// The place of this release, or of an equal one.
+    fn admit(&mut self, priced: &Arc<Priced>) -> Result<usize, PrivacyError> {
+        if let Some(first) = self.priced.first() {
+            first.release.protected().same(priced.release.protected())?;
+        }
+        let known = self.priced.iter().position(|other| Arc::ptr_eq(other, priced) || other.release == priced.release);
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        few(self.priced.len() + 1)?;
+        self.priced.push(priced.clone());
+        Ok(self.priced.len() - 1)
+    }
+
+    /// Asks for another relative accuracy of ε (1e-7 to 0.1); smaller is slower. The bound stays a bound.
+    #[must_use]
+    pub fn with_tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance.clamp(1e-7, 0.1);
+        self
+    }
+
+    /// Whether every step of the argument is proven.
+    #[must_use]
+    pub fn rigor(&self) -> Rigor {
+        self.priced.iter().map(|priced| priced.rigor).find(|rigor| *rigor != Rigor::Proven).unwrap_or(Rigor::Proven)
+    }
+
+    /// ε at `delta`, from above: the least of the exact curve where it is known, the convolution, and Rényi accounting. Infinite where
+    /// none gives a number, and where the convolution would take more work than it may and Rényi accounting has none.
+    ///
+    /// # Errors
+    /// `delta` outside (0, 1].
+    pub fn epsilon(&self, delta: f64) -> Result<Tight, PrivacyError> {
+        self.epsilon_within(delta, &Work::new(QUESTION))
+    }
+
+    /// ε at `delta` of this, so many times over, for each of `times`: they share what work there is.
+    ///
+    /// # Errors
+    /// As [`Pld::epsilon`].
+    pub fn epsilons(&self, delta: f64, times: &[u64]) -> Result<Vec<Tight>, PrivacyError> {
+        shared(CURVE, times, |&times, work| self.compose(times).epsilon_within(delta, work))
+    }
+
+    /// As [`Pld::epsilon`]: of this work, as much as one question may take.
+    pub(crate) fn epsilon_within(&self, delta: f64, work: &Work) -> Result<Tight, PrivacyError> {
+        require(delta > 0.0 && delta <= 1.0, "delta", delta, "above 0 and at most 1")?;
+        if delta == 1.0 {
+            return Ok(Tight { value: 0.0, method: Method::ClosedForm, rigor: Rigor::Proven });
+        }
+        let question = Question::Epsilon { log_delta: delta.ln() };
+        let found = work.of_which(QUESTION, |work| self.ask(question, |mu| normal::epsilon_gaussian(mu, delta), work));
+        // Nothing is less than 0.
+        if found.method == Method::ClosedForm || found.value == 0.0 {
+            return Ok(found);
+        }
+        // Rényi's bound is the smaller where the convolution ran out of range, or the envelope's vectors are too unlike for few covers.
+        let renyi = self.renyi().and_then(|accountant| accountant.epsilon(delta)).map(|found| found.improved);
+        Ok(match renyi {
+            Ok(bound) if bound.epsilon < found.value => {
+                Tight { value: bound.epsilon, method: Method::Renyi, rigor: self.renyi_rigor(bound.order) }
+            }
+            _ => found,
+        })
+    }
+
+    /// What Rényi accounting at this order rests on.
+    fn renyi_rigor(&self, order: f64) -> Rigor {
+        let all = |holds: fn(&Priced) -> bool| self.priced.iter().all(|priced| holds(priced));
+        if !all(|priced| priced.unsampled.mu().is_some()) {
+            return Rigor::Numerical("what quadrature and series leave out of ln I_k is estimated, and added");
+        }
+        // Whole orders of Lemma 4 are sums in closed form; what lies between them, and central moments of lots of a fixed size, are integrals.
+        if order.fract() == 0.0 && all(|priced| !matches!(priced.release.sampling, Sampling::FixedSize { .. })) {
+            return Rigor::Proven;
+        }
+        Rigor::Numerical(
+            "an integral by a trapezoidal rule, whose error is far below the margin that is added, but not enclosed",
+        )
+    }
+
+    /// δ at `epsilon` ≥ 0, from above.
+    ///
+    /// # Errors
+    /// `epsilon` negative or NaN.
+    pub fn delta(&self, epsilon: f64) -> Result<Tight, PrivacyError> {
+        self.delta_within(epsilon, &Work::new(QUESTION))
+    }
+
+    fn delta_within(&self, epsilon: f64, work: &Work) -> Result<Tight, PrivacyError> {
+        require(epsilon >= 0.0, "epsilon", epsilon, "at least 0")?;
+        Ok(self.ask(Question::Delta { epsilon }, |mu| normal::delta_gaussian(mu, epsilon), work))
+    }
+
+    /// (ε, δ(ε)) for each ε: the privacy curve, for [`super::risk::PrivacyCurve`]. They share what work there is; a point that there is none left for
+    /// has δ = 1.
+    ///
+    /// # Errors
+    /// As [`Pld::delta`].
+    pub fn curve(&self, epsilons: &[f64]) -> Result<Vec<(f64, f64)>, PrivacyError> {
+        shared(CURVE, epsilons, |&epsilon, work| Ok((epsilon, self.delta_within(epsilon, work)?.value)))
+    }
+
+    /// The privacy curve about ε at δ, which must hold: `points` evenly to ε, as many beyond, and 0. What low rates of false alarms are
+    /// bounded by lies above ε, the advantage at 0.
+    ///
+    /// # Errors
+    /// As [`Pld::delta`].
+    pub fn curve_about(&self, epsilon: f64, delta: f64, points: u32) -> Result<Vec<(f64, f64)>, PrivacyError> {
+        let mut curve = vec![(epsilon, delta)];
+        if epsilon.is_finite() && epsilon > 0.0 {
+            let epsilons: Vec<f64> = (0..=2 * points).map(|i| epsilon * f64::from(i) / f64::from(points)).collect();
+            // δ(ε) does not grow with ε, and these ε do.
+            let mut least = 1.0_f64;
+            curve.extend(self.curve(&epsilons)?.into_iter().map(|(at, found)| {
+                least = least.min(found).min(if at >= epsilon { delta } else { 1.0 });
+                (at, least)
+            }));
+        }
+        Ok(curve)
+    }
+
+    fn ask(&self, question: Question, closed: impl Fn(f64) -> f64, work: &Work) -> Tight {
+        let charges = self.releases.charges(|release| self.priced[release].release.sampling);
+        let mut squared_mu = 0.0;
+        let mut counts = vec![0u64; self.priced.len()];
+        for (releases, count) in &charges {
+            // Of these an example meets one: the largest μ stands for all Gaussian ones. Other pairs have no order, and each is paid.
+            let mut mu = 0.0_f64;
+            for &release in releases {
+                let priced = &self.priced[release];
+                match priced.unsampled.mu() {
+                    // Unsampled Gaussian releases are one: μ² adds up.
+                    Some(own) if priced.release.sampling.rate() == 1.0 => mu = mu.max(own),
+                    _ => counts[release] = counts[release].saturating_add(*count),
+                }
+            }
+            squared_mu += *count as f64 * mu * mu;
+        }
+        // Of a sum of so many, and its root.
+        let mu = squared_mu.sqrt() * (1.0 + (charges.len() as f64 + 4.0) * f64::EPSILON);
+        if counts.contains(&UNCOUNTED) || charges.iter().any(|(_, count)| *count == UNCOUNTED) {
+            return Tight { value: question.no_answer(), method: Method::Convolution, rigor: self.rigor() };
+        }
+        let paid = self
+            .priced
+            .iter()
+            .zip(&counts)
+            .filter(|(priced, count)| **count > 0 && priced.release.sampling.rate() > 0.0);
+        let mut sources: Vec<(Source, u64)> = paid.map(|(priced, count)| (priced.source(), *count)).collect();
+        if sources.is_empty() {
+            return Tight { value: closed(mu), method: Method::ClosedForm, rigor: Rigor::Proven };
+        }
+        if mu > 0.0 {
+            sources.push((Unsampled::gaussian(mu).sampled(1.0), 1));
+        }
+        let found = solve::answer(&sources, question, self.tolerance, work);
+        let method = if found.convolved { Method::Convolution } else { Method::Renyi };
+        Tight { value: found.value, method, rigor: self.rigor() }
+    }
+
+    /// Rényi accounting of the same releases.
+    fn renyi(&self) -> Result<Accountant, PrivacyError> {
+        let curves = self.priced.iter().map(|priced| priced.renyi()).collect::<Result<Vec<_>, _>>()?;
+        Ok(Accountant::of_sequence(curves, &self.releases))
+    }
+}
+
+/// The answer to each question, which may take some times its share: what those before have left over is there for those that follow.
+fn shared<Q, A>(
+    budget: f64,
+    questions: &[Q],
+    answer: impl Fn(&Q, &Work) -> Result<A, PrivacyError>,
+) -> Result<Vec<A>, PrivacyError> {
+    let all = Work::new(budget);
+    let one = |(index, question): (usize, &Q)| {
+        // Of a curve the first is δ(0): any test's advantage, and of all points the dearest.
+        let weight = if index == 0 { FIRST } else { 1.0 };
+        let share = weight * UNEVEN * all.left() / (questions.len() - index) as f64;
+        all.of_which(share.min(QUESTION), |work| answer(question, work))
+    };
+    questions.iter().enumerate().map(one).collect()
+}
+
+/// # Errors
+/// [`PrivacyError::TooManyKinds`].
+fn few(kinds: usize) -> Result<(), PrivacyError> {
+    if kinds <= MOST_KINDS {
+        return Ok(());
+    }
+    Err(PrivacyError::TooManyKinds { kinds, most: MOST_KINDS, whom: "tight accounting" })
+}

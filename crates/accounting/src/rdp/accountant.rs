@@ -1,0 +1,398 @@
+//! Theorem 1: losses of steps add, order by order; then the best order is taken.
+
+use super::{
+    Orders,
+    conversion::{Bound, Epsilon, classic, improved},
+    curve::{FIRST_ORDER, INTEGERS, LAST_ORDER, LEVELS, RdpCurve},
+};
+use crate::{
+    error::{PrivacyError, require},
+    ledger::{Ledger, Release},
+    noise::NoiseSpec,
+    numeric::dearer,
+    rounding::{OnGrid, RoundingCost, cost_of_all},
+    sampling::Sampling,
+    sequence::{Charge, Sequence, UNCOUNTED},
+};
+
+/// Curves at most; and how many of noise that is not Gaussian, or of lots of a fixed size, each of which takes up to some tenths of a second.
+pub const MOST_CURVES: usize = 1024;
+pub const MOST_SLOW_CURVES: usize = 64;
+/// Terms that each conversion may add up to look for a better order than the best of 2..=256: half a second.
+const MOST_TERMS: f64 = 5e6;
+
+/// Adds the losses of releases and converts the sum to (ε, δ).
+#[derive(Clone, Debug, Default)]
+pub struct Accountant {
+    curves: Vec<RdpCurve>,
+    /// How many of them are not quick.
+    slow: usize,
+    releases: Sequence<CurveId>,
+}
+
+/// Names a curve of one accountant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CurveId(u32);
+
+impl Accountant {
+    /// Nothing released yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Enters a curve.
+    ///
+    /// # Errors
+    /// [`PrivacyError::MixedNeighbours`], [`PrivacyError::MixedUnits`] if it protects something else than the curves before;
+    /// [`PrivacyError::TooManyKinds`] if there would be more than `MOST_CURVES`.
+    pub fn add_curve(&mut self, curve: RdpCurve) -> Result<CurveId, PrivacyError> {
+        // What one protects, all do.
+        if let Some(first) = self.curves.first() {
+            first.protected().same(curve.protected())?;
+        }
+        let slow = self.slow + usize::from(!curve.is_quick());
+        few(self.curves.len() + 1, slow)?;
+        self.slow = slow;
+        self.curves.push(curve);
+        Ok(CurveId(self.curves.len() as u32 - 1))
+    }
+
+    /// `steps` more releases of one curve.
+    pub fn compose(&mut self, curve: CurveId, steps: u64) {
+        self.releases.push(curve, steps);
+    }
+
+    /// The releases of `sequence`, which names them by their place in `curves`.
+    pub(crate) fn of_sequence(curves: Vec<RdpCurve>, sequence: &Sequence<usize>) -> Self {
+        let mut releases = Sequence::default();
+        releases.append(sequence, &|index| CurveId(index as u32));
+        let slow = curves.iter().filter(|curve| !curve.is_quick()).count();
+        Self { curves, slow, releases }
+    }
+
+    /// Releases so far.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.releases.steps()
+    }
+
+    /// ε at `delta` over the best of all orders.
+    ///
+    /// # Errors
+    /// δ outside (0, 1); [`PrivacyError::Infinite`] where no order gives a number, [`PrivacyError::Inexact`] where rounded noise costs all of δ.
+    pub fn epsilon(&self, delta: f64) -> Result<Epsilon, PrivacyError> {
+        self.epsilon_at(delta, Orders::All)
+    }
+
+    /// ε at `delta` over the given orders.
+    ///
+    /// # Errors
+    /// As [`Accountant::epsilon`].
+    pub fn epsilon_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
+        let Some(cost) = self.rounding_at(delta, orders)? else { return self.exact_at(delta, orders) };
+        let by = |conversion: fn(&Epsilon) -> &Bound| -> Result<Bound, PrivacyError> {
+            let order = std::cell::Cell::new(f64::from(LAST_ORDER));
+            let epsilon = cost.epsilon_at(delta, |delta| {
+                let bound = *conversion(&self.exact_at(delta, orders)?);
+                order.set(bound.order);
+                Ok(bound.epsilon)
+            })?;
+            Ok(Bound { epsilon, order: order.get() })
+        };
+        let result = Epsilon { classic: by(|e| &e.classic)?, improved: by(|e| &e.improved)? };
+        if result.classic.epsilon.is_finite() || result.improved.epsilon.is_finite() {
+            Ok(result)
+        } else {
+            Err(PrivacyError::Inexact)
+        }
+    }
+
+    /// What inexact noise adds to the exact mechanism's (ε, δ), so that [`Accountant::epsilon`] holds at `delta`; `None` where no release was made
+    /// on a grid.
+    ///
+    /// # Errors
+    /// As [`Accountant::epsilon`].
+    pub fn rounding(&self, delta: f64) -> Result<Option<RoundingCost>, PrivacyError> {
+        self.rounding_at(delta, Orders::All)
+    }
+
+    fn rounding_at(&self, delta: f64, orders: Orders<'_>) -> Result<Option<RoundingCost>, PrivacyError> {
+        require(delta > 0.0 && delta < 1.0, "delta", delta, "strictly between 0 and 1")?;
+        let releases = self.on_grid();
+        if releases.is_empty() {
+            return Ok(None);
+        }
+        let exact = |delta| {
+            let Epsilon { classic, improved } = self.exact_at(delta, orders)?;
+            Ok(classic.epsilon.min(improved.epsilon))
+        };
+        cost_of_all(&releases, delta, exact).map(Some)
+    }
+
+    /// The releases on a grid, with how often each happened.
+    fn on_grid(&self) -> Vec<(&OnGrid, u64)> {
+        if self.curves.iter().all(|curve| curve.on_grid().is_none()) {
+            return Vec::new();
+        }
+        let steps = self.releases.steps_of_each();
+        let on_grid = |(id, steps): (CurveId, u64)| Some((self.curves[id.0 as usize].on_grid()?, steps));
+        steps.into_iter().filter_map(on_grid).collect()
+    }
+
+    /// ε for noise as of real numbers, at a δ that was checked.
+    fn exact_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
+        let charges = self.charges();
+        // Equal distributions, by what they are: a loss that is computed as 0 may be too small for a number.
+        let nothing = |id: &CurveId| self.curves[id.0 as usize].sampling() == Sampling::Poisson { rate: 0.0 };
+        if charges.iter().all(|(set, _)| set.iter().all(nothing)) {
+            // ε = 0 at every δ.
+            let none = Bound { epsilon: 0.0, order: f64::from(LAST_ORDER) };
+            return Ok(Epsilon { classic: none, improved: none });
+        }
+        if charges.iter().any(|(_, count)| *count == UNCOUNTED) {
+            return Err(PrivacyError::Infinite);
+        }
+        let first = self.first_level(&charges, delta);
+        let result = match orders {
+            Orders::Listed(list) => {
+                let known: Vec<(f64, f64)> = list
+                    .iter()
+                    .filter_map(|&order| Some((order, self.total_at(&charges, order)? * summed(&charges))))
+                    .collect();
+                best_of_each(&known, delta)
+            }
+            Orders::Integers | Orders::All => {
+                let mut result = self.best_integers(&charges, delta, first);
+                if orders == Orders::All {
+                    result.classic = self.refine(&charges, delta, result.classic, classic);
+                    result.improved = self.refine(&charges, delta, result.improved, improved);
+                }
+                result
+            }
+        };
+        if result.classic.epsilon.is_finite() || result.improved.epsilon.is_finite() {
+            Ok(result)
+        } else {
+            Err(PrivacyError::Infinite)
+        }
+    }
+
+    /// Total ε(α) at an order, if every curve is known there. A release on a grid has none: what inexact noise adds is no Rényi divergence.
+    #[must_use]
+    pub fn rdp(&self, order: f64) -> Option<f64> {
+        if !self.on_grid().is_empty() {
+            return None;
+        }
+        let charges = self.charges();
+        let total = self.total_at(&charges, order)?;
+        Some(if charges.iter().any(|(_, count)| *count == UNCOUNTED) { f64::INFINITY } else { total })
+    }
+
+    /// Sets of curves of which the dearest is paid, with how often. One curve a set, but for shuffled epochs that mix curves: each
+    /// example takes part in one batch of an epoch, so an epoch costs the maximum over its batches.
+    fn charges(&self) -> Vec<Charge<CurveId>> {
+        self.releases.charges(|id| self.curves[id.0 as usize].sampling())
+    }
+
+    /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses, and not below
+    /// [`RdpCurve::at_least`]. All of them, where the first ones cannot tell of the others.
+    fn first_level(&self, charges: &[(Vec<CurveId>, u64)], delta: f64) -> usize {
+        if !self.curves.iter().all(RdpCurve::is_divergence) {
+            return INTEGERS;
+        }
+        let level_of = |best: f64| LEVELS[..INTEGERS].partition_point(|last| 1.6 * best > f64::from(*last));
+        let slope = |set: &[CurveId]| set.iter().map(|id| self.curves[id.0 as usize].slope()).fold(0.0, f64::max);
+        let rho: f64 = charges.iter().map(|(set, count)| slope(set) * *count as f64).sum();
+        // Where ρα + ln(1/δ)/(α − 1) is least.
+        let level = level_of(1.0 + (-delta.ln() / rho).sqrt());
+        if level == 0 {
+            return level;
+        }
+        let mut guess: Vec<(f64, f64)> =
+            (FIRST_ORDER..=LEVELS[level]).map(f64::from).map(|order| (order, rho * order)).collect();
+        for (set, count) in charges {
+            for id in set {
+                let least = self.curves[id.0 as usize].at_least(level);
+                for ((_, total), least) in guess.iter_mut().zip(least) {
+                    *total = total.max(least * *count as f64);
+                }
+            }
+        }
+        level_of(best(&guess, delta, classic).order)
+    }
+
+    /// The best of 2..=256. A Rényi divergence does not fall as its order grows, so often the first orders tell.
+    fn best_integers(&self, charges: &[(Vec<CurveId>, u64)], delta: f64, first: usize) -> Epsilon {
+        for level in first..INTEGERS {
+            let totals = self.integer_totals(charges, level);
+            let epsilon = best_of_each(&totals, delta);
+            let (last, total) = totals.last().copied().unwrap_or((f64::from(FIRST_ORDER), 0.0));
+            let beyond = |convert: fn(f64, f64, f64) -> f64| {
+                (last as u32 + 1..=LAST_ORDER)
+                    .map(|a| convert(total, f64::from(a), delta))
+                    .fold(f64::INFINITY, f64::min)
+            };
+            if epsilon.classic.epsilon <= beyond(classic) && epsilon.improved.epsilon <= beyond(improved) {
+                return epsilon;
+            }
+        }
+        best_of_each(&self.integer_totals(charges, INTEGERS), delta)
+    }
+
+    /// (order, total) from order 2 on.
+    fn integer_totals(&self, charges: &[(Vec<CurveId>, u64)], level: usize) -> Vec<(f64, f64)> {
+        let mut totals: Vec<(f64, f64)> = Vec::new();
+        for (set, count) in charges {
+            for id in set {
+                let length = self.curves[id.0 as usize].level(level).len();
+                totals.extend((totals.len()..length).map(|j| (f64::from(FIRST_ORDER) + j as f64, 0.0)));
+            }
+            for (j, (_, total)) in totals.iter_mut().enumerate() {
+                let dearest = set.iter().map(|id| self.curves[id.0 as usize].level(level)[j]).fold(0.0, dearer);
+                *total += dearest * *count as f64;
+            }
+        }
+        totals.iter_mut().for_each(|(_, total)| *total *= summed(charges));
+        totals
+    }
+
+    fn total_at(&self, charges: &[(Vec<CurveId>, u64)], order: f64) -> Option<f64> {
+        let mut total = 0.0;
+        for (set, count) in charges {
+            let mut dearest = 0.0f64;
+            for id in set {
+                dearest = dearer(dearest, self.curves[id.0 as usize].at(order)?);
+            }
+            total += dearest * *count as f64;
+        }
+        Some(total)
+    }
+
+    /// Looks beyond the integers 2..=256: between them where every curve allows it, above 256 if that was the best.
+    /// ε as a function of the order is quasi-convex up to the small logarithms of the improved conversion, and every order gives a
+    /// valid bound, so a search by thirds is enough, and may end when it takes too long.
+    fn refine(
+        &self,
+        charges: &[(Vec<CurveId>, u64)],
+        delta: f64,
+        start: Bound,
+        convert: fn(f64, f64, f64) -> f64,
+    ) -> Bound {
+        let mut best = start;
+        let mut terms = 0.0;
+        let mut at = |order: f64| {
+            terms += self.curves.iter().map(|curve| curve.terms_at(order)).sum::<f64>();
+            if terms > MOST_TERMS {
+                return f64::INFINITY;
+            }
+            let Some(total) = self.total_at(charges, order) else { return f64::INFINITY };
+            let epsilon = convert(total * summed(charges), order, delta);
+            if epsilon < best.epsilon {
+                best = Bound { epsilon, order };
+            }
+            epsilon
+        };
+        if start.order >= f64::from(LAST_ORDER) {
+            let last = self.curves.iter().map(RdpCurve::last_order).min().unwrap_or(LAST_ORDER);
+            let (mut low, mut high) = (f64::from(LAST_ORDER), f64::from(LAST_ORDER));
+            let mut value = start.epsilon;
+            while high < f64::from(last) {
+                let next = (high * 1.5).floor().min(f64::from(last));
+                let reached = at(next);
+                if reached >= value {
+                    high = next;
+                    break;
+                }
+                (low, high, value) = (high, next, reached);
+            }
+            while high - low > 3.0 {
+                let (a, b) = ((low + (high - low) / 3.0).floor(), (high - (high - low) / 3.0).ceil());
+                if at(a) <= at(b) { high = b } else { low = a }
+            }
+            at((0.5 * (low + high)).floor());
+        } else if self.curves.iter().all(RdpCurve::has_fractions) {
+            let floor = if start.order <= f64::from(FIRST_ORDER) { 1.02 } else { start.order - 1.0 };
+            let (mut low, mut high) = (floor, start.order + 1.0);
+            while high - low > 1e-3 {
+                let (a, b) = (low + (high - low) * 0.382, high - (high - low) * 0.382);
+                if at(a) <= at(b) { high = b } else { low = a }
+            }
+        }
+        best
+    }
+}
+
+/// What rounding may have taken from a sum over so many charges.
+fn summed(charges: &[Charge<CurveId>]) -> f64 {
+    1.0 + charges.len() as f64 * f64::EPSILON
+}
+
+/// # Errors
+/// [`PrivacyError::TooManyKinds`].
+fn few(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
+    let limits = [
+        (kinds, MOST_CURVES, "Rényi accounting"),
+        (slow, MOST_SLOW_CURVES, "Rényi accounting of noise that is not Gaussian, or of lots of a fixed size,"),
+    ];
+    match limits.into_iter().find(|(kinds, most, _)| kinds > most) {
+        Some((kinds, most, whom)) => Err(PrivacyError::TooManyKinds { kinds, most, whom }),
+        None => Ok(()),
+    }
+}
+
+/// By each conversion.
+fn best_of_each(known: &[(f64, f64)], delta: f64) -> Epsilon {
+    Epsilon { classic: best(known, delta, classic), improved: best(known, delta, improved) }
+}
+
+fn best(known: &[(f64, f64)], delta: f64, convert: fn(f64, f64, f64) -> f64) -> Bound {
+    known.iter().map(|&(order, total)| Bound { epsilon: convert(total, order, delta), order }).fold(
+        Bound { epsilon: f64::INFINITY, order: f64::from(FIRST_ORDER) },
+        |best, bound| {
+            if bound.epsilon < best.epsilon { bound } else { best }
+        },
+    )
+}
+
+/// ε of everything a ledger records, at `delta`, by Rényi accounting: upper bounds.
+///
+/// # Errors
+/// No noise or no bound in any release that happened (no guarantee), mixed neighbouring relations or units, too many kinds of release, δ outside (0, 1), no
+/// finite bound.
+pub fn epsilon_of(ledger: &Ledger, delta: f64) -> Result<Epsilon, PrivacyError> {
+    Accountant::of(ledger)?.epsilon(delta)
+}
+
+impl Accountant {
+    /// The accountant of a ledger's events.
+    ///
+    /// # Errors
+    /// As [`epsilon_of`], but for δ.
+    pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
+        ledger.validate()?;
+        let mut happened = vec![false; ledger.releases().len()];
+        ledger.events().iter().for_each(|event| happened[event.release as usize] = true);
+        let happened = || ledger.releases().iter().zip(&happened).filter(|(_, happened)| **happened);
+        let slow = |release: &Release| {
+            !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None)
+                || matches!(release.sampling, Sampling::FixedSize { .. })
+        };
+        few(happened().count(), happened().filter(|(release, _)| slow(release)).count())?;
+        let mut accountant = Self::new();
+        let mut ids: Vec<Option<CurveId>> = vec![None; ledger.releases().len()];
+        for event in ledger.events() {
+            let index = event.release as usize;
+            let id = match ids[index] {
+                Some(id) => id,
+                None => {
+                    let id = accountant.add_curve(RdpCurve::of(&ledger.releases()[index])?)?;
+                    ids[index] = Some(id);
+                    id
+                }
+            };
+            accountant.compose(id, event.count);
+        }
+        Ok(accountant)
+    }
+}

@@ -1,0 +1,40 @@
+//! From ε(α) to (ε, δ): the classic and the improved conversion.
+
+use serde::{Deserialize, Serialize};
+
+use crate::numeric::dearer;
+
+/// An upper bound on ε and the order α that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    pub epsilon: f64,
+    pub order: f64,
+}
+
+/// ε at a given δ by both conversions; each is an upper bound by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Epsilon {
+    /// Mironov 2017, Proposition 3 (the paper's Lemma 2).
+    pub classic: Bound,
+    /// Canonne, Kamath & Steinke 2020, Proposition 12; also Balle et al. 2020, Theorem 21.
+    pub improved: Bound,
+}
+
+/// ε = rdp + ln(1/δ)/(α−1), at least 0, and no less for rounding.
+#[must_use]
+pub fn classic(rdp: f64, order: f64, delta: f64) -> f64 {
+    let slack = delta.ln() / (order - 1.0);
+    dearer(rdp - slack + ROUNDING * (rdp + slack.abs()), 0.0)
+}
+
+/// Of a few sums and logarithms, relative to their terms.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// ε = rdp + ln(1−1/α) − ln(δα)/(α−1), at least 0, and no less for rounding.
+#[must_use]
+pub fn improved(rdp: f64, order: f64, delta: f64) -> f64 {
+    // ln δ + ln α: δα may leave the range of f64 where its logarithm does not.
+    let gain = (-1.0 / order).ln_1p();
+    let rounding = rdp - gain + (order.ln() - delta.ln()) / (order - 1.0);
+    dearer(rdp + gain - (delta.ln() + order.ln()) / (order - 1.0) + ROUNDING * rounding, 0.0)
+}

@@ -1,0 +1,253 @@
+//! What a ledger costs, with every assumption beside the number: what `hushgrad account LEDGER` prints.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{
+    decimal::{upper, upper_power},
+    error::PrivacyError,
+    ledger::{Ledger, Release, Sensitivity},
+    noise::NoiseSpec,
+    numeric::six_digits,
+    pld::{MOST_KINDS, Pld, Rigor, Tight},
+    rdp::{Accountant, Bound, Epsilon},
+    rounding::RoundingCost,
+    sampling::Neighbours,
+};
+
+/// An upper bound on what the releases of a ledger give away, and what it assumes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Account {
+    pub delta: f64,
+    /// Rényi accounting, classic conversion.
+    pub classic: Bound,
+    /// Rényi accounting, improved conversion.
+    pub improved: Bound,
+    /// Tight accounting, where it has a price for these releases, and there are at most 64 kinds of them; never above the improved conversion.
+    pub tight: Option<Tight>,
+    /// What of it is for inexact noise, where releases were made on a grid.
+    pub rounding: Option<RoundingCost>,
+    /// Releases in all.
+    pub steps: u64,
+    /// A phrase each.
+    pub assumptions: Vec<String>,
+}
+
+/// Accounts for a ledger.
+///
+/// # Errors
+/// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
+pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
+    let accountant = Accountant::of(ledger)?;
+    let Epsilon { classic, improved } = accountant.epsilon(delta)?;
+    let rounding = accountant.rounding(delta)?;
+    let mut assumptions = assumptions(ledger);
+    let kinds = steps_by_kind(ledger).iter().filter(|steps| **steps > 0).count();
+    let tight = if kinds > MOST_KINDS {
+        assumptions.push(format!(
+            "no tight accounting: {kinds} kinds of release, and it is tried for {MOST_KINDS} at most; fewer noise scales would do"
+        ));
+        None
+    } else {
+        match Pld::of(ledger).and_then(|pld| pld.epsilon(delta)) {
+            Ok(tight) => Some(tight),
+            Err(PrivacyError::Unpriced(_)) => None,
+            Err(refused @ PrivacyError::TooMuchWork { .. }) => {
+                assumptions.push(format!("no tight accounting: {refused}"));
+                None
+            }
+            Err(other) => return Err(other),
+        }
+    };
+    Ok(Account { delta, classic, improved, tight, rounding, steps: ledger.steps(), assumptions })
+}
+
+/// Everything that ε rests on, a phrase each: mechanism, sampling, neighbours and unit of each kind of release that happened, then
+/// what holds for all.
+#[must_use]
+pub fn assumptions(ledger: &Ledger) -> Vec<String> {
+    let mut phrases = Vec::new();
+    let all = ledger.steps();
+    for (release, steps) in ledger.releases().iter().zip(steps_by_kind(ledger)) {
+        if steps == 0 {
+            continue;
+        }
+        if steps < all {
+            phrases.push(format!("{steps} of the steps:"));
+        }
+        phrases.push(mechanism(release));
+        if let Some(grid) = release.grid {
+            phrases.push(format!(
+                "gradients, sums and noise rounded to the grid 2^{}: what the low bits of floating-point noise tell is counted",
+                grid.exponent
+            ));
+        }
+        phrases.push(release.sampling.describe());
+        phrases.push(format!("neighbours: {}", release.sampling.neighbours().name()));
+        phrases.push(format!("protected unit: {}", release.unit.name()));
+        if !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
+            phrases.push(
+                "Rényi accounting of this noise: what quadrature and series leave out is estimated on the safe side, and added".to_owned(),
+            );
+        }
+    }
+    // Two such neighbours differ in it, and rates, reports and files tell it.
+    let counted =
+        |(release, steps): (&Release, u64)| steps > 0 && release.sampling.neighbours() == Neighbours::AddOrRemoveOne;
+    if ledger.releases().iter().zip(steps_by_kind(ledger)).any(counted) {
+        phrases.push("the number of training examples is public: ε does not cover what it tells".to_owned());
+    }
+    phrases.push("every step that ran was released (Theorem 1 of Nasr et al. 2020)".to_owned());
+    let off_grid = |(release, steps): (&Release, u64)| steps > 0 && release.grid.is_none();
+    if all == 0 || ledger.releases().iter().zip(steps_by_kind(ledger)).any(off_grid) {
+        phrases
+            .push("noise as of real numbers: what the low bits of floating-point noise tell is not counted".to_owned());
+    }
+    phrases.push("an upper bound: an attacker may see every noisy step, and can do no better than this".to_owned());
+    phrases
+}
+
+/// How often each of the ledger's releases happened.
+fn steps_by_kind(ledger: &Ledger) -> Vec<u64> {
+    let mut steps = vec![0u64; ledger.releases().len()];
+    for event in ledger.events() {
+        if let Some(steps) = steps.get_mut(event.release as usize) {
+            *steps = steps.saturating_add(event.count);
+        }
+    }
+    steps
+}
+
+fn mechanism(release: &Release) -> String {
+    let bound = match &release.sensitivity {
+        Sensitivity::L2 { norm } => format!("each gradient clipped to L2 norm {}", six_digits(*norm)),
+        Sensitivity::Envelope { profile } => format!(
+            "each gradient clamped into one of {} envelopes over {} parameters, largest norm {}",
+            profile.len(),
+            profile.dimension(),
+            six_digits(profile.norm())
+        ),
+        Sensitivity::Unbounded => "gradients without a bound".to_owned(),
+    };
+    match &release.noise {
+        Some(noise) => format!("{bound}; {} on every coordinate of the sum", describe(noise)),
+        None => bound,
+    }
+}
+
+/// A noise in words, with its parameters.
+#[must_use]
+pub fn describe(noise: &NoiseSpec) -> String {
+    let scale = six_digits(noise.scale());
+    match noise {
+        NoiseSpec::Gaussian { .. } => format!("Gaussian noise of σ {scale}"),
+        NoiseSpec::StudentT { nu, .. } => format!("Student-t noise of scale {scale}, ν {}", six_digits(*nu)),
+        NoiseSpec::GeneralizedGaussian { exponent, .. } => {
+            format!("generalised Gaussian noise of scale {scale}, exponent {}", six_digits(*exponent))
+        }
+        NoiseSpec::Custom { density, .. } => format!("noise of scale {scale} and density {:?}", density.source()),
+        other => format!("{} noise of scale {scale}", other.family()),
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { classic, improved, steps, .. } = self;
+        let counted = if *steps == 1 { "step" } else { "steps" };
+        writeln!(f, "(ε, δ)-differential privacy of {steps} {counted}, upper bounds at δ = {:e}:", self.delta)?;
+        if let Some(Tight { value, rigor, .. }) = self.tight {
+            let how = match rigor {
+                Rigor::Proven => "proven".to_owned(),
+                Rigor::Numerical(step) => format!("numerical: {step}"),
+            };
+            writeln!(f, "  ε ≤ {}  tight accounting ({how})", upper(value, 6))?;
+        }
+        let order = |bound: &Bound| six_digits(bound.order);
+        writeln!(
+            f,
+            "  ε ≤ {}  Rényi order {}, improved conversion (Canonne et al. 2020)",
+            upper(improved.epsilon, 6),
+            order(improved)
+        )?;
+        writeln!(
+            f,
+            "  ε ≤ {}  Rényi order {}, classic conversion (Mironov 2017)",
+            upper(classic.epsilon, 6),
+            order(classic)
+        )?;
+        if let Some(RoundingCost { loss, total_variation }) = self.rounding {
+            writeln!(
+                f,
+                "  of which {} for noise that is not exactly its law, and as much of δ as a distance of {} costs",
+                upper(loss, 6),
+                upper_power(total_variation, 1)
+            )?;
+        }
+        for assumption in &self.assumptions {
+            writeln!(f, "  · {assumption}")?;
+        }
+        write!(f, "Holds if sampling and noise came from an unpredictable source.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::Sampling;
+
+    #[test]
+    fn the_account_states_its_assumptions() {
+        let mut ledger = Ledger::new();
+        let release = Release::new(
+            Sampling::Poisson { rate: 256.0 / 60_000.0 },
+            Sensitivity::L2 { norm: 1.0 },
+            Some(NoiseSpec::Gaussian { sigma: 1.1 }),
+        );
+        let id = ledger.register(release).unwrap();
+        ledger.record_many(id, 14_062);
+        let account = account(&ledger, 1e-5).unwrap();
+        let text = account.to_string();
+        for part in [
+            "δ = 1e-5",
+            "3.008",
+            "2.596",
+            "2.38",
+            "order",
+            "add or remove one",
+            "the number of training examples is public",
+            "Poisson",
+            "14062",
+            "σ 1.1",
+            "0.00426667",
+            "upper bound",
+            "floating-point",
+        ] {
+            assert!(text.contains(part), "{part:?} is not in\n{text}");
+        }
+        assert!(account.tight.unwrap().value <= account.improved.epsilon);
+        assert!(!text.contains("estimated"), "Gaussian noise has closed forms: {text}");
+        let noise = Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 });
+        let other = ledger.register(Release { noise, ..ledger.releases()[0].clone() }).unwrap();
+        let estimated = |ledger: &Ledger| assumptions(ledger).iter().any(|phrase| phrase.contains("estimated"));
+        assert!(!estimated(&ledger), "it did not happen");
+        ledger.record(other);
+        assert!(estimated(&ledger));
+        assert!(serde_json::to_string(&account).unwrap().contains("\"steps\":14062"));
+    }
+
+    #[test]
+    fn very_many_kinds_of_release_are_not_accounted_for_tightly() {
+        let mut ledger = Ledger::new();
+        for i in 0..=MOST_KINDS {
+            let noise = Some(NoiseSpec::Gaussian { sigma: 5.0 + 0.1 * i as f64 });
+            let release = Release::new(Sampling::Poisson { rate: 0.01 }, Sensitivity::L2 { norm: 1.0 }, noise);
+            let id = ledger.register(release).unwrap();
+            ledger.record(id);
+        }
+        let account = account(&ledger, 1e-5).unwrap();
+        assert!(account.tight.is_none() && account.improved.epsilon > 0.0);
+        assert!(account.to_string().contains("no tight accounting: 65 kinds of release"), "{account}");
+    }
+}

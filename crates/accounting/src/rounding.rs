@@ -1,0 +1,451 @@
+//! Releases on a power-of-two grid, so that the low bits of floating-point numbers say nothing about the data.
+//!
+//! *The leak.* Floating-point numbers are unevenly spaced, so fl(s + z) can often be reached from one sum s and not from its neighbour:
+//! the last bits of one released number can break the guarantee (Mironov 2012, "On significance of the least significant bits for differential
+//! privacy"; for Gaussian samplers Jin, McMurtry, Rubinstein & Ohrimenko 2022, "Are we there yet?").
+//!
+//! *The remedy.* Everything that depends on data is an integer number of grid steps g = 2^e:
+//! 1. Each example's encoded coordinate is brought to the grid *before* the sum. Towards zero it stays inside its clip or envelope, so the sensitivity
+//!    does not grow. To the nearest (unbiased) it can move out by g/2 a coordinate, g·√P/2 in L2: [`GridRounding::scale_factor`] is by how much the
+//!    noise must grow to keep the noise multiplier. Integer sums are exact in any order.
+//! 2. The noise is rounded to the grid by itself. For s on the grid, round(s + Z) = s + round(Z) exactly, so the release is post-processing of
+//!    s + Z: rounding costs nothing, and the analysis for continuous Z holds.
+//! 3. What remains is that the computed noise ẑ is not quite Z. It does not depend on data, so only its rounded distribution p̂ against p counts.
+//!    - *Bits.* Replace a sampler's real uniform numbers, one after the other, by words of b bits. With the others fixed, a grid cell is what one or two
+//!      intervals of this number give (|z|, the radius and the cosine's halves are monotone), and an interval holds as many words as its length tells, but
+//!      for one: each cell's probability changes by 2^−b an interval.
+//!    - *Arithmetic.* If |ẑ − z| ≤ η for the same words, a cell gains or loses at most what lies within η of its two ends: p(k)·(1 ± ρ) with
+//!      ρ = (2η/g)·max z(x)/z(x + g + 2η) ≤ (2η/g)·e^{S(g + 2η)}, S the steepest slope of ln z up to the end of the cutoff's cell.
+//!    - *Tails.* Where |z|, or the polar method's radius, exceeds its cutoff, nothing is said.
+//!
+//!    So p̂ is within a total variation distance τ of some p̃ with p̃(k) = p(k)·(1 ± ρ), a draw at a time. Over all draws ε grows by
+//!    ln((1+ρ)/(1−ρ)) a draw; with that sum A, δ becomes e^A·δ + (1 + e^{ε + A})·τ.
+//!
+//! η is relative to |z| in the tails, and must stay around 1e-12·g for a whole training. So the noise has to be made in f64; and heavy tails, whose cutoff
+//! is far out, are refused: Cauchy's for all but a few draws. The claim holds up to the accuracy that is assumed of logarithm, exponential, cosine
+//! and tangent, two units in the last place. A family whose sampler inverts its distribution function numerically (generalised Gaussian, custom), or takes
+//! a logarithm of a number of 32 bits (variance gamma), has no bound, and no cost is given.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::{PrivacyError, require},
+    noise::{Noise, NoiseSpec},
+};
+
+/// A grid of spacing 2^exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GridRounding {
+    exponent: i32,
+}
+
+/// How a release was made of numbers on a grid: contributions towards zero, an exact sum, [`Noise::draw`] to the nearest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Grid {
+    /// Its spacing is 2^exponent.
+    pub exponent: i32,
+    /// Numbers in a release, each with noise of its own.
+    pub coordinates: u64,
+}
+
+impl Grid {
+    /// Checks both numbers.
+    ///
+    /// # Errors
+    /// An exponent outside −300 to 300; no coordinates, or more than 2^32.
+    pub fn validate(&self) -> Result<(), PrivacyError> {
+        GridRounding::new(self.exponent)?;
+        let possible = (1..=1 << 32).contains(&self.coordinates);
+        require(possible, "grid.coordinates", self.coordinates as f64, "1 to 2^32")
+    }
+}
+
+/// Noise that is rounded to a grid, with all that its price needs.
+#[derive(Debug)]
+pub(super) struct OnGrid {
+    noise: Box<dyn Noise>,
+    grid: GridRounding,
+    coordinates: u64,
+}
+
+impl OnGrid {
+    /// # Errors
+    /// As [`Grid::validate`], and [`PrivacyError::Unpriced`] for a family whose sampler has no known error bound.
+    pub fn new(grid: Grid, noise: &NoiseSpec) -> Result<Self, PrivacyError> {
+        grid.validate()?;
+        let (noise, rounding) = (noise.build()?, GridRounding::new(grid.exponent)?);
+        rounding.cost(noise.as_ref(), 0, 0, 0.5)?;
+        Ok(Self { noise, grid: rounding, coordinates: grid.coordinates })
+    }
+}
+
+/// What inexact noise costs where `exact` gives ε at any δ for noise as of real numbers, and `releases` tells what ran, how often: so much that
+/// it can be told at `delta`. The part of τ that is in the noise's tails is made too small to matter.
+///
+/// # Errors
+/// What `exact` refuses; [`PrivacyError::Inexact`] where the cost has no bound.
+pub(super) fn cost_of_all(
+    releases: &[(&OnGrid, u64)],
+    delta: f64,
+    exact: impl FnOnce(f64) -> Result<f64, PrivacyError>,
+) -> Result<RoundingCost, PrivacyError> {
+    let failure = 1e-3 * delta / (1.0 + exact(0.5 * delta)?.exp()) / releases.len() as f64;
+    let mut all = RoundingCost { loss: 0.0, total_variation: 0.0 };
+    for (OnGrid { noise, grid, coordinates }, steps) in releases {
+        let cost = grid.cost(noise.as_ref(), *coordinates, *steps, failure.max(f64::MIN_POSITIVE));
+        let RoundingCost { loss, total_variation } = cost.map_err(|_| PrivacyError::Inexact)?;
+        all.loss += loss;
+        all.total_variation += total_variation;
+    }
+    Ok(all)
+}
+
+/// How well a sampler computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SamplerAccuracy {
+    /// |ẑ − z| over the noise's scale plus the largest length on the way: |z|, or the radius of which z is a cosine.
+    pub error: f64,
+    /// Bits of each uniform number.
+    pub uniform_bits: u32,
+    /// Intervals of uniform numbers that make a grid cell, those of all its uniform numbers together.
+    pub intervals: u32,
+}
+
+/// What an inexact sampler costs over a whole training.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct RoundingCost {
+    /// Added to ε.
+    pub loss: f64,
+    /// τ: with ε that of the result, (1 + e^ε)·τ is added to δ.
+    pub total_variation: f64,
+}
+
+impl RoundingCost {
+    /// (ε, δ) of what really runs, from that of the exact mechanism.
+    #[must_use]
+    pub fn apply(&self, epsilon: f64, delta: f64) -> (f64, f64) {
+        let epsilon = epsilon + self.loss;
+        let delta = self.loss.exp() * delta + (1.0 + epsilon.exp()) * self.total_variation;
+        (epsilon, delta.min(1.0))
+    }
+
+    /// The other way: an ε of what really runs at `delta`, where `exact` gives that of the exact mechanism at any δ. Infinite where τ leaves
+    /// nothing of δ.
+    ///
+    /// # Errors
+    /// What `exact` refuses.
+    pub fn epsilon_at(
+        &self,
+        delta: f64,
+        exact: impl Fn(f64) -> Result<f64, PrivacyError>,
+    ) -> Result<f64, PrivacyError> {
+        // With ε at most some bound, this δ of the exact mechanism becomes `delta`; a hair less, for what is rounded on the way.
+        let left =
+            |epsilon: f64| (1.0 - 1e-12) * (delta - (1.0 + epsilon.exp()) * self.total_variation) / self.loss.exp();
+        for share in [0.5, 0.1, 0.01] {
+            let first = share * delta / self.loss.exp();
+            if first < f64::MIN_POSITIVE {
+                break;
+            }
+            let bound = exact(first)? + self.loss;
+            let more = left(bound);
+            // Also false for what is no number.
+            if more >= first {
+                return Ok(bound.min(exact(more)? + self.loss));
+            }
+        }
+        Ok(f64::INFINITY)
+    }
+}
+
+impl GridRounding {
+    /// The grid 2^`exponent`.
+    ///
+    /// # Errors
+    /// An exponent outside −300 to 300.
+    pub fn new(exponent: i32) -> Result<Self, PrivacyError> {
+        require((-300..=300).contains(&exponent), "grid exponent", f64::from(exponent), "from -300 to 300")?;
+        Ok(Self { exponent })
+    }
+
+    /// The coarsest grid of at most 2^−`bits` noise scales. Ten bits add less than 1e-7 to the noise's variance.
+    ///
+    /// # Errors
+    /// As [`GridRounding::new`].
+    pub fn below(noise: &dyn Noise, bits: u32) -> Result<Self, PrivacyError> {
+        let exponent = noise.scale().log2().floor();
+        Self::new((exponent - f64::from(bits)).clamp(-1e6, 1e6) as i32)
+    }
+
+    /// log₂ g.
+    #[must_use]
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
+    /// g.
+    #[must_use]
+    pub fn spacing(&self) -> f64 {
+        2.0_f64.powi(self.exponent)
+    }
+
+    /// Grid steps in a coordinate, towards zero: never out of its clip or envelope. `None` if not finite or beyond 2^53 steps.
+    #[must_use]
+    pub fn towards_zero(&self, coordinate: f64) -> Option<i64> {
+        self.steps(coordinate, f64::trunc)
+    }
+
+    /// Grid steps in a coordinate or in noise, to the nearest. `None` if not finite or beyond 2^53 steps.
+    #[must_use]
+    pub fn nearest(&self, value: f64) -> Option<i64> {
+        self.steps(value, f64::round)
+    }
+
+    fn steps(&self, value: f64, round: impl Fn(f64) -> f64) -> Option<i64> {
+        // Scaling by a power of two is exact.
+        let steps = round(value / self.spacing());
+        (steps.abs() <= 9_007_199_254_740_992.0).then_some(steps as i64)
+    }
+
+    /// The released number: an exact integer sum and the noise, rounded to the grid. `None` where the steps exceed 2^53, which for noise of any
+    /// sensible scale means that something broke.
+    #[must_use]
+    pub fn release(&self, sum: i64, noise: f64) -> Option<f64> {
+        let total = sum.checked_add(self.nearest(noise)?)?;
+        (total.unsigned_abs() <= 1 << 53).then(|| total as f64 * self.spacing())
+    }
+
+    /// By how much the noise's scale must grow if contributions are rounded to the *nearest* grid point, so that noise multiplier stays
+    /// what it was: 1 + g·√P/(2·norm). Towards zero it is 1.
+    #[must_use]
+    pub fn scale_factor(&self, norm: f64, coordinates: u64) -> f64 {
+        1.0 + 0.5 * self.spacing() * (coordinates as f64).sqrt() / norm
+    }
+
+    /// What the inexactness of [`Noise::draw`] costs over `steps` releases of `coordinates` numbers. `failure` is the part of τ that may lie in
+    /// the noise's tails, beyond the cutoff (1e-10, say).
+    ///
+    /// # Errors
+    /// [`PrivacyError::Unpriced`] for a family whose sampler has no known error bound; else as [`GridRounding::cost_of`].
+    pub fn cost(
+        &self,
+        noise: &dyn Noise,
+        coordinates: u64,
+        steps: u64,
+        failure: f64,
+    ) -> Result<RoundingCost, PrivacyError> {
+        let accuracy = noise.sampler_accuracy().ok_or(PrivacyError::Unpriced(
+            "noise on a grid from a sampler without a known error bound: Gaussian, Student-t, Laplace and hyperbolic secant noise have one",
+        ))?;
+        self.cost_of(noise, accuracy, coordinates, steps, failure)
+    }
+
+    /// The same for a sampler of `noise` that is as accurate as you say.
+    ///
+    /// # Errors
+    /// `failure` outside (0, 1), or an error so large against the grid that no bound holds: take a coarser grid, or noise of lighter tails.
+    pub fn cost_of(
+        &self,
+        noise: &dyn Noise,
+        accuracy: SamplerAccuracy,
+        coordinates: u64,
+        steps: u64,
+        failure: f64,
+    ) -> Result<RoundingCost, PrivacyError> {
+        require(failure > 0.0 && failure < 1.0, "failure", failure, "strictly between 0 and 1")?;
+        let draws = coordinates as f64 * steps as f64;
+        if draws == 0.0 {
+            return Ok(RoundingCost { loss: 0.0, total_variation: 0.0 });
+        }
+        let spacing = self.spacing();
+        // Tails below 1e-300 have no quantile: less than that may not be asked for.
+        let failure = failure.max(draws * 28.0 * 1e-300);
+        // A quarter of `failure` for each cutoff, so that half of it covers the quantiles' own accuracy.
+        let cutoff = noise.tail_quantile(failure / (8.0 * draws));
+        // A cosine is above 0.9 with probability 0.1435, so a radius is above r at most 1/0.1435 < 7 times as often as z is above 0.9·r.
+        let radius = noise.tail_quantile(failure / (28.0 * draws)) / 0.9;
+        let error = accuracy.error * (noise.scale() + radius);
+        // The last cell, and what may fall into it, reach beyond the cutoff.
+        let reach = spacing + 2.0 * error;
+        let relative = 2.0 * error / spacing * (steepest(noise, cutoff + reach) * reach).exp();
+        let range = "below 0.01: take a coarser grid, or noise of lighter tails";
+        require(relative < 0.01, "sampler error over grid", relative, range)?;
+        let cells = 2.0 * cutoff / spacing + 3.0;
+        let bits = cells * f64::from(accuracy.intervals) * 0.5_f64.powf(f64::from(accuracy.uniform_bits));
+        Ok(RoundingCost {
+            loss: draws * (relative.ln_1p() - (-relative).ln_1p()),
+            total_variation: (failure + draws * bits).min(1.0),
+        })
+    }
+}
+
+/// At least |(ln z)′| on [0, `within`], piece by piece: the slope in the middle, and what the curvature adds. Infinite where that is not known.
+fn steepest(noise: &dyn Noise, within: f64) -> f64 {
+    let mut kinks = noise.kinks().iter().copied().filter(|kink| *kink < within).peekable();
+    let (mut low, mut steepest) = (0.0, 0.0f64);
+    while low < within {
+        while kinks.next_if(|kink| *kink <= low).is_some() {}
+        let next = kinks.peek().copied().unwrap_or(within);
+        let high = next.min(low + (noise.scale() + low) / 16.0);
+        let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+        let Some(smoothness) = noise.smoothness(middle, half) else { return f64::INFINITY };
+        steepest = steepest.max(smoothness.slope + half * smoothness.curvature);
+        low = high;
+    }
+    steepest
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{noise::NoiseSpec, normal};
+
+    #[test]
+    fn a_whole_training_costs_next_to_nothing_in_f64_and_is_refused_in_f32() {
+        let noise = NoiseSpec::Gaussian { sigma: 1.1 }.build().unwrap();
+        let grid = GridRounding::below(noise.as_ref(), 6).unwrap();
+        let cost = grid.cost(noise.as_ref(), 26_010, 14_062, 1e-9).unwrap();
+        assert!(cost.loss < 0.01, "{cost:?}");
+        assert!(cost.total_variation < 1e-7, "{cost:?}");
+        let (epsilon, delta) = cost.apply(2.38, 1e-5);
+        assert!(epsilon > 2.38 && epsilon < 2.39 && delta > 1e-5 && delta < 1.2e-5);
+        let single = SamplerAccuracy { error: 1e-6, uniform_bits: 24, intervals: 3 };
+        let fine = GridRounding::below(noise.as_ref(), 20).unwrap();
+        assert!(fine.cost_of(noise.as_ref(), single, 26_010, 14_062, 1e-9).is_err());
+        let coarse = grid.cost_of(noise.as_ref(), single, 26_010, 14_062, 1e-9).unwrap();
+        assert!(coarse.loss > 1e3, "f32 noise has no useful bound: {coarse:?}");
+    }
+
+    /// Held to the exact curve of a Gaussian: whatever ε it names, δ there is no more than was asked for.
+    #[test]
+    fn the_epsilon_of_what_runs_keeps_its_delta() {
+        for (mu, delta) in [(0.3, 1e-5), (1.0, 1e-6), (3.0, 1e-5)] {
+            let exact = |delta| Ok(normal::epsilon_gaussian(mu, delta));
+            let ideal = normal::epsilon_gaussian(mu, delta);
+            for (loss, total_variation) in [(0.0, 0.0), (0.01, 1e-12), (0.3, 1e-8), (1e-6, 1e-6)] {
+                let cost = RoundingCost { loss, total_variation };
+                let epsilon = cost.epsilon_at(delta, exact).unwrap();
+                if epsilon.is_finite() {
+                    let (_, spent) = cost.apply(epsilon - loss, normal::ln_delta_gaussian(mu, epsilon - loss).exp());
+                    assert!(spent <= delta && epsilon >= ideal, "{mu} {cost:?}: {epsilon} {spent}");
+                    assert!(epsilon < 1.2 * ideal + loss, "{mu} {cost:?}: {epsilon}, ideally {ideal}");
+                } else {
+                    assert!((1.0 + (ideal + loss).exp()) * total_variation > 0.5 * delta, "{mu} {cost:?}");
+                }
+            }
+        }
+        let hopeless = RoundingCost { loss: 0.0, total_variation: 1e-3 };
+        assert_eq!(hopeless.epsilon_at(1e-5, |_| Ok(1.0)), Ok(f64::INFINITY));
+    }
+
+    /// Every family: a price, or a refusal that says why. Where the cutoff is far out, errors in proportion to z leave nothing to price.
+    #[test]
+    fn a_family_without_a_bound_has_no_price() {
+        let cost = |spec: &NoiseSpec, steps, failure| {
+            let noise = spec.build().unwrap();
+            GridRounding::below(noise.as_ref(), 6).unwrap().cost(noise.as_ref(), 26_010, steps, failure)
+        };
+        for spec in [
+            NoiseSpec::Gaussian { sigma: 1.1 },
+            NoiseSpec::StudentT { nu: 9.0, scale: 1.0 },
+            NoiseSpec::Laplace { scale: 0.7 },
+            NoiseSpec::HyperbolicSecant { scale: 1.2 },
+        ] {
+            let cost = cost(&spec, 14_062, 1e-9).unwrap();
+            assert!(cost.loss < 1.0 && cost.total_variation < 1e-5, "{spec:?}: {cost:?}");
+        }
+        // Its cutoff is 2e17 scales, where neighbouring numbers are whole scales apart.
+        let cauchy = NoiseSpec::Cauchy { scale: 1.0 };
+        assert!(matches!(cost(&cauchy, 14_062, 1e-9), Err(PrivacyError::Parameter { .. })));
+        assert!(cost(&cauchy, 1, 0.01).is_ok());
+        let density = crate::noise::CustomDensity::from_formula("exp(-abs(x)^3)").unwrap();
+        for spec in [
+            NoiseSpec::VarianceGamma { scale: 0.5 },
+            NoiseSpec::GeneralizedGaussian { exponent: 2.5, scale: 1.0 },
+            NoiseSpec::Custom { density, scale: 1.0 },
+        ] {
+            assert!(matches!(cost(&spec, 1, 0.01), Err(PrivacyError::Unpriced(_))), "{spec:?}");
+        }
+    }
+
+    /// What the accuracy of 64 bits rests on: no rounding to 53 above ½, and an angle of two words.
+    #[test]
+    fn samplers_use_all_their_bits() {
+        let laplace = NoiseSpec::Laplace { scale: 1.0 }.build().unwrap();
+        let next_to_zero = laplace.draw([u32::MAX, u32::MAX - 4, 0, 0]);
+        assert!((next_to_zero / (4.5 * 2f64.powi(-64)) - 1.0).abs() < 1e-14, "{next_to_zero:e}");
+        for spec in [NoiseSpec::Gaussian { sigma: 1.0 }, NoiseSpec::StudentT { nu: 5.0, scale: 1.0 }] {
+            let noise = spec.build().unwrap();
+            let at = |w2, w3| noise.draw([0, 0, w2, w3]);
+            // One word of the angle's first half and the next meet.
+            let (low, high, next) = (at(0x1234_5678, 0), at(0x1234_5678, u32::MAX), at(0x1234_5679, 0));
+            assert!(low > high && (high - next).abs() < 1e-6 * (low - high), "{spec:?}: {low} {high} {next}");
+        }
+    }
+
+    /// What a bound on the slope is good for: the density's fall over any cell.
+    #[test]
+    fn no_slope_is_above_the_steepest() {
+        for spec in [
+            NoiseSpec::Gaussian { sigma: 1.1 },
+            NoiseSpec::StudentT { nu: 3.0, scale: 0.5 },
+            NoiseSpec::Cauchy { scale: 2.0 },
+            NoiseSpec::HyperbolicSecant { scale: 1.2 },
+            NoiseSpec::VarianceGamma { scale: 0.7 },
+        ] {
+            let noise = spec.build().unwrap();
+            let bound = steepest(noise.as_ref(), 8.0);
+            let slope = |x: f64| (noise.log_density(x) - noise.log_density(x + 1e-4)) / 1e-4;
+            let most = (0..79_000).map(|i| slope(f64::from(i) * 1e-4)).fold(0.0, f64::max);
+            assert!(most <= bound && bound <= 1.2 * most, "{spec:?}: {most} {bound}");
+        }
+    }
+
+    /// The heart of the argument: for sums on the grid, rounding the noise is rounding the noisy sum.
+    #[test]
+    fn rounding_commutes_with_sums_on_the_grid() {
+        let grid = GridRounding::new(-7).unwrap();
+        let g = grid.spacing();
+        for sum in [-1000_i64, -1, 0, 3, 12_345] {
+            for i in -500..500 {
+                let z = f64::from(i) * 0.0131 + 0.000_3;
+                assert_eq!(grid.release(sum, z).unwrap(), ((sum as f64 * g + z) / g).round() * g);
+            }
+        }
+        assert_eq!(grid.release(0, f64::NAN), None);
+        assert_eq!(grid.release(1 << 53, 1.0), None);
+        assert_eq!(grid.release(i64::MAX, 1.0), None);
+        assert!(GridRounding::new(500).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn contributions_keep_their_bounds(x in -10.0_f64..10.0, exponent in -20..3_i32) {
+            let grid = GridRounding::new(exponent).unwrap();
+            let kept = grid.towards_zero(x).unwrap() as f64 * grid.spacing();
+            prop_assert!(kept.abs() <= x.abs() && (kept - x).abs() < grid.spacing());
+            let near = grid.nearest(x).unwrap() as f64 * grid.spacing();
+            prop_assert!((near - x).abs() <= 0.5 * grid.spacing());
+        }
+
+        /// A sampler that is off by a known shift of at most η: the rounded distribution changes by no more than is charged.
+        #[test]
+        fn the_charge_covers_a_shifted_sampler(shift in -1e-6_f64..1e-6) {
+            let noise = NoiseSpec::StudentT { nu: 5.0, scale: 1.0 }.build().unwrap();
+            let grid = GridRounding::new(-4).unwrap();
+            let accuracy = SamplerAccuracy { error: 1e-6, uniform_bits: 64, intervals: 1 };
+            let cost = grid.cost_of(noise.as_ref(), accuracy, 1, 1, 1e-3).unwrap();
+            let g = grid.spacing();
+            for k in -64..=64 {
+                let (low, high) = ((f64::from(k) - 0.5) * g, (f64::from(k) + 0.5) * g);
+                let exact = noise.cdf(high) - noise.cdf(low);
+                let shifted = noise.cdf(high - shift) - noise.cdf(low - shift);
+                prop_assert!((shifted / exact).ln().abs() <= cost.loss, "{k}");
+            }
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! The accountant against reference values: every case of every kind of a reference file, within the file's own tolerances.
+//!
+//! The files are `tests/golden/accounting.json` and `other.json` (made by `other_cases.py`), or the one that
+//! `HUSHGRAD_REFERENCE` names. One line a kind is printed;
+//! any answer outside its tolerance, and any kind or family that is not known, fails the run. `--case ID` prints one case's answers.
+
+use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode, time::Instant};
+
+use hushgrad_accounting::{
+    calibrate::{Method, Target, noise_scale},
+    dynamics::{Argument, Setting},
+    envelope::EnvelopeProfile,
+    ledger::{Release, Sensitivity},
+    noise::NoiseSpec,
+    normal,
+    pld::Pld,
+    rdp::{Accountant, Orders, RdpCurve},
+    risk::{AttackBound, EpsilonDelta, GaussianPrivacy},
+    sampling::Sampling,
+};
+use serde_json::{Value, json};
+
+type Answer = Result<Value, String>;
+
+fn main() -> ExitCode {
+    let golden = |name| format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    let paths = match std::env::var("HUSHGRAD_REFERENCE") {
+        Ok(path) => vec![path],
+        Err(_) => vec![golden("accounting.json"), golden("other.json")],
+    };
+    let (mut cases, mut passed) = (0, 0);
+    for path in &paths {
+        match check(path) {
+            Ok((of_file, right)) => {
+                cases += of_file;
+                passed += right;
+            }
+            Err(e) => {
+                println!("{path}: {e}");
+                cases += 1;
+            }
+        }
+    }
+    let ok = cases > 0 && passed == cases;
+    let word = if ok { "ok" } else { "FAILED" };
+    println!(
+        "\ntest result: {word}. {passed} passed; {} failed; 0 ignored; 0 measured; 0 filtered out",
+        cases - passed
+    );
+    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// How many cases a file has, and how many are right; tells of each kind.
+fn check(path: &str) -> Result<(usize, usize), String> {
+    let text = std::fs::read_to_string(path).map_err(say)?;
+    let reference: Value = serde_json::from_str(&text).map_err(|e| format!("not JSON: {e}"))?;
+    let default_orders: Vec<f64> =
+        numbers(&reference["conventions"]["dp_accounting_default_orders"]).unwrap_or_default();
+    let arguments: Vec<String> = std::env::args().collect();
+    let wanted = arguments.iter().position(|a| a == "--case").and_then(|i| arguments.get(i + 1));
+
+    let mut kinds: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut order = Vec::new();
+    let all = reference["cases"].as_array().filter(|cases| !cases.is_empty()).ok_or("no cases")?;
+    for case in all {
+        let (kind, id) = (case["kind"].as_str().unwrap_or("?"), case["id"].as_str().unwrap_or("?"));
+        if wanted.is_some_and(|w| w != id) {
+            continue;
+        }
+        if !kinds.contains_key(kind) {
+            order.push(kind.to_owned());
+        }
+        let tally = kinds.entry(kind.to_owned()).or_default();
+        let start = Instant::now();
+        let answer = answer(kind, &case["inputs"], case, &default_orders);
+        tally.seconds += start.elapsed().as_secs_f64();
+        tally.cases += 1;
+        match answer {
+            Ok(answer) => {
+                if wanted.is_some() {
+                    println!("{id}: {answer:#}");
+                }
+                let before = tally.problems.len();
+                let compared = tally.compare(id, case, &answer);
+                if compared == 0 {
+                    tally.problems.push(format!("{id}: nothing was compared"));
+                }
+                tally.passed += usize::from(tally.problems.len() == before);
+            }
+            Err(e) => tally.problems.push(format!("{id}: {e}")),
+        }
+    }
+
+    let (mut cases, mut passed) = (0, 0);
+    for kind in &order {
+        let tally = &kinds[kind];
+        cases += tally.cases;
+        passed += tally.passed;
+        let Tally { cases, passed, compared, worst, seconds, .. } = tally;
+        println!(
+            "{kind:<22} {passed:>3} of {cases:>3} cases, {compared:>5} values, worst {worst:.2} of tolerance, {seconds:.2} s"
+        );
+        for problem in &tally.problems {
+            println!("    {problem}");
+        }
+    }
+    Ok((cases, passed))
+}
+
+#[derive(Default)]
+struct Tally {
+    cases: usize,
+    passed: usize,
+    compared: usize,
+    /// Largest deviation over its tolerance.
+    worst: f64,
+    seconds: f64,
+    problems: Vec<String>,
+}
+
+impl Tally {
+    /// Every field that has a tolerance, and every field that is exact by its nature. Returns how many values were compared.
+    fn compare(&mut self, id: &str, case: &Value, answer: &Value) -> usize {
+        let before = self.compared;
+        let tolerances = case["tolerance"].as_object().cloned().unwrap_or_default();
+        let expected = &case["expected"];
+        match case["kind"].as_str() {
+            Some("epsilon_pld") => self.compare_pld(id, case, answer),
+            Some("noise_moment") => {
+                let rows = expected["values"].as_array().map(Vec::as_slice).unwrap_or_default();
+                for (row, got) in rows.iter().zip(answer["values"].as_array().map(Vec::as_slice).unwrap_or_default()) {
+                    let place = format!("{id} τ={} k={}", row["tau"], row["k"]);
+                    for (field, tolerance) in &tolerances {
+                        self.value(&format!("{place} {field}"), &row[field], &got[field], tolerance);
+                    }
+                }
+                if rows.len() != answer["values"].as_array().map_or(0, Vec::len) {
+                    self.problems.push(format!("{id}: wrong number of values"));
+                }
+            }
+            _ => {
+                for (field, tolerance) in &tolerances {
+                    self.value(&format!("{id} {field}"), &expected[field], &answer[field], tolerance);
+                }
+                for (field, value) in expected.as_object().into_iter().flatten() {
+                    let exact = field.starts_with("order_") && !field.contains("dp_accounting") || value.is_boolean();
+                    if exact && !tolerances.contains_key(field) && !answer[field].is_null() {
+                        self.value(&format!("{id} {field}"), value, &answer[field], &json!({"rel": 0.0}));
+                    }
+                }
+            }
+        }
+        self.compared - before
+    }
+
+    fn compare_pld(&mut self, id: &str, case: &Value, answer: &Value) {
+        let expected = &case["expected"];
+        let get = |v: &Value| v.as_f64().unwrap_or(f64::NAN);
+        let got = get(&answer["eps_upper"]);
+        // "max": "eps_upper * (1 + 2e-3) + 1e-3"; "min": "eps_lower".
+        let (low, high) = (get(&expected["eps_lower"]), get(&expected["eps_upper"]) * (1.0 + 2e-3) + 1e-3);
+        self.compared += 1;
+        if (low..=high).contains(&got) {
+            self.worst = self.worst.max((got - low) / (high - low));
+        } else {
+            self.problems.push(format!("{id}: pessimistic ε {got} outside {low} to {high}"));
+        }
+        // Also as a point estimate, where the file asks for one.
+        self.value(
+            &format!("{id} point estimate"),
+            &expected["eps_best"],
+            &answer["eps_upper"],
+            &case["tolerance"]["point_estimate"],
+        );
+        if got > get(&expected["eps_rdp_improved_2_256"]) {
+            self.problems.push(format!("{id}: tight ε {got} above the Rényi bound"));
+        }
+    }
+
+    fn value(&mut self, place: &str, expected: &Value, got: &Value, tolerance: &Value) {
+        if let (Some(want), Some(have)) = (expected.as_array(), got.as_array()) {
+            if want.len() != have.len() {
+                self.problems.push(format!("{place}: {} values, expected {}", have.len(), want.len()));
+            }
+            for (i, (w, h)) in want.iter().zip(have).enumerate() {
+                self.value(&format!("{place}[{i}]"), w, h, tolerance);
+            }
+            return;
+        }
+        if expected.is_null() {
+            // Beyond what the reference states (I − 1 above 1e300).
+            return;
+        }
+        self.compared += 1;
+        if let Some(want) = expected.as_bool() {
+            if got.as_bool() != Some(want) {
+                self.problems.push(format!("{place}: {got}, expected {want}"));
+            }
+            return;
+        }
+        let (want, have) = (expected.as_f64().unwrap_or(f64::NAN), got.as_f64().unwrap_or(f64::NAN));
+        let bound = |name: &str| tolerance[name].as_f64().unwrap_or(0.0);
+        let allowed = (bound("rel") * want.abs()).max(bound("abs"));
+        // A tolerance "only" if the reference's own formula is used: ours may be the tighter one, never the looser.
+        let off = if tolerance["only"].is_string() && have < want { 0.0 } else { (have - want).abs() };
+        if off <= allowed {
+            if allowed > 0.0 {
+                self.worst = self.worst.max(off / allowed);
+            }
+        } else {
+            self.problems
+                .push(format!("{place}: {have:e}, expected {want:e}, off by {off:.3e}, allowed {allowed:.3e}"));
+        }
+    }
+}
+
+fn answer(kind: &str, inputs: &Value, case: &Value, default_orders: &[f64]) -> Answer {
+    match kind {
+        "sampled_gaussian_rdp" => sampled_gaussian(inputs),
+        "epsilon_rdp" => epsilon_rdp(inputs, case, default_orders),
+        "epsilon_pld" => epsilon_pld(inputs),
+        "noise_calibration" => noise_calibration(inputs, case),
+        "noise_moment" => noise_moment(inputs),
+        "noise_vector" => noise_vector(inputs, case),
+        "without_replacement" => without_replacement(inputs),
+        "shuffled_partition" => shuffled_partition(inputs),
+        "privacy_dynamics" => privacy_dynamics(inputs),
+        "interpretation" => interpretation(inputs),
+        _ => Err(format!("this kind is not known: {kind}")),
+    }
+}
+
+fn number(inputs: &Value, name: &str) -> Result<f64, String> {
+    inputs[name].as_f64().ok_or_else(|| format!("input {name} is missing"))
+}
+
+fn whole(inputs: &Value, name: &str) -> Result<u64, String> {
+    let value = number(inputs, name)?;
+    if value >= 0.0 && value.fract() == 0.0 { Ok(value as u64) } else { Err(format!("input {name} is not a count")) }
+}
+
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(Value::as_f64).collect()
+}
+
+fn say(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// "integers 2..256", a list of numbers, or nothing (2..256).
+fn orders(inputs: &Value) -> Result<Vec<f64>, String> {
+    if let Some(list) = numbers(&inputs["orders"]) {
+        return Ok(list);
+    }
+    let text = inputs["orders"].as_str().unwrap_or("integers 2..256");
+    let range = text.strip_prefix("integers ").and_then(|r| r.split_once(".."));
+    let parse = |s: &str| s.trim().trim_start_matches('=').parse::<u32>().map_err(|_| format!("orders {text:?}"));
+    let (low, high) = range.ok_or_else(|| format!("orders {text:?} are not understood"))?;
+    Ok((parse(low)?..=parse(high)?).map(f64::from).collect())
+}
+
+fn at(curve: &RdpCurve, alphas: &Value) -> Result<Vec<f64>, String> {
+    let alphas = numbers(alphas).ok_or("input alphas is missing")?;
+    alphas.iter().map(|&a| curve.at(a).ok_or_else(|| format!("no bound at order {a}"))).collect()
+}
+
+fn l2(sampling: Sampling, norm: f64, sigma: f64) -> Release {
+    Release::new(sampling, Sensitivity::L2 { norm }, Some(NoiseSpec::Gaussian { sigma }))
+}
+
+/// (ε classic, order, ε improved, order) after `steps` releases, over the given orders.
+fn both(curve: &RdpCurve, steps: u64, delta: f64, orders: &[f64]) -> Result<Value, String> {
+    let mut accountant = Accountant::new();
+    let id = accountant.add_curve(curve.clone()).map_err(say)?;
+    accountant.compose(id, steps);
+    let e = accountant.epsilon_at(delta, Orders::Listed(orders)).map_err(say)?;
+    Ok(json!({
+        "eps_classic": e.classic.epsilon, "order_classic": e.classic.order as u64,
+        "eps_improved": e.improved.epsilon, "order_improved": e.improved.order as u64,
+    }))
+}
+
+fn sampled_gaussian(inputs: &Value) -> Answer {
+    let curve = RdpCurve::sampled_gaussian(number(inputs, "sigma")?, number(inputs, "q")?).map_err(say)?;
+    Ok(json!({ "rdp": at(&curve, &inputs["alphas"])? }))
+}
+
+fn epsilon_rdp(inputs: &Value, case: &Value, default_orders: &[f64]) -> Answer {
+    let curve = RdpCurve::sampled_gaussian(number(inputs, "sigma")?, number(inputs, "q")?).map_err(say)?;
+    let (steps, delta) = (whole(inputs, "steps")?, number(inputs, "delta")?);
+    let mut result = both(&curve, steps, delta, &orders(inputs)?)?;
+    if !default_orders.is_empty() {
+        let fractional = both(&curve, steps, delta, default_orders)?;
+        result["eps_dp_accounting_default_orders"] = fractional["eps_improved"].clone();
+    }
+    // What a user gets, over all orders, is never above either list.
+    let mut accountant = Accountant::new();
+    let id = accountant.add_curve(curve).map_err(say)?;
+    accountant.compose(id, steps);
+    let all = accountant.epsilon(delta).map_err(say)?.improved.epsilon;
+    let listed = number(&case["expected"], "eps_improved")?;
+    if all > listed * (1.0 + 1e-8) + 1e-9 {
+        return Err(format!("over all orders ε = {all}, above {listed}"));
+    }
+    Ok(result)
+}
+
+fn epsilon_pld(inputs: &Value) -> Answer {
+    let pld = Pld::sampled_gaussian(number(inputs, "sigma")?, number(inputs, "q")?).map_err(say)?;
+    let tight = pld.compose(whole(inputs, "steps")?).epsilon(number(inputs, "delta")?).map_err(say)?;
+    Ok(json!({ "eps_upper": tight.value }))
+}
+
+fn noise_calibration(inputs: &Value, case: &Value) -> Answer {
+    let (steps, delta, epsilon) = (whole(inputs, "steps")?, number(inputs, "delta")?, number(inputs, "target_eps")?);
+    let release = l2(Sampling::Poisson { rate: number(inputs, "q")? }, 1.0, 1.0);
+    let list = orders(inputs)?;
+    let mut result = json!({});
+    for (field, method) in
+        [("sigma_rdp_improved", Method::Improved), ("sigma_rdp_classic", Method::Classic), ("sigma_pld", Method::Tight)]
+    {
+        if case["expected"][field].is_null() {
+            continue;
+        }
+        let target = Target { epsilon, delta, method, orders: Orders::Listed(&list) };
+        let found = noise_scale(&release, steps, &target).map_err(say)?;
+        if found.epsilon > epsilon {
+            return Err(format!("{field} {} costs {}, above the target", found.value, found.epsilon));
+        }
+        result[field] = json!(found.value);
+    }
+    Ok(result)
+}
+
+fn noise(inputs: &Value) -> Result<NoiseSpec, String> {
+    let params = &inputs["params"];
+    let first = |names: &[&str]| {
+        names.iter().find_map(|n| params[n].as_f64()).ok_or_else(|| format!("parameters {names:?} are missing"))
+    };
+    let family = inputs["family"].as_str().unwrap_or("?");
+    Ok(match family {
+        "gaussian" | "normal" => NoiseSpec::Gaussian { sigma: first(&["sigma", "scale"])? },
+        "laplace" => NoiseSpec::Laplace { scale: first(&["b", "scale"])? },
+        "student_t" => NoiseSpec::StudentT { nu: first(&["nu", "df"])?, scale: first(&["scale", "s"])? },
+        "cauchy" => NoiseSpec::Cauchy { scale: first(&["gamma", "scale"])? },
+        "variance_gamma" => NoiseSpec::VarianceGamma { scale: first(&["c", "scale"])? },
+        "sech" | "hyperbolic_secant" => NoiseSpec::HyperbolicSecant { scale: first(&["s", "scale"])? },
+        "generalized_gaussian" | "generalised_gaussian" => NoiseSpec::GeneralizedGaussian {
+            exponent: first(&["p", "exponent", "beta"])?,
+            scale: first(&["scale", "s", "alpha", "a"])?,
+        },
+        _ => return Err(format!("this family is not known: {family}")),
+    })
+}
+
+fn noise_moment(inputs: &Value) -> Answer {
+    let noise = noise(inputs)?.build().map_err(say)?;
+    let taus = numbers(&inputs["taus"]).ok_or("input taus is missing")?;
+    let ks = numbers(&inputs["ks"]).ok_or("input ks is missing")?;
+    let mut values = Vec::new();
+    for &tau in &taus {
+        for &k in &ks {
+            let log = noise.log_moment(k as u32, tau);
+            // Infinite values are no JSON numbers: they fail, as they should.
+            values.push(json!({ "tau": tau, "k": k, "log_I": log, "I_minus_1": log.exp_m1() }));
+        }
+    }
+    Ok(json!({ "values": values }))
+}
+
+fn psi(rule: &Value) -> Result<Vec<f64>, String> {
+    let name = rule["rule"].as_str().unwrap_or("?");
+    if name == "explicit" {
+        return numbers(&rule["values"]).ok_or_else(|| "explicit ψ without values".into());
+    }
+    let size = whole(rule, "K")? as usize;
+    let norm = number(rule, "norm")?;
+    let raw: Vec<f64> = match name {
+        // Φ⁻¹(½ + x) = the point whose upper tail is ½ − x.
+        "half_normal" => {
+            (0..size).map(|i| normal::survival_quantile(0.5 - (i as f64 + 0.5) / (2.0 * size as f64))).collect()
+        }
+        "power" => {
+            let exponent = number(rule, "exponent")?;
+            (0..size).map(|i| (i as f64 + 1.0).powf(-exponent)).collect()
+        }
+        "uniform" => vec![1.0; size],
+        "exponential" => (0..size).map(|i| -(-(i as f64 + 0.5) / size as f64).ln_1p()).collect(),
+        "geometric" => {
+            let ratio = number(rule, "ratio")?;
+            (0..size).map(|i| ratio.powf(i as f64)).collect()
+        }
+        "one_hot" => (0..size).map(|i| f64::from(i == 0)).collect(),
+        _ => return Err(format!("this rule for ψ is not known: {name}")),
+    };
+    let length = raw.iter().map(|p| p * p).sum::<f64>().sqrt();
+    Ok(raw.iter().map(|p| norm * p / length).collect())
+}
+
+fn noise_vector(inputs: &Value, case: &Value) -> Answer {
+    let rules = inputs["psi"].as_array().ok_or("input psi is missing")?;
+    let vectors = rules.iter().map(psi).collect::<Result<Vec<_>, _>>()?;
+    let prints = case["expected"]["psi_fingerprints"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for (vector, print) in vectors.iter().zip(prints) {
+        let squares: f64 = vector.iter().map(|p| p * p).sum();
+        let want = number(print, "sum_psi2")?;
+        if (squares / want - 1.0).abs() > 1e-12 {
+            return Err(format!("ψ is not the reference's: Σψ² = {squares}, there {want}"));
+        }
+    }
+    let profile = EnvelopeProfile::from_vectors_f64(vectors.iter().map(Vec::as_slice)).map_err(say)?;
+    let sampling = Sampling::Poisson { rate: number(inputs, "q")? };
+    let release = Release::new(sampling, Sensitivity::Envelope { profile }, Some(noise(inputs)?));
+    let curve = RdpCurve::of(&release).map_err(say)?;
+    let mut result = both(&curve, whole(inputs, "steps")?, number(inputs, "delta")?, &orders(inputs)?)?;
+    result["rdp_per_step"] = json!(at(&curve, &case["expected"]["alphas"])?);
+    Ok(result)
+}
+
+fn without_replacement(inputs: &Value) -> Answer {
+    let sampling = Sampling::FixedSize { population: whole(inputs, "n")?, size: whole(inputs, "b")? };
+    // The reference's σ is noise over the replace-one sensitivity, which is twice the clip norm.
+    let curve = RdpCurve::of(&l2(sampling, 0.5, number(inputs, "sigma")?)).map_err(say)?;
+    Ok(json!({ "rdp": at(&curve, &inputs["alphas"])? }))
+}
+
+fn shuffled_partition(inputs: &Value) -> Answer {
+    let (sigma, epochs, delta) = (number(inputs, "sigma")?, whole(inputs, "epochs")?, number(inputs, "delta")?);
+    const BATCHES: u64 = 7;
+    let curve = RdpCurve::of(&l2(Sampling::Shuffled { batches: BATCHES }, 1.0, sigma)).map_err(say)?;
+    let mut result = both(&curve, epochs * BATCHES, delta, &orders(inputs)?)?;
+    result["rdp_per_epoch"] = json!(at(&curve, &inputs["alphas"])?);
+    result["eps_exact"] = json!(normal::epsilon_gaussian((epochs as f64).sqrt() / sigma, delta));
+    Ok(result)
+}
+
+fn privacy_dynamics(inputs: &Value) -> Answer {
+    let step_size = number(inputs, "eta")?;
+    let strong_convexity = number(inputs, "lambda")?;
+    let setting = Setting {
+        step_size,
+        noise: number(inputs, "sigma")?,
+        sensitivity: number(inputs, "Sg")?,
+        strong_convexity,
+        smoothness: inputs["beta"].as_f64().unwrap_or_else(|| step_size.recip().max(strong_convexity)),
+        examples: whole(inputs, "n")?,
+    };
+    let alpha = number(inputs, "alpha")?;
+    let checked = setting.checked().map_err(say)?;
+    let bounds = checked.renyi(alpha, whole(inputs, "K")?).map_err(say)?;
+    Ok(json!({
+        "rdp_dynamics": bounds.hidden_state, "rdp_composition": bounds.composition, "rdp_lower_bound": bounds.lower,
+        "K_crossover": checked.crossover(), "rdp_dynamics_limit": checked.limit(alpha),
+        "dynamics_better_than_composition": bounds.argument == Argument::HiddenState,
+    }))
+}
+
+fn interpretation(inputs: &Value) -> Answer {
+    let rate = number(inputs, "fpr")?;
+    let tpr = match inputs["type"].as_str() {
+        Some("eps_delta") => EpsilonDelta::new(number(inputs, "eps")?, number(inputs, "delta")?)
+            .map_err(say)?
+            .best_true_positive_rate(rate),
+        Some("gaussian_dp") => GaussianPrivacy::new(number(inputs, "mu")?).map_err(say)?.best_true_positive_rate(rate),
+        other => {
+            let mut text = String::new();
+            let _ = write!(text, "this type is not known: {other:?}");
+            return Err(text);
+        }
+    };
+    Ok(json!({ "tpr_max": tpr }))
+}
