@@ -61,16 +61,28 @@ fn talk(stream: &TcpStream, folder: &Path) -> std::io::Result<()> {
         };
         let length = body.len();
         let framing = framing(target);
+        let last = is_last(&head);
+        let connection = if last { "Connection: close\r\n" } else { "" };
         let mut out = stream;
         write!(
             out,
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-cache\r\n\
-             {framing}Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n\r\n"
+             {connection}{framing}Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n\r\n"
         )?;
         if method != "HEAD" {
             out.write_all(&body)?;
         }
+        if last {
+            return Ok(());
+        }
     }
+}
+
+/// Whether the client wants no more on this connection: it says so, or speaks the version in which an answer ends with its connection.
+fn is_last(head: &str) -> bool {
+    let head = head.to_ascii_lowercase();
+    head.lines().next().is_some_and(|request| request.ends_with("http/1.0"))
+        || head.lines().any(|line| line.strip_prefix("connection:").is_some_and(|value| value.trim() == "close"))
 }
 
 /// Only the embedded page is made to be framed; a page cannot say this of itself.
@@ -188,6 +200,15 @@ mod tests {
         // Nothing that is asked for beside the path makes another page one to be framed.
         assert!(ask("GET /embed.html?a HTTP/1.1\r\n\r\n").find("frame-ancestors").is_none());
         assert!(ask("GET /?embed.html HTTP/1.1\r\n\r\n").contains("frame-ancestors 'self'"));
+        // A client that waits for the end of the connection gets it.
+        for request in ["GET /a.wasm HTTP/1.0\r\n\r\n", "GET /a.wasm HTTP/1.1\r\nconnection: Close\r\n\r\n"] {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut said = String::new();
+            stream.read_to_string(&mut said).unwrap();
+            assert!(said.ends_with("\0asm"), "{said}");
+        }
         assert!(ask("GET /b.wasm HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
         assert!(ask("POST /a.wasm HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
         std::fs::remove_dir_all(folder).unwrap();

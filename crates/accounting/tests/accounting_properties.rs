@@ -16,6 +16,8 @@ use hushgrad_accounting::{
     search::{Criterion, families, search},
 };
 use proptest::prelude::*;
+use rand::rand_core::SeedableRng;
+use rand_chacha::ChaCha20Rng;
 
 fn gaussian(rate: f64, sigma: f64) -> Release {
     Release::new(Sampling::Poisson { rate }, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }))

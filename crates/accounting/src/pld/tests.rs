@@ -84,7 +84,7 @@ fn spread_noise_acts_like_gaussian_noise_of_the_same_information() {
 /// What a visitor trains with: the proven bound holds for every vector, and is below Rényi's.
 #[test]
 fn many_random_vectors_have_a_proven_bound() {
-    use rand::rand_core::Rng;
+    use rand::rand_core::{Rng, SeedableRng};
     let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(5);
     let draw = |_| {
         let mut row: Vec<f64> = (0..2000)
