@@ -728,7 +728,7 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
     let mut other = Thread::with_run(short());
     other.ask_and_settle(other.continuing(file.clone()));
     let report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
-    assert_eq!((report.step, report.by_plan), (2, true));
+    assert_eq!(report.step, 2);
     let events = other.ask_and_settle(Request::ExportLedger);
     let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
     let ledger = Ledger::from_json(json).unwrap();
@@ -743,7 +743,6 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
     let other_report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
     assert!(epsilon(&other_report) > epsilon(&report));
     // The plan knows of the second release alone: nothing may be priced by it.
-    assert!(!other_report.by_plan);
     let events = other.ask_and_settle(Request::ExportLedger);
     let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
     assert_eq!(Ledger::from_json(json).unwrap().releases().len(), 2);
@@ -766,7 +765,7 @@ fn a_shuffled_run_that_is_continued_begins_an_epoch() {
     let again = RunFile::from_json("f", &save(&mut other)).unwrap();
     // Ten batches of 60 in 600: nine that nobody drew, and the first of the next epoch.
     assert_eq!((again.run.report.step, again.ledger.as_ref().map(Ledger::steps)), (2, Some(11)));
-    assert!(epsilon(&again.run.report) > one && !again.run.report.by_plan);
+    assert!(epsilon(&again.run.report) > one);
 }
 
 /// What a step drew is for the screen: the page hears of it beside the report, and no file holds it.

@@ -12,8 +12,9 @@ use super::{
 use crate::{
     accounting::{
         PrivacyError,
+        books::Books,
         ledger::{Event, Ledger, Release},
-        rdp::{Accountant, CurveId, Epsilon, RdpCurve},
+        rdp::Epsilon,
         sampling::Sampling,
     },
     data::idx::MAX_EXAMPLES,
@@ -39,7 +40,6 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
         .map_err(|error| RunFileError::NoPlan { name: name.to_owned(), reason: error.to_string() })?;
     report.epoch = report.step as f64 / config.sampling.steps_per_epoch(*train, config.lot);
     report.complete = config.steps.is_some_and(|steps| report.step >= steps);
-    report.by_plan = false;
     let Some(written) = ledger.take() else {
         if matches!(report.privacy, Privacy::Bounded(_)) {
             return Err(RunFileError::Unaccounted { name: name.to_owned() });
@@ -56,8 +56,8 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
     let own = own_ledger(&written, &release, run).ok_or_else(|| impossible("ledger", ANOTHER.to_owned()))?;
     let RunCard { config, report, .. } = run;
     let fail = |error: PrivacyError| impossible("ledger", format!("such that {error}"));
-    let books = Books::new(&own, (&release, &curve)).map_err(fail)?;
-    let accounted = Privacy::of(config.delta, books.after(own.steps(), config.delta), &own).map_err(fail)?;
+    let books = Books::of_priced(own.clone(), &[(&release, &curve)]).map_err(fail)?;
+    let accounted = Privacy::of(config.delta, books.renyi(config.delta), &own).map_err(fail)?;
     match (&report.privacy, &accounted) {
         (Privacy::NoGuarantee { .. }, Privacy::Bounded(_)) => {
             unclaimed(run, None);
@@ -74,7 +74,6 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
         }
         (Privacy::NoGuarantee { .. }, Privacy::NoGuarantee { .. }) => {}
     }
-    report.by_plan = own.steps() == report.step && own.releases().iter().all(|each| *each == release);
     let bounded = matches!(accounted, Privacy::Bounded(_));
     report.privacy = accounted;
     if bounded {
@@ -85,7 +84,7 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
         let mut spent = |step: f64| {
             // What was released beyond the run's steps (batches of an epoch that was given up, say) may have been at any of them.
             let count = (step.ceil() as u64).saturating_add(beyond).min(own.steps());
-            *known.entry(count).or_insert_with(|| books.after(count, config.delta).ok())
+            *known.entry(count).or_insert_with(|| books.after(count).ok()?.renyi(config.delta).ok())
         };
         run.improved_curve = anew(&run.improved_curve, most, |step| Some(spent(step)?.improved.epsilon));
         run.classic_curve = anew(&run.classic_curve, most, |step| Some(spent(step)?.classic.epsilon));
@@ -149,37 +148,6 @@ fn alike(written: &Release, own: &Release) -> bool {
         _ => false,
     };
     bound && (written.unit, &written.noise, written.grid) == (own.unit, &own.noise, own.grid)
-}
-
-/// What each of a ledger's releases costs, in order.
-struct Books<'a> {
-    ledger: &'a Ledger,
-    accountant: Accountant,
-    ids: Vec<CurveId>,
-}
-
-impl<'a> Books<'a> {
-    /// Curves are made of every kind but the one whose curve is `known`.
-    fn new(ledger: &'a Ledger, known: (&Release, &RdpCurve)) -> Result<Self, PrivacyError> {
-        let mut accountant = Accountant::new();
-        let curves = ledger.releases().iter().map(|release| {
-            let curve = if release == known.0 { known.1.clone() } else { RdpCurve::of(release)? };
-            accountant.add_curve(curve)
-        });
-        let ids = curves.collect::<Result<_, PrivacyError>>()?;
-        Ok(Self { ledger, accountant, ids })
-    }
-
-    /// ε of the first `count` releases.
-    fn after(&self, count: u64, delta: f64) -> Result<Epsilon, PrivacyError> {
-        let (mut accountant, mut left) = (self.accountant.clone(), count);
-        for event in self.ledger.events() {
-            let part = event.count.min(left);
-            accountant.compose(self.ids[event.release as usize], part);
-            left -= part;
-        }
-        accountant.epsilon(delta)
-    }
 }
 
 /// The curve's steps with another value each, of at most `most` points.

@@ -177,10 +177,8 @@ impl Preset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::{
-        plan::Plan,
-        projection::{Spent, spent_tightly},
-    };
+    use crate::accounting::pld::{Rigor, Tight};
+    use crate::train::{plan::Plan, projection::planned};
 
     #[test]
     fn presets_are_valid_and_distinct() {
@@ -205,9 +203,10 @@ mod tests {
     fn budgets_are_kept_and_used() {
         for preset in ALL {
             let (Some(budget), config) = (preset.budget, preset.config()) else { continue };
-            let Spent { epsilon, numerical } = spent_tightly(&config, 60_000, config.steps.unwrap()).unwrap();
-            assert!(epsilon <= budget && epsilon > 0.995 * budget, "{}: {epsilon}", preset.key);
-            assert_eq!(numerical, None, "{}: a promise rests on proven bounds", preset.key);
+            let books = planned(&config, 60_000, config.steps.unwrap()).unwrap();
+            let Tight { value, rigor, .. } = books.tight(config.delta).unwrap();
+            assert!(value <= budget && value > 0.995 * budget, "{}: {value}", preset.key);
+            assert_eq!(rigor, Rigor::Proven, "{}: a promise rests on proven bounds", preset.key);
         }
     }
 

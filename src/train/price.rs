@@ -115,10 +115,7 @@ pub(super) fn step(config: &RunConfig, sampling: Sampling, envelope: Option<&Env
 
 /// What inexact noise tells may cost all of δ: better said before the first step than at some later one.
 fn bounded(curve: &RdpCurve, steps: u64, delta: f64) -> Result<(), PrivacyError> {
-    let mut accountant = Accountant::new();
-    let id = accountant.add_curve(curve.clone())?;
-    accountant.compose(id, steps);
-    match accountant.epsilon(delta) {
+    match Accountant::of_steps(curve, steps).epsilon(delta) {
         // As without a grid, that is the report's to say.
         Ok(_) | Err(PrivacyError::Infinite) => Ok(()),
         Err(error) => Err(error),

@@ -4,9 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{config::RunConfig, price};
 use crate::accounting::{
+    PrivacyError,
+    books::Books,
+    calibrate::{self, Method, Scales, Target},
     ledger::Release,
-    pld::{Pld, Rigor, Tight},
-    rdp::{Accountant, Epsilon, RdpCurve},
+    pld::Pld,
+    rdp::{Accountant, Epsilon, Orders, RdpCurve},
 };
 
 /// A point of a curve: x, y.
@@ -14,15 +17,10 @@ pub type Point = (f64, f64);
 
 /// Points of a projected curve.
 const POINTS: u64 = 40;
-/// Points of a privacy curve up to ε, and as many beyond; how precise they are: it is waited for, and only drawn.
-const CURVE: u32 = 4;
-const CURVE_TOLERANCE: f64 = 1e-2;
-/// Noise scales that a budget may ask for.
-const SCALES: (f64, f64) = (1e-2, 1e4);
-/// How close to the boundary a scale is sought, before it is rounded.
-const PRECISION: f64 = 2e-5;
-/// Scales of four digits that are tried from there on upwards.
-const ROUNDED: u32 = 16;
+/// Noise scales that a budget may ask for; the first times 4^7 is the widest.
+const SCALES: Scales = Scales { first: 1e4 / 16_384.0, least: 1e-2, most: 1e4 };
+/// Scales of four digits that are tried from the one that was found on upwards.
+const ROUNDED: usize = 16;
 
 /// A run's cost in advance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,14 +30,6 @@ pub struct Projection {
     /// What a run says after as many steps.
     pub end: Epsilon,
     pub steps: u64,
-}
-
-/// What a run gives away, by tight accounting.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    pub epsilon: f64,
-    /// What in it is computed without a proven error.
-    pub numerical: Option<String>,
 }
 
 /// ε by step of `steps` steps of this configuration on `train` examples.
@@ -67,7 +57,19 @@ pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, Strin
     spent(&step(config, train)?.1, steps, config.delta)
 }
 
-/// Tight ε (privacy loss distributions) after each of these numbers of steps: what [`spent_tightly`] says of each.
+/// The books that a run of this configuration has after `steps` steps on `train` examples.
+///
+/// # Errors
+/// Why there are none, in words.
+pub fn planned(config: &RunConfig, train: u32, steps: u64) -> Result<Books, String> {
+    let (release, curve) = step(config, train)?;
+    let mut books = Books::default();
+    let id = books.register(release, &curve).map_err(|error| error.to_string())?;
+    books.record(id, steps);
+    Ok(books)
+}
+
+/// Tight ε (privacy loss distributions) after each of these numbers of steps.
 ///
 /// # Errors
 /// Why there is none, in words.
@@ -77,36 +79,9 @@ pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>
     Ok(steps.iter().zip(found).map(|(&steps, found)| (steps as f64, found.value)).collect())
 }
 
-/// What so many steps give away by tight accounting.
-///
-/// # Errors
-/// Why there is no price, in words.
-pub fn spent_tightly(config: &RunConfig, train: u32, steps: u64) -> Result<Spent, String> {
-    let step = step_loss(config, train)?;
-    let tight = tight_epsilon(&step, config.delta, steps)?;
-    let numerical = match tight.rigor {
-        Rigor::Proven => None,
-        Rigor::Numerical(what) => Some(what.to_owned()),
-    };
-    Ok(Spent { epsilon: tight.value, numerical })
-}
-
-/// ε and δ(ε) of steps that ran, about their tight `epsilon`: for [`crate::accounting::risk::PrivacyCurve`].
-///
-/// # Errors
-/// Why there is none, in words.
-pub fn spent_curve(config: &RunConfig, train: u32, steps: u64, epsilon: f64) -> Result<Vec<Point>, String> {
-    let whole = step_loss(config, train)?.compose(steps).with_tolerance(CURVE_TOLERANCE);
-    whole.curve_about(epsilon, config.delta, CURVE).map_err(|error| error.to_string())
-}
-
 /// The privacy loss of one step.
 fn step_loss(config: &RunConfig, train: u32) -> Result<Pld, String> {
     Pld::for_release(&step(config, train)?.0).map_err(|error| error.to_string())
-}
-
-fn tight_epsilon(step: &Pld, delta: f64, steps: u64) -> Result<Tight, String> {
-    step.compose(steps).epsilon(delta).map_err(|error| error.to_string())
 }
 
 /// The smallest noise scale (to four digits, rounded up) with which `steps` steps stay within ε `budget`: by the Rényi accounting that the run reports,
@@ -119,26 +94,26 @@ pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Res
         let noise = config.noise.as_ref().map(|noise| noise.with_scale(scale));
         Ok(cost(&RunConfig { noise, ..config.clone() }, train, steps)?.improved.epsilon)
     };
-    let (mut low, mut high) = SCALES;
-    let least = cost(high)?;
+    let least = cost(SCALES.most)?;
     if least > budget {
         return Err(no_scale(config, train, steps, budget, least));
     }
-    // An ε that overflows at the low end is over any budget.
-    let keeps = |scale: f64| cost(scale).is_ok_and(|epsilon| epsilon <= budget);
-    while high / low > 1.0 + PRECISION {
-        let middle = (low * high).sqrt();
-        if keeps(middle) { high = middle } else { low = middle }
-    }
+    // What has no price, as an ε that overflows at the low end, is over any budget.
+    let at = |scale: f64| Ok::<f64, PrivacyError>(cost(scale).unwrap_or(f64::INFINITY));
+    let target = Target { epsilon: budget, delta: config.delta, method: Method::Improved, orders: Orders::All };
+    let found = calibrate::least_scale(&target, SCALES, at).map_err(|error| error.to_string())?;
+    // The widest keeps it, as was seen.
+    let scale = found.map_or(SCALES.most, |found| found.value);
     // On a grid ε may rise with the scale: what is rounded is priced by itself, and where no neighbour of few digits keeps the budget, the scale that
     // does keeps all of its own.
-    let rounded = std::iter::successors(Some(round_up(high)), |scale| Some(round_up(scale * (1.0 + 1e-6))));
-    Ok(rounded.take(ROUNDED as usize).find(|&scale| scale <= SCALES.1 && keeps(scale)).unwrap_or(high))
+    let keeps = |scale: f64| cost(scale).is_ok_and(|epsilon| epsilon <= budget);
+    let rounded = std::iter::successors(Some(round_up(scale)), |scale| Some(round_up(scale * (1.0 + 1e-6))));
+    Ok(rounded.take(ROUNDED).find(|&scale| scale <= SCALES.most && keeps(scale)).unwrap_or(scale))
 }
 
 /// Why no noise scale keeps a budget that the widest misses by `least`, and what does, by either accounting.
 fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64) -> String {
-    let (widest, delta) = (SCALES.1, config.delta);
+    let (widest, delta) = (SCALES.most, config.delta);
     let noise = config.noise.as_ref().map(|noise| noise.with_scale(widest));
     let config = RunConfig { noise, ..config.clone() };
     let floor = cost(&config, train, 1).map_or(f64::INFINITY, |epsilon| epsilon.improved.epsilon);
@@ -176,10 +151,7 @@ fn step(config: &RunConfig, train: u32) -> Result<(Release, RdpCurve), String> {
 }
 
 fn spent(curve: &RdpCurve, steps: u64, delta: f64) -> Result<Epsilon, String> {
-    let mut accountant = Accountant::new();
-    let id = accountant.add_curve(curve.clone()).map_err(|error| error.to_string())?;
-    accountant.compose(id, steps);
-    accountant.epsilon(delta).map_err(|error| error.to_string())
+    Accountant::of_steps(curve, steps).epsilon(delta).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -189,6 +161,7 @@ mod tests {
         accounting::{
             ledger::Ledger,
             noise::{CustomDensity, NoiseSpec},
+            pld::Rigor,
             rdp::epsilon_of,
             report::account,
             risk::{AttackBound, EpsilonDelta, PrivacyCurve},
@@ -259,19 +232,20 @@ mod tests {
         let end = project(&config, 60_000, 1172).unwrap().end.improved.epsilon;
         let points = tight(&config, 60_000, &[293, 1172]).unwrap();
         assert!(points[0].1 < points[1].1 && points[1].1 < end && points[1].1 > 0.6 * end, "{points:?} {end}");
-        let spent = spent_tightly(&config, 60_000, 1172).unwrap();
-        assert!(spent.epsilon == points[1].1 && spent.numerical.is_none(), "{spent:?}");
+        let books = planned(&config, 60_000, 1172).unwrap();
+        let spent = books.tight(config.delta).unwrap();
+        assert!(spent.value == points[1].1 && spent.rigor == Rigor::Proven, "{spent:?}");
         // The whole curve leaves an attacker less than its point at δ, and never less than the curve of another accountant.
-        let points = spent_curve(&config, 60_000, 1172, spent.epsilon).unwrap();
+        let points = books.curve_about(spent.value, config.delta, 4, 1e-2).unwrap();
         let curve = PrivacyCurve::new(points.iter().copied()).unwrap();
-        let point = EpsilonDelta::new(spent.epsilon, config.delta).unwrap();
-        assert!(points.contains(&(spent.epsilon, config.delta)) && curve.advantage() < 0.7 * point.advantage());
+        let point = EpsilonDelta::new(spent.value, config.delta).unwrap();
+        assert!(points.contains(&(spent.value, config.delta)) && curve.advantage() < 0.7 * point.advantage());
         for (epsilon, delta) in points {
-            let exact = tight_epsilon(&step_loss(&config, 60_000).unwrap(), delta, 1172).unwrap().value;
+            let exact = books.tight(delta).unwrap().value;
             assert!(exact <= epsilon * 1.0005 + 1e-9, "{exact} > {epsilon} at {delta}");
         }
         assert!(tight(&RunConfig { noise: None, ..config.clone() }, 60_000, &[1]).is_err());
-        assert!(spent_tightly(&RunConfig { noise: None, ..config }, 60_000, 1).is_err());
+        assert!(planned(&RunConfig { noise: None, ..config }, 60_000, 1).is_err());
     }
 
     #[test]
@@ -352,7 +326,8 @@ mod tests {
                     "{config:?}"
                 );
                 if sampling == SamplingPolicy::Poisson {
-                    assert_eq!(spent_tightly(&config, train, steps).unwrap().epsilon, tight.value, "{config:?}");
+                    let planned = planned(&config, train, steps).unwrap();
+                    assert_eq!(planned.tight(config.delta).unwrap().value, tight.value, "{config:?}");
                 }
             }
         }

@@ -29,10 +29,6 @@ pub struct Report {
     /// Kolmogorov–Smirnov factor of the last step; 1 without denoiser.
     pub denoise_factor: f64,
     pub privacy: Privacy,
-    /// Whether the ledger holds these steps and no others, each releasing what the plan says: only then does the price of the
-    /// plan's step times their number say what was spent.
-    #[serde(default)]
-    pub by_plan: bool,
     /// Whether the run has done all its steps.
     pub complete: bool,
 }

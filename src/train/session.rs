@@ -13,8 +13,8 @@ use super::{
 use crate::{
     accounting::{
         PrivacyError,
+        books::Books,
         ledger::{Ledger, ReleaseId},
-        rdp::{Accountant, CurveId, RdpCurve},
         sampling::Sampler,
     },
     data::{Dataset, Shift},
@@ -38,12 +38,11 @@ pub struct Session<E> {
     non_finite: (u64, u64),
 }
 
-/// The books of a run that can be accounted for.
+/// The books of a run that can be accounted for, and what each of its steps releases.
+#[derive(Clone)]
 struct Account {
-    ledger: Ledger,
+    books: Books,
     release: ReleaseId,
-    accountant: Accountant,
-    curve: CurveId,
 }
 
 impl Account {
@@ -51,22 +50,9 @@ impl Account {
     fn after(mut ledger: Ledger, plan: &Plan) -> Result<Option<Self>, PrivacyError> {
         let Ok((release, curve)) = &plan.priced else { return Ok(None) };
         ledger.give_up_epoch(plan.sampling);
-        let mut accountant = Accountant::new();
-        let mut curves = Vec::new();
-        for earlier in ledger.releases() {
-            let curve = if earlier == release { curve.clone() } else { RdpCurve::of(earlier)? };
-            curves.push(accountant.add_curve(curve)?);
-        }
-        for event in ledger.events() {
-            accountant.compose(curves[event.release as usize], event.count);
-        }
-        let known = ledger.releases().iter().position(|earlier| earlier == release);
-        let curve = match known {
-            Some(index) => curves[index],
-            None => accountant.add_curve(curve.clone())?,
-        };
-        let release = ledger.register(release.clone())?;
-        Ok(Some(Self { ledger, release, accountant, curve }))
+        let mut books = Books::of_priced(ledger, &[(release, curve)])?;
+        let release = books.register(release.clone(), curve)?;
+        Ok(Some(Self { books, release }))
     }
 }
 
@@ -184,7 +170,7 @@ impl<E: Engine> Session<E> {
     /// What was released so far; `None` where nothing can be accounted for.
     #[must_use]
     pub fn ledger(&self) -> Option<&Ledger> {
-        self.account.as_ref().map(|account| &account.ledger)
+        self.account.as_ref().map(|account| account.books.ledger())
     }
 
     /// The books as they will stand after `steps` more steps: to be written where they last before those steps run. `None` where nothing can be
@@ -192,7 +178,7 @@ impl<E: Engine> Session<E> {
     #[must_use]
     pub fn ledger_ahead(&self, steps: u64) -> Option<Ledger> {
         let account = self.account.as_ref()?;
-        let mut ledger = account.ledger.clone();
+        let mut ledger = account.books.ledger().clone();
         ledger.record_many(account.release, steps);
         Some(ledger)
     }
@@ -239,8 +225,7 @@ impl<E: Engine> Session<E> {
     fn draw(&mut self) -> [u32; 8] {
         self.sampler.draw(self.rng.as_mut(), &mut self.lot);
         if let Some(account) = &mut self.account {
-            account.ledger.record(account.release);
-            account.accountant.compose(account.curve, 1);
+            account.books.record(account.release, 1);
         }
         let key = std::array::from_fn(|_| self.rng.next_u32());
         if let Some(augmentation) = self.plan.config.augmentation {
@@ -300,7 +285,6 @@ impl<E: Engine> Session<E> {
             test_set: None,
             denoise_factor: metrics.denoise_factor.into(),
             privacy: self.privacy()?,
-            by_plan: self.account.as_ref().is_some_and(|a| a.ledger.count_alone(a.release) == Some(self.step)),
             complete: self.complete(),
         })
     }
@@ -324,13 +308,11 @@ impl<E: Engine> Session<E> {
             (None, Ok(_)) => return Ok(Privacy::NoGuarantee { reason: "the run kept no ledger".to_owned() }),
         };
         let delta = self.plan.config.delta;
-        if steps == 0 {
-            return Ok(Privacy::of(delta, account.accountant.epsilon(delta), &account.ledger)?);
+        let mut books = std::borrow::Cow::Borrowed(&account.books);
+        if steps > 0 {
+            books.to_mut().record(account.release, steps);
         }
-        let (mut ledger, mut accountant) = (account.ledger.clone(), account.accountant.clone());
-        ledger.record_many(account.release, steps);
-        accountant.compose(account.curve, steps);
-        Ok(Privacy::of(delta, accountant.epsilon(delta), &ledger)?)
+        Ok(Privacy::of(delta, books.renyi(delta), books.ledger())?)
     }
 }
 
@@ -381,7 +363,6 @@ mod tests {
         assert_eq!((ledger.steps(), ledger.releases().len()), (11, 1));
         assert_eq!(session.sampler.policy(), ledger.releases()[0].sampling);
         assert_eq!(spent(&session), epsilon_of(ledger, 1e-5).unwrap().improved.epsilon);
-        assert!(block_on(session.report(None)).unwrap().by_plan);
         lots
     }
 
@@ -479,7 +460,6 @@ mod tests {
         assert_eq!((resumed.step_count(), spent(&resumed)), (2, one), "not before it is drawn from anew");
         block_on(resumed.step()).unwrap();
         assert_eq!(spent(&resumed), two);
-        assert!(!block_on(resumed.report(None)).unwrap().by_plan, "three steps of a plan cost one epoch");
         for _ in 0..4 {
             block_on(resumed.step()).unwrap();
         }

@@ -3,12 +3,12 @@
 use gloo_worker::{HandlerId, Worker, WorkerScope};
 
 use super::{
-    accounts::{Answer, Question, answer},
+    accounts::{Accounts, Answer, Question},
     browser::own_requests,
 };
 
 /// What the page spawns. Questions carry a number, and their answers the same.
-pub struct Accountant;
+pub struct Accountant(Accounts);
 
 impl Worker for Accountant {
     type Message = ();
@@ -16,7 +16,7 @@ impl Worker for Accountant {
     type Output = (u32, Answer);
 
     fn create(_: &WorkerScope<Self>) -> Self {
-        Self
+        Self(Accounts::default())
     }
 
     fn update(&mut self, _: &WorkerScope<Self>, (): ()) {}
@@ -24,7 +24,7 @@ impl Worker for Accountant {
     fn received(&mut self, scope: &WorkerScope<Self>, (number, question): Self::Input, page: HandlerId) {
         let answer = match question {
             Question::Requests => Answer::Requests(own_requests()),
-            question => answer(question),
+            question => self.0.answer(question),
         };
         scope.respond(page, (number, answer));
     }

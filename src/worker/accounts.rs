@@ -1,4 +1,4 @@
-//! What the page asks the accountant: prices, and runs as files. Each question has one answer, of the same name.
+//! What the page asks the accountant: prices, the books of the run that stands, and runs as files. Each question has one answer, of the same name.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,25 @@ use super::{
     protocol::Asked,
 };
 use crate::{
-    accounting::noise::CustomDensity,
+    accounting::{
+        PrivacyError,
+        books::Books,
+        ledger::{Event, Ledger},
+        noise::CustomDensity,
+        pld::{Rigor, Tight},
+        report::Account,
+    },
     train::{
         config::RunConfig,
-        projection::{self, Point, Projection, Spent},
+        projection::{self, Point, Projection},
+        report::OrderedEpsilon,
         run_file::{RunCard, RunFile, RunFileError},
     },
 };
+
+/// Points of a privacy curve up to ε, and as many beyond; how precise they are: it is waited for, and only drawn.
+const CURVE: u32 = 4;
+const CURVE_TOLERANCE: f64 = 1e-2;
 
 /// What the page asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,10 +36,12 @@ pub enum Question {
     Scale { config: RunConfig, train: u32, steps: u64, budget: f64 },
     /// Tight ε after each of these numbers of steps.
     Tight { config: RunConfig, train: u32, steps: Vec<u64> },
-    /// What a run that stands at this step gave away, by tight accounting.
-    Spent { config: RunConfig, train: u32, steps: u64 },
-    /// The privacy curve of such a run about its tight ε.
-    Curve { config: RunConfig, train: u32, steps: u64, epsilon: f64 },
+    /// The ledger of a run that stands, as JSON: what is asked of `run` afterwards is asked of its releases.
+    Ledger { run: u32, ledger: String },
+    /// What these events of the run's ledger cost; and `ahead` more of the last release.
+    Spent { run: u32, events: Vec<Event>, ahead: u64, delta: f64 },
+    /// The privacy curve of these events about their tight ε.
+    Curve { run: u32, events: Vec<Event>, delta: f64, epsilon: f64 },
     /// A noise at the scale that spends a budget.
     Judge(Trial),
     /// A density of the visitor's own, by formula.
@@ -46,6 +60,7 @@ pub enum Answer {
     Projection(Result<Projection, String>),
     Scale(Result<f64, String>),
     Tight(Result<Vec<Point>, String>),
+    Ledger(Result<(), String>),
     Spent(Result<Spent, String>),
     Curve(Result<Vec<Point>, String>),
     Judge(Box<Result<Judged, String>>),
@@ -56,33 +71,108 @@ pub enum Answer {
     Requests(Vec<Asked>),
 }
 
-/// Answers one question.
-#[must_use]
-pub fn answer(question: Question) -> Answer {
-    match question {
-        Question::Projection { config, train, steps } => Answer::Projection(projection::project(&config, train, steps)),
-        Question::Scale { config, train, steps, budget } => {
-            Answer::Scale(projection::scale_for(&config, train, steps, budget))
+/// What a ledger costs at some δ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Releases of the ledger.
+    pub releases: u64,
+    pub classic: OrderedEpsilon,
+    pub improved: OrderedEpsilon,
+    /// Where tight accounting has a price.
+    pub tight: Option<TightEpsilon>,
+}
+
+/// ε by tight accounting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TightEpsilon {
+    pub epsilon: f64,
+    /// With the releases that were asked for beyond the ledger's: at least what any number of them up to that costs.
+    pub ahead: f64,
+    /// What in it is computed without a proven error.
+    pub numerical: Option<String>,
+}
+
+/// Answers questions; remembers the books of the run that it was told of last, so that what was priced once is not priced again.
+#[derive(Debug, Default)]
+pub struct Accounts {
+    books: Option<(u32, Books)>,
+}
+
+impl Accounts {
+    /// Answers one question.
+    pub fn answer(&mut self, question: Question) -> Answer {
+        match question {
+            Question::Projection { config, train, steps } => {
+                Answer::Projection(projection::project(&config, train, steps))
+            }
+            Question::Scale { config, train, steps, budget } => {
+                Answer::Scale(projection::scale_for(&config, train, steps, budget))
+            }
+            Question::Tight { config, train, steps } => Answer::Tight(projection::tight(&config, train, &steps)),
+            Question::Ledger { run, ledger } => Answer::Ledger(in_words(self.take(run, &ledger))),
+            Question::Spent { run, events, ahead, delta } => {
+                Answer::Spent(self.of(run, events).and_then(|books| in_words(spent(books, ahead, delta))))
+            }
+            Question::Curve { run, events, delta, epsilon } => {
+                let curve = |books: &Books| books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE);
+                Answer::Curve(self.of(run, events).and_then(|books| in_words(curve(books))))
+            }
+            Question::Judge(trial) => Answer::Judge(Box::new(lab::compare(&trial))),
+            Question::Density(formula) => Answer::Density(lab::read(&formula)),
+            Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
+            Question::OpenRun { name, bytes } => {
+                let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
+                Answer::OpenRun(in_words::<_, RunFileError>(RunFile::to_show(&name, &bytes).map(opened)))
+            }
+            // What a browser has noted; without one there is no network.
+            Question::Requests => Answer::Requests(vec![]),
         }
-        Question::Tight { config, train, steps } => Answer::Tight(projection::tight(&config, train, &steps)),
-        Question::Spent { config, train, steps } => Answer::Spent(projection::spent_tightly(&config, train, steps)),
-        Question::Curve { config, train, steps, epsilon } => {
-            Answer::Curve(projection::spent_curve(&config, train, steps, epsilon))
+    }
+
+    fn take(&mut self, run: u32, ledger: &str) -> Result<(), PrivacyError> {
+        // A ledger that cannot be read leaves none: what is asked then has no answer.
+        self.books = None;
+        self.books = Some((run, Books::of(Ledger::from_json(ledger)?)?));
+        Ok(())
+    }
+
+    /// The books of `run` with these events.
+    fn of(&mut self, run: u32, events: Vec<Event>) -> Result<&Books, String> {
+        let known = self.books.as_mut().filter(|(known, _)| *known == run);
+        let (_, books) = known.ok_or_else(|| "the ledger of that run is not known here".to_owned())?;
+        if books.ledger().events() != events {
+            *books = in_words(books.with_events(events))?;
         }
-        Question::Judge(trial) => Answer::Judge(Box::new(lab::compare(&trial))),
-        Question::Density(formula) => Answer::Density(lab::read(&formula)),
-        Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
-        Question::OpenRun { name, bytes } => {
-            let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
-            Answer::OpenRun(in_words(RunFile::to_show(&name, &bytes).map(opened)))
-        }
-        // What a browser has noted; without one there is no network.
-        Question::Requests => Answer::Requests(vec![]),
+        Ok(books)
     }
 }
 
-fn in_words<T>(read: Result<T, RunFileError>) -> Result<T, String> {
-    read.map_err(|error| error.to_string())
+fn spent(books: &Books, ahead: u64, delta: f64) -> Result<Spent, PrivacyError> {
+    let Account { classic, improved, tight, steps: releases, .. } = books.account(delta)?;
+    let numerical = |rigor| match rigor {
+        Rigor::Proven => None,
+        Rigor::Numerical(what) => Some(what.to_owned()),
+    };
+    let tight = match tight {
+        None => None,
+        Some(Tight { value: epsilon, rigor, .. }) => {
+            let mut events = books.ledger().events().to_vec();
+            let last = events.last_mut().filter(|_| ahead > 0);
+            let with = match last {
+                None => epsilon,
+                Some(last) => {
+                    last.count = last.count.saturating_add(ahead);
+                    books.with_events(events)?.tight(delta)?.value
+                }
+            };
+            Some(TightEpsilon { epsilon, ahead: with.max(epsilon), numerical: numerical(rigor) })
+        }
+    };
+    Ok(Spent { releases, classic, improved, tight })
+}
+
+fn in_words<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
+    result.map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -92,22 +182,55 @@ mod tests {
     #[test]
     fn every_question_gets_its_answer() {
         let config = RunConfig::default();
-        let asked = |question| answer(question);
+        let mut accounts = Accounts::default();
+        let mut asked = |question| accounts.answer(question);
         let projection = asked(Question::Projection { config: config.clone(), train: 60_000, steps: 100 });
         assert!(matches!(projection, Answer::Projection(Ok(p)) if p.steps == 100));
         let scale = asked(Question::Scale { config: config.clone(), train: 60_000, steps: 100, budget: 1.0 });
         assert!(matches!(scale, Answer::Scale(Ok(scale)) if scale > 0.3 && scale < 3.0));
         let tight = asked(Question::Tight { config: config.clone(), train: 60_000, steps: vec![50, 100] });
         assert!(matches!(tight, Answer::Tight(Ok(points)) if points.len() == 2));
-        let spent = asked(Question::Spent { config: config.clone(), train: 60_000, steps: 100 });
-        assert!(matches!(spent, Answer::Spent(Ok(Spent { epsilon, numerical: None })) if epsilon > 0.0));
-        let curve = asked(Question::Curve { config: config.clone(), train: 60_000, steps: 100, epsilon: 0.2 });
-        assert!(matches!(curve, Answer::Curve(Ok(points)) if points[0] == (0.2, 1e-5) && points.len() > 4));
         assert!(matches!(asked(Question::Density("1+x".into())), Answer::Density(Err(_))));
         assert!(matches!(asked(Question::HiddenStates), Answer::HiddenStates([a, ..]) if !a.is_empty()));
         let none = asked(Question::Projection { config: RunConfig { noise: None, ..config }, train: 1000, steps: 1 });
         assert!(matches!(none, Answer::Projection(Err(reason)) if reason.contains("no noise")));
         let opened = asked(Question::OpenRun { name: "x.json".to_owned(), bytes: b"PK".to_vec() });
         assert!(matches!(opened, Answer::OpenRun(Err(reason)) if reason.starts_with("x.json is no run file")));
+    }
+
+    /// What the training thread released is what is accounted for, whatever it goes on with; and what is said of the next steps holds for them.
+    #[test]
+    fn the_ledger_of_a_run_is_what_its_epsilon_is_of() {
+        let delta = 1e-5;
+        let config = RunConfig { delta, ..RunConfig::default() };
+        let ledger = projection::planned(&config, 60_000, 0).unwrap().ledger().clone();
+        let events = |count| vec![Event { release: 0, count }];
+        let mut accounts = Accounts::default();
+        let spent = |accounts: &mut Accounts, run, count, ahead| {
+            let Answer::Spent(spent) = accounts.answer(Question::Spent { run, events: events(count), ahead, delta })
+            else {
+                panic!("another answer")
+            };
+            spent
+        };
+        assert!(spent(&mut accounts, 3, 100, 0).unwrap_err().contains("not known"));
+        let told = accounts.answer(Question::Ledger { run: 3, ledger: ledger.to_json() });
+        assert_eq!(told, Answer::Ledger(Ok(())));
+        let hundred = spent(&mut accounts, 3, 100, 20).unwrap();
+        let native = projection::planned(&config, 60_000, 100).unwrap().account(delta).unwrap();
+        assert_eq!((hundred.releases, hundred.classic, hundred.improved), (100, native.classic, native.improved));
+        let tight = hundred.tight.unwrap();
+        assert_eq!((tight.epsilon, tight.numerical), (native.tight.unwrap().value, None));
+        for more in [1, 7, 20] {
+            let later = spent(&mut accounts, 3, 100 + more, 0).unwrap().tight.unwrap();
+            assert!(later.epsilon >= tight.epsilon && later.epsilon <= tight.ahead * (1.0 + 1e-3), "{more}: {later:?}");
+        }
+        assert_eq!(spent(&mut accounts, 3, 120, 0).unwrap().tight.unwrap().epsilon, tight.ahead);
+        let curve = accounts.answer(Question::Curve { run: 3, events: events(100), delta, epsilon: tight.epsilon });
+        assert!(matches!(curve, Answer::Curve(Ok(points)) if points[0] == (tight.epsilon, delta) && points.len() > 4));
+        // Of another run nothing is said, and a damaged ledger is none.
+        assert!(spent(&mut accounts, 4, 100, 0).is_err());
+        assert!(matches!(accounts.answer(Question::Ledger { run: 4, ledger: "{}".into() }), Answer::Ledger(Err(_))));
+        assert!(spent(&mut accounts, 3, 100, 0).is_err());
     }
 }

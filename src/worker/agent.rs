@@ -527,6 +527,9 @@ impl<H: Host> Agent<H> {
             test: self.slices.iter().map(Dataset::len).sum::<usize>() as u32,
             data: self.digits.as_ref().map(|digits| digits.train.name.clone()).unwrap_or_default(),
         }));
+        if let Some(ledger) = session.ledger() {
+            self.host.send(Event::Books { run: self.runs, ledger: ledger.to_json() });
+        }
         (self.session, self.ahead, self.saving) = (Some(session), Some(ahead), saving);
         self.evaluate_now();
         self.add_up();
@@ -711,6 +714,9 @@ impl<H: Host> Agent<H> {
             Ok(report) => {
                 let report = Report { test_set: self.run_test_set, ..report };
                 self.saving.note(&report);
+                if let Some(ledger) = session.ledger() {
+                    self.host.send(Event::Released(ledger.events().to_vec()));
+                }
                 self.host.send(Event::Report(report, session.teaching()));
             }
             Err(error) => return self.fail(error).await,

@@ -200,7 +200,6 @@ pub fn account(card: &mut RunCard, ledger: Option<&Ledger>) -> Result<u64, Books
     if let Privacy::Bounded(_) = report.privacy {
         report.privacy = Privacy::of(delta, rdp::epsilon_of(ledger, delta), ledger)?;
     }
-    report.by_plan &= lost == 0;
     Ok(lost)
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pictures::Pictures;
 use crate::{
+    accounting::ledger,
     data,
     engine::{Confusion, EngineInfo},
     model::Architecture,
@@ -150,6 +151,14 @@ pub enum Event {
     },
     /// A new run stands at step 0, or one goes on.
     Started(RunInfo),
+    /// The ledger of the run that stands, as JSON, when it is started or goes on: what its steps release, with its price's every input. A run without
+    /// a guarantee has none.
+    Books {
+        run: u32,
+        ledger: String,
+    },
+    /// What has happened of it, told before each [`Event::Report`].
+    Released(Vec<ledger::Event>),
     Playing(bool),
     /// Where the run stands, and what of it may be looked at and not be published.
     Report(Report, Teaching),

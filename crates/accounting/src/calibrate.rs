@@ -87,10 +87,7 @@ impl Target<'_> {
             Priced::Tight(pld) => return Ok(pld.compose(steps).epsilon_within(self.delta, work)?.value),
             Priced::Renyi(curve) => curve,
         };
-        let mut accountant = Accountant::new();
-        let id = accountant.add_curve(curve.clone())?;
-        accountant.compose(id, steps);
-        match accountant.epsilon_at(self.delta, self.orders) {
+        match Accountant::of_steps(curve, steps).epsilon_at(self.delta, self.orders) {
             Ok(epsilon) if self.method == Method::Classic => Ok(epsilon.classic.epsilon),
             Ok(epsilon) => Ok(epsilon.improved.epsilon),
             Err(PrivacyError::Infinite | PrivacyError::Inexact) => Ok(f64::INFINITY),
@@ -101,13 +98,13 @@ impl Target<'_> {
     /// `value`, or the next one that keeps the target, priced by itself as whoever uses it prices it: a search compares logarithms, may share what it has
     /// computed between trials, and ε by numbers is not monotone to the last digit. `further` goes to the safe side by a share; at the end of
     /// patience `safe` is the answer, which was found before.
-    fn kept(
+    fn kept<E>(
         &self,
         mut value: f64,
         safe: Calibrated<f64>,
         further: impl Fn(f64, f64) -> f64,
-        mut at: impl FnMut(f64) -> Result<f64, PrivacyError>,
-    ) -> Result<Calibrated<f64>, PrivacyError> {
+        mut at: impl FnMut(f64) -> Result<f64, E>,
+    ) -> Result<Calibrated<f64>, E> {
         for tries in 0..KEPT_TRIES {
             let epsilon = at(value)?;
             if epsilon <= self.epsilon {
@@ -143,48 +140,86 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
         target.epsilon_of(&trial, steps, &work)
     };
     let unit = release.sensitivity.norm().ok_or(PrivacyError::NoBound)?;
-    let (mut high, mut low) = (unit, unit);
+    let scales = Scales { first: unit, least: unit * 1e-6, most: unit * 1e9 };
+    if let Some(found) = least_scale(target, scales, &mut at)? {
+        return Ok(found);
+    }
+    let widest = scales.widest();
+    let at_widest = at(widest)?;
+    let delta = target.delta;
+    let one = target.epsilon_of(&Release { noise: Some(spec.with_scale(widest)), ..release.clone() }, 1, &work)?;
+    let why = if one <= target.epsilon {
+        format!("because {steps} steps add up: fewer steps, a smaller rate or a larger δ cost less")
+    } else if target.method == Method::Tight {
+        format!("because a single step tells more than δ = {delta:e} forgives: a smaller rate or a larger δ costs less")
+    } else {
+        format!(
+            "because the conversion to δ = {delta:e} alone costs that much at the largest order: a larger δ costs less, and tight \
+             accounting has no such floor"
+        )
+    };
+    Err(PrivacyError::Calibration(format!(
+        "no noise scale reaches ε = {}: at {widest:.3e} it is still {}, {why}",
+        target.epsilon,
+        upper_power(at_widest, 3)
+    )))
+}
+
+/// Scales among which one is sought: `first` times powers of four, within `least` to `most`, bracket it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scales {
+    pub first: f64,
+    pub least: f64,
+    pub most: f64,
+}
+
+impl Scales {
+    /// The widest that is tried.
+    #[must_use]
+    pub fn widest(&self) -> f64 {
+        let mut widest = self.first;
+        while widest * 4.0 <= self.most {
+            widest *= 4.0;
+        }
+        widest
+    }
+}
+
+/// The smallest noise scale whose ε, which `at` says, is at most the target's: the safe end, priced by itself. `None`: not even the widest. Whatever
+/// has a price by noise scale is calibrated here.
+///
+/// # Errors
+/// A target out of range, and what `at` fails with.
+pub fn least_scale<E: From<PrivacyError>>(
+    target: &Target<'_>,
+    scales: Scales,
+    mut at: impl FnMut(f64) -> Result<f64, E>,
+) -> Result<Option<Calibrated<f64>>, E> {
+    target.validate()?;
+    let (mut high, mut low) = (scales.first, scales.first);
     let mut at_high = at(high)?;
     let mut at_low = at_high;
     while at_high > target.epsilon {
         (low, at_low) = (high, at_high);
         high *= 4.0;
-        if high > unit * 1e9 {
-            let delta = target.delta;
-            let one = target.epsilon_of(&Release { noise: Some(spec.with_scale(low)), ..release.clone() }, 1, &work)?;
-            let why = if one <= target.epsilon {
-                format!("because {steps} steps add up: fewer steps, a smaller rate or a larger δ cost less")
-            } else if target.method == Method::Tight {
-                format!(
-                    "because a single step tells more than δ = {delta:e} forgives: a smaller rate or a larger δ costs less"
-                )
-            } else {
-                format!(
-                    "because the conversion to δ = {delta:e} alone costs that much at the largest order: a larger δ costs less, and tight \
-                     accounting has no such floor"
-                )
-            };
-            return Err(PrivacyError::Calibration(format!(
-                "no noise scale reaches ε = {}: at {low:.3e} it is still {}, {why}",
-                target.epsilon,
-                upper_power(at_low, 3)
-            )));
+        if high > scales.most {
+            return Ok(None);
         }
         at_high = at(high)?;
     }
     while at_low <= target.epsilon {
         (high, at_high) = (low, at_low);
         low /= 4.0;
-        if low < unit * 1e-6 {
+        if low < scales.least {
             // Next to no noise is enough (rate or steps 0, or a huge target).
-            return Ok(Calibrated { value: high, epsilon: at_high });
+            return Ok(Some(Calibrated { value: high, epsilon: at_high }));
         }
         at_low = at(low)?;
     }
     let f = |scale: f64| at(scale).map(|e| target.excess(e));
     let value = safe_root((high, target.excess(at_high)), (low, target.excess(at_low)), target.precision(), f)?;
     let safe = Calibrated { value: high, epsilon: at_high };
-    target.kept(value, safe, |scale, step| scale * (1.0 + step), at)
+    target.kept(value, safe, |scale, step| scale * (1.0 + step), at).map(Some)
 }
 
 /// The largest number of such releases that cost at most the target (at most 2^53).

@@ -169,6 +169,14 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseId(u32);
 
+impl ReleaseId {
+    /// Index into [`Ledger::releases`].
+    #[must_use]
+    pub const fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
 impl Default for Ledger {
     fn default() -> Self {
         Self::new()
@@ -235,6 +243,16 @@ impl Ledger {
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// The same releases, of which these events happened.
+    ///
+    /// # Errors
+    /// As [`Ledger::validate`].
+    pub fn with_events(&self, events: Vec<Event>) -> Result<Self, PrivacyError> {
+        let ledger = Self { events, ..self.clone() };
+        ledger.validate()?;
+        Ok(ledger)
     }
 
     /// How often `release` happened, where nothing else did.

@@ -6,6 +6,7 @@
 //! | [`envelope`] | Ψ as the sums that accountants need |
 //! | [`sampling`] | Poisson, fixed size, shuffled partition: the sampler and its price |
 //! | [`ledger`] | what a run released |
+//! | [`books`] | a ledger with its prices: the one road to ε |
 //! | [`composition`] | several runs on the same examples as one |
 //! | [`rdp`] | Lemma 4, Lemma 5, Theorem 1, conversions, the accountant |
 //! | [`pld`] | tight accounting: privacy loss distributions by FFT |
@@ -19,6 +20,7 @@
 //! | [`risk`] | what (ε, δ) means to an attacker |
 //! | [`normal`], [`numeric`] | the normal distribution; sums in log space, safe bisection |
 
+pub mod books;
 pub mod calibrate;
 pub mod composition;
 pub mod decimal;

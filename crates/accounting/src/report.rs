@@ -5,13 +5,14 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{
+    books::Books,
     decimal::{upper, upper_power},
     error::PrivacyError,
     ledger::{Ledger, Release, Sensitivity},
     noise::NoiseSpec,
     numeric::six_digits,
-    pld::{MOST_KINDS, Pld, Rigor, Tight},
-    rdp::{Accountant, Bound, Epsilon},
+    pld::{Rigor, Tight},
+    rdp::Bound,
     rounding::RoundingCost,
     sampling::Neighbours,
 };
@@ -40,28 +41,7 @@ pub struct Account {
 /// # Errors
 /// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
 pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
-    let accountant = Accountant::of(ledger)?;
-    let Epsilon { classic, improved } = accountant.epsilon(delta)?;
-    let rounding = accountant.rounding(delta)?;
-    let mut assumptions = assumptions(ledger);
-    let kinds = steps_by_kind(ledger).iter().filter(|steps| **steps > 0).count();
-    let tight = if kinds > MOST_KINDS {
-        assumptions.push(format!(
-            "no tight accounting: {kinds} kinds of release, and it is tried for {MOST_KINDS} at most; fewer noise scales would do"
-        ));
-        None
-    } else {
-        match Pld::of(ledger).and_then(|pld| pld.epsilon(delta)) {
-            Ok(tight) => Some(tight),
-            Err(PrivacyError::Unpriced(_)) => None,
-            Err(refused @ PrivacyError::TooMuchWork { .. }) => {
-                assumptions.push(format!("no tight accounting: {refused}"));
-                None
-            }
-            Err(other) => return Err(other),
-        }
-    };
-    Ok(Account { delta, classic, improved, tight, rounding, steps: ledger.steps(), assumptions })
+    Books::of(ledger.clone())?.account(delta)
 }
 
 /// Everything that ε rests on, a phrase each: mechanism, sampling, neighbours and unit of each kind of release that happened, then
@@ -195,7 +175,7 @@ impl fmt::Display for Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampling::Sampling;
+    use crate::{pld::MOST_KINDS, sampling::Sampling};
 
     #[test]
     fn the_account_states_its_assumptions() {

@@ -36,7 +36,6 @@ fn run_of(config: RunConfig) -> RunFile {
         test_set: Some(TestSet::HeldOut),
         denoise_factor: 1.0,
         privacy: Privacy::Bounded(PrivacyBound::new(config.delta, &epsilon, &ledger)),
-        by_plan: true,
         complete: false,
     };
     let parameters: Vec<f32> = (0..config.model.parameters()).map(|i| (i as f32).sin() * 1e-3).collect();
@@ -205,7 +204,7 @@ fn where_no_guarantee_was_stated_none_is_found() {
     for ledger in [file.ledger.clone(), None] {
         let back = read_file(&RunFile { ledger, ..file.clone() }).unwrap();
         assert_eq!(back.run.report.privacy, Privacy::NoGuarantee { reason: WITHOUT.into() });
-        assert_eq!((&back.ledger, back.run.report.by_plan), (&None, false));
+        assert_eq!(back.ledger, None);
         assert!(back.run.improved_curve.is_empty() && back.run.classic_curve.is_empty());
     }
     // The reason is a text like any other.
@@ -236,7 +235,6 @@ fn curves_are_what_the_ledger_says() {
     for curve in [&mut file.run.improved_curve, &mut file.run.classic_curve] {
         curve.iter_mut().for_each(|point| point.1 /= 10.0);
     }
-    file.run.report.by_plan = false;
     let Privacy::Bounded(bound) = &mut file.run.report.privacy else { panic!("no ε") };
     bound.classic.epsilon /= 10.0;
     bound.assumptions = vec!["none".into()];
@@ -263,7 +261,7 @@ fn more_releases_than_steps_are_never_cheaper() {
     file.run.report.privacy = Privacy::Bounded(PrivacyBound::new(plan.config.delta, &epsilon, &ledger));
     file.ledger = Some(ledger.clone());
     let back = read_file(&file).unwrap();
-    assert_eq!((back.ledger, back.run.report.by_plan), (Some(ledger), false));
+    assert_eq!(back.ledger, Some(ledger));
     let curve = &back.run.improved_curve;
     assert_eq!(curve.last(), Some(&(12.0, epsilon.improved.epsilon)));
     assert!(curve.iter().zip(&run().run.improved_curve).all(|(now, before)| now.1 > before.1));
@@ -289,7 +287,7 @@ fn earlier_releases_are_of_the_same_mechanism() {
     };
     let (read, file) = with_earlier(&|earlier| earlier.sampling = Sampling::Poisson { rate: 256.0 / 10_000.0 });
     let read = read.unwrap();
-    assert_eq!((read.ledger, read.run.report.by_plan), (file.ledger, false));
+    assert_eq!(read.ledger, file.ledger);
     for edit in [
         |release: &mut crate::accounting::ledger::Release| {
             release.noise = Some(crate::accounting::noise::NoiseSpec::Gaussian { sigma: 1000.0 });

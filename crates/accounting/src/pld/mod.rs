@@ -198,6 +198,11 @@ impl Pld {
     /// # Errors
     /// As [`Pld::for_release`] for each release that happened, all together being prepared; as [`Pld::and`]; what [`Ledger::validate`] refuses.
     pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
+        Self::of_priced(ledger, None)
+    }
+
+    /// The same, where the distributions of some releases are `known`.
+    pub(crate) fn of_priced(ledger: &Ledger, known: Option<&Self>) -> Result<Self, PrivacyError> {
         ledger.validate()?;
         let mut places: Vec<Option<usize>> = vec![None; ledger.releases().len()];
         let mut whole = Self { priced: Vec::new(), releases: Sequence::default(), tolerance: TOLERANCE };
@@ -211,8 +216,12 @@ impl Pld {
             let place = match places[index] {
                 Some(place) => place,
                 None => {
-                    let step = Self::prepare(&ledger.releases()[index], &work)?;
-                    let place = whole.admit(&step.priced[0])?;
+                    let release = &ledger.releases()[index];
+                    let known = known.and_then(|known| known.priced.iter().find(|priced| priced.release == *release));
+                    let place = match known {
+                        Some(priced) => whole.admit(priced)?,
+                        None => whole.admit(&Self::prepare(release, &work)?.priced[0])?,
+                    };
                     places[index] = Some(place);
                     place
                 }

@@ -41,6 +41,14 @@ impl Accountant {
         Self::default()
     }
 
+    /// `steps` releases of one curve, and nothing else.
+    #[must_use]
+    pub fn of_steps(curve: &RdpCurve, steps: u64) -> Self {
+        let mut releases = Sequence::default();
+        releases.push(0, steps);
+        Self::of_sequence(vec![curve.clone()], &releases)
+    }
+
     /// Enters a curve.
     ///
     /// # Errors
@@ -371,6 +379,16 @@ impl Accountant {
     /// As [`epsilon_of`], but for δ.
     pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
         ledger.validate()?;
+        Self::of_priced(ledger, &mut Vec::new(), |_| None)
+    }
+
+    /// The same of a ledger that was validated, where `known` has the curves of some releases. `curves` becomes those of the releases that happened, in the
+    /// ledger's order.
+    pub(crate) fn of_priced(
+        ledger: &Ledger,
+        curves: &mut Vec<Option<(CurveId, RdpCurve)>>,
+        known: impl Fn(&Release) -> Option<RdpCurve>,
+    ) -> Result<Self, PrivacyError> {
         let mut happened = vec![false; ledger.releases().len()];
         ledger.events().iter().for_each(|event| happened[event.release as usize] = true);
         let happened = || ledger.releases().iter().zip(&happened).filter(|(_, happened)| **happened);
@@ -380,14 +398,16 @@ impl Accountant {
         };
         few(happened().count(), happened().filter(|(release, _)| slow(release)).count())?;
         let mut accountant = Self::new();
-        let mut ids: Vec<Option<CurveId>> = vec![None; ledger.releases().len()];
+        *curves = vec![None; ledger.releases().len()];
         for event in ledger.events() {
             let index = event.release as usize;
-            let id = match ids[index] {
-                Some(id) => id,
+            let id = match &curves[index] {
+                Some((id, _)) => *id,
                 None => {
-                    let id = accountant.add_curve(RdpCurve::of(&ledger.releases()[index])?)?;
-                    ids[index] = Some(id);
+                    let release = &ledger.releases()[index];
+                    let curve = known(release).map_or_else(|| RdpCurve::of(release), Ok)?;
+                    let id = accountant.add_curve(curve.clone())?;
+                    curves[index] = Some((id, curve));
                     id
                 }
             };

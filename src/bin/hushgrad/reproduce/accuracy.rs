@@ -212,8 +212,8 @@ fn measure(
 /// What the configuration costs with the system's randomness.
 fn spent(config: &RunConfig, steps: u64, examples: u32) -> Result<Spent, Box<dyn Error>> {
     let config = RunConfig { replay: None, ..config.clone() };
-    let improved = projection::cost(&config, examples, steps)?.improved.epsilon;
-    let tight = projection::spent_tightly(&config, examples, steps)?.epsilon;
+    let books = projection::planned(&config, examples, steps)?;
+    let (tight, improved) = (books.tight(config.delta)?.value, books.renyi(config.delta)?.improved.epsilon);
     Ok(Spent { tight, improved, delta: config.delta })
 }
 

@@ -391,8 +391,7 @@ impl Keep {
             self.saved = Some((RunCard { report, ..card.clone() }, state));
         }
         let Some((card, state)) = self.saved.clone() else { return Ok(None) };
-        let by_plan = card.report.by_plan && ledger.is_some_and(|ledger| ledger.steps() == card.report.step);
-        let report = Report { privacy: session.privacy_ahead(ahead)?, by_plan, ..card.report };
+        let report = Report { privacy: session.privacy_ahead(ahead)?, ..card.report };
         let file = RunFile::new(RunCard { report, ..card }, ledger.cloned(), state);
         Ok(Some(file.to_json().into_bytes()))
     }

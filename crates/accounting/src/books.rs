@@ -1,0 +1,265 @@
+//! The one road from what was released to ε: a ledger whose releases are priced.
+//!
+//! A session records its steps in it, a run's file is read into it, the page sends its ledger to one in the accountant's thread, and
+//! `hushgrad account` makes one of a file. All of them get the same numbers, because all of them ask here.
+
+use std::sync::OnceLock;
+
+use super::{
+    error::PrivacyError,
+    ledger::{Event, Ledger, Release, ReleaseId},
+    pld::{MOST_KINDS, Pld, Tight},
+    rdp::{Accountant, CurveId, Epsilon, RdpCurve},
+    report::{Account, assumptions},
+};
+
+/// A ledger with the price of each of its releases. What was priced once is not priced again: a question costs what its answer costs.
+#[derive(Clone, Debug, Default)]
+pub struct Books {
+    ledger: Ledger,
+    /// Of the ledger's releases, in its order. `None`: the release did not happen, and may have no price.
+    curves: Vec<Option<(CurveId, RdpCurve)>>,
+    accountant: Accountant,
+    /// Privacy loss distributions of what happened, once they were asked for.
+    tight: OnceLock<Result<Pld, PrivacyError>>,
+    /// Those of an earlier state of the ledger: the distributions of its releases are used again.
+    earlier: Option<Pld>,
+}
+
+impl Books {
+    /// The books of a ledger.
+    ///
+    /// # Errors
+    /// As [`super::rdp::epsilon_of`], but for δ.
+    pub fn of(ledger: Ledger) -> Result<Self, PrivacyError> {
+        Self::of_priced(ledger, &[])
+    }
+
+    /// The same, where the curves of some releases are `known`.
+    ///
+    /// # Errors
+    /// As [`Books::of`].
+    pub fn of_priced(ledger: Ledger, known: &[(&Release, &RdpCurve)]) -> Result<Self, PrivacyError> {
+        ledger.validate()?;
+        let mut books = Self { ledger, ..Self::default() };
+        books.accountant = Accountant::of_priced(&books.ledger, &mut books.curves, |release| {
+            known.iter().find(|(other, _)| *other == release).map(|(_, curve)| (*curve).clone())
+        })?;
+        Ok(books)
+    }
+
+    /// The same releases, of which other events happened.
+    ///
+    /// # Errors
+    /// Events that no ledger of these releases can have ([`Ledger::validate`]); as [`Books::of`] for releases that had not happened before.
+    pub fn with_events(&self, events: Vec<Event>) -> Result<Self, PrivacyError> {
+        let ledger = self.ledger.with_events(events)?;
+        let mut curves = Vec::new();
+        let accountant = Accountant::of_priced(&ledger, &mut curves, |release| {
+            let place = self.ledger.releases().iter().position(|other| other == release)?;
+            self.curves.get(place)?.as_ref().map(|(_, curve)| curve.clone())
+        })?;
+        Ok(Self { ledger, curves, accountant, tight: OnceLock::new(), earlier: self.distributions() })
+    }
+
+    /// The books as they were after the first `count` releases.
+    ///
+    /// # Errors
+    /// None but those of [`Books::with_events`], which what happened cannot have.
+    pub fn after(&self, count: u64) -> Result<Self, PrivacyError> {
+        let mut left = count;
+        let events = self.ledger.events().iter().map(|event| {
+            let part = event.count.min(left);
+            left -= part;
+            Event { count: part, ..*event }
+        });
+        self.with_events(events.filter(|event| event.count > 0).collect())
+    }
+
+    /// Enters a kind of release with its price, so that it can be recorded.
+    ///
+    /// # Errors
+    /// What [`Release::validate`] and [`Accountant::add_curve`] refuse.
+    pub fn register(&mut self, release: Release, curve: &RdpCurve) -> Result<ReleaseId, PrivacyError> {
+        let id = self.ledger.register(release)?;
+        let place = id.place();
+        if self.curves.len() <= place {
+            self.curves.resize(place + 1, None);
+        }
+        if self.curves[place].is_none() {
+            self.curves[place] = Some((self.accountant.add_curve(curve.clone())?, curve.clone()));
+        }
+        Ok(id)
+    }
+
+    /// `count` more of a release that [`Books::register`] has named.
+    pub fn record(&mut self, release: ReleaseId, count: u64) {
+        self.ledger.record_many(release, count);
+        if let Some(Some((curve, _))) = self.curves.get(release.place()) {
+            self.accountant.compose(*curve, count);
+        }
+        // Every step of a run comes here: nothing is copied.
+        if let Some(Ok(tight)) = self.tight.take() {
+            self.earlier = Some(tight);
+        }
+    }
+
+    /// What happened.
+    #[must_use]
+    pub const fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// ε at `delta` by Rényi accounting, by both conversions.
+    ///
+    /// # Errors
+    /// As [`Accountant::epsilon`].
+    pub fn renyi(&self, delta: f64) -> Result<Epsilon, PrivacyError> {
+        self.accountant.epsilon(delta)
+    }
+
+    /// ε at `delta` by tight accounting.
+    ///
+    /// # Errors
+    /// As [`Pld::of`]; `delta` outside (0, 1].
+    pub fn tight(&self, delta: f64) -> Result<Tight, PrivacyError> {
+        self.loss()?.epsilon(delta)
+    }
+
+    /// (ε, δ(ε)) about the tight `epsilon` at `delta`, for [`super::risk::PrivacyCurve`]: as [`Pld::curve_about`], with this relative `tolerance`.
+    ///
+    /// # Errors
+    /// As [`Books::tight`].
+    pub fn curve_about(
+        &self,
+        epsilon: f64,
+        delta: f64,
+        points: u32,
+        tolerance: f64,
+    ) -> Result<Vec<(f64, f64)>, PrivacyError> {
+        self.loss()?.with_tolerance(tolerance).curve_about(epsilon, delta, points)
+    }
+
+    /// All that can be said at `delta`, with what it assumes.
+    ///
+    /// # Errors
+    /// As [`Books::renyi`]; a ledger without releases gives ε = 0. What tight accounting refuses is told among the assumptions.
+    pub fn account(&self, delta: f64) -> Result<Account, PrivacyError> {
+        let Epsilon { classic, improved } = self.renyi(delta)?;
+        let rounding = self.accountant.rounding(delta)?;
+        let mut assumptions = assumptions(&self.ledger);
+        let tight = match self.tight(delta) {
+            Ok(tight) => Some(tight),
+            Err(PrivacyError::Unpriced(_)) => None,
+            Err(PrivacyError::TooManyKinds { kinds, .. }) => {
+                assumptions.push(format!(
+                    "no tight accounting: {kinds} kinds of release, and it is tried for {MOST_KINDS} at most; fewer noise scales would do"
+                ));
+                None
+            }
+            Err(refused @ PrivacyError::TooMuchWork { .. }) => {
+                assumptions.push(format!("no tight accounting: {refused}"));
+                None
+            }
+            Err(other) => return Err(other),
+        };
+        Ok(Account { delta, classic, improved, tight, rounding, steps: self.ledger.steps(), assumptions })
+    }
+
+    fn loss(&self) -> Result<Pld, PrivacyError> {
+        self.tight.get_or_init(|| Pld::of_priced(&self.ledger, self.earlier.as_ref())).clone()
+    }
+
+    /// The privacy loss distributions that are known, of this state of the ledger or of an earlier one.
+    fn distributions(&self) -> Option<Pld> {
+        match self.tight.get() {
+            Some(Ok(tight)) => Some(tight.clone()),
+            _ => self.earlier.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ledger::Sensitivity, noise::NoiseSpec, report::account, sampling::Sampling};
+
+    const DELTA: f64 = 1e-5;
+
+    fn release(sampling: Sampling, sigma: f64) -> Release {
+        Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }))
+    }
+
+    fn kinds() -> Vec<Release> {
+        let poisson = |rate| Sampling::Poisson { rate };
+        vec![release(poisson(0.01), 1.1), release(Sampling::Shuffled { batches: 5 }, 4.0), release(poisson(0.02), 2.0)]
+    }
+
+    /// However the books come to their state, they say what a ledger of that state costs: to the last bit.
+    #[test]
+    fn every_way_to_a_state_gives_the_same_numbers() {
+        let mut recorded = Books::default();
+        let mut whole = Ledger::new();
+        let curves: Vec<RdpCurve> = kinds().iter().map(|release| RdpCurve::of(release).unwrap()).collect();
+        let ids: Vec<ReleaseId> = kinds()
+            .into_iter()
+            .zip(&curves)
+            .map(|(release, curve)| recorded.register(release, curve).unwrap())
+            .collect();
+        for release in kinds() {
+            whole.register(release).unwrap();
+        }
+        let all = [(0usize, 30u64), (1, 7), (2, 12), (1, 4), (0, 3)];
+        let first = Books::of(whole.clone()).unwrap();
+        for (kind, count) in all {
+            recorded.record(ids[kind], count);
+            whole.record_many(ids[kind], count);
+            let fresh = account(&whole, DELTA).unwrap();
+            assert_eq!(recorded.account(DELTA).unwrap(), fresh);
+            assert_eq!(recorded.ledger(), &whole);
+            assert_eq!(first.with_events(whole.events().to_vec()).unwrap().account(DELTA).unwrap(), fresh);
+            assert!(fresh.tight.unwrap().value <= fresh.improved.epsilon);
+        }
+        let known: Vec<(Release, RdpCurve)> = kinds().into_iter().zip(curves).collect();
+        let known: Vec<(&Release, &RdpCurve)> = known.iter().map(|(release, curve)| (release, curve)).collect();
+        let read = Books::of_priced(whole.clone(), &known).unwrap();
+        assert_eq!(read.account(DELTA).unwrap(), account(&whole, DELTA).unwrap());
+        let mut beginning = Ledger::new();
+        for (kind, count) in [(0, 30), (1, 2)] {
+            let id = beginning.register(kinds()[kind].clone()).unwrap();
+            beginning.record_many(id, count);
+        }
+        assert_eq!(read.after(32).unwrap().account(DELTA).unwrap(), account(&beginning, DELTA).unwrap());
+        assert_eq!(read.after(u64::MAX).unwrap().account(DELTA).unwrap(), account(&whole, DELTA).unwrap());
+        assert_eq!(read.after(0).unwrap().account(DELTA).unwrap().tight.unwrap().value, 0.0);
+    }
+
+    #[test]
+    fn the_curve_goes_through_the_tight_bound() {
+        let mut books = Books::default();
+        let release = kinds().remove(0);
+        let id = books.register(release.clone(), &RdpCurve::of(&release).unwrap()).unwrap();
+        books.record(id, 1000);
+        let tight = books.tight(DELTA).unwrap().value;
+        let points = books.curve_about(tight, DELTA, 4, 1e-2).unwrap();
+        assert!(points.contains(&(tight, DELTA)) && points.len() > 8, "{points:?}");
+    }
+
+    #[test]
+    fn what_no_ledger_can_say_is_refused() {
+        let mut ledger = Ledger::new();
+        ledger.register(release(Sampling::Poisson { rate: 0.1 }, 1.0)).unwrap();
+        let books = Books::of(ledger).unwrap();
+        for events in [vec![Event { release: 1, count: 1 }], vec![Event { release: 0, count: 0 }]] {
+            assert!(matches!(books.with_events(events), Err(PrivacyError::Ledger { .. })));
+        }
+        assert_eq!(books.with_events(vec![]).unwrap().renyi(DELTA).unwrap().improved.epsilon, 0.0);
+        let noiseless = Release { noise: None, ..release(Sampling::Poisson { rate: 0.1 }, 1.0) };
+        let mut ledger = Ledger::new();
+        let id = ledger.register(noiseless).unwrap();
+        // What did not happen costs nothing, and may have no price.
+        let books = Books::of(ledger).unwrap();
+        assert_eq!(books.with_events(vec![Event { release: 0, count: 1 }]).unwrap_err(), PrivacyError::NoNoise);
+        assert_eq!(id.place(), 0);
+    }
+}
