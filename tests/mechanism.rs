@@ -283,7 +283,7 @@ fn noise_follows_its_distribution() {
         assert!(distance < threshold, "{spec:?}: {distance}");
         // KS says little about tails: the counts beyond one in a thousand on either side, within 5 standard deviations.
         for tail in [0.0005, 0.001] {
-            let edge = noise.tail_quantile(tail);
+            let edge = noise.survival_quantile(tail);
             let expected = tail * DRAWS as f64;
             for side in [-1.0, 1.0] {
                 let beyond = draws.iter().filter(|&&z| side * f64::from(z) > edge).count() as f64;

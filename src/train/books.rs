@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::{
     composition::{self, Total},
     ledger::Ledger,
-    sampling::Neighbours,
+    sampling::NeighbouringRelation,
 };
 
 const FORMAT: &str = "hushgrad-books";
@@ -68,7 +68,7 @@ pub struct AllRuns {
 #[serde(rename_all = "kebab-case")]
 pub enum Cost {
     /// An upper bound.
-    Bounded { epsilon: f64, delta: f64, neighbours: Neighbours },
+    Bounded { epsilon: f64, delta: f64, neighbours: NeighbouringRelation },
     /// There is none to state.
     NoGuarantee { reason: String },
 }

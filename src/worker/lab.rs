@@ -104,7 +104,7 @@ pub fn compare(trial: &Trial) -> Result<Judged, String> {
         l2: noise.standard_deviation(),
         effective_sigma,
         density: (-POINTS..=POINTS).map(|i| f64::from(i) * step).map(|x| (x, noise.density(x))).collect(),
-        tail: (0..=POINTS).map(|i| 3.0 * f64::from(i) * step).map(|x| (x, 2.0 * noise.tail(x))).collect(),
+        tail: (0..=POINTS).map(|i| 3.0 * f64::from(i) * step).map(|x| (x, 2.0 * noise.survival(x))).collect(),
         orders: orders
             .filter_map(|(order, price)| Some((order, price.filter(|p| p.is_finite() && *p > 0.0)?)))
             .collect(),

@@ -131,7 +131,10 @@ impl Pictures {
             noisy_ranks.iter().map(|&(rank, size)| (rank, size * factor)).filter(|p| p.1 > 0.0).collect();
         let ranks = rank_grid(p);
         let noise_ranks = noise.map_or_else(Vec::new, |noise| {
-            ranks.iter().map(|&r| (r as f64 + 1.0, noise.tail_quantile((r as f64 + 0.5) / p as f64 / 2.0))).collect()
+            ranks
+                .iter()
+                .map(|&r| (r as f64 + 1.0, noise.survival_quantile((r as f64 + 0.5) / p as f64 / 2.0)))
+                .collect()
         });
         let empirical: Vec<Point> = quantile_grid(p)
             .map(|i| (f64::from(noisy[i]), (i as f64 + 1.0) / p as f64))

@@ -53,7 +53,7 @@ const TIGHT_PRECISION: f64 = 2e-5;
 const KEPT_TRIES: u32 = 8;
 
 /// One step, priced for one method.
-enum Priced {
+enum PricedStep {
     Renyi(RdpCurve),
     Tight(Pld),
 }
@@ -64,10 +64,10 @@ impl Target<'_> {
         require(self.delta > 0.0 && self.delta < 1.0, "delta", self.delta, "strictly between 0 and 1")
     }
 
-    fn price(&self, release: &Release, work: &Work) -> Result<Priced, PrivacyError> {
+    fn price(&self, release: &Release, work: &Work) -> Result<PricedStep, PrivacyError> {
         Ok(match self.method {
-            Method::Tight => Priced::Tight(Pld::prepare(release, work)?),
-            Method::Classic | Method::Improved => Priced::Renyi(RdpCurve::of(release)?),
+            Method::Tight => PricedStep::Tight(Pld::prepare(release, work)?),
+            Method::Classic | Method::Improved => PricedStep::Renyi(RdpCurve::of(release)?),
         })
     }
 
@@ -76,16 +76,16 @@ impl Target<'_> {
         self.epsilon_at(&self.price(release, work)?, steps, work)
     }
 
-    fn epsilon_at(&self, priced: &Priced, steps: u64, work: &Work) -> Result<f64, PrivacyError> {
+    fn epsilon_at(&self, priced: &PricedStep, steps: u64, work: &Work) -> Result<f64, PrivacyError> {
         let curve = match priced {
-            Priced::Tight(_) if work.left() <= 0.0 => {
+            PricedStep::Tight(_) if work.left() <= 0.0 => {
                 return Err(PrivacyError::TooMuchWork {
                     what: "so many trials by tight accounting",
                     remedy: "calibrate by Rényi accounting, whose answer is on the safe side",
                 });
             }
-            Priced::Tight(pld) => return Ok(pld.compose(steps).epsilon_within(self.delta, work)?.value),
-            Priced::Renyi(curve) => curve,
+            PricedStep::Tight(pld) => return Ok(pld.compose(steps).epsilon_within(self.delta, work)?.value),
+            PricedStep::Renyi(curve) => curve,
         };
         match Accountant::of_steps(curve, steps).epsilon_at(self.delta, self.orders) {
             Ok(epsilon) if self.method == Method::Classic => Ok(epsilon.classic.epsilon),
@@ -264,7 +264,7 @@ pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibr
     let work = Work::new(CALIBRATION);
     let curve = if target.method == Method::Tight { None } else { Some(RdpCurve::of(&sampled(1.0))?) };
     let at = |rate: f64| match curve.as_ref().and_then(|curve| curve.at_rate(rate)) {
-        Some(curve) => target.epsilon_at(&Priced::Renyi(curve), steps, &work),
+        Some(curve) => target.epsilon_at(&PricedStep::Renyi(curve), steps, &work),
         None => target.epsilon_of(&sampled(rate), steps, &work),
     };
     let (mut low, mut high) = (1.0, 1.0);

@@ -9,9 +9,9 @@
 
 use super::{
     error::PrivacyError,
-    ledger::{Event, Ledger, Release, Unit},
+    ledger::{Event, Ledger, PrivacyUnit, Release},
     rdp::epsilon_of,
-    sampling::Neighbours,
+    sampling::NeighbouringRelation,
 };
 
 impl Ledger {
@@ -75,7 +75,7 @@ pub struct Total {
     pub epsilon: f64,
     pub delta: f64,
     /// What it protects.
-    pub neighbours: Neighbours,
+    pub neighbours: NeighbouringRelation,
 }
 
 /// What `runs` cost together at `delta`, whoever sees all that they released.
@@ -92,27 +92,28 @@ pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
     for run in runs {
         let happened = || run.events().iter().filter_map(|event| run.releases().get(event.release as usize));
         let relation = |neighbours| happened().any(|release| release.sampling.neighbours() == neighbours);
-        match (relation(Neighbours::AddOrRemoveOne), relation(Neighbours::ReplaceOne)) {
+        match (relation(NeighbouringRelation::AddOrRemoveOne), relation(NeighbouringRelation::ReplaceOne)) {
             (true, true) => return Err(PrivacyError::MixedNeighbours),
             (_, false) => added = added.compose(run)?,
             (false, true) => replaced = replaced.compose(run)?,
         }
     }
-    let by_batch = |ledger: &Ledger, is: bool| ledger.releases().iter().any(|r| (r.unit == Unit::MicroBatch) == is);
+    let by_batch =
+        |ledger: &Ledger, is: bool| ledger.releases().iter().any(|r| (r.unit == PrivacyUnit::MicroBatch) == is);
     let neighbours = match (added.events().is_empty(), replaced.events().is_empty()) {
-        (_, true) => Neighbours::AddOrRemoveOne,
-        (true, false) => Neighbours::ReplaceOne,
+        (_, true) => NeighbouringRelation::AddOrRemoveOne,
+        (true, false) => NeighbouringRelation::ReplaceOne,
         (false, false) if [true, false].iter().all(|is| by_batch(&added, *is) || by_batch(&replaced, *is)) => {
             return Err(PrivacyError::MixedUnits);
         }
         (false, false) => {
-            let (doubled, spent) = exchanged(&added, 0.5 * delta)?;
+            let (doubled, spent) = as_replace_one(&added, 0.5 * delta)?;
             // What was not spent of half of δ is left to the others.
             let epsilon = doubled + epsilon_of(&replaced, delta - spent)?.improved.epsilon;
-            return finite(Total { epsilon: epsilon.next_up(), delta, neighbours: Neighbours::ReplaceOne });
+            return finite(Total { epsilon: epsilon.next_up(), delta, neighbours: NeighbouringRelation::ReplaceOne });
         }
     };
-    let all = if neighbours == Neighbours::AddOrRemoveOne { &added } else { &replaced };
+    let all = if neighbours == NeighbouringRelation::AddOrRemoveOne { &added } else { &replaced };
     finite(Total { epsilon: epsilon_of(all, delta)?.improved.epsilon, delta, neighbours })
 }
 
@@ -121,7 +122,7 @@ fn finite(total: Total) -> Result<Total, PrivacyError> {
 }
 
 /// ε for replace-one of a ledger that is priced for add-or-remove-one, at some δ of at most `most`, and that δ.
-fn exchanged(ledger: &Ledger, most: f64) -> Result<(f64, f64), PrivacyError> {
+fn as_replace_one(ledger: &Ledger, most: f64) -> Result<(f64, f64), PrivacyError> {
     const TRIES: usize = 64;
     /// Room for ε that grows while δ falls, so that the search ends.
     const SLACK: f64 = 0.75;
@@ -263,14 +264,14 @@ mod tests {
         let poisson = ledger(&[(release(Sampling::Poisson { rate: 0.01 }, 2.0), 100)]);
         let fixed = ledger(&[(release(Sampling::FixedSize { population: 1000, size: 10 }, 2.0), 100)]);
         let both = total(&[&poisson, &fixed], DELTA).unwrap();
-        assert_eq!(both.neighbours, Neighbours::ReplaceOne);
+        assert_eq!(both.neighbours, NeighbouringRelation::ReplaceOne);
         assert_eq!(both, total(&[&fixed, &poisson], DELTA).unwrap());
         let at = |ledger: &Ledger, delta| epsilon_of(ledger, delta).unwrap().improved.epsilon;
         let least = 2.0 * at(&poisson, 0.5 * DELTA) + at(&fixed, DELTA);
         assert!(both.epsilon >= least && both.epsilon < 1.25 * least, "{} {least}", both.epsilon);
-        let (doubled, spent) = exchanged(&poisson, 0.5 * DELTA).unwrap();
+        let (doubled, spent) = as_replace_one(&poisson, 0.5 * DELTA).unwrap();
         assert!(spent <= 0.5 * DELTA && doubled >= 2.0 * at(&poisson, 0.25 * DELTA));
-        assert_eq!(total(&[&fixed, &fixed], DELTA).unwrap().neighbours, Neighbours::ReplaceOne);
+        assert_eq!(total(&[&fixed, &fixed], DELTA).unwrap().neighbours, NeighbouringRelation::ReplaceOne);
         // Two relations in one run are no run of this program.
         assert!(matches!(total(&[&poisson.compose(&fixed).unwrap()], DELTA), Err(PrivacyError::MixedNeighbours)));
     }
@@ -280,7 +281,8 @@ mod tests {
         let fine = ledger(&[(release(Sampling::Poisson { rate: 0.01 }, 2.0), 100)]);
         let noiseless = Release { noise: None, ..release(Sampling::Poisson { rate: 0.01 }, 1.0) };
         assert_eq!(total(&[&fine, &ledger(&[(noiseless, 1)])], DELTA), Err(PrivacyError::NoNoise));
-        let batch = Release { unit: Unit::MicroBatch, ..release(Sampling::FixedSize { population: 9, size: 1 }, 2.0) };
+        let batch =
+            Release { unit: PrivacyUnit::MicroBatch, ..release(Sampling::FixedSize { population: 9, size: 1 }, 2.0) };
         assert_eq!(total(&[&fine, &ledger(&[(batch, 1)])], DELTA), Err(PrivacyError::MixedUnits));
         // Too dear for any number: no bound, and no endless search.
         let dear = ledger(&[(release(Sampling::Poisson { rate: 1.0 }, 0.01), 1000)]);

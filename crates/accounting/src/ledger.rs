@@ -7,7 +7,7 @@ use super::{
     error::{PrivacyError, require},
     noise::NoiseSpec,
     rounding::Grid,
-    sampling::{Neighbours, Sampling},
+    sampling::{NeighbouringRelation, Sampling},
 };
 
 /// What bounds one example's contribution to the noisy sum.
@@ -36,7 +36,7 @@ impl Sensitivity {
 /// What a clipped or encoded gradient belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum PrivacyUnit {
     /// One example, encoded by itself.
     #[default]
     Example,
@@ -47,7 +47,7 @@ pub enum Unit {
     MicroBatch,
 }
 
-impl Unit {
+impl PrivacyUnit {
     /// As the page says it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -62,7 +62,7 @@ impl Unit {
 /// What two neighbouring data sets differ in. Losses add up to one guarantee only where it is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Protected {
-    neighbours: Neighbours,
+    neighbours: NeighbouringRelation,
     /// A whole micro-batch, and not one example.
     micro_batch: bool,
 }
@@ -87,7 +87,7 @@ pub struct Release {
     /// `None`: no noise was added, and there is no guarantee whatever came before or after.
     pub noise: Option<NoiseSpec>,
     /// Always written, and wanted: left out, it would be read as some unit, and ε depends on it.
-    pub unit: Unit,
+    pub unit: PrivacyUnit,
     /// The grid that sums and noise were rounded to: then ε counts what inexact noise tells. `None`: floating-point sums, of which ε is that of
     /// real numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ impl Release {
     /// A release whose protected unit is one example, encoded by itself.
     #[must_use]
     pub fn new(sampling: Sampling, sensitivity: Sensitivity, noise: Option<NoiseSpec>) -> Self {
-        Self { sampling, sensitivity, noise, unit: Unit::Example, grid: None }
+        Self { sampling, sensitivity, noise, unit: PrivacyUnit::Example, grid: None }
     }
 
     /// Checks every part.
@@ -128,14 +128,15 @@ impl Release {
     }
 
     pub(super) fn protected(&self) -> Protected {
-        Protected { neighbours: self.sampling.neighbours(), micro_batch: self.unit == Unit::MicroBatch }
+        Protected { neighbours: self.sampling.neighbours(), micro_batch: self.unit == PrivacyUnit::MicroBatch }
     }
 
     /// How much further apart two neighbouring sums may be than one encoded gradient is from zero: 2 where one gradient turns into
     /// another (replace-one neighbours, or an example inside a micro-batch).
     #[must_use]
-    pub fn doubling(&self) -> f64 {
-        let replaced = self.sampling.neighbours() == Neighbours::ReplaceOne || self.unit == Unit::ExampleInMicroBatch;
+    pub fn sensitivity_factor(&self) -> f64 {
+        let replaced = self.sampling.neighbours() == NeighbouringRelation::ReplaceOne
+            || self.unit == PrivacyUnit::ExampleInMicroBatch;
         if replaced { 2.0 } else { 1.0 }
     }
 }

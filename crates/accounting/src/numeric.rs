@@ -3,7 +3,7 @@
 /// ln Σ exp(values); −∞ for an empty slice.
 #[must_use]
 pub fn log_sum_exp(values: &[f64]) -> f64 {
-    let top = values.iter().copied().fold(f64::NEG_INFINITY, dearer);
+    let top = values.iter().copied().fold(f64::NEG_INFINITY, max_or_infinite);
     if !top.is_finite() {
         return top;
     }
@@ -13,7 +13,7 @@ pub fn log_sum_exp(values: &[f64]) -> f64 {
 
 /// The larger, as bounds have it: what is not a number is not known, and counts as infinite. (`f64::max` would drop it.)
 #[must_use]
-pub fn dearer(a: f64, b: f64) -> f64 {
+pub fn max_or_infinite(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::INFINITY } else { a.max(b) }
 }
 
@@ -65,7 +65,7 @@ pub fn ln_1p_minus(x: f64) -> f64 {
 /// Written so that nothing cancels for small ρ (the linear terms are gone before anything is subtracted).
 #[must_use]
 pub fn ratio_excess(k: f64, rho: f64) -> f64 {
-    dearer(exp_minus_1_minus_x(k * rho) - k * exp_minus_1_minus_x(rho), 0.0)
+    max_or_infinite(exp_minus_1_minus_x(k * rho) - k * exp_minus_1_minus_x(rho), 0.0)
 }
 
 /// ln Γ(x), x > 0.
@@ -89,7 +89,7 @@ pub fn ln_gamma_half_step(a: f64) -> f64 {
 /// x > 0 with `tail(x) = q` for a decreasing `tail` on (0, ∞), q in (0, ½]; about one part in 1e15.
 /// Bisection in ln x, so that it takes the same few hundred evaluations for every family and never diverges.
 #[must_use]
-pub fn invert_tail(q: f64, scale: f64, tail: impl Fn(f64) -> f64) -> f64 {
+pub fn invert_survival(q: f64, scale: f64, tail: impl Fn(f64) -> f64) -> f64 {
     let (mut lo, mut hi) = (0.0, scale);
     while tail(hi) > q && hi < 1e300 {
         lo = hi;

@@ -14,7 +14,7 @@ use super::{
     pld::{Rigor, Tight},
     rdp::Bound,
     rounding::RoundingCost,
-    sampling::Neighbours,
+    sampling::NeighbouringRelation,
 };
 
 /// An upper bound on what the releases of a ledger give away, and what it assumes.
@@ -74,8 +74,9 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
         }
     }
     // Two such neighbours differ in it, and rates, reports and files tell it.
-    let counted =
-        |(release, steps): (&Release, u64)| steps > 0 && release.sampling.neighbours() == Neighbours::AddOrRemoveOne;
+    let counted = |(release, steps): (&Release, u64)| {
+        steps > 0 && release.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
+    };
     if ledger.releases().iter().zip(steps_by_kind(ledger)).any(counted) {
         phrases.push("the number of training examples is public: ε does not cover what it tells".to_owned());
     }

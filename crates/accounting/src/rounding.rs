@@ -263,9 +263,9 @@ impl GridRounding {
         // Tails below 1e-300 have no quantile: less than that may not be asked for.
         let failure = failure.max(draws * 28.0 * 1e-300);
         // A quarter of `failure` for each cutoff, so that half of it covers the quantiles' own accuracy.
-        let cutoff = noise.tail_quantile(failure / (8.0 * draws));
+        let cutoff = noise.survival_quantile(failure / (8.0 * draws));
         // A cosine is above 0.9 with probability 0.1435, so a radius is above r at most 1/0.1435 < 7 times as often as z is above 0.9·r.
-        let radius = noise.tail_quantile(failure / (28.0 * draws)) / 0.9;
+        let radius = noise.survival_quantile(failure / (28.0 * draws)) / 0.9;
         let error = accuracy.error * (noise.scale() + radius);
         // The last cell, and what may fall into it, reach beyond the cutoff.
         let reach = spacing + 2.0 * error;

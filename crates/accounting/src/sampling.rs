@@ -22,14 +22,14 @@ pub enum Sampling {
 /// Which pairs of data sets a guarantee protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Neighbours {
+pub enum NeighbouringRelation {
     /// One has an example more.
     AddOrRemoveOne,
     /// Equally large, one example exchanged.
     ReplaceOne,
 }
 
-impl Neighbours {
+impl NeighbouringRelation {
     /// As the page says it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -73,10 +73,10 @@ impl Sampling {
 
     /// The neighbouring relation its price is for.
     #[must_use]
-    pub fn neighbours(&self) -> Neighbours {
+    pub fn neighbours(&self) -> NeighbouringRelation {
         match self {
-            Self::Poisson { .. } | Self::Shuffled { .. } => Neighbours::AddOrRemoveOne,
-            Self::FixedSize { .. } => Neighbours::ReplaceOne,
+            Self::Poisson { .. } | Self::Shuffled { .. } => NeighbouringRelation::AddOrRemoveOne,
+            Self::FixedSize { .. } => NeighbouringRelation::ReplaceOne,
         }
     }
 

@@ -97,7 +97,7 @@ fn candidate(family: &NoiseSpec, at: Calibrated<f64>, criterion: Criterion) -> R
     let error = match criterion {
         Criterion::MeanAbsolute => mean_absolute,
         Criterion::RootMeanSquare => standard_deviation,
-        Criterion::Quantile(p) => noise.tail_quantile(0.5 * (1.0 - p)),
+        Criterion::Quantile(p) => noise.survival_quantile(0.5 * (1.0 - p)),
     };
     Ok(Candidate { noise: spec, epsilon: at.epsilon, error, mean_absolute, standard_deviation })
 }

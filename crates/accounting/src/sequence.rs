@@ -1,25 +1,25 @@
 //! Releases in order, and which of them one example pays for: each, where every lot is drawn afresh; one an epoch, where lots are the
-//! batches of a shuffled partition. Both accountants read these charges.
+//! batches of a shuffled partition. Both accountants read these terms.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sampling::Sampling;
 
-/// Runs of equal releases, and stretches that are repeated. `T` names a release.
+/// Runs of equal releases, and segments that are repeated. `T` names a release.
 #[derive(Clone, Debug)]
-pub(super) struct Sequence<T>(Vec<Stretch<T>>);
+pub(super) struct Sequence<T>(Vec<Segment<T>>);
 
 #[derive(Clone, Debug)]
-enum Stretch<T> {
+enum Segment<T> {
     Run { release: T, steps: u64 },
-    Repeated { stretches: Vec<Stretch<T>>, times: u64 },
+    Repeated { segments: Vec<Segment<T>>, times: u64 },
 }
 
-/// Releases of which an example meets one, so that the dearest is paid, with how often. [`UNCOUNTED`]: more often than can be counted.
-pub(super) type Charge<T> = (Vec<T>, u64);
+/// Releases of which an example meets one, so that the costliest is paid, with how often. [`SATURATED`]: more often than can be counted.
+pub(super) type CompositionTerm<T> = (Vec<T>, u64);
 
 /// A number of steps that has left the range of u64: nothing bounds it.
-pub(super) const UNCOUNTED: u64 = u64::MAX;
+pub(super) const SATURATED: u64 = u64::MAX;
 
 impl<T> Default for Sequence<T> {
     fn default() -> Self {
@@ -32,19 +32,19 @@ impl<T: Copy + Ord> Sequence<T> {
     pub fn push(&mut self, release: T, steps: u64) {
         match self.0.last_mut() {
             _ if steps == 0 => {}
-            Some(Stretch::Run { release: last, steps: count }) if *last == release => {
+            Some(Segment::Run { release: last, steps: count }) if *last == release => {
                 *count = count.saturating_add(steps)
             }
-            _ => self.0.push(Stretch::Run { release, steps }),
+            _ => self.0.push(Segment::Run { release, steps }),
         }
     }
 
     /// Then `next`, whose releases are called `name`(theirs) here.
     pub fn append<U: Copy>(&mut self, next: &Sequence<U>, name: &impl Fn(U) -> T) {
-        for stretch in &next.0 {
-            match stretch.renamed(name) {
-                Stretch::Run { release, steps } => self.push(release, steps),
-                repeated @ Stretch::Repeated { .. } => self.0.push(repeated),
+        for segment in &next.0 {
+            match segment.renamed(name) {
+                Segment::Run { release, steps } => self.push(release, steps),
+                repeated @ Segment::Repeated { .. } => self.0.push(repeated),
             }
         }
     }
@@ -55,12 +55,12 @@ impl<T: Copy + Ord> Sequence<T> {
         match self.0.as_mut_slice() {
             _ if times == 0 => Self::default(),
             [] => self,
-            [Stretch::Run { steps: count, .. } | Stretch::Repeated { times: count, .. }] => {
+            [Segment::Run { steps: count, .. } | Segment::Repeated { times: count, .. }] => {
                 *count = count.saturating_mul(times);
                 self
             }
             _ if times == 1 => self,
-            _ => Self(vec![Stretch::Repeated { stretches: self.0, times }]),
+            _ => Self(vec![Segment::Repeated { segments: self.0, times }]),
         }
     }
 
@@ -81,39 +81,39 @@ impl<T: Copy + Ord> Sequence<T> {
         totals.into_iter().map(|(release, total)| (release, narrow(total))).collect()
     }
 
-    /// What one example pays. A policy without memory: every release. A shuffled one: of each epoch the dearest release, whatever other
+    /// What one example pays. A policy without memory: every release. A shuffled one: of each epoch the costliest release, whatever other
     /// policies release meanwhile; an open epoch counts in full.
-    pub fn charges(&self, sampling: impl Fn(T) -> Sampling) -> Vec<Charge<T>> {
-        let mut charges = Charges::default();
+    pub fn terms(&self, sampling: impl Fn(T) -> Sampling) -> Vec<CompositionTerm<T>> {
+        let mut terms = Terms::default();
         each_run(&self.0, 1, &mut |release, steps| match sampling(release) {
             Sampling::Shuffled { .. } => {}
-            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => charges.add(&[release], steps),
+            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => terms.add(&[release], steps),
         });
-        for (batches, stretches) in by_batches(&self.0, &sampling) {
+        for (batches, segments) in by_batches(&self.0, &sampling) {
             let mut epochs =
-                Epochs { batches: batches.into(), done: 0, open: BTreeSet::new(), closed: Charges::default() };
-            epochs.walk(&stretches);
+                Epochs { batches: batches.into(), done: 0, open: BTreeSet::new(), closed: Terms::default() };
+            epochs.walk(&segments);
             for (releases, count) in epochs.finish().list {
-                charges.add(&releases, count.into());
+                terms.add(&releases, count.into());
             }
         }
-        charges.list
+        terms.list
     }
 }
 
-/// The stretches of each shuffled policy by itself: so many policies, and each release is looked at once.
-fn by_batches<T: Copy>(stretches: &[Stretch<T>], sampling: &impl Fn(T) -> Sampling) -> BTreeMap<u64, Vec<Stretch<T>>> {
-    let mut policies: BTreeMap<u64, Vec<Stretch<T>>> = BTreeMap::new();
-    for stretch in stretches {
-        match stretch {
-            Stretch::Run { release, steps } => {
+/// The segments of each shuffled policy by itself: so many policies, and each release is looked at once.
+fn by_batches<T: Copy>(segments: &[Segment<T>], sampling: &impl Fn(T) -> Sampling) -> BTreeMap<u64, Vec<Segment<T>>> {
+    let mut policies: BTreeMap<u64, Vec<Segment<T>>> = BTreeMap::new();
+    for segment in segments {
+        match segment {
+            Segment::Run { release, steps } => {
                 if let Sampling::Shuffled { batches } = sampling(*release) {
-                    policies.entry(batches).or_default().push(Stretch::Run { release: *release, steps: *steps });
+                    policies.entry(batches).or_default().push(Segment::Run { release: *release, steps: *steps });
                 }
             }
-            Stretch::Repeated { stretches, times } => {
-                for (batches, stretches) in by_batches(stretches, sampling) {
-                    policies.entry(batches).or_default().push(Stretch::Repeated { stretches, times: *times });
+            Segment::Repeated { segments, times } => {
+                for (batches, segments) in by_batches(segments, sampling) {
+                    policies.entry(batches).or_default().push(Segment::Repeated { segments, times: *times });
                 }
             }
         }
@@ -121,12 +121,12 @@ fn by_batches<T: Copy>(stretches: &[Stretch<T>], sampling: &impl Fn(T) -> Sampli
     policies
 }
 
-impl<T: Copy> Stretch<T> {
-    fn renamed<U>(&self, name: &impl Fn(T) -> U) -> Stretch<U> {
+impl<T: Copy> Segment<T> {
+    fn renamed<U>(&self, name: &impl Fn(T) -> U) -> Segment<U> {
         match self {
-            Self::Run { release, steps } => Stretch::Run { release: name(*release), steps: *steps },
-            Self::Repeated { stretches, times } => Stretch::Repeated {
-                stretches: stretches.iter().map(|stretch| stretch.renamed(name)).collect(),
+            Self::Run { release, steps } => Segment::Run { release: name(*release), steps: *steps },
+            Self::Repeated { segments, times } => Segment::Repeated {
+                segments: segments.iter().map(|segment| segment.renamed(name)).collect(),
                 times: *times,
             },
         }
@@ -134,12 +134,12 @@ impl<T: Copy> Stretch<T> {
 }
 
 /// Every run with its steps times how often it is repeated.
-fn each_run<T: Copy>(stretches: &[Stretch<T>], times: u128, visit: &mut dyn FnMut(T, u128)) {
-    for stretch in stretches {
-        match stretch {
-            Stretch::Run { release, steps } => visit(*release, wide(*steps).saturating_mul(times)),
-            Stretch::Repeated { stretches, times: more } => {
-                each_run(stretches, wide(*more).saturating_mul(times), visit);
+fn each_run<T: Copy>(segments: &[Segment<T>], times: u128, visit: &mut dyn FnMut(T, u128)) {
+    for segment in segments {
+        match segment {
+            Segment::Run { release, steps } => visit(*release, wide(*steps).saturating_mul(times)),
+            Segment::Repeated { segments, times: more } => {
+                each_run(segments, wide(*more).saturating_mul(times), visit);
             }
         }
     }
@@ -147,27 +147,27 @@ fn each_run<T: Copy>(stretches: &[Stretch<T>], times: u128, visit: &mut dyn FnMu
 
 /// A saturated count stays one in whatever is made of it.
 fn wide(count: u64) -> u128 {
-    if count == UNCOUNTED { u128::MAX } else { count.into() }
+    if count == SATURATED { u128::MAX } else { count.into() }
 }
 
 fn narrow(count: u128) -> u64 {
-    u64::try_from(count).unwrap_or(UNCOUNTED)
+    u64::try_from(count).unwrap_or(SATURATED)
 }
 
 /// Equal sets are merged; in the order in which they came.
 #[derive(Clone, Debug)]
-struct Charges<T> {
-    list: Vec<Charge<T>>,
+struct Terms<T> {
+    list: Vec<CompositionTerm<T>>,
     places: BTreeMap<Vec<T>, usize>,
 }
 
-impl<T> Default for Charges<T> {
+impl<T> Default for Terms<T> {
     fn default() -> Self {
         Self { list: Vec::new(), places: BTreeMap::new() }
     }
 }
 
-impl<T: Copy + Ord> Charges<T> {
+impl<T: Copy + Ord> Terms<T> {
     fn add(&mut self, releases: &[T], count: u128) {
         let count = narrow(count);
         if count == 0 {
@@ -194,15 +194,15 @@ struct Epochs<T> {
     done: u128,
     /// The releases that they were.
     open: BTreeSet<T>,
-    closed: Charges<T>,
+    closed: Terms<T>,
 }
 
 impl<T: Copy + Ord> Epochs<T> {
-    fn walk(&mut self, stretches: &[Stretch<T>]) {
-        for stretch in stretches {
-            match stretch {
-                Stretch::Run { release, steps } => self.run(&BTreeSet::from([*release]), wide(*steps)),
-                Stretch::Repeated { stretches, times } => self.repeat(stretches, wide(*times)),
+    fn walk(&mut self, segments: &[Segment<T>]) {
+        for segment in segments {
+            match segment {
+                Segment::Run { release, steps } => self.run(&BTreeSet::from([*release]), wide(*steps)),
+                Segment::Repeated { segments, times } => self.repeat(segments, wide(*times)),
             }
         }
     }
@@ -226,9 +226,9 @@ impl<T: Copy + Ord> Epochs<T> {
         }
     }
 
-    fn repeat(&mut self, stretches: &[Stretch<T>], times: u128) {
+    fn repeat(&mut self, segments: &[Segment<T>], times: u128) {
         let (mut steps, mut releases) = (0u128, BTreeSet::new());
-        each_run(stretches, 1, &mut |release, count| {
+        each_run(segments, 1, &mut |release, count| {
             steps = steps.saturating_add(count);
             releases.insert(release);
         });
@@ -241,7 +241,7 @@ impl<T: Copy + Ord> Epochs<T> {
                 self.open.extend(&releases);
             }
             let before = std::mem::take(&mut self.closed);
-            self.walk(stretches);
+            self.walk(segments);
             let pass = std::mem::replace(&mut self.closed, before);
             for (set, count) in pass.list {
                 self.closed.add(&set, wide(count).saturating_mul(times));
@@ -252,7 +252,7 @@ impl<T: Copy + Ord> Epochs<T> {
         }
     }
 
-    fn finish(mut self) -> Charges<T> {
+    fn finish(mut self) -> Terms<T> {
         if self.done > 0 {
             self.closed.add_set(&self.open, 1);
         }
@@ -274,9 +274,9 @@ mod tests {
         }
     }
 
-    /// Σ over charges of the dearest, where release r costs `prices[r]`.
-    fn total(charges: &[Charge<usize>], prices: &[u64]) -> u64 {
-        charges.iter().map(|(set, count)| set.iter().map(|r| prices[*r]).max().unwrap_or(0) * count).sum()
+    /// Σ over terms of the costliest, where release r costs `prices[r]`.
+    fn total(terms: &[CompositionTerm<usize>], prices: &[u64]) -> u64 {
+        terms.iter().map(|(set, count)| set.iter().map(|r| prices[*r]).max().unwrap_or(0) * count).sum()
     }
 
     /// The same release by release: each policy's own releases in order, cut into epochs.
@@ -290,7 +290,7 @@ mod tests {
     }
 
     proptest! {
-        /// Interleaved policies: each keeps its place in its epoch, and the charges are exact.
+        /// Interleaved policies: each keeps its place in its epoch, and the terms are exact.
         #[test]
         fn interleaved_policies_keep_their_epochs(
             runs in prop::collection::vec((0usize..5, 1u64..9), 0..20), prices in prop::array::uniform5(1u64..100),
@@ -302,10 +302,10 @@ mod tests {
                 flat.extend(std::iter::repeat_n(release, steps as usize));
             }
             prop_assert_eq!(sequence.steps(), flat.len() as u64);
-            prop_assert_eq!(total(&sequence.charges(sampling), &prices), one_by_one(&flat, &prices));
+            prop_assert_eq!(total(&sequence.terms(sampling), &prices), one_by_one(&flat, &prices));
         }
 
-        /// Repeated stretches, also within one another: never below what they are written out, and equal where passes are whole epochs
+        /// Repeated segments, also within one another: never below what they are written out, and equal where passes are whole epochs
         /// that begin with a fresh one.
         #[test]
         fn repeated_stretches_are_charged_in_full(
@@ -323,10 +323,10 @@ mod tests {
                 flat.extend(written.repeat(times as usize));
             }
             let aligned = flat.iter().filter(|r| **r < 2).count() % 5 == 0 && flat.iter().filter(|r| matches!(r, 2 | 3)).count() % 3 == 0;
-            let pass = total(&sequence.charges(sampling), &prices);
+            let pass = total(&sequence.terms(sampling), &prices);
             let sequence = sequence.repeated(whole);
             prop_assert_eq!(sequence.steps(), flat.len() as u64 * whole);
-            let charged = total(&sequence.charges(sampling), &prices);
+            let charged = total(&sequence.terms(sampling), &prices);
             prop_assert!(charged >= one_by_one(&flat.repeat(whole as usize), &prices));
             prop_assert!(!aligned || charged == pass * whole);
         }
@@ -338,24 +338,24 @@ mod tests {
         let (kinds, rounds) = (20_000u64, 20);
         let mut sequence = Sequence::default();
         (0..kinds * rounds).for_each(|i| sequence.push(i % kinds, 1));
-        let poisson = sequence.charges(|_| Sampling::Poisson { rate: 0.5 });
+        let poisson = sequence.terms(|_| Sampling::Poisson { rate: 0.5 });
         assert!(
             poisson.len() == kinds as usize && poisson.iter().all(|(set, count)| set.len() == 1 && *count == rounds)
         );
         assert_eq!(sequence.steps_of_each(), (0..kinds).map(|kind| (kind, rounds)).collect());
-        let apart = sequence.charges(|kind| Sampling::Shuffled { batches: kind + 1 });
+        let apart = sequence.terms(|kind| Sampling::Shuffled { batches: kind + 1 });
         // Of a partition into b batches 20 are ⌈20/b⌉ epochs, begun ones among them.
         assert!(apart.iter().all(|(set, count)| *count == rounds.div_ceil(set[0] + 1) && set.len() == 1));
-        let together = sequence.charges(|_| Sampling::Shuffled { batches: kinds });
+        let together = sequence.terms(|_| Sampling::Shuffled { batches: kinds });
         assert_eq!(together, [((0..kinds).collect(), rounds)]);
     }
 
     #[test]
-    fn a_repeated_epoch_costs_its_dearest_release() {
+    fn a_repeated_epoch_costs_its_costliest_release() {
         let mut epoch = Sequence::default();
         epoch.push(0usize, 2);
         epoch.push(1, 3);
-        assert_eq!(epoch.repeated(100).charges(sampling), [(vec![0, 1], 100)]);
+        assert_eq!(epoch.repeated(100).terms(sampling), [(vec![0, 1], 100)]);
     }
 
     #[test]
@@ -363,9 +363,9 @@ mod tests {
         let mut sequence = Sequence::default();
         sequence.push(0usize, u64::MAX - 1);
         sequence.push(0, 2);
-        assert_eq!(sequence.charges(sampling)[0].1, UNCOUNTED);
+        assert_eq!(sequence.terms(sampling)[0].1, SATURATED);
         sequence.push(4, 1);
-        assert_eq!(sequence.clone().repeated(7).charges(sampling)[0], (vec![4], 7));
-        assert!(sequence.repeated(7).charges(sampling).iter().any(|(set, count)| set == &[0] && *count == UNCOUNTED));
+        assert_eq!(sequence.clone().repeated(7).terms(sampling)[0], (vec![4], 7));
+        assert!(sequence.repeated(7).terms(sampling).iter().any(|(set, count)| set == &[0] && *count == SATURATED));
     }
 }

@@ -5,7 +5,7 @@ use hushgrad_accounting::{
     PrivacyError,
     calibrate::{self, Method, Target},
     envelope::EnvelopeProfile,
-    ledger::{Ledger, Release, Sensitivity, Unit},
+    ledger::{Ledger, PrivacyUnit, Release, Sensitivity},
     noise::{CustomDensity, NoiseSpec},
     normal,
     pld::Pld,
@@ -118,7 +118,7 @@ proptest! {
         let noise = Some(families()[family].clone());
         let ball = RdpCurve::of(&Release::new(sampling, Sensitivity::L2 { norm }, noise.clone())).unwrap();
         let mut micro = Release::new(sampling, psi(&envelope), noise);
-        micro.unit = Unit::ExampleInMicroBatch;
+        micro.unit = PrivacyUnit::ExampleInMicroBatch;
         let doubled = RdpCurve::of(&micro).unwrap();
         for ((o, b), d) in outer.integer_orders().iter().zip(ball.integer_orders()).zip(doubled.integer_orders()) {
             // The profile's norm is rounded up by 4e-12, which ln I_k at large k multiplies.
@@ -281,7 +281,7 @@ fn tight_bounds_are_above_brute_force_and_near_it() {
 fn exchanged_vectors_are_above_brute_force() {
     let in_micro_batch = |rate, values: &[f64], spec: &NoiseSpec| {
         let mut release = Release::new(Sampling::Poisson { rate }, psi(values), Some(spec.clone()));
-        release.unit = Unit::ExampleInMicroBatch;
+        release.unit = PrivacyUnit::ExampleInMicroBatch;
         RdpCurve::of(&release).unwrap()
     };
     for spec in families() {
@@ -344,7 +344,7 @@ fn exchanged_vectors_are_above_brute_force() {
     }
     // Fractional orders and far ones, for the Gaussian.
     let mut release = gaussian(0.1, 1.0);
-    release.unit = Unit::ExampleInMicroBatch;
+    release.unit = PrivacyUnit::ExampleInMicroBatch;
     let curve = RdpCurve::of(&release).unwrap();
     // Less than one vector of twice the length would cost.
     let wide = RdpCurve::of(&gaussian(0.1, 0.5)).unwrap();
@@ -412,7 +412,7 @@ fn sampling_without_replacement_is_above_brute_force() {
     }
 }
 
-/// Of two vectors of the envelope one may be exchanged for the other: no dearer than either at each k, but a least of bounds is not convex in ln I_k.
+/// Of two vectors of the envelope one may be exchanged for the other: no max_or_infinite than either at each k, but a least of bounds is not convex in ln I_k.
 /// Half the entries of one and half of the other have the mean of their ln I_k, and must not cost more than both together.
 #[test]
 fn exchanged_for_another_vector_without_replacement() {
@@ -452,7 +452,7 @@ fn every_family_is_monotone() {
             (epsilon(&release, steps, 1e-5), tight)
         };
         let base = price(0.02, 0.8, 200);
-        let dearer = [
+        let max_or_infinite = [
             ("steps", price(0.02, 0.8, 201)),
             ("steps", price(0.02, 0.8, 400)),
             ("rate", price(0.021, 0.8, 200)),
@@ -460,7 +460,7 @@ fn every_family_is_monotone() {
             ("scale", price(0.02, 0.78, 200)),
             ("scale", price(0.02, 0.3, 200)),
         ];
-        for (what, other) in dearer {
+        for (what, other) in max_or_infinite {
             assert!(not_above(base.0, other.0), "{family:?}, {what}: {base:?} {other:?}");
             assert!(base.1 <= other.1 * (1.0 + 1e-3), "{family:?}, {what}: {base:?} {other:?}");
         }
@@ -722,7 +722,7 @@ impl rand::rand_core::TryRng for Words {
     }
 }
 
-/// Neighbours with one example more or less, under the sampler that runs: one epoch of two batches by brute force over all that it can draw and
+/// NeighbouringRelation with one example more or less, under the sampler that runs: one epoch of two batches by brute force over all that it can draw and
 /// both outputs. With batches of fixed sizes δ(5) would be at least 9e-3 here.
 #[test]
 fn a_shuffled_epoch_costs_no_more_than_its_price() {
@@ -801,7 +801,7 @@ fn shuffled_epochs_cost_their_dearest_batch() {
     let rdp = |ledger: &Ledger| Accountant::of(ledger).unwrap().rdp(2.0).unwrap();
     ledger.record_many(quiet, 25);
     assert!((rdp(&ledger) - 3.0 / 16.0).abs() < 1e-15);
-    // The open epoch gets a dearer batch: its price is that batch's.
+    // The open epoch gets a max_or_infinite batch: its price is that batch's.
     ledger.record_many(loud, 1);
     assert!((rdp(&ledger) - (2.0 / 16.0 + 1.0 / 4.0)).abs() < 1e-15);
     ledger.record_many(quiet, 4);
@@ -910,7 +910,7 @@ fn noise_on_a_grid_is_charged_for_its_inexactness() {
     }
 }
 
-/// Releases of another policy do not end an epoch: five batches, another release, ten dearer batches. An example may be in a dearer one twice.
+/// Releases of another policy do not end an epoch: five batches, another release, ten max_or_infinite batches. An example may be in a max_or_infinite one twice.
 #[test]
 fn an_epoch_outlasts_other_policies() {
     let release =
@@ -1094,12 +1094,12 @@ fn guarantees_for_different_units_do_not_add_up() {
         }
         ledger
     };
-    for unit in [Unit::Example, Unit::ExampleInMicroBatch] {
-        for ledger in [both(unit, Unit::MicroBatch), both(Unit::MicroBatch, unit)] {
+    for unit in [PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch] {
+        for ledger in [both(unit, PrivacyUnit::MicroBatch), both(PrivacyUnit::MicroBatch, unit)] {
             assert_eq!(epsilon_of(&ledger, 1e-5), Err(PrivacyError::MixedUnits));
             assert_eq!(Pld::of(&ledger).unwrap_err(), PrivacyError::MixedUnits);
         }
     }
     // An example is an example, in a micro-batch or by itself.
-    assert!(account(&both(Unit::Example, Unit::ExampleInMicroBatch), 1e-5).is_ok());
+    assert!(account(&both(PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch), 1e-5).is_ok());
 }

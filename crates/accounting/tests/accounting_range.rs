@@ -8,7 +8,7 @@ use hushgrad_accounting::{
     PrivacyError,
     calibrate::{self, Calibrated, Method, Target},
     envelope::EnvelopeProfile,
-    ledger::{Release, Sensitivity, Unit},
+    ledger::{PrivacyUnit, Release, Sensitivity},
     noise::{CustomDensity, NoiseSpec},
     pld::Pld,
     rdp::{Accountant, Orders, RdpCurve},
@@ -121,7 +121,7 @@ struct Grid {
 }
 
 const SCALES: [f64; 6] = [1.0, 1e-3, 1e3, 0.1, 1e-100, 1e100];
-const UNITS: [Unit; 3] = [Unit::Example, Unit::ExampleInMicroBatch, Unit::MicroBatch];
+const UNITS: [PrivacyUnit; 3] = [PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch, PrivacyUnit::MicroBatch];
 
 impl Grid {
     fn new() -> Self {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 use hushgrad_accounting::{
     envelope::EnvelopeProfile,
-    ledger::{Release, Sensitivity, Unit},
+    ledger::{PrivacyUnit, Release, Sensitivity},
     noise::{CustomDensity, NoiseSpec},
     rdp::RdpCurve,
     sampling::Sampling,
@@ -103,14 +103,14 @@ fn no_step_is_too_narrow_for_an_l2_ball() {
         let spec = stairs(&steps);
         let noise = spec.build().unwrap();
         let norm = [0.1, 0.308, 1.0, 0.01][i % 4];
-        for unit in [Unit::MicroBatch, Unit::ExampleInMicroBatch] {
-            let distance = if unit == Unit::MicroBatch { norm } else { 2.0 * norm };
+        for unit in [PrivacyUnit::MicroBatch, PrivacyUnit::ExampleInMicroBatch] {
+            let distance = if unit == PrivacyUnit::MicroBatch { norm } else { 2.0 * norm };
             let release = Release::new(Sampling::Poisson { rate: 1.0 }, Sensitivity::L2 { norm }, Some(spec.clone()));
             let curve = RdpCurve::of(&Release { unit, ..release }).unwrap();
             for order in [2u32, 3, 4, 7, 16, 40] {
                 let k = f64::from(order);
                 let price = curve.at(k).unwrap();
-                let mut dearest = 0.5 * k * noise.fisher_information() * distance * distance;
+                let mut maximum = 0.5 * k * noise.fisher_information() * distance * distance;
                 let mut fallen = 0.0;
                 for step in &steps {
                     for place in -12..40 {
@@ -123,19 +123,19 @@ fn no_step_is_too_narrow_for_an_l2_ball() {
                             price >= least * 0.999,
                             "{step:?}, norm {norm}, {unit:?}, order {k}, τ = {tau}: {price} below {least}"
                         );
-                        dearest = dearest.max((distance / tau).powi(2) / (k - 1.0) * noise.log_moment(order, tau));
+                        maximum = maximum.max((distance / tau).powi(2) / (k - 1.0) * noise.log_moment(order, tau));
                     }
                     fallen += step.fall;
                 }
                 for place in 0..120 {
                     let tau = distance * 0.7f64.powi(place);
-                    dearest = dearest.max((distance / tau).powi(2) / (k - 1.0) * noise.log_moment(order, tau));
+                    maximum = maximum.max((distance / tau).powi(2) / (k - 1.0) * noise.log_moment(order, tau));
                 }
                 // Between the shifts that are looked at here there may be a little more; what is of no use is refused.
-                assert!(price >= dearest * (1.0 - 1e-9), "{steps:?}, order {k}: {price} below {dearest}");
+                assert!(price >= maximum * (1.0 - 1e-9), "{steps:?}, order {k}: {price} below {maximum}");
                 assert!(
-                    price <= 1.05 * dearest || dearest > 1e5,
-                    "{steps:?}, {unit:?}, order {k}: {price} far above {dearest}"
+                    price <= 1.05 * maximum || maximum > 1e5,
+                    "{steps:?}, {unit:?}, order {k}: {price} far above {maximum}"
                 );
             }
         }

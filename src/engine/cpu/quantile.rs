@@ -27,7 +27,7 @@ impl Quantile {
         // Value and slope of the ratio. With dz/dE = P(|Z| > z)/2z(z) its slope is (dz/dE − z/E)/E.
         let node = |position: usize| {
             let e = (position as f64 / Self::SCALE).exp_m1();
-            let magnitude = noise.tail_quantile(0.5 * (-e).exp());
+            let magnitude = noise.survival_quantile(0.5 * (-e).exp());
             let ratio = magnitude / e;
             (ratio, (slope(noise, e, magnitude) - ratio) / e * (1.0 + e) / Self::SCALE)
         };
@@ -132,7 +132,7 @@ mod tests {
 
     /// Density of what is drawn, at `z`.
     fn drawn_density(table: &Quantile, noise: &dyn Noise, z: f64) -> f64 {
-        let e = -(2.0 * noise.tail(z.abs())).ln();
+        let e = -(2.0 * noise.survival(z.abs())).ln();
         let (magnitude, slope) = table.at(e);
         if magnitude.is_nan() {
             return noise.density(z);
@@ -148,7 +148,7 @@ mod tests {
             let table = Quantile::new(&*noise);
             for share in [1e-4, 1e-3] {
                 let (tau, points) = (share * noise.scale(), 100_000);
-                let reach = noise.tail_quantile(1e-9);
+                let reach = noise.survival_quantile(1e-9);
                 let step = 2.0 * reach / f64::from(points);
                 let drawn: f64 = (0..points)
                     .map(|k| {

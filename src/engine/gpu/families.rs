@@ -50,7 +50,7 @@ impl Family {
         };
         // A custom density has its own width, which its scale multiplies: its quartile.
         let custom = matches!(noise, NoiseSpec::Custom { .. });
-        let half_point = if custom { distribution.tail_quantile(0.25) } else { scale };
+        let half_point = if custom { distribution.survival_quantile(0.25) } else { scale };
         let tails = if with_tails { tails(&*distribution, half_point) } else { vec![0.0] };
         Ok(Self { code, scale: scale as f32, shape: shape as f32, half_point: half_point as f32, tails, quantiles })
     }
@@ -59,7 +59,7 @@ impl Family {
 fn tails(noise: &dyn Noise, half_point: f64) -> Vec<f32> {
     let node = |i: usize| {
         let s = i as f64 / TAIL_CELLS as f64;
-        if i == TAIL_CELLS { 0.0 } else { noise.tail(half_point * s / (1.0 - s)) as f32 }
+        if i == TAIL_CELLS { 0.0 } else { noise.survival(half_point * s / (1.0 - s)) as f32 }
     };
     (0..=TAIL_CELLS).map(node).collect()
 }

@@ -45,11 +45,11 @@ impl Node {
 /// Q(E) and dQ/dE = P(|Z| > z)/2z(z).
 fn exact(noise: &dyn Noise, e: f64) -> (f64, f64) {
     let slope = |value: f64| 0.5 * (-e - noise.log_density(value)).exp();
-    let mut value = if e == 0.0 { 0.0 } else { noise.tail_quantile(0.5 * (-e).exp()) };
+    let mut value = if e == 0.0 { 0.0 } else { noise.survival_quantile(0.5 * (-e).exp()) };
     // Tails have all digits everywhere, quantiles not where hardly anything is left of them: Newton's method on ln P.
     if e > 1.0 {
         for _ in 0..20 {
-            let tail = noise.tail(value);
+            let tail = noise.survival(value);
             let step = tail / noise.density(value) * (e + (2.0 * tail).ln());
             value += step;
             if step.abs() <= 1e-13 * value {
@@ -69,8 +69,13 @@ fn edge(cell: u32) -> f32 {
 #[must_use]
 pub fn table(noise: &dyn Noise) -> Option<Vec<f32>> {
     // Zero is an edge already.
-    let mut kinks =
-        noise.kinks().iter().map(|&x| -(2.0 * noise.tail(x)).ln()).filter(|e| *e > 0.0).map(|e| e as f32).peekable();
+    let mut kinks = noise
+        .kinks()
+        .iter()
+        .map(|&x| -(2.0 * noise.survival(x)).ln())
+        .filter(|e| *e > 0.0)
+        .map(|e| e as f32)
+        .peekable();
     let (mut starts, mut pieces) = (vec![], vec![]);
     let mut left = Node::new(noise, 0.0);
     for cell in 0..CELLS {
@@ -208,13 +213,13 @@ mod tests {
             let table = table(&*noise).unwrap();
             let density = |z: f64| {
                 let z = z.abs();
-                let e = -(2.0 * noise.tail(z)).ln();
+                let e = -(2.0 * noise.survival(z)).ln();
                 let (value, slope) = drawn_with_slope(&table, e);
                 let e = e - (value - z) / slope;
                 0.5 * (-e).exp() / drawn_with_slope(&table, e).1
             };
             let (tau, points) = (1e-2 * noise.scale(), 100_000);
-            let reach = noise.tail_quantile(1e-8);
+            let reach = noise.survival_quantile(1e-8);
             let step = 2.0 * reach / f64::from(points);
             // Both by the same points: a sum is no integral over kinks.
             let moment = |density: &dyn Fn(f64) -> f64| -> f64 {

@@ -299,7 +299,7 @@ fn earlier_releases_are_of_the_same_mechanism() {
             release.sensitivity = crate::accounting::ledger::Sensitivity::L2 { norm: 1e-3 };
         },
         |release: &mut crate::accounting::ledger::Release| {
-            release.unit = crate::accounting::ledger::Unit::MicroBatch;
+            release.unit = crate::accounting::ledger::PrivacyUnit::MicroBatch;
         },
     ] {
         // Some do not even compose.

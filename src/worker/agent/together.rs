@@ -6,7 +6,7 @@ use crate::{
         composition::{self, Total},
         decimal,
         ledger::Ledger,
-        sampling::Neighbours,
+        sampling::NeighbouringRelation,
     },
     worker::{
         book::Books,
@@ -80,7 +80,7 @@ fn sentence(spent: &[Spent], digits: &str, delta: f64) -> String {
     let cost = match composition::total(&known, delta) {
         _ if without > 0 => format!("none, as {without} of them had no guarantee"),
         Ok(Total { epsilon, delta: paid, neighbours }) => {
-            let which = if neighbours == Neighbours::ReplaceOne { ", replace-one" } else { "" };
+            let which = if neighbours == NeighbouringRelation::ReplaceOne { ", replace-one" } else { "" };
             // As it was set, where it is that.
             let paid = if paid == delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
             format!("ε ≤ {} at δ = {paid}{which}", decimal::upper(epsilon, 3))

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hushgrad_accounting::{
     PrivacyError,
     envelope::EnvelopeProfile,
-    ledger::{Ledger, Release, Sensitivity, Unit},
+    ledger::{Ledger, Release, Sensitivity, PrivacyUnit},
     noise::{CustomDensity, NoiseSpec},
     normal,
     pld::{Method, Pld, Tight},
@@ -85,7 +85,7 @@ fn sensitivity(u: &mut Unstructured<'_>, scale: f64) -> Option<Sensitivity> {
     Some(Sensitivity::Envelope { profile })
 }
 
-fn release(u: &mut Unstructured<'_>, unit: Unit) -> Option<Release> {
+fn release(u: &mut Unstructured<'_>, unit: PrivacyUnit) -> Option<Release> {
     let noise = noise(u)?;
     let sensitivity = sensitivity(u, noise.scale())?;
     Some(Release { unit, ..Release::new(sampling(u)?, sensitivity, Some(noise)) })
@@ -146,14 +146,14 @@ fn exact(releases: &[(Release, u64)], delta: f64) -> Option<(f64, f64)> {
     let (Some(NoiseSpec::Gaussian { sigma }), Sensitivity::L2 { norm }) = (&release.noise, &release.sensitivity) else {
         return None;
     };
-    let mu = norm * release.doubling() / sigma;
+    let mu = norm * release.sensitivity_factor() / sigma;
     match release.sampling {
         Sampling::Poisson { rate } if rate == 1.0 => {
             let mu = mu * (*steps as f64).sqrt();
             Some((normal::epsilon_gaussian(mu, delta), 1e-10 * mu))
         }
         // Where a vector becomes another, Rényi accounting may know better than the pair.
-        Sampling::Poisson { rate } if *steps == 1 && release.unit != Unit::ExampleInMicroBatch => {
+        Sampling::Poisson { rate } if *steps == 1 && release.unit != PrivacyUnit::ExampleInMicroBatch => {
             if delta >= rate {
                 return Some((0.0, 0.0));
             }
@@ -169,7 +169,7 @@ fn check(bytes: &[u8]) -> Option<()> {
     let u = &mut Unstructured::new(bytes);
     let delta = number(u, 1e-300, 0.999, &[1e-5, 0.999, 1e-300])?;
     let smaller = (delta * number(u, 1e-6, 1.0, &[])?).max(1e-300);
-    let unit = *u.choose(&[Unit::Example, Unit::ExampleInMicroBatch, Unit::MicroBatch]).ok()?;
+    let unit = *u.choose(&[PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch, PrivacyUnit::MicroBatch]).ok()?;
     let mut releases = Vec::new();
     let kinds = u.int_in_range(0..=7u8).ok()?.saturating_sub(4) + 1;
     for _ in 0..kinds {

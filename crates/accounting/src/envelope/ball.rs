@@ -1,7 +1,7 @@
 //! All vectors within an L2 norm, in place of those of an envelope.
 
 use super::series::{Panel, Series};
-use crate::{noise::Noise, numeric::dearer};
+use crate::{noise::Noise, numeric::max_or_infinite};
 
 /// Octaves of |τ| below the reach on which ln I_k(τ)/τ² is maximised, at least and at most.
 const OCTAVES: (usize, usize) = (6, 64);
@@ -22,7 +22,7 @@ pub(crate) fn l2_log_moments(noise: &dyn Noise, norm: f64, reach: f64, orders: u
     for panel in Panel::ladder(reach, octaves) {
         let series = Series::new(&panel, noise, 1.0, orders);
         for (order, value) in supremum.iter_mut().enumerate() {
-            *value = dearer(*value, series.supremum(order));
+            *value = max_or_infinite(*value, series.supremum(order));
         }
     }
     for value in &mut supremum {

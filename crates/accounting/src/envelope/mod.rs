@@ -8,10 +8,10 @@
 
 mod ball;
 mod bins;
-mod cover;
+mod dominating;
 mod orders;
-mod reading;
 mod series;
+mod validation;
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::ball::l2_log_moments;
 use self::{
     bins::{Bins, Tally},
-    cover::Cover,
+    dominating::DominatingVector,
     orders::Interpolation,
     series::{Merge, Panel, ROUNDING, Series, Sums, TERMS},
 };
@@ -76,10 +76,10 @@ impl TryFrom<Raw> for EnvelopeProfile {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Form {
     /// For each vector its distinct magnitudes with their counts.
-    Exact { vectors: Vec<Cover> },
+    Exact { vectors: Vec<DominatingVector> },
     /// For each vector, panel by panel, Σψ²T_j(y), j = 0.. : `octaves` octaves from above, then what is below. And few vectors of which one
     /// exceeds each of them rank by rank.
-    Moments { octaves: usize, vectors: Vec<Vec<f64>>, covers: Vec<Cover> },
+    Moments { octaves: usize, vectors: Vec<Vec<f64>>, covers: Vec<DominatingVector> },
 }
 
 impl EnvelopeProfile {
@@ -124,7 +124,7 @@ impl EnvelopeProfile {
             return fail("every entry is zero (or below 1e-100): nothing would ever be learned".into());
         }
         if let Some(vectors) = exact(vectors) {
-            let squared_norm = vectors.iter().map(cover::squares).fold(0.0, f64::max);
+            let squared_norm = vectors.iter().map(dominating::squares).fold(0.0, f64::max);
             return Ok(Self { dimension: dimension as u64, squared_norm, largest, form: Form::Exact { vectors } });
         }
         let chunks: Vec<&[&[T]]> = vectors.chunks(CHUNK).collect();
@@ -149,10 +149,10 @@ impl EnvelopeProfile {
             .collect();
         // Where an octave has few entries its sums may be those of none, by a rounding error: then they are taken upwards, as in reading.
         for block in moments.iter_mut().flat_map(|sums| sums.as_chunks_mut::<TERMS>().0) {
-            *block = reading::raised(block).unwrap_or(*block);
+            *block = validation::raised(block).unwrap_or(*block);
         }
         let squared_norm = moments.iter().map(|sums| square_sum(sums)).fold(0.0, f64::max);
-        let covers = cover::covers(vectors, tallies.into_iter().map(|tally| tally.counts).collect(), largest);
+        let covers = dominating::of_groups(vectors, tallies.into_iter().map(|tally| tally.counts).collect(), largest);
         Ok(Self {
             dimension: dimension as u64,
             squared_norm,
@@ -196,9 +196,9 @@ impl EnvelopeProfile {
 
     /// At most eight vectors of few distinct entries, (entry, how many), of which one exceeds each vector of Ψ rank by rank.
     #[must_use]
-    pub fn covers(&self) -> Cow<'_, [Cover]> {
+    pub fn dominating_vectors(&self) -> Cow<'_, [DominatingVector]> {
         match &self.form {
-            Form::Exact { vectors } => Cow::Owned(cover::reduced(vectors.clone())),
+            Form::Exact { vectors } => Cow::Owned(dominating::reduced(vectors.clone())),
             Form::Moments { covers, .. } => Cow::Borrowed(covers),
         }
     }
@@ -247,7 +247,7 @@ impl EnvelopeProfile {
                 next_try = panels + halvings;
             }
             if last {
-                // No few shifts tell of all below: each entry there is charged as where it is dearest.
+                // No few shifts tell of all below: each entry there is charged as where it is costliest.
                 let terms = add(vec![l2_log_moments(noise, factor, factor * below.high, orders)]);
                 return Ladder { rows, panels, terms, merge: Merge::new() };
             }
@@ -277,17 +277,18 @@ impl EnvelopeProfile {
                         "it lists {entries} entries; {EXACT_LIMIT} is the most, of all its vectors together"
                     ));
                 }
-                if let Some(v) = vectors.iter().position(|vector| !reading::is_possible(vector, largest, dimension)) {
+                if let Some(v) = vectors.iter().position(|vector| !validation::is_possible(vector, largest, dimension))
+                {
                     return fail(format!(
                         "vector {v} has entries that none of {dimension} coordinates up to {largest} has"
                     ));
                 }
-                let squares = vectors.iter().map(cover::squares).fold(0.0, f64::max);
+                let squares = vectors.iter().map(dominating::squares).fold(0.0, f64::max);
                 (squares, squares)
             }
             Form::Moments { octaves, vectors, covers } => {
                 let written = vectors.iter().map(|sums| square_sum(sums)).fold(0.0, f64::max);
-                reading::check_moments(dimension, largest, *octaves, vectors, covers)
+                validation::check_moments(dimension, largest, *octaves, vectors, covers)
                     .map_err(PrivacyError::Envelope)?;
                 (written, vectors.iter().map(|sums| square_sum(sums)).fold(0.0, f64::max))
             }
@@ -372,7 +373,7 @@ impl Ladder {
 }
 
 /// Entry by entry.
-fn exact_sums(vectors: &[Cover], noise: &dyn Noise, factor: f64, orders: usize) -> Vec<Vec<f64>> {
+fn exact_sums(vectors: &[DominatingVector], noise: &dyn Noise, factor: f64, orders: usize) -> Vec<Vec<f64>> {
     let mut entries: Vec<f64> = vectors.iter().flatten().map(|(tau, _)| *tau).collect();
     entries.sort_by(f64::total_cmp);
     entries.dedup();
@@ -381,7 +382,7 @@ fn exact_sums(vectors: &[Cover], noise: &dyn Noise, factor: f64, orders: usize) 
         noise.log_moments(factor * tau, &mut moments);
         moments
     });
-    let sum = |vector: &Cover| {
+    let sum = |vector: &DominatingVector| {
         let mut total = vec![0.0; orders];
         for (tau, count) in vector {
             let row = &rows[entries.partition_point(|entry| entry < tau)];
@@ -395,7 +396,7 @@ fn exact_sums(vectors: &[Cover], noise: &dyn Noise, factor: f64, orders: usize) 
 }
 
 /// Each vector's distinct magnitudes with their counts, if they are few.
-fn exact<T: Copy + Into<f64>>(vectors: &[&[T]]) -> Option<Vec<Cover>> {
+fn exact<T: Copy + Into<f64>>(vectors: &[&[T]]) -> Option<Vec<DominatingVector>> {
     let mut left = EXACT_LIMIT;
     let mut all = Vec::with_capacity(vectors.len().min(EXACT_LIMIT));
     for vector in vectors {

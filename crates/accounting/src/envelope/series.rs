@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{noise::Noise, numeric::dearer, parallel};
+use crate::{noise::Noise, numeric::max_or_infinite, parallel};
 
 /// Chebyshev terms a panel.
 pub(super) const TERMS: usize = 13;
@@ -111,7 +111,7 @@ impl Series {
             .map(|k| {
                 let at = |j: usize| coefficients[j][k].abs();
                 let rest = if slow {
-                    let level = (TERMS - 4..TERMS).map(|j| (j * j) as f64 * at(j)).fold(0.0, dearer);
+                    let level = (TERMS - 4..TERMS).map(|j| (j * j) as f64 * at(j)).fold(0.0, max_or_infinite);
                     2.0 * level / (TERMS as f64 - 0.5)
                 } else {
                     at(TERMS - 1) + at(TERMS - 2)
@@ -182,7 +182,7 @@ impl Series {
         let settled = (0..self.error.len()).fold(true, |settled, k| {
             let at = |j: usize| self.coefficients[j][k].abs();
             let accepted = self.accepted * at(0);
-            excess = dearer(excess, self.error[k] / accepted);
+            excess = max_or_infinite(excess, self.error[k] / accepted);
             settled
                 && self.error[k] <= accepted
                 && at(TERMS - 3) + at(TERMS - 4) <= 100.0 * accepted

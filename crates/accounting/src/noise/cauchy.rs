@@ -30,12 +30,12 @@ impl Noise for Cauchy {
         -(PI * self.scale).ln() - log
     }
 
-    fn tail(&self, x: f64) -> f64 {
+    fn survival(&self, x: f64) -> f64 {
         // arctan(γ/x) keeps its digits in the tail; at 0 it is π/2.
         (self.scale / x.abs()).atan() / PI
     }
 
-    fn tail_quantile(&self, q: f64) -> f64 {
+    fn survival_quantile(&self, q: f64) -> f64 {
         self.scale / (PI * q).tan()
     }
 

@@ -32,11 +32,11 @@ impl Noise for Gaussian {
         -0.5 * y * y - (self.sigma * TAU.sqrt()).ln()
     }
 
-    fn tail(&self, x: f64) -> f64 {
+    fn survival(&self, x: f64) -> f64 {
         normal::survival(x / self.sigma)
     }
 
-    fn tail_quantile(&self, q: f64) -> f64 {
+    fn survival_quantile(&self, q: f64) -> f64 {
         self.sigma * normal::survival_quantile(q)
     }
 

@@ -83,7 +83,7 @@ impl Noise for GeneralizedGaussian {
         self.log_peak - (x / self.scale).abs().powf(self.exponent)
     }
 
-    fn tail(&self, x: f64) -> f64 {
+    fn survival(&self, x: f64) -> f64 {
         let y = (x / self.scale).powf(self.exponent);
         match y {
             y if y.is_nan() => f64::NAN,
@@ -95,9 +95,9 @@ impl Noise for GeneralizedGaussian {
         }
     }
 
-    fn tail_quantile(&self, q: f64) -> f64 {
+    fn survival_quantile(&self, q: f64) -> f64 {
         if q < 1e-280 {
-            return crate::numeric::invert_tail(q, self.scale, |x| self.tail(x));
+            return crate::numeric::invert_survival(q, self.scale, |x| self.survival(x));
         }
         self.scale * self.magnitude(2.0 * q)
     }

@@ -43,11 +43,11 @@ impl Noise for HyperbolicSecant {
         -y - (-2.0 * y).exp().ln_1p() - self.scale.ln()
     }
 
-    fn tail(&self, x: f64) -> f64 {
+    fn survival(&self, x: f64) -> f64 {
         2.0 / PI * (-FRAC_PI_2 * x / self.scale).exp().atan()
     }
 
-    fn tail_quantile(&self, q: f64) -> f64 {
+    fn survival_quantile(&self, q: f64) -> f64 {
         -self.scale / FRAC_PI_2 * (FRAC_PI_2 * q).tan().ln()
     }
 

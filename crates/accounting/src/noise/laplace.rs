@@ -28,11 +28,11 @@ impl Noise for Laplace {
         -x.abs() / self.scale - (2.0 * self.scale).ln()
     }
 
-    fn tail(&self, x: f64) -> f64 {
+    fn survival(&self, x: f64) -> f64 {
         0.5 * (-x / self.scale).exp()
     }
 
-    fn tail_quantile(&self, q: f64) -> f64 {
+    fn survival_quantile(&self, q: f64) -> f64 {
         -self.scale * (2.0 * q).ln()
     }
 

@@ -83,16 +83,16 @@ pub trait Noise: Debug + Send + Sync {
     }
 
     /// P(X > x) for x ≥ 0, to full relative accuracy.
-    fn tail(&self, x: f64) -> f64;
+    fn survival(&self, x: f64) -> f64;
 
     /// P(X ≤ x).
     fn cdf(&self, x: f64) -> f64 {
-        if x < 0.0 { self.tail(-x) } else { 1.0 - self.tail(x) }
+        if x < 0.0 { self.survival(-x) } else { 1.0 - self.survival(x) }
     }
 
     /// x > 0 with P(X > x) = q, for q in (0, ½].
-    fn tail_quantile(&self, q: f64) -> f64 {
-        super::numeric::invert_tail(q, self.scale(), |x| self.tail(x))
+    fn survival_quantile(&self, q: f64) -> f64 {
+        super::numeric::invert_survival(q, self.scale(), |x| self.survival(x))
     }
 
     /// x with P(X ≤ x) = p; ∓∞ at 0 and 1, NaN outside [0, 1].
@@ -102,8 +102,8 @@ pub trait Noise: Debug + Send + Sync {
             0.0 => f64::NEG_INFINITY,
             1.0 => f64::INFINITY,
             0.5 => 0.0,
-            p if p < 0.5 => -self.tail_quantile(p),
-            p => self.tail_quantile(1.0 - p),
+            p if p < 0.5 => -self.survival_quantile(p),
+            p => self.survival_quantile(1.0 - p),
         }
     }
 

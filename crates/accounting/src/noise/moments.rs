@@ -6,7 +6,7 @@
 //! Where z·r^k would overflow, ln I_k is a log-sum-exp over the same nodes.
 
 use super::legendre::Point;
-use crate::numeric::dearer;
+use crate::numeric::max_or_infinite;
 
 /// A density that is analytic on the whole line: the trapezoidal rule under x = τ + width·sinh(u) converges geometrically
 /// (Trefethen & Weideman 2014).
@@ -87,7 +87,7 @@ fn exp_m1(x: f64) -> f64 {
 /// Whether a shift tells all, so that no quadrature is worth its time: what z and its shift have in common is 2·P(Z > τ/2), and D_α ≥ D_{1/2} ≥ −ln(4·P(Z > τ/2))
 /// for every α ≥ 1/2 (by Cauchy and Schwarz, ∫√(z·z′) ≤ √(∫min·∫max)).
 pub(super) fn is_hopeless(density: &dyn super::Noise, tau: f64) -> bool {
-    tau > 100.0 * density.scale() && density.tail(0.5 * tau) < 1e-300
+    tau > 100.0 * density.scale() && density.survival(0.5 * tau) < 1e-300
 }
 
 /// Fills `out[j]` = ln I_{j+2}(τ) for a smooth density.
@@ -167,7 +167,7 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
         fill(level, &mut nodes);
         let masses = add(&nodes, &mut sums);
         sums.log_moments(step(level), out);
-        let missed = masses.iter().fold(0.0f64, |most, mass| dearer(most, (step(level) * mass - 1.0).abs()));
+        let missed = masses.iter().fold(0.0f64, |most, mass| max_or_infinite(most, (step(level) * mass - 1.0).abs()));
         // Where I_k is large, what of z lies elsewhere is nothing beside it.
         let whole = |moment: f64| missed <= (MISSED + left_out) * moment.clamp(0.0, 100.0).exp();
         let agree = out.iter().zip(&before).all(|(new, old)| (new - old).abs() <= (1e-11 * new.abs()).min(1e-10))

@@ -50,7 +50,7 @@ impl Noise for StudentT {
     }
 
     /// ½·I_w(ν/2, ½) with w = ν/(ν + x²/s²).
-    fn tail(&self, x: f64) -> f64 {
+    fn survival(&self, x: f64) -> f64 {
         let y = x / self.scale;
         let y2 = y * y;
         if y2.is_nan() {

@@ -34,7 +34,7 @@ fn distribution_functions_are_the_integrals_of_densities() {
         let noise = spec.build().unwrap();
         for (a, b) in [(0.0, 0.3), (0.3, 1.5), (1.5, 6.0)] {
             let mass = simpson(a, b, 20_000, |x| noise.density(x));
-            let difference = noise.tail(a) - noise.tail(b);
+            let difference = noise.survival(a) - noise.survival(b);
             assert!((mass - difference).abs() < 2e-8, "{spec:?} on [{a}, {b}]: {mass} {difference}");
         }
         assert!((noise.cdf(0.0) - 0.5).abs() < 1e-12 && noise.cdf(1e9) > 1.0 - 1e-8, "{spec:?}");
@@ -62,9 +62,9 @@ fn flat_densities_keep_their_middle() {
         let noise = NoiseSpec::GeneralizedGaussian { exponent, scale: 1.3 }.build().unwrap();
         for x in [1e-12, 1e-6, 1e-3, 0.01, 0.2] {
             // z falls by less than a rounding error up to there.
-            let (want, got) = (x * noise.density(0.0), 0.5 - noise.tail(x));
+            let (want, got) = (x * noise.density(0.0), 0.5 - noise.survival(x));
             assert!((got - want).abs() < 1e-14 + 1e-10 * want, "p = {exponent}, x = {x}: {got} {want}");
-            let back = noise.tail_quantile(0.5 - want);
+            let back = noise.survival_quantile(0.5 - want);
             assert!((back - x).abs() < 1e-14 + 1e-9 * x, "p = {exponent}, x = {x}: {back}");
         }
     }

@@ -37,7 +37,7 @@ impl Noise for VarianceGamma {
     }
 
     /// ¼(2 + y)e^{−y}.
-    fn tail(&self, x: f64) -> f64 {
+    fn survival(&self, x: f64) -> f64 {
         let y = x / self.scale;
         if y > 800.0 { 0.0 } else { 0.25 * (2.0 + y) * (-y).exp() }
     }

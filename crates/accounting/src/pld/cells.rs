@@ -59,7 +59,7 @@ pub(super) fn coordinate(noise: &dyn Noise, tau: f64, step: f64, more: impl Fn(u
     }
     // What leaves the grid takes its mirror image along, whose P-mass is this half's Q-mass. A millionth more, for the accuracy of distribution
     // functions far out.
-    let above = |x: f64| if x < 0.0 { 1.0 - noise.tail(-x) } else { noise.tail(x) * (1.0 + 1e-6) };
+    let above = |x: f64| if x < 0.0 { 1.0 - noise.survival(-x) } else { noise.survival(x) * (1.0 + 1e-6) };
     builder.at_infinity(above(reached - 0.5 * tau) + above(reached + 0.5 * tau));
     Some(mirrored(builder.finish(ROUNDING)))
 }
@@ -133,7 +133,7 @@ impl<'a> Pair<'a> {
 
     /// Cells from u = 0 on, and where they end.
     fn cells(&self, more: impl Fn(usize) -> bool) -> Option<(Vec<Cell>, f64)> {
-        let end = self.noise.tail_quantile(TAIL).min(self.scale * 1e40) + 0.5 * self.tau;
+        let end = self.noise.survival_quantile(TAIL).min(self.scale * 1e40) + 0.5 * self.tau;
         let beyond = (MOST_POINTS as f64 * self.step).min(MOST_LOSS);
         let mut stops = self.stops.iter().copied().peekable();
         let mut cells = Vec::new();
@@ -321,7 +321,7 @@ mod tests {
             let middle = 0.5 * (low + high);
             if loss(middle) > epsilon { high = middle } else { low = middle }
         }
-        let above = |x: f64| if x < 0.0 { 1.0 - noise.tail(-x) } else { noise.tail(x) };
+        let above = |x: f64| if x < 0.0 { 1.0 - noise.survival(-x) } else { noise.survival(x) };
         let (p, q) = (above(high - half), epsilon.exp() * above(high + half));
         (p - q, 1e-11 * (p + q))
     }
@@ -406,7 +406,7 @@ mod tests {
                 let total: f64 = lattice.weight.iter().sum::<f64>() + lattice.infinity;
                 assert!((1.0 - 1e-12..1.0 + 1e-4).contains(&total), "{spec:?} τ = {tau}: {total}");
                 // Told apart but for the tails beyond the middle.
-                let variation = 1.0 - 2.0 * noise.tail(0.5 * tau);
+                let variation = 1.0 - 2.0 * noise.survival(0.5 * tau);
                 assert!(lattice.delta(0.0) >= variation - 1e-12, "{spec:?} τ = {tau}");
             }
         }

@@ -7,8 +7,8 @@
 //!    z(u) = z(−u) > α·z(τ−u) ≥ α·z(τ+u); so over B the rise of z at negative arguments is outweighed by its fall at positive ones. For α < 1,
 //!    H_α(P‖Q) = 1 − α + α·H_{1/α}(Q‖P), and by symmetry exchanging P and Q changes nothing. ∎ No family needs a check of its own.
 //! 2. *All coordinates.* Products of dominating pairs dominate products (Zhu, Dong & Wang 2022); signs and the order do not matter.
-//! 3. *Many ψ, many entries.* What exceeds ψ at every rank has, by 1 and 2, a larger curve: a few such covers stand for all ([`EnvelopeProfile::covers`]).
-//! 4. *Several covers.* Each step may use another ψ, so the pair must dominate every one: the pointwise maximum of the curves, which is convex and
+//! 3. *Many ψ, many entries.* What exceeds ψ at every rank has, by 1 and 2, a larger curve: a few such dominating vectors stand for all ([`EnvelopeProfile::dominating`]).
+//! 4. *Several dominating vectors.* Each step may use another ψ, so the pair must dominate every one: the pointwise maximum of the curves, which is convex and
 //!    so again the curve of a pair (Blackwell). The maximum of the ε of single ψ would be too small.
 //!
 //! How a coordinate's loss is put on a grid: `cells.rs`.
@@ -20,7 +20,7 @@ use super::{
     compose::{self, Reach},
     gaussian::{LARGEST_MU, SampledGaussian},
     lattice::Lattice,
-    sampled::Source,
+    sampled::Pair,
     work::{COORDINATE_CELL, Work},
 };
 use crate::{PrivacyError, envelope::EnvelopeProfile, noise::Noise, parallel};
@@ -92,14 +92,14 @@ impl Unsampled {
         }
     }
 
-    pub fn sampled(&self, rate: f64) -> Source {
+    pub fn sampled(&self, rate: f64) -> Pair {
         // A rate this small is rounded up.
         let rate = rate.max(1e-60);
         match self {
             // Beyond this the pair is told apart for certain: all P-mass at infinite loss.
-            Self::Gaussian { mu } if *mu > LARGEST_MU => Source::Atoms { pair: Symmetric::certain(1.0), rate },
-            Self::Gaussian { mu } => Source::Gaussian(SampledGaussian { mu: *mu, rate }),
-            Self::Atoms(pair) => Source::Atoms { pair: pair.clone(), rate },
+            Self::Gaussian { mu } if *mu > LARGEST_MU => Pair::Atoms { pair: Symmetric::certain(1.0), rate },
+            Self::Gaussian { mu } => Pair::Gaussian(SampledGaussian { mu: *mu, rate }),
+            Self::Atoms(pair) => Pair::Atoms { pair: pair.clone(), rate },
         }
     }
 
@@ -108,13 +108,14 @@ impl Unsampled {
     /// # Errors
     /// [`PrivacyError::TooMuchWork`] where that would take long, [`PrivacyError::Unpriced`] where tails are not covered.
     pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile, work: &Work) -> Result<Self, PrivacyError> {
-        let covers = profile.covers();
-        let vectors: Vec<Vec<Rung>> = covers.iter().map(|cover| rungs(cover)).collect();
+        let dominating = profile.dominating_vectors();
+        let vectors: Vec<Vec<Rung>> = dominating.iter().map(|vector| rungs(vector)).collect();
         // One grid for all, so that the curves can be compared.
-        let squares = |cover: &Vec<(f64, u64)>| cover.iter().map(|(tau, count)| tau * tau * *count as f64).sum::<f64>();
-        let deviation = (covers.iter().map(squares).fold(0.0, f64::max) * noise.fisher_information()).sqrt();
+        let squares =
+            |vector: &Vec<(f64, u64)>| vector.iter().map(|(tau, count)| tau * tau * *count as f64).sum::<f64>();
+        let deviation = (dominating.iter().map(squares).fold(0.0, f64::max) * noise.fisher_information()).sqrt();
         let most_rungs = vectors.iter().map(Vec::len).max().unwrap_or(1) as f64;
-        let many = covers.iter().any(|cover| cover.len() > FEW_ENTRIES);
+        let many = dominating.iter().any(|vector| vector.len() > FEW_ENTRIES);
         let accuracy = if many { ACCURACY_OF_MANY } else { ACCURACY };
         let single = vectors.iter().all(|rungs| rungs.len() == 1 && rungs[0].is_single());
         let fine = if single { 1e-3 } else { (12.0 * accuracy / most_rungs).sqrt() };
@@ -143,9 +144,9 @@ impl Rung<'_> {
 }
 
 /// A vector's entries by octaves.
-fn rungs(cover: &[(f64, u64)]) -> Vec<Rung<'_>> {
+fn rungs(vector: &[(f64, u64)]) -> Vec<Rung<'_>> {
     let mut rungs = Vec::new();
-    let mut rest = cover;
+    let mut rest = vector;
     while let Some((largest, _)) = rest.first() {
         let (rung, below) = rest.split_at(rest.partition_point(|(tau, _)| *tau > 0.5 * largest));
         rungs.push(Rung(rung));

@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use self::{
     coordinates::Unsampled,
-    sampled::Source,
+    sampled::Pair,
     solve::Question,
     work::{CURVE, PREPARATION, QUESTION, Work},
 };
@@ -39,7 +39,7 @@ use super::{
     normal,
     rdp::{Accountant, RdpCurve},
     sampling::Sampling,
-    sequence::{Sequence, UNCOUNTED},
+    sequence::{SATURATED, Sequence},
 };
 
 /// Relative accuracy that the grid is chosen for, unless said otherwise.
@@ -97,14 +97,14 @@ const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
 
 /// A release with its dominating pair.
 #[derive(Debug)]
-struct Priced {
+struct PricedRelease {
     release: Release,
     unsampled: Unsampled,
     rigor: Rigor,
     renyi: OnceLock<RdpCurve>,
 }
 
-impl Priced {
+impl PricedRelease {
     fn renyi(&self) -> Result<RdpCurve, PrivacyError> {
         if let Some(curve) = self.renyi.get() {
             return Ok(curve.clone());
@@ -113,7 +113,7 @@ impl Priced {
         Ok(self.renyi.get_or_init(|| curve).clone())
     }
 
-    fn source(&self) -> Source {
+    fn source(&self) -> Pair {
         let rate = match self.release.sampling {
             // A quotient is rounded.
             Sampling::FixedSize { .. } => (self.release.sampling.rate() * ROUNDED_UP).min(1.0),
@@ -121,14 +121,14 @@ impl Priced {
             Sampling::Shuffled { .. } => 1.0,
         };
         let sampled = self.unsampled.sampled(rate);
-        if self.release.doubling() > 1.0 { Source::Exchanged(Box::new(sampled)) } else { sampled }
+        if self.release.sensitivity_factor() > 1.0 { Pair::ReplaceOne(Box::new(sampled)) } else { sampled }
     }
 }
 
 /// The releases of a training, in order. Composing is cheap and exact; the work is done when ε or δ is asked for.
 #[derive(Clone, Debug)]
 pub struct Pld {
-    priced: Vec<Arc<Priced>>,
+    priced: Vec<Arc<PricedRelease>>,
     /// Releases by their place in `priced`.
     releases: Sequence<usize>,
     tolerance: f64,
@@ -155,13 +155,13 @@ impl Pld {
                 "privacy loss distributions of noise on a grid: Rényi accounting counts what it tells",
             ));
         }
-        let doubling = release.doubling();
+        let sensitivity_factor = release.sensitivity_factor();
         let norm = release.sensitivity.norm().ok_or(PrivacyError::NoBound)?;
         let (unsampled, rigor) = match (noise.gaussian_sigma(), &release.sensitivity) {
-            (Some(sigma), _) => (Unsampled::gaussian(norm * doubling / sigma * ROUNDED_UP), Rigor::Proven),
+            (Some(sigma), _) => (Unsampled::gaussian(norm * sensitivity_factor / sigma * ROUNDED_UP), Rigor::Proven),
             // Two vectors inside the envelope may have their large entries in different places: no multiple of ψ bounds their
             // difference coordinate by coordinate. (For Gaussian noise its norm is enough.)
-            (None, Sensitivity::Envelope { .. }) if doubling > 1.0 => {
+            (None, Sensitivity::Envelope { .. }) if sensitivity_factor > 1.0 => {
                 return Err(PrivacyError::Unpriced(
                     "an example exchanged inside an envelope, with noise that is not Gaussian: use Rényi accounting",
                 ));
@@ -175,7 +175,7 @@ impl Pld {
                 ));
             }
         };
-        let priced = Arc::new(Priced { release: release.clone(), unsampled, rigor, renyi: OnceLock::new() });
+        let priced = Arc::new(PricedRelease { release: release.clone(), unsampled, rigor, renyi: OnceLock::new() });
         let mut releases = Sequence::default();
         releases.push(0, 1);
         Ok(Self { priced: vec![priced], releases, tolerance: TOLERANCE })
@@ -252,7 +252,7 @@ impl Pld {
     }
 
     /// The place of this release, or of an equal one.
-    fn admit(&mut self, priced: &Arc<Priced>) -> Result<usize, PrivacyError> {
+    fn admit(&mut self, priced: &Arc<PricedRelease>) -> Result<usize, PrivacyError> {
         if let Some(first) = self.priced.first() {
             first.release.protected().same(priced.release.protected())?;
         }
@@ -319,7 +319,7 @@ impl Pld {
 
     /// What Rényi accounting at this order rests on.
     fn renyi_rigor(&self, order: f64) -> Rigor {
-        let all = |holds: fn(&Priced) -> bool| self.priced.iter().all(|priced| holds(priced));
+        let all = |holds: fn(&PricedRelease) -> bool| self.priced.iter().all(|priced| holds(priced));
         if !all(|priced| priced.unsampled.mu().is_some()) {
             return Rigor::Numerical("what quadrature and series leave out of ln I_k is estimated, and added");
         }
@@ -374,10 +374,10 @@ impl Pld {
     }
 
     fn ask(&self, question: Question, closed: impl Fn(f64) -> f64, work: &Work) -> Tight {
-        let charges = self.releases.charges(|release| self.priced[release].release.sampling);
+        let terms = self.releases.terms(|release| self.priced[release].release.sampling);
         let mut squared_mu = 0.0;
         let mut counts = vec![0u64; self.priced.len()];
-        for (releases, count) in &charges {
+        for (releases, count) in &terms {
             // Of these an example meets one: the largest μ stands for all Gaussian ones. Other pairs have no order, and each is paid.
             let mut mu = 0.0_f64;
             for &release in releases {
@@ -391,8 +391,8 @@ impl Pld {
             squared_mu += *count as f64 * mu * mu;
         }
         // Of a sum of so many, and its root.
-        let mu = squared_mu.sqrt() * (1.0 + (charges.len() as f64 + 4.0) * f64::EPSILON);
-        if counts.contains(&UNCOUNTED) || charges.iter().any(|(_, count)| *count == UNCOUNTED) {
+        let mu = squared_mu.sqrt() * (1.0 + (terms.len() as f64 + 4.0) * f64::EPSILON);
+        if counts.contains(&SATURATED) || terms.iter().any(|(_, count)| *count == SATURATED) {
             return Tight { value: question.no_answer(), method: Method::Convolution, rigor: self.rigor() };
         }
         let paid = self
@@ -400,7 +400,7 @@ impl Pld {
             .iter()
             .zip(&counts)
             .filter(|(priced, count)| **count > 0 && priced.release.sampling.rate() > 0.0);
-        let mut sources: Vec<(Source, u64)> = paid.map(|(priced, count)| (priced.source(), *count)).collect();
+        let mut sources: Vec<(Pair, u64)> = paid.map(|(priced, count)| (priced.source(), *count)).collect();
         if sources.is_empty() {
             return Tight { value: closed(mu), method: Method::ClosedForm, rigor: Rigor::Proven };
         }
@@ -427,7 +427,7 @@ fn shared<Q, A>(
 ) -> Result<Vec<A>, PrivacyError> {
     let all = Work::new(budget);
     let one = |(index, question): (usize, &Q)| {
-        // Of a curve the first is δ(0): any test's advantage, and of all points the dearest.
+        // Of a curve the first is δ(0): any test's advantage, and of all points the costliest.
         let weight = if index == 0 { FIRST } else { 1.0 };
         let share = weight * UNEVEN * all.left() / (questions.len() - index) as f64;
         all.of_which(share.min(QUESTION), |work| answer(question, work))

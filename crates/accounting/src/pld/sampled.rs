@@ -18,7 +18,7 @@ use super::{
 
 /// What the composer composes.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(super) enum Pair {
     Gaussian(SampledGaussian),
     /// Any symmetric pair on a lattice, sampled at `rate`.
     Atoms {
@@ -26,19 +26,19 @@ pub(super) enum Source {
         rate: f64,
     },
     /// The same where the example's vector becomes another, the pair's sensitivity being doubled: either direction alike.
-    Exchanged(Box<Source>),
+    ReplaceOne(Box<Pair>),
 }
 
 /// Rounding of a mapped atom's mass.
 const MARGIN: f64 = 1e-14;
 
-impl Source {
+impl Pair {
     /// Whether "remove" and "add" have the same curve.
     pub fn is_symmetric(&self) -> bool {
         match self {
             Self::Gaussian(pair) => pair.rate == 1.0,
             Self::Atoms { rate, .. } => *rate == 1.0,
-            Self::Exchanged(_) => true,
+            Self::ReplaceOne(_) => true,
         }
     }
 
@@ -50,7 +50,7 @@ impl Source {
                 let above: f64 = pair.atoms().map(|(_, p, q)| (p - q).max(0.0)).sum();
                 rate * (above + pair.infinity())
             }
-            Self::Exchanged(sampled) => sampled.total_variation(),
+            Self::ReplaceOne(sampled) => sampled.total_variation(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Source {
         match self {
             Self::Gaussian(pair) => pair.range(direction, tail),
             Self::Atoms { pair, rate } => atoms_range(pair, *rate, direction, tail),
-            Self::Exchanged(sampled) => {
+            Self::ReplaceOne(sampled) => {
                 let (low, _) = sampled.range(Direction::Add, tail);
                 let (_, high) = sampled.range(Direction::Remove, tail);
                 (low.min(0.0), high.max(0.0))
@@ -71,7 +71,7 @@ impl Source {
     pub fn lattice(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
         match self {
             Self::Gaussian(pair) => pair.lattice(direction, step, tail),
-            Self::Exchanged(sampled) => {
+            Self::ReplaceOne(sampled) => {
                 join(&sampled.half(Direction::Remove, step, tail), &sampled.half(Direction::Add, step, tail), step)
             }
             Self::Atoms { pair, rate } => {
@@ -81,13 +81,13 @@ impl Source {
         }
     }
 
-    /// Work of [`Source::lattice`] with so many points.
+    /// Work of [`Pair::lattice`] with so many points.
     pub fn lattice_work(&self, points: f64) -> f64 {
         let points = points.min(2.0 * MOST_POINTS as f64);
         match self {
             Self::Gaussian(_) => GAUSSIAN_POINT * points,
             Self::Atoms { pair, .. } => ATOM * (2.0 * pair.atoms().len() as f64 + points),
-            Self::Exchanged(sampled) => sampled.lattice_work(points),
+            Self::ReplaceOne(sampled) => sampled.lattice_work(points),
         }
     }
 
@@ -103,7 +103,7 @@ impl Source {
                 };
                 atoms_lattice(pair, *rate, direction, builder)
             }
-            Self::Exchanged(_) => self.lattice(direction, step, tail),
+            Self::ReplaceOne(_) => self.lattice(direction, step, tail),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     Direction,
     compose::{self, Reach, Sum, Window},
     lattice::Lattice,
-    sampled::Source,
+    sampled::Pair,
     work::{self, MOMENT_POINT, Work},
 };
 
@@ -74,10 +74,10 @@ impl Answer {
 }
 
 /// The largest over both directions: a neighbour has one example more, or one less. Where it has another, both are alike.
-pub(super) fn answer(sources: &[(Source, u64)], question: Question, tolerance: f64, work: &Work) -> Answer {
+pub(super) fn answer(sources: &[(Pair, u64)], question: Question, tolerance: f64, work: &Work) -> Answer {
     if let Question::Epsilon { log_delta } = question {
         // δ(0) is the total variation distance, and those add up. Each may be more by what is below all normal numbers.
-        let at_most = |source: &Source| source.total_variation() + f64::MIN_POSITIVE;
+        let at_most = |source: &Pair| source.total_variation() + f64::MIN_POSITIVE;
         let variation: f64 = sources.iter().map(|(source, count)| *count as f64 * at_most(source)).sum();
         if variation > 0.0 && variation.ln() + 1e-9 <= log_delta {
             return Answer { value: 0.0, convolved: true };
@@ -96,7 +96,7 @@ pub(super) fn answer(sources: &[(Source, u64)], question: Question, tolerance: f
 
 /// The answer in one direction. If a cheap bound shows that it is at most `known`, that bound will do.
 fn one_direction(
-    sources: &[(Source, u64)],
+    sources: &[(Pair, u64)],
     direction: Direction,
     question: Question,
     tolerance: f64,
@@ -135,7 +135,7 @@ struct Pilot {
 impl Pilot {
     /// None where there is not work enough for a first round, or all P-mass of some release is at infinite loss.
     fn new(
-        sources: &[(Source, u64)],
+        sources: &[(Pair, u64)],
         direction: Direction,
         question: Question,
         tolerance: f64,
@@ -228,7 +228,7 @@ impl Pilot {
     }
 
     /// None where even coarse lattices would be more work than is left.
-    fn plan(&self, sources: &[(Source, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
+    fn plan(&self, sources: &[(Pair, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
         let spans: Vec<f64> = sources
             .iter()
             .map(|(source, _)| source.range(direction, self.tail))
@@ -262,8 +262,8 @@ impl Pilot {
 }
 
 /// Work of one of [`Pilot`]'s rounds; what looking for λ takes comes on top.
-fn round_work(sources: &[(Source, u64)], cells: &[f64]) -> f64 {
-    let each = |((source, _), cells): (&(Source, u64), &f64)| source.lattice_work(*cells) + 60.0 * MOMENT_POINT * cells;
+fn round_work(sources: &[(Pair, u64)], cells: &[f64]) -> f64 {
+    let each = |((source, _), cells): (&(Pair, u64), &f64)| source.lattice_work(*cells) + 60.0 * MOMENT_POINT * cells;
     sources.iter().zip(cells).map(each).sum()
 }
 

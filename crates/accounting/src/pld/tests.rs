@@ -152,7 +152,7 @@ fn one_coordinate_matches_brute_force() {
             let got = pld.delta(epsilon).unwrap();
             if epsilon == 0.0 {
                 // The total variation distance is known.
-                let variation = 1.0 - 2.0 * z.tail(0.5 * tau);
+                let variation = 1.0 - 2.0 * z.survival(0.5 * tau);
                 assert!(got.value >= variation * (1.0 - 1e-9) && got.value <= variation * (1.0 + 1e-6), "{noise:?}");
             }
             assert!(
@@ -394,7 +394,7 @@ fn an_exchanged_vector_is_covered_at_negative_losses_too() {
     let release = |rate, sigma| {
         let noise = Some(NoiseSpec::Gaussian { sigma });
         let mut release = Release::new(Sampling::Poisson { rate }, Sensitivity::L2 { norm: 1.0 }, noise);
-        release.unit = crate::ledger::Unit::ExampleInMicroBatch;
+        release.unit = crate::ledger::PrivacyUnit::ExampleInMicroBatch;
         Pld::for_release(&release).unwrap()
     };
     let pld = release(0.09, 0.15).and(&release(1.0, 2.0)).unwrap();
@@ -493,7 +493,7 @@ fn fixed_size(population: u64, size: u64, norm: f64, sigma: f64) -> Release {
 fn in_micro_batches(rate: f64, norm: f64, sigma: f64) -> Release {
     let noise = Some(NoiseSpec::Gaussian { sigma });
     let release = Release::new(Sampling::Poisson { rate }, Sensitivity::L2 { norm }, noise);
-    Release { unit: super::super::ledger::Unit::ExampleInMicroBatch, ..release }
+    Release { unit: super::super::ledger::PrivacyUnit::ExampleInMicroBatch, ..release }
 }
 
 /// Pairs that are told apart for certain have infinite mass alone; what another release's grid is, they do not ask for so many points.
@@ -602,7 +602,7 @@ fn too_many_kinds_are_refused_by_name() {
 /// Work is counted, not timed: what does not fit is left to Chernoff's bound, or to none, and each answer is one.
 #[test]
 fn answers_with_less_work_are_no_smaller() {
-    let sources: Vec<(Source, u64)> = [(0.8, 0.01, 900), (1.7, 0.3, 7), (0.02, 1.0, 5)]
+    let sources: Vec<(Pair, u64)> = [(0.8, 0.01, 900), (1.7, 0.3, 7), (0.02, 1.0, 5)]
         .map(|(mu, rate, count): (f64, f64, u64)| (Unsampled::gaussian(mu).sampled(rate), count))
         .into();
     for question in [Question::Epsilon { log_delta: 1e-6f64.ln() }, Question::Delta { epsilon: 2.0 }] {
@@ -623,7 +623,7 @@ fn answers_with_less_work_are_no_smaller() {
 #[test]
 fn a_curve_of_losses_near_nothing_keeps_to_its_work() {
     let release = Release {
-        unit: crate::ledger::Unit::ExampleInMicroBatch,
+        unit: crate::ledger::PrivacyUnit::ExampleInMicroBatch,
         ..Release::new(
             Sampling::Poisson { rate: 8.849_089_830_198_208e-213 },
             Sensitivity::L2 { norm: 0.000_044_432_392_870_614_626 },

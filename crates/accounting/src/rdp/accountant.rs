@@ -9,10 +9,10 @@ use crate::{
     error::{PrivacyError, require},
     ledger::{Ledger, Release},
     noise::NoiseSpec,
-    numeric::dearer,
+    numeric::max_or_infinite,
     rounding::{OnGrid, RoundingCost, cost_of_all},
     sampling::Sampling,
-    sequence::{Charge, Sequence, UNCOUNTED},
+    sequence::{CompositionTerm, SATURATED, Sequence},
 };
 
 /// Curves at most; and how many of noise that is not Gaussian, or of lots of a fixed size, each of which takes up to some tenths of a second.
@@ -150,31 +150,31 @@ impl Accountant {
 
     /// ε for noise as of real numbers, at a δ that was checked.
     fn exact_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
-        let charges = self.charges();
+        let terms = self.terms();
         // Equal distributions, by what they are: a loss that is computed as 0 may be too small for a number.
         let nothing = |id: &CurveId| self.curves[id.0 as usize].sampling() == Sampling::Poisson { rate: 0.0 };
-        if charges.iter().all(|(set, _)| set.iter().all(nothing)) {
+        if terms.iter().all(|(set, _)| set.iter().all(nothing)) {
             // ε = 0 at every δ.
             let none = Bound { epsilon: 0.0, order: f64::from(LAST_ORDER) };
             return Ok(Epsilon { classic: none, improved: none });
         }
-        if charges.iter().any(|(_, count)| *count == UNCOUNTED) {
+        if terms.iter().any(|(_, count)| *count == SATURATED) {
             return Err(PrivacyError::Infinite);
         }
-        let first = self.first_level(&charges, delta);
+        let first = self.first_level(&terms, delta);
         let result = match orders {
             Orders::Listed(list) => {
                 let known: Vec<(f64, f64)> = list
                     .iter()
-                    .filter_map(|&order| Some((order, self.total_at(&charges, order)? * summed(&charges))))
+                    .filter_map(|&order| Some((order, self.total_at(&terms, order)? * summed(&terms))))
                     .collect();
                 best_of_each(&known, delta)
             }
             Orders::Integers | Orders::All => {
-                let mut result = self.best_integers(&charges, delta, first);
+                let mut result = self.best_integers(&terms, delta, first);
                 if orders == Orders::All {
-                    result.classic = self.refine(&charges, delta, result.classic, classic);
-                    result.improved = self.refine(&charges, delta, result.improved, improved);
+                    result.classic = self.refine(&terms, delta, result.classic, classic);
+                    result.improved = self.refine(&terms, delta, result.improved, improved);
                 }
                 result
             }
@@ -192,26 +192,26 @@ impl Accountant {
         if !self.on_grid().is_empty() {
             return None;
         }
-        let charges = self.charges();
-        let total = self.total_at(&charges, order)?;
-        Some(if charges.iter().any(|(_, count)| *count == UNCOUNTED) { f64::INFINITY } else { total })
+        let terms = self.terms();
+        let total = self.total_at(&terms, order)?;
+        Some(if terms.iter().any(|(_, count)| *count == SATURATED) { f64::INFINITY } else { total })
     }
 
-    /// Sets of curves of which the dearest is paid, with how often. One curve a set, but for shuffled epochs that mix curves: each
+    /// Sets of curves of which the costliest is paid, with how often. One curve a set, but for shuffled epochs that mix curves: each
     /// example takes part in one batch of an epoch, so an epoch costs the maximum over its batches.
-    fn charges(&self) -> Vec<Charge<CurveId>> {
-        self.releases.charges(|id| self.curves[id.0 as usize].sampling())
+    fn terms(&self) -> Vec<CompositionTerm<CurveId>> {
+        self.releases.terms(|id| self.curves[id.0 as usize].sampling())
     }
 
     /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses, and not below
     /// [`RdpCurve::at_least`]. All of them, where the first ones cannot tell of the others.
-    fn first_level(&self, charges: &[(Vec<CurveId>, u64)], delta: f64) -> usize {
+    fn first_level(&self, terms: &[(Vec<CurveId>, u64)], delta: f64) -> usize {
         if !self.curves.iter().all(RdpCurve::is_divergence) {
             return INTEGERS;
         }
         let level_of = |best: f64| LEVELS[..INTEGERS].partition_point(|last| 1.6 * best > f64::from(*last));
         let slope = |set: &[CurveId]| set.iter().map(|id| self.curves[id.0 as usize].slope()).fold(0.0, f64::max);
-        let rho: f64 = charges.iter().map(|(set, count)| slope(set) * *count as f64).sum();
+        let rho: f64 = terms.iter().map(|(set, count)| slope(set) * *count as f64).sum();
         // Where ρα + ln(1/δ)/(α − 1) is least.
         let level = level_of(1.0 + (-delta.ln() / rho).sqrt());
         if level == 0 {
@@ -219,7 +219,7 @@ impl Accountant {
         }
         let mut guess: Vec<(f64, f64)> =
             (FIRST_ORDER..=LEVELS[level]).map(f64::from).map(|order| (order, rho * order)).collect();
-        for (set, count) in charges {
+        for (set, count) in terms {
             for id in set {
                 let least = self.curves[id.0 as usize].at_least(level);
                 for ((_, total), least) in guess.iter_mut().zip(least) {
@@ -231,9 +231,9 @@ impl Accountant {
     }
 
     /// The best of 2..=256. A Rényi divergence does not fall as its order grows, so often the first orders tell.
-    fn best_integers(&self, charges: &[(Vec<CurveId>, u64)], delta: f64, first: usize) -> Epsilon {
+    fn best_integers(&self, terms: &[(Vec<CurveId>, u64)], delta: f64, first: usize) -> Epsilon {
         for level in first..INTEGERS {
-            let totals = self.integer_totals(charges, level);
+            let totals = self.integer_totals(terms, level);
             let epsilon = best_of_each(&totals, delta);
             let (last, total) = totals.last().copied().unwrap_or((f64::from(FIRST_ORDER), 0.0));
             let beyond = |convert: fn(f64, f64, f64) -> f64| {
@@ -245,34 +245,35 @@ impl Accountant {
                 return epsilon;
             }
         }
-        best_of_each(&self.integer_totals(charges, INTEGERS), delta)
+        best_of_each(&self.integer_totals(terms, INTEGERS), delta)
     }
 
     /// (order, total) from order 2 on.
-    fn integer_totals(&self, charges: &[(Vec<CurveId>, u64)], level: usize) -> Vec<(f64, f64)> {
+    fn integer_totals(&self, terms: &[(Vec<CurveId>, u64)], level: usize) -> Vec<(f64, f64)> {
         let mut totals: Vec<(f64, f64)> = Vec::new();
-        for (set, count) in charges {
+        for (set, count) in terms {
             for id in set {
                 let length = self.curves[id.0 as usize].level(level).len();
                 totals.extend((totals.len()..length).map(|j| (f64::from(FIRST_ORDER) + j as f64, 0.0)));
             }
             for (j, (_, total)) in totals.iter_mut().enumerate() {
-                let dearest = set.iter().map(|id| self.curves[id.0 as usize].level(level)[j]).fold(0.0, dearer);
-                *total += dearest * *count as f64;
+                let maximum =
+                    set.iter().map(|id| self.curves[id.0 as usize].level(level)[j]).fold(0.0, max_or_infinite);
+                *total += maximum * *count as f64;
             }
         }
-        totals.iter_mut().for_each(|(_, total)| *total *= summed(charges));
+        totals.iter_mut().for_each(|(_, total)| *total *= summed(terms));
         totals
     }
 
-    fn total_at(&self, charges: &[(Vec<CurveId>, u64)], order: f64) -> Option<f64> {
+    fn total_at(&self, terms: &[(Vec<CurveId>, u64)], order: f64) -> Option<f64> {
         let mut total = 0.0;
-        for (set, count) in charges {
-            let mut dearest = 0.0f64;
+        for (set, count) in terms {
+            let mut maximum = 0.0f64;
             for id in set {
-                dearest = dearer(dearest, self.curves[id.0 as usize].at(order)?);
+                maximum = max_or_infinite(maximum, self.curves[id.0 as usize].at(order)?);
             }
-            total += dearest * *count as f64;
+            total += maximum * *count as f64;
         }
         Some(total)
     }
@@ -282,20 +283,20 @@ impl Accountant {
     /// valid bound, so a search by thirds is enough, and may end when it takes too long.
     fn refine(
         &self,
-        charges: &[(Vec<CurveId>, u64)],
+        terms: &[(Vec<CurveId>, u64)],
         delta: f64,
         start: Bound,
         convert: fn(f64, f64, f64) -> f64,
     ) -> Bound {
         let mut best = start;
-        let mut terms = 0.0;
+        let mut work = 0.0;
         let mut at = |order: f64| {
-            terms += self.curves.iter().map(|curve| curve.terms_at(order)).sum::<f64>();
-            if terms > MOST_TERMS {
+            work += self.curves.iter().map(|curve| curve.terms_at(order)).sum::<f64>();
+            if work > MOST_TERMS {
                 return f64::INFINITY;
             }
-            let Some(total) = self.total_at(charges, order) else { return f64::INFINITY };
-            let epsilon = convert(total * summed(charges), order, delta);
+            let Some(total) = self.total_at(terms, order) else { return f64::INFINITY };
+            let epsilon = convert(total * summed(terms), order, delta);
             if epsilon < best.epsilon {
                 best = Bound { epsilon, order };
             }
@@ -331,9 +332,9 @@ impl Accountant {
     }
 }
 
-/// What rounding may have taken from a sum over so many charges.
-fn summed(charges: &[Charge<CurveId>]) -> f64 {
-    1.0 + charges.len() as f64 * f64::EPSILON
+/// What rounding may have taken from a sum over so many terms.
+fn summed(terms: &[CompositionTerm<CurveId>]) -> f64 {
+    1.0 + terms.len() as f64 * f64::EPSILON
 }
 
 /// # Errors

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::numeric::dearer;
+use crate::numeric::max_or_infinite;
 
 /// An upper bound on ε and the order α that gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct Epsilon {
 #[must_use]
 pub fn classic(rdp: f64, order: f64, delta: f64) -> f64 {
     let slack = delta.ln() / (order - 1.0);
-    dearer(rdp - slack + ROUNDING * (rdp + slack.abs()), 0.0)
+    max_or_infinite(rdp - slack + ROUNDING * (rdp + slack.abs()), 0.0)
 }
 
 /// Of a few sums and logarithms, relative to their terms.
@@ -36,5 +36,5 @@ pub fn improved(rdp: f64, order: f64, delta: f64) -> f64 {
     // ln δ + ln α: δα may leave the range of f64 where its logarithm does not.
     let gain = (-1.0 / order).ln_1p();
     let rounding = rdp - gain + (order.ln() - delta.ln()) / (order - 1.0);
-    dearer(rdp + gain - (delta.ln() + order.ln()) / (order - 1.0) + ROUNDING * rounding, 0.0)
+    max_or_infinite(rdp + gain - (delta.ln() + order.ln()) / (order - 1.0) + ROUNDING * rounding, 0.0)
 }

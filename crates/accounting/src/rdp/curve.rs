@@ -8,9 +8,9 @@ use crate::{
     error::PrivacyError,
     ledger::{Protected, Release, Sensitivity},
     noise::{Noise, NoiseSpec},
-    numeric::dearer,
+    numeric::max_or_infinite,
     rounding::OnGrid,
-    sampling::{Neighbours, Sampling},
+    sampling::{NeighbouringRelation, Sampling},
 };
 
 /// The orders every curve has: integers from this …
@@ -47,9 +47,9 @@ struct Inner {
 /// What the rate does not enter: curves of several rates share it.
 #[derive(Debug)]
 struct Shifts {
-    /// [`Release::doubling`]: neighbouring sums may be this many times further apart than one vector is from zero.
-    doubling: f64,
-    source: Source,
+    /// [`Release::sensitivity_factor`]: neighbouring sums may be this many times further apart than one vector is from zero.
+    sensitivity_factor: f64,
+    source: Mechanism,
     /// [`contenders`] of each of [`LEVELS`], and of a single vector up to twice its order.
     full: [OnceLock<Vec<Vec<f64>>>; LEVELS.len()],
     single: [OnceLock<Vec<Vec<f64>>>; LEVELS.len()],
@@ -58,7 +58,7 @@ struct Shifts {
 }
 
 #[derive(Debug)]
-enum Source {
+enum Mechanism {
     /// Gaussian noise of this standard deviation over the L2 bound of one vector.
     Gaussian { noise_multiplier: f64 },
     /// Any other.
@@ -77,17 +77,18 @@ impl RdpCurve {
         let noise = spec.build()?;
         let source = match (noise.gaussian_sigma(), &release.sensitivity) {
             (_, Sensitivity::Unbounded) => return Err(PrivacyError::NoBound),
-            (Some(sigma), Sensitivity::L2 { norm }) => Source::Gaussian { noise_multiplier: sigma / norm },
+            (Some(sigma), Sensitivity::L2 { norm }) => Mechanism::Gaussian { noise_multiplier: sigma / norm },
             // Σ k(k−1)ψ²/(2σ²) depends on ψ's norm alone.
             (Some(sigma), Sensitivity::Envelope { profile }) => {
-                Source::Gaussian { noise_multiplier: sigma / profile.norm() }
+                Mechanism::Gaussian { noise_multiplier: sigma / profile.norm() }
             }
-            (None, sensitivity) => Source::Other { noise, sensitivity: sensitivity.clone() },
+            (None, sensitivity) => Mechanism::Other { noise, sensitivity: sensitivity.clone() },
         };
-        let (sampling, protected, doubling) = (release.sampling, release.protected(), release.doubling());
+        let (sampling, protected, sensitivity_factor) =
+            (release.sampling, release.protected(), release.sensitivity_factor());
         let on_grid = release.grid.map(|grid| OnGrid::new(grid, spec)).transpose()?.map(Arc::new);
         let (full, single, largest) = Default::default();
-        let shifts = Arc::new(Shifts { doubling, source, full, single, largest });
+        let shifts = Arc::new(Shifts { sensitivity_factor, source, full, single, largest });
         Ok(Self(Arc::new(Inner { sampling, protected, shifts, on_grid, integers: Default::default() })))
     }
 
@@ -124,26 +125,26 @@ impl RdpCurve {
     pub(super) fn slope(&self) -> f64 {
         let Inner { sampling, shifts, .. } = self.0.as_ref();
         let information = match &shifts.source {
-            Source::Gaussian { noise_multiplier } => noise_multiplier.powi(-2),
-            Source::Other { noise, sensitivity } => {
+            Mechanism::Gaussian { noise_multiplier } => noise_multiplier.powi(-2),
+            Mechanism::Other { noise, sensitivity } => {
                 let norm = sensitivity.norm().unwrap_or(f64::INFINITY);
                 noise.fisher_information() * norm * norm
             }
         };
         let rate = sampling.rate();
-        0.5 * rate * rate * (shifts.doubling * shifts.doubling * information).exp_m1()
+        0.5 * rate * rate * (shifts.sensitivity_factor * shifts.sensitivity_factor * information).exp_m1()
     }
 
     /// At most ε(α) for α from 2 to that of [`LEVELS`]: Lemma 4's last term for the largest entry of Ψ alone. Flat densities' ln I_k soon grow faster than k². Empty where
     /// [`RdpCurve::slope`] tells all.
     pub(super) fn at_least(&self, level: usize) -> Vec<f64> {
         let Inner { sampling, shifts, .. } = self.0.as_ref();
-        let Source::Other { noise, sensitivity: Sensitivity::Envelope { profile } } = &shifts.source else {
+        let Mechanism::Other { noise, sensitivity: Sensitivity::Envelope { profile } } = &shifts.source else {
             return Vec::new();
         };
         let moments = shifts.largest[level].get_or_init(|| {
             let mut moments = vec![0.0; LEVELS[level] as usize - 1];
-            noise.log_moments(shifts.doubling * profile.largest(), &mut moments);
+            noise.log_moments(shifts.sensitivity_factor * profile.largest(), &mut moments);
             moments
         });
         let log_rate = sampling.rate().ln();
@@ -179,29 +180,30 @@ impl RdpCurve {
             return Some(self.level(level)[order as usize - 2]);
         }
         let Inner { sampling, shifts, .. } = self.0.as_ref();
-        let Shifts { doubling, source, .. } = shifts.as_ref();
+        let Shifts { sensitivity_factor, source, .. } = shifts.as_ref();
         match (source, *sampling) {
-            (Source::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
-                Some(0.5 * order * (doubling / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON))
+            (Mechanism::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
+                Some(0.5 * order * (sensitivity_factor / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON))
             }
-            (Source::Gaussian { noise_multiplier }, Sampling::Poisson { rate }) => {
+            (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { rate }) => {
                 let sampled = |order: f64| sampled_gaussian_at(*noise_multiplier, rate, order);
                 if self.0.exchanges() {
-                    let unsampled = 0.5 * order * (doubling / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON);
-                    return Some(unsampled.min(poisson::exchanged(
+                    let unsampled =
+                        0.5 * order * (sensitivity_factor / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON);
+                    return Some(unsampled.min(poisson::replace_one(
                         order,
                         sampled(2.0 * order - 1.0)?,
                         sampled(2.0 * order)?,
                     )));
                 }
-                sampled_gaussian_at(noise_multiplier / doubling, rate, order)
+                sampled_gaussian_at(noise_multiplier / sensitivity_factor, rate, order)
             }
             // Few of them are asked for, and each has as many terms.
             (_, Sampling::Poisson { rate }) if whole && order <= f64::from(LAST_EXTENDED) && !self.0.exchanges() => {
                 let price = |moments: &Vec<f64>| poisson::at_integer(rate, order as u32, moments);
-                let mut dearest = [shifts.full(EXTENDED).iter().map(price).fold(0.0, dearer)];
-                close(&mut dearest);
-                Some(dearest[0])
+                let mut maximum = [shifts.full(EXTENDED).iter().map(price).fold(0.0, max_or_infinite)];
+                close(&mut maximum);
+                Some(maximum[0])
             }
             _ if whole && order <= f64::from(LAST_EXTENDED) => self.level(EXTENDED).get(order as usize - 2).copied(),
             _ => None,
@@ -210,25 +212,25 @@ impl RdpCurve {
 
     /// Whether ε(α) is a Rényi divergence (or a maximum of some) and so does not fall as α grows; a bound may.
     pub(super) fn is_divergence(&self) -> bool {
-        self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne && !self.0.exchanges()
+        self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne && !self.0.exchanges()
     }
 
     /// Whether fractional orders are known.
     pub(super) fn has_fractions(&self) -> bool {
-        matches!(self.0.shifts.source, Source::Gaussian { .. })
-            && self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne
+        matches!(self.0.shifts.source, Mechanism::Gaussian { .. })
+            && self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
     }
 
     /// Whether all orders take some thousandths of a second, and not some tenths.
     pub(super) fn is_quick(&self) -> bool {
-        matches!(self.0.shifts.source, Source::Gaussian { .. })
-            && self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne
+        matches!(self.0.shifts.source, Mechanism::Gaussian { .. })
+            && self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
     }
 
     /// Terms that [`RdpCurve::at`] adds up for an order beyond [`LAST_ORDER`], or between integers.
     pub(super) fn terms_at(&self, order: f64) -> f64 {
         match (&self.0.shifts.source, self.0.sampling) {
-            (Source::Gaussian { noise_multiplier }, Sampling::Poisson { .. }) if order != order.floor() => {
+            (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { .. }) if order != order.floor() => {
                 4.0 * poisson::gaussian_terms(*noise_multiplier, 2.0 * order)
             }
             // All orders of a level at once, and once.
@@ -240,7 +242,9 @@ impl RdpCurve {
     /// Largest order at which [`RdpCurve::at`] is worth its time.
     pub(super) fn last_order(&self) -> u32 {
         let last = match self.0.shifts.source {
-            Source::Gaussian { .. } if self.0.sampling.neighbours() == Neighbours::AddOrRemoveOne => LAST_GAUSSIAN,
+            Mechanism::Gaussian { .. } if self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne => {
+                LAST_GAUSSIAN
+            }
             _ => LAST_EXTENDED,
         };
         if self.0.exchanges() { last / 2 } else { last }
@@ -250,36 +254,37 @@ impl RdpCurve {
 impl Inner {
     /// Whether Poisson sampling draws a vector that may be another, the rest of the mixture being neither.
     fn exchanges(&self) -> bool {
-        matches!(self.sampling, Sampling::Poisson { rate } if rate > 0.0 && rate < 1.0) && self.shifts.doubling > 1.0
+        matches!(self.sampling, Sampling::Poisson { rate } if rate > 0.0 && rate < 1.0)
+            && self.shifts.sensitivity_factor > 1.0
     }
 
     /// ε(α) for α from 2 to that of a level.
     fn compute(&self, level: usize) -> Vec<f64> {
         let Self { sampling, shifts, .. } = self;
-        let Shifts { doubling, source, .. } = shifts.as_ref();
+        let Shifts { sensitivity_factor, source, .. } = shifts.as_ref();
         let vectors = shifts.full(level);
         let mut epsilon = match *sampling {
             Sampling::Poisson { rate } if self.exchanges() => {
                 // Sampling never costs more than taking part for certain.
-                let mut orders = dearest(vectors, 1.0);
-                let single = dearest(shifts.single(level), rate);
+                let mut orders = maximum(vectors, 1.0);
+                let single = maximum(shifts.single(level), rate);
                 let pairs = single.iter().zip(&single[1..]).skip(1).step_by(2);
                 for ((value, order), (below, above)) in orders.iter_mut().zip(2u32..).zip(pairs) {
-                    *value = value.min(poisson::exchanged(order.into(), *below, *above));
+                    *value = value.min(poisson::replace_one(order.into(), *below, *above));
                 }
                 orders
             }
-            Sampling::Poisson { rate } => dearest(vectors, rate),
+            Sampling::Poisson { rate } => maximum(vectors, rate),
             // Each example meets one release of an epoch, unamplified.
-            Sampling::Shuffled { .. } => dearest(vectors, 1.0),
+            Sampling::Shuffled { .. } => maximum(vectors, 1.0),
             Sampling::FixedSize { .. } => {
                 let gaussian = match source {
-                    Source::Gaussian { noise_multiplier } => Some(noise_multiplier / doubling),
-                    Source::Other { .. } => None,
+                    Mechanism::Gaussian { noise_multiplier } => Some(noise_multiplier / sensitivity_factor),
+                    Mechanism::Other { .. } => None,
                 };
                 // Two vectors may be exchanged that lie in different ones of the envelope: ln I_k is then a mean of theirs, at each k. A sum of
-                // exponentials is convex, so Lemma 4's is dearest at one end; the least of several bounds is not.
-                fixed_size::at_integers(sampling.rate(), &dearest_at_each_k(vectors), gaussian)
+                // exponentials is convex, so Lemma 4's is costliest at one end; the least of several bounds is not.
+                fixed_size::at_integers(sampling.rate(), &maxima_by_order(vectors), gaussian)
             }
         };
         close(&mut epsilon);
@@ -297,7 +302,7 @@ fn close(bounds: &mut [f64]) {
 
 impl Shifts {
     fn full(&self, level: usize) -> &[Vec<f64>] {
-        self.full[level].get_or_init(|| contenders(&self.source.log_moments(self.doubling, LEVELS[level])))
+        self.full[level].get_or_init(|| contenders(&self.source.log_moments(self.sensitivity_factor, LEVELS[level])))
     }
 
     fn single(&self, level: usize) -> &[Vec<f64>] {
@@ -306,12 +311,16 @@ impl Shifts {
     }
 }
 
-impl Source {
-    /// For each vector an upper bound on Σ_i ln I_k(v_i), k = 2..=`last`, of shifts up to `doubling` vectors long.
-    fn log_moments(&self, doubling: f64, last: u32) -> Vec<Vec<f64>> {
+impl Mechanism {
+    /// For each vector an upper bound on Σ_i ln I_k(v_i), k = 2..=`last`, of shifts up to `sensitivity_factor` vectors long.
+    fn log_moments(&self, sensitivity_factor: f64, last: u32) -> Vec<Vec<f64>> {
         let mut vectors = match self {
-            Self::Gaussian { noise_multiplier } => vec![gaussian_log_moments(noise_multiplier / doubling, last)],
-            Self::Other { noise, sensitivity } => log_moments(noise.as_ref(), sensitivity, doubling, last as usize - 1),
+            Self::Gaussian { noise_multiplier } => {
+                vec![gaussian_log_moments(noise_multiplier / sensitivity_factor, last)]
+            }
+            Self::Other { noise, sensitivity } => {
+                log_moments(noise.as_ref(), sensitivity, sensitivity_factor, last as usize - 1)
+            }
         };
         vectors.iter_mut().for_each(|moments| close(moments));
         vectors
@@ -333,19 +342,21 @@ fn gaussian_log_moments(noise_multiplier: f64, last: u32) -> Vec<f64> {
 }
 
 /// For each vector of the envelope (one for an L2 ball) an upper bound on Σ_i ln I_k(v_i), k = 2.. .
-fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, doubling: f64, orders: usize) -> Vec<Vec<f64>> {
+fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, sensitivity_factor: f64, orders: usize) -> Vec<Vec<f64>> {
     match sensitivity {
         Sensitivity::Unbounded => vec![vec![f64::INFINITY; orders]],
-        Sensitivity::L2 { norm } => vec![l2_log_moments(noise, doubling * norm, doubling * norm, orders)],
-        Sensitivity::Envelope { profile } if doubling == 1.0 => profile.log_moment_sums(noise, 1.0, orders),
+        Sensitivity::L2 { norm } => {
+            vec![l2_log_moments(noise, sensitivity_factor * norm, sensitivity_factor * norm, orders)]
+        }
+        Sensitivity::Envelope { profile } if sensitivity_factor == 1.0 => profile.log_moment_sums(noise, 1.0, orders),
         Sensitivity::Envelope { profile } => {
-            // Neighbours differ by v − v′, each in its own arrangement of its own vector: |v_i − v′_i| ≤ a_i + b_i. Where F = ln I_k is convex,
+            // NeighbouringRelation differ by v − v′, each in its own arrangement of its own vector: |v_i − v′_i| ≤ a_i + b_i. Where F = ln I_k is convex,
             // F(a+b) ≤ ½F(2a) + ½F(2b), so the sum is at most the doubled envelope's. Where it is not, the L2 ball of twice the norm holds.
-            let reach = doubling * profile.largest();
+            let reach = sensitivity_factor * profile.largest();
             let convex = convex_orders(noise, reach, orders);
-            let mut sums = profile.log_moment_sums(noise, doubling, orders);
+            let mut sums = profile.log_moment_sums(noise, sensitivity_factor, orders);
             if convex.contains(&false) {
-                let ball = l2_log_moments(noise, doubling * profile.norm(), reach, orders);
+                let ball = l2_log_moments(noise, sensitivity_factor * profile.norm(), reach, orders);
                 for vector in &mut sums {
                     for ((value, bound), convex) in vector.iter_mut().zip(&ball).zip(&convex) {
                         if !convex {
@@ -383,17 +394,17 @@ fn convex_orders(noise: &dyn Noise, reach: f64, orders: usize) -> Vec<bool> {
 }
 
 /// The largest ln I_k over vectors, for each k by itself.
-fn dearest_at_each_k(vectors: &[Vec<f64>]) -> Vec<f64> {
+fn maxima_by_order(vectors: &[Vec<f64>]) -> Vec<f64> {
     let mut top = vectors.first().map_or(Vec::new(), |first| first.clone());
     for vector in vectors.iter().skip(1) {
         for (t, v) in top.iter_mut().zip(vector) {
-            *t = dearer(*t, *v);
+            *t = max_or_infinite(*t, *v);
         }
     }
     top
 }
 
-/// The vectors that may be the dearest at some order of Lemma 4, whatever the rate: what no other exceeds at every k. If they are many, one that exceeds all.
+/// The vectors that may be the costliest at some order of Lemma 4, whatever the rate: what no other exceeds at every k. If they are many, one that exceeds all.
 fn contenders(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let dominates = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x >= y);
     // What exceeds another everywhere has the larger sum, so that it is found first.
@@ -401,7 +412,7 @@ fn contenders(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut front: Vec<&Vec<f64>> = Vec::new();
     while let Some((_, next)) = rest.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0)) {
         if front.len() == CONTENDERS {
-            return vec![dearest_at_each_k(vectors)];
+            return vec![maxima_by_order(vectors)];
         }
         front.push(next);
         rest.retain(|(_, vector)| !dominates(next, vector));
@@ -410,9 +421,9 @@ fn contenders(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// Lemma 4's maximum over vectors, order by order.
-fn dearest(vectors: &[Vec<f64>], rate: f64) -> Vec<f64> {
+fn maximum(vectors: &[Vec<f64>], rate: f64) -> Vec<f64> {
     let prices: Vec<Vec<f64>> = vectors.iter().map(|moments| poisson::at_integers(rate, moments)).collect();
-    dearest_at_each_k(&prices)
+    maxima_by_order(&prices)
 }
 
 #[cfg(test)]
@@ -433,13 +444,13 @@ mod tests {
             let all = vectors(n, 0.1 / f64::from(n));
             let front = contenders(&all);
             assert_eq!(front.len() == 1, n == 50, "{n}: {}", front.len());
-            assert_eq!(dearest_at_each_k(&front), dearest_at_each_k(&all));
+            assert_eq!(maxima_by_order(&front), maxima_by_order(&all));
             for (i, a) in front.iter().enumerate() {
                 assert!(!front.iter().skip(i + 1).any(|b| b.iter().zip(a).all(|(x, y)| x >= y)));
             }
         }
         // Infinite sums tie.
         let infinite = vec![vec![1.0, f64::INFINITY], vec![2.0, f64::INFINITY]];
-        assert_eq!(dearest_at_each_k(&contenders(&infinite)), infinite[1]);
+        assert_eq!(maxima_by_order(&contenders(&infinite)), infinite[1]);
     }
 }

@@ -1,6 +1,6 @@
 //! Fixed-size sampling without replacement, replace-one neighbours: Wang, Balle & Kasiviswanathan 2019.
 
-use crate::numeric::{dearer, ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp};
+use crate::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, max_or_infinite};
 
 /// ε(α) for α = 2.. from ln I_k of the *difference* of two neighbouring sums (doubled where both are encoded gradients).
 ///
@@ -36,7 +36,7 @@ pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Opti
             let amplified =
                 ln_1p_exp(log_sum_exp(&scratch) + rounding) * (1.0 + super::poisson::rounding(order as u32));
             // Sampling never costs more than releasing the sum of all: the plain divergence holds as well.
-            let least = dearer(amplified.min(log_moments[order - 2]), f64::MIN_POSITIVE);
+            let least = max_or_infinite(amplified.min(log_moments[order - 2]), f64::MIN_POSITIVE);
             least / (order as f64 - 1.0) * (1.0 + 8.0 * f64::EPSILON)
         })
         .collect()

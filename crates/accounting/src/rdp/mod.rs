@@ -30,7 +30,7 @@ mod tests {
     use crate::{
         PrivacyError,
         envelope::EnvelopeProfile,
-        ledger::{Ledger, Release, Sensitivity, Unit},
+        ledger::{Ledger, PrivacyUnit, Release, Sensitivity},
         noise::NoiseSpec,
         sampling::Sampling,
     };
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn curves_of_several_rates_share_their_moments() {
         let profile = EnvelopeProfile::from_vectors_f64([[0.5, 0.3].as_slice(), &[0.4, 0.45]]).unwrap();
-        for unit in [Unit::Example, Unit::ExampleInMicroBatch] {
+        for unit in [PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch] {
             let at = |rate| {
                 let (sampling, sensitivity) =
                     (Sampling::Poisson { rate }, Sensitivity::Envelope { profile: profile.clone() });

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::curve::LAST_ORDER;
-use crate::numeric::{dearer, ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, ratio_excess};
+use crate::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, max_or_infinite, ratio_excess};
 
 /// What seven roundings may have taken from a bound, and one more.
 const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
@@ -53,7 +53,7 @@ fn lemma_4(q: f64, order: u32, log_moments: &[f64], shares: &[f64], scratch: &mu
     let whole = ln_factorial(order) + f64::from(order) * (-q).ln_1p();
     let error = exponent_rounding(order, q.ln().abs() + (-q).ln_1p().abs(), log_moments);
     // Of what is below all numbers, the smallest stands for it.
-    let ln_a = dearer(ln_1p_exp(whole + log_sum_exp(scratch) + error), f64::MIN_POSITIVE);
+    let ln_a = max_or_infinite(ln_1p_exp(whole + log_sum_exp(scratch) + error), f64::MIN_POSITIVE);
     ln_a * (1.0 + rounding(order)) / f64::from(order - 1)
 }
 
@@ -89,7 +89,7 @@ pub(super) fn gaussian_at_integer(q: f64, sigma: f64, order: u32) -> f64 {
     terms.count(3, order - 1);
     let whole = ln_factorial(order) + f64::from(order) * (-q).ln_1p();
     let error = exponent_rounding_below(order, q.ln().abs() + (-q).ln_1p().abs(), log_moment(order));
-    let ln_a = dearer(ln_1p_exp(whole + log_sum_exp(&terms.counted) + error), f64::MIN_POSITIVE);
+    let ln_a = max_or_infinite(ln_1p_exp(whole + log_sum_exp(&terms.counted) + error), f64::MIN_POSITIVE);
     ln_a * (1.0 + rounding(order)) / f64::from(order - 1)
 }
 
@@ -164,7 +164,7 @@ pub(super) fn at_integers(q: f64, log_moments: &[f64]) -> Vec<f64> {
 /// Proposition 11, with p = (2α−1)/α. It needs both directions of the curve, which Lemma 4 has, and holds at any real order.
 ///
 /// (Lemma 4 with the distance of the two vectors is no bound: there the rest of the mixture is one of them, here it is neither.)
-pub(super) fn exchanged(order: f64, below: f64, above: f64) -> f64 {
+pub(super) fn replace_one(order: f64, below: f64, above: f64) -> f64 {
     (2.0 * order / (2.0 * order - 1.0) * below + above) * (1.0 + 4.0 * f64::EPSILON)
 }
 
@@ -215,7 +215,7 @@ pub(super) fn gaussian_at(q: f64, sigma: f64, order: f64) -> Option<f64> {
     // Units in the last place of the largest parts of the terms that count, whose x is at most about α.
     let rounding = 4.0 * f64::EPSILON * (order * ln_q.abs() + 4.0 * order * order / variance + 300.0);
     let ln_a = ln_1p_exp(log_sum_exp(&logs) + (step / (sigma * std::f64::consts::TAU.sqrt())).ln() + rounding);
-    Some(dearer(ln_a, f64::MIN_POSITIVE) * (1.0 + 1e-11) / (order - 1.0))
+    Some(max_or_infinite(ln_a, f64::MIN_POSITIVE) * (1.0 + 1e-11) / (order - 1.0))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@
 //! Ranges are cut where the ceiling is highest above what G is known to reach, until it is close, or has cost enough: it holds at any time.
 
 use super::{Custom, line::Line};
-use crate::{numeric::dearer, parallel};
+use crate::{numeric::max_or_infinite, parallel};
 
 /// How far the ceiling may be above the largest G that is known, relative.
 const CLOSE: f64 = 5e-4;
@@ -228,7 +228,7 @@ pub(super) fn supremum(noise: &Custom, norm: f64, reach: f64, orders: usize) -> 
     };
     let Covered { ranges, known } = search.covered(0.0, CLOSE, budget, &excess);
     for (j, value) in all.iter_mut().enumerate().take(known.len()).filter(|(j, _)| useful(known[*j])) {
-        *value = share * ranges.iter().map(|range| range.ceiling[j]).fold(0.0, dearer);
+        *value = share * ranges.iter().map(|range| range.ceiling[j]).fold(0.0, max_or_infinite);
     }
     all
 }
@@ -259,7 +259,7 @@ pub(super) fn excess_over(
     let mut all = vec![0.0; orders];
     for range in &ranges {
         let ends = (range.low.map_or(low / high, |low| search.spots[low].shift), search.spots[range.high].shift);
-        all.iter_mut().zip(gaps(&range.ceiling, ends)).for_each(|(all, gap)| *all = dearer(*all, gap));
+        all.iter_mut().zip(gaps(&range.ceiling, ends)).for_each(|(all, gap)| *all = max_or_infinite(*all, gap));
     }
     all
 }
@@ -271,7 +271,7 @@ pub(super) fn hidden_below(noise: &Custom, shift: f64, orders: usize) -> f64 {
     let last = orders - 1;
     let bent = (((orders + 1) * (orders + 1)) as f64 * search.information).max(BENT);
     let excess = search.near_from(last, 1.0)[0] / search.limit(last) - 1.0;
-    if excess <= 2.0 * bent { 0.0 } else { dearer(excess, 0.0) }
+    if excess <= 2.0 * bent { 0.0 } else { max_or_infinite(excess, 0.0) }
 }
 
 /// A range's ceiling, what G is known to reach, and the range's ends in reaches: how far the one is above what it may be.

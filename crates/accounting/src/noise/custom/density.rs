@@ -209,7 +209,7 @@ impl CustomDensity {
     /// One draw at a scale from four uniform words: by the quantile of the first two, sign from the third.
     #[must_use]
     pub fn draw(&self, scale: f64, [w0, w1, w2, _]: [u32; 4]) -> f64 {
-        signed(scale * self.0.tail_quantile(0.5 * unit_from_words(w0, w1)), w2)
+        signed(scale * self.0.survival_quantile(0.5 * unit_from_words(w0, w1)), w2)
     }
 }
 

@@ -94,12 +94,12 @@ impl Noise for Custom {
         self.table().log_density((x / self.scale).abs()) - self.scale.ln()
     }
 
-    fn tail(&self, x: f64) -> f64 {
-        self.table().tail(x / self.scale)
+    fn survival(&self, x: f64) -> f64 {
+        self.table().survival(x / self.scale)
     }
 
-    fn tail_quantile(&self, q: f64) -> f64 {
-        self.scale * self.table().tail_quantile(q)
+    fn survival_quantile(&self, q: f64) -> f64 {
+        self.scale * self.table().survival_quantile(q)
     }
 
     fn draw(&self, words: [u32; 4]) -> f64 {
@@ -257,10 +257,10 @@ mod tests {
         let laplace = Laplace::new(0.7).unwrap();
         for x in [0.0, 1e-3, 0.3, 1.0, 20.0] {
             assert!((custom.log_density(x) - laplace.log_density(x)).abs() < 1e-13);
-            assert!((custom.tail(x) / laplace.tail(x) - 1.0).abs() < 1e-12, "{x}");
+            assert!((custom.survival(x) / laplace.survival(x) - 1.0).abs() < 1e-12, "{x}");
         }
         for q in [1e-12, 0.01, 0.3, 0.5] {
-            assert!((custom.tail_quantile(q) - laplace.tail_quantile(q)).abs() < 1e-12, "{q}");
+            assert!((custom.survival_quantile(q) - laplace.survival_quantile(q)).abs() < 1e-12, "{q}");
         }
         assert!((custom.mean_absolute() / 0.7 - 1.0).abs() < 1e-13);
         assert!((custom.standard_deviation() / laplace.standard_deviation() - 1.0).abs() < 1e-13);
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// P(X > tail_quantile(q)) = q, to the last digits however far out and however wide the intervals are.
+    /// P(X > survival_quantile(q)) = q, to the last digits however far out and however wide the intervals are.
     #[test]
     fn quantiles_keep_their_digits_in_the_tail() {
         // 1/cosh with a knot every 40, and one interval of 600 before the last.
@@ -288,10 +288,10 @@ mod tests {
             let noise = Custom::new(CustomDensity::from_points("few knots", &points).unwrap(), 1.0).unwrap();
             for exponent in 1..240 {
                 let q = 0.5 * 10f64.powf(-0.5 * f64::from(exponent));
-                let x = noise.tail_quantile(q);
+                let x = noise.survival_quantile(q);
                 // What an error of half an ulp of x may change.
                 let allowed = 1e-12 + 4.0 * f64::EPSILON * x * 180.0;
-                assert!((noise.tail(x) / q - 1.0).abs() < allowed, "{q:e}: {x} has {:e}", noise.tail(x));
+                assert!((noise.survival(x) / q - 1.0).abs() < allowed, "{q:e}: {x} has {:e}", noise.survival(x));
             }
         }
     }

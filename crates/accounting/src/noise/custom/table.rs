@@ -103,7 +103,7 @@ impl Table {
     }
 
     /// P(X > x) for x ≥ 0: what is between x and the next knot, and beyond that.
-    pub fn tail(&self, x: f64) -> f64 {
+    pub fn survival(&self, x: f64) -> f64 {
         let i = self.interval(x);
         let here = (self.log_densities[i] + self.slopes[i] * (x - self.knots[i])).exp();
         match self.knots.get(i + 1) {
@@ -113,7 +113,7 @@ impl Table {
     }
 
     /// x ≥ 0 with P(X > x) = q.
-    pub fn tail_quantile(&self, q: f64) -> f64 {
+    pub fn survival_quantile(&self, q: f64) -> f64 {
         // tails fall: the last knot whose tail is at least q.
         let i = self.tails.partition_point(|&t| t >= q).saturating_sub(1);
         let Some(&end) = self.knots.get(i + 1) else {

@@ -7,13 +7,13 @@
 //!
 //! *Counts.* A measure's entries are at least as many as its square sum over the square of its mean entry (Jensen: τ^−2 is convex).
 //!
-//! *Covers.* What exceeds a vector at every rank has the larger Σf for every f that does not fall. Compared are the entries down to each octave's end, and
+//! *Dominating vectors.* What exceeds a vector at every rank has the larger Σf for every f that does not fall. Compared are the entries down to each octave's end, and
 //! Σψ²B_k, B_k = P(Binomial(12, t) ≥ k) with t from 0 to 1 on an octave, 0 below it, 1 above: steps as steep as thirteen sums can tell. Sums cannot tell ranks
-//! apart more finely, so this is less than a proof that a cover exceeds its vectors.
+//! apart more finely, so this is less than a proof that one exceeds its vectors.
 
 use super::{
     bins,
-    cover::{self, Cover},
+    dominating::{self, DominatingVector},
     series::{Panel, Sums, TERMS},
 };
 
@@ -116,14 +116,14 @@ fn step_series() -> [Sums; TERMS] {
 }
 
 /// Whether (entry, how many) can be a vector's, from the largest.
-pub(super) fn is_possible(cover: &Cover, largest: f64, dimension: u64) -> bool {
+pub(super) fn is_possible(cover: &DominatingVector, largest: f64, dimension: u64) -> bool {
     let used = cover.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
     // Ends of bins may come twice, and in the last digit out of order, which changes nothing for a sum over entries.
     let in_order = cover.windows(2).all(|w| w[1].0 <= w[0].0 * (1.0 + 1e-12));
     used <= dimension && in_order && cover.iter().all(|&(entry, count)| entry > 0.0 && entry <= largest && count > 0)
 }
 
-/// Checks sums and covers, and raises the sums where they need it.
+/// Checks sums and dominating vectors, and raises the sums where they need it.
 ///
 /// # Errors
 /// What no set of vectors can have, in words.
@@ -132,22 +132,25 @@ pub(super) fn check_moments(
     largest: f64,
     octaves: usize,
     vectors: &mut [Vec<f64>],
-    covers: &[Cover],
+    covers: &[DominatingVector],
 ) -> Result<(), String> {
     if octaves > bins::OCTAVES {
         return Err(format!("it has {octaves} octaves; {} is the most", bins::OCTAVES));
     }
-    if covers.len() > cover::MOST_COVERS {
-        return Err(format!("it has {} covers; {} is the most", covers.len(), cover::MOST_COVERS));
+    if covers.len() > dominating::MOST_VECTORS {
+        return Err(format!("it has {} covers; {} is the most", covers.len(), dominating::MOST_VECTORS));
     }
     for (c, cover) in covers.iter().enumerate() {
-        if cover.len() > cover::MOST_ENTRIES || !is_possible(cover, largest, dimension) {
-            return Err(format!("its cover {c} has entries that no vector has, or more than {}", cover::MOST_ENTRIES));
+        if cover.len() > dominating::MOST_ENTRIES || !is_possible(cover, largest, dimension) {
+            return Err(format!(
+                "its cover {c} has entries that no vector has, or more than {}",
+                dominating::MOST_ENTRIES
+            ));
         }
     }
     let panels = Panel::ladder(largest, octaves);
     let series = step_series();
-    let of_covers: Vec<Vec<f64>> = covers.iter().map(|cover| of_cover(&panels, cover)).collect();
+    let of_dominating: Vec<Vec<f64>> = covers.iter().map(|cover| of_vector(&panels, cover)).collect();
     for (v, sums) in vectors.iter_mut().enumerate() {
         let wanted = panels.len() * TERMS;
         if sums.len() != wanted {
@@ -171,15 +174,15 @@ pub(super) fn check_moments(
             })
         });
         let covers_it = |other: &Vec<f64>| mine.iter().zip(other).all(|(mine, other)| *mine <= other * (1.0 + 1e-9));
-        if !of_covers.iter().any(covers_it) {
+        if !of_dominating.iter().any(covers_it) {
             return Err(format!("vector {v} has larger entries than each of its covers"));
         }
     }
     Ok(())
 }
 
-/// What [`growing`] is for a cover. An entry at an octave's end counts for the octave above.
-fn of_cover(panels: &[Panel], cover: &Cover) -> Vec<f64> {
+/// What [`growing`] is for a dominating vector. An entry at an octave's end counts for the octave above.
+fn of_vector(panels: &[Panel], cover: &DominatingVector) -> Vec<f64> {
     let mut rest = cover.iter().peekable();
     growing(panels, |p| {
         let Panel { low, high } = panels[p];

@@ -1,31 +1,31 @@
-//! Few vectors of few distinct entries that cover many: for tight accounting, which needs every entry.
+//! Few vectors of few distinct entries that dominate many: for tight accounting, which needs every entry.
 //!
-//! The cover of a group of vectors has at each rank an entry that no vector of the group exceeds at that rank. As every divergence grows with each
-//! |entry| (`pld::coordinates`), what holds for the cover holds for all: proven, at the price of a norm that is a little larger.
+//! The dominating vector of a group has at each rank an entry that no vector of the group exceeds at that rank. As every divergence grows with each
+//! |entry| (`pld::coordinates`), what holds for the dominating vector holds for all: proven, at the price of a norm that is a little larger.
 
 use super::bins::{SMALLEST, counting_edge};
 use crate::parallel;
 
-/// Distinct entries of a cover, about; of several together.
+/// Distinct entries of a dominating vector, about; of several together.
 const ENTRIES: usize = 256;
-/// Entries a cover has at least, when there are several.
+/// Entries that one has at least, when there are several.
 const FEWEST_ENTRIES: usize = 64;
 /// Most entries of one: bins end where the last is full, so there are a few more than [`ENTRIES`].
 pub(super) const MOST_ENTRIES: usize = 2 * ENTRIES;
-/// Most covers: tight accounting takes the pointwise maximum of their curves.
-pub(super) const MOST_COVERS: usize = 8;
+/// Most dominating vectors: tight accounting takes the pointwise maximum of their curves.
+pub(super) const MOST_VECTORS: usize = 8;
 /// Vectors that would enlarge each other's Σψ² by less than this share of it are not told apart.
 const ALIKE: f64 = 0.03;
 
 /// (entry, how many), from the largest.
-pub(super) type Cover = Vec<(f64, u64)>;
+pub(super) type DominatingVector = Vec<(f64, u64)>;
 
-/// For each group of vectors that resemble each other one cover. `counts`: what [`super::bins::Tally`] says of each.
-pub(super) fn covers<T: Copy + Into<f64> + Sync>(
+/// For each group of vectors that resemble each other one that dominates them. `counts`: what [`super::bins::Tally`] says of each.
+pub(super) fn of_groups<T: Copy + Into<f64> + Sync>(
     vectors: &[&[T]],
     mut counts: Vec<Vec<u32>>,
     largest: f64,
-) -> Vec<Cover> {
+) -> Vec<DominatingVector> {
     let length = counts.iter().map(Vec::len).max().unwrap_or(0);
     for row in &mut counts {
         let all = row.last().copied().unwrap_or(0);
@@ -41,20 +41,20 @@ pub(super) fn covers<T: Copy + Into<f64> + Sync>(
             let top = top.into_iter().fold(0.0, f64::max);
             let mut edges = edges(&joint, entries, largest);
             edges.iter_mut().for_each(|edge| *edge = edge.min(top).max(SMALLEST * largest));
-            cover(&members, &edges)
+            dominating_one(&members, &edges)
         })
-        .filter(|cover| !cover.is_empty())
+        .filter(|vector| !vector.is_empty())
         .collect()
 }
 
-/// At most [`MOST_COVERS`] covers of given ones: of each two the one of which the other's entries enlarge Σψ² least takes them in. What is
-/// covered already goes.
-pub(super) fn reduced(mut covers: Vec<Cover>) -> Vec<Cover> {
-    covers.retain(|cover| !cover.is_empty());
+/// At most [`MOST_VECTORS`] dominating vectors of given ones: of each two the one of which the other's entries enlarge Σψ² least takes them in. What is
+/// dominated already goes.
+pub(super) fn reduced(mut dominating: Vec<DominatingVector>) -> Vec<DominatingVector> {
+    dominating.retain(|vector| !vector.is_empty());
     loop {
-        let mut best: Option<(f64, usize, usize, Cover)> = None;
-        for (i, a) in covers.iter().enumerate() {
-            for (j, b) in covers.iter().enumerate().skip(i + 1) {
+        let mut best: Option<(f64, usize, usize, DominatingVector)> = None;
+        for (i, a) in dominating.iter().enumerate() {
+            for (j, b) in dominating.iter().enumerate().skip(i + 1) {
                 let joint = union(a, b);
                 let growth = squares(&joint) - squares(a).max(squares(b));
                 if best.as_ref().is_none_or(|(least, ..)| growth < *least) {
@@ -63,27 +63,27 @@ pub(super) fn reduced(mut covers: Vec<Cover>) -> Vec<Cover> {
             }
         }
         match best {
-            Some((growth, i, j, joint)) if covers.len() > MOST_COVERS || growth <= 0.0 => {
-                covers.swap_remove(j);
-                covers[i] = joint;
+            Some((growth, i, j, joint)) if dominating.len() > MOST_VECTORS || growth <= 0.0 => {
+                dominating.swap_remove(j);
+                dominating[i] = joint;
             }
-            _ => return covers,
+            _ => return dominating,
         }
     }
 }
 
-pub(super) fn squares(cover: &Cover) -> f64 {
-    cover.iter().map(|(entry, count)| entry * entry * *count as f64).sum()
+pub(super) fn squares(vector: &DominatingVector) -> f64 {
+    vector.iter().map(|(entry, count)| entry * entry * *count as f64).sum()
 }
 
 /// At each rank the larger of two.
-fn union(a: &Cover, b: &Cover) -> Cover {
+fn union(a: &DominatingVector, b: &DominatingVector) -> DominatingVector {
     let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
     let (mut left_a, mut left_b) = (0, 0);
-    let mut joint: Cover = Vec::new();
+    let mut joint: DominatingVector = Vec::new();
     loop {
-        let next = |cover: &mut std::iter::Peekable<_>, left: &mut u64| -> Option<f64> {
-            let (entry, count): (f64, u64) = *cover.peek()?;
+        let next = |vector: &mut std::iter::Peekable<_>, left: &mut u64| -> Option<f64> {
+            let (entry, count): (f64, u64) = *vector.peek()?;
             *left = if *left == 0 { count } else { *left };
             Some(entry)
         };
@@ -93,11 +93,11 @@ fn union(a: &Cover, b: &Cover) -> Cover {
             (None, Some(y)) => (y, left_b),
             (Some(x), Some(y)) => (x.max(y), left_a.min(left_b)),
         };
-        for (cover, left) in [(&mut a, &mut left_a), (&mut b, &mut left_b)] {
-            if cover.peek().is_some() {
+        for (vector, left) in [(&mut a, &mut left_a), (&mut b, &mut left_b)] {
+            if vector.peek().is_some() {
                 *left -= count;
                 if *left == 0 {
-                    cover.next();
+                    vector.next();
                 }
             }
         }
@@ -129,11 +129,11 @@ fn groups(counts: &[Vec<u32>]) -> Vec<(Vec<u32>, Vec<usize>)> {
     let sizes: Vec<f64> = counts.iter().map(|row| square_sum(row.iter().copied())).collect();
     let most = sizes.iter().copied().fold(0.0, f64::max);
     let apart = |a: usize, b: usize| square_sum(joined(&counts[a], &counts[b])) - sizes[a].max(sizes[b]);
-    // The largest vector first: what it covers needs no group of its own.
+    // The largest vector first: what it dominates needs no group of its own.
     let first = (0..counts.len()).max_by(|a, b| sizes[*a].total_cmp(&sizes[*b])).unwrap_or(0);
     let mut centres = vec![first];
     let mut nearest: Vec<f64> = (0..counts.len()).map(|v| apart(v, first)).collect();
-    while centres.len() < MOST_COVERS {
+    while centres.len() < MOST_VECTORS {
         let Some(farthest) = (0..counts.len()).max_by(|a, b| nearest[*a].total_cmp(&nearest[*b])) else { break };
         if nearest[farthest] <= ALIKE * most {
             break;
@@ -185,7 +185,7 @@ fn edges(joint: &[u32], entries: usize, largest: f64) -> Vec<f64> {
     edges
 }
 
-fn cover<T: Copy + Into<f64> + Sync>(members: &[&[T]], edges: &[f64]) -> Cover {
+fn dominating_one<T: Copy + Into<f64> + Sync>(members: &[&[T]], edges: &[f64]) -> DominatingVector {
     let exceeding: Vec<Vec<u64>> = parallel::map(members, |vector| {
         let magnitude = |entry: &T| Into::<f64>::into(*entry).abs();
         if vector.is_sorted_by(|a, b| magnitude(a) >= magnitude(b)) {
@@ -195,16 +195,16 @@ fn cover<T: Copy + Into<f64> + Sync>(members: &[&[T]], edges: &[f64]) -> Cover {
         sorted.sort_unstable_by(|a, b| b.total_cmp(a));
         count(edges, |edge| sorted.partition_point(|e| *e > edge))
     });
-    let mut cover = Vec::with_capacity(edges.len());
+    let mut vector = Vec::with_capacity(edges.len());
     let mut before = 0;
     for (i, edge) in edges.iter().enumerate() {
         let most = exceeding.iter().map(|row| row[i]).max().unwrap_or(0);
         if most > before {
-            cover.push((*edge, most - before));
+            vector.push((*edge, most - before));
             before = most;
         }
     }
-    cover
+    vector
 }
 
 /// For each bin how many entries are above its lower end, which for the last bin is 0.
@@ -217,8 +217,8 @@ mod tests {
     use super::*;
     use crate::envelope::bins::Bins;
 
-    fn ranks(cover: &Cover) -> Vec<f64> {
-        cover.iter().flat_map(|(entry, count)| std::iter::repeat_n(*entry, *count as usize)).collect()
+    fn ranks(vector: &DominatingVector) -> Vec<f64> {
+        vector.iter().flat_map(|(entry, count)| std::iter::repeat_n(*entry, *count as usize)).collect()
     }
 
     #[test]
@@ -226,11 +226,11 @@ mod tests {
         let (a, b) = (vec![(5.0, 1), (2.0, 4)], vec![(4.0, 2), (3.0, 1), (1.0, 6)]);
         assert_eq!(union(&a, &b), vec![(5.0, 1), (4.0, 1), (3.0, 1), (2.0, 2), (1.0, 4)]);
         assert_eq!(reduced(vec![a.clone(), vec![(2.0, 3)], vec![]]), vec![a]);
-        let many: Vec<Cover> = (1..20).map(|i| vec![(f64::from(i), 20 - i as u64)]).collect();
+        let many: Vec<DominatingVector> = (1..20).map(|i| vec![(f64::from(i), 20 - i as u64)]).collect();
         let few = reduced(many.clone());
-        assert!(few.len() <= MOST_COVERS);
-        let within = |inner: &Cover, outer: &Cover| union(inner, outer) == *outer;
-        assert!(many.iter().all(|cover| few.iter().any(|f| within(cover, f))));
+        assert!(few.len() <= MOST_VECTORS);
+        let within = |inner: &DominatingVector, outer: &DominatingVector| union(inner, outer) == *outer;
+        assert!(many.iter().all(|vector| few.iter().any(|f| within(vector, f))));
     }
 
     #[test]
@@ -251,15 +251,15 @@ mod tests {
         let largest = vectors.iter().flatten().fold(0.0f64, |a, b| a.max(b.abs()));
         let mut bins = Bins::new();
         let counts = slices.iter().map(|v| bins.tally(v, largest).counts).collect();
-        let covers = covers(&slices, counts, largest);
-        assert!(covers.len() > 1 && covers.len() <= MOST_COVERS, "{}", covers.len());
-        let covers: Vec<Vec<f64>> = covers.iter().map(ranks).collect();
+        let dominating = of_groups(&slices, counts, largest);
+        assert!(dominating.len() > 1 && dominating.len() <= MOST_VECTORS, "{}", dominating.len());
+        let dominating: Vec<Vec<f64>> = dominating.iter().map(ranks).collect();
         let mut norms = vec![];
         for vector in &vectors {
             let mut sorted: Vec<f64> = vector.iter().map(|x| x.abs()).filter(|x| *x > 0.0).collect();
             sorted.sort_by(|a, b| b.total_cmp(a));
             let covers_it = |c: &&Vec<f64>| c.len() >= sorted.len() && sorted.iter().zip(*c).all(|(x, c)| x <= c);
-            let by = covers.iter().find(covers_it).expect("some cover holds it");
+            let by = dominating.iter().find(covers_it).expect("some vector holds it");
             let square = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>();
             norms.push(square(by) / square(&sorted));
         }
