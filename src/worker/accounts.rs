@@ -103,12 +103,14 @@ impl Accounts {
     pub fn answer(&mut self, question: Question) -> Answer {
         match question {
             Question::Projection { config, train, steps } => {
-                Answer::Projection(projection::project(&config, train, steps))
+                Answer::Projection(in_words(projection::project(&config, train, steps)))
             }
             Question::Scale { config, train, steps, budget } => {
-                Answer::Scale(projection::scale_for(&config, train, steps, budget))
+                Answer::Scale(in_words(projection::scale_for(&config, train, steps, budget)))
             }
-            Question::Tight { config, train, steps } => Answer::Tight(projection::tight(&config, train, &steps)),
+            Question::Tight { config, train, steps } => {
+                Answer::Tight(in_words(projection::tight(&config, train, &steps)))
+            }
             Question::Ledger { run, ledger } => Answer::Ledger(in_words(self.take(run, &ledger))),
             Question::Spent { run, events, ahead, delta } => {
                 Answer::Spent(self.of(run, events).and_then(|books| in_words(spent(books, ahead, delta))))
@@ -117,8 +119,8 @@ impl Accounts {
                 let curve = |books: &Books| books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE);
                 Answer::Curve(self.of(run, events).and_then(|books| in_words(curve(books))))
             }
-            Question::Judge(trial) => Answer::Judge(Box::new(lab::compare(&trial))),
-            Question::Density(formula) => Answer::Density(lab::read(&formula)),
+            Question::Judge(trial) => Answer::Judge(Box::new(in_words(lab::compare(&trial)))),
+            Question::Density(formula) => Answer::Density(in_words(lab::read(&formula))),
             Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
             Question::OpenRun { name, bytes } => {
                 let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
