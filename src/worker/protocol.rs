@@ -153,7 +153,7 @@ pub enum Event {
     Started(RunInfo),
     /// The ledger of the run that stands, as JSON, when it is started or goes on: what its steps release, with its price's every input. A run without
     /// a guarantee has none.
-    Books {
+    LedgerOpened {
         run: u32,
         ledger: String,
     },

@@ -13,12 +13,12 @@ pub trait Finished: Serialize + DeserializeOwned {
 }
 
 /// Finished runs, and the file that they are in.
-pub struct Book<R> {
+pub struct ResultsLog<R> {
     path: PathBuf,
     runs: BTreeMap<(String, String), R>,
 }
 
-impl<R: Finished> Book<R> {
+impl<R: Finished> ResultsLog<R> {
     /// # Errors
     /// When there is a file that cannot be read.
     pub fn open(path: PathBuf) -> Result<Self, String> {
@@ -27,12 +27,12 @@ impl<R: Finished> Book<R> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
         };
-        let mut book = Self { path, runs: BTreeMap::new() };
+        let mut log = Self { path, runs: BTreeMap::new() };
         // A line that an interruption cut off is a run to do again.
         for run in text.lines().filter_map(|line| serde_json::from_str::<R>(line).ok()) {
-            book.insert(run);
+            log.insert(run);
         }
-        Ok(book)
+        Ok(log)
     }
 
     fn insert(&mut self, run: R) {
@@ -95,17 +95,17 @@ mod tests {
 
     #[test]
     fn finished_runs_are_found_again_and_half_a_line_is_not() {
-        let path = std::env::temp_dir().join(format!("hushgrad-book-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("hushgrad-log-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        let mut book = Book::open(path.clone()).unwrap();
-        book.keep(Run("a".to_owned(), 1)).unwrap();
+        let mut log = ResultsLog::open(path.clone()).unwrap();
+        log.keep(Run("a".to_owned(), 1)).unwrap();
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"[\"b\", ").unwrap();
-        let mut book = Book::<Run>::open(path.clone()).unwrap();
-        assert!(book.get("best-3", "a").is_some_and(|run| run.1 == 1) && book.get("best-3", "b").is_none());
-        book.keep(Run("b".to_owned(), 2)).unwrap();
-        let book = Book::<Run>::open(path.clone()).unwrap();
+        let mut log = ResultsLog::<Run>::open(path.clone()).unwrap();
+        assert!(log.get("best-3", "a").is_some_and(|run| run.1 == 1) && log.get("best-3", "b").is_none());
+        log.keep(Run("b".to_owned(), 2)).unwrap();
+        let log = ResultsLog::<Run>::open(path.clone()).unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(book.runs().map(|run| run.1).collect::<Vec<_>>(), [1, 2]);
-        assert!(book.get("best-1", "a").is_none());
+        assert_eq!(log.runs().map(|run| run.1).collect::<Vec<_>>(), [1, 2]);
+        assert!(log.get("best-1", "a").is_none());
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::book::Books;
+use super::run_log::RunLog;
 
 /// A run as the list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Record {
     pub entry: Entry,
     /// A run file as JSON.
     pub file: String,
-    /// [`Books`] as JSON; `None`: the ledger in the file says all.
+    /// [`RunLog`] as JSON; `None`: the ledger in the file says all.
     pub books: Option<String>,
     /// Releases that count as spent since the books were opened.
     pub reserved: u64,
@@ -180,7 +180,7 @@ impl Record {
 #[must_use]
 pub fn forgotten(books: &str) -> String {
     // What cannot be read counts for none.
-    Books::from_json(books).map_or_else(|_| books.to_owned(), |books| books.of_no_digits().to_json())
+    RunLog::from_json(books).map_or_else(|_| books.to_owned(), |books| books.of_no_digits().to_json())
 }
 
 /// Records in memory.
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn books_outlive_their_run_until_they_are_forgotten() {
-        let books = Books::open(None, None, Some("digits".into())).to_json();
+        let books = RunLog::open(None, None, Some("digits".into())).to_json();
         let mut memory = Memory::default();
         for key in ["a", "b"] {
             let record = Record { books: Some(books.clone()), ..record("run", 3) };
@@ -287,7 +287,7 @@ mod tests {
         memory.write(["a", "b"].map(|key| Change::Forget { key: key.into() }).to_vec()).unwrap();
         let left = memory.spent();
         assert_eq!((memory.keys(), left.len()), (vec!["b".to_owned()], 1));
-        assert_eq!(Books::from_json(&left[0].books).unwrap().digits(), None);
+        assert_eq!(RunLog::from_json(&left[0].books).unwrap().digits(), None);
         // Without books there is nothing to remember.
         memory.write(vec![Change::Begin { key: "c".into(), record: record("run", 0) }]).unwrap();
         memory.write(vec![Change::Remove { key: "c".into(), reserved: None, spent: true }]).unwrap();

@@ -1,5 +1,5 @@
 //! What the training thread does beside its run, in pieces between two looks at the inbox: it counts which digits are
-//! taken for which, and trains a twin of the run without privacy.
+//! taken for which, and trains the run's non-private baseline.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     train::{config::RunConfig, error::SessionError, session::Session},
 };
 
-/// Steps of a twin: enough to read digits, done in seconds.
+/// Steps of a baseline: enough to read digits, done in seconds.
 const LEAST_STEPS: u64 = 60;
 const MOST_STEPS: u64 = 400;
 /// Without clipping, a larger rate does not train.
@@ -24,9 +24,9 @@ const DENOISED: f64 = 0.006;
 
 /// Pieces of work.
 #[derive(Default)]
-pub struct Beside {
+pub struct BackgroundJobs {
     counting: Option<Counting>,
-    twin: Option<Session<AnyEngine>>,
+    baseline: Option<Session<AnyEngine>>,
 }
 
 struct Counting {
@@ -39,7 +39,7 @@ struct Counting {
 
 /// The run without bound, noise and denoiser, with as many steps as were done, and a rate that suits plain training.
 #[must_use]
-pub fn twin_of(config: &RunConfig, steps: u64) -> RunConfig {
+pub fn baseline_of(config: &RunConfig, steps: u64) -> RunConfig {
     let clip = if let EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
     let denoised = if config.denoiser == Denoiser::None { 1.0 } else { DENOISED };
     RunConfig {
@@ -53,9 +53,9 @@ pub fn twin_of(config: &RunConfig, steps: u64) -> RunConfig {
     }
 }
 
-impl Beside {
+impl BackgroundJobs {
     pub const fn idle(&self) -> bool {
-        self.counting.is_none() && self.twin.is_none()
+        self.counting.is_none() && self.baseline.is_none()
     }
 
     /// Begins to count, for the model with these parameters. It computes on the CPU, whatever trains.
@@ -73,9 +73,9 @@ impl Beside {
         Ok(())
     }
 
-    /// Begins to train a twin, which was made by [`twin_of`].
-    pub fn train_twin(&mut self, twin: Session<AnyEngine>) {
-        self.twin = Some(twin);
+    /// Begins to train a baseline, which was made by [`baseline_of`].
+    pub fn train_baseline(&mut self, baseline: Session<AnyEngine>) {
+        self.baseline = Some(baseline);
     }
 
     /// A new run stands: what was said of the old one is void.
@@ -102,16 +102,16 @@ impl Beside {
             return Ok(None);
         }
         let start = Instant::now();
-        let Some(twin) = &mut self.twin else { return Ok(None) };
-        while !twin.complete() && start.elapsed() < time {
-            twin.step().await?;
+        let Some(baseline) = &mut self.baseline else { return Ok(None) };
+        while !baseline.complete() && start.elapsed() < time {
+            baseline.step().await?;
         }
-        if !twin.complete() {
+        if !baseline.complete() {
             return Ok(None);
         }
-        let (model, steps) = (twin.plan().config.model, twin.step_count());
-        let parameters = twin.engine().state().await?.read_with().to_vec();
-        self.twin = None;
+        let (model, steps) = (baseline.plan().config.model, baseline.step_count());
+        let parameters = baseline.engine().state().await?.read_with().to_vec();
+        self.baseline = None;
         Ok(Some(Event::Twin { model, steps, parameters }))
     }
 }
@@ -121,13 +121,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_twin_differs_in_privacy_alone_and_trains() {
+    fn a_baseline_differs_in_privacy_alone_and_trains() {
         let config = RunConfig::default();
-        let twin = twin_of(&config, 1000);
-        assert_eq!((twin.noise.clone(), twin.encoder.clone(), twin.steps), (None, EncoderSpec::None, Some(MOST_STEPS)));
-        assert_eq!((twin.lot, twin.model, twin.learning_rate), (config.lot, config.model, 0.5));
+        let baseline = baseline_of(&config, 1000);
+        assert_eq!(
+            (baseline.noise.clone(), baseline.encoder.clone(), baseline.steps),
+            (None, EncoderSpec::None, Some(MOST_STEPS))
+        );
+        assert_eq!((baseline.lot, baseline.model, baseline.learning_rate), (config.lot, config.model, 0.5));
         let large = RunConfig { learning_rate: 37.0, denoiser: Denoiser::KolmogorovSmirnov, ..config };
-        assert!((twin_of(&large, 3).learning_rate - 0.222).abs() < 1e-9);
-        assert_eq!(twin_of(&large, 3).steps, Some(LEAST_STEPS));
+        assert!((baseline_of(&large, 3).learning_rate - 0.222).abs() < 1e-9);
+        assert_eq!(baseline_of(&large, 3).steps, Some(LEAST_STEPS));
     }
 }
