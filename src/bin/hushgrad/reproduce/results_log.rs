@@ -1,8 +1,24 @@
 //! Finished runs, a line of JSON each, written when the run is done: a command that is called again goes on where it stopped.
 
-use std::{collections::BTreeMap, fmt::Write as _, io::Write as _, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
 use serde::{Serialize, de::DeserializeOwned};
+
+/// Why finished runs cannot be read or written down.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsLogError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot make {}: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
 
 /// What a line holds.
 pub trait Finished: Serialize + DeserializeOwned {
@@ -21,11 +37,11 @@ pub struct ResultsLog<R> {
 impl<R: Finished> ResultsLog<R> {
     /// # Errors
     /// When there is a file that cannot be read.
-    pub fn open(path: PathBuf) -> Result<Self, String> {
+    pub fn open(path: PathBuf) -> Result<Self, ResultsLogError> {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(ResultsLogError::Read { path, source }),
         };
         let mut log = Self { path, runs: BTreeMap::new() };
         // A line that an interruption cut off is a run to do again.
@@ -53,15 +69,16 @@ impl<R: Finished> ResultsLog<R> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep(&mut self, run: R) -> Result<(), String> {
+    pub fn keep(&mut self, run: R) -> Result<(), ResultsLogError> {
         if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+            std::fs::create_dir_all(folder)
+                .map_err(|source| ResultsLogError::Folder { path: folder.to_owned(), source })?;
         }
-        let unwritten = |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", self.path.display());
-        let line = serde_json::to_string(&run).map_err(|e| unwritten(&e))?;
+        let unwritten = |source| ResultsLogError::Write { path: self.path.clone(), source };
+        let line = serde_json::to_string(&run).map_err(|error| unwritten(error.into()))?;
         let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.path);
         // The break comes first: the line before may be cut off.
-        file.and_then(|mut file| write!(file, "\n{line}\n")).map_err(|e| unwritten(&e))?;
+        file.and_then(|mut file| write!(file, "\n{line}\n")).map_err(unwritten)?;
         self.insert(run);
         Ok(())
     }
