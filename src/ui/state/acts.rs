@@ -4,17 +4,14 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::{
-    super::{
-        browser, export,
-        field::Number,
-        presets::Preset,
-        settings::{Digits, Settings, Speed},
-    },
-    Awaited, Inner, Kept, Origin, Page, ParametersFor,
-};
+use super::page::{Awaited, Inner, Kept, Origin, Page, ParametersFor};
 use crate::{
     train::report::Privacy,
+    ui::{
+        browser,
+        runs::export,
+        settings::{Digits, Number, Settings, Speed, presets::Preset},
+    },
     worker::protocol::{DataRequest, Request},
 };
 

@@ -5,18 +5,15 @@ use std::sync::Arc;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
-use super::{
-    super::{
-        browser, embed,
-        field::Number,
-        format,
-        settings::{Digits, Settings, Speed},
-    },
-    LoadedDigits, Origin, Page, ParametersFor, Past, as_sentence,
-};
+use super::page::{LoadedDigits, Origin, Page, ParametersFor, Past, as_sentence};
 use crate::{
     data::Source,
+    plot::format,
     train::report::{Privacy, Report},
+    ui::{
+        browser, embed,
+        settings::{Digits, Number, Settings, Speed},
+    },
     worker::{
         pictures::Pictures,
         protocol::{Event, Problem, Request, RunInfo},
