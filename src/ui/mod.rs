@@ -13,12 +13,16 @@
 //! | [`embed`] | the embedded page |
 //! | `app` | the whole page |
 
+#[cfg(target_arch = "wasm32")]
 pub mod app;
-pub mod browser;
+#[cfg(target_arch = "wasm32")]
+mod browser;
 pub mod embed;
-pub mod lessons;
+#[cfg(target_arch = "wasm32")]
+mod lessons;
 pub mod link;
-pub mod noise_lab;
+#[cfg(target_arch = "wasm32")]
+mod noise_lab;
 pub mod results;
 pub mod runs;
 pub mod settings;
@@ -26,5 +30,7 @@ pub mod setup;
 pub mod size;
 pub mod stage;
 pub mod state;
-pub mod threads;
-pub mod widgets;
+#[cfg(target_arch = "wasm32")]
+mod threads;
+#[cfg(target_arch = "wasm32")]
+mod widgets;

@@ -1,20 +1,18 @@
 //! What leaves this page: every request that it and its threads made, as the browser itself has noted them.
 
 use gloo::timers::callback::Interval;
-use js_sys::Reflect;
 use leptos::prelude::*;
-use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 
+use super::network_log::{ask_service_worker, listen, own_requests};
 use crate::{
     plot::format,
     ui::{
         browser,
-        size::closures::{on_event, piece, wording},
+        size::closures::{on_event, text_fn, view_fn},
         state::Page,
     },
     worker::{
         accounts::{Answer, Question},
-        browser::{asked, asked_of},
         protocol::{Asked, Request},
     },
 };
@@ -35,10 +33,10 @@ pub fn panel(page: Page) -> impl IntoView {
         open.set(details.open());
         let refresh = move || {
             own.set(own_requests());
-            page.send(Request::Requests);
-            page.ask(Question::Requests, move |answer| {
+            page.trainer.send(Request::Requests);
+            page.accountant.ask(Question::Requests, move |answer| {
                 if let Answer::Requests(mut requests) = answer {
-                    requests.extend(page.readers_requests());
+                    requests.extend(page.accountant.readers_requests());
                     accountant.set(requests);
                 }
             });
@@ -52,7 +50,7 @@ pub fn panel(page: Page) -> impl IntoView {
     view! {
         <details class="leaves" data-testid="requests" on:toggle=on_event(toggle)>
             <summary>"What leaves this page"</summary>
-            {piece(move || open.get().then(|| list(page, [own, accountant, page.requests], kept).into_any()))}
+            {view_fn(move || open.get().then(|| list(page, [own, accountant, page.requests], kept).into_any()))}
         </details>
     }
     .into_any()
@@ -78,7 +76,8 @@ fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -
         move || {
             all.with(|all| {
                 let foreign = all.iter().filter(|asked| elsewhere(&asked.url)).count();
-                let late = all.iter().filter(|asked| page.ready_at.get().is_some_and(|ready| asked.at > ready)).count();
+                let late =
+                    all.iter().filter(|asked| page.digits.ready_at.get().is_some_and(|ready| asked.at > ready)).count();
                 let none = |n: usize| if n == 0 { "none".to_owned() } else { n.to_string() };
                 format!(
                     "{} requests so far, to other places than {origin}: {}; since everything was loaded: {}.",
@@ -98,7 +97,7 @@ fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -
     let rows = {
         let row = row.clone();
         move || {
-            let ready = page.ready_at.get().unwrap_or(f64::INFINITY);
+            let ready = page.digits.ready_at.get().unwrap_or(f64::INFINITY);
             let what = move |at: f64| if at > ready { "later" } else { "load" };
             Some(all.with(|all| all.iter().map(|each| row(each, what(each.at))).collect_view()).into_any())
         }
@@ -109,53 +108,13 @@ fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -
     };
     let policy = browser::content_policy();
     view! {
-        <p data-testid="requests-count">{wording(count)}</p>
+        <p data-testid="requests-count">{text_fn(count)}</p>
         <p>"They only fetch files; none carries anything of yours. The browser itself sees to it: this page came with the rule below, by which \
             it may connect to its own address and to nothing else. Your browser's developer tools show the same under Network."</p>
         <p><code>{policy}</code></p>
         <div class="scroll" tabindex="0" role="region" aria-label="Requests">
             <table><thead><tr><th scope="col">"File"</th><th scope="col">"Size"</th><th scope="col">"When"</th><th scope="col">"What for"</th></tr></thead>
-            <tbody>{piece(rows)}{piece(offline)}</tbody></table>
+            <tbody>{view_fn(rows)}{view_fn(offline)}</tbody></table>
         </div>
     }
-}
-
-/// The page's own requests, itself included.
-fn own_requests() -> Vec<Asked> {
-    let Some(clock) = window().performance() else { return vec![] };
-    let itself = clock.get_entries_by_type("navigation").into_iter();
-    itself.map(|entry| asked_of(&clock, entry.unchecked_ref())).chain(asked(&clock)).collect()
-}
-
-/// What the service worker says that it fetched (`www/sw.js`).
-fn listen(kept: RwSignal<Vec<Asked>>) {
-    let Some(container) = service_workers() else { return };
-    let heard = Closure::<dyn Fn(web_sys::MessageEvent)>::new(move |event: web_sys::MessageEvent| {
-        let get = |value: &JsValue, key: &str| Reflect::get(value, &key.into()).unwrap_or_default();
-        let Ok(list) = get(&event.data(), "hushgrad").dyn_into::<js_sys::Array>() else { return };
-        let read = |each: JsValue| Asked {
-            url: get(&each, "url").as_string().unwrap_or_default(),
-            bytes: get(&each, "bytes").as_f64().unwrap_or_default() as u64,
-            at: get(&each, "at").as_f64().unwrap_or_default(),
-        };
-        kept.set(list.iter().map(read).collect());
-    });
-    container.set_onmessage(Some(heard.as_ref().unchecked_ref()));
-    // As long as the page lives.
-    heard.forget();
-}
-
-fn ask_service_worker() {
-    let ask = || {
-        let worker = Reflect::get(service_workers()?.as_ref(), &"controller".into()).ok()?;
-        let post: js_sys::Function = Reflect::get(&worker, &"postMessage".into()).ok()?.dyn_into().ok()?;
-        post.call1(&worker, &JsValue::NULL).ok()
-    };
-    // None yet on a first visit: it reports by itself when it is there.
-    drop(ask());
-}
-
-/// None outside of a secure context.
-fn service_workers() -> Option<web_sys::ServiceWorkerContainer> {
-    Reflect::get(&window().navigator(), &"serviceWorker".into()).ok()?.dyn_into().ok()
 }

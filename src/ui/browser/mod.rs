@@ -1,11 +1,17 @@
-//! What the page needs of the browser beyond elements.
+//! What the page needs of the browser.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `page` | addresses, storage, files, time |
+//! | `address` | addresses |
+//! | `elements` | elements of the page, and its clock |
+//! | `files` | files |
+//! | `frame` | the frame around an embedded page |
+//! | `theme` | colours |
 
-#[cfg(target_arch = "wasm32")]
-mod page;
+mod address;
+mod elements;
+mod files;
+mod frame;
+mod theme;
 
-#[cfg(target_arch = "wasm32")]
-pub use page::*;
+pub use self::{address::*, elements::*, files::*, frame::*, theme::*};

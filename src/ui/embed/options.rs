@@ -1,32 +1,6 @@
 //! What the page around an embed asks to see: `controls=sigma,clip` and `hide=backend`.
 
-use crate::ui::{
-    link::query,
-    settings::{Number, clipped},
-};
-
-/// A control that an embed can show; choices and numbers have their names in links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
-    Preset,
-    Dataset,
-    Model,
-    Encoder,
-    Shape,
-    Noise,
-    Denoiser,
-    Number(Number),
-}
-
-const CHOICES: [(&str, Control); 7] = [
-    ("preset", Control::Preset),
-    ("dataset", Control::Dataset),
-    ("model", Control::Model),
-    ("encoder", Control::Encoder),
-    ("shape", Control::Shape),
-    ("noise", Control::Noise),
-    ("denoiser", Control::Denoiser),
-];
+use crate::ui::{link::encoding::pairs, settings::clipped, setup::layout::Control};
 
 /// What can be hidden. Not ε: a private run always says what it costs.
 const PARTS: [&str; 8] = ["speed", "step", "reset", "backend", "accuracy", "accuracy-chart", "epsilon-chart", "link"];
@@ -44,20 +18,15 @@ pub struct Options {
 pub fn read(query: &str) -> (Options, Vec<String>) {
     let mut options = Options::default();
     let mut problems = vec![];
-    for (key, value) in query::pairs(query) {
+    for (key, value) in pairs(query) {
         let names = value.split(',').filter(|name| !name.is_empty());
         match key.as_str() {
             "controls" => {
                 for name in names {
-                    let choice = CHOICES.iter().find(|(key, _)| *key == name).map(|(_, control)| *control);
-                    match choice.or_else(|| Number::by_key(name).map(Control::Number)) {
+                    match Control::by_key(name) {
                         Some(control) if options.controls.contains(&control) => {}
                         Some(control) => options.controls.push(control),
-                        None => {
-                            let numbers = Number::ALL.iter().map(|number| number.spec().key);
-                            let all: Vec<&str> = CHOICES.iter().map(|(key, _)| *key).chain(numbers).collect();
-                            problems.push(wrong("controls", name, &all));
-                        }
+                        None => problems.push(wrong("controls", name, &Control::keys().collect::<Vec<_>>())),
                     }
                 }
             }
@@ -82,11 +51,13 @@ fn wrong(key: &str, name: &str, allowed: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::settings::{Number, Select};
 
     #[test]
     fn lists_are_read_in_order_and_mistakes_named() {
         let (options, problems) = read("?controls=sigma,noise,sigma,,clip&hide=backend,link&x=y");
-        let expected = [Control::Number(Number::Scale), Control::Noise, Control::Number(Number::ClipNorm)];
+        let expected =
+            [Control::Number(Number::Scale), Control::Select(Select::Noise), Control::Number(Number::ClipNorm)];
         assert_eq!((options.controls.as_slice(), options.hide.as_str()), (&expected[..], "backend link "));
         assert_eq!(problems, Vec::<String>::new());
         let (options, problems) = read("controls=sigma,magic&hide=epsilon");

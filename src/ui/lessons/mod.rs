@@ -2,10 +2,10 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `panel` | the panel |
+//! | `formulas` | formulas, with the numbers of the run |
+//! | `hidden_states` | a figure: what steps leak whose models are not seen |
+//! | `panel` | the menu and the lesson |
 
-#[cfg(target_arch = "wasm32")]
-mod panel;
-
-#[cfg(target_arch = "wasm32")]
-pub use panel::*;
+pub mod formulas;
+mod hidden_states;
+pub mod panel;

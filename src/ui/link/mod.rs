@@ -2,8 +2,15 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
+//! | [`encoding`] | keys and values, as an address may hold them |
 //! | [`noise_query`] | what is asked of the noise lab |
-//! | [`query`] | reading and writing |
+//! | [`address`] | all that an address says: reading and writing |
 
+pub mod address;
+pub mod encoding;
 pub mod noise_query;
-pub mod query;
+
+pub use self::{
+    address::{Link, read, read_onto},
+    noise_query::NoiseQuery,
+};

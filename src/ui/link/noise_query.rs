@@ -30,7 +30,7 @@ pub const PSIS: [(&str, Psi, &str); 5] = [
 
 /// The questions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct NoiseQuery {
     /// Which of [`KEYS`] are compared.
     pub chosen: [bool; 9],
     pub psi: Psi,
@@ -42,7 +42,7 @@ pub struct Asked {
     pub formula: String,
 }
 
-impl Default for Asked {
+impl Default for NoiseQuery {
     fn default() -> Self {
         let mut chosen = [false; 9];
         for which in [0, 1, 3, EXPONENT] {
@@ -52,7 +52,7 @@ impl Default for Asked {
     }
 }
 
-impl Asked {
+impl NoiseQuery {
     /// What is compared, as links say it: `1` for what is compared at first.
     #[must_use]
     pub fn names(&self) -> String {
@@ -83,13 +83,13 @@ mod tests {
 
     #[test]
     fn what_is_compared_is_named_and_found_again() {
-        let mut asked = Asked::default();
-        assert_eq!(asked.names(), "1");
-        asked.choose("cauchy,gaussian,density").unwrap();
-        assert_eq!(asked.names(), "gaussian,cauchy,density");
-        assert_eq!(asked.choose("gaussian,magic"), Err("magic"));
-        assert_eq!(asked.names(), "gaussian,cauchy,density", "nothing is taken of a list that is wrong");
-        asked.choose("none").unwrap();
-        assert_eq!((asked.chosen, asked.names().as_str()), ([false; 9], "none"));
+        let mut query = NoiseQuery::default();
+        assert_eq!(query.names(), "1");
+        query.choose("cauchy,gaussian,density").unwrap();
+        assert_eq!(query.names(), "gaussian,cauchy,density");
+        assert_eq!(query.choose("gaussian,magic"), Err("magic"));
+        assert_eq!(query.names(), "gaussian,cauchy,density", "nothing is taken of a list that is wrong");
+        query.choose("none").unwrap();
+        assert_eq!((query.chosen, query.names().as_str()), ([false; 9], "none"));
     }
 }

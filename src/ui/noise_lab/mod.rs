@@ -2,10 +2,14 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
+//! | `answers` | what the accountant found |
+//! | `comparison` | what it is asked, and its answers |
 //! | `panel` | the panel |
+//! | `plots` | its charts |
+//! | `questions` | what the visitor asks |
 
-#[cfg(target_arch = "wasm32")]
-mod panel;
-
-#[cfg(target_arch = "wasm32")]
-pub use panel::*;
+mod answers;
+mod comparison;
+pub mod panel;
+mod plots;
+mod questions;

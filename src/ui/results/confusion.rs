@@ -7,10 +7,9 @@ use crate::{
     engine::Confusion,
     plot::format,
     ui::{
-        size::closures::{on_event, piece},
+        size::closures::{on_event, view_fn},
         state::Page,
     },
-    worker::protocol::Request,
 };
 
 /// The classes of a cell, from none to all.
@@ -19,17 +18,13 @@ const HEAT: [&str; 6] = ["heat-0", "heat-1", "heat-2", "heat-3", "heat-4", "heat
 /// The table, counted while it is open.
 pub fn panel(page: Page) -> impl IntoView {
     let toggled = move |event: leptos::ev::Event| {
-        let open = event_target::<web_sys::HtmlDetailsElement>(&event).open();
-        page.study.confusion_open.set(open);
-        if open {
-            page.send(Request::Confusion);
-        }
+        page.confusion.toggle(event_target::<web_sys::HtmlDetailsElement>(&event).open());
     };
     let body = move || {
-        Some(match page.study.confusion.get() {
+        Some(match page.confusion.counts.get() {
             None => view! { <p>"Counted as soon as there is a model."</p> }.into_any(),
             Some((step, counts)) => {
-                let digits = match page.study.test_set.get_value() {
+                let digits = match page.confusion.test_set.get_value() {
                     TestSet::Public => "public test digits",
                     TestSet::Visitor => "your own test digits: ε does not cover what this tells of them",
                     TestSet::HeldOut => {
@@ -43,7 +38,7 @@ pub fn panel(page: Page) -> impl IntoView {
     };
     view! {
         <details class="meaning" data-testid="confusion" on:toggle=on_event(toggled)>
-            <summary>"Which digits it takes for which"</summary>{piece(body)}
+            <summary>"Which digits it takes for which"</summary>{view_fn(body)}
         </details>
     }
     .into_any()

@@ -2,20 +2,32 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
+//! | `answer` | what the model says of a drawing |
+//! | `attacker` | what an attacker can do at most |
 //! | `confusion` | which digits are taken for which |
+//! | `curves` | accuracy and ε by step |
 //! | [`digit`] | a drawing made into the picture that models know |
+//! | `meaning` | what ε says |
+//! | `numbers` | where the run stands in numbers |
 //! | `pad` | the pad to draw on |
-//! | `panel` | the panel and its charts |
+//! | `panel` | the panel |
 //! | [`recorded`] | a run made before, for empty charts |
 
 #[cfg(target_arch = "wasm32")]
+mod answer;
+#[cfg(target_arch = "wasm32")]
+mod attacker;
+#[cfg(target_arch = "wasm32")]
 mod confusion;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod curves;
 pub mod digit;
+#[cfg(target_arch = "wasm32")]
+mod meaning;
+#[cfg(target_arch = "wasm32")]
+mod numbers;
 #[cfg(target_arch = "wasm32")]
 mod pad;
 #[cfg(target_arch = "wasm32")]
-mod panel;
+pub(super) mod panel;
 pub mod recorded;
-
-#[cfg(target_arch = "wasm32")]
-pub use panel::*;

@@ -1,26 +1,22 @@
-//! Draw a digit, and hear what the model says.
+//! The pad: draw a digit.
 
 use leptos::{html, prelude::*};
-use wasm_bindgen::{Clamped, JsCast};
-use web_sys::{CanvasRenderingContext2d, ImageData, PointerEvent};
+use wasm_bindgen::JsCast;
+use web_sys::{CanvasRenderingContext2d, PointerEvent};
 
 use super::{
+    answer::answer,
     digit::{Stroke, rasterise, sample},
-    panel::teaching,
 };
-use crate::{
-    model::{Architecture, reference},
-    plot::format,
-    train::report::Privacy,
-    ui::{
-        browser,
-        size::closures::{follow, on_click, piece, whether, wording},
-        state::{Kept, Page},
-    },
+use crate::ui::{
+    browser,
+    size::closures::{bool_fn, effect, on_click},
+    state::Page,
 };
 
 /// Pixels of the drawing surface.
 const SIDE: f64 = 224.0;
+
 const PEN: f64 = 15.0;
 
 /// The pad, the picture that the model sees, and its answer.
@@ -32,16 +28,16 @@ pub fn pad(page: Page) -> impl IntoView {
     let show = move || {
         let pixels = strokes.with_value(|strokes| rasterise(strokes));
         empty.set(pixels.is_none());
-        page.draw(pixels);
+        page.pad.draw(pixels);
     };
     let repaint = move || {
-        let dark = browser::is_dark(page.theme.get_untracked());
+        let dark = browser::is_dark(page.appearance.theme.get_untracked());
         if let Some(canvas) = canvas.get_untracked() {
             strokes.with_value(|strokes| paint(&canvas, strokes, dark));
         }
     };
-    follow(move || {
-        page.theme.track();
+    effect(move || {
+        page.appearance.theme.track();
         canvas.track();
         repaint();
     });
@@ -97,7 +93,7 @@ pub fn pad(page: Page) -> impl IntoView {
                 <div class="paper">
                     <canvas node_ref=canvas width="224" height="224" role="img" aria-label="Drawing surface; the buttons below draw examples"
                         on:pointerdown=down on:pointermove=moved on:pointerup=up on:pointercancel=up></canvas>
-                    <p class="pad-empty" hidden=whether(move || !empty.get()) aria-hidden="true">"draw here"</p>
+                    <p class="pad-empty" hidden=bool_fn(move || !empty.get()) aria-hidden="true">"draw here"</p>
                 </div>
                 {answer(page)}
             </div>
@@ -127,103 +123,4 @@ fn paint(canvas: &web_sys::HtmlCanvasElement, strokes: &[Stroke], dark: bool) {
         }
         context.stroke();
     }
-}
-
-/// What the model sees and says.
-fn answer(page: Page) -> impl IntoView {
-    let best = Memo::new(move |_| {
-        page.prediction.get().and_then(|classes| classes.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)))
-    });
-    let text = move || match best.get() {
-        Some((digit, sure)) => format!("{digit}, {} sure", format::percent(sure.into())),
-        None => "Draw a digit, and the model answers.".to_owned(),
-    };
-    let bars = (0..10usize)
-        .map(|digit| {
-            let share = move || page.prediction.get().map_or(0.0, |classes| f64::from(classes[digit]));
-            view! {
-                <div class="class" class:best=whether(move || best.get().is_some_and(|(best, _)| best == digit))>
-                    <span class="digit">{digit.to_string()}</span>
-                    <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-                        <rect x="0" y="0" height="10" width=wording(move || format::fixed(share() * 100.0, 1))></rect></svg>
-                    <span class="share">{wording(move || if page.prediction.get().is_some() { format::fixed(share() * 100.0, 0) + "%" } else { String::new() })}</span>
-                </div>
-            }
-        })
-        .collect_view();
-    view! {
-        <div class="answer">
-            <div class="verdict">
-                {seen(page)}
-                <p data-testid="prediction" data-value=wording(move || best.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>{wording(text)}</p>
-            </div>
-            <div class="bars">{bars}</div>
-            {other(page)}
-        </div>
-    }
-    .into_any()
-}
-
-/// What the model of the other kind says of the same drawing: private and not, side by side.
-fn other(page: Page) -> impl IntoView {
-    let private = Memo::new(move |_| {
-        page.report.with(|report| {
-            report.as_ref().filter(|r| r.step > 0).map(|report| matches!(report.privacy, Privacy::Bounded(_)))
-        })
-    });
-    // This program holds no features.
-    let features = Memo::new(move |_| {
-        page.run.with(|run| run.as_ref().is_some_and(|r| r.config.model == Architecture::Scattering))
-    });
-    let fits = move || {
-        let other = |k: &Kept, now| k.private != now && k.model != Architecture::Scattering;
-        private.get().is_some_and(|now| page.kept.with(|k| k.as_ref().is_some_and(|k| other(k, now))))
-    };
-    let answer = Memo::new(move |_| {
-        let kept = page.kept.get().filter(|_| fits())?;
-        let classes = reference::probabilities(kept.model, &kept.parameters, &page.drawing.get()?);
-        let (digit, sure) = classes.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let who = if kept.private { "The private model before it" } else { "The model trained without privacy" };
-        Some((digit, format!("{who} says {digit}, {} sure.", format::percent(sure))))
-    });
-    let bare = move || answer.with(Option::is_some) && page.kept.with(|kept| kept.as_ref().is_some_and(|k| !k.private));
-    // Only a private run has a twin worth asking.
-    let offered = move || private.get() == Some(true) && !fits() && !features.get();
-    view! {
-        {piece(move || offered().then(|| view! {
-            <button type="button" class="twin" data-testid="twin" disabled=whether(move || page.study.twin.get()) on:click=on_click(move |_| page.train_twin())>
-                {wording(move || if page.study.twin.get() { "Training a twin without privacy…" } else { "Ask a twin without privacy, too" })}</button>
-        }.into_any()))}
-        <p class="other" data-testid="prediction-other" data-value=wording(move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>
-            {wording(move || answer.get().map(|(_, text)| text).unwrap_or_default())}
-            {piece(move || bare().then(|| view! { " " {teaching()} }.into_any()))}</p>
-    }
-}
-
-/// The 28 × 28 pixels that the model gets.
-fn seen(page: Page) -> impl IntoView {
-    let canvas = NodeRef::<html::Canvas>::new();
-    follow(move || {
-        let Some(canvas) = canvas.get() else { return };
-        page.drawing.with(|pixels| {
-            let bytes: Vec<u8> = match pixels {
-                Some(pixels) => pixels
-                    .iter()
-                    .flat_map(|ink| {
-                        let grey = (ink * 255.0) as u8;
-                        [grey, grey, grey, 255]
-                    })
-                    .collect(),
-                None => [0, 0, 0, 255].repeat(crate::model::PIXELS),
-            };
-            let context =
-                canvas.get_context("2d").ok().flatten().and_then(|c| c.dyn_into::<CanvasRenderingContext2d>().ok());
-            if let (Some(context), Ok(image)) =
-                (context, ImageData::new_with_u8_clamped_array_and_sh(Clamped(&bytes), 28, 28))
-            {
-                drop(context.put_image_data(&image, 0.0, 0.0));
-            }
-        });
-    });
-    view! { <canvas class="seen" node_ref=canvas width="28" height="28" role="img" aria-label="The drawing as the model sees it, 28 by 28 pixels"></canvas> }
 }

@@ -1,6 +1,6 @@
 //! A run that was made before, so that no chart is empty while there is none of the visitor's own.
 
-use crate::{plot::series::Point, ui::settings::decimal};
+use crate::{plot::series::Point, ui::size::decimal::decimal};
 
 /// `step,accuracy,improved,classic` by line, after one of column names; made by `cargo run --example record`.
 const TABLE: &str = include_str!("../../../www/recorded.csv");

@@ -47,7 +47,7 @@ impl Preset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::settings::field::Number;
+    use crate::ui::settings::numbers::Number;
 
     #[test]
     fn presets_can_be_set_and_are_recognised() {

@@ -1,10 +1,7 @@
 //! A sweep: four runs that differ in one number.
 
-use super::{
-    field::{Number, Spacing},
-    values::Settings,
-};
-use crate::{accounting::noise::NoiseSpec, train::config::RunConfig};
+use super::{numbers::Number, slider::Spacing, values::Settings};
+use crate::{accounting::noise::NoiseSpec, plot::format, train::config::RunConfig};
 
 /// Runs of a sweep.
 pub const RUNS: usize = 4;
@@ -66,7 +63,7 @@ impl Sweep {
     /// The run's name.
     #[must_use]
     pub fn name(&self) -> String {
-        let value = self.values.get(self.at).copied().map_or_else(String::new, crate::plot::format::number);
+        let value = self.values.get(self.at).copied().map_or_else(String::new, format::number);
         format!("{} {value}", self.number.spec().label.to_ascii_lowercase())
     }
 }
@@ -89,7 +86,7 @@ pub fn values(number: Number, settings: &Settings, train: u32) -> Vec<f64> {
     let (low, high) = ((now / below).max(slider.low), (now * above).min(slider.high).min(most));
     let mut values: Vec<f64> = (0..RUNS)
         .map(|i| low * (high / low).powf(i as f64 / (RUNS - 1) as f64))
-        .map(|value| spec.slider_value(spec.slider_share(value)))
+        .map(|value| slider.value(slider.share(value)))
         // To round may have led above it.
         .filter(|value| spec.allows(*value) && *value <= most)
         .collect();
@@ -141,7 +138,7 @@ mod tests {
         for train in 256..2000 {
             let mut sweep = Sweep::new(Number::Lot, &settings, train).unwrap();
             while let Some(settings) = sweep.settings() {
-                assert_eq!(settings.check_data(train), Ok(()));
+                assert!(settings.check_data(train).is_ok());
                 sweep.at += 1;
             }
             assert!(sweep.values.contains(&64.0), "{train}");
@@ -156,7 +153,7 @@ mod tests {
         let mut sweep = Sweep::new(Number::Scale, &settings, 60_000).unwrap();
         let first = sweep.settings().unwrap();
         assert_eq!((first.steps, first.budget, first.scale), (Some(STEPS), None, sweep.values[0]));
-        assert_eq!(sweep.name(), format!("noise scale {}", crate::plot::format::number(sweep.values[0])));
+        assert_eq!(sweep.name(), format!("noise scale {}", format::number(sweep.values[0])));
         sweep.at = RUNS;
         assert_eq!(sweep.settings(), None);
         let budgets = Sweep::new(Number::Budget, &settings, 60_000).unwrap();

@@ -17,28 +17,28 @@ pub fn on_event(act: impl FnMut(Event) + 'static) -> Box<dyn FnMut(Event)> {
 }
 
 /// An attribute that is there or not.
-pub fn whether(read: impl Fn() -> bool + Send + 'static) -> Box<dyn Fn() -> bool + Send> {
+pub fn bool_fn(read: impl Fn() -> bool + Send + 'static) -> Box<dyn Fn() -> bool + Send> {
     Box::new(read)
 }
 
 /// An attribute's value, or a text.
-pub fn wording<T: Into<String>>(read: impl Fn() -> T + Send + 'static) -> Box<dyn Fn() -> String + Send> {
+pub fn text_fn<T: Into<String>>(read: impl Fn() -> T + Send + 'static) -> Box<dyn Fn() -> String + Send> {
     Box::new(move || read().into())
 }
 
 /// A piece of the page that is there or not, or changes as a whole.
-pub fn piece(read: impl Fn() -> Option<AnyView> + Send + 'static) -> Box<dyn Fn() -> Option<AnyView> + Send> {
+pub fn view_fn(read: impl Fn() -> Option<AnyView> + Send + 'static) -> Box<dyn Fn() -> Option<AnyView> + Send> {
     Box::new(read)
 }
 
 /// Does something now, and again whenever a signal changes that it reads.
-pub fn follow(act: impl FnMut() + 'static) {
+pub fn effect(act: impl FnMut() + 'static) {
     let mut act: Box<dyn FnMut()> = Box::new(act);
     Effect::new(move |_: Option<()>| act());
 }
 
 /// Whether something is so: those who read it hear only of a change.
-pub fn fact(read: impl Fn() -> bool + Send + Sync + 'static) -> Memo<bool> {
+pub fn bool_memo(read: impl Fn() -> bool + Send + Sync + 'static) -> Memo<bool> {
     let read: Box<dyn Fn() -> bool + Send + Sync> = Box::new(read);
     Memo::new(move |_| read())
 }

@@ -2,12 +2,24 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `tiles` | one step |
-//! | `transport` | play, pause, step, reset, and where the run stands |
+//! | `badge` | which backend runs |
+//! | `step` | one step taken apart |
+//! | `step_picture` | its pictures |
+//! | `step_plot` | its plots |
+//! | `sweep_bar` | where a sweep stands |
+//! | `transport` | play, pause, step, reset, speed, and where the run stands |
 //! | [`webgpu_advice`] | how each browser gets WebGPU |
 
 #[cfg(target_arch = "wasm32")]
-pub mod tiles;
+mod badge;
 #[cfg(target_arch = "wasm32")]
-pub mod transport;
+pub(super) mod step;
+#[cfg(target_arch = "wasm32")]
+mod step_picture;
+#[cfg(target_arch = "wasm32")]
+mod step_plot;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod sweep_bar;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod transport;
 pub mod webgpu_advice;

@@ -3,7 +3,7 @@
 
 /// All that the file says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Book {
+pub struct LessonSet {
     pub lessons: Vec<Lesson>,
     pub formulas: Vec<Formula>,
 }
@@ -51,36 +51,36 @@ pub struct Formula {
     pub key: String,
     pub formula: String,
     pub explanation: String,
-    /// For which settings it stands among the run's formulas, as [`Settings::meet`](crate::ui::settings::Settings::meet) reads it;
+    /// For which settings it stands among the run's formulas, as [`Settings::meet`](Settings::meet) reads it;
     /// `lesson`: for none.
     pub condition: String,
 }
 
-impl Book {
+impl LessonSet {
     /// Reads the file; a line that means nothing is left out.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        let mut book = Self::default();
+        let mut set = Self::default();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let fields =
                 |rest: &str| -> Vec<String> { rest.split(" | ").map(|field| field.trim().to_owned()).collect() };
             if let Some(rest) = line.strip_prefix("% ") {
                 if let Ok([key, formula, explanation, condition]) = <[String; 4]>::try_from(fields(rest)) {
-                    book.formulas.push(Formula { key, formula, explanation, condition });
+                    set.formulas.push(Formula { key, formula, explanation, condition });
                 }
             } else if let Some(title) = line.strip_prefix("## ") {
-                if let Some(lesson) = book.lessons.last_mut() {
+                if let Some(lesson) = set.lessons.last_mut() {
                     lesson.steps.push(Step { title: title.to_owned(), ..Step::default() });
                 }
             } else if let Some(rest) = line.strip_prefix("# ") {
                 if let Ok([key, number, title]) = <[String; 3]>::try_from(fields(rest)) {
-                    book.lessons.push(Lesson { key, number, title, steps: vec![] });
+                    set.lessons.push(Lesson { key, number, title, steps: vec![] });
                 }
-            } else if let Some(step) = book.lessons.last_mut().and_then(|lesson| lesson.steps.last_mut()) {
+            } else if let Some(step) = set.lessons.last_mut().and_then(|lesson| lesson.steps.last_mut()) {
                 step.take(line);
             }
         }
-        book
+        set
     }
 
     #[must_use]
@@ -152,7 +152,7 @@ mod tests {
         mechanism::Denoiser,
         train::config::SamplingPolicy,
         ui::{
-            link::query,
+            link,
             settings::{Choice, Encoder, Family, Settings},
         },
     };
@@ -189,11 +189,11 @@ mod tests {
 
     #[test]
     fn every_lesson_is_whole() {
-        let book = Book::read(TEXT);
-        let numbers: Vec<&str> = book.lessons.iter().map(|lesson| lesson.number.as_str()).collect();
+        let set = LessonSet::read(TEXT);
+        let numbers: Vec<&str> = set.lessons.iter().map(|lesson| lesson.number.as_str()).collect();
         // Numbers are addresses (`?lesson=7.2`), so none is given anew; 6 is that of a lesson on attacks, which is not written.
         assert_eq!(numbers, ["1", "2", "3", "4", "5", "7"]);
-        for lesson in &book.lessons {
+        for lesson in &set.lessons {
             assert!((5..=7).contains(&lesson.steps.len()), "{}", lesson.key);
             for step in &lesson.steps {
                 let text = step.parts.iter().filter(|part| matches!(part, Part::Text(_) | Part::Question(_))).count();
@@ -201,11 +201,11 @@ mod tests {
                 assert!(["results", "step", "setup", "lab", ""].contains(&step.show.as_str()), "{}", step.show);
                 assert!(step.act.as_deref().is_none_or(|act| ["play", "step"].contains(&act)));
                 if let Some(set) = &step.set {
-                    assert_eq!(query::read(set).1, Vec::<String>::new(), "{}: {}", lesson.key, step.title);
+                    assert_eq!(link::read(set).1, Vec::<String>::new(), "{}: {}", lesson.key, step.title);
                 }
                 for part in &step.parts {
                     if let Part::Formula(key) = part {
-                        assert!(book.formula(key).is_some(), "{key}");
+                        assert!(set.formula(key).is_some(), "{key}");
                     }
                 }
             }
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_a_step_points_at_is_in_the_panel_that_it_shows() {
-        for lesson in Book::read(TEXT).lessons {
+        for lesson in LessonSet::read(TEXT).lessons {
             for step in lesson.steps {
                 let panel = step.point.as_deref().map_or("", panel_of);
                 let shown = if step.show.is_empty() { "results" } else { step.show.as_str() };
@@ -272,11 +272,11 @@ mod tests {
             "cauchy",
             "custom",
         ];
-        let book = Book::read(TEXT);
-        assert_eq!(TEXT.lines().filter(|line| line.starts_with("% ")).count(), book.formulas.len());
-        assert!(book.formulas.len() <= 64, "the page keeps a bit for each");
+        let set = LessonSet::read(TEXT);
+        assert_eq!(TEXT.lines().filter(|line| line.starts_with("% ")).count(), set.formulas.len());
+        assert!(set.formulas.len() <= 64, "the page keeps a bit for each");
         for settings in kinds() {
-            let met: Vec<&Formula> = book.formulas.iter().filter(|each| settings.meet(&each.condition)).collect();
+            let met: Vec<&Formula> = set.formulas.iter().filter(|each| settings.meet(&each.condition)).collect();
             let count = |of: &dyn Fn(&str) -> bool| met.iter().filter(|each| of(&each.key)).count();
             let says =
                 |what: &str| met.iter().any(|each| each.formula.contains(what) || each.explanation.contains(what));
@@ -304,8 +304,8 @@ mod tests {
         }
         let used = |key: &str| TEXT.lines().any(|line| line == format!("@formula {key}"));
         let shown = |formula: &Formula| used(&formula.key) || kinds().any(|settings| settings.meet(&formula.condition));
-        assert!(book.formulas.iter().all(shown), "a formula that nothing shows");
-        let mut keys: Vec<&str> = book.formulas.iter().map(|formula| formula.key.as_str()).collect();
+        assert!(set.formulas.iter().all(shown), "a formula that nothing shows");
+        let mut keys: Vec<&str> = set.formulas.iter().map(|formula| formula.key.as_str()).collect();
         keys.sort_unstable();
         assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "a key of two formulas");
     }
@@ -326,13 +326,13 @@ mod tests {
     fn names_are_filled_in_and_links_are_found() {
         let value = |name: &str| (name == "sigma").then(|| "1.1".to_owned());
         assert_eq!(fill("σ = {sigma}, {x}; {open", value), "σ = 1.1, –; open");
-        let book = Book::read(TEXT);
-        assert_eq!(book.find("why-noise"), Some((0, 0)));
-        assert_eq!(book.find("7.2"), Some((5, 1)));
-        assert_eq!(book.find("denoising.99"), Some((3, book.lessons[3].steps.len() - 1)));
-        assert_eq!(book.find("nothing"), None);
-        assert!(book.lessons[0].settings_at(2).unwrap().contains("no-privacy"));
-        assert!(book.lessons[0].settings_at(4).unwrap().contains("dp-sgd"));
-        assert_eq!(Book::read("junk\n@do x\n# a\n% b | c"), Book::default());
+        let set = LessonSet::read(TEXT);
+        assert_eq!(set.find("why-noise"), Some((0, 0)));
+        assert_eq!(set.find("7.2"), Some((5, 1)));
+        assert_eq!(set.find("denoising.99"), Some((3, set.lessons[3].steps.len() - 1)));
+        assert_eq!(set.find("nothing"), None);
+        assert!(set.lessons[0].settings_at(2).unwrap().contains("no-privacy"));
+        assert!(set.lessons[0].settings_at(4).unwrap().contains("dp-sgd"));
+        assert_eq!(LessonSet::read("junk\n@do x\n# a\n% b | c"), LessonSet::default());
     }
 }

@@ -1,11 +1,11 @@
-//! The page's two threads, as the page sees them.
+//! Clients of the page's two threads.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `accountant` | all talk with the accountant's thread |
+//! | `accountant` | the client of the accountant's thread |
 //! | `thread` | a thread, and whether it lives |
+//! | `training` | the client of the training thread |
 
-#[cfg(target_arch = "wasm32")]
 pub mod accountant;
-#[cfg(target_arch = "wasm32")]
-pub mod thread;
+mod thread;
+pub mod training;

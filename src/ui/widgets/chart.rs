@@ -4,14 +4,10 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{PointerEvent, ResizeObserver};
 
-pub use crate::plot::drawing::Drawing;
-pub use crate::plot::drawing::Line;
-pub use crate::plot::drawing::Range;
-pub use crate::plot::drawing::Write;
 use crate::{
-    plot::{format, picture},
+    plot::{drawing::Drawing, format, picture},
     ui::{
-        size::closures::{follow, on_event, piece, wording},
+        size::closures::{effect, on_event, text_fn, view_fn},
         state::Page,
     },
 };
@@ -34,7 +30,7 @@ where
     E::Output: JsCast + Clone + 'static,
 {
     let width = RwSignal::new(first);
-    follow(move || {
+    effect(move || {
         let Some(element) = node.get() else { return };
         let element: web_sys::Element = element.unchecked_into();
         let measured = element.clone();
@@ -53,9 +49,6 @@ where
     width
 }
 
-/// A chart that can be taken away: what it is called as a file, its title, and what it shows.
-pub type Taken = (&'static str, &'static str, Memo<Drawing>);
-
 /// The chart. `drawing` is asked anew whenever its signals change.
 pub fn chart(page: Page, frame: Frame, drawing: impl Fn() -> Drawing + Send + Sync + 'static) -> AnyView {
     draw(page, frame, Box::new(drawing))
@@ -65,8 +58,10 @@ pub fn chart(page: Page, frame: Frame, drawing: impl Fn() -> Drawing + Send + Sy
 fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyView {
     let drawing = Memo::new(move |_| drawing());
     if frame.full {
-        page.charts.update_value(|charts| charts.push((frame.file, frame.title, drawing)));
-        on_cleanup(move || page.charts.update_value(|charts| charts.retain(|(file, ..)| *file != frame.file)));
+        page.charts.exportable.update_value(|charts| charts.push((frame.file, frame.title, drawing)));
+        on_cleanup(move || {
+            page.charts.exportable.update_value(|charts| charts.retain(|(file, ..)| *file != frame.file))
+        });
     }
     let node = NodeRef::<html::Div>::new();
     let width = width_of(node, 360.0);
@@ -100,10 +95,10 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
         })
     };
     let plotted = view! {
-        <svg class="plot" role="img" width=wording(move || format::exact(size().0)) height=wording(move || format::exact(size().1)) aria-label=wording(move || drawing.with(|d| d.summary.clone()))
+        <svg class="plot" role="img" width=text_fn(move || format::exact(size().0)) height=text_fn(move || format::exact(size().1)) aria-label=text_fn(move || drawing.with(|d| d.summary.clone()))
             on:pointermove=hovered on:pointerleave=move |_| hover.set(None)>
-            <g inner_html=wording(plot)></g>
-            <g inner_html=wording(marks)></g>
+            <g inner_html=text_fn(plot)></g>
+            <g inner_html=text_fn(marks)></g>
         </svg>
     };
     if !frame.full {
@@ -112,7 +107,7 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
     view! {
         <figure class="chart">
             <figcaption><h3>{frame.title}</h3>{enlarge(frame.title)}
-                <span class="legend">{piece(move || Some(match reading() {
+                <span class="legend">{view_fn(move || Some(match reading() {
                     Some(reading) => view! { <span class="readout">{reading.text}</span> }.into_any(),
                     None => legend().into_any(),
                 }))}</span>
@@ -159,7 +154,7 @@ fn table(title: &'static str, drawing: Memo<Drawing>) -> impl IntoView {
         <details class="as-table" on:toggle=on_event(move |event| {
             let details: web_sys::HtmlDetailsElement = event_target(&event);
             open.set(details.open());
-        })><summary>"As a table"</summary><div class="scroll" tabindex="0" role="region" aria-label=format!("{title}, table")>{piece(rows)}</div></details>
+        })><summary>"As a table"</summary><div class="scroll" tabindex="0" role="region" aria-label=format!("{title}, table")>{view_fn(rows)}</div></details>
     }
     .into_any()
 }

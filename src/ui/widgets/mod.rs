@@ -3,9 +3,17 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `chart` | a small chart |
-//! | `controls` | choices and numbers |
+//! | `density` | the field for a density of the visitor's own |
+//! | `hint` | ⓘ, and a field under its label |
+//! | `messages` | the error and the notice |
+//! | `number` | a labelled number |
+//! | `select` | a labelled choice |
+//! | `teaching` | the mark of a teaching view |
 
-#[cfg(target_arch = "wasm32")]
 pub mod chart;
-#[cfg(target_arch = "wasm32")]
-pub mod controls;
+pub mod density;
+pub mod hint;
+pub mod messages;
+pub mod number;
+pub mod select;
+pub mod teaching;
