@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(3 * 3600);
 /// How often the watched page is asked for.
 const POLL: Duration = Duration::from_millis(250);
 /// The word that is changed in a panel, and the panel.
-const PANEL: [&str; 2] = ["src/ui/noise_lab.rs", "Noise lab"];
+const PANEL: [&str; 2] = ["src/ui/noise_lab/panel.rs", "Noise lab"];
 /// A file of the accountant whose change every test of accounting waits for.
 const ACCOUNTING: &str = "crates/accounting/src/groups.rs";
 
