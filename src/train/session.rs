@@ -174,6 +174,12 @@ impl<E: Engine> Session<E> {
         self.account.as_ref().map(|account| account.books.ledger())
     }
 
+    /// Which release of its ledger each step is; `None` where nothing can be accounted for.
+    #[must_use]
+    pub fn release(&self) -> Option<ReleaseId> {
+        self.account.as_ref().map(|account| account.release)
+    }
+
     /// The books as they will stand after `steps` more steps: to be written where they last before those steps run. `None` where nothing can be
     /// accounted for.
     #[must_use]

@@ -156,6 +156,8 @@ pub enum Event {
     LedgerOpened {
         run: u32,
         ledger: String,
+        /// Which of its releases each step of the run is.
+        release: u32,
     },
     /// What has happened of it, told before each [`Event::Report`].
     Released(Vec<ledger::Event>),

@@ -105,11 +105,15 @@ fn epsilon(page: Page) -> Drawing {
             name: "classic".to_owned(),
             points: curves.classic.points().to_vec(),
         });
+        let tight = curves.tight.points();
         lines.push(Line {
-            class: "line-epsilon",
+            class: if tight.is_empty() { "line-epsilon" } else { "line-improved" },
             name: "improved".to_owned(),
             points: curves.improved.points().to_vec(),
         });
+        if !tight.is_empty() {
+            lines.push(Line { class: "line-epsilon", name: "tight".to_owned(), points: tight.to_vec() });
+        }
     });
     lines.splice(0..0, recorded_line(page, Column::Improved));
     let shown = steps(page, &mut lines);

@@ -6,15 +6,13 @@ use super::attacker::{allowed, attacker};
 use crate::{
     accounting::risk::PrivacyCurve,
     plot::format,
-    train::{
-        projection::Spent,
-        report::{OrderedEpsilon, Privacy, PrivacyBound},
-    },
+    train::report::{OrderedEpsilon, Privacy, PrivacyBound},
     ui::{
         size::closures::{bool_fn, on_event, text_fn, view_fn},
         state::Page,
         widgets::chart::{Frame, chart},
     },
+    worker::accounts::TightEpsilon,
 };
 
 /// The bound as it is shown, once there is a step that it is about: it changes when the third digit of a conversion or an assumption does.
@@ -42,11 +40,14 @@ fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
 pub fn meaning(page: Page) -> impl IntoView {
     let privacy = shown_bound(page);
     // Where the run stands still, tight accounting knows the whole curve; until then there is one point of it.
-    let whole = Memo::new(move |_| now(page, page.spending.curve.get()));
+    let whole = Memo::new(move |_| {
+        let released = page.spending.released.get();
+        page.spending.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
+    });
     let attack = Memo::new(move |_| {
         let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
         // What is shown is rounded up, and holds until something else is shown.
-        let epsilon = format::shown(bound.improved.epsilon);
+        let epsilon = format::shown(page.spending.epsilon().unwrap_or(bound.improved.epsilon));
         PrivacyCurve::new(whole.get().unwrap_or_default().into_iter().chain([(epsilon, bound.delta)])).ok()
     });
     let sentence = move || {
@@ -89,18 +90,19 @@ pub fn meaning(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// What is known of the run as it stands.
-fn now<T>(page: Page, known: Option<(u64, T)>) -> Option<T> {
-    let step = page.run.report.with(|report| report.as_ref().map(|report| report.step));
-    known.filter(|(at, _)| Some(*at) == step).map(|(_, known)| known)
-}
-
-/// The row of the tight bound, where the run stands still and it is known.
+/// The row of the tight bound, where it is known of the run as it stands, or what it is at most while the run plays.
 fn tight(page: Page) -> Option<AnyView> {
-    let Spent { epsilon, numerical } = now(page, page.spending.tight.get())?;
-    let source = match numerical {
-        None => "privacy loss distributions, composed by FFT".to_owned(),
-        Some(what) => format!("privacy loss distributions; numerical: {what}"),
+    let (epsilon, source) = match page.spending.exact() {
+        Some(TightEpsilon { epsilon, numerical: None, .. }) => {
+            (epsilon, "privacy loss distributions, composed by FFT".to_owned())
+        }
+        Some(TightEpsilon { epsilon, numerical: Some(what), .. }) => {
+            (epsilon, format!("privacy loss distributions; numerical: {what}"))
+        }
+        None => (
+            page.spending.epsilon()?,
+            "privacy loss distributions, of a few releases more while the run plays".to_owned(),
+        ),
     };
     let row = view! {
         <tr><th scope="row">"tight"</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>

@@ -8,7 +8,7 @@ use crate::plot::{
 
 /// Curves as comma-separated values, a row for every step at which any of them has a point.
 #[must_use]
-pub fn csv(curves: [(&str, &[Point]); 3]) -> String {
+pub fn csv(curves: [(&str, &[Point]); 4]) -> String {
     let steps = in_order(curves.iter().flat_map(|(_, points)| points.iter().map(|p| p.0)).collect());
     let mut out = format!("step,{}\n", curves.map(|(name, _)| name).join(","));
     for step in steps {
@@ -33,7 +33,8 @@ mod tests {
             ("accuracy", &[(0.0, 0.1), (10.0, 0.5)]),
             ("improved", &[(10.0, 0.25), (20.0, 0.5)]),
             ("classic", &[]),
+            ("tight", &[(10.0, 0.2)]),
         ]);
-        assert_eq!(text, "step,accuracy,improved,classic\n0,0.1,,\n10,0.5,0.25,\n20,,0.5,\n");
+        assert_eq!(text, "step,accuracy,improved,classic,tight\n0,0.1,,,\n10,0.5,0.25,,0.2\n20,,0.5,,\n");
     }
 }

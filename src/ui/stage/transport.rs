@@ -86,8 +86,13 @@ fn readouts(page: Page) -> impl IntoView {
     });
     let epsilon_value =
         move || epsilon.get().and_then(Result::ok).map_or_else(String::new, |(improved, _)| format::exact(improved));
+    // By tight accounting, where it has an answer that holds; every bound holds, so the smallest does.
+    let tight = Memo::new(move |_| page.spending.epsilon());
+    let tight_value = move || tight.get().map_or_else(String::new, format::exact);
     let epsilon_text = move || match epsilon.get() {
-        Some(Ok((improved, _))) => format!("≤ {}", format::epsilon(improved)),
+        Some(Ok((improved, _))) => {
+            format!("≤ {}", format::epsilon(tight.get().map_or(improved, |tight| tight.min(improved))))
+        }
         Some(Err(())) => "no guarantee".to_owned(),
         None => "–".to_owned(),
     };
@@ -96,11 +101,13 @@ fn readouts(page: Page) -> impl IntoView {
         epsilon.get()?.ok()?;
         let (budget, planned) = page.settings.with(|settings| (settings.budget, settings.steps.is_some()));
         let projected = page.cost.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon));
+        let projected = page.cost.tight.with(|points| points.last().map(|point| point.1)).or(projected);
         // What was set is no bound.
         let end = budget.map(format::budget).or(projected.filter(|_| planned).map(format::epsilon))?;
         Some(format!(" / {end}"))
     };
-    let classic_text = move || match epsilon.get() {
+    let renyi_text = move || match epsilon.get() {
+        Some(Ok((improved, _))) if tight.get().is_some() => format!("tight; Rényi {}", format::epsilon(improved)),
         Some(Ok((_, classic))) => format!("classic {}", format::epsilon(classic)),
         _ => String::new(),
     };
@@ -109,8 +116,8 @@ fn readouts(page: Page) -> impl IntoView {
             <div><dt>"Step"</dt><dd data-testid="step" data-value=text_fn(move || step.get().to_string())>{text_fn(step_text)}</dd></div>
             <div class="accuracy"><dt>"Test accuracy " {view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
             <div class="epsilon" class:none=bool_fn(move || matches!(epsilon.get(), Some(Err(()))))>
-                <dt>"ε spent" <span class="small">{text_fn(classic_text)}</span></dt>
-                <dd><span data-testid="epsilon" data-value=text_fn(epsilon_value)>{text_fn(epsilon_text)}</span>
+                <dt>"ε spent" <span class="small">{text_fn(renyi_text)}</span></dt>
+                <dd><span data-testid="epsilon" data-value=text_fn(epsilon_value) data-tight=text_fn(tight_value)>{text_fn(epsilon_text)}</span>
                     <span class="end" data-testid="epsilon-end" title="The budget, or what the planned steps will cost">{text_fn(move || end().unwrap_or_default())}</span></dd>
             </div>
         </dl>

@@ -18,6 +18,8 @@ pub struct Curves {
     pub accuracy: Curve,
     pub improved: Curve,
     pub classic: Curve,
+    /// By tight accounting, where the accountant was asked.
+    pub tight: Curve,
 }
 
 /// A chart that can be exported: what it is called as a file, its title, and what it shows.

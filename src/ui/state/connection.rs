@@ -25,6 +25,8 @@ impl Page {
             if matches!(failure, Failure::Accountant(_)) {
                 self.cost.due.set_value(None);
                 self.run.stay();
+                self.spending.tell_again();
+                self.spending.rest_until.set_value(0.0);
             }
             self.messages.put(Origin::Run, failure.to_string());
         });

@@ -36,6 +36,8 @@ impl Page {
                 self.messages.put(Origin::Digits, as_sentence(&sentence));
             }
             Event::Started(info) => self.take_run(info),
+            Event::LedgerOpened { run, ledger, release } => self.open_ledger(run, ledger, release),
+            Event::Released(events) => self.take_events(events),
             Event::Playing(playing) => {
                 self.run.playing.set(playing);
                 if playing {
@@ -147,9 +149,7 @@ impl Page {
     fn take_report(self, report: Report) {
         let (complete, measured) = (report.complete, report.test_accuracy.is_some());
         self.run.take(report);
-        if !self.run.playing.get_untracked() {
-            self.account_tightly();
-        }
+        self.account_tightly();
         self.charts.schedule();
         self.speak(complete);
         self.pad.refresh();
@@ -169,7 +169,10 @@ impl Page {
         }
         let Some(report) = self.run.report.get_untracked() else { return };
         let privacy = match &report.privacy {
-            Privacy::Bounded(bound) => format!("epsilon at most {}", format::epsilon(bound.improved.epsilon)),
+            Privacy::Bounded(bound) => {
+                let epsilon = untrack(|| self.spending.epsilon()).unwrap_or(bound.improved.epsilon);
+                format!("epsilon at most {}", format::epsilon(epsilon))
+            }
             Privacy::NoGuarantee { .. } => "no privacy guarantee".to_owned(),
         };
         let accuracy = self.run.accuracy.get_untracked();

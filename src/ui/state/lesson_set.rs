@@ -159,7 +159,7 @@ mod tests {
 
     const TEXT: &str = include_str!("../../../www/lessons.txt");
     /// What [`fill`] is given by the page.
-    const NAMES: [&str; 25] = [
+    const NAMES: [&str; 26] = [
         "lot",
         "train",
         "sigma",
@@ -172,6 +172,7 @@ mod tests {
         "delta",
         "epsilon",
         "classic",
+        "improved",
         "order",
         "exp-epsilon",
         "parameters",

@@ -26,6 +26,9 @@ impl Page {
             });
             spent.filter(|spent| spent.epsilon > 0.0).map(|spent| (spent.epsilon, spent.order))
         };
+        // What the page shows large.
+        let headline =
+            || bound(false).map(|(improved, _)| self.spending.epsilon().map_or(improved, |tight| tight.min(improved)));
         let projected = || self.cost.known();
         match name {
             "lot" => Some(format::integer(self.settings.with(|s| s.lot).into())),
@@ -49,10 +52,11 @@ impl Page {
             "planned" => projected().map(|projection| format::integer(projection.steps)),
             "projected" => projected().map(|projection| format::epsilon(projection.end.improved.epsilon)),
             "tight" => self.cost.tight.with(|points| points.last().map(|point| format::epsilon(point.1))),
-            "epsilon" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
+            "epsilon" => headline().map(format::epsilon),
+            "improved" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
             "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
             "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
-            "exp-epsilon" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon.exp().next_up())),
+            "exp-epsilon" => headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
             // A run without a denoiser has none, and a run that has not begun none yet.
             "factor" => report(|report| (report.step > 0).then_some(report.denoise_factor))
                 .filter(|_| {

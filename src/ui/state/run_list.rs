@@ -209,6 +209,7 @@ fn past_of(run: u32, settings: Settings, kept: KeptRun) -> Past {
             accuracy: curve(card.accuracy_curve),
             improved: curve(card.improved_curve),
             classic: curve(card.classic_curve),
+            tight: Curve::default(),
         }),
         last: card.report,
         accuracy: card.accuracy,
