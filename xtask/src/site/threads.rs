@@ -1,0 +1,68 @@
+//! The programs that the page starts as threads of their own: their loaders, and their names.
+
+use std::path::Path;
+
+use fs_err as fs;
+
+use super::{Kind, digest};
+use crate::{
+    error::{Error, Result},
+    project::remove,
+};
+
+const THREADS: [&str; 2] = ["worker", "accountant"];
+/// The training thread again, for browsers that multiply and add in one; the loader chooses.
+pub const RELAXED: &str = "worker-relaxed";
+/// A program of one function, `f32x4.relaxed_madd` of zeros: valid where [`RELAXED`] is.
+pub const PROBE: [u8; 40] = [
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253, 15,
+    65, 0, 253, 15, 253, 133, 2, 11,
+];
+
+/// Loaders that do what Trunk's do; but an import that is asked for, and not declared, says which file did not come.
+pub fn write_loaders(staging: &Path, kind: Kind) -> Result<()> {
+    for thread in THREADS {
+        let loader = format!("const {{ default: init }} = await import(\"./{thread}.js\");\nawait init();\n");
+        fs::write(staging.join(format!("{thread}_loader.js")), loader)?;
+    }
+    if kind == Kind::Quick {
+        return Ok(());
+    }
+    // The same for the training thread, with the program that the browser can run.
+    let probe = serde_json::json!(PROBE.as_slice());
+    let choosing = format!(
+        "// Valid where a program may multiply and add in one: the faster of two programs.\n\
+         const relaxed = WebAssembly.validate(new Uint8Array({probe}));\n\
+         const {{ default: init }} = await import(relaxed ? \"./{RELAXED}.js\" : \"./worker.js\");\n\
+         await init();\n"
+    );
+    Ok(fs::write(staging.join("worker_loader.js"), choosing)?)
+}
+
+/// Trunk names the page's files by their content, and the threads' not; a browser must never pair an old thread with a new
+/// page, so their files get a digest too.
+pub fn name_all(staging: &Path, kind: Kind) -> Result<()> {
+    if kind == Kind::Shipped {
+        // The loader's content, and so its name, follows from the name that it chooses.
+        name(staging, RELAXED, &["_bg.wasm", ".js"], "worker_loader.js")?;
+    }
+    THREADS.iter().try_for_each(|thread| name(staging, thread, &["_bg.wasm", ".js", "_loader.js"], "index.html"))
+}
+
+/// `ends` are those of a thread's files, each named in the next, and the last in `named_in`.
+fn name(staging: &Path, thread: &str, ends: &[&str], named_in: &str) -> Result<()> {
+    let names: Vec<String> = ends.iter().map(|end| format!("{thread}{end}")).collect();
+    let contents = names.iter().map(|name| fs::read(staging.join(name))).collect::<std::io::Result<Vec<_>>>()?;
+    let key = &digest(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>())[..16];
+    let new = |old: &str| old.replacen(thread, &format!("{thread}-{key}"), 1);
+    let holders = names[1..].iter().map(|name| (name.clone(), new(name)));
+    for (old, (file, save_as)) in names.iter().zip(holders.chain([(named_in.to_owned(), named_in.to_owned())])) {
+        let text = fs::read_to_string(staging.join(&file))?;
+        if !text.contains(old) {
+            return Err(Error::wrong(format!("{file} as the build made it does not name {old}")));
+        }
+        remove(&staging.join(&file))?;
+        fs::write(staging.join(save_as), text.replace(old, &new(old)))?;
+    }
+    Ok(fs::rename(staging.join(&names[0]), staging.join(new(&names[0])))?)
+}
