@@ -15,6 +15,9 @@ pub enum Error {
     /// It names the path and what was being done to it.
     #[error("{0}")]
     Io(#[from] std::io::Error),
+    /// It names the template's line.
+    #[error("cannot write the report: {0}")]
+    Report(#[from] minijinja::Error),
     #[error("{0}")]
     Usage(String),
     /// Something built is not as it must be.
@@ -23,13 +26,15 @@ pub enum Error {
 }
 
 impl Error {
-    pub fn wrong(text: impl Into<String>) -> Self {
-        Self::Wrong(text.into())
-    }
-
     pub fn missing(what: impl Into<String>, why: impl Into<String>, how: impl Into<String>) -> Self {
         Self::Missing { what: what.into(), why: why.into(), how: how.into() }
     }
 }
+
+/// [`Error::Wrong`], of a format and its arguments.
+macro_rules! wrong {
+    ($($text:tt)*) => { $crate::error::Error::Wrong(format!($($text)*)) };
+}
+pub(crate) use wrong;
 
 pub type Result<T> = std::result::Result<T, Error>;

@@ -5,6 +5,7 @@ mod checks;
 mod error;
 #[path = "../../src/data/mnist_files.rs"]
 mod mnist_files;
+mod prelude;
 mod project;
 mod screen;
 #[path = "../../src/data/shard_writer.rs"]

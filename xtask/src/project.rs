@@ -9,7 +9,7 @@ use std::{
 use fs_err as fs;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, wrong},
     mnist_files,
     screen::{Said, Screen, Step},
 };
@@ -117,7 +117,7 @@ impl Project {
         let out = self.command("rustc", &format!("--print {what}")).output();
         let out = out.map_err(|source| Error::Start { program: "rustc".into(), source })?;
         let said = String::from_utf8_lossy(&out.stdout).trim().to_owned();
-        if said.is_empty() { Err(Error::wrong(format!("rustc --print {what} says nothing"))) } else { Ok(said) }
+        if said.is_empty() { Err(wrong!("rustc --print {what} says nothing")) } else { Ok(said) }
     }
 
     /// cargo's target folder, as cargo itself sees it.
@@ -125,15 +125,16 @@ impl Project {
         let out = self.cargo("metadata --format-version 1 --no-deps").output();
         let out = out.map_err(|source| Error::Start { program: "cargo".into(), source })?;
         let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap_or_default();
-        metadata["target_directory"].as_str().map(PathBuf::from).ok_or_else(|| {
-            Error::wrong(format!("cargo cannot read the project: {}", String::from_utf8_lossy(&out.stderr).trim()))
-        })
+        metadata["target_directory"]
+            .as_str()
+            .map(PathBuf::from)
+            .ok_or_else(|| wrong!("cargo cannot read the project: {}", String::from_utf8_lossy(&out.stderr).trim()))
     }
 
     /// The version of a package in Cargo.lock.
     pub fn locked(&self, package: &str) -> Result<String> {
         let text = fs::read_to_string(self.root.join("Cargo.lock"))?;
-        locked_version(&text, package).ok_or_else(|| Error::wrong(format!("Cargo.lock names no package `{package}`")))
+        locked_version(&text, package).ok_or_else(|| wrong!("Cargo.lock names no package `{package}`"))
     }
 }
 
@@ -202,7 +203,7 @@ mod tests {
         let (tool, project) = (cache.join("tool"), Project { root, cache, program, screen });
         let failed = project.install(&tool, |into| {
             fs::write(into.join("half"), "x").unwrap();
-            Err(Error::wrong("no"))
+            Err(wrong!("no"))
         });
         assert!(failed.is_err() && fs::read_dir(&project.cache).unwrap().next().is_none());
         project.install(&tool, |into| Ok(fs::write(into.join("whole"), "x")?)).unwrap();

@@ -1,17 +1,13 @@
-//! `cargo xtask bench browser`: the engine in Chromium, beside itself without one and beside jax-js; the section in BENCHMARKS.md.
+//! `cargo xtask bench browser`: the engine in Chromium, beside itself without one and beside jax-js; `browser.md` makes the section of it.
 
-use std::path::{Path, PathBuf};
-
-use fs_err as fs;
-use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{
-    report::{self, Samples, missed, table},
+    report::{self, Lines},
     wasm::ToPage,
 };
 use crate::{
-    error::{Error, Result},
-    project::{Project, copy_into, files, make_empty},
+    prelude::*,
     site::shrink,
     tools::{browser, cargo_tool, mnist, npm, wasm_target},
 };
@@ -24,89 +20,6 @@ const THEIRS: &str = "jax-js";
 const PLAIN: &str = "simd128";
 /// What the example is said to have run on where no browser is.
 const NATIVE: &str = "native";
-
-/// A line of what was said.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Line {
-    /// Chromium's version.
-    Browser {
-        browser: String,
-    },
-    /// Bytes of JavaScript that the engine's page holds in the end.
-    Heap {
-        heap: u64,
-    },
-    Reached(Reached),
-    Found(Found),
-}
-
-/// A preset trained until the test set said the goal: its fields are those that `reach` of `benches/engine/in_browser.rs` writes.
-#[derive(Deserialize)]
-struct Reached {
-    preset: String,
-    goal: f64,
-    reached: bool,
-    /// From the files on.
-    seconds: f64,
-    accuracy: f64,
-    steps: u64,
-    of: u64,
-    epsilon: f64,
-}
-
-/// What was timed, as `Case` in `tests/browser/bench.ts` has it; and milliseconds of a step, and bytes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-struct Found {
-    #[serde(default = "native")]
-    who: String,
-    #[serde(default = "processor")]
-    backend: String,
-    model: String,
-    #[serde(default)]
-    envelope: bool,
-    lot: u32,
-    #[serde(default)]
-    device: String,
-    samples: Samples,
-    /// Until the caller has its thread back: a software adapter takes that thread's processor away at times.
-    calling: Samples,
-    #[serde(default)]
-    memory: u64,
-    #[serde(default)]
-    buffers: u64,
-}
-
-fn native() -> String {
-    NATIVE.to_owned()
-}
-
-fn processor() -> String {
-    "cpu".to_owned()
-}
-
-impl Found {
-    fn case(&self) -> (&str, &str, &str, bool, u32) {
-        (&self.who, &self.backend, &self.model, self.envelope, self.lot)
-    }
-
-    fn best(&self) -> f64 {
-        self.samples.time.best
-    }
-
-    fn cell(&self) -> String {
-        format!("{:.*}", if self.best() < 100.0 { 2 } else { 0 }, self.samples.time)
-    }
-}
-
-/// All of a run.
-#[derive(Default)]
-struct Results {
-    found: Vec<Found>,
-    browser: String,
-    heap: u64,
-    reached: Vec<Reached>,
-}
 
 pub fn run(project: &Project) -> Result<()> {
     project.say("Set-up");
@@ -145,18 +58,21 @@ pub fn run(project: &Project) -> Result<()> {
     }
 
     project.say("Benches");
-    let mut results = Results::default();
+    let mut lines = Lines::default();
     // Before and after the browser's, on one native thread, so that what else the machine does is seen by both.
     let words = format!("run --locked --release --no-default-features --example {EXAMPLE}");
     let native = || project.run("natively, one thread", &mut project.cargo(&words));
-    results.read(&native()?.lines);
-    let step = project.step("Chromium");
+    lines.read(&native()?.lines, &on(NATIVE));
     let words = "--config=bench.config.ts --reporter=line";
-    let said = step.run(&mut browser::playwright_test(project, &chromium, &folder, words))?;
-    results.read(&said.lines);
-    step.done(&results.browser);
-    results.read(&native()?.lines);
-    report::write(project, "browser", "In a browser", &section(&report::machine(), &results)?)
+    let said = project.run("Chromium", &mut browser::playwright_test(project, &chromium, &folder, words))?;
+    lines.read(&said.lines, &on(""));
+    lines.read(&native()?.lines, &on(NATIVE));
+    report::write(project, "browser", "In a browser", &section(&lines)?)
+}
+
+/// What a case has that does not say otherwise.
+fn on(who: &str) -> Value {
+    json!({ "who": who, "backend": "cpu", "envelope": false, "device": "", "memory": 0, "buffers": 0 })
 }
 
 /// The folder of jax-js' scripts, installed by npm into the cache.
@@ -178,196 +94,83 @@ fn peer(project: &Project) -> Result<PathBuf> {
     Ok(scripts)
 }
 
-impl Results {
-    /// Takes in what was said. Of two measurements of a case the one with the better best stays.
-    fn read(&mut self, lines: &[String]) {
-        for line in report::read(lines) {
-            match line {
-                Line::Browser { browser } => self.browser = format!("Chromium {browser}"),
-                Line::Heap { heap } => self.heap = heap,
-                Line::Reached(reached) => self.reached.push(reached),
-                Line::Found(found) => match self.found.iter_mut().find(|known| known.case() == found.case()) {
-                    Some(known) if known.best() > found.best() => *known = found,
-                    Some(_) => {}
-                    None => self.found.push(found),
-                },
-            }
-        }
-    }
-
-    fn get(&self, who: &str, backend: &str, model: &str, envelope: bool, lot: u32) -> Result<&Found> {
-        let case = (who, backend, model, envelope, lot);
-        let missing = || Error::wrong(format!("nothing was measured of {case:?} (who, backend, model, envelope, lot)"));
-        self.found.iter().find(|found| found.case() == case).ok_or_else(missing)
-    }
-}
-
-fn section(machine: &str, results: &Results) -> Result<String> {
-    let adapter = &results.get(OURS, "gpu", "CnnTanh", false, 256)?.device;
-    let here = &results.get(NATIVE, "cpu", "CnnTanh", false, 256)?.device;
+fn section(lines: &Lines) -> Result<String> {
+    // The middle run, by seconds; runs that never got there are the slowest.
+    let mut runs: Vec<_> = lines.with("preset").collect();
+    runs.sort_by_key(|run| (run["reached"] != true, (run["seconds"].as_f64().unwrap_or(f64::MAX) * 1e6) as u64));
+    let ours: Vec<_> = lines.with("samples").filter(|line| line["who"] == OURS).collect();
+    let last = |field| lines.with(field).next_back().map(|line| &line[field]);
     let (package, version) = PEER;
-    let ours = || results.found.iter().filter(|found| found.who == OURS);
-    let ratio = |found: &Found| found.samples.worst / found.samples.time.median;
-    let slowest = ours().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).map_or_else(String::new, |found| {
-        let Found { backend, model, lot, .. } = found;
-        let ratio = ratio(found);
-        format!(
-            "\nThe slowest step took {ratio:.1} × its run's median ({backend}, {model}, lot {lot}); goal: below 3.\n"
-        )
+    let more = json!({
+        "browser": last("browser"), "heap": last("heap"), "jax": format!("{package} {version}"), "ours": ours,
+        "run": runs.get(runs.len() / 2), "runs": runs.len(),
     });
-    let largest = |bytes: fn(&Found) -> u64| megabytes(ours().map(bytes).max().unwrap_or(0));
-    Ok(format!(
-        "`cargo xtask bench browser`: {machine}; {}; adapter: {adapter}; natively: {here}; {package} {version}. Milliseconds a step:\n\
-         the best sample, then the median. Ratios are of the best. One thread wherever a processor computes.\n\n\
-         ### wasm beside native code, lot 256\n\n{}\n\
-         ### Beside jax-js: flat clip, Gaussian; vmap(grad) in one jit there\n\n{}\n{}\n\
-         ### The CNN's cost by lot\n\n{}\n{}\n{slowest}\
-         Memory, with 60,000 examples: wasm {:.0} MB and JavaScript {:.1} MB in the end (goal: below 300 together), graphics buffers {:.0} MB at most (goal: below 256).\n",
-        results.browser,
-        beside_native(results)?,
-        beside_jax(results)?,
-        calling(results)?,
-        by_lot(results)?,
-        accuracy(&results.reached),
-        largest(|found| found.memory),
-        megabytes(results.heap),
-        largest(|found| found.buffers),
-    ))
-}
-
-fn beside_native(results: &Results) -> Result<String> {
-    let models = [("CnnTanh", "CNN"), ("Mlp", "perceptron")];
-    let encoders = [(false, "flat clip, Gaussian"), (true, "envelope, Student-t, KS")];
-    let rows = models.into_iter().flat_map(|model| encoders.map(|encoder| (model, encoder)));
-    let rows = rows.map(|((model, name), (envelope, encoder))| {
-        let get = |who, backend| results.get(who, backend, model, envelope, 256);
-        let native = get(NATIVE, "cpu")?;
-        let beside = |wasm: &Found| format!("{} | {:.2}", wasm.cell(), native.best() / wasm.best());
-        let (wasm, plain, gpu) = (beside(get(OURS, "cpu")?), beside(get(PLAIN, "cpu")?), get(OURS, "gpu")?.cell());
-        Ok(format!("{name}, {encoder} | {} | {wasm} | {plain} | {gpu}", native.cell()))
-    });
-    table("|native, ms|wasm, ms|native ÷ wasm|without relaxed SIMD, ms|native ÷ that|WebGPU, ms", 1, rows)
-}
-
-fn beside_jax(results: &Results) -> Result<String> {
-    let cases = [("Mlp", "perceptron", 256), ("CnnTanh", "CNN", 64)];
-    let rows = [("gpu", "WebGPU", 5), ("cpu", "wasm", 10)].into_iter().flat_map(|on| cases.map(|case| (on, case)));
-    let rows = rows.map(|((backend, place, goal), (model, name, lot))| {
-        let get = |who| results.get(who, backend, model, false, lot);
-        let (theirs, ours) = (get(THEIRS)?, get(OURS)?);
-        let (ratio, cells) = (theirs.best() / ours.best(), [theirs, ours].map(Found::cell).join(" | "));
-        Ok(format!("{place}, {name} | {lot} | {cells} | {ratio:.1} | {goal}{}", missed(ratio < f64::from(goal))))
-    });
-    table("|lot|jax-js, ms|this, ms|jax-js ÷ this|goal", 1, rows)
-}
-
-fn calling(results: &Results) -> Result<String> {
-    let get = |who, model, lot| results.get(who, "gpu", model, false, lot).map(|found| found.calling.time);
-    Ok(format!(
-        "The calling thread's share of a WebGPU step in milliseconds: perceptron {}, jax-js {}; CNN {}, jax-js {}. Goal: below 0.2. Each step\n\
-         was called by itself, while the device had nothing else to do: an adapter in software computes on the caller's processors.\n",
-        get(OURS, "Mlp", 256)?,
-        get(THEIRS, "Mlp", 256)?,
-        get(OURS, "CnnTanh", 64)?,
-        get(THEIRS, "CnnTanh", 64)?
-    ))
-}
-
-fn by_lot(results: &Results) -> Result<String> {
-    let rows = [64, 256, 1024, 4096, 16_384].into_iter().map(|lot| {
-        let get = |backend, envelope| results.get(OURS, backend, "CnnTanh", envelope, lot);
-        let cells = |found: &Found| format!("{} | {:.0}", found.cell(), found.best() * 1e3 / f64::from(lot));
-        let (clip, envelope) = (cells(get("cpu", false)?), cells(get("cpu", true)?));
-        // A software adapter takes its time.
-        let gpu = get("gpu", false)
-            .map_or_else(|_| "| |".to_owned(), |gpu| format!("{} | {:.0}", cells(gpu), megabytes(gpu.buffers)));
-        Ok(format!("{lot} | {clip} | {envelope} | {gpu}"))
-    });
-    let columns = "lot|wasm, flat clip, ms|µs an example|wasm, envelope, ms|µs an example|WebGPU, flat clip, ms|µs an example|graphics buffers, MB";
-    table(columns, 0, rows)
-}
-
-/// The middle run, by seconds; runs that never got there are the slowest.
-fn accuracy(runs: &[Reached]) -> String {
-    let mut runs: Vec<&Reached> = runs.iter().collect();
-    runs.sort_by(|a, b| b.reached.cmp(&a.reached).then(a.seconds.total_cmp(&b.seconds)));
-    let Some(Reached { preset, goal, reached, seconds, accuracy, steps, of, epsilon }) = runs.get(runs.len() / 2)
-    else {
-        return "Time to an accuracy was not measured: there was no MNIST.".to_owned();
-    };
-    let end = if *reached { "reached" } else { "missed" };
-    format!(
-        "Private training in the page on the CPU engine: the preset `{preset}` (ε = {epsilon:.3} by tight accounting for its {of} steps) {end} {:.0} % of MNIST's \
-         test images after {seconds:.1} s and {steps} steps, with {:.2} %: the middle one of {} runs, from files in memory on, evaluations included; goal: 15 s.",
-        100.0 * goal,
-        100.0 * accuracy,
-        runs.len()
-    )
-}
-
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
+    lines.fill(include_str!("browser.md"), more)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line(who: &str, backend: &str, model: &str, envelope: bool, lot: u32, samples: &[f64]) -> String {
-        serde_json::json!({
-            "who": who, "backend": backend, "model": model, "envelope": envelope, "lot": lot, "samples": samples,
-            "calling": [0.1, 0.2], "device": "a device", "memory": 5_000_000, "buffers": 7_000_000,
-        })
-        .to_string()
-    }
-
-    #[test]
-    fn of_two_measurements_the_better_stays() {
-        let mut results = Results::default();
-        let of = |samples: &[f64]| line(OURS, "cpu", "Mlp", false, 256, samples);
-        results.read(&[of(&[3.0, 2.0, 9.0]), "Running 1 test using 1 worker".to_owned(), of(&[1.0, 1.5]), of(&[4.0])]);
-        let Found { samples, calling, .. } = results.get(OURS, "cpu", "Mlp", false, 256).unwrap();
-        assert_eq!((samples.time.best, samples.time.median, samples.worst), (1.0, 1.5, 1.5));
-        assert_eq!((calling.time.best, calling.time.median), (0.1, 0.2));
-        assert_eq!(results.found.len(), 1);
-    }
-
-    #[test]
-    fn what_ran_without_a_browser_says_less() {
-        let mut results = Results::default();
-        let said = r#"{"model":"Mlp","envelope":true,"lot":64,"device":"AVX-512","samples":[1.0],"calling":[1.0]}"#;
-        results.read(&[said.to_owned()]);
-        assert_eq!(results.get(NATIVE, "cpu", "Mlp", true, 64).unwrap().device, "AVX-512");
-    }
-
-    #[test]
-    fn a_whole_run_makes_a_section_and_a_missing_case_is_named() {
-        let mut results = Results::default();
-        results.read(&[r#"{"browser":"1.2"}"#.to_owned(), r#"{"heap":2000000}"#.to_owned()]);
+    /// What is said where these lots are measured.
+    fn lines(lots: &[u32]) -> Lines {
+        let mut lines = Lines::default();
+        lines.read(&[json!({ "browser": "1.2" }), json!({ "heap": 2_000_000 })].map(|line| line.to_string()), &on(""));
         for (who, backend) in
             [(NATIVE, "cpu"), (OURS, "cpu"), (PLAIN, "cpu"), (OURS, "gpu"), (THEIRS, "cpu"), (THEIRS, "gpu")]
         {
             for (model, envelope) in [("CnnTanh", false), ("CnnTanh", true), ("Mlp", false), ("Mlp", true)] {
-                for lot in [64, 256, 1024, 4096, 16_384] {
-                    let best = if who == THEIRS { 60.0 } else { 8.0 };
-                    results.read(&[line(who, backend, model, envelope, lot, &[best])]);
+                for lot in lots {
+                    let samples = if who == THEIRS { [60.0, 60.0] } else { [8.0, 24.0] };
+                    let line = json!({
+                        "who": who, "backend": backend, "model": model, "envelope": envelope, "lot": lot, "samples": samples,
+                        "calling": [0.1, 0.2], "device": "a device", "memory": 5_000_000, "buffers": 7_000_000,
+                    });
+                    lines.read(&[line.to_string()], &on(""));
                 }
             }
         }
-        let text = section("a machine", &results).unwrap();
+        lines
+    }
+
+    #[test]
+    fn what_ran_without_a_browser_says_less() {
+        let mut lines = Lines::default();
+        let said = r#"{"model":"Mlp","lot":64,"device":"AVX-512","samples":[1.0],"calling":[1.0]}"#;
+        lines.read(&[said.to_owned()], &on(NATIVE));
+        let found = "{{ find(who='native', backend='cpu', model='Mlp', envelope=false, lot=64).device }}";
+        assert_eq!(lines.fill(found, Value::Null).unwrap(), "AVX-512");
+    }
+
+    #[test]
+    fn a_whole_run_makes_a_section_and_a_missing_case_is_named() {
+        let mut lines = lines(&[64, 256, 1024, 4096, 16_384]);
+        let text = section(&lines).unwrap();
         assert!(text.contains("there was no MNIST"), "{text}");
-        results.read(&[(9.0, true), (1.0, false), (8.0, true)].map(|(seconds, reached)| {
-            let run = serde_json::json!({
-                "preset": "fast-3", "goal": 0.98, "reached": reached, "seconds": seconds, "accuracy": 0.981, "steps": 50, "of": 60, "epsilon": 2.99,
-            });
-            run.to_string()
-        }));
-        let text = section("a machine", &results).unwrap();
-        assert!(text.contains("reached 98 % of MNIST's test images after 9.0 s and 50 steps, with 98.10 %"), "{text}");
-        assert!(text.contains("| WebGPU, perceptron | 256 | 60.00 (60.00) | 8.00 (8.00) | 7.5 | 5 |"), "{text}");
-        assert!(text.contains("| 7.5 | 10 (missed) |") && text.contains("Chromium 1.2"), "{text}");
-        results.found.retain(|found| found.lot != 1024);
-        let error = section("a machine", &results).unwrap_err().to_string();
+        lines.read(
+            &[(9.0, true), (1.0, false), (8.0, true)].map(|(seconds, reached)| {
+                let run = json!({
+                    "preset": "fast-3", "goal": 0.98, "reached": reached, "seconds": seconds, "accuracy": 0.981, "steps": 50, "of": 60, "epsilon": 2.99,
+                });
+                run.to_string()
+            }),
+            &on(""),
+        );
+        let text = section(&lines).unwrap();
+        for part in [
+            "Chromium 1.2; adapter: a device; natively: a device; @jax-js/jax 0.1.25. Milliseconds",
+            "| CNN, flat clip, Gaussian | 8.00 (24.00) | 8.00 (24.00) | 1.00 | 8.00 (24.00) | 1.00 | 8.00 (24.00) |\n",
+            "| WebGPU, perceptron | 256 | 60.00 (60.00) | 8.00 (24.00) | 7.5 | 5 |\n",
+            "| 7.5 | 10 (missed) |\n",
+            "perceptron 0.10 (0.20), jax-js 0.10 (0.20); CNN",
+            "| 64 | 8.00 (24.00) | 125 | 8.00 (24.00) | 125 | 8.00 (24.00) | 125 | 7 |\n",
+            "(ε = 2.990 by tight accounting for its 60 steps) reached 98 % of MNIST's test images after 9.0 s and 50 steps, with 98.10 %",
+            "\n\nThe slowest step took 1.0 × its run's median (cpu, CnnTanh, lot 64); goal: below 3.\nMemory, with",
+            "wasm 5 MB and JavaScript 2.0 MB in the end (goal: below 300 together), graphics buffers 7 MB at most",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let error = section(&self::lines(&[64, 256, 4096, 16_384])).unwrap_err().to_string();
         assert!(error.contains("1024"), "{error}");
     }
 }

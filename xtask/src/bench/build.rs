@@ -1,23 +1,22 @@
-//! `cargo xtask bench build`: what a newcomer and a developer wait for, each in a clone of the last commit with folders of its own; the section in BENCHMARKS.md.
+//! `cargo xtask bench build`: what a newcomer and a developer wait for, each in a clone of the last commit with folders of its own; `build.md` makes the section
+//! of it.
 //!
 //! Nothing that was compiled or installed before is seen; packages that cargo and npm have downloaded are.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     time::{Duration, Instant},
 };
 
 use clap::ValueEnum;
-use fs_err as fs;
+use serde_json::json;
 
-use super::report;
+use super::report::{self, Lines};
 use crate::{
-    error::{Error, Result},
-    project::{Project, make_empty, remove},
-    screen::{Step, clock},
+    prelude::*,
+    screen::clock,
     tools::mnist::{self, Digits},
 };
 
@@ -59,7 +58,7 @@ impl Row {
 
     fn line(self, took: Duration) -> String {
         let (what, goal) = self.what_and_goal();
-        format!("{what} | {} | {}", clock(took), clock(Duration::from_secs(goal)))
+        format!("| {what} | {} | {} |", clock(took), clock(Duration::from_secs(goal)))
     }
 }
 
@@ -87,22 +86,17 @@ pub fn run(project: &Project, rows: &[Row]) -> Result<()> {
     }
     remove(&place.folder)?;
     let kept = fs::read_to_string(project.root.join(report::FILE)).unwrap_or_default();
-    report::write(project, "build", "Builds", &section(&report::machine(), &lines, &kept)?)
+    report::write(project, "build", "Builds", &section(&lines, &kept)?)
 }
 
 /// The table: what was measured now, and what `before` says of the rest.
-fn section(machine: &str, lines: &[(Row, String)], before: &str) -> Result<String> {
+fn section(lines: &[(Row, String)], before: &str) -> Result<String> {
     let rows = Row::value_variants().iter().filter_map(|row| {
-        let now = lines.iter().find(|(measured, _)| measured == row).map(|(_, line)| line.clone());
-        let start = format!("{} | ", row.what_and_goal().0);
-        let mut kept = before.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
-        now.or_else(|| kept.find(|line| line.starts_with(&start)).map(str::to_owned))
+        let now = lines.iter().find(|(measured, _)| measured == row).map(|(_, line)| line.as_str());
+        let start = format!("| {} | ", row.what_and_goal().0);
+        now.or_else(|| before.lines().find(|line| line.starts_with(&start)))
     });
-    Ok(format!(
-        "`cargo xtask bench build`: {machine}. Wall time, once, in a clone of its own; what cargo and npm have downloaded is there, and nothing \
-         that was compiled or installed.\n\n{}",
-        report::table("what|time|goal", 1, rows.map(Ok))?
-    ))
+    Lines::default().fill(include_str!("build.md"), json!({ "rows": rows.collect::<Vec<_>>() }))
 }
 
 /// A clone, and what it compiles and installs.
@@ -154,7 +148,7 @@ impl Place {
         let mut server = Group::start(self.command("cargo", &format!("xtask serve --port {port}")))?;
         server.wait_for_line("hushgrad is at ", step)?;
         if !get(port, "/").contains("start.js") {
-            return Err(Error::wrong(format!("what 127.0.0.1:{port} serves is not the page")));
+            return Err(wrong!("what 127.0.0.1:{port} serves is not the page"));
         }
         Ok(start.elapsed())
     }
@@ -167,7 +161,7 @@ impl Place {
         }
         let others = std::env::var_os("PATH").unwrap_or_default();
         let path = tools().map(|tool| tool.join("bin")).chain(std::env::split_paths(&others));
-        let path = std::env::join_paths(path).map_err(|e| Error::wrong(e.to_string()))?;
+        let path = std::env::join_paths(path).map_err(|e| wrong!("{e}"))?;
         let port = free_port()?;
         let mut command = self.command("trunk", &format!("serve --port {port}"));
         // Trunk takes only these two words for its settings.
@@ -229,7 +223,7 @@ impl Place {
         let before = fs::read_to_string(&path)?;
         let after = change(&before);
         if after == before {
-            return Err(Error::wrong(format!("{file} no longer holds what is changed in it for this bench")));
+            return Err(wrong!("{file} no longer holds what is changed in it for this bench"));
         }
         Ok(fs::write(&path, after)?)
     }
@@ -252,7 +246,7 @@ fn until<T>(step: &Step<'_>, mut ask: impl FnMut() -> Result<Option<T>>) -> Resu
         step.status("waits");
         std::thread::sleep(POLL);
     }
-    Err(Error::wrong(format!("no answer within {}", clock(LIMIT))))
+    Err(wrong!("no answer within {}", clock(LIMIT)))
 }
 
 /// A program that runs until it is ended, with all that it started.
@@ -269,7 +263,7 @@ impl Group {
 
     fn must_live(&mut self) -> Result<()> {
         let ended = self.0.try_wait()?;
-        ended.map_or(Ok(()), |status| Err(Error::wrong(format!("the server ended: {status}"))))
+        ended.map_or(Ok(()), |status| Err(wrong!("the server ended: {status}")))
     }
 
     fn wait_for_line(&mut self, start: &str, step: &Step<'_>) -> Result<()> {
@@ -279,7 +273,7 @@ impl Group {
             step.status(&line);
             line.starts_with(start)
         });
-        found.then_some(()).ok_or_else(|| Error::wrong(format!("it ended without the line `{start}…`")))
+        found.then_some(()).ok_or_else(|| wrong!("it ended without the line `{start}…`"))
     }
 }
 
@@ -320,10 +314,10 @@ mod tests {
     #[test]
     fn a_row_measured_again_replaces_its_line_and_no_other() {
         let all = Row::value_variants().iter().map(|row| (*row, row.line(Duration::from_secs(61)))).collect::<Vec<_>>();
-        let first = section("two cores", &all, "").unwrap();
+        let first = section(&all, "").unwrap();
         assert_eq!(first.matches("| 1:01 min |").count(), 6, "{first}");
         let again = [(Row::Watch, Row::Watch.line(Duration::from_secs(30)))];
-        let second = section("two cores", &again, &first).unwrap();
+        let second = section(&again, &first).unwrap();
         assert_eq!(second, first.replace(&all[1].1, &again[0].1));
         assert!(second.contains("| 30 s | 40 s |"), "{second}");
     }

@@ -10,7 +10,7 @@ mod sections;
 mod speed;
 mod wasm;
 
-use crate::{error::Result, project::Project};
+use crate::prelude::*;
 
 /// A kind of bench.
 #[derive(Debug, PartialEq, clap::Subcommand)]

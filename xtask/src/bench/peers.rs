@@ -1,16 +1,9 @@
 //! What the benches are compared with, and how criterion's answers are read.
 
-use std::path::{Path, PathBuf};
-
-use fs_err as fs;
 use serde::Deserialize;
 
 use super::report::Samples;
-use crate::{
-    error::{Error, Result},
-    project::{Project, files, which},
-    screen::Step,
-};
+use crate::prelude::*;
 
 /// A Python of the cache's own with these packages, each in the version that it names; a folder for each combination.
 pub fn python(project: &Project, step: &Step<'_>, packages: &[(&str, &str)]) -> Result<PathBuf> {
@@ -80,8 +73,8 @@ mod tests {
         fs::write(new.join("sample.json"), r#"{ "iters": [1.0, 2.0, 4.0], "times": [9e9, 8e9, 12e9] }"#).unwrap();
         let found = measured(folder.path());
         assert_eq!(found.len(), 1);
-        let Measured { name, input, seconds: Samples { time, .. } } = &found[0];
+        let Measured { name, input, seconds } = &found[0];
         assert_eq!((name.as_str(), input.as_str()), ("a bench", "2"));
-        assert!((time.median - 4.0).abs() < 1e-9 && (time.best - 3.0).abs() < 1e-9, "{found:?}");
+        assert!((seconds.median - 4.0).abs() < 1e-9 && (seconds.best - 3.0).abs() < 1e-9, "{found:?}");
     }
 }

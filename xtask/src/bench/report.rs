@@ -1,82 +1,22 @@
-//! BENCHMARKS.md, one section a kind of bench: its tables, and the numbers in them.
+//! BENCHMARKS.md: what was measured, and the section that a template makes of it.
 
-use fs_err as fs;
-use serde::{Deserialize, de::DeserializeOwned};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, value::Kwargs};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::sections::with_section;
-use crate::{
-    error::{Error, Result},
-    project::Project,
-};
+use crate::prelude::*;
 
 pub const FILE: &str = "BENCHMARKS.md";
+/// What tells one measurement from another.
+const CASE: [&str; 7] = ["who", "backend", "model", "encoder", "envelope", "lot", "threads"];
 
-/// Puts `text` between the marks of the section `name`; a new section goes to the end, under `heading`.
-pub fn write(project: &Project, name: &str, heading: &str, text: &str) -> Result<()> {
-    let path = project.root.join(FILE);
-    let before = fs::read_to_string(&path).unwrap_or_else(|_| "# Benchmarks\n".to_owned());
-    fs::write(
-        &path,
-        with_section(&before, name, heading, text).map_err(|why| Error::wrong(format!("{FILE}: {why}")))?,
-    )?;
-    project.say(&format!("\nThe section \"{heading}\" of {FILE} is new."));
-    Ok(())
-}
-
-/// The processor's name, where the system tells it, and how many threads it runs at once.
-pub fn machine() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map(|(_, name)| name);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{}, {threads} logical cores", name.unwrap_or(std::env::consts::ARCH))
-}
-
-/// A table. `columns` and rows have `|` between their cells; the first `words` columns are words, the others numbers.
-pub fn table(columns: &str, words: usize, rows: impl IntoIterator<Item = Result<String>>) -> Result<String> {
-    let columns: Vec<&str> = columns.split('|').map(str::trim).collect();
-    let rule: String = (0..columns.len()).map(|at| if at < words { " --- |" } else { " ---: |" }).collect();
-    let head: String =
-        columns.iter().map(|cell| if cell.is_empty() { " |".into() } else { format!(" {cell} |") }).collect();
-    rows.into_iter().try_fold(format!("|{head}\n|{rule}\n"), |table, row| Ok(format!("{table}| {} |\n", row?)))
-}
-
-/// Of a number with a goal that it has not met.
-pub fn missed(missed: bool) -> &'static str {
-    if missed { " (missed)" } else { "" }
-}
-
-/// What a program said in lines of JSON; other lines are passed over.
-pub fn read<T: DeserializeOwned>(lines: &[String]) -> impl Iterator<Item = T> {
-    lines.iter().filter_map(|line| serde_json::from_str(line.trim()).ok())
-}
-
-/// How long something takes; other work on the machine disturbs the median more than the best sample. Written as `1.23 (4.56)`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub struct Time {
-    pub best: f64,
-    pub median: f64,
-}
-
-impl std::ops::Mul<f64> for Time {
-    type Output = Self;
-
-    fn mul(self, by: f64) -> Self {
-        Self { best: self.best * by, median: self.median * by }
-    }
-}
-
-impl std::fmt::Display for Time {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = f.precision().unwrap_or(2);
-        write!(f, "{:.digits$} ({:.digits$})", self.best, self.median)
-    }
-}
-
-/// What came of one time and again.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+/// Of one thing, measured time and again; other work on the machine disturbs the median more than the best.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "Vec<f64>")]
 pub struct Samples {
-    pub time: Time,
+    pub best: f64,
+    pub median: f64,
     pub worst: f64,
 }
 
@@ -86,8 +26,113 @@ impl TryFrom<Vec<f64>> for Samples {
     fn try_from(mut all: Vec<f64>) -> std::result::Result<Self, &'static str> {
         all.sort_unstable_by(f64::total_cmp);
         let (&[best, ..], &[.., worst]) = (&all[..], &all[..]) else { return Err("there is no sample") };
-        Ok(Self { time: Time { best, median: all[all.len() / 2] }, worst })
+        Ok(Self { best, median: all[all.len() / 2], worst })
     }
+}
+
+/// What was measured: objects of JSON. A list of numbers in one becomes the [`Samples`] that they are.
+#[derive(Default)]
+pub struct Lines(Vec<Map<String, Value>>);
+
+impl Lines {
+    /// Takes in what a program said; what is no object of JSON is passed over. Where a line of samples lacks a field, it has that of `usual`.
+    pub fn read(&mut self, said: &[String], usual: &Value) {
+        let lines = said.iter().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line.trim()).ok());
+        for mut line in lines {
+            if line.contains_key("samples") {
+                line = usual.as_object().cloned().unwrap_or_default().into_iter().chain(line).collect();
+            }
+            self.add(line);
+        }
+    }
+
+    /// Of two measurements of a case the one with the better best stays; one without a sample is none.
+    fn add(&mut self, mut line: Map<String, Value>) {
+        for value in line.values_mut().filter(|value| value.is_array()) {
+            *value = serde_json::from_value::<Samples>(value.clone()).map_or(value.take(), |samples| json!(samples));
+        }
+        if line.get("samples").is_some_and(Value::is_array) {
+            return;
+        }
+        let best = |line: &Map<String, Value>| line.get("samples").and_then(|samples| samples["best"].as_f64());
+        let same = |known: &&mut Map<String, Value>| CASE.iter().all(|key| known.get(*key) == line.get(*key));
+        match (best(&line), self.0.iter_mut().filter(|known| best(known).is_some()).find(same)) {
+            (Some(new), Some(known)) if best(known) > Some(new) => *known = line,
+            (Some(_), Some(_)) => {}
+            _ => self.0.push(line),
+        }
+    }
+
+    /// The lines with this field.
+    pub fn with<'a>(&'a self, field: &'a str) -> impl DoubleEndedIterator<Item = &'a Map<String, Value>> {
+        self.0.iter().filter(move |line| line.contains_key(field))
+    }
+
+    /// The template with these lines, `machine`, and the fields of `more`. In it, `find(field=value, …)` is the line with these fields, and an error where
+    /// there is none.
+    pub fn fill(&self, template: &str, more: Value) -> Result<String> {
+        let lines: Vec<_> = self.0.iter().map(minijinja::Value::from_serialize).collect();
+        let find = move |case: Kwargs| {
+            let fields = case.args().map(|key| Ok((key, case.get::<minijinja::Value>(key)?)));
+            let fields = fields.collect::<std::result::Result<Vec<_>, minijinja::Error>>()?;
+            let is = |line: &&minijinja::Value| {
+                fields.iter().all(|(key, wanted)| line.get_attr(key).is_ok_and(|is| is == *wanted))
+            };
+            let words = || fields.iter().map(|(key, wanted)| format!("{key} {wanted}")).collect::<Vec<_>>().join(", ");
+            let missing =
+                || minijinja::Error::new(ErrorKind::InvalidOperation, format!("nothing was measured of {}", words()));
+            lines.iter().find(is).cloned().ok_or_else(missing)
+        };
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_trim_blocks(true);
+        environment.set_lstrip_blocks(true);
+        environment.add_function("find", find);
+        environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
+        environment.add_filter("missed", |missed: bool| if missed { " (missed)" } else { "" });
+        environment.add_filter("duration", duration);
+        // `1.23 (4.56)`: the best sample, then the median.
+        environment.add_filter("time", |samples: minijinja::Value, digits: Option<usize>| {
+            let [best, median] = ["best", "median"].map(|key| f64::try_from(samples.get_attr(key)?));
+            let digits = digits.unwrap_or(2);
+            Ok::<_, minijinja::Error>(format!("{:.digits$} ({:.digits$})", best?, median?))
+        });
+        let mut context = json!({ "machine": machine() });
+        context
+            .as_object_mut()
+            .into_iter()
+            .for_each(|context| context.extend(more.as_object().cloned().unwrap_or_default()));
+        Ok(environment.render_str(template, context)?)
+    }
+}
+
+/// Three digits and a unit.
+fn duration(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s >= 1.0 => (s, "s"),
+        s if s >= 1e-3 => (s * 1e3, "ms"),
+        s if s >= 1e-6 => (s * 1e6, "µs"),
+        s => (s * 1e9, "ns"),
+    };
+    let digits = if value >= 99.95 { 0 } else { usize::from(value.fract() != 0.0) };
+    format!("{value:.digits$} {unit}")
+}
+
+/// Puts `text` between the marks of the section `name`; a new section goes to the end, under `heading`.
+pub fn write(project: &Project, name: &str, heading: &str, text: &str) -> Result<()> {
+    let path = project.root.join(FILE);
+    let before = fs::read_to_string(&path).unwrap_or_else(|_| "# Benchmarks\n".to_owned());
+    fs::write(&path, with_section(&before, name, heading, text).map_err(|why| wrong!("{FILE}: {why}"))?)?;
+    project.say(&format!("\nThe section \"{heading}\" of {FILE} is new."));
+    Ok(())
+}
+
+/// The processor's name, where the system tells it, and how many threads it runs at once.
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map(|(_, name)| name);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{}, {threads} logical cores", name.unwrap_or(std::env::consts::ARCH))
 }
 
 #[cfg(test)]
@@ -95,13 +140,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_has_its_numbers_on_the_right_and_a_time_its_median_in_brackets() {
-        let samples = Samples::try_from(vec![9.0, 2.0, 3.0]).unwrap();
-        assert_eq!((samples.time, samples.worst), (Time { best: 2.0, median: 3.0 }, 9.0));
-        assert!(Samples::try_from(vec![]).is_err());
-        let rows = [Ok(format!("a | {}", samples.time)), Ok(format!("b | {:.0}", samples.time * 10.0))];
-        let text = "| | ms |\n| --- | ---: |\n| a | 2.00 (3.00) |\n| b | 20 (30) |\n";
-        assert_eq!(table("|ms", 1, rows).unwrap(), text);
-        assert!(table("|ms", 1, [Err(Error::wrong("none"))]).is_err());
+    fn durations_have_three_digits() {
+        for (seconds, text) in
+            [(0.04, "40 ms"), (1e-6, "1 µs"), (2.345, "2.3 s"), (0.1234, "123 ms"), (2.3e-9, "2.3 ns")]
+        {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+
+    #[test]
+    fn of_two_measurements_the_better_stays() {
+        let line = |samples: &[f64]| {
+            json!({ "model": "Mlp", "lot": 256, "samples": samples, "calling": [0.2, 0.1] }).to_string()
+        };
+        let mut lines = Lines::default();
+        let said = [line(&[3.0, 2.0, 9.0]), "Running 1 test".to_owned(), line(&[1.0, 1.5]), line(&[4.0]), line(&[])];
+        lines.read(&said, &json!({ "who": "this" }));
+        assert_eq!(lines.with("samples").count(), 1);
+        let text = lines.fill("{% set found = find(who='this', lot=256) %}{{ found.samples|time }}, {{ found.samples.worst }}, {{ found.calling|time(1) }}", Value::Null);
+        assert_eq!(text.unwrap(), "1.00 (1.50), 1.5, 0.1 (0.2)");
+        let error = lines.fill("{{ find(who='that', lot=256) }}", Value::Null).unwrap_err().to_string();
+        assert!(error.contains("lot 256") && error.contains("who that"), "{error}");
     }
 }

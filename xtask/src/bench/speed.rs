@@ -1,50 +1,17 @@
-//! `cargo xtask bench speed`: the engine's benches and its peer's, in one run on one machine; the section in BENCHMARKS.md.
+//! `cargo xtask bench speed`: the engine's benches and its peer's, in one run on one machine; `speed.md` makes the section of it.
 
-use std::path::{Path, PathBuf};
-
-use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use super::{
     peers::{self, Measured},
-    report::{self, Time, table},
+    report::{self, Lines},
 };
-use crate::{
-    error::{Error, Result},
-    project::{Project, remove},
-};
+use crate::prelude::*;
 
 const OPACUS: &str = "1.6.0";
 const TORCH: &str = "2.15.0";
 /// A Python that has both already.
 const PYTHON: &str = "HUSHGRAD_OPACUS_PYTHON";
-const LOT: u32 = 256;
-const THREADS: [u32; 2] = [1, 2];
-
-/// One bench of the engine, milliseconds a step.
-#[derive(Clone, Debug, PartialEq)]
-struct Bench {
-    model: String,
-    encoder: String,
-    lot: u32,
-    threads: u32,
-    time: Time,
-}
-
-/// What `opacus_step.py` says on one number of threads.
-#[derive(Deserialize)]
-struct Peer {
-    #[serde(skip)]
-    threads: u32,
-    milliseconds: Time,
-    versions: Versions,
-}
-
-#[derive(Deserialize, Default)]
-struct Versions {
-    opacus: String,
-    torch: String,
-    python: String,
-}
 
 pub fn run(project: &Project) -> Result<()> {
     project.say("Set-up");
@@ -53,16 +20,17 @@ pub fn run(project: &Project) -> Result<()> {
     drop(claim);
 
     project.say("Benches");
-    let ask = || THREADS.iter().map(|&threads| ask_peer(project, &python, threads)).collect::<Result<Vec<Peer>>>();
+    let mut lines = Lines::default();
     // Before and after the engine's, so that what else the machine does is seen by both.
-    let mut peers = ask()?;
-    let (device, benches) = engine(project)?;
-    for (peer, later) in peers.iter_mut().zip(ask()?) {
-        if later.milliseconds.best < peer.milliseconds.best {
-            *peer = later;
-        }
-    }
-    report::write(project, "speed", "Speed", &section(&report::machine(), &device, &benches, &peers)?)
+    ask_peer(project, &python, &mut lines)?;
+    let device = engine(project, &mut lines)?;
+    ask_peer(project, &python, &mut lines)?;
+    report::write(project, "speed", "Speed", &section(&lines, &device)?)
+}
+
+fn section(lines: &Lines, device: &str) -> Result<String> {
+    let versions = lines.with("versions").next().map(|line| &line["versions"]);
+    lines.fill(include_str!("speed.md"), json!({ "device": device, "versions": versions }))
 }
 
 /// A Python with Opacus and PyTorch.
@@ -80,78 +48,44 @@ fn opacus(project: &Project) -> Result<PathBuf> {
     Ok(python)
 }
 
-fn ask_peer(project: &Project, python: &Path, threads: u32) -> Result<Peer> {
-    let step = project.step(&format!("Opacus, {threads} threads"));
-    let words = format!("benches/peers/opacus_step.py --threads {threads} --lot {LOT}");
-    let said = step.run(&mut project.command(python, &words))?;
-    let peer: Option<Peer> = report::read(&said.lines).last();
-    let peer = peer.ok_or_else(|| Error::wrong(format!("opacus_step.py did not print its times{}", said.tail())))?;
-    step.done(&format!("{:.1} ms", peer.milliseconds.median));
-    Ok(Peer { threads, ..peer })
+/// On one and on two threads.
+fn ask_peer(project: &Project, python: &Path, lines: &mut Lines) -> Result<()> {
+    for threads in [1, 2] {
+        let step = project.step(&format!("Opacus, {threads} threads"));
+        let words = format!("benches/peers/opacus_step.py --threads {threads} --lot 256");
+        let said = step.run(&mut project.command(python, &words))?;
+        let answer = said.lines.iter().rev().find_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
+        let samples = |mut line: Map<String, Value>| Some((line.remove("milliseconds")?, line.remove("versions")?));
+        let (samples, versions) =
+            answer.and_then(samples).ok_or_else(|| wrong!("opacus_step.py did not print its times{}", said.tail()))?;
+        step.done(&format!("{:.1} ms", samples["median"].as_f64().unwrap_or(f64::NAN)));
+        let line = json!({ "who": "Opacus", "threads": threads, "samples": samples, "versions": versions });
+        lines.read(&[line.to_string()], &Value::Null);
+    }
+    Ok(())
 }
 
-/// What the engine says it runs on, and its benches.
-fn engine(project: &Project) -> Result<(String, Vec<Bench>)> {
+/// The engine's benches, and what it says that it runs on.
+fn engine(project: &Project, lines: &mut Lines) -> Result<String> {
     let step = project.step("the CPU engine");
     let folder = project.target()?.join("criterion").join("step");
     remove(&folder)?;
     let said = step.run(&mut project.cargo("bench --locked --no-default-features --bench engine -- step --noplot"))?;
     let device = said.lines.iter().find_map(|line| line.strip_prefix("engine: ")).unwrap_or("unknown").to_owned();
-    let benches: Vec<Bench> = peers::measured(&folder).iter().filter_map(read_bench).collect();
+    let benches: Vec<String> = peers::measured(&folder).iter().filter_map(line).collect();
+    lines.read(&benches, &Value::Null);
     step.done(&format!("{} benches", benches.len()));
-    Ok((device, benches))
+    Ok(device)
 }
 
-/// `CnnTanh, clip, 256`, on so many threads.
-fn read_bench(Measured { name, input, seconds }: &Measured) -> Option<Bench> {
+/// `CnnTanh, clip, 256`, on so many threads, in milliseconds.
+fn line(Measured { name, input, seconds }: &Measured) -> Option<String> {
     let mut words = name.split(", ");
-    let (model, encoder) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let (lot, threads) = (words.next()?.parse().ok()?, input.parse().ok()?);
-    Some(Bench { model, encoder, lot, threads, time: seconds.time * 1e3 })
-}
-
-fn section(machine: &str, device: &str, benches: &[Bench], peers: &[Peer]) -> Result<String> {
-    let find = |model: &str, encoder: &str, lot: u32, threads: u32| {
-        let same =
-            |b: &&Bench| (b.model.as_str(), b.encoder.as_str(), b.lot, b.threads) == (model, encoder, lot, threads);
-        let missing = || Error::wrong(format!("criterion left no bench of {model}, {encoder}, {lot}/{threads}"));
-        benches.iter().find(same).map(|b| b.time).ok_or_else(missing)
-    };
-    let encoders = [
-        ("Opacus: flat clip, Gaussian", None),
-        ("flat clip, Gaussian", Some("clip")),
-        ("envelope of one vector, Student-t, KS", Some("envelope")),
-        ("envelope of 1000 vectors, Student-t, KS", Some("envelope of 1000")),
-    ];
-    let cnn = peers.iter().flat_map(|peer| encoders.map(|row| (peer, row))).map(|(peer, (name, encoder))| {
-        let theirs = peer.milliseconds;
-        let time = encoder.map_or(Ok(theirs), |encoder| find("CnnTanh", encoder, LOT, peer.threads))?;
-        let (rate, ratio) = (f64::from(LOT) / time.best * 1e3, theirs.best / time.best);
-        Ok(format!("{name} | {} | {time} | {rate:.0} | {ratio:.1}", peer.threads))
-    });
-    let others = [("CnnRelu", "CNN, ReLU"), ("Mlp", "perceptron"), ("Linear", "linear")];
-    let others = others.into_iter().map(|(model, name)| {
-        Ok(format!("{name} | {} | {}", find(model, "clip", LOT, 2)?, find(model, "envelope", LOT, 2)?))
-    });
-    let lots = [64, 256, 1024, 4096, 16_384].into_iter().map(|lot| {
-        let cells = ["clip", "envelope"].map(|encoder| {
-            let time = find("CnnTanh", encoder, lot, 2)?;
-            Ok(format!("{time} | {:.1}", time.best * 1e3 / f64::from(lot)))
-        });
-        let [clip, envelope]: [Result<String>; 2] = cells;
-        Ok(format!("{lot} | {} | {}", clip?, envelope?))
-    });
-    let none = Versions::default();
-    let Versions { opacus, torch, python } = peers.first().map_or(&none, |peer| &peer.versions);
-    Ok(format!(
-        "`cargo xtask bench speed`: {machine}; the engine: {device}; Opacus {opacus}, PyTorch {torch}, Python {python}. Milliseconds a step: the\n\
-         best sample, then the median; the more they differ, the busier the machine was. Ratios are of the best.\n\n\
-         ### The CNN (26,010 parameters, tanh), lot {LOT}\n\n{}\n### Other models, lot {LOT}, two threads\n\n{}\n\
-         ### The CNN's cost by lot, two threads\n\n{}",
-        table("|threads|ms, best (median)|examples/s|Opacus' plain step ÷ this", 1, cnn)?,
-        table("|flat clip, ms|envelope, Student-t, KS, ms", 1, others)?,
-        table("lot|flat clip, ms|µs an example|envelope, ms|µs an example", 0, lots)?,
-    ))
+    let (model, encoder, lot) = (words.next()?, words.next()?, words.next()?.parse::<u32>().ok()?);
+    let samples = json!({ "best": seconds.best * 1e3, "median": seconds.median * 1e3 });
+    let threads: u32 = input.parse().ok()?;
+    let line = json!({ "model": model, "encoder": encoder, "lot": lot, "threads": threads, "samples": samples });
+    Some(line.to_string())
 }
 
 #[cfg(test)]
@@ -159,24 +93,48 @@ mod tests {
     use super::*;
     use crate::bench::report::Samples;
 
-    #[test]
-    fn a_benchs_name_says_what_it_is() {
-        let measured = |name: &str| {
-            let seconds = Samples { time: Time { median: 0.004, best: 0.003 }, worst: 0.005 };
-            read_bench(&Measured { name: name.to_owned(), input: "2".to_owned(), seconds })
-        };
-        let found = measured("CnnTanh, envelope of 1000, 256").unwrap();
-        assert_eq!((found.model.as_str(), found.encoder.as_str()), ("CnnTanh", "envelope of 1000"));
-        assert_eq!((found.lot, found.threads), (256, 2));
-        assert_eq!(found.time, Time { median: 4.0, best: 3.0 });
-        assert_eq!(measured("other"), None);
+    fn bench(name: &str) -> Option<String> {
+        let seconds = Samples { median: 0.004, best: 0.003, worst: 0.005 };
+        line(&Measured { name: name.to_owned(), input: "2".to_owned(), seconds })
     }
 
     #[test]
-    fn a_missing_bench_is_named() {
-        let time = Time { median: 2.0, best: 1.0 };
-        let peer = Peer { threads: 1, milliseconds: time, versions: Versions::default() };
-        let error = section("machine", "device", &[], &[peer]).unwrap_err().to_string();
-        assert!(error.contains("CnnTanh, clip, 256/1"), "{error}");
+    fn a_benchs_name_says_what_it_is() {
+        let line: Value = serde_json::from_str(&bench("CnnTanh, envelope of 1000, 256").unwrap()).unwrap();
+        let samples = json!({ "best": 3.0, "median": 4.0 });
+        let said =
+            json!({ "model": "CnnTanh", "encoder": "envelope of 1000", "lot": 256, "threads": 2, "samples": samples });
+        assert_eq!(line, said);
+        assert_eq!(bench("other"), None);
+    }
+
+    #[test]
+    fn a_section_has_its_ratios_and_a_missing_bench_is_named() {
+        let mut lines = Lines::default();
+        let versions = json!({ "opacus": "1", "torch": "2", "python": "3" });
+        for threads in [1, 2] {
+            let peer = json!({ "who": "Opacus", "threads": threads, "samples": { "best": 6.0, "median": 7.0 }, "versions": versions });
+            lines.read(&[peer.to_string()], &Value::Null);
+        }
+        let error = section(&lines, "a device").unwrap_err().to_string();
+        for word in ["CnnTanh", "clip", "lot 256", "threads 1"] {
+            assert!(error.contains(word), "{error}");
+        }
+        for model in ["CnnTanh", "CnnRelu", "Mlp", "Linear"] {
+            for encoder in ["clip", "envelope", "envelope of 1000"] {
+                for lot in [64, 256, 1024, 4096, 16_384] {
+                    let two = bench(&format!("{model}, {encoder}, {lot}")).unwrap();
+                    lines.read(&[two.replace("\"threads\":2", "\"threads\":1"), two], &Value::Null);
+                }
+            }
+        }
+        let text = section(&lines, "a device").unwrap();
+        assert!(text.contains("the engine: a device; Opacus 1, PyTorch 2, Python 3. Milliseconds"), "{text}");
+        assert!(
+            text.contains("| Opacus: flat clip, Gaussian | 1 | 6.00 (7.00) | 42667 | 1.0 |\n| flat clip"),
+            "{text}"
+        );
+        assert!(text.contains("| envelope of 1000 vectors, Student-t, KS | 2 | 3.00 (4.00) | 85333 | 2.0 |\n\n###"));
+        assert!(text.contains("| 16384 | 3.00 (4.00) | 0.2 | 3.00 (4.00) | 0.2 |\n"), "{text}");
     }
 }

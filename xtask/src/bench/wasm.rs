@@ -1,11 +1,7 @@
 //! Examples that are benches, compiled for the browser.
 
-use std::path::{Path, PathBuf};
-
 use crate::{
-    error::Result,
-    project::Project,
-    screen::Step,
+    prelude::*,
     site::PROFILE,
     tools::wasm_target::{TARGET, Wasm},
 };

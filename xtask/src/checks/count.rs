@@ -1,6 +1,6 @@
 //! Tests that ran, of all runners together.
 
-use crate::error::{Error, Result};
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Count {
@@ -46,8 +46,8 @@ impl Count {
             #[serde(default)]
             skipped: u64,
         }
-        let Report { errors, stats } = serde_json::from_str(report)
-            .map_err(|e| Error::wrong(format!("Playwright's report is no JSON with counts: {e}")))?;
+        let Report { errors, stats } =
+            serde_json::from_str(report).map_err(|e| wrong!("Playwright's report is no JSON with counts: {e}"))?;
         let failed = stats.unexpected + stats.flaky + errors.len() as u64;
         Ok(Self { passed: stats.expected, failed, skipped: stats.skipped })
     }

@@ -2,7 +2,7 @@
 //!
 //! Apart from `test`, because cargo-deny takes minutes to build and its list of vulnerabilities comes from the network.
 
-use crate::{error::Result, project::Project, tools::cargo_tool};
+use crate::{prelude::*, tools::cargo_tool};
 
 pub fn run(project: &Project) -> Result<()> {
     let claim = project.claim()?;

@@ -1,15 +1,13 @@
 //! `cargo xtask test`: set up, check, test, and count.
 
 use std::{
-    path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError, mpsc::channel},
     time::{Duration, Instant},
 };
 
 use super::{count::Count, lints, suites};
 use crate::{
-    error::{Error, Result},
-    project::Project,
+    prelude::*,
     screen::clock,
     site::{Kind, build},
     tools::{browser, engines, mnist, wasm_target},
@@ -66,7 +64,7 @@ impl Checks<'_> {
 
     /// A wanted part whose set-up failed.
     fn impossible(&self, name: &str, why: &str) {
-        self.tests(name, || Err(Error::wrong(format!("could not run: {why}"))));
+        self.tests(name, || Err(wrong!("could not run: {why}")));
     }
 
     /// The last word: a table of the parts, and the count alone on its line.
@@ -109,7 +107,7 @@ pub fn run(project: &Project) -> Result<bool> {
         project.say(&format!("\n  !!! NO GPU ADAPTER: {skipped}. {why}\n"));
         checks.notes().count.skipped += 1;
     }
-    let needed = |error: &Error| Error::wrong(format!("could not run: {error}"));
+    let needed = |error: &Error| wrong!("could not run: {error}");
     let site = |kind: Kind| {
         let (wasm, digits) = (wasm.as_ref().map_err(needed)?, digits.as_ref().map_err(needed)?);
         let out = project.target()?.join(kind.folder());

@@ -1,14 +1,9 @@
 //! The tests that are run, each by its runner, and counted.
 
-use std::{path::Path, process::Command};
-
-use fs_err as fs;
-
 use super::{count::Count, lints};
 use crate::{
-    error::{Error, Result},
-    project::{Project, remove},
-    screen::{Said, Step},
+    prelude::*,
+    screen::Said,
     tools::{browser, cargo_tool, engines::Engines, mnist::Digits},
 };
 
@@ -46,7 +41,7 @@ pub fn native_tests(project: &Project, no_adapter: bool) -> Result<(Count, Strin
         step.say(line);
     }
     if said.ok && count.passed == 0 {
-        return Err(Error::wrong("cargo ran no test"));
+        return Err(wrong!("cargo ran no test"));
     }
     let story = said.tail();
     verdict(step, &command, &said, count, &story)

@@ -1,17 +1,12 @@
 //! The static site: compile, bundle, shrink, name by content, add the digits, measure, put in place.
 
-use std::path::{Path, PathBuf};
-
-use fs_err as fs;
-
 use super::{
     Kind, pages, shrink,
     sizes::{self, Sizes},
     threads::{self, RELAXED},
 };
 use crate::{
-    error::{Error, Result},
-    project::{Project, make_empty, remove},
+    prelude::*,
     tools::{
         cargo_tool,
         mnist::{self, Digits},
@@ -100,7 +95,7 @@ fn make(project: &Project, kind: Kind, wasm: &Wasm, digits: &Digits, staging: &P
     wasm_of("").prepare(bundle.arg(staging).args((kind == Kind::Shipped).then_some("--release")));
     let first = tools.wasm_bindgen.parent().map(Path::to_owned).into_iter();
     let path = std::env::join_paths(first.chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
-    bundle.env("PATH", path.map_err(|e| Error::wrong(e.to_string()))?);
+    bundle.env("PATH", path.map_err(|e| wrong!("{e}"))?);
     // Trunk takes only these two words, not the `1` that others set.
     step.run(bundle.env("NO_COLOR", "true").env("TRUNK_SKIP_VERSION_CHECK", "true"))?;
     if kind == Kind::Shipped {
@@ -155,7 +150,7 @@ fn compile<'a>(
     let [page_profile, profile] = kind.profiles();
     // Linking a whole program keeps one core busy; where profiles have folders of their own, neither build waits for the other.
     std::thread::scope(|scope| {
-        let broke_off = |what: &str| Error::wrong(format!("{what} broke off"));
+        let broke_off = |what: &str| wrong!("{what} broke off");
         let tools = scope.spawn(|| -> Result<Tools> {
             let (trunk, wasm_bindgen) = (cargo_tool::trunk(project)?, cargo_tool::wasm_bindgen(project)?);
             Ok(Tools { trunk, wasm_bindgen, shrinkers: npm::shrinkers(project)? })

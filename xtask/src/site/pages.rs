@@ -1,10 +1,9 @@
 //! What is filled in when all other files are there: both pages (the embedded one starts the same program), which get the
 //! watchdog of their start and the digests of their files, and the service worker, which knows every file's digest.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use fs_err as fs;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -13,10 +12,7 @@ use super::{
     digest,
     threads::{PROBE, RELAXED},
 };
-use crate::{
-    error::{Error, Result},
-    project::files,
-};
+use crate::prelude::*;
 
 /// Files that no visitor of the page itself waits for.
 pub const BESIDE: [&str; 4] = ["embed.css", "embed.js", "element.js", "sw.js"];

@@ -1,7 +1,7 @@
 //! `cargo xtask pictures`: the README's pictures, taken of the site in Chromium (`tests/browser/pictures.ts`).
 
 use super::{Kind, build};
-use crate::{error::Result, project::Project, tools::browser};
+use crate::{prelude::*, tools::browser};
 
 pub fn run(project: &Project) -> Result<()> {
     let site = project.target()?.join(Kind::Quick.folder());

@@ -3,12 +3,11 @@
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use crate::error::{Error, Result};
+use crate::prelude::*;
 
 /// Longest request head that is read.
 const HEAD: u64 = 256 << 10;

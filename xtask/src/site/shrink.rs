@@ -1,18 +1,7 @@
 //! Programs and texts made smaller: wasm-opt and esbuild, where they could be had.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use fs_err as fs;
-
 use super::{digest, sizes};
-use crate::{
-    error::{Error, Result},
-    project::{Project, files, remove},
-    tools::npm::Shrinkers,
-};
+use crate::{prelude::*, tools::npm::Shrinkers};
 
 /// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
 const ALLOWED: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
@@ -32,7 +21,7 @@ pub fn programs(project: &Project, Shrinkers { wasm_opt, .. }: &Shrinkers, folde
         let cache = &cache;
         let at_work = programs.iter().map(|wasm| scope.spawn(move || program(project, wasm_opt, cache, folder, wasm)));
         let at_work: Vec<_> = at_work.collect();
-        let broke_off = |_| Err(Error::wrong("wasm-opt broke off"));
+        let broke_off = |_| Err(wrong!("wasm-opt broke off"));
         at_work.into_iter().try_for_each(|one| one.join().unwrap_or_else(broke_off))
     })
 }

@@ -1,14 +1,9 @@
 //! What a visitor downloads, raw and compressed, and how much of it there may be.
 
-use std::{fmt::Write as _, io::Write as _, path::Path};
-
-use fs_err as fs;
+use std::{fmt::Write as _, io::Write as _};
 
 use super::{digest, pages, threads::RELAXED};
-use crate::{
-    error::{Error, Result},
-    project::files,
-};
+use crate::prelude::*;
 
 /// What is loaded in one go.
 struct Part {
@@ -69,7 +64,7 @@ impl Sizes {
     pub fn check(&self) -> Result<()> {
         self.parts().try_for_each(|(Part { name, budget, .. }, Size { brotli, .. })| {
             let (is, may) = (bytes(brotli), bytes(*budget));
-            let above = || Error::wrong(format!("{name} is {is} after Brotli, above its budget of {may}"));
+            let above = || wrong!("{name} is {is} after Brotli, above its budget of {may}");
             (brotli <= *budget).then_some(()).ok_or_else(above)
         })
     }

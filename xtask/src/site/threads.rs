@@ -1,14 +1,7 @@
 //! The programs that the page starts as threads of their own: their loaders, and their names.
 
-use std::path::Path;
-
-use fs_err as fs;
-
 use super::{Kind, digest};
-use crate::{
-    error::{Error, Result},
-    project::remove,
-};
+use crate::prelude::*;
 
 const THREADS: [&str; 2] = ["worker", "accountant"];
 /// The training thread again, for browsers that multiply and add in one; the loader chooses.
@@ -59,7 +52,7 @@ fn name(staging: &Path, thread: &str, ends: &[&str], named_in: &str) -> Result<(
     for (old, (file, save_as)) in names.iter().zip(holders.chain([(named_in.to_owned(), named_in.to_owned())])) {
         let text = fs::read_to_string(staging.join(&file))?;
         if !text.contains(old) {
-            return Err(Error::wrong(format!("{file} as the build made it does not name {old}")));
+            return Err(wrong!("{file} as the build made it does not name {old}"));
         }
         remove(&staging.join(&file))?;
         fs::write(staging.join(save_as), text.replace(old, &new(old)))?;

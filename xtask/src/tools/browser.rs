@@ -1,17 +1,7 @@
 //! What the browser tests need: Chromium, Playwright, and a Vulkan adapter for the native ones.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use fs_err as fs;
-
 use super::{debian, npm};
-use crate::{
-    error::{Error, Result},
-    project::{Project, files, first_line, named, remove, which},
-};
+use crate::prelude::*;
 
 const MODULES: &str = "node_modules";
 /// In `node_modules`: the lock file that they were installed from.
@@ -22,7 +12,7 @@ pub fn chromium(project: &Project) -> Result<PathBuf> {
     let step = project.step("Chromium");
     let found = match named("CHROMIUM") {
         Some(path) => Some(first_line(&path, "--version").map(|version| (path.clone(), version)).ok_or_else(|| {
-            Error::wrong(format!("CHROMIUM names {}, which does not run; unset it or name another", path.display()))
+            wrong!("CHROMIUM names {}, which does not run; unset it or name another", path.display())
         })?),
         None => find_chromium(project),
     };

@@ -1,14 +1,6 @@
 //! Programs from crates.io in exactly one version: from PATH where they are, else built into the cache.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use crate::{
-    error::{Error, Result},
-    project::{Project, first_line, remove, which},
-};
+use crate::prelude::*;
 
 /// Later ones want a newer compiler than this crate asks for.
 pub fn trunk(project: &Project) -> Result<PathBuf> {
@@ -50,7 +42,7 @@ fn install(project: &Project, package: &str, program: &str, version: &str) -> Re
         remove(&into.join("build"))
     })?;
     if !is_it(&ours) {
-        return Err(Error::wrong(format!("{} does not run as version {version}", ours.display())));
+        return Err(wrong!("{} does not run as version {version}", ours.display()));
     }
     step.done("installed");
     Ok(ours)

@@ -1,11 +1,6 @@
 //! System packages: only on Debian and its children, only as root, and named before they are installed.
 
-use std::{path::Path, process::Command};
-
-use crate::{
-    error::{Error, Result},
-    project::{Project, which},
-};
+use crate::prelude::*;
 
 /// Whether packages may be installed here at all.
 pub fn may_install() -> bool {

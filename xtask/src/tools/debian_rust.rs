@@ -3,16 +3,8 @@
 //! Debian's compiler for browsers comes with the sources of its standard library; they are built once, and a folder of links
 //! to the compiler's own libraries plus that build becomes a `--sysroot`. Nothing under /usr, and nothing of rustup's, is written.
 
-use std::path::{Path, PathBuf};
-
-use fs_err as fs;
-
 use super::{debian, wasm_target::TARGET};
-use crate::{
-    error::{Error, Result},
-    project::{Project, first_line, remove, which},
-    screen::Step,
-};
+use crate::prelude::*;
 
 const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy"];
 /// Debian's compiler, by path: on PATH rustup's comes first.
@@ -44,7 +36,7 @@ pub fn sysroot(project: &Project, why: String) -> Result<PathBuf> {
     }
     let host = compiler.lines().find_map(|line| line.strip_prefix("host: ")).ok_or_else(|| {
         let line = first_line(Path::new(RUSTC), "--version").unwrap_or_default();
-        Error::wrong(format!("{RUSTC} does not say for which machine it compiles ({line})"))
+        wrong!("{RUSTC} does not say for which machine it compiles ({line})")
     })?;
     project.install(&sysroot, |folder| {
         build_std(project, &step, host, &linker, folder)?;
@@ -122,7 +114,7 @@ fn make_executable(path: &Path) -> Result<()> {
 // Debian is a Unix; elsewhere `sysroot` has returned before these are called.
 #[cfg(not(unix))]
 fn link(_: &Path, to: &Path) -> Result<()> {
-    Err(Error::wrong(format!("no links here: {}", to.display())))
+    Err(wrong!("no links here: {}", to.display()))
 }
 
 #[cfg(not(unix))]

@@ -1,15 +1,7 @@
 //! Browsers beside Chromium, for the tests of what every engine must do: Firefox, and WebKitGTK by its driver, on a screen that nobody sees.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
-
 use super::debian;
-use crate::{
-    error::{Error, Result},
-    project::{Project, first_line, named, which},
-};
+use crate::prelude::*;
 
 /// Those that are here.
 #[derive(Debug, Default)]
@@ -44,10 +36,9 @@ impl Engines {
     /// A browser that somebody named must run; one on PATH that does not is none.
     fn find(named: impl Fn(&str) -> Option<PathBuf>, on_path: impl Fn(&str) -> Option<PathBuf>) -> Result<Self> {
         let named = |key: &str, runs: fn(&Path) -> bool| match named(key) {
-            Some(path) if !runs(&path) => Err(Error::wrong(format!(
-                "{key} names {}, which does not run; unset it or name another",
-                path.display()
-            ))),
+            Some(path) if !runs(&path) => {
+                Err(wrong!("{key} names {}, which does not run; unset it or name another", path.display()))
+            }
             path => Ok(path),
         };
         // On Windows it opens a window instead of saying its version.

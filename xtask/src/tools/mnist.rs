@@ -1,17 +1,10 @@
 //! MNIST for the site: found on this machine, downloaded from a mirror, or none.
 
-use std::{
-    io::Read,
-    path::{Path, PathBuf},
-};
-
-use fs_err as fs;
+use std::io::Read;
 
 use crate::{
-    error::{Error, Result},
     mnist_files::{self, FILES, MIRRORS, MnistFile, Why},
-    project::{Project, which},
-    screen::Step,
+    prelude::*,
     shard_writer,
     site::{digest, sizes::bytes},
 };
@@ -64,7 +57,7 @@ pub fn write_site(digits: &Digits, folder: &Path) -> Result<String> {
     let test = (data(&test_images, 16)?, data(&test_labels, 8)?);
     let [train, test] = [&train, &test].map(|(pixels, labels)| shard_writer::Set { pixels, labels });
     let files = shard_writer::write(folder, "MNIST", train, test)
-        .map_err(|error| Error::wrong(format!("cannot write the shards to {}: {error}", folder.display())))?;
+        .map_err(|error| wrong!("cannot write the shards to {}: {error}", folder.display()))?;
     Ok(format!("MNIST, {} files, {}", files.len(), bytes(files.iter().map(|(_, bytes)| bytes).sum())))
 }
 
@@ -77,10 +70,9 @@ pub fn write_files(digits: &Digits, folder: &Path) -> Result<()> {
 
 /// One file of MNIST, unpacked, and MNIST's to the last byte.
 fn read(folder: &Path, file: &MnistFile) -> Result<Vec<u8>> {
-    let path = mnist_files::find(folder, file).ok_or_else(|| {
-        Error::wrong(format!("{} holds neither {} nor {}", folder.display(), file.name, file.gz_name()))
-    })?;
-    unpack(file, fs::read(&path)?).map_err(|why| Error::wrong(format!("{} is not MNIST's: {why}", path.display())))
+    let path = mnist_files::find(folder, file)
+        .ok_or_else(|| wrong!("{} holds neither {} nor {}", folder.display(), file.name, file.gz_name()))?;
+    unpack(file, fs::read(&path)?).map_err(|why| wrong!("{} is not MNIST's: {why}", path.display()))
 }
 
 /// The file's bytes, unpacked if they are gzip, when they are what they must be.
@@ -109,7 +101,7 @@ fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::R
                 step.status(&file.gz_name());
                 let said = step.ask(&mut mnist_files::fetch(&curl, mirror, file, &into.join(file.gz_name())))?;
                 if !said.ok {
-                    return Err(Error::wrong(said.lines.last().cloned().unwrap_or(said.status)));
+                    return Err(Error::Wrong(said.lines.last().cloned().unwrap_or(said.status)));
                 }
                 read(into, file).map(drop)
             })

@@ -1,17 +1,6 @@
 //! What npm installs, in the versions that a lock file names: wasm-opt and esbuild (`xtask/npm`), and what the tests need.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use fs_err as fs;
-
-use crate::{
-    error::{Error, Result},
-    project::{Project, copy_into, which},
-    screen::Step,
-};
+use crate::prelude::*;
 
 /// npm; without it, an error that says `why` it is wanted.
 pub fn npm(why: &str) -> Result<PathBuf> {
@@ -72,7 +61,7 @@ pub fn shrinkers(project: &Project) -> Result<Option<Shrinkers>> {
     }
     installed?;
     if !run() {
-        return Err(Error::wrong(format!("{} does not hold what it should", folder.display())));
+        return Err(wrong!("{} does not hold what it should", folder.display()));
     }
     step.done("installed");
     Ok(Some(there))

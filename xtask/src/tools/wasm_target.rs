@@ -1,13 +1,7 @@
 //! A compiler for wasm32-unknown-unknown: rustup's, else one put together in the cache from Debian's packages.
 
-use std::{path::PathBuf, process::Command};
-
 use super::debian_rust;
-use crate::{
-    checks::lints,
-    error::Result,
-    project::{Project, which},
-};
+use crate::{checks::lints, prelude::*};
 
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
