@@ -52,8 +52,7 @@ impl Project {
     pub fn run(&self, step: &str, command: &mut Command) -> Result<Said> {
         let step = self.step(step);
         let said = step.run(command)?;
-        step.done("");
-        Ok(said)
+        step.gives(said, "")
     }
 
     /// Waits until no other run installs or builds a site, then clears what an interrupted one left. While the file is open, no

@@ -152,6 +152,12 @@ impl Step<'_> {
         self.close('✓', detail);
     }
 
+    /// Done, with this in hand.
+    pub fn gives<T>(self, value: T, detail: &str) -> Result<T> {
+        self.done(detail);
+        Ok(value)
+    }
+
     pub fn failed(self, detail: &str) {
         self.close('✗', detail);
     }

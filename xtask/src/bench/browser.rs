@@ -82,16 +82,14 @@ fn peer(project: &Project) -> Result<PathBuf> {
     let folder = project.cache.join("peers").join(format!("{THEIRS}-{version}"));
     let scripts = folder.join("node_modules").join(package).join("dist");
     if scripts.join("index.js").is_file() {
-        step.done("installed before");
-        return Ok(scripts);
+        return step.gives(scripts, "installed before");
     }
     let npm = npm::npm("the peer is a package of npm's")?;
     project.install(&folder, |into: &Path| {
         let mut command = project.command(npm, "install --ignore-scripts --no-audit --no-fund --prefix");
         step.run(command.current_dir(into).arg(into).arg(format!("{package}@{version}"))).map(drop)
     })?;
-    step.done("installed");
-    Ok(scripts)
+    step.gives(scripts, "installed")
 }
 
 fn section(lines: &Lines) -> Result<String> {

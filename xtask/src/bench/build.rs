@@ -4,8 +4,8 @@
 //! Nothing that was compiled or installed before is seen; packages that cargo and npm have downloaded are.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    io::{BufRead, BufReader},
+    net::{Ipv4Addr, TcpListener},
     process::{Child, Stdio},
     time::{Duration, Instant},
 };
@@ -294,17 +294,11 @@ fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// An answer, as it comes; nothing, where there is none.
+/// What a server of this machine answers; nothing, where it does not.
 fn get(port: u16, path: &str) -> String {
-    let ask = || -> std::io::Result<Vec<u8>> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-        // In this version an answer ends with its connection.
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).map(|_| answer)
-    };
-    String::from_utf8_lossy(&ask().unwrap_or_default()).into_owned()
+    let address = format!("http://127.0.0.1:{port}{path}");
+    let out = Command::new("curl").args(["--silent", "--fail", "--max-time", "10", &address]).output();
+    out.map_or_else(|_| String::new(), |out| String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
 #[cfg(test)]

@@ -37,15 +37,13 @@ fn section(lines: &Lines, device: &str) -> Result<String> {
 fn opacus(project: &Project) -> Result<PathBuf> {
     let step = project.step(&format!("Opacus {OPACUS}"));
     if let Some(python) = std::env::var_os(PYTHON) {
-        step.done(&format!("from {PYTHON}"));
-        return Ok(python.into());
+        return step.gives(python.into(), &format!("from {PYTHON}"));
     }
     step.say(
         "PyTorch's package may bring libraries for graphics cards: up to 6 GB in the cache, to be deleted at will",
     );
     let python = peers::python(project, &step, &[("opacus", OPACUS), ("torch", TORCH)])?;
-    step.done("");
-    Ok(python)
+    step.gives(python, "")
 }
 
 /// On one and on two threads.
@@ -74,8 +72,7 @@ fn engine(project: &Project, lines: &mut Lines) -> Result<String> {
     let device = said.lines.iter().find_map(|line| line.strip_prefix("engine: ")).unwrap_or("unknown").to_owned();
     let benches: Vec<String> = peers::measured(&folder).iter().filter_map(line).collect();
     lines.read(&benches, &Value::Null);
-    step.done(&format!("{} benches", benches.len()));
-    Ok(device)
+    step.gives(device, &format!("{} benches", benches.len()))
 }
 
 /// `CnnTanh, clip, 256`, on so many threads, in milliseconds.

@@ -14,16 +14,14 @@ pub fn components(project: &Project) -> Result<()> {
     let missing = [("fmt", "rustfmt"), ("clippy", "clippy")].into_iter().filter(|(tool, _)| !there(tool));
     let missing: Vec<&str> = missing.map(|(_, component)| component).collect();
     if missing.is_empty() {
-        step.done("of the default toolchain");
-        return Ok(());
+        return step.gives((), "of the default toolchain");
     }
     let command = format!("component add {}", missing.join(" "));
     if !step.ask(&mut project.command("rustup", &command)).is_ok_and(|said| said.ok) {
         let why = "the default Rust toolchain was installed without, and rustup could not add it";
         return Err(Error::missing(missing.join(" and "), why, format!("Run: rustup {command}")));
     }
-    step.done("installed by rustup");
-    Ok(())
+    step.gives((), "installed by rustup")
 }
 
 /// Unit, integration, shader and documentation tests.
@@ -100,6 +98,5 @@ fn verdict(step: Step<'_>, command: &Command, said: &Said, count: Count, story: 
     if !said.ok {
         return Err(step.error(command, said));
     }
-    step.done(&count.to_string());
-    Ok((count, count.to_string()))
+    step.gives((count, count.to_string()), &count.to_string())
 }

@@ -13,6 +13,5 @@ pub fn run(project: &Project) -> Result<()> {
     let step = project.step("pictures");
     let words = "--config=pictures.config.ts --reporter=list";
     step.run(&mut browser::playwright_test(project, &chromium, &site, words))?;
-    step.done("in docs/pictures");
-    Ok(())
+    step.gives((), "in docs/pictures")
 }

@@ -1,6 +1,9 @@
 //! What a visitor downloads, raw and compressed, and how much of it there may be.
 
-use std::{fmt::Write as _, io::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{digest, pages, threads::RELAXED};
 use crate::prelude::*;
@@ -23,7 +26,7 @@ const PARTS: [Part; 4] = [
     Part { name: "the accountant", start: "accountant", budget: 290_000 },
 ];
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 struct Size {
     raw: u64,
     gzip: u64,
@@ -73,7 +76,8 @@ impl Sizes {
 /// Sizes of the programs, scripts and styles of a site. `cache` keeps what was measured: Brotli at its best takes seconds.
 pub fn measure(cache: &Path, site: &Path) -> Result<Sizes> {
     let known = fs::read_to_string(cache).unwrap_or_default();
-    let mut kept = String::new();
+    let known: BTreeMap<String, Size> = serde_json::from_str(&known).unwrap_or_default();
+    let mut kept = BTreeMap::new();
     let mut sizes = Sizes(Vec::new());
     for path in files(site)? {
         let name = pages::name_in(site, &path);
@@ -84,18 +88,12 @@ pub fn measure(cache: &Path, site: &Path) -> Result<Sizes> {
         }
         let content = fs::read(&path)?;
         let key = digest(&[&content]);
-        let size = known.lines().find_map(|line| parse(line.strip_prefix(&key)?)).map_or_else(|| size(&content), Ok)?;
-        let _ = writeln!(kept, "{key} {} {} {}", size.raw, size.gzip, size.brotli);
+        let size = known.get(&key).copied().map_or_else(|| size(&content), Ok)?;
+        kept.insert(key, size);
         sizes.0.push((name, size));
     }
-    fs::write(cache, kept)?;
+    fs::write(cache, json!(kept).to_string())?;
     Ok(sizes)
-}
-
-fn parse(line: &str) -> Option<Size> {
-    let mut numbers = line.split_whitespace().map(str::parse);
-    let mut next = || numbers.next()?.ok();
-    Some(Size { raw: next()?, gzip: next()?, brotli: next()? })
 }
 
 fn size(content: &[u8]) -> Result<Size> {
@@ -127,8 +125,8 @@ mod tests {
         let size = size(&text).unwrap();
         assert_eq!(size.raw, 60_000);
         assert!(size.gzip < 1_000 && size.brotli < 100, "{size:?}");
-        assert_eq!(parse(" 3 2 1"), Some(Size { raw: 3, gzip: 2, brotli: 1 }));
-        assert_eq!(parse(" 3 2"), None);
+        let kept: Size = serde_json::from_str(&json!(size).to_string()).unwrap();
+        assert_eq!(kept, size);
     }
 
     #[test]

@@ -17,8 +17,7 @@ pub fn chromium(project: &Project) -> Result<PathBuf> {
         None => find_chromium(project),
     };
     if let Some((path, version)) = found {
-        step.done(&version);
-        return Ok(path);
+        return step.gives(path, &version);
     }
     step.done("none here yet");
     let mut why = "no Chromium is installed".to_owned();
@@ -93,8 +92,7 @@ pub fn playwright(project: &Project) -> Result<()> {
     // `npm ci` by hand leaves none.
     let modules = folder.join(MODULES);
     if fs::read(modules.join(STAMP)).is_ok_and(|there| there == wanted) {
-        step.done("installed before");
-        return Ok(());
+        return step.gives((), "installed before");
     }
     let npm = npm::npm("the browser tests run on Node.js")?;
     project.install(&modules, |into| {
@@ -102,8 +100,7 @@ pub fn playwright(project: &Project) -> Result<()> {
         become_modules(into)?;
         Ok(fs::write(into.join(STAMP), wanted)?)
     })?;
-    step.done("installed");
-    Ok(())
+    step.gives((), "installed")
 }
 
 /// A folder that npm installed into becomes the `node_modules` that it holds. Links between packages are relative, and stay right.

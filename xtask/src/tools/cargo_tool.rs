@@ -29,8 +29,8 @@ fn install(project: &Project, package: &str, program: &str, version: &str) -> Re
     let folder = project.tools().join(format!("{program}-{version}"));
     let ours = folder.join("bin").join(format!("{program}{}", std::env::consts::EXE_SUFFIX));
     if let Some(path) = [Some(ours.clone()), which(program)].into_iter().flatten().find(is_it) {
-        step.done(if path == ours { "installed before" } else { "found on PATH" });
-        return Ok(path);
+        let where_from = if path == ours { "installed before" } else { "found on PATH" };
+        return step.gives(path, where_from);
     }
     project.install(&folder, |into| {
         // The lock file that a package carries is tried first; a registry's mirror may lack a version that it names.
@@ -44,8 +44,7 @@ fn install(project: &Project, package: &str, program: &str, version: &str) -> Re
     if !is_it(&ours) {
         return Err(wrong!("{} does not run as version {version}", ours.display()));
     }
-    step.done("installed");
-    Ok(ours)
+    step.gives(ours, "installed")
 }
 
 fn command(project: &Project, into: &Path, package: &str, program: &str, version: &str) -> Command {

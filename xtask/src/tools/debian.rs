@@ -31,6 +31,5 @@ pub fn install(project: &Project, packages: &[&str], why: &str) -> Result<()> {
         let mut apt = project.command("apt-get", &format!("-q -o Acquire::Retries=2 {words}"));
         step.run(apt.env("DEBIAN_FRONTEND", "noninteractive"))?;
     }
-    step.done("");
-    Ok(())
+    step.gives((), "")
 }

@@ -31,8 +31,7 @@ pub fn sysroot(project: &Project, why: String) -> Result<PathBuf> {
     let sysroot = project.cache.join("wasm-sysroot");
     let step = project.step("wasm32 standard library");
     if fs::read_to_string(sysroot.join("stamp")).is_ok_and(|text| text == identity) {
-        step.done("of Debian's compiler, built before");
-        return Ok(sysroot);
+        return step.gives(sysroot, "of Debian's compiler, built before");
     }
     let host = compiler.lines().find_map(|line| line.strip_prefix("host: ")).ok_or_else(|| {
         let line = first_line(Path::new(RUSTC), "--version").unwrap_or_default();
@@ -43,14 +42,13 @@ pub fn sysroot(project: &Project, why: String) -> Result<PathBuf> {
         // cargo takes the compiler from `RUSTC`; this one knows its sysroot.
         let wrapper = folder.join("rustc");
         fs::write(&wrapper, format!("#!/bin/sh\nexec {RUSTC} --sysroot '{}' \"$@\"\n", sysroot.display()))?;
-        make_executable(&wrapper)?;
+        step.run(project.command("chmod", "755").arg(&wrapper))?;
         // Last of all: a folder without it is not whole.
         Ok(fs::write(folder.join("stamp"), &identity)?)
     })?;
     // cargo does not notice that a standard library of the same version was rebuilt.
     remove(&project.target()?.join(TARGET))?;
-    step.done("of Debian's compiler");
-    Ok(sysroot)
+    step.gives(sysroot, "of Debian's compiler")
 }
 
 /// rust-lld: rustup brings it, Debian's compiler does not; Debian's lld is the same program under another name.
@@ -69,12 +67,11 @@ fn build_std(project: &Project, step: &Step<'_>, host: &str, linker: &Path, fold
     let ours = folder.join("lib").join("rustlib");
     let ours_host = ours.join(host);
     fs::create_dir_all(ours_host.join("bin"))?;
-    for entry in fs::read_dir(theirs.join(host))?.flatten() {
-        if entry.file_name() != "bin" {
-            link(&entry.path(), &ours_host.join(entry.file_name()))?;
-        }
+    let link = |from: &Path, to: &Path| step.run(project.command("ln", "-s").arg(from).arg(to));
+    for entry in fs::read_dir(theirs.join(host))?.flatten().filter(|entry| entry.file_name() != "bin") {
+        link(&entry.path(), &ours_host)?;
     }
-    link(&theirs.join("src"), &ours.join("src"))?;
+    link(&theirs.join("src"), &ours)?;
     link(linker, &ours_host.join("bin").join("rust-lld"))?;
 
     // An empty crate, because cargo builds the standard library only on somebody's behalf.
@@ -98,26 +95,4 @@ fn build_std(project: &Project, step: &Step<'_>, host: &str, linker: &Path, fold
         }
     }
     remove(&empty)
-}
-
-#[cfg(unix)]
-fn link(from: &Path, to: &Path) -> Result<()> {
-    Ok(fs::os::unix::fs::symlink(from, to)?)
-}
-
-#[cfg(unix)]
-fn make_executable(path: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    Ok(fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?)
-}
-
-// Debian is a Unix; elsewhere `sysroot` has returned before these are called.
-#[cfg(not(unix))]
-fn link(_: &Path, to: &Path) -> Result<()> {
-    Err(wrong!("no links here: {}", to.display()))
-}
-
-#[cfg(not(unix))]
-fn make_executable(_: &Path) -> Result<()> {
-    Ok(())
 }

@@ -17,8 +17,7 @@ pub fn ensure(project: &Project) -> Result<Engines> {
     let found = Engines::find(named, which)?;
     let (_, packages) = found.missing();
     if packages.is_empty() {
-        step.done("");
-        return Ok(found);
+        return step.gives(found, "");
     }
     step.done("not all here yet");
     let why = match debian::install(project, &packages, "for the tests in other browsers than Chromium") {

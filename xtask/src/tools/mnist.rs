@@ -22,8 +22,7 @@ pub fn ensure(project: &Project) -> Result<Digits> {
         }
         match FILES.iter().try_for_each(|file| read(&place.folder, file).map(drop)) {
             Ok(()) => {
-                step.done(&format!("found: {}", place.why));
-                return Ok(Some(place.folder));
+                return step.gives(Some(place.folder), &format!("found: {}", place.why));
             }
             Err(error) if asked => return Err(error),
             Err(error) => step.say(&format!("passed over {}: {error}", place.why)),
@@ -31,17 +30,14 @@ pub fn ensure(project: &Project) -> Result<Digits> {
     }
     let cache = project.cache.join("mnist");
     match download(project, &step, &cache) {
-        Ok(mirror) => {
-            step.done(&format!("downloaded from a {}, {mirror}", Why::Mirror));
-            Ok(Some(cache))
-        }
-        Err(why) => {
-            step.done(&format!(
+        Ok(mirror) => step.gives(Some(cache), &format!("downloaded from a {}, {mirror}", Why::Mirror)),
+        Err(why) => step.gives(
+            None,
+            &format!(
                 "not to be had ({why}): the page will use the synthetic digits that it draws itself. \
                  To use MNIST, put its four files into a folder and name it in MNIST_DIR"
-            ));
-            Ok(None)
-        }
+            ),
+        ),
     }
 }
 

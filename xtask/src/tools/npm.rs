@@ -44,25 +44,23 @@ pub fn shrinkers(project: &Project) -> Result<Option<Shrinkers>> {
     };
     let run = || says(&there.wasm_opt, &format!("version {major}")) && says(&there.esbuild, &esbuild);
     if there.wasm_opt.is_file() && run() {
-        step.done("installed before");
-        return Ok(Some(there));
+        return step.gives(Some(there), "installed before");
     }
     let Some(npm) = which("npm") else {
-        step.done("not here: they need Node.js (nodejs.org); the site will be about twice as big as with them");
-        return Ok(None);
+        return step
+            .gives(None, "not here: they need Node.js (nodejs.org); the site will be about twice as big as with them");
     };
     let installed = project.install(&folder, |into| ci(project, &step, &npm, "--ignore-scripts", &lock, into));
     if let Err(Error::Program { status, log, .. }) = &installed {
         let log = log.display();
-        step.done(&format!(
-            "not to be had (npm {status}; see {log}): the site will be about twice as big as with them"
-        ));
-        return Ok(None);
+        return step.gives(
+            None,
+            &format!("not to be had (npm {status}; see {log}): the site will be about twice as big as with them"),
+        );
     }
     installed?;
     if !run() {
         return Err(wrong!("{} does not hold what it should", folder.display()));
     }
-    step.done("installed");
-    Ok(Some(there))
+    step.gives(Some(there), "installed")
 }

@@ -50,15 +50,13 @@ pub fn ensure(project: &Project) -> Result<Wasm> {
     let mut why = "HUSHGRAD_FORCE_WASM_FALLBACK is set".to_owned();
     if !forced {
         if has_std(project) {
-            step.done("of the default toolchain");
-            return Ok(rustups);
+            return step.gives(rustups, "of the default toolchain");
         }
         why = "there is no rustup on PATH".to_owned();
         if let Some(rustup) = which("rustup") {
             let said = step.ask(&mut project.command(rustup, &format!("target add {TARGET}")))?;
             if said.ok && has_std(project) {
-                step.done("installed by rustup");
-                return Ok(rustups);
+                return step.gives(rustups, "installed by rustup");
             }
             let last = said.lines.iter().rev().find(|l| l.contains("error")).or(said.lines.last());
             why = format!("`rustup target add {TARGET}` failed ({})", last.map_or("no reason given", |l| l.trim()));
