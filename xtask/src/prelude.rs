@@ -9,6 +9,6 @@ pub(crate) use fs_err as fs;
 
 pub(crate) use crate::{
     error::{Error, Result, wrong},
-    project::{Project, copy_into, files, first_line, make_empty, named, remove, which},
+    project::{Project, asked, copy_into, files, first_line, make_empty, named, remove, which},
     screen::Step,
 };

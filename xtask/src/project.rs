@@ -177,6 +177,16 @@ pub fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
+/// The program that an environment variable names, which must run.
+pub fn asked(variable: &str, named: Option<PathBuf>, runs: impl Fn(&Path) -> bool) -> Result<Option<PathBuf>> {
+    match named {
+        Some(path) if !runs(&path) => {
+            Err(wrong!("{variable} names {}, which does not run; unset it or name another", path.display()))
+        }
+        path => Ok(path),
+    }
+}
+
 /// First line that a program prints, when it runs and succeeds.
 pub fn first_line(program: &Path, argument: &str) -> Option<String> {
     let out = Command::new(program).arg(argument).output().ok().filter(|out| out.status.success())?;

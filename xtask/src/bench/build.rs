@@ -73,14 +73,7 @@ pub fn run(project: &Project, rows: &[Row]) -> Result<()> {
     let mut lines = Vec::new();
     for &row in Row::value_variants().iter().filter(|row| rows.is_empty() || rows.contains(row)) {
         let step = project.step(row.what_and_goal().0);
-        let took = match row {
-            Row::Serve => place.serve(&step)?,
-            Row::Watch => place.watch(&step)?,
-            Row::Train => place.train(&step)?,
-            Row::Accounting => place.accounting(&step)?,
-            Row::TestCold => place.test(&step, "")?,
-            Row::TestWarm => place.test(&step, ACCOUNTING)?,
-        };
+        let took = place.measure(row, &step)?;
         step.done(&clock(took));
         lines.push((row, row.line(took)));
     }
@@ -141,6 +134,26 @@ impl Place {
         command
     }
 
+    fn measure(&self, row: Row, step: &Step<'_>) -> Result<Duration> {
+        let cargo = |words| {
+            let start = Instant::now();
+            step.run(&mut self.command("cargo", words)).map(|_| start.elapsed())
+        };
+        match row {
+            Row::Serve => self.serve(step),
+            Row::Watch => self.watch(step),
+            Row::Train => {
+                remove(&self.target).and_then(|()| cargo("run --release -- train --model cnn-tanh --epochs 15"))
+            }
+            Row::Accounting => {
+                let tests = "test --quiet --package hushgrad-accounting --lib";
+                cargo(tests).and_then(|_| self.change(ACCOUNTING)).and_then(|()| cargo(tests))
+            }
+            Row::TestCold => self.empty().and_then(|()| cargo("xtask test")),
+            Row::TestWarm => self.change(ACCOUNTING).and_then(|()| cargo("xtask test")),
+        }
+    }
+
     fn serve(&self, step: &Step<'_>) -> Result<Duration> {
         self.empty()?;
         let port = free_port()?;
@@ -188,28 +201,6 @@ impl Place {
         Ok(took)
     }
 
-    fn train(&self, step: &Step<'_>) -> Result<Duration> {
-        remove(&self.target)?;
-        timed(step, self.command("cargo", "run --release -- train --model cnn-tanh --epochs 15"))
-    }
-
-    fn accounting(&self, step: &Step<'_>) -> Result<Duration> {
-        let tests = || self.command("cargo", "test --quiet --package hushgrad-accounting --lib");
-        timed(step, tests())?;
-        self.change(ACCOUNTING)?;
-        timed(step, tests())
-    }
-
-    /// All checks: from nothing, or after a change of a file.
-    fn test(&self, step: &Step<'_>, changed: &str) -> Result<Duration> {
-        if changed.is_empty() {
-            self.empty()?
-        } else {
-            self.change(changed)?
-        }
-        timed(step, self.command("cargo", "xtask test"))
-    }
-
     /// Adds code that no program has had: a change of a comment would leave programs as they were.
     fn change(&self, file: &str) -> Result<()> {
         self.edit(file, |text| {
@@ -227,13 +218,6 @@ impl Place {
         }
         Ok(fs::write(&path, after)?)
     }
-}
-
-/// The time of a command that must go well.
-fn timed(step: &Step<'_>, mut command: Command) -> Result<Duration> {
-    let start = Instant::now();
-    step.run(&mut command)?;
-    Ok(start.elapsed())
 }
 
 /// Asks again and again, until there is an answer.

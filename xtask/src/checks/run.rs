@@ -62,6 +62,11 @@ impl Checks<'_> {
         }
     }
 
+    /// A program that says yes or no.
+    fn program(&self, name: &str, command: &mut Command) -> Option<()> {
+        self.part(name, || self.project.run(name, command).map(|_| ((), "ok".to_owned())))
+    }
+
     /// A wanted part whose set-up failed.
     fn impossible(&self, name: &str, why: &str) {
         self.tests(name, || Err(wrong!("could not run: {why}")));
@@ -97,8 +102,7 @@ pub fn run(project: &Project) -> Result<bool> {
 
     project.say("Checks");
     let checks = &Checks { project, notes: Mutex::default() };
-    let ok = |name: &str, command: &mut _| project.run(name, command).map(|_| ((), "ok".to_owned()));
-    checks.part("formatting", || ok("formatting", &mut project.cargo("fmt --all --check")));
+    checks.program("formatting", &mut project.cargo("fmt --all --check"));
     // Everything that is compiled for this machine, looked through by clippy and rustdoc.
     let mut native_build = project.cargo("build --locked --workspace --all-targets");
     lints::build_with_lints(project, &mut native_build)?;
@@ -125,7 +129,7 @@ pub fn run(project: &Project) -> Result<bool> {
     // Nobody waits any more where a lane has ended.
     let native = move || {
         // What was not built is not tested, and is one failure.
-        if checks.part(BUILD, || ok(BUILD, &mut native_build)).is_some() {
+        if checks.program(BUILD, &mut native_build).is_some() {
             let _ = tool_is_there.send(());
             checks.tests("native tests", || suites::native_tests(project, no_adapter));
         }

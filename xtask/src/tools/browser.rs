@@ -10,13 +10,10 @@ const STAMP: &str = ".hushgrad-lock";
 /// A Chromium that runs: `CHROMIUM`, one on PATH, Playwright's own, Debian's package, Playwright's download.
 pub fn chromium(project: &Project) -> Result<PathBuf> {
     let step = project.step("Chromium");
-    let found = match named("CHROMIUM") {
-        Some(path) => Some(first_line(&path, "--version").map(|version| (path.clone(), version)).ok_or_else(|| {
-            wrong!("CHROMIUM names {}, which does not run; unset it or name another", path.display())
-        })?),
-        None => find_chromium(project),
-    };
-    if let Some((path, version)) = found {
+    let version = |path: &Path| first_line(path, "--version");
+    let named = asked("CHROMIUM", named("CHROMIUM"), |path| version(path).is_some())?;
+    let found = named.and_then(|path| version(&path).map(|version| (path, version)));
+    if let Some((path, version)) = found.or_else(|| find_chromium(project)) {
         return step.gives(path, &version);
     }
     step.done("none here yet");

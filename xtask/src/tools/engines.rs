@@ -34,20 +34,15 @@ pub fn ensure(project: &Project) -> Result<Engines> {
 impl Engines {
     /// A browser that somebody named must run; one on PATH that does not is none.
     fn find(named: impl Fn(&str) -> Option<PathBuf>, on_path: impl Fn(&str) -> Option<PathBuf>) -> Result<Self> {
-        let named = |key: &str, runs: fn(&Path) -> bool| match named(key) {
-            Some(path) if !runs(&path) => {
-                Err(wrong!("{key} names {}, which does not run; unset it or name another", path.display()))
-            }
-            path => Ok(path),
-        };
         // On Windows it opens a window instead of saying its version.
         let runs = |path: &Path| if cfg!(windows) { path.is_file() } else { first_line(path, "--version").is_some() };
         let fixed =
             ["/Applications/Firefox.app/Contents/MacOS/firefox", "C:\\Program Files\\Mozilla Firefox\\firefox.exe"];
         let fixed = fixed.into_iter().map(PathBuf::from).filter(|p| p.is_file());
         let mut others = ["firefox-esr", "firefox"].into_iter().filter_map(&on_path).chain(fixed);
-        let firefox = named("FIREFOX", runs)?.or_else(|| others.find(|path| runs(path)));
-        let driver = named("WEBKIT_DRIVER", Path::is_file)?.or_else(|| on_path("WebKitWebDriver"));
+        let firefox = asked("FIREFOX", named("FIREFOX"), runs)?.or_else(|| others.find(|path| runs(path)));
+        let driver =
+            asked("WEBKIT_DRIVER", named("WEBKIT_DRIVER"), Path::is_file)?.or_else(|| on_path("WebKitWebDriver"));
         Ok(Self { firefox, webkit: driver.zip(on_path("Xvfb")) })
     }
 
