@@ -160,7 +160,7 @@ impl Place {
         let start = Instant::now();
         let mut server = Group::start(self.command("cargo", &format!("xtask serve --port {port}")))?;
         server.wait_for_line("hushgrad is at ", step)?;
-        if !get(port, "/").contains("start.js") {
+        if !get(port, "/")?.contains("start.js") {
             return Err(wrong!("what 127.0.0.1:{port} serves is not the page"));
         }
         Ok(start.elapsed())
@@ -183,7 +183,7 @@ impl Place {
         // What the page loads: its program has its content in its name.
         let program = |server: &mut Group| -> Result<Option<String>> {
             server.must_live()?;
-            let page = get(port, "/");
+            let page = get(port, "/")?;
             let mut words = page.split(['"', '=', '&', '/']);
             Ok(words.rfind(|word| word.starts_with("app-") && word.ends_with(".wasm")).map(str::to_owned))
         };
@@ -193,8 +193,8 @@ impl Place {
         self.edit(file, |text| text.replacen(word, new, 1))?;
         let start = Instant::now();
         until(step, || {
-            let name = program(&mut server)?.filter(|name| *name != first);
-            Ok(name.filter(|name| get(port, &format!("/{name}")).contains(new)))
+            let Some(name) = program(&mut server)?.filter(|name| *name != first) else { return Ok(None) };
+            Ok(get(port, &format!("/{name}"))?.contains(new).then_some(()))
         })?;
         let took = start.elapsed();
         self.edit(file, |text| text.replacen(new, word, 1))?;
@@ -279,10 +279,11 @@ fn free_port() -> Result<u16> {
 }
 
 /// What a server of this machine answers; nothing, where it does not.
-fn get(port: u16, path: &str) -> String {
+fn get(port: u16, path: &str) -> Result<String> {
     let address = format!("http://127.0.0.1:{port}{path}");
     let out = Command::new("curl").args(["--silent", "--fail", "--max-time", "10", &address]).output();
-    out.map_or_else(|_| String::new(), |out| String::from_utf8_lossy(&out.stdout).into_owned())
+    let out = out.map_err(|source| Error::Start { program: "curl".into(), source })?;
+    Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
 #[cfg(test)]

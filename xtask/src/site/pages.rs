@@ -31,8 +31,8 @@ pub fn finish(staging: &Path) -> Result<()> {
 fn fill(staging: &Path, in_any_frame: bool) -> Result<()> {
     let boot = fs::read_to_string(staging.join(BOOT))?;
     let page = |name: &str| {
-        let html = watched(&fs::read_to_string(staging.join(name))?, boot.trim()).ok_or_else(|| no_place(name))?;
-        addressed(staging, &html)
+        let html = fs::read_to_string(staging.join(name))?;
+        addressed(staging, &watched(&html, boot.trim()).ok_or_else(|| no_place(name))?)
     };
     let mut index = page(INDEX)?;
     if in_any_frame {

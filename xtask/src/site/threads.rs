@@ -59,3 +59,50 @@ fn name(staging: &Path, thread: &str, ends: &[&str], named_in: &str) -> Result<(
     }
     Ok(fs::rename(staging.join(&names[0]), staging.join(new(&names[0])))?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_a_thread_is_named_by_its_content_where_it_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let staging = folder.path();
+        let write = |name: &str, text: &str| fs::write(staging.join(name), text).unwrap();
+        for thread in ["worker", "worker-relaxed", "accountant"] {
+            write(&format!("{thread}_bg.wasm"), thread);
+            write(&format!("{thread}.js"), &format!("new URL('{thread}_bg.wasm')"));
+        }
+        write("index.html", "./worker_loader.js ./accountant_loader.js");
+        write_loaders(staging, Kind::Shipped).unwrap();
+        name_all(staging, Kind::Shipped).unwrap();
+        let mut names: Vec<_> = fs::read_dir(staging).unwrap().map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        let names: Vec<_> = names.iter().map(|name| name.to_str().unwrap()).collect();
+        let ends = |start: &str, ends: &[&str]| {
+            let its =
+                names.iter().filter_map(|name| name.strip_prefix(start)).filter(|rest| !rest.starts_with("relaxed"));
+            let (keys, rests): (Vec<&str>, Vec<&str>) = its.map(|rest| rest.split_at(16)).unzip();
+            assert_eq!(rests, ends, "{names:?}");
+            assert!(keys.iter().all(|key| *key == keys[0]), "{names:?}");
+            keys[0].to_owned()
+        };
+        let [worker, accountant] =
+            ["worker-", "accountant-"].map(|start| ends(start, &[".js", "_bg.wasm", "_loader.js"]));
+        let relaxed = ends("worker-relaxed-", &[".js", "_bg.wasm"]);
+        assert_eq!(names.len(), 9);
+        let read = |name: &str| fs::read_to_string(staging.join(name)).unwrap();
+        assert_eq!(read("index.html"), format!("./worker-{worker}_loader.js ./accountant-{accountant}_loader.js"));
+        let loader = read(&format!("worker-{worker}_loader.js"));
+        for name in [format!("./worker-relaxed-{relaxed}.js"), format!("./worker-{worker}.js")] {
+            assert!(loader.contains(&format!("\"{name}\"")), "{loader}");
+        }
+        assert_eq!(read(&format!("accountant-{accountant}.js")), format!("new URL('accountant-{accountant}_bg.wasm')"));
+        // A page that names none is no page of this site.
+        write("index.html", "");
+        write("accountant.js", "new URL('accountant_bg.wasm')");
+        write("accountant_bg.wasm", "");
+        write("accountant_loader.js", "./accountant.js");
+        assert!(name(staging, "accountant", &["_bg.wasm", ".js", "_loader.js"], "index.html").is_err());
+    }
+}
