@@ -113,18 +113,18 @@ mod tests {
     /// What is said where these lots are measured.
     fn lines(lots: &[u32]) -> Lines {
         let mut lines = Lines::default();
-        lines.read(&[json!({ "browser": "1.2" }), json!({ "heap": 2_000_000 })].map(|line| line.to_string()), &on(""));
+        lines.add(json!({ "browser": "1.2" }));
+        lines.add(json!({ "heap": 2_000_000 }));
         for (who, backend) in
             [(NATIVE, "cpu"), (OURS, "cpu"), (PLAIN, "cpu"), (OURS, "gpu"), (THEIRS, "cpu"), (THEIRS, "gpu")]
         {
             for (model, envelope) in [("CnnTanh", false), ("CnnTanh", true), ("Mlp", false), ("Mlp", true)] {
                 for lot in lots {
                     let samples = if who == THEIRS { [60.0, 60.0] } else { [8.0, 24.0] };
-                    let line = json!({
+                    lines.add(json!({
                         "who": who, "backend": backend, "model": model, "envelope": envelope, "lot": lot, "samples": samples,
                         "calling": [0.1, 0.2], "device": "a device", "memory": 5_000_000, "buffers": 7_000_000,
-                    });
-                    lines.read(&[line.to_string()], &on(""));
+                    }));
                 }
             }
         }
@@ -145,15 +145,11 @@ mod tests {
         let mut lines = lines(&[64, 256, 1024, 4096, 16_384]);
         let text = section(&lines).unwrap();
         assert!(text.contains("there was no MNIST"), "{text}");
-        lines.read(
-            &[(9.0, true), (1.0, false), (8.0, true)].map(|(seconds, reached)| {
-                let run = json!({
-                    "preset": "fast-3", "goal": 0.98, "reached": reached, "seconds": seconds, "accuracy": 0.981, "steps": 50, "of": 60, "epsilon": 2.99,
-                });
-                run.to_string()
-            }),
-            &on(""),
-        );
+        for (seconds, reached) in [(9.0, true), (1.0, false), (8.0, true)] {
+            lines.add(json!({
+                "preset": "fast-3", "goal": 0.98, "reached": reached, "seconds": seconds, "accuracy": 0.981, "steps": 50, "of": 60, "epsilon": 2.99,
+            }));
+        }
         let text = section(&lines).unwrap();
         for part in [
             "Chromium 1.2; adapter: a device; natively: a device; @jax-js/jax 0.1.25. Milliseconds",

@@ -2,7 +2,7 @@
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, value::Kwargs};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::sections::with_section;
 use crate::prelude::*;
@@ -32,40 +32,41 @@ impl TryFrom<Vec<f64>> for Samples {
 
 /// What was measured: objects of JSON. A list of numbers in one becomes the [`Samples`] that they are.
 #[derive(Default)]
-pub struct Lines(Vec<Map<String, Value>>);
+pub struct Lines(Vec<Value>);
 
 impl Lines {
-    /// Takes in what a program said; what is no object of JSON is passed over. Where a line of samples lacks a field, it has that of `usual`.
+    /// Takes in what a program said; what is no JSON is passed over. Where a line of samples lacks a field, it has that of `usual`.
     pub fn read(&mut self, said: &[String], usual: &Value) {
-        let lines = said.iter().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line.trim()).ok());
-        for mut line in lines {
-            if line.contains_key("samples") {
-                line = usual.as_object().cloned().unwrap_or_default().into_iter().chain(line).collect();
+        for mut line in said.iter().filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok()) {
+            for (key, value) in usual.as_object().into_iter().flatten() {
+                if line["samples"].is_array() && line[key].is_null() {
+                    line[key] = value.clone();
+                }
             }
             self.add(line);
         }
     }
 
-    /// Of two measurements of a case the one with the better best stays; one without a sample is none.
-    fn add(&mut self, mut line: Map<String, Value>) {
-        for value in line.values_mut().filter(|value| value.is_array()) {
+    /// Takes in an object. Of two measurements of a case the one with the better best stays; one without a sample is none.
+    pub fn add(&mut self, mut line: Value) {
+        for value in
+            line.as_object_mut().into_iter().flat_map(|line| line.values_mut()).filter(|value| value.is_array())
+        {
             *value = serde_json::from_value::<Samples>(value.clone()).map_or(value.take(), |samples| json!(samples));
         }
-        if line.get("samples").is_some_and(Value::is_array) {
-            return;
-        }
-        let best = |line: &Map<String, Value>| line.get("samples").and_then(|samples| samples["best"].as_f64());
-        let same = |known: &&mut Map<String, Value>| CASE.iter().all(|key| known.get(*key) == line.get(*key));
-        match (best(&line), self.0.iter_mut().filter(|known| best(known).is_some()).find(same)) {
+        let best = |line: &Value| line["samples"]["best"].as_f64();
+        let same = |known: &&mut Value| best(known).is_some() && CASE.iter().all(|key| known[key] == line[key]);
+        match (best(&line), self.0.iter_mut().find(same)) {
             (Some(new), Some(known)) if best(known) > Some(new) => *known = line,
-            (Some(_), Some(_)) => {}
-            _ => self.0.push(line),
+            (Some(_), None) => self.0.push(line),
+            (None, _) if line.is_object() && !line["samples"].is_array() => self.0.push(line),
+            _ => {}
         }
     }
 
     /// The lines with this field.
-    pub fn with<'a>(&'a self, field: &'a str) -> impl DoubleEndedIterator<Item = &'a Map<String, Value>> {
-        self.0.iter().filter(move |line| line.contains_key(field))
+    pub fn with<'a>(&'a self, field: &'a str) -> impl DoubleEndedIterator<Item = &'a Value> {
+        self.0.iter().filter(move |line| !line[field].is_null())
     }
 
     /// The template with these lines, `machine`, and the fields of `more`. In it, `find(field=value, …)` is the line with these fields, and an error where
@@ -73,15 +74,14 @@ impl Lines {
     pub fn fill(&self, template: &str, more: Value) -> Result<String> {
         let lines: Vec<_> = self.0.iter().map(minijinja::Value::from_serialize).collect();
         let find = move |case: Kwargs| {
-            let fields = case.args().map(|key| Ok((key, case.get::<minijinja::Value>(key)?)));
-            let fields = fields.collect::<std::result::Result<Vec<_>, minijinja::Error>>()?;
-            let is = |line: &&minijinja::Value| {
-                fields.iter().all(|(key, wanted)| line.get_attr(key).is_ok_and(|is| is == *wanted))
-            };
-            let words = || fields.iter().map(|(key, wanted)| format!("{key} {wanted}")).collect::<Vec<_>>().join(", ");
-            let missing =
-                || minijinja::Error::new(ErrorKind::InvalidOperation, format!("nothing was measured of {}", words()));
-            lines.iter().find(is).cloned().ok_or_else(missing)
+            let value = |key| case.get::<minijinja::Value>(key).unwrap_or_default();
+            let is =
+                |line: &&minijinja::Value| case.args().all(|key| line.get_attr(key).is_ok_and(|is| is == value(key)));
+            lines.iter().find(is).cloned().ok_or_else(|| {
+                let words: Vec<String> = case.args().map(|key| format!("{key} {}", value(key))).collect();
+                let text = format!("nothing was measured of {}", words.join(", "));
+                minijinja::Error::new(ErrorKind::InvalidOperation, text)
+            })
         };
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -97,12 +97,8 @@ impl Lines {
             let digits = digits.unwrap_or(2);
             Ok::<_, minijinja::Error>(format!("{:.digits$} ({:.digits$})", best?, median?))
         });
-        let mut context = json!({ "machine": machine() });
-        context
-            .as_object_mut()
-            .into_iter()
-            .for_each(|context| context.extend(more.as_object().cloned().unwrap_or_default()));
-        Ok(environment.render_str(template, context)?)
+        environment.add_global("machine", machine());
+        Ok(environment.render_str(template, more)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `cargo xtask bench speed`: the engine's benches and its peer's, in one run on one machine; `speed.md` makes the section of it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     peers::{self, Measured},
@@ -52,13 +52,12 @@ fn ask_peer(project: &Project, python: &Path, lines: &mut Lines) -> Result<()> {
         let step = project.step(&format!("Opacus, {threads} threads"));
         let words = format!("benches/peers/opacus_step.py --threads {threads} --lot 256");
         let said = step.run(&mut project.command(python, &words))?;
-        let answer = said.lines.iter().rev().find_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
-        let samples = |mut line: Map<String, Value>| Some((line.remove("milliseconds")?, line.remove("versions")?));
-        let (samples, versions) =
-            answer.and_then(samples).ok_or_else(|| wrong!("opacus_step.py did not print its times{}", said.tail()))?;
+        let answer = said.lines.iter().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
+        let answer = answer.filter(|answer| answer["versions"].is_object());
+        let answer = answer.ok_or_else(|| wrong!("opacus_step.py did not print its times{}", said.tail()))?;
+        let (samples, versions) = (&answer["milliseconds"], &answer["versions"]);
         step.done(&format!("{:.1} ms", samples["median"].as_f64().unwrap_or(f64::NAN)));
-        let line = json!({ "who": "Opacus", "threads": threads, "samples": samples, "versions": versions });
-        lines.read(&[line.to_string()], &Value::Null);
+        lines.add(json!({ "who": "Opacus", "threads": threads, "samples": samples, "versions": versions }));
     }
     Ok(())
 }
@@ -70,19 +69,19 @@ fn engine(project: &Project, lines: &mut Lines) -> Result<String> {
     remove(&folder)?;
     let said = step.run(&mut project.cargo("bench --locked --no-default-features --bench engine -- step --noplot"))?;
     let device = said.lines.iter().find_map(|line| line.strip_prefix("engine: ")).unwrap_or("unknown").to_owned();
-    let benches: Vec<String> = peers::measured(&folder).iter().filter_map(line).collect();
-    lines.read(&benches, &Value::Null);
-    step.gives(device, &format!("{} benches", benches.len()))
+    let benches: Vec<Value> = peers::measured(&folder).iter().filter_map(line).collect();
+    let many = format!("{} benches", benches.len());
+    benches.into_iter().for_each(|bench| lines.add(bench));
+    step.gives(device, &many)
 }
 
 /// `CnnTanh, clip, 256`, on so many threads, in milliseconds.
-fn line(Measured { name, input, seconds }: &Measured) -> Option<String> {
+fn line(Measured { name, input, seconds }: &Measured) -> Option<Value> {
     let mut words = name.split(", ");
     let (model, encoder, lot) = (words.next()?, words.next()?, words.next()?.parse::<u32>().ok()?);
     let samples = json!({ "best": seconds.best * 1e3, "median": seconds.median * 1e3 });
     let threads: u32 = input.parse().ok()?;
-    let line = json!({ "model": model, "encoder": encoder, "lot": lot, "threads": threads, "samples": samples });
-    Some(line.to_string())
+    Some(json!({ "model": model, "encoder": encoder, "lot": lot, "threads": threads, "samples": samples }))
 }
 
 #[cfg(test)]
@@ -90,14 +89,14 @@ mod tests {
     use super::*;
     use crate::bench::report::Samples;
 
-    fn bench(name: &str) -> Option<String> {
+    fn bench(name: &str) -> Option<Value> {
         let seconds = Samples { median: 0.004, best: 0.003, worst: 0.005 };
         line(&Measured { name: name.to_owned(), input: "2".to_owned(), seconds })
     }
 
     #[test]
     fn a_benchs_name_says_what_it_is() {
-        let line: Value = serde_json::from_str(&bench("CnnTanh, envelope of 1000, 256").unwrap()).unwrap();
+        let line = bench("CnnTanh, envelope of 1000, 256").unwrap();
         let samples = json!({ "best": 3.0, "median": 4.0 });
         let said =
             json!({ "model": "CnnTanh", "encoder": "envelope of 1000", "lot": 256, "threads": 2, "samples": samples });
@@ -111,7 +110,7 @@ mod tests {
         let versions = json!({ "opacus": "1", "torch": "2", "python": "3" });
         for threads in [1, 2] {
             let peer = json!({ "who": "Opacus", "threads": threads, "samples": { "best": 6.0, "median": 7.0 }, "versions": versions });
-            lines.read(&[peer.to_string()], &Value::Null);
+            lines.add(peer);
         }
         let error = section(&lines, "a device").unwrap_err().to_string();
         for word in ["CnnTanh", "clip", "lot 256", "threads 1"] {
@@ -120,8 +119,10 @@ mod tests {
         for model in ["CnnTanh", "CnnRelu", "Mlp", "Linear"] {
             for encoder in ["clip", "envelope", "envelope of 1000"] {
                 for lot in [64, 256, 1024, 4096, 16_384] {
-                    let two = bench(&format!("{model}, {encoder}, {lot}")).unwrap();
-                    lines.read(&[two.replace("\"threads\":2", "\"threads\":1"), two], &Value::Null);
+                    let mut bench = bench(&format!("{model}, {encoder}, {lot}")).unwrap();
+                    lines.add(bench.clone());
+                    bench["threads"] = json!(1);
+                    lines.add(bench);
                 }
             }
         }
