@@ -1,6 +1,7 @@
 //! `cargo xtask serve | test | dist | deny | bench | pictures`: everything that must be done around cargo.
 
 mod bench;
+mod bytes;
 mod checks;
 mod error;
 #[path = "../../src/data/mnist_files.rs"]
@@ -18,10 +19,11 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{CommandFactory, Parser, Subcommand, value_parser};
 
 use bench::Bench;
-use checks::{count::Count, deny, lints};
+use checks::{count::Count, deny};
 use error::Result;
 use project::Project;
 use site::{Kind, build, pictures, serve};
+use tools::lints;
 
 /// Everything that must be done around cargo
 #[derive(Debug, Parser)]

@@ -3,7 +3,7 @@
 use crate::{
     prelude::*,
     site::PROFILE,
-    tools::wasm_target::{TARGET, Wasm},
+    tools::{TARGET, wasm_target::Wasm},
 };
 
 /// How an example gets into a page.

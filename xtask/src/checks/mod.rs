@@ -4,6 +4,5 @@ pub mod count;
 pub mod deny;
 #[cfg(test)]
 mod documents;
-pub mod lints;
 pub mod run;
 mod suites;

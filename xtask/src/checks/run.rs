@@ -5,12 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{count::Count, lints, suites};
+use super::{count::Count, suites};
 use crate::{
     prelude::*,
     screen::clock,
     site::{Kind, build},
-    tools::{browser, engines, mnist, wasm_target},
+    tools::{browser, engines, lints, mnist, wasm_target},
 };
 
 const BUILD: &str = "build, clippy, documentation";

@@ -1,10 +1,10 @@
 //! The tests that are run, each by its runner, and counted.
 
-use super::{count::Count, lints};
+use super::count::Count;
 use crate::{
     prelude::*,
     screen::Said,
-    tools::{browser, cargo_tool, engines::Engines, mnist::Digits},
+    tools::{browser, cargo_tool, engines::Engines, lints, mnist::Digits},
 };
 
 /// rustfmt and clippy, which a minimal toolchain lacks.

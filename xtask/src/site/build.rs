@@ -8,16 +8,14 @@ use super::{
 use crate::{
     prelude::*,
     tools::{
-        cargo_tool,
+        TARGET, cargo_tool,
         mnist::{self, Digits},
         npm,
-        wasm_target::{self, TARGET, Wasm},
+        wasm_target::{self, Wasm},
     },
 };
 
 const RELAXED_NAME: &str = "training thread with relaxed SIMD";
-/// Lists the files of a site with their digests; a folder that has it was made here and may be replaced.
-pub const LIST: &str = "files.json";
 
 pub struct Site {
     /// Of the site that ships.
@@ -59,7 +57,7 @@ pub fn with_set_up(project: &Project, kind: Kind, out: &Path) -> Result<Site> {
 
 /// Builds the site and puts it into `out`, which is replaced as a whole, or not at all.
 pub fn build(project: &Project, kind: Kind, wasm: &Wasm, digits: &Digits, out: &Path) -> Result<Site> {
-    if out.exists() && !out.join(LIST).is_file() && fs::read_dir(out)?.next().is_some() {
+    if out.exists() && !out.join(pages::LIST).is_file() && fs::read_dir(out)?.next().is_some() {
         let out = out.display();
         return Err(Error::Usage(format!(
             "{out} holds something that is not a site built by this; name another folder"

@@ -37,9 +37,3 @@ impl Kind {
         }
     }
 }
-
-/// SHA-256 over the parts in order, in hexadecimal.
-pub fn digest(parts: &[&[u8]]) -> String {
-    use sha2::{Digest, Sha256};
-    format!("{:x}", parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize())
-}

@@ -7,15 +7,13 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::{
-    build::LIST,
-    digest,
-    threads::{PROBE, RELAXED},
-};
-use crate::prelude::*;
+use super::threads::{PROBE, RELAXED};
+use crate::{bytes::digest, prelude::*};
 
 /// Files that no visitor of the page itself waits for.
 pub const BESIDE: [&str; 4] = ["embed.css", "embed.js", "element.js", "sw.js"];
+/// Lists the files of a site with their digests; a folder that has it was made here and may be replaced.
+pub const LIST: &str = "files.json";
 const INDEX: &str = "index.html";
 const EMBED: &str = "embed.html";
 const SERVICE_WORKER: &str = "sw.js";

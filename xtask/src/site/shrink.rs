@@ -1,7 +1,10 @@
 //! Programs and texts made smaller: wasm-opt and esbuild, where they could be had.
 
-use super::{digest, sizes};
-use crate::{prelude::*, tools::npm::Shrinkers};
+use crate::{
+    bytes::{digest, in_words},
+    prelude::*,
+    tools::npm::Shrinkers,
+};
 
 /// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
 const ALLOWED: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
@@ -51,7 +54,7 @@ fn program(project: &Project, wasm_opt: &Path, cache: &Path, folder: &Path, wasm
         fs::rename(&unfinished, &kept)?;
     }
     let after = fs::copy(&kept, wasm)?;
-    step.done(&format!("{} → {}", sizes::bytes(bytes.len() as u64), sizes::bytes(after)));
+    step.done(&format!("{} → {}", in_words(bytes.len() as u64), in_words(after)));
     Ok(())
 }
 
@@ -63,7 +66,7 @@ pub fn texts(project: &Project, Shrinkers { esbuild, .. }: &Shrinkers, staging: 
     let mut command = Command::new("node");
     command.arg(esbuild).args(["--minify", "--charset=utf8", "--allow-overwrite", "--log-level=warning"]);
     step.run(command.arg(format!("--outdir={}", staging.display())).args(&texts))?;
-    step.done(&format!("{} → {}", sizes::bytes(before), sizes::bytes(total(&texts)?)));
+    step.done(&format!("{} → {}", in_words(before), in_words(total(&texts)?)));
     Ok(())
 }
 

@@ -5,8 +5,11 @@ use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{digest, pages, threads::RELAXED};
-use crate::prelude::*;
+use super::{pages, threads::RELAXED};
+use crate::{
+    bytes::{digest, in_words},
+    prelude::*,
+};
 
 /// What is loaded in one go.
 struct Part {
@@ -55,18 +58,18 @@ impl Sizes {
     pub fn table(&self) -> String {
         let mut text = format!("  {:<44} {:>10} {:>10} {:>10}\n", "", "raw", "gzip", "Brotli");
         let mut line = |name: &str, size: Size, more: &str| {
-            let [raw, gzip, brotli] = [size.raw, size.gzip, size.brotli].map(bytes);
+            let [raw, gzip, brotli] = [size.raw, size.gzip, size.brotli].map(in_words);
             let _ = writeln!(text, "  {name:<44} {raw:>10} {gzip:>10} {brotli:>10}{more}");
         };
         self.0.iter().for_each(|(name, size)| line(name, *size, ""));
-        self.parts().for_each(|(part, size)| line(part.name, size, &format!("  of {}", bytes(part.budget))));
+        self.parts().for_each(|(part, size)| line(part.name, size, &format!("  of {}", in_words(part.budget))));
         text
     }
 
     /// An error that names what is above its budget.
     pub fn check(&self) -> Result<()> {
         self.parts().try_for_each(|(Part { name, budget, .. }, Size { brotli, .. })| {
-            let (is, may) = (bytes(brotli), bytes(*budget));
+            let (is, may) = (in_words(brotli), in_words(*budget));
             let above = || wrong!("{name} is {is} after Brotli, above its budget of {may}");
             (brotli <= *budget).then_some(()).ok_or_else(above)
         })
@@ -104,15 +107,6 @@ fn size(content: &[u8]) -> Result<Size> {
     let mut small = Vec::new();
     brotli::CompressorWriter::new(&mut small, 1 << 16, 11, 22).write_all(content)?;
     Ok(Size { raw: content.len() as u64, gzip, brotli: small.len() as u64 })
-}
-
-/// `812 B`, `14.2 kB`, `1.48 MB`.
-pub fn bytes(n: u64) -> String {
-    match n {
-        0..1_000 => format!("{n} B"),
-        1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
-        _ => format!("{:.2} MB", n as f64 / 1e6),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The programs that the page starts as threads of their own: their loaders, and their names.
 
-use super::{Kind, digest};
-use crate::prelude::*;
+use super::Kind;
+use crate::{bytes::digest, prelude::*};
 
 const THREADS: [&str; 2] = ["worker", "accountant"];
 /// The training thread again, for browsers that multiply and add in one; the loader chooses.

@@ -3,7 +3,7 @@
 //! Debian's compiler for browsers comes with the sources of its standard library; they are built once, and a folder of links
 //! to the compiler's own libraries plus that build becomes a `--sysroot`. Nothing under /usr, and nothing of rustup's, is written.
 
-use super::{debian, wasm_target::TARGET};
+use super::{TARGET, debian};
 use crate::prelude::*;
 
 const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy"];

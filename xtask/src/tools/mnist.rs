@@ -3,10 +3,10 @@
 use std::io::Read;
 
 use crate::{
+    bytes::{self, digest},
     mnist_files::{self, FILES, MIRRORS, MnistFile, Why},
     prelude::*,
     shard_writer,
-    site::{digest, sizes::bytes},
 };
 
 /// Folder of the four files, each checked. `None`: none to be had; the page draws its own, and says so.
@@ -54,7 +54,7 @@ pub fn write_site(digits: &Digits, folder: &Path) -> Result<String> {
     let [train, test] = [&train, &test].map(|(pixels, labels)| shard_writer::Set { pixels, labels });
     let files = shard_writer::write(folder, "MNIST", train, test)
         .map_err(|error| wrong!("cannot write the shards to {}: {error}", folder.display()))?;
-    Ok(format!("MNIST, {} files, {}", files.len(), bytes(files.iter().map(|(_, bytes)| bytes).sum())))
+    Ok(format!("MNIST, {} files, {}", files.len(), bytes::in_words(files.iter().map(|(_, bytes)| bytes).sum())))
 }
 
 /// Writes the four files, unpacked, into `folder`, if there are any.

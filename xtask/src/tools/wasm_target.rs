@@ -1,9 +1,7 @@
 //! A compiler for wasm32-unknown-unknown: rustup's, else one put together in the cache from Debian's packages.
 
-use super::debian_rust;
-use crate::{checks::lints, prelude::*};
-
-pub const TARGET: &str = "wasm32-unknown-unknown";
+use super::{TARGET, debian_rust, lints};
+use crate::prelude::*;
 
 /// How builds for the browser are run.
 #[derive(Clone)]
