@@ -1,18 +1,19 @@
 //! What is filled in when all other files are there: both pages (the embedded one starts the same program), which get the
 //! watchdog of their start and the digests of their files, and the service worker, which knows every file's digest.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::{
-    error::{At, Error, Result},
-    site::{LIST, PROBE, RELAXED, digest, files},
-};
+use super::threads::{PROBE, RELAXED};
+use crate::{bytes::digest, prelude::*};
 
 /// Files that no visitor of the page itself waits for.
 pub const BESIDE: [&str; 4] = ["embed.css", "embed.js", "element.js", "sw.js"];
+/// Lists the files of a site with their digests; a folder that has it was made here and may be replaced.
+pub const LIST: &str = "files.json";
 const INDEX: &str = "index.html";
 const EMBED: &str = "embed.html";
 const SERVICE_WORKER: &str = "sw.js";
@@ -26,63 +27,53 @@ pub fn finish(staging: &Path) -> Result<()> {
 }
 
 fn fill(staging: &Path, in_any_frame: bool) -> Result<()> {
-    let boot = read(staging, BOOT)?;
-    let boot = boot.trim();
-    let mut index = addressed(staging, &watched(&read(staging, INDEX)?, boot).ok_or_else(|| no_place(INDEX))?)?;
+    let boot = fs::read_to_string(staging.join(BOOT))?;
+    let page = |name: &str| {
+        let html = fs::read_to_string(staging.join(name))?;
+        addressed(staging, &watched(&html, boot.trim()).ok_or_else(|| no_place(name))?)
+    };
+    let mut index = page(INDEX)?;
     if in_any_frame {
         index = replaced(&index, "<html ", "<html data-frames=\"any\" ").ok_or_else(|| no_place(INDEX))?;
     }
-    let embed = watched(&read(staging, EMBED)?, boot).ok_or_else(|| no_place(EMBED))?;
-    let embed = addressed(staging, &embed)?;
-    let embed = embedded(&index, &embed).ok_or_else(|| no_place(EMBED))?;
-    write(staging, INDEX, &index)?;
-    write(staging, EMBED, &embed)?;
-    let path = staging.join(BOOT);
-    std::fs::remove_file(&path).at("remove", &path)?;
+    let embed = embedded(&index, &page(EMBED)?).ok_or_else(|| no_place(EMBED))?;
+    fs::write(staging.join(INDEX), &index)?;
+    fs::write(staging.join(EMBED), &embed)?;
+    fs::remove_file(staging.join(BOOT))?;
 
     // The version follows from all files; the service worker, which is told it, counts as it is before.
     let mut listed = BTreeMap::new();
-    for path in files(staging)? {
-        let content = std::fs::read(&path).at("read", &path)?;
+    for path in files(staging)?.into_iter().filter(|path| *path != staging.join(LIST)) {
+        let content = fs::read(&path)?;
         listed.insert(name_in(staging, &path), Listed { bytes: content.len(), sha256: digest(&[&content]) });
     }
-    listed.remove(LIST);
-    let version = digest(&[as_json(&listed).to_string().as_bytes()])[..16].to_owned();
-    let (digits, own): (Digests, Digests) = listed
-        .iter()
-        .filter(|(name, _)| *name != SERVICE_WORKER)
-        .map(|(name, file)| (name.as_str(), file.sha256.as_str()))
-        .partition(|(name, _)| name.starts_with("data/"));
+    let version = digest(&[json!(listed).to_string().as_bytes()])[..16].to_owned();
+    let others = listed.iter().filter(|(name, _)| *name != SERVICE_WORKER);
+    let others = others.map(|(name, file)| (name.as_str(), file.sha256.as_str()));
+    let (digits, own): (BTreeMap<_, _>, BTreeMap<_, _>) = others.partition(|(name, _)| name.starts_with("data/"));
     // Without a second program for training there is nothing to choose, and no browser passes the test of nothing.
     let probe: &[u8] = if own.keys().any(|name| name.starts_with(RELAXED)) { &PROBE } else { &[] };
-    let mut script = read(staging, SERVICE_WORKER)?;
-    for (place, value) in [
-        ("const VERSION = \"\";", format!("const VERSION = \"{version}\";")),
-        ("const FILES = {};", format!("const FILES = {};", serde_json::json!(own))),
-        ("const DIGITS = {};", format!("const DIGITS = {};", serde_json::json!(digits))),
-        ("const PROBE = [];", format!("const PROBE = {};", serde_json::json!(probe))),
+    let mut script = fs::read_to_string(staging.join(SERVICE_WORKER))?;
+    for (name, empty, value) in [
+        ("VERSION", "\"\"", json!(version)),
+        ("FILES", "{}", json!(own)),
+        ("DIGITS", "{}", json!(digits)),
+        ("PROBE", "[]", json!(probe)),
     ] {
-        script = replaced(&script, place, &value).ok_or_else(|| no_place(SERVICE_WORKER))?;
+        let (place, value) = (format!("const {name} = {empty};"), format!("const {name} = {value};"));
+        script = replaced(&script, &place, &value).ok_or_else(|| no_place(SERVICE_WORKER))?;
     }
-    write(staging, SERVICE_WORKER, &script)?;
+    fs::write(staging.join(SERVICE_WORKER), &script)?;
     let service_worker = Listed { bytes: script.len(), sha256: digest(&[script.as_bytes()]) };
     listed.insert(SERVICE_WORKER.to_owned(), service_worker);
-    let list = serde_json::json!({ "version": version, "files": as_json(&listed) });
-    write(staging, LIST, &(serde_json::to_string_pretty(&list).unwrap_or_default() + "\n"))
+    Ok(fs::write(staging.join(LIST), format!("{:#}\n", json!({ "version": version, "files": listed })))?)
 }
 
-/// SHA-256 by name, in hexadecimal.
-type Digests<'a> = BTreeMap<&'a str, &'a str>;
-
 /// A file of the site.
+#[derive(serde::Serialize)]
 struct Listed {
     bytes: usize,
     sha256: String,
-}
-
-fn as_json(listed: &BTreeMap<String, Listed>) -> serde_json::Value {
-    let file = |file: &Listed| serde_json::json!({ "bytes": file.bytes, "sha256": file.sha256 });
-    listed.iter().map(|(name, listed)| (name.clone(), file(listed))).collect()
 }
 
 /// A page with the watchdog in it, before all that may fail to come; the page's policy lets that one script run.
@@ -105,8 +96,7 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
         if link && !module_or_sheet || meta && !asked_by_page || !staging.join(name).is_file() {
             continue;
         }
-        let path = staging.join(name);
-        let content = std::fs::read(&path).at("read", &path)?;
+        let content = fs::read(staging.join(name))?;
         let whole = integrity(&content);
         let mut new = tag.to_owned();
         // Names that a digest is in already differ from version to version.
@@ -134,7 +124,7 @@ fn replaced(text: &str, old: &str, new: &str) -> Option<String> {
     text.contains(old).then(|| text.replacen(old, new, 1))
 }
 
-fn name_in(folder: &Path, path: &Path) -> String {
+pub fn name_in(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
@@ -163,16 +153,6 @@ fn no_place(file: &str) -> Error {
     Error::Wrong(format!("{file} or index.html as Trunk made it lacks a place that the build fills in"))
 }
 
-fn read(folder: &Path, file: &str) -> Result<String> {
-    let path = folder.join(file);
-    std::fs::read_to_string(&path).at("read", &path)
-}
-
-fn write(folder: &Path, file: &str, text: &str) -> Result<()> {
-    let path = folder.join(file);
-    std::fs::write(&path, text).at("write", &path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,24 +169,24 @@ mod tests {
 
     #[test]
     fn the_embedded_page_starts_the_same_program() {
-        let made = embedded(INDEX_HTML, include_str!("../../www/embed.html")).unwrap();
+        let made = embedded(INDEX_HTML, include_str!("../../../www/embed.html")).unwrap();
         assert!(made.contains(r#"data-start="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm""#), "{made}");
         assert!(made.contains(r#"<meta name="hushgrad-worker" content="./worker-1_loader.js">"#));
         assert!(made.contains(r#"<link rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg"));
         // Behind a poster nothing is loaded ahead.
         assert!(!made.contains("preload") && !made.contains("xtask"));
-        assert!(embedded("", include_str!("../../www/embed.html")).is_none());
+        assert!(embedded("", include_str!("../../../www/embed.html")).is_none());
     }
 
-    /// A folder that looks as Trunk, the shrinkers and the digits leave it; removed at the end.
-    struct Staging(std::path::PathBuf);
+    /// A folder that looks as Trunk, the shrinkers and the digits leave it.
+    struct Staging(tempfile::TempDir);
 
     impl Staging {
-        fn new(test: &str, files: &[(&str, &str)]) -> Self {
-            let folder = std::env::temp_dir().join(format!("hushgrad-pages-{test}-{}", std::process::id()));
-            std::fs::create_dir_all(folder.join("data")).unwrap();
-            let staging = Self(folder);
-            let named = [
+        /// With these files, instead of or beside the usual ones; filled.
+        fn filled(files: &[(&str, &str)], in_any_frame: bool) -> Self {
+            let staging = Self(tempfile::tempdir().unwrap());
+            fs::create_dir(staging.0.path().join("data")).unwrap();
+            let usual = [
                 ("index.html", INDEX_HTML),
                 ("boot.js", "run()\n"),
                 ("start.js", "start"),
@@ -215,25 +195,20 @@ mod tests {
                 ("lessons.txt", "# a"),
                 ("embed.js", "embed"),
                 ("embed.css", "css"),
-                ("embed.html", include_str!("../../www/embed.html")),
-                ("sw.js", include_str!("../../www/sw.js")),
+                ("embed.html", include_str!("../../../www/embed.html")),
+                ("sw.js", include_str!("../../../www/sw.js")),
                 ("data/manifest.json", "{}"),
                 ("data/train-00.0123456789ab.shard", ""),
             ];
-            for (name, text) in named.iter().chain(files) {
-                write(&staging.0, name, text).unwrap();
+            for (name, text) in usual.iter().chain(files) {
+                fs::write(staging.0.path().join(name), text).unwrap();
             }
+            fill(staging.0.path(), in_any_frame).unwrap();
             staging
         }
 
         fn read(&self, name: &str) -> String {
-            read(&self.0, name).unwrap()
-        }
-    }
-
-    impl Drop for Staging {
-        fn drop(&mut self) {
-            drop(std::fs::remove_dir_all(&self.0));
+            fs::read_to_string(self.0.path().join(name)).unwrap()
         }
     }
 
@@ -245,38 +220,33 @@ mod tests {
 
     #[test]
     fn the_service_worker_and_the_list_know_the_same_files_digests_and_version() {
-        let site = Staging::new("list", &[]);
-        fill(&site.0, false).unwrap();
-        let (script, list) = (site.read("sw.js"), site.read(LIST));
-        let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+        let site = Staging::filled(&[], false);
+        let script = site.read("sw.js");
+        let list: serde_json::Value = serde_json::from_str(&site.read(LIST)).unwrap();
         assert_eq!(told(&script, "VERSION"), list["version"]);
         assert_eq!(list["version"].as_str().unwrap().len(), 16);
         let known = [told(&script, "FILES"), told(&script, "DIGITS")];
         let known: BTreeMap<_, _> = known.iter().flat_map(|each| each.as_object().unwrap()).collect();
         let listed = list["files"].as_object().unwrap();
         for (name, file) in listed {
-            let path = site.0.join(name);
-            assert_eq!(file["sha256"], digest(&[&std::fs::read(&path).unwrap()]), "{name}");
-            assert_eq!(file["bytes"], std::fs::metadata(&path).unwrap().len(), "{name}");
+            let content = site.read(name);
+            assert_eq!(file["sha256"], digest(&[content.as_bytes()]), "{name}");
+            assert_eq!(file["bytes"], content.len(), "{name}");
             assert_eq!(known.get(name).copied(), (name != "sw.js").then_some(&file["sha256"]), "{name}");
         }
         assert_eq!(known.len() + 1, listed.len());
         assert!(listed.contains_key("embed.html") && listed.contains_key("data/manifest.json"));
         assert!(!listed.contains_key("boot.js") && !listed.contains_key(LIST));
         assert!(told(&script, "DIGITS").get("data/train-00.0123456789ab.shard").is_some());
-        assert!(fill(&site.0, false).is_err(), "nothing is filled in twice");
+        assert!(fill(site.0.path(), false).is_err(), "nothing is filled in twice");
     }
 
     #[test]
     fn another_content_is_another_version() {
-        let version = |test, files: &[(&str, &str)]| {
-            let site = Staging::new(test, files);
-            fill(&site.0, false).unwrap();
-            told(&site.read("sw.js"), "VERSION")
-        };
-        let first = version("first", &[]);
-        assert_eq!(first, version("again", &[]));
-        let other_worker = format!("{}// new", include_str!("../../www/sw.js"));
+        let version = |files: &[(&str, &str)]| told(&Staging::filled(files, false).read("sw.js"), "VERSION");
+        let first = version(&[]);
+        assert_eq!(first, version(&[]));
+        let other_worker = format!("{}// new", include_str!("../../../www/sw.js"));
         for changed in [
             ("app-1.js", "2"),
             ("lessons.txt", "2"),
@@ -284,14 +254,13 @@ mod tests {
             ("boot.js", "walk()"),
             ("sw.js", &other_worker),
         ] {
-            assert_ne!(first, version("other", &[changed]), "{}", changed.0);
+            assert_ne!(first, version(&[changed]), "{}", changed.0);
         }
     }
 
     #[test]
     fn a_page_takes_no_other_files_than_those_of_its_build() {
-        let site = Staging::new("integrity", &[]);
-        fill(&site.0, false).unwrap();
+        let site = Staging::filled(&[], false);
         let key = |content: &str| digest(&[content.as_bytes()])[..16].to_owned();
         let whole = |content: &str| integrity(content.as_bytes());
         let (index, embed) = (site.read("index.html"), site.read("embed.html"));
@@ -322,9 +291,7 @@ mod tests {
     #[test]
     fn framing_is_off_unless_asked_for() {
         for (any, switch) in [(false, 0), (true, 1)] {
-            let site = Staging::new(if any { "framed" } else { "alone" }, &[]);
-            fill(&site.0, any).unwrap();
-            assert_eq!(site.read("index.html").matches("data-frames").count(), switch);
+            assert_eq!(Staging::filled(&[], any).read("index.html").matches("data-frames").count(), switch);
         }
     }
 
@@ -335,8 +302,8 @@ mod tests {
 
     #[test]
     fn the_written_pages_have_the_places_that_are_filled_in() {
-        let index = include_str!("../../www/index.html");
-        for html in [index, include_str!("../../www/embed.html")] {
+        let index = include_str!("../../../www/index.html");
+        for html in [index, include_str!("../../../www/embed.html")] {
             assert!(watched(html, "run()").is_some());
             assert!(html.contains("id=\"failed\"") && html.contains("id=\"again\"") && html.contains("<noscript>"));
         }

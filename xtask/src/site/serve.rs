@@ -3,12 +3,11 @@
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use crate::error::{Error, Result};
+use crate::prelude::*;
 
 /// Longest request head that is read.
 const HEAD: u64 = 256 << 10;
@@ -59,8 +58,7 @@ fn talk(stream: &TcpStream, folder: &Path) -> std::io::Result<()> {
             "GET" | "HEAD" => answer(folder, target),
             _ => ("405 Method Not Allowed", "text/plain", b"only GET and HEAD\n".to_vec()),
         };
-        let length = body.len();
-        let framing = framing(target);
+        let (length, framing) = (body.len(), framing(target));
         let last = is_last(&head);
         let connection = if last { "Connection: close\r\n" } else { "" };
         let mut out = stream;
@@ -92,12 +90,9 @@ fn framing(target: &str) -> &'static str {
 }
 
 fn answer(folder: &Path, target: &str) -> (&'static str, &'static str, Vec<u8>) {
-    let file = path_of(folder, target);
-    let read = file.as_ref().and_then(|path| std::fs::read(path).ok());
-    match (file, read) {
-        (Some(path), Some(body)) => ("200 OK", kind(&path), body),
-        _ => ("404 Not Found", "text/plain; charset=utf-8", b"no such file\n".to_vec()),
-    }
+    let found = path_of(folder, target).and_then(|path| Some((kind(&path), std::fs::read(path).ok()?)));
+    let missing = || ("404 Not Found", "text/plain; charset=utf-8", b"no such file\n".to_vec());
+    found.map_or_else(missing, |(kind, body)| ("200 OK", kind, body))
 }
 
 /// The file that a request names; `None` when it would be outside of the folder.
@@ -114,15 +109,13 @@ fn path_of(folder: &Path, target: &str) -> Option<PathBuf> {
 
 /// Percent-decoding.
 fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
     let mut rest = text.bytes();
+    let mut bytes = Vec::new();
     while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let hex = [rest.next()?, rest.next()?];
-                u8::from_str_radix(std::str::from_utf8(&hex).ok()?, 16).ok()?
-            }
-            byte => byte,
+        bytes.push(if byte == b'%' {
+            u8::from_str_radix(std::str::from_utf8(&[rest.next()?, rest.next()?]).ok()?, 16).ok()?
+        } else {
+            byte
         });
     }
     String::from_utf8(bytes).ok()
@@ -144,19 +137,6 @@ fn kind(path: &Path) -> &'static str {
     }
 }
 
-/// Asks the system to show an address in the browser.
-pub fn open(address: &str) {
-    let (program, before): (&str, &[&str]) = match std::env::consts::OS {
-        "macos" => ("open", &[]),
-        "windows" => ("cmd", &["/C", "start", ""]),
-        _ => ("xdg-open", &[]),
-    };
-    let started = std::process::Command::new(program).args(before).arg(address).spawn();
-    if started.is_err() {
-        eprintln!("  no `{program}` here to open a browser with; please open the address yourself");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,12 +155,11 @@ mod tests {
 
     #[test]
     fn a_browser_gets_files_with_their_types() {
-        let folder = std::env::temp_dir().join(format!("hushgrad-serve-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("a.wasm"), b"\0asm").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.wasm"), b"\0asm").unwrap();
         let listener = listen(Some(0)).unwrap();
         let address = listener.local_addr().unwrap();
-        let served = folder.clone();
+        let served = folder.path().to_owned();
         std::thread::spawn(move || serve(&listener, &served));
         let ask = |request: &str| {
             let mut stream = TcpStream::connect(address).unwrap();
@@ -211,6 +190,5 @@ mod tests {
         }
         assert!(ask("GET /b.wasm HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
         assert!(ask("POST /a.wasm HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
-        std::fs::remove_dir_all(folder).unwrap();
     }
 }

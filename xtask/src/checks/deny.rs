@@ -2,18 +2,15 @@
 //!
 //! Apart from `test`, because cargo-deny takes minutes to build and its list of vulnerabilities comes from the network.
 
-use crate::{error::Result, project::Project, screen::Screen, tools};
+use crate::{prelude::*, tools::cargo_tool};
 
-const VERSION: &str = "0.20.2";
-
-pub fn run(project: &mut Project, screen: &Screen) -> Result<()> {
-    project.claim(screen)?;
-    let program = tools::cargo_tool(project, screen, "cargo-deny", "cargo-deny", VERSION)?;
-    project.release();
+pub fn run(project: &Project) -> Result<()> {
+    let claim = project.claim()?;
+    let program = cargo_tool::cargo_deny(project)?;
+    drop(claim);
     for what in ["licenses", "bans", "sources", "advisories"] {
-        let step = screen.step(&format!("cargo-deny {what}"));
-        step.run(project.command(&program).args(["--color", "never", "check", what]))?;
-        step.done("");
+        let words = format!("--color never check {what}");
+        project.run(&format!("cargo-deny {what}"), &mut project.command(&program, &words))?;
     }
     Ok(())
 }
@@ -25,7 +22,7 @@ mod tests {
 
     #[test]
     fn what_nobody_maintains_is_listed_with_a_reason_and_a_way_out_for_as_long_as_it_is_used() {
-        let (rules, lock) = (include_str!("../../deny.toml"), include_str!("../../Cargo.lock"));
+        let (rules, lock) = (include_str!("../../../deny.toml"), include_str!("../../../Cargo.lock"));
         assert!(rules.contains("unmaintained = \"all\""));
         let listed: Vec<&str> = rules.lines().filter(|line| line.contains("id = \"RUSTSEC-")).collect();
         assert_eq!(listed.len(), KNOWN.len(), "{listed:?}");

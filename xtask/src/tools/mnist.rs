@@ -1,40 +1,28 @@
 //! MNIST for the site: found on this machine, downloaded from a mirror, or none.
 
-use std::{
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::io::Read;
 
 use crate::{
-    error::{At, Error, Result},
+    bytes::{self, digest},
     mnist_files::{self, FILES, MIRRORS, MnistFile, Why},
-    project::{Project, which},
-    screen::{Screen, Step},
+    prelude::*,
     shard_writer,
-    site::digest,
-    sizes::bytes,
 };
 
-pub enum Digits {
-    /// Folder of the four files, each checked.
-    Mnist(PathBuf),
-    /// None to be had: the page draws its own, and says so.
-    Synthetic,
-}
+/// Folder of the four files, each checked. `None`: none to be had; the page draws its own, and says so.
+pub type Digits = Option<PathBuf>;
 
 /// `MNIST_DIR`; `../shared/mnist` beside the checkout; the cache; a download into the cache; else none.
-pub fn ensure(project: &Project, screen: &Screen) -> Result<Digits> {
-    let step = screen.step("MNIST");
-    let places = mnist_files::places(|key| std::env::var_os(key), Some(&project.root));
-    for place in &places {
+pub fn ensure(project: &Project) -> Result<Digits> {
+    let step = project.step("MNIST");
+    for place in mnist_files::places(|key| std::env::var_os(key), Some(&project.root)) {
         let asked = place.why == Why::MnistDir;
         if !asked && !FILES.iter().any(|file| mnist_files::find(&place.folder, file).is_some()) {
             continue;
         }
         match FILES.iter().try_for_each(|file| read(&place.folder, file).map(drop)) {
             Ok(()) => {
-                step.done(&format!("found: {}", place.why));
-                return Ok(Digits::Mnist(place.folder.clone()));
+                return step.gives(Some(place.folder), &format!("found: {}", place.why));
             }
             Err(error) if asked => return Err(error),
             Err(error) => step.say(&format!("passed over {}: {error}", place.why)),
@@ -42,58 +30,45 @@ pub fn ensure(project: &Project, screen: &Screen) -> Result<Digits> {
     }
     let cache = project.cache.join("mnist");
     match download(project, &step, &cache) {
-        Ok(mirror) => {
-            step.done(&format!("downloaded from a {}, {mirror}", Why::Mirror));
-            Ok(Digits::Mnist(cache))
-        }
-        Err(why) => {
-            step.done(&format!(
+        Ok(mirror) => step.gives(Some(cache), &format!("downloaded from a {}, {mirror}", Why::Mirror)),
+        Err(why) => step.gives(
+            None,
+            &format!(
                 "not to be had ({why}): the page will use the synthetic digits that it draws itself. \
                  To use MNIST, put its four files into a folder and name it in MNIST_DIR"
-            ));
-            Ok(Digits::Synthetic)
-        }
+            ),
+        ),
     }
 }
 
 /// Writes what the page loads into `folder`; says what that is.
 pub fn write_site(digits: &Digits, folder: &Path) -> Result<String> {
-    let Digits::Mnist(from) = digits else {
+    let Some(from) = digits else {
         return Ok("none: the page draws its own".to_owned());
     };
+    // After headers of 16 bytes and of 8. The files have been checked, so the headers need not be read.
     let [train_images, train_labels, test_images, test_labels] = FILES;
-    let pair = |images, labels| Ok((data_of(from, images, 16)?, data_of(from, labels, 8)?));
-    let (train, test) = (pair(train_images, train_labels)?, pair(test_images, test_labels)?);
-    let train = shard_writer::Set { pixels: &train.0, labels: &train.1 };
-    let test = shard_writer::Set { pixels: &test.0, labels: &test.1 };
-    let files = shard_writer::write(folder, "MNIST", train, test).at("write the shards to", folder)?;
-    let total: u64 = files.iter().map(|(_, bytes)| bytes).sum();
-    Ok(format!("MNIST, {} files, {}", files.len(), bytes(total)))
+    let data = |file, header| read(from, file).map(|mut bytes| bytes.split_off(header));
+    let train = (data(&train_images, 16)?, data(&train_labels, 8)?);
+    let test = (data(&test_images, 16)?, data(&test_labels, 8)?);
+    let [train, test] = [&train, &test].map(|(pixels, labels)| shard_writer::Set { pixels, labels });
+    let files = shard_writer::write(folder, "MNIST", train, test)
+        .map_err(|error| wrong!("cannot write the shards to {}: {error}", folder.display()))?;
+    Ok(format!("MNIST, {} files, {}", files.len(), bytes::in_words(files.iter().map(|(_, bytes)| bytes).sum())))
 }
 
 /// Writes the four files, unpacked, into `folder`, if there are any.
 pub fn write_files(digits: &Digits, folder: &Path) -> Result<()> {
-    let Digits::Mnist(from) = digits else { return Ok(()) };
-    std::fs::create_dir_all(folder).at("create the folder", folder)?;
-    for file in &FILES {
-        let to = folder.join(file.name);
-        std::fs::write(&to, read(from, file)?).at("write", &to)?;
-    }
-    Ok(())
-}
-
-/// What a file of the folder holds after its header of `header` bytes. The file has been checked, so the header need not be read.
-fn data_of(folder: &Path, file: MnistFile, header: usize) -> Result<Vec<u8>> {
-    Ok(read(folder, &file)?.split_off(header))
+    let Some(from) = digits else { return Ok(()) };
+    fs::create_dir_all(folder)?;
+    FILES.iter().try_for_each(|file| Ok(fs::write(folder.join(file.name), read(from, file)?)?))
 }
 
 /// One file of MNIST, unpacked, and MNIST's to the last byte.
 fn read(folder: &Path, file: &MnistFile) -> Result<Vec<u8>> {
-    let path = mnist_files::find(folder, file).ok_or_else(|| {
-        Error::Wrong(format!("{} holds neither {} nor {}", folder.display(), file.name, file.gz_name()))
-    })?;
-    let bytes = std::fs::read(&path).at("read", &path)?;
-    unpack(file, bytes).map_err(|why| Error::Wrong(format!("{} is not MNIST's: {why}", path.display())))
+    let path = mnist_files::find(folder, file)
+        .ok_or_else(|| wrong!("{} holds neither {} nor {}", folder.display(), file.name, file.gz_name()))?;
+    unpack(file, fs::read(&path)?).map_err(|why| wrong!("{} is not MNIST's: {why}", path.display()))
 }
 
 /// The file's bytes, unpacked if they are gzip, when they are what they must be.
@@ -109,10 +84,7 @@ fn unpack(file: &MnistFile, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, Stri
     if plain.len() as u64 != file.bytes {
         return Err(format!("it has {} bytes where {} are due", plain.len(), file.bytes));
     }
-    if digest(&[&plain]) != file.sha256 {
-        return Err("its SHA-256 is another".to_owned());
-    }
-    Ok(plain)
+    if digest(&[&plain]) != file.sha256 { Err("its SHA-256 is another".to_owned()) } else { Ok(plain) }
 }
 
 /// The four files from the first mirror that has them all, or why not.
@@ -121,17 +93,14 @@ fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::R
     let mut why = String::new();
     for mirror in MIRRORS {
         let got = project.install(folder, |into| {
-            for file in &FILES {
-                let path = into.join(file.gz_name());
-                let mut command = mnist_files::fetch(&curl, mirror, file, &path);
+            FILES.iter().try_for_each(|file| {
                 step.status(&file.gz_name());
-                let said = step.ask(&mut command)?;
+                let said = step.ask(&mut mnist_files::fetch(&curl, mirror, file, &into.join(file.gz_name())))?;
                 if !said.ok {
                     return Err(Error::Wrong(said.lines.last().cloned().unwrap_or(said.status)));
                 }
-                read(into, file)?;
-            }
-            Ok(())
+                read(into, file).map(drop)
+            })
         });
         match got {
             Ok(()) => return Ok(mirror),

@@ -17,7 +17,7 @@ const DRIVER: &str = "HUSHGRAD_CLIPPY_DRIVER";
 
 /// Makes cargo lint and document what it builds; warnings are errors.
 pub fn build_with_lints(project: &Project, command: &mut Command) -> Result<()> {
-    command.env("RUSTC_WORKSPACE_WRAPPER", project.this_program()).env(DRIVER, clippy_driver(project)?);
+    command.env("RUSTC_WORKSPACE_WRAPPER", &project.program).env(DRIVER, clippy_driver(project)?);
     deny_warnings(command);
     Ok(())
 }
