@@ -5,11 +5,7 @@ use std::sync::Arc;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
-use super::{
-    page::Page,
-    projection::planned_steps,
-    spending::{Answered, RunLedger},
-};
+use super::{answered::Answered, page::Page, projection::planned_steps, spending::RunLedger};
 use crate::{
     accounting::ledger::Event,
     ui::{
@@ -115,7 +111,8 @@ impl Page {
             self.tell_ledger(&ledger);
         }
         let RunLedger { run, release, events, .. } = ledger;
-        let since = self.spending.released.get_untracked().saturating_sub(before.map_or(0, |answered| answered.spent.releases));
+        let since =
+            self.spending.released.get_untracked().saturating_sub(before.map_or(0, |answered| answered.spent.releases));
         let ahead = if playing && since > 0 { vec![since, 4 * since] } else { AHEAD.to_vec() };
         let step = self.run.report.with_untracked(|report| report.as_ref().map(|report| report.step));
         let question = Question::Spent { run, events: events.clone(), release, ahead, delta };

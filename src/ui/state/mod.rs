@@ -6,6 +6,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | [`lesson_set`] | lessons and formulas as they are written |
+//! | [`answered`] | what the accountant has said of a run, and what it holds for |
 //! | `messages` | problems, notices, words for the screen reader |
 //! | `appearance` | theme, and the panel that a phone shows |
 //! | `device` | the backend |
@@ -32,6 +33,7 @@
 
 #[cfg(target_arch = "wasm32")]
 mod accounting;
+pub mod answered;
 #[cfg(target_arch = "wasm32")]
 mod appearance;
 #[cfg(target_arch = "wasm32")]

@@ -1,0 +1,69 @@
+//! What the accountant has answered of a run's ledger, and for which of its later states that holds.
+
+use crate::{
+    accounting::ledger::Event,
+    worker::accounts::{Spent, TightEpsilon},
+};
+
+/// What the accountant said of these events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    pub events: Vec<Event>,
+    pub release: u32,
+    pub spent: Spent,
+}
+
+impl Answered {
+    /// The tight bound of `events`, if this answer holds for them.
+    #[must_use]
+    pub fn bound(&self, events: &[Event]) -> Option<f64> {
+        let TightEpsilon { epsilon, ahead, .. } = self.spent.tight.as_ref()?;
+        if events == self.events {
+            return Some(*epsilon);
+        }
+        let more = more_of(&self.events, self.release, events)?;
+        ahead.iter().find(|(count, _)| *count >= more).map(|(_, epsilon)| *epsilon)
+    }
+}
+
+/// How many more of `release` make `later` of `earlier`; `None` where it is something else.
+fn more_of(earlier: &[Event], release: u32, later: &[Event]) -> Option<u64> {
+    let total = |events: &[Event]| events.iter().fold(0u64, |sum, event| sum.saturating_add(event.count));
+    let more = total(later).checked_sub(total(earlier))?;
+    let mut expected = earlier.to_vec();
+    match expected.last_mut() {
+        _ if more == 0 => {}
+        Some(last) if last.release == release => last.count = last.count.saturating_add(more),
+        _ => expected.push(Event { release, count: more }),
+    }
+    (expected == later).then_some(more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::report::OrderedEpsilon;
+
+    fn event(release: u32, count: u64) -> Event {
+        Event { release, count }
+    }
+
+    #[test]
+    fn a_bound_is_shown_of_no_more_than_it_holds_for() {
+        let renyi = OrderedEpsilon { epsilon: 9.0, order: 2.0 };
+        let tight = TightEpsilon { epsilon: 1.0, ahead: vec![(10, 1.5), (40, 2.0)], numerical: None };
+        let spent = Spent { releases: 105, classic: renyi, improved: renyi, tight: Some(tight) };
+        let answered = Answered { events: vec![event(0, 5), event(1, 100)], release: 1, spent };
+        let bound = |last: u64| answered.bound(&[event(0, 5), event(1, last)]);
+        assert_eq!([100, 101, 110, 111, 140].map(bound), [1.0, 1.5, 1.5, 2.0, 2.0].map(Some));
+        assert_eq!((bound(141), bound(99)), (None, None));
+        // Other releases than those that were asked for.
+        assert_eq!(answered.bound(&[event(0, 6), event(1, 100)]), None);
+        assert_eq!(answered.bound(&[event(0, 5), event(1, 100), event(2, 1)]), None);
+        // The first release of a run that goes on with another.
+        let before = Answered { events: vec![event(0, 5)], release: 1, ..answered };
+        assert_eq!(before.bound(&[event(0, 5), event(1, 10)]), Some(1.5));
+        assert_eq!(before.bound(&[event(0, 6)]), None);
+        assert_eq!(before.bound(&[event(0, 5)]), Some(1.0));
+    }
+}
