@@ -57,9 +57,11 @@ pub fn questions(lab: Lab) -> impl IntoView {
         lab.ask(|query| (query.formula, query.chosen[FORMULA]) = (event_target_value(&event), true));
     };
     let refusal = move || {
-        lab.judged.with(|judged| {
-            let found = judged.iter().find(|(which, ..)| *which == FORMULA);
-            found.and_then(|(.., judged)| judged.as_ref().err().map(|phrase| as_sentence(phrase))).unwrap_or_default()
+        lab.compared.with(|compared| {
+            let found = compared.iter().find(|(which, ..)| *which == FORMULA);
+            found
+                .and_then(|(.., compared)| compared.as_ref().err().map(|phrase| as_sentence(phrase)))
+                .unwrap_or_default()
         })
     };
     let set_epsilon = move |event: leptos::ev::Event| match Number::Budget.parse(&event_target_value(&event)) {

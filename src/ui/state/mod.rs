@@ -1,6 +1,6 @@
 //! What the page knows, and what follows from what the visitor does and the threads say.
 //!
-//! [`Page`] holds a struct of signals for each concern. What one concern can do is a method of its struct; what concerns several is a
+//! `Page` holds a struct of signals for each concern. What one concern can do is a method of its struct; what concerns several is a
 //! method of the page.
 //!
 //! | module | what it is |
