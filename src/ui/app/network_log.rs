@@ -34,6 +34,7 @@ pub fn listen(kept: RwSignal<Vec<Asked>>) {
     heard.forget();
 }
 
+/// Asks the service worker for its list, which [`listen`] takes.
 pub fn ask_service_worker() {
     let ask = || {
         let worker = Reflect::get(service_workers()?.as_ref(), &"controller".into()).ok()?;

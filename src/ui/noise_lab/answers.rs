@@ -14,6 +14,7 @@ use crate::{
     worker::lab::{Judged, Psi},
 };
 
+/// The sentence, and the table.
 pub fn answers(lab: Lab) -> impl IntoView {
     let gaussian = move |compared: &[Compared]| {
         compared

@@ -131,15 +131,18 @@ impl Lab {
         }
     }
 
+    /// The visitor's density: the lab's own or, where it has none, the run's.
     pub fn formula(self) -> String {
         let own = self.page.lab.query.with(|query| query.formula.clone());
         if own.is_empty() { self.page.settings.with(|settings| settings.formula.clone()) } else { own }
     }
 
+    /// Examples to train on; before there are any, as many as MNIST has.
     pub fn train(self) -> u32 {
         self.page.digits.loaded.with(|digits| digits.as_ref().map_or(60_000, |digits| digits.train))
     }
 
+    /// Steps of the run: those that are planned, else a few passes over the data.
     pub fn steps(self) -> u64 {
         self.page.settings.with(|settings| {
             settings.steps.unwrap_or_else(|| EPOCHS * u64::from(self.train()) / u64::from(settings.lot.max(1))).max(1)

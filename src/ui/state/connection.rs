@@ -23,7 +23,7 @@ impl Page {
     pub fn listen(self) {
         self.accountant.on_failure(move |failure| {
             if matches!(failure, Failure::Accountant(_)) {
-                self.cost.due.set_value(None);
+                self.cost.cancel();
                 self.run.stay();
             }
             self.messages.put(Origin::Run, failure.to_string());

@@ -41,7 +41,7 @@ impl Page {
                 if playing {
                     self.messages.clear(Origin::Run);
                 } else {
-                    self.account_tightly();
+                    self.spending.account();
                 }
                 self.speak(true);
             }
@@ -112,7 +112,7 @@ impl Page {
         if let Some(past) = self.runs.begin(&info) {
             let digits = self.settings.with_untracked(|settings| settings.digits);
             self.settings.set(Settings { digits, ..past.settings });
-            self.schedule_projection();
+            self.cost.schedule();
             self.run.accuracy.set(past.accuracy);
             self.run.curves.set_value((*past.curves).clone());
         }
@@ -148,7 +148,7 @@ impl Page {
         let (complete, measured) = (report.complete, report.test_accuracy.is_some());
         self.run.take(report);
         if !self.run.playing.get_untracked() {
-            self.account_tightly();
+            self.spending.account();
         }
         self.charts.schedule();
         self.speak(complete);

@@ -8,6 +8,7 @@ pub struct LessonSet {
     pub formulas: Vec<Formula>,
 }
 
+/// A lesson.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lesson {
     /// Name in links.
@@ -46,6 +47,7 @@ pub enum Part {
     Answer(String),
 }
 
+/// A formula, which opens to its explanation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     pub key: String,
@@ -83,6 +85,7 @@ impl LessonSet {
         set
     }
 
+    /// The formula of a key.
     #[must_use]
     pub fn formula(&self, key: &str) -> Option<&Formula> {
         self.formulas.iter().find(|formula| formula.key == key)

@@ -25,13 +25,10 @@
 //! | `play` | … the visitor plays |
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and come |
-//! | `accounting` | … the accountant is asked |
 //! | `sweep_runs` | … the runs of a sweep |
 //! | `lesson_steps`, `names` | … a lesson's step is done; the numbers in its text |
 //! | `run_files` | … a run file is opened |
 
-#[cfg(target_arch = "wasm32")]
-mod accounting;
 #[cfg(target_arch = "wasm32")]
 mod appearance;
 #[cfg(target_arch = "wasm32")]
