@@ -60,7 +60,7 @@ impl Page {
             Event::Kept(run) => self.take_kept(*run),
             Event::Together(sentence) => self.runs.together.set(sentence),
             Event::Unkept(sentence) => {
-                self.runs.current.update_value(|current| current.unkept = true);
+                self.runs.current.update_value(|current| current.in_memory_only = true);
                 self.messages.notify(sentence);
             }
             Event::RunFile(text) => browser::download("hushgrad-run.json", "application/json", text.as_bytes()),

@@ -53,7 +53,7 @@ pub struct Formula {
     pub key: String,
     pub formula: String,
     pub explanation: String,
-    /// For which settings it stands among the run's formulas, as [`Settings::meet`](Settings::meet) reads it;
+    /// For which settings it stands among the run's formulas, as [`Settings::meet`](crate::ui::settings::Settings::meet) reads it;
     /// `lesson`: for none.
     pub condition: String,
 }
