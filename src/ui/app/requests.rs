@@ -103,7 +103,8 @@ fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], cached: RwSignal<Vec<Asked>>)
         }
     };
     let offline = move || {
-        let rows = cached.with(|cached| cached.iter().map(|each| row(each, "for a visit without a network")).collect_view());
+        let rows =
+            cached.with(|cached| cached.iter().map(|each| row(each, "for a visit without a network")).collect_view());
         Some(rows.into_any())
     };
     let policy = browser::content_policy();
