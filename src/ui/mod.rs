@@ -2,16 +2,23 @@
 //!
 //! | room | what is in it |
 //! | --- | --- |
-//! | [`settings`] | every control as plain data, and the run that it means |
-//! | [`link`] | the state in the address |
-//! | `browser` | the little that is needed of the browser beyond elements |
 //! | [`size`] | what keeps the program small |
-//! | `threads` | the two threads, as the page sees them |
-//! | [`state`] | signals, and what is done with them |
+//! | [`settings`] | everything that a visitor can set, and the run that it means |
+//! | [`link`] | the state in the address |
+//! | `browser` | what is needed of the browser |
+//! | `threads` | the clients of the two threads |
+//! | [`state`] | what the page knows, and what follows from what happens |
 //! | `widgets` | what panels are made of |
-//! | `setup`, [`stage`], [`results`], [`runs`], `lessons`, `noise_lab` | the panels |
+//! | `setup` | the panel of the settings |
+//! | [`stage`] | the transport, and one step taken apart |
+//! | `lessons` | lessons and formulas |
+//! | `noise_lab` | the noise lab |
+//! | [`results`] | curves, numbers, what ε says, the drawn digit |
+//! | [`runs`] | the list of runs, and what is taken away |
 //! | [`embed`] | the embedded page |
 //! | `app` | the whole page |
+//!
+//! A room uses those above it, and none below.
 
 #[cfg(target_arch = "wasm32")]
 pub mod app;
@@ -34,3 +41,84 @@ pub mod state;
 mod threads;
 #[cfg(target_arch = "wasm32")]
 mod widgets;
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    /// In the order of the table.
+    const ROOMS: [&str; 15] = [
+        "size",
+        "settings",
+        "link",
+        "browser",
+        "threads",
+        "state",
+        "widgets",
+        "setup",
+        "stage",
+        "lessons",
+        "noise_lab",
+        "results",
+        "runs",
+        "embed",
+        "app",
+    ];
+
+    /// The rooms that a source names after `ui::`, alone or in braces.
+    fn rooms_of(source: &str) -> Vec<&str> {
+        let word = |text: &str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+        let mut found = vec![];
+        for rest in source.split("ui::").skip(1) {
+            let Some(group) = rest.strip_prefix('{') else {
+                found.push(&rest[..word(rest)]);
+                continue;
+            };
+            let (mut depth, mut first) = (0, true);
+            for (at, letter) in group.char_indices() {
+                match letter {
+                    '{' => depth += 1,
+                    '}' if depth == 0 => break,
+                    '}' => depth -= 1,
+                    ',' if depth == 0 => first = true,
+                    _ if depth == 0 && first && letter.is_alphabetic() => {
+                        found.push(&group[at..at + word(&group[at..])]);
+                        first = false;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn no_room_uses_one_below_it() {
+        assert_eq!(
+            rooms_of("use crate::{ui::{size, link::{a, b}, state::c}, d}; ui::app::e"),
+            ["size", "link", "state", "app"]
+        );
+        let table: Vec<&str> = include_str!("mod.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("//! | "))
+            .filter_map(|line| line.split('`').nth(1))
+            .collect();
+        assert_eq!(table, ROOMS);
+        let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ui");
+        let mut edges = 0;
+        for (place, room) in ROOMS.iter().enumerate() {
+            for entry in fs::read_dir(ui.join(room)).unwrap() {
+                let path = entry.unwrap().path();
+                let source = fs::read_to_string(&path).unwrap();
+                // What tests use is no part of the program.
+                let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
+                for other in rooms_of(source) {
+                    let other_place = ROOMS.iter().position(|room| *room == other);
+                    assert!(other_place.is_some_and(|other| other < place), "{} uses {other}", path.display());
+                    edges += 1;
+                }
+            }
+        }
+        assert!(edges > 100, "{edges}");
+    }
+}

@@ -12,6 +12,7 @@ use crate::ui::{
     state::Page,
 };
 
+/// The header.
 pub fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
     let themes = Theme::ALL
         .iter()

@@ -4,6 +4,7 @@ use leptos::{html, prelude::*};
 
 use crate::ui::size::closures::on_click;
 
+/// Opens the help, unless it is open.
 pub fn open(dialog: NodeRef<html::Dialog>) {
     if let Some(dialog) = dialog.get_untracked()
         && !dialog.open()
@@ -13,6 +14,7 @@ pub fn open(dialog: NodeRef<html::Dialog>) {
     }
 }
 
+/// The help, as a dialog.
 pub fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
     let close = move |_| {
         if let Some(dialog) = dialog.get_untracked() {

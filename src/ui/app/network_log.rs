@@ -17,7 +17,7 @@ pub fn own_requests() -> Vec<Asked> {
 }
 
 /// What the service worker says that it fetched (`www/sw.js`).
-pub fn listen(kept: RwSignal<Vec<Asked>>) {
+pub fn listen(cached: RwSignal<Vec<Asked>>) {
     let Some(container) = service_workers() else { return };
     let heard = Closure::<dyn Fn(web_sys::MessageEvent)>::new(move |event: web_sys::MessageEvent| {
         let get = |value: &JsValue, key: &str| Reflect::get(value, &key.into()).unwrap_or_default();
@@ -27,13 +27,14 @@ pub fn listen(kept: RwSignal<Vec<Asked>>) {
             bytes: get(&each, "bytes").as_f64().unwrap_or_default() as u64,
             at: get(&each, "at").as_f64().unwrap_or_default(),
         };
-        kept.set(list.iter().map(read).collect());
+        cached.set(list.iter().map(read).collect());
     });
     container.set_onmessage(Some(heard.as_ref().unchecked_ref()));
     // As long as the page lives.
     heard.forget();
 }
 
+/// Asks the service worker for its list, which [`listen`] takes.
 pub fn ask_service_worker() {
     let ask = || {
         let worker = Reflect::get(service_workers()?.as_ref(), &"controller".into()).ok()?;

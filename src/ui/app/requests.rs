@@ -25,9 +25,9 @@ pub fn panel(page: Page) -> impl IntoView {
     let open = RwSignal::new(false);
     let own = RwSignal::new(vec![]);
     let accountant = RwSignal::new(vec![]);
-    let kept = RwSignal::new(vec![]);
+    let cached = RwSignal::new(vec![]);
     let look = StoredValue::new_local(None::<Interval>);
-    listen(kept);
+    listen(cached);
     let toggle = move |event: leptos::ev::Event| {
         let details: web_sys::HtmlDetailsElement = event_target(&event);
         open.set(details.open());
@@ -50,13 +50,13 @@ pub fn panel(page: Page) -> impl IntoView {
     view! {
         <details class="leaves" data-testid="requests" on:toggle=on_event(toggle)>
             <summary>"What leaves this page"</summary>
-            {view_fn(move || open.get().then(|| list(page, [own, accountant, page.requests], kept).into_any()))}
+            {view_fn(move || open.get().then(|| list(page, [own, accountant, page.requests], cached).into_any()))}
         </details>
     }
     .into_any()
 }
 
-fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -> impl IntoView {
+fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], cached: RwSignal<Vec<Asked>>) -> impl IntoView {
     let origin = window().location().origin().unwrap_or_default();
     let opened = window().performance().map_or(0.0, |clock| clock.time_origin());
     let all = Memo::new(move |_| {
@@ -103,7 +103,8 @@ fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -
         }
     };
     let offline = move || {
-        let rows = kept.with(|kept| kept.iter().map(|each| row(each, "for a visit without a network")).collect_view());
+        let rows =
+            cached.with(|cached| cached.iter().map(|each| row(each, "for a visit without a network")).collect_view());
         Some(rows.into_any())
     };
     let policy = browser::content_policy();

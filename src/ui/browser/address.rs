@@ -1,5 +1,7 @@
 //! Addresses: the page's own, and of what it fetches later.
 
+use std::fmt;
+
 use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -37,12 +39,30 @@ pub fn set_query(query: &str) {
     }
 }
 
+/// Why a text did not come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FetchError {
+    /// There is no network, or the text is not the one whose digest is named.
+    Unreachable,
+    /// The server's status.
+    Status(f64),
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable => f.write_str("the network does not answer, or with another text than this page's"),
+            Self::Status(status) => write!(f, "the server answered {}", format::exact(*status)),
+        }
+    }
+}
+
 /// A text of this site, which is compared with the digest (as `integrity` has it) after the `#` of its address, past what the
 /// browser had of it before.
 ///
 /// # Errors
-/// Why it did not come, in words.
-pub async fn fetch_text(address: &str) -> Result<String, String> {
+/// Why it did not come.
+pub async fn fetch_text(address: &str) -> Result<String, FetchError> {
     let fetch = async || -> Result<JsValue, JsValue> {
         let how = js_sys::Object::new();
         js_sys::Reflect::set(&how, &"cache".into(), &"no-cache".into())?;
@@ -58,9 +78,6 @@ pub async fn fetch_text(address: &str) -> Result<String, String> {
         let text: js_sys::Function = js_sys::Reflect::get(&response, &"text".into())?.dyn_into()?;
         JsFuture::from(text.call0(&response)?.dyn_into::<js_sys::Promise>()?).await
     };
-    let found =
-        fetch().await.map_err(|_| "the network does not answer, or with another text than this page's".to_owned())?;
-    found
-        .as_string()
-        .ok_or_else(|| format!("the server answered {}", format::exact(found.as_f64().unwrap_or_default())))
+    let found = fetch().await.map_err(|_| FetchError::Unreachable)?;
+    found.as_string().ok_or_else(|| FetchError::Status(found.as_f64().unwrap_or_default()))
 }

@@ -38,6 +38,7 @@ pub fn press(id: &str) -> bool {
     true
 }
 
+/// What the browser calls itself.
 #[must_use]
 pub fn user_agent() -> String {
     window().navigator().user_agent().unwrap_or_default()

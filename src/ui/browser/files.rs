@@ -51,7 +51,7 @@ pub fn download(name: &str, kind: &str, bytes: &[u8]) {
         options.set_type(kind);
         let blob = Blob::new_with_u8_array_sequence_and_options(&parts, &options)?;
         let url = Url::create_object_url_with_blob(&blob)?;
-        follow(name, &url);
+        save_link(name, &url);
         Url::revoke_object_url(&url)
     };
     if let Err(error) = offer() {
@@ -60,7 +60,7 @@ pub fn download(name: &str, kind: &str, bytes: &[u8]) {
 }
 
 /// Saves what an address of the page's own making holds.
-pub fn follow(name: &str, url: &str) {
+pub fn save_link(name: &str, url: &str) {
     if let Ok(link) = document().create_element("a") {
         let link: HtmlAnchorElement = link.unchecked_into();
         link.set_href(url);

@@ -6,6 +6,7 @@ use crate::ui::settings::{Choice, Theme};
 
 const THEME: &str = "hushgrad-theme";
 
+/// The theme that the browser keeps for this page; the system's where it keeps none.
 #[must_use]
 pub fn stored_theme() -> Theme {
     let stored = storage().and_then(|storage| storage.get_item(THEME).ok().flatten());

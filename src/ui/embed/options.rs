@@ -5,6 +5,7 @@ use crate::ui::{link::encoding::pairs, settings::clipped, setup::layout::Control
 /// What can be hidden. Not ε: a private run always says what it costs.
 const PARTS: [&str; 8] = ["speed", "step", "reset", "backend", "accuracy", "accuracy-chart", "epsilon-chart", "link"];
 
+/// What an embed shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// In the order of the link, each once.

@@ -173,6 +173,9 @@ fn keys() -> Vec<String> {
 fn every_key_is_read_and_written() {
     let mut silent = keys();
     assert!(silent.len() > 35, "{silent:?}");
+    for key in &silent {
+        assert_eq!(silent.iter().filter(|other| *other == key).count(), 1, "{key} means two things");
+    }
     for query in said() {
         let (link, problems) = read(&query);
         assert_eq!((link.write(), problems), (format!("v=1&{query}"), vec![]));

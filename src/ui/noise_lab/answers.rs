@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::comparison::{Lab, NAMES, Verdict};
+use super::comparison::{Compared, Lab, NAMES};
 use crate::{
     plot::format,
     train::projection::round_up,
@@ -14,17 +14,18 @@ use crate::{
     worker::lab::{Judged, Psi},
 };
 
+/// The sentence, and the table.
 pub fn answers(lab: Lab) -> impl IntoView {
-    let gaussian = move |judged: &[Verdict]| {
-        judged
+    let gaussian = move |compared: &[Compared]| {
+        compared
             .iter()
             .find(|(which, ..)| *which == 0)
-            .and_then(|(.., judged)| judged.as_ref().ok().map(|j| (j.l1, j.l2)))
+            .and_then(|(.., compared)| compared.as_ref().ok().map(|j| (j.l1, j.l2)))
     };
     let rows = move || {
-        lab.judged.with(|judged| {
-            let base = gaussian(judged);
-            Some(judged.iter().map(|(which, _, judged)| row(lab, *which, judged, base)).collect_view().into_any())
+        lab.compared.with(|compared| {
+            let base = gaussian(compared);
+            Some(compared.iter().map(|(which, _, compared)| row(lab, *which, compared, base)).collect_view().into_any())
         })
     };
     let (about, fisher) = hint(
@@ -32,10 +33,11 @@ pub fn answers(lab: Lab) -> impl IntoView {
         "1 ÷ √J",
         "J is the Fisher information of the noise: a small shift shows in it as much as in a Gaussian of this width.",
     );
-    let verdict =
-        move || lab.judged.with(|judged| gaussian(judged).map(|base| verdict(lab, judged, base)).unwrap_or_default());
+    let conclusion = move || {
+        lab.compared.with(|compared| gaussian(compared).map(|base| conclusion(lab, compared, base)).unwrap_or_default())
+    };
     view! {
-        <p class="verdict-line" role="status" data-testid="lab-verdict">{text_fn(move || if lab.busy.get() { "Looking for the scale at which each costs the same…".to_owned() } else { verdict() })}</p>
+        <p class="verdict-line" role="status" data-testid="lab-verdict">{text_fn(move || if lab.busy.get() { "Looking for the scale at which each costs the same…".to_owned() } else { conclusion() })}</p>
         <div class="scroll" tabindex="0" role="region" aria-label="Noise at equal privacy">
             <table class="lab-table" data-testid="lab-table" aria-busy=text_fn(move || lab.busy.get().to_string())>
                 <thead><tr><th scope="col">"Noise"</th><th scope="col">"Scale"</th><th scope="col">"Mean error, L1"</th><th scope="col">"Root mean square, L2"</th>
@@ -64,23 +66,23 @@ fn signed(share: f64) -> String {
     format!("{sign}{}%", format::fixed(share.abs() * 100.0, 2))
 }
 
-fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f64, f64)>) -> AnyView {
+fn row(lab: Lab, which: usize, compared: &Result<Judged, String>, base: Option<(f64, f64)>) -> AnyView {
     let name =
         view! { <th scope="row"><span class=format!("key swatch {}", COLOURS[which])></span>{NAMES[which]}</th> };
-    match judged {
+    match compared {
         Err(phrase) => view! { <tr>{name}<td colspan="6">{as_sentence(phrase)}</td></tr> }.into_any(),
-        Ok(judged) => {
-            let reach = 4.0 * judged.effective_sigma;
-            let dots = judged
+        Ok(compared) => {
+            let reach = 4.0 * compared.effective_sigma;
+            let dots = compared
                 .samples
                 .iter()
                 .map(|x| view! { <circle cx=format::fixed(80.0 + 76.0 * (x / reach).clamp(-1.0, 1.0), 1) cy="8" r="2.2"></circle> })
                 .collect_view();
-            let chosen = judged.clone();
+            let chosen = compared.clone();
             view! {
-                <tr>{name}<td>{format::exact(round_up(judged.noise.scale()))}</td>
-                    <td>{against(judged.l1, base.map(|base| base.0))}</td><td>{against(judged.l2, base.map(|base| base.1))}</td>
-                    <td>{format::number((judged.effective_sigma * 1e4).round() / 1e4)}</td>
+                <tr>{name}<td>{format::exact(round_up(compared.noise.scale()))}</td>
+                    <td>{against(compared.l1, base.map(|base| base.0))}</td><td>{against(compared.l2, base.map(|base| base.1))}</td>
+                    <td>{format::number((compared.effective_sigma * 1e4).round() / 1e4)}</td>
                     <td><svg class=format!("draws {}", COLOURS[which]) viewBox="0 0 160 16" aria-hidden="true">{dots}</svg></td>
                     <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=on_click(move |_| lab.train_with(&chosen))>"Train with it"</button></td></tr>
             }
@@ -90,9 +92,9 @@ fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f6
 }
 
 /// What the numbers say, and no more.
-fn verdict(lab: Lab, judged: &[Verdict], (l1, l2): (f64, f64)) -> String {
+fn conclusion(lab: Lab, compared: &[Compared], (l1, l2): (f64, f64)) -> String {
     let best = |of: fn(&Judged) -> f64| {
-        let found = judged.iter().filter_map(|(which, _, judged)| Some((*which, of(judged.as_ref().ok()?))));
+        let found = compared.iter().filter_map(|(which, _, compared)| Some((*which, of(compared.as_ref().ok()?))));
         found.min_by(|a, b| a.1.total_cmp(&b.1))
     };
     let say = |best: Option<(usize, f64)>, base: f64| match best {

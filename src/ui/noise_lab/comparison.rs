@@ -1,4 +1,4 @@
-//! Noises compared: what is query of the accountant, and its answers.
+//! Noises compared: what is asked of the accountant, and its answers.
 
 use leptos::prelude::*;
 
@@ -40,12 +40,12 @@ pub struct Lab {
     pub page: Page,
     /// Where the slider is, also while it is dragged.
     pub exponent: RwSignal<f64>,
-    pub judged: RwSignal<Vec<Verdict>>,
+    pub compared: RwSignal<Vec<Compared>>,
     pub busy: RwSignal<bool>,
 }
 
-/// Which noise, what was query of it, and the answer.
-pub type Verdict = (usize, Trial, Result<Judged, String>);
+/// Which noise, what was asked of it, and the answer: numbers, or why there are none.
+pub type Compared = (usize, Trial, Result<Judged, String>);
 
 /// Held while the lab is busy. A question that is never answered, because its thread has failed, drops it, too.
 struct Busy(RwSignal<bool>);
@@ -72,7 +72,7 @@ fn noise(which: usize, exponent: f64) -> NoiseSpec {
 }
 
 impl Lab {
-    /// What is query is another.
+    /// Changes what is asked.
     pub fn ask(self, edit: impl FnOnce(&mut NoiseQuery)) {
         self.page.lab.query.update(edit);
     }
@@ -81,31 +81,32 @@ impl Lab {
         self.page.lab.query.with_untracked(|query| query.chosen[which]) && self.trial(which) == *trial
     }
 
-    /// Judges what is query and has no answer; drops the other answers.
+    /// Compares what is asked and has no answer; drops the other answers.
     pub fn compare(self) {
-        self.judged.update(|judged| judged.retain(|(which, trial, _)| self.wants(*which, trial)));
-        // Where one is being judged, the rest comes after it.
+        self.compared.update(|compared| compared.retain(|(which, trial, _)| self.wants(*which, trial)));
+        // Where one is being compared, the rest comes after it.
         if !self.busy.get_untracked() {
             self.busy.set(true);
             self.next(Busy(self.busy));
         }
     }
 
-    /// Judges the first that waits, then the others.
+    /// Compares the first that waits, then the others.
     #[expect(clippy::only_used_in_recursion, reason = "dropped where the questions end")]
     fn next(self, busy: Busy) {
         let chosen = self.page.lab.query.with_untracked(|query| query.chosen);
-        let answered = |which| self.judged.with_untracked(|judged| judged.iter().any(|(known, ..)| *known == which));
+        let answered =
+            |which| self.compared.with_untracked(|compared| compared.iter().any(|(known, ..)| *known == which));
         let Some(which) = (0..NAMES.len()).find(|&which| chosen[which] && !answered(which)) else { return };
         let trial = self.trial(which);
         self.page.accountant.ask(Question::Judge(trial.clone()), move |answer| {
             // The lab may have been closed in the meantime.
-            let (Answer::Judge(judged), Some(_)) = (answer, self.busy.try_get_untracked()) else { return };
-            // Where something was changed in the meantime, the answer is dropped, and what is still wanted query for anew.
+            let (Answer::Judge(compared), Some(_)) = (answer, self.busy.try_get_untracked()) else { return };
+            // Where something was changed in the meantime, the answer is dropped, and what is still wanted asked for anew.
             if self.wants(which, &trial) {
-                self.judged.update(|all| {
+                self.compared.update(|all| {
                     let place = all.partition_point(|(other, ..)| *other < which);
-                    all.insert(place, (which, trial, *judged));
+                    all.insert(place, (which, trial, *compared));
                 });
             }
             self.next(busy);
@@ -130,36 +131,39 @@ impl Lab {
         }
     }
 
+    /// The visitor's density: the lab's own or, where it has none, the run's.
     pub fn formula(self) -> String {
         let own = self.page.lab.query.with(|query| query.formula.clone());
         if own.is_empty() { self.page.settings.with(|settings| settings.formula.clone()) } else { own }
     }
 
+    /// Examples to train on; before there are any, as many as MNIST has.
     pub fn train(self) -> u32 {
         self.page.digits.loaded.with(|digits| digits.as_ref().map_or(60_000, |digits| digits.train))
     }
 
+    /// Steps of the run: those that are planned, else a few passes over the data.
     pub fn steps(self) -> u64 {
         self.page.settings.with(|settings| {
             settings.steps.unwrap_or_else(|| EPOCHS * u64::from(self.train()) / u64::from(settings.lot.max(1))).max(1)
         })
     }
 
-    /// Curves of all that could be judged.
+    /// Curves of all that could be compared.
     pub fn lines(self, of: fn(&Judged) -> &[Point]) -> Vec<Line> {
-        self.judged.with(|judged| {
-            let line = |(which, _, judged): &Verdict| {
-                let points = of(judged.as_ref().ok()?).to_vec();
+        self.compared.with(|compared| {
+            let line = |(which, _, compared): &Compared| {
+                let points = of(compared.as_ref().ok()?).to_vec();
                 Some(Line { class: COLOURS[*which], name: NAMES[*which].to_owned(), points })
             };
-            judged.iter().filter_map(line).collect()
+            compared.iter().filter_map(line).collect()
         })
     }
 
-    /// A run's noise becomes this one. It is to spend what was query for here, too: many vectors of another length cost more than the lab's one, so the
+    /// A run's noise becomes this one. It is to spend what was asked for here, too: many vectors of another length cost more than the lab's one, so the
     /// scale follows from the budget.
-    pub fn train_with(self, judged: &Judged) {
-        let noise = judged.noise.clone();
+    pub fn train_with(self, compared: &Judged) {
+        let noise = compared.noise.clone();
         let epsilon = self.page.lab.query.with_untracked(|query| query.epsilon);
         let shape = if self.page.lab.query.with_untracked(|query| query.psi) == Psi::HeavyTailed {
             EnvelopeShape::HeavyTailed

@@ -23,7 +23,7 @@ fn lab(page: Page) -> AnyView {
     let lab = Lab {
         page,
         exponent: RwSignal::new(page.lab.query.with_untracked(|query| query.exponent)),
-        judged: RwSignal::new(vec![]),
+        compared: RwSignal::new(vec![]),
         busy: RwSignal::new(false),
     };
     // Whatever a trial is made of.
@@ -34,9 +34,9 @@ fn lab(page: Page) -> AnyView {
         untrack(|| lab.compare());
     });
     let charts = [
-        ("Density", "noise-density", (|judged: &Judged| judged.density.as_slice()) as fn(&Judged) -> &[Point]),
-        ("Chance of more than x", "noise-tail", |judged| &judged.tail),
-        ("Bound of one step by order", "noise-orders", |judged| &judged.orders),
+        ("Density", "noise-density", (|compared: &Judged| compared.density.as_slice()) as fn(&Judged) -> &[Point]),
+        ("Chance of more than x", "noise-tail", |compared| &compared.tail),
+        ("Bound of one step by order", "noise-orders", |compared| &compared.orders),
     ];
     let charts = charts
         .into_iter()

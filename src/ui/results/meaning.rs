@@ -37,6 +37,7 @@ fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
     )
 }
 
+/// What the run's ε says: an attacker's reach, both conversions, the assumptions.
 pub fn meaning(page: Page) -> impl IntoView {
     let privacy = shown_bound(page);
     // Where the run stands still, tight accounting knows the whole curve; until then there is one point of it.
@@ -76,8 +77,7 @@ pub fn meaning(page: Page) -> impl IntoView {
     let curve = chart(page, frame, move || allowed(attack.get()));
     let opened = move |event: leptos::ev::Event| {
         let details: web_sys::HtmlDetailsElement = event_target(&event);
-        page.spending.curve_open.set(details.open());
-        page.account_for_attacks();
+        page.spending.toggle_curve(details.open());
     };
     view! {
         <details class="meaning" data-testid="epsilon-meaning" on:toggle=on_event(opened)>

@@ -14,6 +14,7 @@ use crate::{
     worker::protocol::RunInfo,
 };
 
+/// The run in numbers.
 pub fn numbers(page: Page) -> impl IntoView {
     let of = move |read: fn(&Report, Teaching) -> String| {
         text_fn(move || {

@@ -64,7 +64,7 @@ pub fn png(name: String, svg: &str, (width, height): (f64, f64)) {
         let done =
             context.draw_image_with_html_image_element_and_dw_and_dh(&drawn, 0.0, 0.0, width * SCALE, height * SCALE);
         if let (Ok(()), Ok(url)) = (done, canvas.to_data_url()) {
-            browser::follow(&name, &url);
+            browser::save_link(&name, &url);
         }
     });
     image.set_onload(Some(ready.unchecked_ref()));

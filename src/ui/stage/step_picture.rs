@@ -10,6 +10,7 @@ use crate::{
     worker::pictures::Pictures,
 };
 
+/// The picture of one tile.
 pub fn picture(page: Page, which: usize) -> impl IntoView {
     let canvas = NodeRef::<html::Canvas>::new();
     effect(move || {

@@ -114,7 +114,7 @@ impl Page {
         }
         let mut settings = self.settings.get_untracked();
         let Some((config, steps, budget)) = train.and_then(|train| settings.plan_budget(train)) else {
-            self.schedule_projection();
+            self.cost.schedule();
             self.run.set_settling(false);
             return then(self);
         };
@@ -131,7 +131,7 @@ impl Page {
             match scale {
                 Ok(scale) => {
                     self.settings.update(|settings| settings.scale = scale);
-                    self.schedule_projection();
+                    self.cost.schedule();
                     then(self);
                 }
                 Err(phrase) => {
@@ -141,7 +141,7 @@ impl Page {
                     if let Some(before) = before {
                         self.settings.set(before);
                     }
-                    self.schedule_projection();
+                    self.cost.schedule();
                     self.messages.put(Some(Number::Budget), as_sentence(&phrase));
                     self.run.stay();
                 }

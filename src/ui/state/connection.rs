@@ -23,10 +23,9 @@ impl Page {
     pub fn listen(self) {
         self.accountant.on_failure(move |failure| {
             if matches!(failure, Failure::Accountant(_)) {
-                self.cost.due.set_value(None);
+                self.cost.cancel();
                 self.run.stay();
                 self.spending.tell_again();
-                self.spending.rest_until.set_value(0.0);
             }
             self.messages.put(Origin::Run, failure.to_string());
         });
@@ -42,7 +41,7 @@ impl Page {
     /// The training thread is gone, and its run with it; another is started, and says what is kept of the run.
     fn lose_trainer(self, why: &str) {
         let again = self.trainer.end_failed();
-        let kept = match (self.current(), self.runs.current.with_value(|current| current.unkept)) {
+        let kept = match (self.current(), self.runs.current.with_value(|current| current.in_memory_only)) {
             (None, _) => "",
             (_, true) => " Nothing of its run is kept.",
             _ => {

@@ -89,7 +89,7 @@ impl Page {
         if arrival.awaited || self.run.info.with_untracked(Option::is_none) {
             self.follow_budget(Some(train), None, Self::start);
         } else {
-            self.schedule_projection();
+            self.cost.schedule();
         }
     }
 }

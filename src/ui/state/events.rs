@@ -36,14 +36,14 @@ impl Page {
                 self.messages.put(Origin::Digits, as_sentence(&sentence));
             }
             Event::Started(info) => self.take_run(info),
-            Event::LedgerOpened { run, ledger, release } => self.open_ledger(run, ledger, release),
-            Event::Released(events) => self.take_events(events),
+            Event::LedgerOpened { run, ledger, release } => self.spending.open_ledger(run, ledger, release),
+            Event::Released(events) => self.spending.take_events(events),
             Event::Playing(playing) => {
                 self.run.playing.set(playing);
                 if playing {
                     self.messages.clear(Origin::Run);
                 } else {
-                    self.account_tightly();
+                    self.spending.account();
                 }
                 self.speak(true);
             }
@@ -62,7 +62,7 @@ impl Page {
             Event::Kept(run) => self.take_kept(*run),
             Event::Together(sentence) => self.runs.together.set(sentence),
             Event::Unkept(sentence) => {
-                self.runs.current.update_value(|current| current.unkept = true);
+                self.runs.current.update_value(|current| current.in_memory_only = true);
                 self.messages.notify(sentence);
             }
             Event::RunFile(text) => browser::download("hushgrad-run.json", "application/json", text.as_bytes()),
@@ -114,7 +114,7 @@ impl Page {
         if let Some(past) = self.runs.begin(&info) {
             let digits = self.settings.with_untracked(|settings| settings.digits);
             self.settings.set(Settings { digits, ..past.settings });
-            self.schedule_projection();
+            self.cost.schedule();
             self.run.accuracy.set(past.accuracy);
             self.run.curves.set_value((*past.curves).clone());
         }
@@ -149,7 +149,7 @@ impl Page {
     fn take_report(self, report: Report) {
         let (complete, measured) = (report.complete, report.test_accuracy.is_some());
         self.run.take(report);
-        self.account_tightly();
+        self.spending.account();
         self.charts.schedule();
         self.speak(complete);
         self.pad.refresh();

@@ -8,6 +8,7 @@ pub struct LessonSet {
     pub formulas: Vec<Formula>,
 }
 
+/// A lesson.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lesson {
     /// Name in links.
@@ -46,12 +47,13 @@ pub enum Part {
     Answer(String),
 }
 
+/// A formula, which opens to its explanation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     pub key: String,
     pub formula: String,
     pub explanation: String,
-    /// For which settings it stands among the run's formulas, as [`Settings::meet`](Settings::meet) reads it;
+    /// For which settings it stands among the run's formulas, as [`Settings::meet`](crate::ui::settings::Settings::meet) reads it;
     /// `lesson`: for none.
     pub condition: String,
 }
@@ -83,6 +85,7 @@ impl LessonSet {
         set
     }
 
+    /// The formula of a key.
     #[must_use]
     pub fn formula(&self, key: &str) -> Option<&Formula> {
         self.formulas.iter().find(|formula| formula.key == key)

@@ -1,6 +1,6 @@
 //! What the page knows, and what follows from what the visitor does and the threads say.
 //!
-//! [`Page`] holds a struct of signals for each concern. What one concern can do is a method of its struct; what concerns several is a
+//! `Page` holds a struct of signals for each concern. What one concern can do is a method of its struct; what concerns several is a
 //! method of the page.
 //!
 //! | module | what it is |
@@ -26,13 +26,10 @@
 //! | `play` | … the visitor plays |
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and come |
-//! | `accounting` | … the accountant is asked |
 //! | `sweep_runs` | … the runs of a sweep |
 //! | `lesson_steps`, `names` | … a lesson's step is done; the numbers in its text |
 //! | `run_files` | … a run file is opened |
 
-#[cfg(target_arch = "wasm32")]
-mod accounting;
 pub mod answered;
 #[cfg(target_arch = "wasm32")]
 mod appearance;

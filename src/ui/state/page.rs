@@ -58,27 +58,28 @@ impl Page {
     #[must_use]
     pub fn new(link: Link, problems: &[String]) -> Self {
         let (trainer, accountant, charts) = (TrainingClient::new(), AccountantClient::new(), Charts::new());
-        let run = Run::new(trainer, link.speed);
+        let (run, digits) = (Run::new(trainer, link.speed), DigitSets::new(trainer));
+        let (lab, settings) = (NoiseLab::new(&link), RwSignal::new(link.settings));
         Self {
+            settings,
             trainer,
             accountant,
             device: Device::new(link.backend),
-            digits: DigitSets::new(trainer),
+            digits,
             run,
             snapshots: Snapshots::new(trainer, run),
             charts,
             runs: RunList::new(trainer, charts),
-            cost: ProjectedCost::new(),
-            spending: Spending::new(),
+            cost: ProjectedCost::new(settings, digits, accountant),
+            spending: Spending::new(run, charts, accountant),
             pad: Pad::new(trainer, run),
             confusion: ConfusionTable::new(trainer, run),
-            lab: NoiseLab::new(&link),
+            lab,
             lessons: Lessons::new(link.lesson),
             sweeps: Sweeps::new(),
             messages: Messages::new(problems),
             appearance: Appearance::new(link.theme),
             requests: RwSignal::new(vec![]),
-            settings: RwSignal::new(link.settings),
         }
     }
 

@@ -5,11 +5,22 @@ use std::sync::Arc;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
+use super::digits::DigitSets;
 use crate::{
     plot::{drawing::Line, series::Point},
     train::projection::Projection,
-    ui::settings::Settings,
+    ui::{
+        settings::{Encoder, Family, Settings},
+        threads::accountant::{AccountantClient, Topic},
+    },
+    worker::accounts::{Answer, Question},
 };
+
+/// A projection waits until the settings have stood still this long.
+const PROJECTION_MS: u32 = 120;
+/// Points of the tight curve, and how long it waits where it takes long: the accountant answers one question at a time.
+const TIGHT: u64 = 6;
+const TIGHT_MS: u32 = 600;
 
 /// Passes over the data that are projected where a run has no end.
 pub const OPEN_EPOCHS: u64 = 10;
@@ -24,6 +35,9 @@ pub fn planned_steps(settings: &Settings, train: u32) -> u64 {
 /// The projected cost. Copied freely.
 #[derive(Clone, Copy)]
 pub struct ProjectedCost {
+    settings: RwSignal<Settings>,
+    digits: DigitSets,
+    accountant: AccountantClient,
     /// What the settings will cost; why nothing can be said.
     pub projection: RwSignal<Option<Result<Arc<Projection>, String>>>,
     /// Tight ε by step of the projection.
@@ -31,15 +45,18 @@ pub struct ProjectedCost {
     /// ε by step at other δ, until something else is set.
     pub deltas: RwSignal<Vec<Line>>,
     /// The questions wait until the settings stand still.
-    pub due: StoredValue<Option<Timeout>, LocalStorage>,
-    pub tight_due: StoredValue<Option<Timeout>, LocalStorage>,
+    due: StoredValue<Option<Timeout>, LocalStorage>,
+    tight_due: StoredValue<Option<Timeout>, LocalStorage>,
 }
 
 impl ProjectedCost {
     /// Nothing is known yet.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(settings: RwSignal<Settings>, digits: DigitSets, accountant: AccountantClient) -> Self {
         Self {
+            settings,
+            digits,
+            accountant,
             projection: RwSignal::new(None),
             tight: RwSignal::new(vec![]),
             deltas: RwSignal::new(vec![]),
@@ -52,5 +69,54 @@ impl ProjectedCost {
     #[must_use]
     pub fn known(self) -> Option<Arc<Projection>> {
         self.projection.with(|projection| projection.clone().and_then(Result::ok))
+    }
+
+    /// Looks anew at what the settings will cost, once they stand still.
+    pub fn schedule(self) {
+        let due = Timeout::new(PROJECTION_MS, move || {
+            let train = self.digits.train();
+            let (Some(train), settings) = (train, self.settings.get_untracked()) else { return };
+            let steps = planned_steps(&settings, train);
+            let question = Question::Projection { config: settings.config(), train, steps };
+            self.accountant.ask_latest(Topic::Projection, question, move |answer| {
+                if let Answer::Projection(projection) = answer {
+                    self.projection.set(Some(projection.map(Arc::new)));
+                    self.project_tight(train);
+                }
+            });
+        });
+        self.deltas.set(vec![]);
+        self.due.set_value(Some(due));
+    }
+
+    /// Tight ε of what is projected: at once where it is quickly told, else when the settings have stood still.
+    fn project_tight(self, train: u32) {
+        self.tight.set(vec![]);
+        let settings = self.settings.get_untracked();
+        if settings.replay.is_some() || !self.projection.with_untracked(|known| matches!(known, Some(Ok(_)))) {
+            return self.tight_due.set_value(None);
+        }
+        let quick = settings.encoder == Encoder::Clip && settings.family == Family::Gaussian;
+        let due = Timeout::new(if quick { 0 } else { TIGHT_MS }, move || self.ask_tight(settings, train));
+        self.tight_due.set_value(Some(due));
+    }
+
+    fn ask_tight(self, settings: Settings, train: u32) {
+        let steps = planned_steps(&settings, train);
+        let mut at: Vec<u64> = (1..=TIGHT).map(|i| (steps * i * i / (TIGHT * TIGHT)).max(1)).collect();
+        at.dedup();
+        let question = Question::Tight { config: settings.config(), train, steps: at };
+        self.accountant.ask_latest(Topic::Tight, question, move |answer| {
+            if let Answer::Tight(Ok(points)) = answer
+                && self.settings.with_untracked(|now| *now == settings)
+            {
+                self.tight.set(points);
+            }
+        });
+    }
+
+    /// Asks nothing more until something is set: the accountant's thread has failed.
+    pub fn cancel(self) {
+        self.due.set_value(None);
     }
 }

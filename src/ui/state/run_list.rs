@@ -42,7 +42,7 @@ pub struct Current {
     pub name: String,
     pub pinned: bool,
     /// Nothing is kept of this visit's runs but in the thread's memory.
-    pub unkept: bool,
+    pub in_memory_only: bool,
 }
 
 /// The list. Copied freely.
@@ -132,7 +132,7 @@ impl RunList {
     /// A run stands: a new one gets a name, and one that goes on is no earlier one any more.
     #[must_use]
     pub fn begin(self, info: &RunInfo) -> Option<Past> {
-        self.current.update_value(|current| current.unkept = false);
+        self.current.update_value(|current| current.in_memory_only = false);
         let continued = self.past.try_update(|all| {
             let place = all.iter().position(|past| Some(&past.info.key) == info.continues.as_ref())?;
             Some(all.remove(place))

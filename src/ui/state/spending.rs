@@ -7,40 +7,60 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::answered::Answered;
-use crate::{accounting::ledger::Event, plot::series::Point, worker::accounts::TightEpsilon};
+use super::{answered::Answered, charts::Charts, run::Run};
+use crate::{
+    accounting::ledger::Event,
+    plot::series::Point,
+    ui::{
+        browser,
+        threads::accountant::{AccountantClient, Topic},
+    },
+    worker::accounts::{Answer, Question, TightEpsilon},
+};
+
+/// A run that plays is accounted for this often, in milliseconds, and no more often than one in so many of the times that an answer takes.
+const LIVE_MS: f64 = 1000.0;
+const REST: f64 = 6.0;
+/// Releases ahead that are asked for of a run that stands still: so much is known when it plays, until its speed is.
+const AHEAD: [u64; 4] = [1, 8, 64, 512];
 
 /// The ledger of the run that stands, as the training thread told it.
 #[derive(Clone)]
-pub struct RunLedger {
-    pub run: u32,
-    pub json: Arc<str>,
+struct RunLedger {
+    run: u32,
+    json: Arc<str>,
     /// Which of its releases each step is.
-    pub release: u32,
-    pub events: Vec<Event>,
+    release: u32,
+    events: Vec<Event>,
     /// Whether the accountant has it.
-    pub told: bool,
+    told: bool,
 }
 
 /// The signals. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Spending {
-    pub ledger: StoredValue<Option<RunLedger>, LocalStorage>,
+    run: Run,
+    charts: Charts,
+    accountant: AccountantClient,
+    ledger: StoredValue<Option<RunLedger>, LocalStorage>,
     /// Releases so far: set before the report that it belongs to.
     pub released: RwSignal<u64>,
-    pub answered: RwSignal<Option<Arc<Answered>>>,
+    answered: RwSignal<Option<Arc<Answered>>>,
     /// The privacy curve at so many releases, which is asked for while its panel is open.
     pub curve: RwSignal<Option<(u64, Vec<Point>)>>,
-    pub curve_open: RwSignal<bool>,
+    curve_open: RwSignal<bool>,
     /// No question before this time, in milliseconds, while the run plays.
-    pub rest_until: StoredValue<f64>,
+    rest_until: StoredValue<f64>,
 }
 
 impl Spending {
     /// Nothing is known yet.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(run: Run, charts: Charts, accountant: AccountantClient) -> Self {
         Self {
+            run,
+            charts,
+            accountant,
             ledger: StoredValue::new_local(None),
             released: RwSignal::new(0),
             answered: RwSignal::new(None),
@@ -59,9 +79,10 @@ impl Spending {
         self.rest_until.set_value(0.0);
     }
 
-    /// A new thread of the accountant has no ledger yet.
+    /// The accountant's thread is gone: the next has no ledger yet.
     pub fn tell_again(self) {
         self.ledger.update_value(|ledger| ledger.iter_mut().for_each(|ledger| ledger.told = false));
+        self.rest_until.set_value(0.0);
     }
 
     /// The tight bound of what happened, where one that holds is known.
@@ -80,5 +101,98 @@ impl Spending {
         let same =
             self.ledger.with_value(|ledger| ledger.as_ref().is_some_and(|ledger| ledger.events == answered.events));
         answered.spent.tight.clone().filter(|_| same)
+    }
+
+    /// A run stands, with this ledger: what its first steps will cost is asked before they run.
+    pub fn open_ledger(self, run: u32, json: String, release: u32) {
+        if browser::is_embedded() {
+            return;
+        }
+        let ledger =
+            RunLedger { run: self.run.number_of(run), json: json.into(), release, events: vec![], told: false };
+        self.ledger.set_value(Some(ledger));
+    }
+
+    /// Takes what has happened, before the report that says where the run stands.
+    pub fn take_events(self, events: Vec<Event>) {
+        self.released.set(events.iter().fold(0, |sum, event| sum.saturating_add(event.count)));
+        self.ledger.update_value(|ledger| {
+            if let Some(ledger) = ledger {
+                ledger.events = events;
+            }
+        });
+    }
+
+    /// Asks for the tight ε of what happened, and of what will while nobody asks: at once where the run stands still, now and then while it plays.
+    pub fn account(self) {
+        let playing = self.run.playing.get_untracked();
+        let now = browser::now();
+        if playing && now < self.rest_until.get_value() {
+            return;
+        }
+        let delta = self.run.info.with_untracked(|info| info.as_ref().map(|info| info.config.delta));
+        let (Some(delta), Some(ledger)) = (delta, self.ledger.get_value()) else { return };
+        let before = self.answered.get_untracked();
+        if before.as_ref().is_some_and(|answered| answered.events == ledger.events) {
+            return self.account_for_attacks();
+        }
+        self.rest_until.set_value(f64::INFINITY);
+        if !ledger.told {
+            self.tell_ledger(&ledger);
+        }
+        let RunLedger { run, release, events, .. } = ledger;
+        let since = self.released.get_untracked().saturating_sub(before.map_or(0, |answered| answered.spent.releases));
+        let ahead = if playing && since > 0 { vec![since, 4 * since] } else { AHEAD.to_vec() };
+        let step = self.run.report.with_untracked(|report| report.as_ref().map(|report| report.step));
+        let question = Question::Spent { run, events: events.clone(), release, ahead, delta };
+        self.accountant.ask_latest(Topic::Spent, question, move |answer| {
+            let answered_at = browser::now();
+            self.rest_until.set_value(answered_at + LIVE_MS.max(REST * (answered_at - now)));
+            let same = self.run.info.with_untracked(|info| info.as_ref().is_some_and(|info| info.run == run));
+            let (Answer::Spent(Ok(spent)), true) = (answer, same) else { return };
+            if let (Some(tight), Some(step)) = (&spent.tight, step.filter(|step| *step > 0)) {
+                self.run.curves.update_value(|curves| curves.tight.push((step as f64, tight.epsilon)));
+                self.charts.schedule();
+            }
+            self.answered.set(Some(Arc::new(Answered { events, release, spent })));
+            // What happened meanwhile.
+            if !self.run.playing.get_untracked() {
+                self.account();
+            }
+        });
+    }
+
+    fn tell_ledger(self, ledger: &RunLedger) {
+        self.ledger.update_value(|ledger| ledger.iter_mut().for_each(|ledger| ledger.told = true));
+        let question = Question::Ledger { run: ledger.run, ledger: ledger.json.to_string() };
+        // One that cannot be read has no answers: the page goes on with the bound that the run reports.
+        self.accountant.ask(question, |_| {});
+    }
+
+    /// The privacy curve of the run as it stands, where its tight ε is known and somebody looks.
+    fn account_for_attacks(self) {
+        let (Some(tight), Some(ledger)) = (untrack(|| self.exact()), self.ledger.get_value()) else {
+            return;
+        };
+        let delta = self.run.info.with_untracked(|info| info.as_ref().map(|info| info.config.delta));
+        let at = self.released.get_untracked();
+        let known = self.curve.with_untracked(|curve| curve.as_ref().is_some_and(|(known, _)| *known == at));
+        let (Some(delta), false, true) = (delta, known, self.curve_open.get_untracked() && at > 0) else {
+            return;
+        };
+        let RunLedger { run, events, .. } = ledger;
+        let question = Question::Curve { run, events, delta, epsilon: tight.epsilon };
+        self.accountant.ask_latest(Topic::Curve, question, move |answer| {
+            let same = self.run.info.with_untracked(|info| info.as_ref().is_some_and(|info| info.run == run));
+            if let (Answer::Curve(Ok(curve)), true) = (answer, same) {
+                self.curve.set(Some((at, curve)));
+            }
+        });
+    }
+
+    /// The panel that the curve is for is opened, which asks for the curve, or closed.
+    pub fn toggle_curve(self, open: bool) {
+        self.curve_open.set(open);
+        self.account_for_attacks();
     }
 }

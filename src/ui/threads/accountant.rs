@@ -167,19 +167,26 @@ impl AccountantClient {
 
     /// Asks the accountant. Without an answer (the thread failed) `then` is dropped, and the failure is told.
     pub fn ask(self, question: Question, then: impl FnOnce(Answer) + 'static) {
-        self.spawn();
-        self.0.update_value(|state| {
-            let Some(thread) = &state.thread else { return };
-            thread.send((state.asked, question));
-            state.waiting.push((state.asked, Box::new(then)));
-            state.asked = state.asked.wrapping_add(1);
-        });
+        self.send(question, Box::new(then));
     }
 
     /// Asks what is asked again and again. While one question of a topic is being answered, the newest of the others waits,
     /// and the answer that it makes stale is dropped.
     pub fn ask_latest(self, topic: Topic, question: Question, then: impl FnOnce(Answer) + 'static) {
-        let then: Then = Box::new(then);
+        self.send_latest(topic, question, Box::new(then));
+    }
+
+    fn send(self, question: Question, then: Then) {
+        self.spawn();
+        self.0.update_value(|state| {
+            let Some(thread) = &state.thread else { return };
+            thread.send((state.asked, question));
+            state.waiting.push((state.asked, then));
+            state.asked = state.asked.wrapping_add(1);
+        });
+    }
+
+    fn send_latest(self, topic: Topic, question: Question, then: Then) {
         let now = self.0.try_update_value(|state| match state.topics.iter_mut().find(|(busy, _)| *busy == topic) {
             Some((_, next)) => {
                 *next = Some((question, then));
@@ -197,7 +204,7 @@ impl AccountantClient {
                 state.topics.swap_remove(place).1
             });
             match next.flatten() {
-                Some((question, then)) => self.ask_latest(topic, question, then),
+                Some((question, then)) => self.send_latest(topic, question, then),
                 None => then(answer),
             }
         });

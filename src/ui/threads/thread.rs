@@ -49,6 +49,7 @@ where
         Self { bridge, _ears: ears.collect(), worker }
     }
 
+    /// Sends a message.
     pub fn send(&self, message: W::Input) {
         self.bridge.send(message);
     }
