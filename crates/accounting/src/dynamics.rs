@@ -14,14 +14,34 @@ const CROSSOVER: f64 = 1.593_624_260_040_04;
 /// A training that the hidden-state theorem does not cover.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum DynamicsError {
+    /// A quantity at or below 0, or not finite. Give a positive one.
     #[error("{name} must be positive and finite, not {value}")]
-    NotPositive { name: &'static str, value: f64 },
+    NotPositive {
+        /// Which quantity.
+        name: &'static str,
+        /// What it was.
+        value: f64,
+    },
+    /// α ≤ 1 or not finite: the divergence has no such order.
     #[error("the Rényi order must be above 1 and finite, not {0}")]
     Order(f64),
+    /// η > 1/β: a step might move models apart, and the theorem does not hold. Take a smaller step.
     #[error("the step size {step_size} exceeds 1/smoothness = {limit}; take a smaller step")]
-    StepTooLarge { step_size: f64, limit: f64 },
+    StepTooLarge {
+        /// η.
+        step_size: f64,
+        /// 1/β.
+        limit: f64,
+    },
+    /// λ > β: no loss is so. One of the two constants is wrong.
     #[error("strong convexity {strong_convexity} cannot exceed smoothness {smoothness}")]
-    Convexity { strong_convexity: f64, smoothness: f64 },
+    Convexity {
+        /// λ.
+        strong_convexity: f64,
+        /// β.
+        smoothness: f64,
+    },
+    /// n = 0.
     #[error("the dataset must have at least one example")]
     NoExamples,
 }
@@ -59,10 +79,13 @@ pub enum Argument {
 /// The Rényi divergence of order α of K steps, by every argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RenyiBounds {
+    /// If only the last model is seen: 2αS²/(λσ²n²)·(1 − e^{−ληK/2}) (Theorem 2, Corollary 1), in nats.
     pub hidden_state: f64,
+    /// If every model is seen: the Gaussian mechanism K times, in nats.
     pub composition: f64,
     /// The smaller of the two, which is what may be reported.
     pub upper: f64,
+    /// Which argument gave it.
     pub argument: Argument,
     /// What some loss of the class (1-strongly convex and 1-smooth) really leaks (the paper's lower bound): no bound of that class
     /// can be below. For λ ≠ 1 it is only the formula.
@@ -70,7 +93,10 @@ pub struct RenyiBounds {
 }
 
 impl Setting {
-    /// Refuses what the theorems do not cover, naming the first condition that fails.
+    /// Checks that the theorems cover this setting.
+    ///
+    /// # Errors
+    /// The first condition that fails: positive and finite quantities, n ≥ 1, λ ≤ β, η ≤ 1/β.
     pub fn checked(self) -> Result<NoisyGradientDescent, DynamicsError> {
         let positive = [
             ("step size", self.step_size),
@@ -100,7 +126,9 @@ impl Setting {
 }
 
 impl NoisyGradientDescent {
-    pub fn setting(&self) -> &Setting {
+    /// The quantities, all of which were checked.
+    #[must_use]
+    pub const fn setting(&self) -> &Setting {
         &self.0
     }
 
@@ -152,6 +180,7 @@ impl NoisyGradientDescent {
 /// How to train under a Rényi budget: the noise, the step, when to stop, and what it is worth (see the paper on utility).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptimalTraining {
+    /// Noise and step size with which to train.
     pub setting: NoisyGradientDescent,
     /// K* = (2β²/λ²)·ln(n²ε/(αd)): then the start is forgotten down to the noise. At least 1.
     pub steps: u64,
