@@ -34,11 +34,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let epsilon = books.tight(DELTA)?.value;
     let curve = PrivacyCurve::new(books.curve_about(epsilon, DELTA, 8, 1e-3)?)?;
     println!("\nε at δ:");
-    for (epsilon, delta) in curve.points() {
+    let mut points: Vec<(f64, f64)> = curve.points().collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.dedup();
+    for (epsilon, delta) in points {
         println!("  {:>8}  {delta:.1e}", upper(epsilon, 3));
     }
     let found = upper_percent(curve.best_true_positive_rate(0.01), 1);
-    println!("\nThe best attack that takes 1 % of strangers for members finds at most {found} of the members.");
+    println!("\nThe best attack that takes 1 % of strangers for members finds at most {found} % of the members.");
     Ok(())
 }
 
