@@ -33,7 +33,7 @@ use hushgrad::{
         agent::{self, Host, Message},
         loader::LoadError,
         protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
-        shelf::{Change, Entry, Memory, Record, Spent, Store, StoreError},
+        run_store::{Change, Entry, Memory, Record, Spent, Store, StoreError},
     },
 };
 

@@ -44,7 +44,7 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
         if matches!(report.privacy, Privacy::Bounded(_)) {
             return Err(RunFileError::Unaccounted { name: name.to_owned() });
         }
-        unclaimed(run, priced.err());
+        unclaimed(run, priced.err().map(|reason| reason.to_string()));
         return Ok(());
     };
     let Ok((release, curve)) = priced else { return Err(impossible("ledger", ANOTHER.to_owned())) };

@@ -31,6 +31,48 @@ impl ConfigError {
     }
 }
 
+/// Why nothing can be claimed of what a run releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoGuarantee {
+    #[error("sampling and noise are replayed from a known seed, so anybody can subtract them")]
+    Replayed,
+    #[error("no noise is added, so the sums themselves are released")]
+    NoNoise,
+    #[error("gradients are not bounded (no encoder), so no noise can hide one example")]
+    NoBound,
+    #[error("nothing says what was released before it was continued")]
+    Unrecorded,
+}
+
+/// Why the cost of a run cannot be told in advance.
+#[derive(Debug, thiserror::Error)]
+pub enum PriceError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    NoGuarantee(#[from] NoGuarantee),
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// Not even the widest noise keeps the budget: there Rényi accounting says `least`.
+    #[error(
+        "no noise scale up to {widest} keeps {steps} steps within ε = {budget}: there Rényi accounting says {least}, because {reason}"
+    )]
+    NoScale { widest: f64, steps: u64, budget: f64, least: f64, reason: NoScale },
+}
+
+/// Why no noise scale keeps a budget, and what does.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum NoScale {
+    #[error("so many steps add up, by tight accounting, too; plan fewer steps, smaller lots or a larger δ")]
+    StepsAddUp,
+    /// One step alone costs `floor`, whatever its noise.
+    #[error(
+        "its conversion to δ = {delta:e} alone costs {floor}; choose a larger ε or δ. Tight accounting {}",
+        if *tight { "has no such floor: to go by it, set the noise scale yourself and read the tight ε below" } else { "has no price for this" }
+    )]
+    Conversion { delta: f64, floor: f64, tight: bool },
+}
+
 /// Why a run cannot go on. What it released so far is in its ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
-    error::ConfigError,
+    error::{ConfigError, NoGuarantee},
     limits,
     price::{self, Drawn},
 };
@@ -44,7 +44,7 @@ pub struct Plan {
     pub task: Task,
     pub sampling: Sampling,
     /// What every step releases and what it costs; `Err` says why no guarantee can be stated for this run.
-    pub priced: Result<(Release, RdpCurve), String>,
+    pub priced: Result<(Release, RdpCurve), NoGuarantee>,
     /// Training examples, fixed for the run.
     pub train_examples: u32,
 }

@@ -69,35 +69,35 @@ pub const ALL: [Preset; 12] = [
     Preset {
         key: "best-3",
         label: "Best at ε = 3",
-        note: "A tanh CNN that has practised on digits drawn by this program, which costs no privacy, goes on with real ones: large lots, a falling rate, 20 epochs. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
+        note: "A tanh CNN pre-trained on digits drawn by this program, which costs no privacy, goes on with real ones: large lots, a falling rate, 20 epochs. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
         budget: Some(3.0),
-        config: || practised(6.0, 586, 1.395),
+        config: || pretrained_cnn(6.0, 586, 1.395),
     },
     Preset {
         key: "best-1",
         label: "Best at ε = 1",
         note: "The same with more than twice the noise.",
         budget: Some(1.0),
-        config: || practised(2.0, 586, 3.228),
+        config: || pretrained_cnn(2.0, 586, 3.228),
     },
     Preset {
         key: "best-0.3",
         label: "Best at ε = 0.3",
-        note: "The same with twice the noise again and half the steps: what is left to learn after practice takes little.",
+        note: "The same with twice the noise again and half the steps: what is left to learn after pre-training takes little.",
         budget: Some(0.3),
-        config: || practised(1.0, 293, 6.695),
+        config: || pretrained_cnn(1.0, 293, 6.695),
     },
     Preset {
         key: "fast-3",
         label: "Fast at ε = 3",
-        note: "The practised CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. ε is by tight accounting, of 60,000 images; Rényi's bound is far above it here.",
+        note: "The pre-trained CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. ε is by tight accounting, of 60,000 images; Rényi's bound is far above it here.",
         budget: Some(3.0),
-        config: || RunConfig { lot: 512, ..practised(4.0, 117, 0.637) },
+        config: || RunConfig { lot: 512, ..pretrained_cnn(4.0, 117, 0.637) },
     },
     Preset {
         key: "features-3",
         label: "Scattering at ε = 3",
-        note: "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after practice as above. The features of all digits are computed before the first step. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
+        note: "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after pre-training as above. The features of all digits are computed before the first step. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
         budget: Some(3.0),
         config: || scattering(48.0, 1.395),
     },
@@ -111,7 +111,7 @@ pub const ALL: [Preset; 12] = [
     Preset {
         key: "scratch-3",
         label: "From nothing at ε = 3",
-        note: "The tanh CNN from random parameters, with a tight clip, large lots, a falling rate and each gradient the mean over four copies of its image, moved: what privacy costs without practice. On the CPU, and it takes half an hour in a browser. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
+        note: "The tanh CNN from random parameters, with a tight clip, large lots, a falling rate and each gradient the mean over four copies of its image, moved: what privacy costs without pre-training. On the CPU, and it takes half an hour in a browser. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
         budget: Some(3.0),
         config: || RunConfig {
             model: Architecture::CnnTanh,
@@ -142,11 +142,11 @@ pub const ALL: [Preset; 12] = [
 
 /// Scattering features hardly change where an image moves by a pixel: a second look sees nothing new.
 fn scattering(learning_rate: f64, sigma: f64) -> RunConfig {
-    RunConfig { model: Architecture::Scattering, reading: Reading::Once, ..practised(learning_rate, 586, sigma) }
+    RunConfig { model: Architecture::Scattering, reading: Reading::Once, ..pretrained_cnn(learning_rate, 586, sigma) }
 }
 
 /// The tanh CNN (another model where one is named) from the parameters that come with the program.
-fn practised(learning_rate: f64, steps: u64, sigma: f64) -> RunConfig {
+fn pretrained_cnn(learning_rate: f64, steps: u64, sigma: f64) -> RunConfig {
     RunConfig {
         model: Architecture::CnnTanh,
         start: Start::Pretrained,
@@ -215,7 +215,7 @@ mod tests {
         let config = RunConfig { model: Architecture::Mlp, start: Start::Pretrained, ..RunConfig::default() };
         let error = Plan::new(config, 60_000).unwrap_err();
         assert_eq!(error.field(), "start");
-        let plan = Plan::new(practised(1.0, 1, 1.0), 60_000).unwrap();
+        let plan = Plan::new(pretrained_cnn(1.0, 1, 1.0), 60_000).unwrap();
         let own = crate::model::pretrained::parameters(Architecture::CnnTanh);
         assert_eq!(Some(plan.initial_parameters()), own);
         assert_ne!(own, Some(crate::model::initial_parameters(Architecture::CnnTanh, 0)));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{
     config::RunConfig,
-    error::ConfigError,
+    error::{ConfigError, NoGuarantee},
     plan::{Plan, absolute_noise, grid_of_release},
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// A step's release and its price; `Err` says why no guarantee can be stated for it.
-pub(super) type Priced = Result<(Release, RdpCurve), String>;
+pub(super) type Priced = Result<(Release, RdpCurve), NoGuarantee>;
 
 /// Profiles that are kept: of the envelope that is set, and of some that were set before. Each has about a kilobyte a vector.
 const KEPT: usize = 4;
@@ -98,12 +98,8 @@ pub(super) fn of(config: &RunConfig, train: u32) -> Result<Priced, ConfigError> 
 /// As [`Plan::new`].
 pub(super) fn step(config: &RunConfig, sampling: Sampling, envelope: Option<&Envelope>) -> Result<Priced, ConfigError> {
     let release = match (release_of(config, sampling, envelope)?, config.replay) {
-        (Ok(_), Some(_)) => {
-            return Ok(Err(
-                "sampling and noise are replayed from a known seed, so anybody can subtract them".to_owned()
-            ));
-        }
-        (Err(reason), _) => return Ok(Err(reason.to_owned())),
+        (Ok(_), Some(_)) => return Ok(Err(NoGuarantee::Replayed)),
+        (Err(reason), _) => return Ok(Err(reason)),
         (Ok(release), None) => release,
     };
     let curve = RdpCurve::of(&release)?;
@@ -127,14 +123,14 @@ fn release_of(
     config: &RunConfig,
     sampling: Sampling,
     envelope: Option<&Envelope>,
-) -> Result<Result<Release, &'static str>, ConfigError> {
+) -> Result<Result<Release, NoGuarantee>, ConfigError> {
     let Some(noise) = absolute_noise(config) else {
-        return Ok(Err("no noise is added, so the sums themselves are released"));
+        return Ok(Err(NoGuarantee::NoNoise));
     };
     let sensitivity = match (&config.encoder, Drawn::of(config)) {
         (EncoderSpec::Clip { norm }, _) => Sensitivity::L2 { norm: *norm },
         (_, Some(drawn)) => Sensitivity::Envelope { profile: drawn.profile(envelope)? },
-        (_, None) => return Ok(Err("gradients are not bounded (no encoder), so no noise can hide one example")),
+        (_, None) => return Ok(Err(NoGuarantee::NoBound)),
     };
     Ok(Ok(Release { grid: grid_of_release(config)?, ..Release::new(sampling, sensitivity, Some(noise)) }))
 }
@@ -181,7 +177,7 @@ mod tests {
         let without = |config: RunConfig| {
             let price = of(&config, 1000).unwrap().unwrap_err();
             assert_eq!(Some(&price), Plan::new(config, 1000).unwrap().priced.as_ref().err());
-            price
+            price.to_string()
         };
         assert!(without(RunConfig { replay: Some(1), ..config.clone() }).contains("replayed"));
         assert!(without(RunConfig { noise: None, ..config.clone() }).contains("no noise"));

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{config::RunConfig, price};
+use super::{
+    config::RunConfig,
+    error::{NoScale, PriceError},
+    price,
+};
 use crate::accounting::{
     PrivacyError,
     books::Books,
@@ -35,8 +39,8 @@ pub struct Projection {
 /// ε by step of `steps` steps of this configuration on `train` examples.
 ///
 /// # Errors
-/// Why there is none, in words.
-pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection, String> {
+/// Why there is none.
+pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection, PriceError> {
     let (_, curve) = step(config, train)?;
     let mut points: Vec<Point> = vec![];
     for i in 1..=POINTS {
@@ -52,19 +56,19 @@ pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection,
 /// What `steps` steps of this configuration cost on `train` examples.
 ///
 /// # Errors
-/// Why there is no price, in words.
-pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, String> {
+/// Why there is no price.
+pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, PriceError> {
     spent(&step(config, train)?.1, steps, config.delta)
 }
 
 /// The books that a run of this configuration has after `steps` steps on `train` examples.
 ///
 /// # Errors
-/// Why there are none, in words.
-pub fn planned(config: &RunConfig, train: u32, steps: u64) -> Result<Books, String> {
+/// Why there are none.
+pub fn planned(config: &RunConfig, train: u32, steps: u64) -> Result<Books, PriceError> {
     let (release, curve) = step(config, train)?;
     let mut books = Books::default();
-    let id = books.register(release, &curve).map_err(|error| error.to_string())?;
+    let id = books.register(release, &curve)?;
     books.record(id, steps);
     Ok(books)
 }
@@ -72,25 +76,25 @@ pub fn planned(config: &RunConfig, train: u32, steps: u64) -> Result<Books, Stri
 /// Tight ε (privacy loss distributions) after each of these numbers of steps.
 ///
 /// # Errors
-/// Why there is none, in words.
-pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>, String> {
+/// Why there is none.
+pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>, PriceError> {
     let step = step_loss(config, train)?;
-    let found = step.epsilons(config.delta, steps).map_err(|error| error.to_string())?;
+    let found = step.epsilons(config.delta, steps)?;
     Ok(steps.iter().zip(found).map(|(&steps, found)| (steps as f64, found.value)).collect())
 }
 
 /// The privacy loss of one step.
-fn step_loss(config: &RunConfig, train: u32) -> Result<Pld, String> {
-    Pld::for_release(&step(config, train)?.0).map_err(|error| error.to_string())
+fn step_loss(config: &RunConfig, train: u32) -> Result<Pld, PriceError> {
+    Ok(Pld::for_release(&step(config, train)?.0)?)
 }
 
 /// The smallest noise scale (to four digits, rounded up) with which `steps` steps stay within ε `budget`: by the Rényi accounting that the run reports,
 /// of the scale as it is handed over.
 ///
 /// # Errors
-/// Why there is none, in words.
-pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Result<f64, String> {
-    let cost = |scale: f64| -> Result<f64, String> {
+/// Why there is none.
+pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Result<f64, PriceError> {
+    let cost = |scale: f64| -> Result<f64, PriceError> {
         let noise = config.noise.as_ref().map(|noise| noise.with_scale(scale));
         Ok(cost(&RunConfig { noise, ..config.clone() }, train, steps)?.improved.epsilon)
     };
@@ -101,7 +105,7 @@ pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Res
     // What has no price, as an ε that overflows at the low end, is over any budget.
     let at = |scale: f64| Ok::<f64, PrivacyError>(cost(scale).unwrap_or(f64::INFINITY));
     let target = Target { epsilon: budget, delta: config.delta, method: Method::Improved, orders: Orders::All };
-    let found = calibrate::least_scale(&target, SCALES, at).map_err(|error| error.to_string())?;
+    let found = calibrate::least_scale(&target, SCALES, at)?;
     // The widest keeps it, as was seen.
     let scale = found.map_or(SCALES.most, |found| found.value);
     // On a grid ε may rise with the scale: what is rounded is priced by itself, and where no neighbour of few digits keeps the budget, the scale that
@@ -112,26 +116,18 @@ pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Res
 }
 
 /// Why no noise scale keeps a budget that the widest misses by `least`, and what does, by either accounting.
-fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64) -> String {
+fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64) -> PriceError {
     let (widest, delta) = (SCALES.most, config.delta);
     let noise = config.noise.as_ref().map(|noise| noise.with_scale(widest));
     let config = RunConfig { noise, ..config.clone() };
     let floor = cost(&config, train, 1).map_or(f64::INFINITY, |epsilon| epsilon.improved.epsilon);
-    let why = if floor <= budget {
-        "so many steps add up, by tight accounting, too; plan fewer steps, smaller lots or a larger δ".to_owned()
+    let reason = if floor <= budget {
+        NoScale::StepsAddUp
     } else {
         // To compute the tight ε of next to nothing would take long.
-        let tight = match step_loss(&config, train) {
-            Ok(_) => "has no such floor: to go by it, set the noise scale yourself and read the tight ε below",
-            Err(_) => "has no price for this",
-        };
-        let floor = round_up(floor);
-        format!("its conversion to δ = {delta:e} alone costs {floor}; choose a larger ε or δ. Tight accounting {tight}")
+        NoScale::Conversion { delta, floor: round_up(floor), tight: step_loss(&config, train).is_ok() }
     };
-    let least = round_up(least);
-    format!(
-        "no noise scale up to {widest} keeps {steps} steps within ε = {budget}: there Rényi accounting says {least}, because {why}"
-    )
+    PriceError::NoScale { widest, steps, budget, least: round_up(least), reason }
 }
 
 /// Four digits, never less than `x`.
@@ -146,12 +142,12 @@ pub fn round_up(x: f64) -> f64 {
 }
 
 /// What a step releases, and what it costs.
-fn step(config: &RunConfig, train: u32) -> Result<(Release, RdpCurve), String> {
-    price::of(config, train).map_err(|error| error.to_string())?
+fn step(config: &RunConfig, train: u32) -> Result<(Release, RdpCurve), PriceError> {
+    Ok(price::of(config, train)??)
 }
 
-fn spent(curve: &RdpCurve, steps: u64, delta: f64) -> Result<Epsilon, String> {
-    Accountant::of_steps(curve, steps).epsilon(delta).map_err(|error| error.to_string())
+fn spent(curve: &RdpCurve, steps: u64, delta: f64) -> Result<Epsilon, PriceError> {
+    Ok(Accountant::of_steps(curve, steps).epsilon(delta)?)
 }
 
 #[cfg(test)]
@@ -203,7 +199,12 @@ mod tests {
         assert!((projection.end.improved.epsilon - 1.28).abs() < 0.02, "{}", projection.end.improved.epsilon);
         assert!(projection.curve.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1));
         assert_eq!(projection.curve.last(), Some(&(3516.0, projection.end.improved.epsilon)));
-        assert!(project(&RunConfig { noise: None, ..config.clone() }, 60_000, 10).unwrap_err().contains("no noise"));
+        assert!(
+            project(&RunConfig { noise: None, ..config.clone() }, 60_000, 10)
+                .unwrap_err()
+                .to_string()
+                .contains("no noise")
+        );
         assert_eq!(project(&config, 60_000, 1).unwrap().curve.len(), 1);
     }
 
@@ -262,7 +263,7 @@ mod tests {
             assert!(scale.to_string().len() <= 6, "{scale}");
         }
         let refused = |delta, steps, budget| {
-            scale_for(&RunConfig { delta, ..config.clone() }, 60_000, steps, budget).unwrap_err()
+            scale_for(&RunConfig { delta, ..config.clone() }, 60_000, steps, budget).unwrap_err().to_string()
         };
         // At no order does the conversion cost less than about −ln δ ÷ order.
         let floor = refused(1e-300, 100, 0.001);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use web_time::Instant;
 
 use super::{
-    error::{ConfigError, SessionError},
+    error::{ConfigError, NoGuarantee, SessionError},
     plan::Plan,
     report::{Privacy, Report, Teaching, two_digits},
 };
@@ -15,6 +15,7 @@ use crate::{
         PrivacyError,
         books::Books,
         ledger::{Ledger, ReleaseId},
+        report,
         sampling::Sampler,
     },
     data::{Dataset, Shift},
@@ -29,7 +30,7 @@ pub struct Session<E> {
     rng: Box<dyn Source>,
     /// Draws what `plan.sampling` is priced for.
     sampler: Sampler,
-    account: Option<Account>,
+    account: Option<RunBooks>,
     lot: Vec<u32>,
     shifts: Vec<Shift>,
     step: u64,
@@ -40,12 +41,12 @@ pub struct Session<E> {
 
 /// The books of a run that can be accounted for, and what each of its steps releases.
 #[derive(Clone)]
-struct Account {
+struct RunBooks {
     books: Books,
     release: ReleaseId,
 }
 
-impl Account {
+impl RunBooks {
     /// Books that begin with what `ledger` says was released before. The sampler is a new one: it begins with an epoch of its own.
     fn after(mut ledger: Ledger, plan: &Plan) -> Result<Option<Self>, PrivacyError> {
         let Ok((release, curve)) = &plan.priced else { return Ok(None) };
@@ -81,7 +82,7 @@ impl<E: Engine> Session<E> {
             None => Box::new(SystemRng::new()?),
         };
         let sampler = plan.sampling.sampler(plan.train_examples.into())?;
-        let account = Account::after(Ledger::new(), &plan)?;
+        let account = RunBooks::after(Ledger::new(), &plan)?;
         Ok(Self {
             plan,
             engine,
@@ -113,10 +114,10 @@ impl<E: Engine> Session<E> {
         }
         let mut session = Self::new(plan, engine)?;
         match progress.ledger {
-            Some(ledger) => session.account = Account::after(ledger, &session.plan)?,
+            Some(ledger) => session.account = RunBooks::after(ledger, &session.plan)?,
             None if session.plan.priced.is_ok() => {
                 session.account = None;
-                session.plan.priced = Err("nothing says what was released before it was continued".to_owned());
+                session.plan.priced = Err(NoGuarantee::Unrecorded);
             }
             None => {}
         }
@@ -171,6 +172,12 @@ impl<E: Engine> Session<E> {
     #[must_use]
     pub fn ledger(&self) -> Option<&Ledger> {
         self.account.as_ref().map(|account| account.books.ledger())
+    }
+
+    /// Which release of its ledger each step is; `None` where nothing can be accounted for.
+    #[must_use]
+    pub fn release(&self) -> Option<ReleaseId> {
+        self.account.as_ref().map(|account| account.release)
     }
 
     /// The books as they will stand after `steps` more steps: to be written where they last before those steps run. `None` where nothing can be
@@ -297,6 +304,14 @@ impl<E: Engine> Session<E> {
         self.privacy_ahead(0)
     }
 
+    /// All that the books say, tight accounting too, which takes longer than [`Session::privacy`]; `None` where nothing can be accounted for.
+    ///
+    /// # Errors
+    /// As [`Books::account`].
+    pub fn account(&self) -> Option<Result<report::Account, PrivacyError>> {
+        Some(self.account.as_ref()?.books.account(self.plan.config.delta))
+    }
+
     /// ε with `steps` more steps than ran: that of [`Session::ledger_ahead`].
     ///
     /// # Errors
@@ -304,7 +319,7 @@ impl<E: Engine> Session<E> {
     pub fn privacy_ahead(&self, steps: u64) -> Result<Privacy, SessionError> {
         let account = match (&self.account, &self.plan.priced) {
             (Some(account), _) => account,
-            (None, Err(reason)) => return Ok(Privacy::NoGuarantee { reason: reason.clone() }),
+            (None, Err(reason)) => return Ok(Privacy::NoGuarantee { reason: reason.to_string() }),
             (None, Ok(_)) => return Ok(Privacy::NoGuarantee { reason: "the run kept no ledger".to_owned() }),
         };
         let delta = self.plan.config.delta;

@@ -38,8 +38,8 @@ pub enum Question {
     Tight { config: RunConfig, train: u32, steps: Vec<u64> },
     /// The ledger of a run that stands, as JSON: what is asked of `run` afterwards is asked of its releases.
     Ledger { run: u32, ledger: String },
-    /// What these events of the run's ledger cost; and `ahead` more of the last release.
-    Spent { run: u32, events: Vec<Event>, ahead: u64, delta: f64 },
+    /// What these events of the run's ledger cost; and what they will with so many more of `release`.
+    Spent { run: u32, events: Vec<Event>, release: u32, ahead: Vec<u64>, delta: f64 },
     /// The privacy curve of these events about their tight ε.
     Curve { run: u32, events: Vec<Event>, delta: f64, epsilon: f64 },
     /// A noise at the scale that spends a budget.
@@ -86,8 +86,8 @@ pub struct Spent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TightEpsilon {
     pub epsilon: f64,
-    /// With the releases that were asked for beyond the ledger's: at least what any number of them up to that costs.
-    pub ahead: f64,
+    /// So many more releases, and ε with them: no less than with fewer.
+    pub ahead: Vec<(u64, f64)>,
     /// What in it is computed without a proven error.
     pub numerical: Option<String>,
 }
@@ -103,22 +103,24 @@ impl Accounts {
     pub fn answer(&mut self, question: Question) -> Answer {
         match question {
             Question::Projection { config, train, steps } => {
-                Answer::Projection(projection::project(&config, train, steps))
+                Answer::Projection(in_words(projection::project(&config, train, steps)))
             }
             Question::Scale { config, train, steps, budget } => {
-                Answer::Scale(projection::scale_for(&config, train, steps, budget))
+                Answer::Scale(in_words(projection::scale_for(&config, train, steps, budget)))
             }
-            Question::Tight { config, train, steps } => Answer::Tight(projection::tight(&config, train, &steps)),
+            Question::Tight { config, train, steps } => {
+                Answer::Tight(in_words(projection::tight(&config, train, &steps)))
+            }
             Question::Ledger { run, ledger } => Answer::Ledger(in_words(self.take(run, &ledger))),
-            Question::Spent { run, events, ahead, delta } => {
-                Answer::Spent(self.of(run, events).and_then(|books| in_words(spent(books, ahead, delta))))
+            Question::Spent { run, events, release, ahead, delta } => {
+                Answer::Spent(self.of(run, events).and_then(|books| in_words(spent(books, release, &ahead, delta))))
             }
             Question::Curve { run, events, delta, epsilon } => {
                 let curve = |books: &Books| books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE);
                 Answer::Curve(self.of(run, events).and_then(|books| in_words(curve(books))))
             }
-            Question::Judge(trial) => Answer::Judge(Box::new(lab::compare(&trial))),
-            Question::Density(formula) => Answer::Density(lab::read(&formula)),
+            Question::Judge(trial) => Answer::Judge(Box::new(in_words(lab::compare(&trial)))),
+            Question::Density(formula) => Answer::Density(in_words(lab::read(&formula))),
             Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
             Question::OpenRun { name, bytes } => {
                 let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
@@ -147,26 +149,29 @@ impl Accounts {
     }
 }
 
-fn spent(books: &Books, ahead: u64, delta: f64) -> Result<Spent, PrivacyError> {
+fn spent(books: &Books, release: u32, ahead: &[u64], delta: f64) -> Result<Spent, PrivacyError> {
     let Account { classic, improved, tight, steps: releases, .. } = books.account(delta)?;
-    let numerical = |rigor| match rigor {
-        Rigor::Proven => None,
-        Rigor::Numerical(what) => Some(what.to_owned()),
+    let mut least = tight.map_or(0.0, |tight| tight.value);
+    let mut with = |&more: &u64| -> Result<(u64, f64), PrivacyError> {
+        let mut events = books.ledger().events().to_vec();
+        match events.last_mut() {
+            Some(last) if last.release == release => last.count = last.count.saturating_add(more),
+            _ => events.push(Event { release, count: more }),
+        }
+        // By numbers ε is not monotone to the last digit.
+        least = least.max(books.with_events(events)?.tight(delta)?.value);
+        Ok((more, least))
     };
     let tight = match tight {
         None => None,
-        Some(Tight { value: epsilon, rigor, .. }) => {
-            let mut events = books.ledger().events().to_vec();
-            let last = events.last_mut().filter(|_| ahead > 0);
-            let with = match last {
-                None => epsilon,
-                Some(last) => {
-                    last.count = last.count.saturating_add(ahead);
-                    books.with_events(events)?.tight(delta)?.value
-                }
-            };
-            Some(TightEpsilon { epsilon, ahead: with.max(epsilon), numerical: numerical(rigor) })
-        }
+        Some(Tight { value: epsilon, rigor, .. }) => Some(TightEpsilon {
+            epsilon,
+            ahead: ahead.iter().filter(|more| **more > 0).map(&mut with).collect::<Result<_, _>>()?,
+            numerical: match rigor {
+                Rigor::Proven => None,
+                Rigor::Numerical(what) => Some(what.to_owned()),
+            },
+        }),
     };
     Ok(Spent { releases, classic, improved, tight })
 }
@@ -206,31 +211,38 @@ mod tests {
         let ledger = projection::planned(&config, 60_000, 0).unwrap().ledger().clone();
         let events = |count| vec![Event { release: 0, count }];
         let mut accounts = Accounts::default();
-        let spent = |accounts: &mut Accounts, run, count, ahead| {
-            let Answer::Spent(spent) = accounts.answer(Question::Spent { run, events: events(count), ahead, delta })
-            else {
-                panic!("another answer")
-            };
+        let spent = |accounts: &mut Accounts, run, count, ahead: &[u64]| {
+            let (events, ahead) = (events(count), ahead.to_vec());
+            let question = Question::Spent { run, events, release: 0, ahead, delta };
+            let Answer::Spent(spent) = accounts.answer(question) else { panic!("another answer") };
             spent
         };
-        assert!(spent(&mut accounts, 3, 100, 0).unwrap_err().contains("not known"));
+        assert!(spent(&mut accounts, 3, 100, &[]).unwrap_err().contains("not known"));
         let told = accounts.answer(Question::Ledger { run: 3, ledger: ledger.to_json() });
         assert_eq!(told, Answer::Ledger(Ok(())));
-        let hundred = spent(&mut accounts, 3, 100, 20).unwrap();
+        let hundred = spent(&mut accounts, 3, 100, &[20, 400]).unwrap();
         let native = projection::planned(&config, 60_000, 100).unwrap().account(delta).unwrap();
         assert_eq!((hundred.releases, hundred.classic, hundred.improved), (100, native.classic, native.improved));
         let tight = hundred.tight.unwrap();
         assert_eq!((tight.epsilon, tight.numerical), (native.tight.unwrap().value, None));
-        for more in [1, 7, 20] {
-            let later = spent(&mut accounts, 3, 100 + more, 0).unwrap().tight.unwrap();
-            assert!(later.epsilon >= tight.epsilon && later.epsilon <= tight.ahead * (1.0 + 1e-3), "{more}: {later:?}");
+        let [(20, twenty), (400, more)] = tight.ahead[..] else { panic!("{:?}", tight.ahead) };
+        assert!(tight.epsilon < twenty && twenty < more);
+        for later in [1, 7, 20] {
+            let later = spent(&mut accounts, 3, 100 + later, &[]).unwrap().tight.unwrap().epsilon;
+            assert!(later >= tight.epsilon && later <= twenty * (1.0 + 1e-3), "{later}: {twenty}");
         }
-        assert_eq!(spent(&mut accounts, 3, 120, 0).unwrap().tight.unwrap().epsilon, tight.ahead);
+        assert_eq!(spent(&mut accounts, 3, 120, &[]).unwrap().tight.unwrap().epsilon, twenty);
+        // Before the first step, what the first will cost is known.
+        let nothing = Question::Spent { run: 3, events: vec![], release: 0, ahead: vec![1, 100], delta };
+        let Answer::Spent(Ok(Spent { releases: 0, tight: Some(first), .. })) = accounts.answer(nothing) else {
+            panic!()
+        };
+        assert_eq!((first.epsilon, first.ahead.len(), first.ahead[1]), (0.0, 2, (100, tight.epsilon)));
         let curve = accounts.answer(Question::Curve { run: 3, events: events(100), delta, epsilon: tight.epsilon });
         assert!(matches!(curve, Answer::Curve(Ok(points)) if points[0] == (tight.epsilon, delta) && points.len() > 4));
         // Of another run nothing is said, and a damaged ledger is none.
-        assert!(spent(&mut accounts, 4, 100, 0).is_err());
+        assert!(spent(&mut accounts, 4, 100, &[]).is_err());
         assert!(matches!(accounts.answer(Question::Ledger { run: 4, ledger: "{}".into() }), Answer::Ledger(Err(_))));
-        assert!(spent(&mut accounts, 3, 100, 0).is_err());
+        assert!(spent(&mut accounts, 3, 100, &[]).is_err());
     }
 }

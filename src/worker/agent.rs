@@ -23,11 +23,11 @@ use saved::Saving;
 use web_time::Instant;
 
 use super::{
-    beside::{Beside, twin_of},
+    background::{BackgroundJobs, baseline_of},
     loader::{self, Arrival, LoadError},
     pictures::Pictures,
     protocol::{Asked, BackendChoice, DataRequest, Event, Instead, Problem, Request, RunInfo},
-    shelf::{Change, Memory, PATIENCE, Store, StoreError},
+    run_store::{Change, Memory, PATIENCE, Store, StoreError},
 };
 use crate::{
     data::{Dataset, Digits, TestSet, incoming::Incoming},
@@ -148,7 +148,7 @@ pub async fn run<H: Host>(
         refusal: None,
         last_report: None,
         evaluation: Evaluation::default(),
-        beside: Beside::default(),
+        background: BackgroundJobs::default(),
     };
     loop {
         let message = if agent.idle() { inbox.next().await.map(Some) } else { poll(&mut inbox) };
@@ -234,12 +234,12 @@ struct Agent<H: Host> {
     refusal: Option<StoreError>,
     last_report: Option<Instant>,
     evaluation: Evaluation,
-    beside: Beside,
+    background: BackgroundJobs,
 }
 
 impl<H: Host> Agent<H> {
     fn idle(&self) -> bool {
-        (!self.playing || self.waits_for_books()) && self.evaluation.next.is_none() && self.beside.idle()
+        (!self.playing || self.waits_for_books()) && self.evaluation.next.is_none() && self.background.idle()
     }
 
     fn problem(&self, field: Option<&str>, error: &dyn std::fmt::Display) {
@@ -311,7 +311,7 @@ impl<H: Host> Agent<H> {
             }
             Request::Predict { pixels } => self.predict(&pixels).await,
             Request::Confusion => self.count_confusion().await,
-            Request::Twin => self.train_twin().await,
+            Request::Twin => self.train_baseline().await,
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
                 Some(None) => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),
@@ -496,7 +496,7 @@ impl<H: Host> Agent<H> {
         self.told_of_features = false;
         self.wake = None;
         self.evaluation = Evaluation::default();
-        self.beside.clear();
+        self.background.clear();
         self.last_report = None;
         self.runs += 1;
         let continues = continued.as_ref().map(|continued| continued.from.clone());
@@ -527,8 +527,9 @@ impl<H: Host> Agent<H> {
             test: self.slices.iter().map(Dataset::len).sum::<usize>() as u32,
             data: self.digits.as_ref().map(|digits| digits.train.name.clone()).unwrap_or_default(),
         }));
-        if let Some(ledger) = session.ledger() {
-            self.host.send(Event::Books { run: self.runs, ledger: ledger.to_json() });
+        if let (Some(ledger), Some(release)) = (session.ledger(), session.release()) {
+            let (ledger, release) = (ledger.to_json(), release.place() as u32);
+            self.host.send(Event::LedgerOpened { run: self.runs, ledger, release });
         }
         (self.session, self.ahead, self.saving) = (Some(session), Some(ahead), saving);
         self.evaluate_now();
@@ -550,17 +551,17 @@ impl<H: Host> Agent<H> {
 
     /// Does the next piece of work: a slice of an evaluation, else a few steps.
     async fn advance(&mut self) {
-        if !self.beside.idle() {
-            match self.beside.advance(&self.slices, YIELD_EVERY).await {
+        if !self.background.idle() {
+            match self.background.advance(&self.slices, YIELD_EVERY).await {
                 Ok(Some(done)) => self.host.send(done),
                 Ok(None) => {}
                 Err(error) => {
-                    self.beside.clear();
+                    self.background.clear();
                     match error {
-                        // The twin begins anew on the CPU; the run finds out by itself.
+                        // The baseline begins anew on the CPU; the run finds out by itself.
                         SessionError::Engine(lost @ EngineError::DeviceLost(_)) => {
                             self.leave_gpu(&lost);
-                            self.train_twin().await;
+                            self.train_baseline().await;
                         }
                         error => {
                             self.problem(None, &error);
@@ -745,27 +746,27 @@ impl<H: Host> Agent<H> {
             Ok(state) => state.read_with().to_vec(),
             Err(error) => return self.fail(error.into()).await,
         };
-        let counted = self.slices.first().map(|first| self.beside.count(&task, reading, &parameters, step, first));
+        let counted = self.slices.first().map(|first| self.background.count(&task, reading, &parameters, step, first));
         if let Some(Err(error)) = counted {
             self.problem(None, &error);
         }
     }
 
-    async fn train_twin(&mut self) {
+    async fn train_baseline(&mut self) {
         let (Some(session), Some(train)) = (&self.session, self.run_data.clone()) else {
             return self.host.send(Event::NoTwin);
         };
-        let config = twin_of(&session.plan().config, session.step_count());
-        if let Err(error) = self.begin_twin(config, &train).await {
+        let config = baseline_of(&session.plan().config, session.step_count());
+        if let Err(error) = self.begin_baseline(config, &train).await {
             self.problem(None, &error);
             self.host.send(Event::NoTwin);
         }
     }
 
-    async fn begin_twin(&mut self, config: RunConfig, train: &Dataset) -> Result<(), SessionError> {
+    async fn begin_baseline(&mut self, config: RunConfig, train: &Dataset) -> Result<(), SessionError> {
         let plan = Plan::new(config, train.len() as u32)?;
         let Prepared { plan, engine, .. } = self.build(plan, train, None).await?;
-        self.beside.train_twin(Session::new(plan, engine)?);
+        self.background.train_baseline(Session::new(plan, engine)?);
         Ok(())
     }
 

@@ -18,7 +18,7 @@ use super::{
     agent::{self, Host, Message},
     loader::LoadError,
     protocol::{Asked, Event, Request},
-    shelf::{Change, Record, Spent, Store, StoreError},
+    run_store::{Change, Record, Spent, Store, StoreError},
     storage::{Database, Lock},
 };
 

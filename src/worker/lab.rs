@@ -4,15 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     accounting::{
+        PrivacyError,
         calibrate::{Method, Target, noise_scale},
         dynamics::Setting,
         envelope::EnvelopeProfile,
         ledger::{Release, Sensitivity},
-        noise::{CustomDensity, NoiseSpec},
+        noise::{CustomDensity, DensityError, NoiseError, NoiseSpec},
         rdp::{Orders, RdpCurve},
         sampling::Sampling,
     },
-    mechanism::{EnvelopeShape, envelope::Envelope},
+    mechanism::{EnvelopeShape, envelope::Envelope, error::MechanismError},
     rng::NotPrivateReplay,
     train::projection::Point,
 };
@@ -25,6 +26,19 @@ const POINTS: i32 = 80;
 const ORDERS: u32 = 64;
 /// Draws that are shown.
 const SAMPLES: usize = 60;
+
+/// Why a noise cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    #[error(transparent)]
+    Density(#[from] DensityError),
+    #[error(transparent)]
+    Envelope(#[from] MechanismError),
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+}
 
 /// What bounds one example, norm 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +94,7 @@ pub struct Judged {
 ///
 /// # Errors
 /// Why it cannot be used: what is wrong with its density and where, or why no scale keeps the budget.
-pub fn compare(trial: &Trial) -> Result<Judged, String> {
+pub fn compare(trial: &Trial) -> Result<Judged, LabError> {
     let spec = match &trial.noise {
         Candidate::Family(spec) => spec.clone(),
         Candidate::Formula(formula) => NoiseSpec::Custom { density: read(formula)?, scale: 1.0 },
@@ -89,11 +103,11 @@ pub fn compare(trial: &Trial) -> Result<Judged, String> {
     let sampling = Sampling::Poisson { rate: trial.rate };
     let mut release = Release::new(sampling, Sensitivity::Envelope { profile }, Some(spec.with_scale(1.0)));
     let target = Target { epsilon: trial.epsilon, delta: trial.delta, method: Method::Improved, orders: Orders::All };
-    let found = noise_scale(&release, trial.steps, &target).map_err(|error| error.to_string())?;
+    let found = noise_scale(&release, trial.steps, &target)?;
     let spec = spec.with_scale(found.value);
-    let noise = spec.build().map_err(|error| error.to_string())?;
+    let noise = spec.build()?;
     release.noise = Some(spec.clone());
-    let curve = RdpCurve::of(&release).map_err(|error| error.to_string())?;
+    let curve = RdpCurve::of(&release)?;
     let orders = (2..=ORDERS).map(|order| (f64::from(order), curve.at(order.into())));
     let effective_sigma = noise.fisher_information().sqrt().recip();
     let step = 4.0 * effective_sigma / f64::from(POINTS);
@@ -117,14 +131,14 @@ pub fn compare(trial: &Trial) -> Result<Judged, String> {
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub fn read(formula: &str) -> Result<CustomDensity, String> {
-    CustomDensity::from_formula(formula).map_err(|error| error.to_string())
+pub fn read(formula: &str) -> Result<CustomDensity, DensityError> {
+    CustomDensity::from_formula(formula)
 }
 
-fn profile(psi: Psi) -> Result<EnvelopeProfile, String> {
+fn profile(psi: Psi) -> Result<EnvelopeProfile, LabError> {
     let drawn = |shape| {
-        let envelope = Envelope::draw(shape, 1, DIMENSION, 0).map_err(|error| error.to_string())?;
-        EnvelopeProfile::from_vectors([envelope.vector(0)]).map_err(|error| error.to_string())
+        let envelope = Envelope::draw(shape, 1, DIMENSION, 0)?;
+        Ok(EnvelopeProfile::from_vectors([envelope.vector(0)])?)
     };
     match psi {
         Psi::Spread => drawn(EnvelopeShape::Gaussian),
@@ -133,7 +147,7 @@ fn profile(psi: Psi) -> Result<EnvelopeProfile, String> {
             let count = (count as usize).clamp(1, DIMENSION);
             let mut entries = vec![0.0; DIMENSION];
             entries[..count].fill((count as f64).sqrt().recip());
-            EnvelopeProfile::from_vectors_f64([entries.as_slice()]).map_err(|error| error.to_string())
+            Ok(EnvelopeProfile::from_vectors_f64([entries.as_slice()])?)
         }
     }
 }
@@ -216,10 +230,10 @@ mod tests {
         let gaussian = compare(&trial(GAUSSIAN, Psi::Entries(26))).unwrap();
         assert!((judged.l2 / gaussian.l2 - 1.0).abs() < 0.02, "{} {}", judged.l2, gaussian.l2);
         assert!(matches!(judged.noise, NoiseSpec::Custom { .. }));
-        assert!(of("exp(-(x-1)^2)").unwrap_err().contains("not symmetric"));
-        assert!(of("exp(-x^2)*(1+2*x^4)").unwrap_err().contains("rises"));
-        assert!(of("1/(1+abs(x))").unwrap_err().contains("not integrable"));
-        assert!(of("exp(-y)").unwrap_err().contains("character 6"));
+        assert!(of("exp(-(x-1)^2)").unwrap_err().to_string().contains("not symmetric"));
+        assert!(of("exp(-x^2)*(1+2*x^4)").unwrap_err().to_string().contains("rises"));
+        assert!(of("1/(1+abs(x))").unwrap_err().to_string().contains("not integrable"));
+        assert!(of("exp(-y)").unwrap_err().to_string().contains("character 6"));
     }
 
     #[test]

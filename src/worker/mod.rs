@@ -6,8 +6,7 @@
 pub mod accountant;
 pub mod accounts;
 pub mod agent;
-mod beside;
-pub mod book;
+mod background;
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
@@ -16,6 +15,8 @@ pub mod lab;
 pub mod loader;
 pub mod pictures;
 pub mod protocol;
-pub mod shelf;
+pub mod run_log;
+pub mod run_store;
 #[cfg(target_arch = "wasm32")]
 mod storage;
+pub mod write_ahead;

@@ -153,9 +153,11 @@ pub enum Event {
     Started(RunInfo),
     /// The ledger of the run that stands, as JSON, when it is started or goes on: what its steps release, with its price's every input. A run without
     /// a guarantee has none.
-    Books {
+    LedgerOpened {
         run: u32,
         ledger: String,
+        /// Which of its releases each step of the run is.
+        release: u32,
     },
     /// What has happened of it, told before each [`Event::Report`].
     Released(Vec<ledger::Event>),

@@ -8,7 +8,7 @@ use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{DomException, IdbDatabase, IdbFactory, IdbObjectStore, IdbOpenDbRequest, IdbRequest, IdbTransaction};
 
-use super::shelf::{Change, Entry, Record, Spent, StoreError, forgotten};
+use super::run_store::{Change, Entry, Record, Spent, StoreError, forgotten};
 
 /// What older versions called it on every site of an origin; the present name goes on with the site's path.
 const NAME: &str = "hushgrad";

@@ -7,7 +7,7 @@ use hushgrad::{
     train::{config::RunConfig, report::Report, run_file::RunFile},
     worker::{
         protocol::{BackendChoice, DataRequest, Event, KeptRun, Label, Request},
-        shelf::{Change, Record, StoreError},
+        run_store::{Change, Record, StoreError},
     },
 };
 

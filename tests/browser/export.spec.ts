@@ -14,20 +14,25 @@ async function complete(page: Page) {
 test("curves as CSV: a row for each step that was reported, and at the end what the page shows", async ({ page, site }) => {
   await open(page, site, query);
   await complete(page);
+  // Tight accounting answers a moment later.
+  await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+  await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
   const [file] = await exported(page, "Curves (CSV)");
   expect(file.suggestedFilename()).toBe("hushgrad-curves.csv");
   const [head, ...rows] = readFileSync(await file.path(), "utf8").trimEnd().split("\n").map((line) => line.split(","));
-  expect(head).toEqual(["step", "accuracy", "improved", "classic"]);
+  expect(head).toEqual(["step", "accuracy", "improved", "classic", "tight"]);
   expect(rows.length).toBeGreaterThan(1);
   for (const row of rows) {
-    expect(row).toHaveLength(4);
+    expect(row).toHaveLength(5);
     for (const cell of row) expect(Number(cell)).not.toBeNaN();
   }
   const steps = rows.map((row) => Number(row[0]));
   expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
-  const [step, accuracy, improved, classic] = rows.at(-1)!.map(Number);
+  const [step, accuracy, improved, classic, tight] = rows.at(-1)!.map(Number);
   expect([step, accuracy, improved]).toEqual([STEPS, await value(page, "accuracy"), await value(page, "epsilon")]);
   expect(classic).toBeGreaterThanOrEqual(improved);
+  expect(tight).toBeLessThanOrEqual(improved);
+  expect(tight).toBeGreaterThan(0);
 });
 
 test("charts as SVG: each by its name, with title, legend, and a curve in a colour of its own for every run", async ({ page, site }) => {

@@ -102,7 +102,7 @@ test("the confusion matrix counts every test digit", async ({ page, site }) => {
   await accessible(page, "results, opened");
 });
 
-test("what an ε says is of the steps that ran, by either conversion", async ({ page, site }) => {
+test("what an ε says is of the steps that ran, by tight accounting and by the conversion", async ({ page, site }) => {
   await open(page, site, `${query}&lot=16`);
   const meaning = page.getByTestId("epsilon-meaning");
   await meaning.locator("summary").first().click();
@@ -113,7 +113,7 @@ test("what an ε says is of the steps that ran, by either conversion", async ({ 
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(step);
     await expect(async () => {
-      expect(await above.textContent(), `step ${step}`).toContain(`classic ${await bound("classic")}≤ ${await bound("improved")}`);
+      expect(await above.textContent(), `step ${step}`).toContain(`Rényi ${await bound("improved")}≤ ${await bound("tight")}`);
     }).toPass({ timeout: 10_000 });
   }
 });

@@ -1,6 +1,6 @@
 //! What can go wrong, each in a sentence that names what, where, and what to do.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -12,8 +12,12 @@ pub enum Error {
     Program { step: String, command: String, status: String, log: PathBuf, tail: String },
     #[error("cannot run `{program}`: {source}. Install it, or put its folder on PATH")]
     Start { program: String, source: std::io::Error },
-    #[error("cannot {doing} {path}: {source}", path = path.display())]
-    Io { doing: &'static str, path: PathBuf, source: std::io::Error },
+    /// It names the path and what was being done to it.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// It names the template's line.
+    #[error("cannot write the report: {0}")]
+    Report(#[from] minijinja::Error),
     #[error("{0}")]
     Usage(String),
     /// Something built is not as it must be.
@@ -21,15 +25,16 @@ pub enum Error {
     Wrong(String),
 }
 
-pub type Result<T> = std::result::Result<T, Error>;
-
-/// Names the path and what was being done to it.
-pub trait At<T> {
-    fn at(self, doing: &'static str, path: &Path) -> Result<T>;
-}
-
-impl<T> At<T> for std::io::Result<T> {
-    fn at(self, doing: &'static str, path: &Path) -> Result<T> {
-        self.map_err(|source| Error::Io { doing, path: path.to_owned(), source })
+impl Error {
+    pub fn missing(what: impl Into<String>, why: impl Into<String>, how: impl Into<String>) -> Self {
+        Self::Missing { what: what.into(), why: why.into(), how: how.into() }
     }
 }
+
+/// [`Error::Wrong`], of a format and its arguments.
+macro_rules! wrong {
+    ($($text:tt)*) => { $crate::error::Error::Wrong(format!($($text)*)) };
+}
+pub(crate) use wrong;
+
+pub type Result<T> = std::result::Result<T, Error>;

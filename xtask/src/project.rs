@@ -2,15 +2,16 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
     path::{Path, PathBuf},
     process::Command,
 };
 
+use fs_err as fs;
+
 use crate::{
-    error::{At, Error, Result},
+    error::{Error, Result, wrong},
     mnist_files,
-    screen::Screen,
+    screen::{Said, Screen, Step},
 };
 
 pub struct Project {
@@ -18,10 +19,9 @@ pub struct Project {
     pub root: PathBuf,
     /// Tools, MNIST, logs: `HUSHGRAD_CACHE`, else `hushgrad` in the user's cache folder.
     pub cache: PathBuf,
-    /// Known from the start: once cargo has built this program anew, the system knows the running one no more.
-    program: PathBuf,
-    /// Held while something is installed or put in place, so that two runs at once do not do it twice.
-    lock: Option<File>,
+    /// This program's path, known from the start: once cargo has built it anew, the system knows the running one no more.
+    pub program: PathBuf,
+    screen: Screen,
 }
 
 impl Project {
@@ -29,46 +29,49 @@ impl Project {
         let root = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         let root = root.as_deref().and_then(Path::parent).filter(|r| r.join("Trunk.toml").is_file());
         let root = root.ok_or_else(|| Error::Usage("run this as `cargo xtask …` inside the checkout".into()))?;
-        let cache = mnist_files::cache_folder(|key| std::env::var_os(key)).ok_or_else(|| Error::Missing {
-            what: "a cache folder".into(),
-            why: "neither HOME nor XDG_CACHE_HOME is set".into(),
-            how: "Set HUSHGRAD_CACHE to a folder that may hold about 1 GB.".into(),
+        let cache = mnist_files::cache_folder(|key| std::env::var_os(key)).ok_or_else(|| {
+            let how = "Set HUSHGRAD_CACHE to a folder that may hold about 1 GB.";
+            Error::missing("a cache folder", "neither HOME nor XDG_CACHE_HOME is set", how)
         })?;
         // `cache_folder` names the folder for MNIST inside the cache.
-        let cache = cache.parent().map_or_else(|| cache.clone(), Path::to_owned);
-        std::fs::create_dir_all(cache.join("tools")).at("create the folder", &cache)?;
-        let cache = std::path::absolute(&cache).at("find", &cache)?;
-        let program = std::env::current_exe().at("find", Path::new("this program"))?;
-        Ok(Self { root: root.to_owned(), cache, program, lock: None })
+        let cache = std::path::absolute(cache.parent().unwrap_or(&cache))?;
+        fs::create_dir_all(cache.join("tools"))?;
+        let screen = Screen::new(cache.join("logs"))?;
+        Ok(Self { root: root.to_owned(), cache, program: std::env::current_exe()?, screen })
     }
 
-    /// Waits until no other run installs or builds a site, then clears what an interrupted one left.
-    pub fn claim(&mut self, screen: &Screen) -> Result<()> {
-        let path = self.cache.join("tools").join("lock");
-        let file = File::create(&path).at("open", &path)?;
+    pub fn say(&self, text: &str) {
+        self.screen.say(text);
+    }
+
+    pub fn step(&self, name: &str) -> Step<'_> {
+        self.screen.step(name)
+    }
+
+    /// A program as a step of its own; its failure is an error.
+    pub fn run(&self, step: &str, command: &mut Command) -> Result<Said> {
+        let step = self.step(step);
+        let said = step.run(command)?;
+        step.gives(said, "")
+    }
+
+    /// Waits until no other run installs or builds a site, then clears what an interrupted one left. While the file is open, no
+    /// other run does either.
+    pub fn claim(&self) -> Result<fs::File> {
+        let file = fs::File::create(self.tools().join("lock"))?;
         if file.try_lock().is_err() {
-            screen.say("  waiting for another run of xtask that installs or builds");
-            file.lock().at("lock", &path)?;
+            self.say("  waiting for another run of xtask that installs or builds");
+            file.lock()?;
         }
-        self.lock = Some(file);
         let modules = self.root.join("tests").join("browser");
         for folder in [self.cache.clone(), self.tools(), self.cache.join("mnist"), modules] {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 if entry.file_name().to_string_lossy().starts_with(".unfinished-") {
                     remove(&entry.path())?;
                 }
             }
         }
-        Ok(())
-    }
-
-    /// The path of this program.
-    pub fn this_program(&self) -> &Path {
-        &self.program
-    }
-
-    pub fn release(&mut self) {
-        self.lock = None;
+        Ok(file)
     }
 
     pub fn tools(&self) -> PathBuf {
@@ -77,28 +80,27 @@ impl Project {
 
     /// Fills a folder in one go: `fill` writes beside it, and only a whole one gets the name.
     pub fn install(&self, folder: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-        let parent = folder.parent().unwrap_or(&self.cache);
-        let name = folder.file_name().unwrap_or(OsStr::new("x")).to_string_lossy();
-        let unfinished = parent.join(format!(".unfinished-{name}"));
-        remove(&unfinished)?;
-        std::fs::create_dir_all(&unfinished).at("create the folder", &unfinished)?;
-        let filled = fill(&unfinished);
-        if let Err(error) = filled {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let unfinished = folder.with_file_name(format!(".unfinished-{name}"));
+        make_empty(&unfinished)?;
+        if let Err(error) = fill(&unfinished) {
             remove(&unfinished)?;
             return Err(error);
         }
         remove(folder)?;
-        std::fs::rename(&unfinished, folder).at("put in place", folder)
+        Ok(fs::rename(&unfinished, folder)?)
     }
 
-    /// cargo in the checkout, free of what the outer cargo told this program about itself.
-    pub fn cargo(&self) -> Command {
-        self.command("cargo")
+    /// cargo with the words of a line, in the checkout.
+    pub fn cargo(&self, words: &str) -> Command {
+        self.command("cargo", words)
     }
 
-    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+    /// A program with the words of a line, in the checkout, free of what the outer cargo told this program about itself.
+    pub fn command(&self, program: impl AsRef<OsStr>, words: &str) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(&self.root).env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_PROGRESS_WHEN", "never");
+        command.args(words.split_whitespace()).current_dir(&self.root);
+        command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_PROGRESS_WHEN", "never");
         for (key, _) in std::env::vars_os() {
             let name = key.to_string_lossy();
             let own = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
@@ -111,28 +113,27 @@ impl Project {
 
     /// What the default compiler says to `--print`.
     pub fn printed_by_rustc(&self, what: &str) -> Result<String> {
-        let out = self.command("rustc").args(["--print", what]).output();
+        let out = self.command("rustc", &format!("--print {what}")).output();
         let out = out.map_err(|source| Error::Start { program: "rustc".into(), source })?;
         let said = String::from_utf8_lossy(&out.stdout).trim().to_owned();
-        if said.is_empty() { Err(Error::Wrong(format!("rustc --print {what} says nothing"))) } else { Ok(said) }
+        if said.is_empty() { Err(wrong!("rustc --print {what} says nothing")) } else { Ok(said) }
     }
 
     /// cargo's target folder, as cargo itself sees it.
     pub fn target(&self) -> Result<PathBuf> {
-        let mut command = self.cargo();
-        command.args(["metadata", "--format-version", "1", "--no-deps"]);
-        let out = command.output().map_err(|source| Error::Start { program: "cargo".into(), source })?;
+        let out = self.cargo("metadata --format-version 1 --no-deps").output();
+        let out = out.map_err(|source| Error::Start { program: "cargo".into(), source })?;
         let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap_or_default();
-        metadata["target_directory"].as_str().map(PathBuf::from).ok_or_else(|| {
-            Error::Wrong(format!("cargo cannot read the project: {}", String::from_utf8_lossy(&out.stderr).trim()))
-        })
+        metadata["target_directory"]
+            .as_str()
+            .map(PathBuf::from)
+            .ok_or_else(|| wrong!("cargo cannot read the project: {}", String::from_utf8_lossy(&out.stderr).trim()))
     }
 
     /// The version of a package in Cargo.lock.
     pub fn locked(&self, package: &str) -> Result<String> {
-        let path = self.root.join("Cargo.lock");
-        let text = std::fs::read_to_string(&path).at("read", &path)?;
-        locked_version(&text, package).ok_or_else(|| Error::Wrong(format!("Cargo.lock names no package `{package}`")))
+        let text = fs::read_to_string(self.root.join("Cargo.lock"))?;
+        locked_version(&text, package).ok_or_else(|| wrong!("Cargo.lock names no package `{package}`"))
     }
 }
 
@@ -143,23 +144,47 @@ fn locked_version(lock: &str, package: &str) -> Option<String> {
 
 /// Removes a file or a folder; nothing there is fine.
 pub fn remove(path: &Path) -> Result<()> {
-    let gone = match std::fs::symlink_metadata(path) {
-        Err(_) => return Ok(()),
-        Ok(what) if what.is_dir() => std::fs::remove_dir_all(path),
-        Ok(_) => std::fs::remove_file(path),
-    };
-    gone.at("remove", path)
+    let Ok(what) = fs::symlink_metadata(path) else { return Ok(()) };
+    Ok(if what.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }?)
+}
+
+/// Makes the folder, without what was in it.
+pub fn make_empty(folder: &Path) -> Result<()> {
+    remove(folder)?;
+    Ok(fs::create_dir_all(folder)?)
+}
+
+/// Every file below a folder, in order.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let all = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
+    let all = all.filter(|entry| entry.as_ref().map_or(true, |entry| !entry.file_type().is_dir()));
+    all.map(|entry| Ok(entry.map_err(std::io::Error::from)?.into_path())).collect()
+}
+
+/// Copies a file into a folder, under its own name.
+pub fn copy_into(folder: &Path, file: &Path) -> Result<()> {
+    fs::copy(file, folder.join(file.file_name().unwrap_or_default()))?;
+    Ok(())
 }
 
 /// A program on PATH, or at the path given.
 pub fn which(program: &str) -> Option<PathBuf> {
-    let names = if cfg!(windows) {
-        vec![format!("{program}.exe"), format!("{program}.cmd"), program.to_owned()]
-    } else {
-        vec![program.to_owned()]
-    };
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).flat_map(|f| names.iter().map(move |n| f.join(n))).find(|p| p.is_file())
+    which::which(program).ok()
+}
+
+/// A file that an environment variable names.
+pub fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// The program that an environment variable names, which must run.
+pub fn asked(variable: &str, named: Option<PathBuf>, runs: impl Fn(&Path) -> bool) -> Result<Option<PathBuf>> {
+    match named {
+        Some(path) if !runs(&path) => {
+            Err(wrong!("{variable} names {}, which does not run; unset it or name another", path.display()))
+        }
+        path => Ok(path),
+    }
 }
 
 /// First line that a program prints, when it runs and succeeds.
@@ -181,16 +206,16 @@ mod tests {
 
     #[test]
     fn a_failed_installation_leaves_neither_the_folder_nor_a_part_of_it() {
-        let cache = std::env::temp_dir().join(format!("hushgrad-install-{}", std::process::id()));
-        let project = Project { root: cache.clone(), cache: cache.clone(), program: cache.clone(), lock: None };
-        let tool = cache.join("tool");
+        let [folder, logs] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [root, cache, program] = [(); 3].map(|()| folder.path().to_owned());
+        let screen = Screen::new(logs.path().to_owned()).unwrap();
+        let (tool, project) = (cache.join("tool"), Project { root, cache, program, screen });
         let failed = project.install(&tool, |into| {
-            std::fs::write(into.join("half"), "x").unwrap();
-            Err(Error::Wrong("no".into()))
+            fs::write(into.join("half"), "x").unwrap();
+            Err(wrong!("no"))
         });
-        assert!(failed.is_err() && std::fs::read_dir(&cache).unwrap().next().is_none());
-        project.install(&tool, |into| std::fs::write(into.join("whole"), "x").at("write", into)).unwrap();
+        assert!(failed.is_err() && fs::read_dir(&project.cache).unwrap().next().is_none());
+        project.install(&tool, |into| Ok(fs::write(into.join("whole"), "x")?)).unwrap();
         assert!(tool.join("whole").is_file());
-        std::fs::remove_dir_all(cache).unwrap();
     }
 }

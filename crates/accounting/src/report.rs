@@ -9,7 +9,7 @@ use super::{
     ledger::{Ledger, Release, Sensitivity},
     noise::NoiseSpec,
     numeric::six_digits,
-    pld::{Rigor, Tight},
+    pld::Tight,
     rdp::Bound,
     rounding::RoundingCost,
     sampling::NeighbouringRelation,
@@ -130,11 +130,7 @@ impl fmt::Display for Account {
         let counted = if *steps == 1 { "step" } else { "steps" };
         writeln!(f, "(ε, δ)-differential privacy of {steps} {counted}, upper bounds at δ = {:e}:", self.delta)?;
         if let Some(Tight { value, rigor, .. }) = self.tight {
-            let how = match rigor {
-                Rigor::Proven => "proven".to_owned(),
-                Rigor::Numerical(step) => format!("numerical: {step}"),
-            };
-            writeln!(f, "  ε ≤ {}  tight accounting ({how})", upper(value, 6))?;
+            writeln!(f, "  ε ≤ {}  tight accounting ({rigor})", upper(value, 6))?;
         }
         let order = |bound: &Bound| six_digits(bound.order);
         writeln!(

@@ -1,4 +1,4 @@
-//! Digits distorted beyond what the program's own pen does, for practice: a model that has seen hands stray further reads
+//! Digits distorted beyond what the program's own pen does, for pre-training: a model that has seen hands stray further reads
 //! hands that no skeleton was drawn for. Affine and elastic distortions as of Simard, Steinkraus & Platt 2003.
 
 use hushgrad::{data::Dataset, model::PIXELS, rng::NotPrivateReplay};

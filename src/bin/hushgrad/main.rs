@@ -13,7 +13,7 @@ mod pretrain;
 #[cfg(not(target_arch = "wasm32"))]
 mod reproduce;
 #[cfg(not(target_arch = "wasm32"))]
-#[path = "../../../xtask/src/sections.rs"]
+#[path = "../../../xtask/src/bench/sections.rs"]
 mod sections;
 #[cfg(not(target_arch = "wasm32"))]
 mod train;

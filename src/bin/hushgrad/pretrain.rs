@@ -75,10 +75,10 @@ pub fn recipe() -> String {
 /// When the engine does not start or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments { seed, threads, .. } = *arguments;
-    let practised = |model| train(model, seed, threads).map(|parameters| pretrained::encode(model, &parameters));
+    let trained = |model| train(model, seed, threads).map(|parameters| pretrained::encode(model, &parameters));
     let bytes = match arguments.made {
-        Made::CnnTanh => practised(MODEL)?,
-        Made::Scattering => practised(Architecture::Scattering)?,
+        Made::CnnTanh => trained(MODEL)?,
+        Made::Scattering => trained(Architecture::Scattering)?,
         Made::Centres => centres(seed, threads)?,
     };
     let path = arguments.out.as_deref().unwrap_or_else(|| Path::new(arguments.made.file()));
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The parameters after practice on synthetic digits, not yet rounded to the file's bytes.
+/// The parameters after pre-training on synthetic digits, not yet rounded to the file's bytes.
 ///
 /// # Errors
 /// When the engine does not start.
@@ -97,7 +97,7 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
     let performance = Performance { chunk: None, threads };
     let steps = DIGITS / LOT;
     let bar = ProgressBar::new(EPOCHS * steps as u64);
-    bar.set_style(ProgressStyle::with_template("practice {bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
+    bar.set_style(ProgressStyle::with_template("pre-training {bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
     let mut state = State::start(initial_parameters(model, seed), false);
     for epoch in 0..EPOCHS {
         let digits = distorted(&synthetic::dataset(seed, epoch * DIGITS as u64, DIGITS), seed << 32 | epoch);
@@ -124,7 +124,7 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
     Ok(state.parameters)
 }
 
-/// Each feature's mean over digits as they are practised on, in steps of its byte: as far from 0 as its middle now, plus what is found.
+/// Each feature's mean over digits as they are pre-trained on, in steps of its byte: as far from 0 as its middle now, plus what is found.
 fn centres(seed: u64, threads: Option<u32>) -> Result<Vec<u8>, EngineError> {
     const DIGITS: usize = 10_000;
     let digits = distorted(&synthetic::dataset(seed, 0, DIGITS), seed << 32);

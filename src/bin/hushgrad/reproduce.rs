@@ -3,8 +3,8 @@
 use std::error::Error;
 
 mod accuracy;
-mod book;
 mod figures;
+mod results_log;
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -145,9 +145,9 @@ pub struct Arguments {
     /// Parameters before the first step
     #[arg(long, value_enum)]
     start: Option<settings::StartFrom>,
-    /// Where the model is less than 99 % sure of an image, it decides by the mean over that image moved by a pixel to each side, too
-    #[arg(long)]
-    second_look: bool,
+    /// Test-time augmentation: where the model is less than 99 % sure of an image, it decides by the mean over that image moved by a pixel to each side, too
+    #[arg(long, alias = "second-look")]
+    test_time_augmentation: bool,
     /// Read images with a mean of the parameters, over the last ninth of the steps (exponential, over 1000 at most), and not with the last
     #[arg(long)]
     average: bool,

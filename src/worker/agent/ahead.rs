@@ -8,9 +8,10 @@ use crate::{
     engine::AnyEngine,
     train::session::Session,
     worker::{
-        book::{Book, Books},
         protocol::Event,
-        shelf::{Change, Record, StoreError},
+        run_log::RunLog,
+        run_store::{Change, Record, StoreError},
+        write_ahead::WriteAhead,
     },
 };
 
@@ -32,10 +33,10 @@ pub(super) enum Place {
 pub(super) struct Ahead<L> {
     pub key: String,
     pub place: Place,
-    pub book: Book,
+    pub book: WriteAhead,
     /// The run's step when its books were opened, and what was released before.
     pub first: u64,
-    pub books: Books,
+    pub books: RunLog,
     /// Held as long as the run stands.
     pub lock: Option<L>,
 }
@@ -47,9 +48,9 @@ impl<L> Ahead<L> {
         Self {
             key,
             place: Place::Unwritten,
-            book: Book::new(0),
+            book: WriteAhead::new(0),
             first: session.step_count(),
-            books: Books::open(session.ledger(), release, digits),
+            books: RunLog::open(session.ledger(), release, digits),
             lock: None,
         }
     }

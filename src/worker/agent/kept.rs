@@ -22,9 +22,9 @@ use crate::{
         session::{Progress, Session},
     },
     worker::{
-        book::{self, Books, BooksError},
         protocol::{Event, Instead, KeptRun, Label},
-        shelf::{Change, Entry, Record, StoreError},
+        run_log::{self, RunLog, RunLogError},
+        run_store::{Change, Entry, Record, StoreError},
     },
 };
 
@@ -40,7 +40,7 @@ enum TakeError {
     #[error(transparent)]
     File(#[from] RunFileError),
     #[error("“{0}”: {1}")]
-    Books(String, BooksError),
+    Books(String, RunLogError),
     #[error(transparent)]
     Session(#[from] SessionError),
 }
@@ -203,7 +203,7 @@ impl<H: Host> Agent<H> {
 
         let mut ahead = Ahead::open(new_key(self.runs), &session, self.opening.clone());
         // The books that go on hold all that was released; digits of before, if they are others, lose nothing of it.
-        let before = record.books.as_deref().and_then(|books| Books::from_json(books).ok());
+        let before = record.books.as_deref().and_then(|books| RunLog::from_json(books).ok());
         let of_others = before.is_some_and(|books| books.digits().is_some() && books.digits() != ahead.books.digits());
         ahead.place = if in_memory { Place::Memory } else { Place::Browser };
         // What the epoch that is given up costs is in them, too.
@@ -275,8 +275,8 @@ fn settled(record: &Record) -> Result<(RunFile, u64), TakeError> {
     file.run.name.clone_from(&entry.name);
     let wrong = |error| TakeError::Books(entry.name.clone(), error);
     let Some(books) = books else { return Ok((file, 0)) };
-    let ledger = Books::from_json(books).and_then(|books| books.with(*reserved)).map_err(wrong)?;
-    let lost = book::settle(&mut file, ledger).map_err(wrong)?;
+    let ledger = RunLog::from_json(books).and_then(|books| books.with(*reserved)).map_err(wrong)?;
+    let lost = run_log::settle(&mut file, ledger).map_err(wrong)?;
     Ok((file, lost))
 }
 
@@ -293,10 +293,10 @@ fn kept_run(key: String, record: &Record) -> Result<KeptRun, TakeError> {
     let mut card = RunCard::from_json(&entry.name, entry.card.as_bytes())?;
     let wrong = |error| TakeError::Books(entry.name.clone(), error);
     let ledger = match books {
-        Some(books) => Books::from_json(books).and_then(|books| books.with(*reserved)).map_err(wrong)?,
+        Some(books) => RunLog::from_json(books).and_then(|books| books.with(*reserved)).map_err(wrong)?,
         None => RunFile::to_show(&entry.name, file.as_bytes())?.ledger,
     };
-    let beyond = book::account(&mut card, ledger.as_ref()).map_err(wrong)?;
+    let beyond = run_log::account(&mut card, ledger.as_ref()).map_err(wrong)?;
     (card.name, card.note) = (entry.name.clone(), entry.note.clone());
     Ok(KeptRun { key, pinned: entry.pinned, beyond, card })
 }

@@ -17,7 +17,7 @@ use crate::{
     },
     worker::{
         protocol::Label,
-        shelf::{Change, Entry, StoreError},
+        run_store::{Change, Entry, StoreError},
     },
 };
 

@@ -9,9 +9,9 @@ use crate::{
         sampling::NeighbouringRelation,
     },
     worker::{
-        book::Books,
         protocol::Event,
-        shelf::{Change, Spent, StoreError},
+        run_log::RunLog,
+        run_store::{Change, Spent, StoreError},
     },
 };
 
@@ -45,7 +45,7 @@ impl<H: Host> Agent<H> {
         let of_these = |spent: Vec<Spent>| -> Vec<Change> {
             let theirs = |spent: &Spent| {
                 Some(&spent.key) != own.as_ref()
-                    && Books::from_json(&spent.books).is_ok_and(|books| books.digits().is_none_or(|of| of == digits))
+                    && RunLog::from_json(&spent.books).is_ok_and(|books| books.digits().is_none_or(|of| of == digits))
             };
             spent.into_iter().filter(theirs).map(|spent| Change::Forget { key: spent.key }).collect()
         };
@@ -66,7 +66,7 @@ impl<H: Host> Agent<H> {
 fn sentence(spent: &[Spent], digits: &str, delta: f64) -> String {
     let ledgers: Vec<Option<Ledger>> = spent
         .iter()
-        .filter_map(|spent| match Books::from_json(&spent.books) {
+        .filter_map(|spent| match RunLog::from_json(&spent.books) {
             Ok(books) if books.digits() != Some(digits) => None,
             // Books that say nothing that can be believed promise nothing.
             read => Some(read.and_then(|books| books.with(spent.reserved)).ok().flatten()),

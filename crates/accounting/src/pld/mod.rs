@@ -72,6 +72,15 @@ pub enum Rigor {
     Numerical(&'static str),
 }
 
+impl std::fmt::Display for Rigor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Proven => f.write_str("proven"),
+            Self::Numerical(step) => write!(f, "numerical: {step}"),
+        }
+    }
+}
+
 /// An upper bound on ε at some δ, or on δ at some ε.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Tight {

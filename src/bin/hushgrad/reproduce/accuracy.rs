@@ -16,11 +16,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::book::{Book, Finished, hex};
+use super::results_log::{Finished, ResultsLog, hex};
 use crate::{pretrain, sections};
 
 /// Name of the row that no MNIST image had a part in.
-const PRACTICE: &str = "synthetic digits only";
+const PRETRAINING: &str = "synthetic digits only";
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             return Err(refusal.into());
         }
     }
-    let mut book = Book::open(arguments.runs.clone())?;
+    let mut log = ResultsLog::open(arguments.runs.clone())?;
     let mut order = vec![];
     for Recipe { key, config, .. } in &chosen {
         for seed in 1..=arguments.seeds {
@@ -127,25 +127,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             let plan = Plan::new(config, digits.train.len() as u32)?;
             let identity = identity(&plan, &digits);
             order.push((*key, identity.clone()));
-            if book.get(key, &identity).is_none() {
-                book.keep(measure(key, seed, identity, plan, &digits, arguments.threads)?)?;
+            if log.get(key, &identity).is_none() {
+                log.keep(measure(key, seed, identity, plan, &digits, arguments.threads)?)?;
             }
         }
     }
     if arguments.preset.is_none() {
         for seed in 1..=arguments.seeds {
-            let recipe = format!("{PRACTICE} {seed} {}", pretrain::recipe());
+            let recipe = format!("{PRETRAINING} {seed} {}", pretrain::recipe());
             let identity = hex(Sha256::digest(recipe));
-            order.push((PRACTICE, identity.clone()));
-            if book.get(PRACTICE, &identity).is_none() {
-                book.keep(practise(seed, identity, &digits, arguments.threads)?)?;
+            order.push((PRETRAINING, identity.clone()));
+            if log.get(PRETRAINING, &identity).is_none() {
+                log.keep(pretrain_alone(seed, identity, &digits, arguments.threads)?)?;
             }
         }
-        let table = table(&book, &order);
+        let table = table(&log, &order);
         write_section(&arguments.table, &table)?;
         println!("{table}");
     } else {
-        println!("{}", table(&book, &order));
+        println!("{}", table(&log, &order));
     }
     Ok(())
 }
@@ -217,8 +217,8 @@ fn spent(config: &RunConfig, steps: u64, examples: u32) -> Result<Spent, Box<dyn
     Ok(Spent { tight, improved, delta: config.delta })
 }
 
-/// Practice alone, as the program's parameters were made, on the test images.
-fn practise(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) -> Result<Run, Box<dyn Error>> {
+/// Pre-training alone, as the program's parameters were made, on the test images.
+fn pretrain_alone(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) -> Result<Run, Box<dyn Error>> {
     let start = std::time::Instant::now();
     let bytes = pretrained::encode(pretrain::MODEL, &pretrain::train(pretrain::MODEL, seed, threads)?);
     let parameters = pretrained::decode(pretrain::MODEL, &bytes).ok_or("what was encoded can be decoded")?;
@@ -227,13 +227,13 @@ fn practise(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) 
     let mut engine = CpuEngine::new(task, digits.test.slice(0..0), &parameters, Performance { chunk: None, threads })?;
     let right = pollster::block_on(reading::count_correct(&mut engine, &digits.test, Reading::Once))?;
     let test_accuracy = f64::from(right) / digits.test.len() as f64;
-    eprintln!("{PRACTICE}, seed {seed}: {:.2} %", 100.0 * test_accuracy);
+    eprintln!("{PRETRAINING}, seed {seed}: {:.2} %", 100.0 * test_accuracy);
     let device = engine.info().device.clone();
-    Ok(Run { name: PRACTICE.to_owned(), seed, identity, test_accuracy, spent: None, training_seconds, device })
+    Ok(Run { name: PRETRAINING.to_owned(), seed, identity, test_accuracy, spent: None, training_seconds, device })
 }
 
 /// The table in Markdown, rows in the order in which names first come up in `order`.
-fn table(book: &Book<Run>, order: &[(&str, String)]) -> String {
+fn table(log: &ResultsLog<Run>, order: &[(&str, String)]) -> String {
     let recipes = recipes();
     let mut names: Vec<&str> = vec![];
     for (name, _) in order {
@@ -252,7 +252,7 @@ fn table(book: &Book<Run>, order: &[(&str, String)]) -> String {
         let runs: Vec<&Run> = order
             .iter()
             .filter(|(other, _)| *other == name)
-            .filter_map(|(_, identity)| book.get(name, identity))
+            .filter_map(|(_, identity)| log.get(name, identity))
             .collect();
         let Some(first) = runs.first() else { continue };
         let n = runs.len() as f64;
@@ -263,7 +263,7 @@ fn table(book: &Book<Run>, order: &[(&str, String)]) -> String {
             .iter()
             .fold((1.0f64, 0.0f64), |(low, high), run| (low.min(run.test_accuracy), high.max(run.test_accuracy)));
         let known = recipes.iter().find(|recipe| recipe.key == name);
-        let label = known.map_or("practice alone, made anew for each seed", |recipe| recipe.label);
+        let label = known.map_or("pre-training alone, made anew for each seed", |recipe| recipe.label);
         let (tight, improved) = match first.spent {
             Some(spent) => (upper(spent.tight, 3), upper(spent.improved, 3)),
             None => ("0".to_owned(), "0".to_owned()),
@@ -279,7 +279,7 @@ fn table(book: &Book<Run>, order: &[(&str, String)]) -> String {
             runs.len(),
         );
     }
-    if let Some(run) = book.runs().next() {
+    if let Some(run) = log.runs().next() {
         let _ = writeln!(text, "\nOn {}; other programs ran beside it, so seconds say little.", run.device);
     }
     text
@@ -319,12 +319,12 @@ mod tests {
     fn a_row_says_mean_and_deviation_of_the_runs_that_there_are() {
         let path = std::env::temp_dir().join(format!("hushgrad-runs-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        let mut book = Book::open(path.clone()).unwrap();
-        book.keep(run("best-3", 1, 0.98)).unwrap();
-        book.keep(run("best-3", 2, 0.99)).unwrap();
+        let mut log = ResultsLog::open(path.clone()).unwrap();
+        log.keep(run("best-3", 1, 0.98)).unwrap();
+        log.keep(run("best-3", 2, 0.99)).unwrap();
         std::fs::remove_file(&path).unwrap();
         let order = [1, 2, 3].map(|seed| ("best-3", format!("best-3 {seed}")));
-        let table = table(&book, &order);
+        let table = table(&log, &order);
         assert!(table.contains("| 2.800 | 3.000 | 98.50 ± 0.71 % | 98.00 to 99.00 % | 2 | 10 |"), "{table}");
     }
 }

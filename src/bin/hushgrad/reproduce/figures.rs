@@ -28,9 +28,9 @@ use self::{
     table::{Cell, EQUAL, FIGURES, Figure, Method, Rate, View},
     trial::{Data, Fault, Point, Training, Trial},
     vectors::{Distance, Spectrum},
-    views::{Prices, Source},
+    views::{Origin, Prices},
 };
-use super::book::{Book, Finished};
+use super::results_log::{Finished, ResultsLog};
 use crate::sections;
 
 mod charts;
@@ -253,7 +253,7 @@ struct Workshop {
     /// Run nothing.
     draw: bool,
     device: String,
-    book: Mutex<Book<Record>>,
+    log: Mutex<ResultsLog<Record>>,
     prices: Mutex<Prices>,
     bars: MultiProgress,
 }
@@ -286,10 +286,10 @@ fn each<T: Sync>(jobs: usize, items: &[T], f: impl Fn(&T) -> Result<(), Fault> +
 
 impl Workshop {
     fn open(setup: Setup, places: Places, digits: Digits, draw: bool) -> Result<Self, Fault> {
-        let book = Mutex::new(Book::open(places.runs.clone())?);
+        let log = Mutex::new(ResultsLog::open(places.runs.clone())?);
         let device = CpuEngine::describe(Performance { chunk: None, threads: Some(1) }).device;
         let (data, prices, bars) = (Data::new(digits), Mutex::default(), MultiProgress::new());
-        Ok(Self { setup, places, data, draw, device, book, prices, bars })
+        Ok(Self { setup, places, data, draw, device, log, prices, bars })
     }
 
     fn reproduce(&self, figures: &[&'static Figure], jobs: usize) -> Result<(), Fault> {
@@ -379,10 +379,10 @@ impl Workshop {
 
     /// What a finished run came to.
     fn known(&self, trial: &Trial) -> Option<Measured> {
-        lock(&self.book).get(&trial.name, &trial.identity(&self.data)).map(|record| record.result.clone())
+        lock(&self.log).get(&trial.name, &trial.identity(&self.data)).map(|record| record.result.clone())
     }
 
-    /// What a run comes to: of the book, or measured and written into it.
+    /// What a run comes to: of the log, or measured and written into it.
     fn obtain(&self, view: View, trial: &Trial) -> Result<Measured, Fault> {
         if let Some(known) = self.known(trial) {
             return Ok(known);
@@ -414,7 +414,7 @@ impl Workshop {
         };
         self.bars.suspend(|| eprintln!("{}{}, {seconds:.0} s", trial.name, end.unwrap_or_default()));
         let (name, identity, device) = (trial.name.clone(), trial.identity(&self.data), self.device.clone());
-        lock(&self.book).keep(Record { name, identity, seconds, device, result: result.clone() })?;
+        lock(&self.log).keep(Record { name, identity, seconds, device, result: result.clone() })?;
         Ok(result)
     }
 
@@ -435,7 +435,7 @@ impl Workshop {
             let measured = |trial: &Trial| self.known(trial);
             let mut prices = lock(&self.prices);
             let train = &self.data.whole.train;
-            let mut source = Source { setup: &self.setup, train, rates, measured: &measured, prices: &mut prices };
+            let mut source = Origin { setup: &self.setup, train, rates, measured: &measured, prices: &mut prices };
             let panels = source.panels(figure)?;
             for panel in panels.iter().filter(|panel| !panel.is_empty()) {
                 for (kind, content) in [("csv", panel.csv()), ("svg", panel.svg())] {
@@ -510,7 +510,7 @@ mod tests {
         let _ = std::fs::remove_dir_all(&folder);
         let figures: Vec<&'static Figure> = FIGURES.iter().collect();
 
-        // Nothing may run: an empty book gives empty figures.
+        // Nothing may run: an empty log gives empty figures.
         workshop(&folder, true).reproduce(&figures, 1).unwrap();
         let empty = std::fs::read_to_string(folder.join("docs").join("paper.md")).unwrap();
         assert!(empty.contains("Not yet run.") && !empty.contains("!["), "{empty}");

@@ -6,7 +6,7 @@ use std::{
 };
 
 use hushgrad::{
-    accounting::decimal::upper,
+    accounting::{decimal::upper, report::Account},
     data::TestSet,
     engine::AnyEngine,
     train::{
@@ -110,7 +110,24 @@ pub fn explain(report: &Report, session: &Session<AnyEngine>) {
     tell(&format!("{:.1} s of training, {} of {} steps", report.training_seconds, report.step, session.step_count()));
     match &report.privacy {
         Privacy::Bounded(bound) => {
-            tell(&format!("{}; orders {} and {}", spent(&report.privacy), bound.improved.order, bound.classic.order));
+            match session.account() {
+                Some(Ok(Account { tight: Some(tight), delta, .. })) => {
+                    tell(&format!(
+                        "ε ≤ {} at δ = {delta:e} by tight accounting ({})",
+                        upper(tight.value, 4),
+                        tight.rigor
+                    ));
+                }
+                // Rényi accounting has said all that is known.
+                None | Some(Ok(_)) => {}
+                Some(Err(error)) => tell(&format!("no tight accounting: {error}")),
+            }
+            tell(&format!(
+                "Rényi accounting: {}; orders {} and {}",
+                spent(&report.privacy),
+                bound.improved.order,
+                bound.classic.order
+            ));
             for assumption in &bound.assumptions {
                 tell(&format!("  · {assumption}"));
             }

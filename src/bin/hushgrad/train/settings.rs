@@ -99,7 +99,7 @@ pub fn configuration(
             StartFrom::Pretrained => Start::Pretrained,
         };
     }
-    if arguments.second_look {
+    if arguments.test_time_augmentation {
         config.reading = Reading::SecondLook;
     }
     if arguments.average {
@@ -154,15 +154,33 @@ pub fn configuration(
     Ok(config)
 }
 
+/// Flags that do not go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    #[error(
+        "a run goes on as it was set; beside --resume only --steps, --epochs, --lr, --decay-to, --delta and --test-time-augmentation may change it"
+    )]
+    Resumed,
+    #[error("--clip needs --encoder clip")]
+    ClipWithout,
+    #[error("--vectors and --pre-scale need an envelope (--encoder gaussian, heavy-tailed, sparse or mixed)")]
+    EnvelopeWithout,
+    #[error("--nu needs --noise student-t")]
+    NuWithout,
+    #[error("--exponent needs --noise generalized-gaussian")]
+    ExponentWithout,
+    #[error("--sigma, --nu and --exponent need a noise")]
+    NoiseWithout,
+}
+
 /// A run file says what all its steps were, so they stay what they are.
-fn check_resumed(config: &RunConfig, was: &RunConfig) -> Result<(), String> {
+fn check_resumed(config: &RunConfig, was: &RunConfig) -> Result<(), SettingsError> {
     let RunConfig { steps, learning_rate, schedule, delta, reading, .. } = *was;
     let otherwise = RunConfig { steps, learning_rate, schedule, delta, reading, ..config.clone() };
     if otherwise == *was {
         return Ok(());
     }
-    Err("a run goes on as it was set; beside --resume only --steps, --epochs, --lr, --decay-to, --delta and --second-look may change it"
-        .to_owned())
+    Err(SettingsError::Resumed)
 }
 
 /// By its key.
@@ -171,7 +189,7 @@ pub fn preset(name: &str) -> Result<Preset, String> {
     Preset::by_key(name).ok_or_else(|| format!("presets are {}", known()))
 }
 
-fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), String> {
+fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), SettingsError> {
     let envelope = |shape| EncoderSpec::Envelope { shape, vectors: 1000, pre_scale: 1.0, seed: 0 };
     match arguments.encoder {
         None => {}
@@ -184,7 +202,7 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Strin
     }
     match encoder {
         EncoderSpec::Clip { norm } => *norm = arguments.clip.unwrap_or(*norm),
-        _ if arguments.clip.is_some() => return Err("--clip needs --encoder clip".to_owned()),
+        _ if arguments.clip.is_some() => return Err(SettingsError::ClipWithout),
         _ => {}
     }
     match encoder {
@@ -193,10 +211,7 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Strin
             *pre_scale = arguments.pre_scale.unwrap_or(*pre_scale);
         }
         _ if arguments.vectors.is_some() || arguments.pre_scale.is_some() => {
-            return Err(
-                "--vectors and --pre-scale need an envelope (--encoder gaussian, heavy-tailed, sparse or mixed)"
-                    .to_owned(),
-            );
+            return Err(SettingsError::EnvelopeWithout);
         }
         _ => {}
     }
@@ -226,17 +241,17 @@ fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), Box
             }
             match (&mut *noise, arguments.nu) {
                 (NoiseSpec::StudentT { nu, .. }, Some(given)) => *nu = given,
-                (_, Some(_)) => return Err("--nu needs --noise student-t".into()),
+                (_, Some(_)) => return Err(SettingsError::NuWithout.into()),
                 _ => {}
             }
             match (noise, arguments.exponent) {
                 (NoiseSpec::GeneralizedGaussian { exponent, .. }, Some(given)) => *exponent = given,
-                (_, Some(_)) => return Err("--exponent needs --noise generalized-gaussian".into()),
+                (_, Some(_)) => return Err(SettingsError::ExponentWithout.into()),
                 _ => {}
             }
         }
         None if arguments.sigma.is_some() || arguments.nu.is_some() || arguments.exponent.is_some() => {
-            return Err("--sigma, --nu and --exponent need a noise".into());
+            return Err(SettingsError::NoiseWithout.into());
         }
         None => {}
     }

@@ -13,7 +13,7 @@ pub struct Method {
     pub key: &'static str,
     /// Its name in legends and tables.
     pub label: &'static str,
-    bound: Bound,
+    bound: Encoding,
     noise: fn(f64) -> Option<NoiseSpec>,
     pub denoised: bool,
     /// Noise scales, in the paper's ranges. The ends of a family are the paper's where it names them; the second scale of
@@ -24,7 +24,7 @@ pub struct Method {
 }
 
 #[derive(Clone, Copy)]
-enum Bound {
+enum Encoding {
     None,
     /// To L2 norm 1.
     Clip,
@@ -55,14 +55,14 @@ const fn enveloped(
     denoised: bool,
     scales: [f64; 4],
 ) -> Method {
-    Method { key, label, bound: Bound::Envelope, noise, denoised, scales, read_anew: None }
+    Method { key, label, bound: Encoding::Envelope, noise, denoised, scales, read_anew: None }
 }
 
 /// Flat clip and Gaussian noise.
 const DP_SGD: Method = Method {
     key: BASELINE,
     label: "DP-SGD (flat clip, Gaussian)",
-    bound: Bound::Clip,
+    bound: Encoding::Clip,
     noise: gaussian,
     denoised: false,
     scales: GAUSSIAN,
@@ -83,7 +83,7 @@ pub const METHODS: [Method; 10] = [
     Method {
         key: "no-privacy",
         label: "no privacy (plain SGD)",
-        bound: Bound::None,
+        bound: Encoding::None,
         noise: |_| None,
         denoised: false,
         scales: [0.0; 4],
@@ -123,9 +123,9 @@ impl Method {
 
     pub fn encoder(&self, vectors: u32) -> EncoderSpec {
         match self.bound {
-            Bound::None => EncoderSpec::None,
-            Bound::Clip => EncoderSpec::Clip { norm: 1.0 },
-            Bound::Envelope => {
+            Encoding::None => EncoderSpec::None,
+            Encoding::Clip => EncoderSpec::Clip { norm: 1.0 },
+            Encoding::Envelope => {
                 EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors, pre_scale: 1.0, seed: 0 }
             }
         }

@@ -61,7 +61,7 @@ impl Prices {
 }
 
 /// All that a view is made from.
-pub struct Source<'a> {
+pub struct Origin<'a> {
     pub setup: &'a Setup,
     pub train: &'a Dataset,
     pub rates: &'a BTreeMap<&'static str, Tuned>,
@@ -70,7 +70,7 @@ pub struct Source<'a> {
     pub prices: &'a mut Prices,
 }
 
-impl Source<'_> {
+impl Origin<'_> {
     /// The panels of a figure, from the runs that are finished.
     ///
     /// # Errors

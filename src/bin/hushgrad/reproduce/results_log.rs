@@ -1,0 +1,128 @@
+//! Finished runs, a line of JSON each, written when the run is done: a command that is called again goes on where it stopped.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Why finished runs cannot be read or written down.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsLogError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot make {}: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// What a line holds.
+pub trait Finished: Serialize + DeserializeOwned {
+    /// What people call it.
+    fn name(&self) -> &str;
+    /// Digest of all that decided it.
+    fn identity(&self) -> &str;
+}
+
+/// Finished runs, and the file that they are in.
+pub struct ResultsLog<R> {
+    path: PathBuf,
+    runs: BTreeMap<(String, String), R>,
+}
+
+impl<R: Finished> ResultsLog<R> {
+    /// # Errors
+    /// When there is a file that cannot be read.
+    pub fn open(path: PathBuf) -> Result<Self, ResultsLogError> {
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(ResultsLogError::Read { path, source }),
+        };
+        let mut log = Self { path, runs: BTreeMap::new() };
+        // A line that an interruption cut off is a run to do again.
+        for run in text.lines().filter_map(|line| serde_json::from_str::<R>(line).ok()) {
+            log.insert(run);
+        }
+        Ok(log)
+    }
+
+    fn insert(&mut self, run: R) {
+        self.runs.insert((run.name().to_owned(), run.identity().to_owned()), run);
+    }
+
+    /// The run of that name and identity, if it was finished.
+    pub fn get(&self, name: &str, identity: &str) -> Option<&R> {
+        self.runs.get(&(name.to_owned(), identity.to_owned()))
+    }
+
+    /// All of them.
+    pub fn runs(&self) -> impl Iterator<Item = &R> {
+        self.runs.values()
+    }
+
+    /// Writes a finished run down.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn keep(&mut self, run: R) -> Result<(), ResultsLogError> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|source| ResultsLogError::Folder { path: folder.to_owned(), source })?;
+        }
+        let unwritten = |source| ResultsLogError::Write { path: self.path.clone(), source };
+        let line = serde_json::to_string(&run).map_err(|error| unwritten(error.into()))?;
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.path);
+        // The break comes first: the line before may be cut off.
+        file.and_then(|mut file| write!(file, "\n{line}\n")).map_err(unwritten)?;
+        self.insert(run);
+        Ok(())
+    }
+}
+
+/// A digest in hexadecimal.
+pub fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Run(String, u64);
+
+    impl Finished for Run {
+        fn name(&self) -> &str {
+            "best-3"
+        }
+        fn identity(&self) -> &str {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn finished_runs_are_found_again_and_half_a_line_is_not() {
+        let path = std::env::temp_dir().join(format!("hushgrad-log-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let mut log = ResultsLog::open(path.clone()).unwrap();
+        log.keep(Run("a".to_owned(), 1)).unwrap();
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"[\"b\", ").unwrap();
+        let mut log = ResultsLog::<Run>::open(path.clone()).unwrap();
+        assert!(log.get("best-3", "a").is_some_and(|run| run.1 == 1) && log.get("best-3", "b").is_none());
+        log.keep(Run("b".to_owned(), 2)).unwrap();
+        let log = ResultsLog::<Run>::open(path.clone()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(log.runs().map(|run| run.1).collect::<Vec<_>>(), [1, 2]);
+        assert!(log.get("best-1", "a").is_none());
+    }
+}

@@ -1,0 +1,42 @@
+//! The header: presets, theme, lessons, what is shared and taken away.
+
+use leptos::{html, prelude::*};
+
+use super::help::open;
+use crate::ui::{
+    lessons,
+    runs::{menu::export_menu, share},
+    settings::{Choice, Theme},
+    setup::preset::preset_choice,
+    size::closures::{bool_fn, on_click, on_event, text_fn},
+    state::Page,
+};
+
+pub fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
+    let themes = Theme::ALL
+        .iter()
+        .map(|&theme| view! { <option value=theme.key() selected=bool_fn(move || page.appearance.theme.get() == theme)>{theme.label()}</option> })
+        .collect_view();
+    view! {
+        <header class="bar">
+            <svg class="logo" width="28" height="28" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+                <path class="wave" d="M2 20c3 0 3-9 6-9s3 13 6 13 3-17 6-17 3 11 5 11 2-4 5-4"></path></svg>
+            <h1>"hushgrad"</h1>
+            <p class="tagline">"Train a model privately, in your browser, and watch what it costs."</p>
+            {preset_choice(page)}
+            <label class="theme"><span class="visually-hidden">"Theme"</span>
+                <select data-testid="theme" prop:value=text_fn(move || page.appearance.theme.get().key()) on:change=on_event(move |event| {
+                    if let Some(theme) = Theme::by_key(&event_target_value(&event)) {
+                        page.appearance.choose_theme(theme);
+                    }
+                })>{themes}</select></label>
+            {lessons::panel::menu(page)}
+            <button type="button" class="quiet" data-testid="noise-lab" aria-pressed=text_fn(move || page.lab.open.get().to_string()) on:click=on_click(move |_| page.lab.open.update(|lab| *lab = !*lab))>"Noise lab"</button>
+            <button type="button" class="quiet" data-testid="share" title="Copy the link to this state" on:click=on_click(move |_| share::share(page))>"Share"</button>
+            <button type="button" class="quiet" data-testid="embed" title="Copy a frame with this state for a page of yours" on:click=on_click(move |_| share::embed(page))>"Embed"</button>
+            {export_menu(page)}
+            <button type="button" class="quiet help" aria-label="Help and keys" title="Help and keys (?)" on:click=on_click(move |_| open(help))>"?"</button>
+        </header>
+    }
+    .into_any()
+}

@@ -1,0 +1,38 @@
+//! The help.
+
+use leptos::{html, prelude::*};
+
+use crate::ui::size::closures::on_click;
+
+pub fn open(dialog: NodeRef<html::Dialog>) {
+    if let Some(dialog) = dialog.get_untracked()
+        && !dialog.open()
+    {
+        // Refused only if the dialog has left the page.
+        drop(dialog.show_modal());
+    }
+}
+
+pub fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
+    let close = move |_| {
+        if let Some(dialog) = dialog.get_untracked() {
+            dialog.close();
+        }
+    };
+    view! {
+        <dialog class="help-dialog" node_ref=dialog aria-labelledby="help-title">
+            <h2 id="help-title">"How this works"</h2>
+            <p>"A model learns to read digits. In every step the gradients of a random lot of examples are bounded one by one, added up, and hidden under noise; only that noisy sum moves the model. ε says how much anybody could learn about one image from all of it, and it grows with every step."</p>
+            <dl class="keys">
+                <div><dt><kbd>"space"</kbd></dt><dd>"play, pause"</dd></div>
+                <div><dt><kbd>"s"</kbd></dt><dd>"one step, taken apart"</dd></div>
+                <div><dt><kbd>"r"</kbd></dt><dd>"start again"</dd></div>
+                <div><dt><kbd>"?"</kbd></dt><dd>"this help"</dd></div>
+                <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>"in a number: a little more, a little less"</dd></div>
+                <div><dt><kbd>"Esc"</kbd></dt><dd>"in a number: what it was; a chart that is enlarged: small again"</dd></div>
+            </dl>
+            <button type="button" class="primary" on:click=on_click(close)>"Close"</button>
+        </dialog>
+    }
+    .into_any()
+}

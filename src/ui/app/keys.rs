@@ -1,0 +1,40 @@
+//! Keys that work everywhere.
+
+use leptos::{ev, html, prelude::*};
+use wasm_bindgen::JsCast;
+
+use super::help::open;
+use crate::ui::state::Page;
+
+/// Keys that work anywhere but where they mean something else.
+pub fn keys(page: Page, help: NodeRef<html::Dialog>) {
+    let listener = window_event_listener(ev::keydown, move |event| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() || event.is_composing() || event.default_prevented()
+        {
+            return;
+        }
+        let target = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok());
+        let within =
+            |selector: &str| target.as_ref().is_some_and(|element| element.closest(selector).ok().flatten().is_some());
+        // Typing is typing, and a dialog has the keys for itself.
+        if within("input[type=text], textarea, select, dialog, [contenteditable]") {
+            return;
+        }
+        match event.key().as_str() {
+            // On a button or a link, space is that button's or link's; on play and pause both mean the same.
+            " " if !within("button, a, summary, input, [role=region]")
+                || within("[data-testid=play], [data-testid=pause]") =>
+            {
+                event.prevent_default();
+                if !event.repeat() {
+                    page.toggle();
+                }
+            }
+            "s" => page.run.step_once(),
+            "r" if !event.repeat() => page.run.reset(),
+            "?" => open(help),
+            _ => {}
+        }
+    });
+    on_cleanup(move || listener.remove());
+}

@@ -1,0 +1,120 @@
+//! What leaves this page: every request that it and its threads made, as the browser itself has noted them.
+
+use gloo::timers::callback::Interval;
+use leptos::prelude::*;
+
+use super::network_log::{ask_service_worker, listen, own_requests};
+use crate::{
+    plot::format,
+    ui::{
+        browser,
+        size::closures::{on_event, text_fn, view_fn},
+        state::Page,
+    },
+    worker::{
+        accounts::{Answer, Question},
+        protocol::{Asked, Request},
+    },
+};
+
+/// While it is open, the list is looked up this often.
+const LOOK_MS: u32 = 2000;
+
+/// The panel, closed: its list is made when it is opened.
+pub fn panel(page: Page) -> impl IntoView {
+    let open = RwSignal::new(false);
+    let own = RwSignal::new(vec![]);
+    let accountant = RwSignal::new(vec![]);
+    let kept = RwSignal::new(vec![]);
+    let look = StoredValue::new_local(None::<Interval>);
+    listen(kept);
+    let toggle = move |event: leptos::ev::Event| {
+        let details: web_sys::HtmlDetailsElement = event_target(&event);
+        open.set(details.open());
+        let refresh = move || {
+            own.set(own_requests());
+            page.trainer.send(Request::Requests);
+            page.accountant.ask(Question::Requests, move |answer| {
+                if let Answer::Requests(mut requests) = answer {
+                    requests.extend(page.accountant.readers_requests());
+                    accountant.set(requests);
+                }
+            });
+        };
+        look.set_value(details.open().then(|| {
+            refresh();
+            ask_service_worker();
+            Interval::new(LOOK_MS, refresh)
+        }));
+    };
+    view! {
+        <details class="leaves" data-testid="requests" on:toggle=on_event(toggle)>
+            <summary>"What leaves this page"</summary>
+            {view_fn(move || open.get().then(|| list(page, [own, accountant, page.requests], kept).into_any()))}
+        </details>
+    }
+    .into_any()
+}
+
+fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], kept: RwSignal<Vec<Asked>>) -> impl IntoView {
+    let origin = window().location().origin().unwrap_or_default();
+    let opened = window().performance().map_or(0.0, |clock| clock.time_origin());
+    let all = Memo::new(move |_| {
+        let mut all: Vec<Asked> = vec![];
+        for asked in of.into_iter().flat_map(|asked| asked.get()) {
+            all.insert(all.partition_point(|other| other.at <= asked.at), asked);
+        }
+        all
+    });
+    let own_origin = format!("{origin}/");
+    let elsewhere = {
+        let own_origin = own_origin.clone();
+        move |url: &str| !url.starts_with(&own_origin) && !url.starts_with("blob:") && !url.starts_with("data:")
+    };
+    let count = {
+        let elsewhere = elsewhere.clone();
+        move || {
+            all.with(|all| {
+                let foreign = all.iter().filter(|asked| elsewhere(&asked.url)).count();
+                let late =
+                    all.iter().filter(|asked| page.digits.ready_at.get().is_some_and(|ready| asked.at > ready)).count();
+                let none = |n: usize| if n == 0 { "none".to_owned() } else { n.to_string() };
+                format!(
+                    "{} requests so far, to other places than {origin}: {}; since everything was loaded: {}.",
+                    all.len(),
+                    none(foreign),
+                    none(late)
+                )
+            })
+        }
+    };
+    let row = move |each: &Asked, what: &'static str| {
+        let name = each.url.strip_prefix(&own_origin).unwrap_or(&each.url).to_owned();
+        let size = if each.bytes == 0 { "from this machine".to_owned() } else { format::bytes(each.bytes) };
+        let when = format::fixed((each.at - opened) / 1000.0, 1) + " s";
+        view! { <tr class:foreign=elsewhere(&each.url)><td>{name}</td><td>{size}</td><td>{when}</td><td>{what}</td></tr> }
+    };
+    let rows = {
+        let row = row.clone();
+        move || {
+            let ready = page.digits.ready_at.get().unwrap_or(f64::INFINITY);
+            let what = move |at: f64| if at > ready { "later" } else { "load" };
+            Some(all.with(|all| all.iter().map(|each| row(each, what(each.at))).collect_view()).into_any())
+        }
+    };
+    let offline = move || {
+        let rows = kept.with(|kept| kept.iter().map(|each| row(each, "for a visit without a network")).collect_view());
+        Some(rows.into_any())
+    };
+    let policy = browser::content_policy();
+    view! {
+        <p data-testid="requests-count">{text_fn(count)}</p>
+        <p>"They only fetch files; none carries anything of yours. The browser itself sees to it: this page came with the rule below, by which \
+            it may connect to its own address and to nothing else. Your browser's developer tools show the same under Network."</p>
+        <p><code>{policy}</code></p>
+        <div class="scroll" tabindex="0" role="region" aria-label="Requests">
+            <table><thead><tr><th scope="col">"File"</th><th scope="col">"Size"</th><th scope="col">"When"</th><th scope="col">"What for"</th></tr></thead>
+            <tbody>{view_fn(rows)}{view_fn(offline)}</tbody></table>
+        </div>
+    }
+}

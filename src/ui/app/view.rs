@@ -1,0 +1,77 @@
+//! The page: header, panels, footer; and its start.
+
+use leptos::{html, prelude::*};
+
+use super::{address::address, drops::drops, header::header, help::help_dialog, keys::keys, requests};
+use crate::ui::{
+    browser, embed, lessons, link, noise_lab, results, runs, setup,
+    size::closures::{bool_fn, on_click, text_fn},
+    stage::{step, sweep_bar::sweep_bar, transport},
+    state::{Page, Panel},
+    widgets::messages::messages,
+};
+
+/// Builds the page into `root`, whose first content is only what shows before this runs.
+pub fn start(root: web_sys::HtmlElement) {
+    let query = browser::query();
+    let (link, mut problems) = link::read(&query);
+    let embedded = browser::is_embedded().then(|| embed::options::read(&query)).map(|(options, wrong)| {
+        problems.extend(wrong);
+        options
+    });
+    root.set_inner_html("");
+    mount_to(root, move || {
+        let page = Page::new(link, &problems);
+        page.listen();
+        // The training thread is fetched after the first paint.
+        let connect = move || {
+            page.connect();
+            if !browser::is_embedded() {
+                page.save_when_hidden();
+            }
+        };
+        request_animation_frame(move || set_timeout(connect, std::time::Duration::ZERO));
+        // Shown and not kept: a link's theme is not the visitor's choice.
+        browser::show_theme(page.appearance.theme.get_untracked());
+        match embedded {
+            Some(options) => embed::view::view(page, options).into_any(),
+            None => view(page).into_any(),
+        }
+    })
+    .forget();
+}
+
+fn view(page: Page) -> impl IntoView {
+    let help = NodeRef::<html::Dialog>::new();
+    keys(page, help);
+    let dropping = drops(page);
+    address(page);
+    let shown = page.appearance.panel;
+    let tab = move |panel: Panel, name: &'static str| {
+        view! {
+            <button type="button" aria-pressed=text_fn(move || (shown.get() == panel).to_string()) on:click=on_click(move |_| shown.set(panel))>{name}</button>
+        }
+    };
+    let class = move |panel: Panel, name: &'static str| {
+        text_fn(move || format!("panel {name}{}", if shown.get() == panel { " shown" } else { "" }))
+    };
+    view! {
+        <a class="skip" href="#results">"To the results"</a>
+        {header(page, help)}
+        <section class="top" aria-label="Run and messages">{transport::bar(page)}{messages(page)}{sweep_bar(page)}</section>
+        <nav class="tabs" aria-label="Panels">{tab(Panel::Setup, "Set-up")}{tab(Panel::Step, "One step")}{tab(Panel::Results, "Results")}</nav>
+        <main class="panels" class:with-lesson=bool_fn(move || page.lessons.open.with(Option::is_some)) class:with-lab=bool_fn(move || page.lab.open.get())>
+            <div class="left">{lessons::panel::panel(page)}
+            <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel::panel(page)}</section></div>
+            {noise_lab::panel::panel(page)}
+            <section class=class(Panel::Step, "step") aria-label="One step">{step::panel(page)}</section>
+            <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label="Results">{results::panel::panel(page)}</section>
+            {runs::panel::panel(page)}
+        </main>
+        <footer><p>"Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere."</p>{requests::panel(page)}</footer>
+        <p class="visually-hidden" role="status" aria-live="polite">{text_fn(move || page.messages.spoken.get())}</p>
+        <div class="drop-here" hidden=bool_fn(move || !dropping.get()) aria-hidden="true"><p>"Drop IDX files: images and labels"</p></div>
+        {help_dialog(help)}
+    }
+    .into_any()
+}

@@ -1,0 +1,70 @@
+//! Files: their bytes, and what is given away.
+
+use leptos::prelude::{document, window};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, File, HtmlAnchorElement, Url};
+
+use crate::{plot::format, train::run_file};
+
+/// Bytes of a file, or of a part of it; `None` where the browser cannot read it.
+pub async fn bytes_of(part: &Blob) -> Option<Vec<u8>> {
+    let buffer = JsFuture::from(part.array_buffer()).await.ok()?;
+    Some(js_sys::Uint8Array::new(&buffer).to_vec())
+}
+
+/// Name and bytes of a run file.
+///
+/// # Errors
+/// One sentence that names it.
+pub async fn read_run_file(file: File) -> Result<(String, Vec<u8>), String> {
+    let name = file.name();
+    if file.size() > run_file::LARGEST as f64 {
+        return Err(format!(
+            "{name} has {}, and no run file is larger than {}; nothing was loaded.",
+            format::bytes(file.size() as u64),
+            format::bytes(run_file::LARGEST as u64)
+        ));
+    }
+    match bytes_of(&file).await {
+        Some(bytes) => Ok((name, bytes)),
+        None => Err(format!(
+            "“{name}” cannot be read; is it a folder, or was it moved? Choose a run that was saved by this page."
+        )),
+    }
+}
+
+/// Copies a text.
+///
+/// # Errors
+/// The browser does not let the page, or, outside of a secure context, has no clipboard for it.
+pub async fn copy(text: &str) -> Result<(), JsValue> {
+    let clipboard: web_sys::Clipboard = js_sys::Reflect::get(&window().navigator(), &"clipboard".into())?.dyn_into()?;
+    JsFuture::from(clipboard.write_text(text)).await.map(drop)
+}
+
+/// Offers bytes as a file.
+pub fn download(name: &str, kind: &str, bytes: &[u8]) {
+    let offer = || -> Result<(), JsValue> {
+        let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
+        let options = web_sys::BlobPropertyBag::new();
+        options.set_type(kind);
+        let blob = Blob::new_with_u8_array_sequence_and_options(&parts, &options)?;
+        let url = Url::create_object_url_with_blob(&blob)?;
+        follow(name, &url);
+        Url::revoke_object_url(&url)
+    };
+    if let Err(error) = offer() {
+        leptos::logging::error!("{name} could not be offered: {error:?}");
+    }
+}
+
+/// Saves what an address of the page's own making holds.
+pub fn follow(name: &str, url: &str) {
+    if let Ok(link) = document().create_element("a") {
+        let link: HtmlAnchorElement = link.unchecked_into();
+        link.set_href(url);
+        link.set_download(name);
+        link.click();
+    }
+}

@@ -1,0 +1,50 @@
+//! Formulas, with the numbers of the run put in.
+
+use leptos::prelude::*;
+
+use crate::ui::{
+    size::closures::{on_event, text_fn, view_fn},
+    state::{
+        Page,
+        lesson_set::{LessonSet, fill},
+    },
+};
+
+/// A formula; it opens to its explanation, with the numbers of the run.
+pub fn formula(page: Page, set: &LessonSet, key: &str) -> AnyView {
+    set.formula(key)
+        .cloned()
+        .map(|found| {
+            let explanation = found.explanation;
+            view! {
+                <details class="formula"><summary>{found.formula}</summary>
+                    <p>{text_fn(move || fill(&explanation, |name| page.value_of(name)))}</p></details>
+            }
+        })
+        .into_any()
+}
+
+/// The formulas of the mechanism that runs.
+pub fn formulas(page: Page) -> impl IntoView {
+    let open = RwSignal::new(false);
+    // A bit for each: what is opened stays open while they stay the same.
+    let which = Memo::new(move |_| {
+        let set = page.lessons.set.get();
+        let all = set.iter().flat_map(|set| &set.formulas).enumerate();
+        page.settings.with(|settings| {
+            all.filter(|(_, each)| settings.meet(&each.condition)).fold(0, |bits, (at, _)| bits | (1u64 << at))
+        })
+    });
+    let list = move || {
+        let set = open.get().then(|| page.lessons.set.get()).flatten()?;
+        let which = which.get();
+        let shown = set.formulas.iter().enumerate().filter(|(at, _)| (which >> at) & 1 == 1);
+        Some(shown.map(|(_, each)| formula(page, &set, &each.key)).collect_view().into_any())
+    };
+    view! {
+        <details class="meaning" data-testid="formulas" on:toggle=on_event(move |_| { page.load_lessons(); open.set(true); })>
+            <summary>"The formulas, with this run's numbers"</summary>{view_fn(list)}
+        </details>
+    }
+    .into_any()
+}

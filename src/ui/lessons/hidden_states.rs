@@ -1,0 +1,46 @@
+//! What steps leak whose models are seen, and whose are not.
+
+use leptos::prelude::*;
+
+use crate::{
+    plot::{
+        drawing::{AT_LEAST, Drawing, Line, Range, Write},
+        series::Point,
+    },
+    ui::{
+        state::Page,
+        widgets::chart::{Frame, chart},
+    },
+    worker::accounts::{Answer, Question},
+};
+
+/// What steps leak whose models are seen, and whose are not.
+pub fn hidden_states(page: Page) -> impl IntoView {
+    let curves = RwSignal::new(<[Vec<Point>; 3]>::default());
+    page.accountant.ask(Question::HiddenStates, move |answer| {
+        if let Answer::HiddenStates(found) = answer {
+            curves.set(found);
+        }
+    });
+    chart(page, Frame { title: "Leak of K steps", file: "hidden-states", height: 190.0, full: true }, move || {
+        let names = [("line-n1", "every model seen"), ("line-n2", "only the last seen"), (AT_LEAST, "at least")];
+        let lines: Vec<Line> = curves.with(|curves| {
+            let line = |((class, name), points): (&(&'static str, &str), &Vec<Point>)| Line {
+                class,
+                name: (*name).to_owned(),
+                points: points.clone(),
+            };
+            names.iter().zip(curves).map(line).collect()
+        });
+        let high = lines.iter().flat_map(|line| &line.points).fold(0.01, |high: f64, point| high.max(point.1));
+        Drawing {
+            lines,
+            x: Range { low: 0.0, high: 800.0, logarithmic: false, label: "steps K", write: Write::Whole },
+            y: Range { low: 0.0, high, logarithmic: false, label: "ε(α)", write: Write::Epsilon },
+            scatter: false,
+            summary:
+                "Rényi divergence by number of steps: composition rises in a line, the hidden-state bound levels off."
+                    .to_owned(),
+        }
+    })
+}

@@ -1,0 +1,222 @@
+//! The page's state in its address: short, readable, checked. Only what differs from the default is written; unknown
+//! keys are ignored; a bad value gets a sentence, and its default stays.
+
+use super::{
+    encoding::{LONGEST, encode, pairs},
+    noise_query::{KEYS, NoiseQuery, PSIS},
+};
+use crate::{
+    plot::format,
+    ui::settings::{
+        Choice, Family, Number, Select, Settings, Speed, Theme, clipped,
+        presets::{self, Preset},
+    },
+    worker::protocol::BackendChoice,
+};
+
+/// Version of the keys below; a link from a later one is read as far as it is understood, and says so.
+const VERSION: u32 = 1;
+/// Longest formula of a density.
+const LONGEST_FORMULA: usize = 1000;
+
+/// All that an address can say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    pub settings: Settings,
+    pub backend: BackendChoice,
+    pub speed: Speed,
+    pub theme: Option<Theme>,
+    /// The lesson that is open, and its step: `why-noise.2`.
+    pub lesson: Option<String>,
+    /// Whether the noise lab is open, and what it is asked.
+    pub lab: bool,
+    pub query: NoiseQuery,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            backend: BackendChoice::Automatic,
+            speed: Speed::Max,
+            theme: None,
+            lesson: None,
+            lab: false,
+            query: NoiseQuery::default(),
+        }
+    }
+}
+
+/// Reads a query (`?model=mlp&sigma=2`), and says in a sentence each what was wrong with it.
+#[must_use]
+pub fn read(query: &str) -> (Link, Vec<String>) {
+    read_onto(Link::default(), query)
+}
+
+/// Reads a query on the ground of `link`: what it does not name stays.
+#[must_use]
+pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
+    let mut problems = vec![];
+    if query.len() > LONGEST {
+        problems.push(format!(
+            "The address is {} characters long, and no link of this page is; it was left aside.",
+            format::integer(query.len() as u64)
+        ));
+        return (link, problems);
+    }
+    // A preset is the ground that all else is laid on, wherever it stands.
+    let (ground, rest): (Vec<_>, Vec<_>) = pairs(query).into_iter().partition(|(key, _)| key == "preset");
+    for (key, value) in ground.into_iter().chain(rest) {
+        if let Err(problem) = link.take(&key, &value) {
+            problems.push(problem);
+        }
+    }
+    (link, problems)
+}
+
+impl Link {
+    fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let settings = &mut self.settings;
+        let read = |number: Number| number.parse(value).map_err(|problem| format!("In the link, {key}: {problem}"));
+        match key {
+            "v" => match value.parse::<u32>() {
+                Ok(version) if version <= VERSION => {}
+                Ok(version) => {
+                    return Err(format!(
+                        "The link is of version {version}, and this page reads {VERSION}; parts of it may be missing."
+                    ));
+                }
+                Err(_) => return Err(format!("The link's version (v) must be a number; “{}” is not.", clipped(value))),
+            },
+            "preset" => {
+                let preset = Preset::by_key(value);
+                *settings = preset
+                    .ok_or_else(|| wrong(key, value, &presets::all().map(|preset| preset.key).collect::<Vec<_>>()))?
+                    .settings(settings);
+            }
+            "density" | "lab-density" => {
+                if value.is_empty() || value.chars().count() > LONGEST_FORMULA {
+                    return Err(format!(
+                        "In the link, {key} must be a formula of 1 to {LONGEST_FORMULA} characters; “{}” is not.",
+                        clipped(value)
+                    ));
+                }
+                let formula = if key == "density" { &mut settings.formula } else { &mut self.query.formula };
+                value.clone_into(formula);
+            }
+            "lesson" => self.lesson = Some(clipped(value)),
+            "lab" => {
+                self.lab = value != "0";
+                if !matches!(value, "" | "0" | "1") {
+                    self.query.choose(value).map_err(|name| wrong(key, name, &KEYS))?;
+                }
+            }
+            "lab-envelope" => {
+                let found = PSIS.iter().find(|(name, ..)| *name == value);
+                self.query.psi = found.ok_or_else(|| wrong(key, value, &PSIS.map(|(name, ..)| name)))?.1;
+            }
+            // Empty, either stays.
+            "lab-epsilon" => self.query.epsilon = read(Number::Budget)?.unwrap_or(self.query.epsilon),
+            "lab-exponent" => self.query.exponent = read(Number::Exponent)?.unwrap_or(self.query.exponent),
+            "speed" => self.speed = Speed::by_key(value).ok_or_else(|| wrong(key, value, &keys(Speed::ALL)))?,
+            "theme" => {
+                self.theme = Some(Theme::by_key(value).ok_or_else(|| wrong(key, value, &keys(Theme::ALL)))?);
+            }
+            "backend" => {
+                self.backend = match value {
+                    "auto" => BackendChoice::Automatic,
+                    "cpu" => BackendChoice::Cpu,
+                    "gpu" => BackendChoice::Gpu,
+                    _ => return Err(wrong(key, value, &["auto", "cpu", "gpu"])),
+                }
+            }
+            _ => {
+                if let Some(number) = Number::by_key(key) {
+                    settings.set_number(number, read(number)?);
+                } else if let Some(spec) = Select::by_key(key).map(Select::spec)
+                    && !(spec.set)(settings, value)
+                {
+                    return Err(wrong(key, value, &spec.options().map(|(key, _)| key).collect::<Vec<_>>()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The query that says this, without `?`; empty where everything is as by default.
+    #[must_use]
+    pub fn write(&self) -> String {
+        let settings = &self.settings;
+        let mut pairs: Vec<(&str, String)> = vec![];
+        let preset = Preset::of(settings).filter(|preset| preset.settings(&Settings::default()) != Settings::default());
+        let default = preset.map_or_else(Settings::default, |preset| preset.settings(&Settings::default()));
+        if let Some(preset) = preset {
+            pairs.push(("preset", preset.key.to_owned()));
+        }
+        for select in Select::ALL {
+            let spec = select.spec();
+            let chosen = (spec.get)(settings);
+            if chosen != (spec.get)(&default) {
+                pairs.push((spec.key, chosen.to_owned()));
+            }
+            if select == Select::Noise && settings.family == Family::Custom && settings.formula != default.formula {
+                pairs.push(("density", encode(&settings.formula)));
+            }
+        }
+        for number in Number::ALL {
+            let value = settings.number(number);
+            if value != default.number(number) {
+                pairs.push((number.spec().key, value.map_or_else(String::new, format::exact)));
+            }
+        }
+        if self.speed != Speed::Max {
+            pairs.push(("speed", self.speed.key().to_owned()));
+        }
+        match self.backend {
+            BackendChoice::Automatic => {}
+            BackendChoice::Cpu => pairs.push(("backend", "cpu".to_owned())),
+            BackendChoice::Gpu => pairs.push(("backend", "gpu".to_owned())),
+        }
+        if let Some(theme) = self.theme {
+            pairs.push(("theme", theme.key().to_owned()));
+        }
+        if let Some(lesson) = &self.lesson {
+            pairs.push(("lesson", encode(lesson)));
+        }
+        if self.lab {
+            let (query, first) = (&self.query, NoiseQuery::default());
+            pairs.push(("lab", query.names()));
+            if let Some((name, ..)) = PSIS.iter().find(|(_, psi, _)| *psi == query.psi && *psi != first.psi) {
+                pairs.push(("lab-envelope", (*name).to_owned()));
+            }
+            let numbers =
+                [("lab-epsilon", query.epsilon, first.epsilon), ("lab-exponent", query.exponent, first.exponent)];
+            for (key, value, first) in numbers {
+                if value != first {
+                    pairs.push((key, format::exact(value)));
+                }
+            }
+            if !query.formula.is_empty() {
+                pairs.push(("lab-density", encode(&query.formula)));
+            }
+        }
+        if pairs.is_empty() {
+            return String::new();
+        }
+        pairs.insert(0, ("v", VERSION.to_string()));
+        pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join("&")
+    }
+}
+
+/// The keys of all options.
+fn keys<C: Choice>(all: &[C]) -> Vec<&'static str> {
+    all.iter().map(|choice| choice.key()).collect()
+}
+
+fn wrong(key: &str, value: &str, allowed: &[&str]) -> String {
+    format!("In the link, {key} must be one of {}; “{}” is not.", allowed.join(", "), clipped(value))
+}
+
+#[cfg(test)]
+#[path = "address_tests.rs"]
+mod tests;

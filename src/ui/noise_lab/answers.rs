@@ -1,0 +1,116 @@
+//! What the accountant found: a table, and a sentence.
+
+use leptos::prelude::*;
+
+use super::comparison::{Lab, NAMES, Verdict};
+use crate::{
+    plot::format,
+    train::projection::round_up,
+    ui::{
+        size::closures::{on_click, text_fn, view_fn},
+        state::{COLOURS, as_sentence},
+        widgets::hint::hint,
+    },
+    worker::lab::{Judged, Psi},
+};
+
+pub fn answers(lab: Lab) -> impl IntoView {
+    let gaussian = move |judged: &[Verdict]| {
+        judged
+            .iter()
+            .find(|(which, ..)| *which == 0)
+            .and_then(|(.., judged)| judged.as_ref().ok().map(|j| (j.l1, j.l2)))
+    };
+    let rows = move || {
+        lab.judged.with(|judged| {
+            let base = gaussian(judged);
+            Some(judged.iter().map(|(which, _, judged)| row(lab, *which, judged, base)).collect_view().into_any())
+        })
+    };
+    let (about, fisher) = hint(
+        "lab-fisher",
+        "1 ÷ √J",
+        "J is the Fisher information of the noise: a small shift shows in it as much as in a Gaussian of this width.",
+    );
+    let verdict =
+        move || lab.judged.with(|judged| gaussian(judged).map(|base| verdict(lab, judged, base)).unwrap_or_default());
+    view! {
+        <p class="verdict-line" role="status" data-testid="lab-verdict">{text_fn(move || if lab.busy.get() { "Looking for the scale at which each costs the same…".to_owned() } else { verdict() })}</p>
+        <div class="scroll" tabindex="0" role="region" aria-label="Noise at equal privacy">
+            <table class="lab-table" data-testid="lab-table" aria-busy=text_fn(move || lab.busy.get().to_string())>
+                <thead><tr><th scope="col">"Noise"</th><th scope="col">"Scale"</th><th scope="col">"Mean error, L1"</th><th scope="col">"Root mean square, L2"</th>
+                    <th scope="col">"1 ÷ √J "{about}{fisher}</th><th scope="col">"60 draws"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
+                <tbody>{view_fn(rows)}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
+/// `0.93 (−0.1%)`: a value, and how far it is from the Gaussian's.
+fn against(value: f64, base: Option<f64>) -> String {
+    if !value.is_finite() {
+        return "infinite".to_owned();
+    }
+    let shown = format::number((value * 1e4).round() / 1e4);
+    match base {
+        Some(base) if base != value => format!("{shown} ({})", signed(value / base - 1.0)),
+        _ => shown,
+    }
+}
+
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{}%", format::fixed(share.abs() * 100.0, 2))
+}
+
+fn row(lab: Lab, which: usize, judged: &Result<Judged, String>, base: Option<(f64, f64)>) -> AnyView {
+    let name =
+        view! { <th scope="row"><span class=format!("key swatch {}", COLOURS[which])></span>{NAMES[which]}</th> };
+    match judged {
+        Err(phrase) => view! { <tr>{name}<td colspan="6">{as_sentence(phrase)}</td></tr> }.into_any(),
+        Ok(judged) => {
+            let reach = 4.0 * judged.effective_sigma;
+            let dots = judged
+                .samples
+                .iter()
+                .map(|x| view! { <circle cx=format::fixed(80.0 + 76.0 * (x / reach).clamp(-1.0, 1.0), 1) cy="8" r="2.2"></circle> })
+                .collect_view();
+            let chosen = judged.clone();
+            view! {
+                <tr>{name}<td>{format::exact(round_up(judged.noise.scale()))}</td>
+                    <td>{against(judged.l1, base.map(|base| base.0))}</td><td>{against(judged.l2, base.map(|base| base.1))}</td>
+                    <td>{format::number((judged.effective_sigma * 1e4).round() / 1e4)}</td>
+                    <td><svg class=format!("draws {}", COLOURS[which]) viewBox="0 0 160 16" aria-hidden="true">{dots}</svg></td>
+                    <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=on_click(move |_| lab.train_with(&chosen))>"Train with it"</button></td></tr>
+            }
+            .into_any()
+        }
+    }
+}
+
+/// What the numbers say, and no more.
+fn verdict(lab: Lab, judged: &[Verdict], (l1, l2): (f64, f64)) -> String {
+    let best = |of: fn(&Judged) -> f64| {
+        let found = judged.iter().filter_map(|(which, _, judged)| Some((*which, of(judged.as_ref().ok()?))));
+        found.min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let say = |best: Option<(usize, f64)>, base: f64| match best {
+        Some((which, value)) if which != 0 => {
+            format!("{} ({} against Gaussian)", NAMES[which], signed(value / base - 1.0))
+        }
+        _ => "Gaussian".to_owned(),
+    };
+    let (spread, epsilon) = lab.page.lab.query.with(|query| (query.psi == Psi::Spread, query.epsilon));
+    format!(
+        "At ε = {} the least mean error is that of {}, the least root mean square that of {}. {}",
+        format::number(epsilon),
+        say(best(|j| j.l1), l1),
+        say(best(|j| j.l2), l2),
+        if spread {
+            "With an envelope spread over thousands of coordinates every noise acts like a Gaussian, and none beats it by as much as one part in a hundred."
+        } else {
+            "The fewer coordinates an example may differ in, the more the tails matter; real gradients differ in thousands."
+        }
+    )
+}

@@ -1,0 +1,197 @@
+//! Noises compared: what is query of the accountant, and its answers.
+
+use leptos::prelude::*;
+
+use crate::{
+    accounting::noise::NoiseSpec,
+    mechanism::EnvelopeShape,
+    plot::{drawing::Line, series::Point},
+    train::projection::round_up,
+    ui::{
+        link::{NoiseQuery, noise_query::FORMULA},
+        settings::{Encoder, Family},
+        state::{COLOURS, Page},
+    },
+    worker::{
+        accounts::{Answer, Question},
+        lab::{Candidate, Judged, Psi, Trial},
+    },
+};
+
+/// What can be compared, in words.
+pub const NAMES: [&str; 9] = [
+    "Gaussian",
+    "Student-t, ν = 9",
+    "Student-t, ν = 3",
+    "Laplace",
+    "Cauchy",
+    "variance gamma",
+    "hyperbolic secant",
+    "generalised Gaussian",
+    "your formula",
+];
+
+/// Steps of a run without an end, in passes over the data.
+const EPOCHS: u64 = 5;
+
+/// What the lab shows.
+#[derive(Clone, Copy)]
+pub struct Lab {
+    pub page: Page,
+    /// Where the slider is, also while it is dragged.
+    pub exponent: RwSignal<f64>,
+    pub judged: RwSignal<Vec<Verdict>>,
+    pub busy: RwSignal<bool>,
+}
+
+/// Which noise, what was query of it, and the answer.
+pub type Verdict = (usize, Trial, Result<Judged, String>);
+
+/// Held while the lab is busy. A question that is never answered, because its thread has failed, drops it, too.
+struct Busy(RwSignal<bool>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        // The lab may have been closed in the meantime.
+        self.0.try_set(false);
+    }
+}
+
+fn noise(which: usize, exponent: f64) -> NoiseSpec {
+    let scale = 1.0;
+    match which {
+        0 => NoiseSpec::Gaussian { sigma: scale },
+        1 => NoiseSpec::StudentT { nu: 9.0, scale },
+        2 => NoiseSpec::StudentT { nu: 3.0, scale },
+        3 => NoiseSpec::Laplace { scale },
+        4 => NoiseSpec::Cauchy { scale },
+        5 => NoiseSpec::VarianceGamma { scale },
+        6 => NoiseSpec::HyperbolicSecant { scale },
+        _ => NoiseSpec::GeneralizedGaussian { exponent, scale },
+    }
+}
+
+impl Lab {
+    /// What is query is another.
+    pub fn ask(self, edit: impl FnOnce(&mut NoiseQuery)) {
+        self.page.lab.query.update(edit);
+    }
+
+    fn wants(self, which: usize, trial: &Trial) -> bool {
+        self.page.lab.query.with_untracked(|query| query.chosen[which]) && self.trial(which) == *trial
+    }
+
+    /// Judges what is query and has no answer; drops the other answers.
+    pub fn compare(self) {
+        self.judged.update(|judged| judged.retain(|(which, trial, _)| self.wants(*which, trial)));
+        // Where one is being judged, the rest comes after it.
+        if !self.busy.get_untracked() {
+            self.busy.set(true);
+            self.next(Busy(self.busy));
+        }
+    }
+
+    /// Judges the first that waits, then the others.
+    #[expect(clippy::only_used_in_recursion, reason = "dropped where the questions end")]
+    fn next(self, busy: Busy) {
+        let chosen = self.page.lab.query.with_untracked(|query| query.chosen);
+        let answered = |which| self.judged.with_untracked(|judged| judged.iter().any(|(known, ..)| *known == which));
+        let Some(which) = (0..NAMES.len()).find(|&which| chosen[which] && !answered(which)) else { return };
+        let trial = self.trial(which);
+        self.page.accountant.ask(Question::Judge(trial.clone()), move |answer| {
+            // The lab may have been closed in the meantime.
+            let (Answer::Judge(judged), Some(_)) = (answer, self.busy.try_get_untracked()) else { return };
+            // Where something was changed in the meantime, the answer is dropped, and what is still wanted query for anew.
+            if self.wants(which, &trial) {
+                self.judged.update(|all| {
+                    let place = all.partition_point(|(other, ..)| *other < which);
+                    all.insert(place, (which, trial, *judged));
+                });
+            }
+            self.next(busy);
+        });
+    }
+
+    fn trial(self, which: usize) -> Trial {
+        let train = f64::from(self.train());
+        let (lot, delta) = self.page.settings.with_untracked(|settings| (f64::from(settings.lot), settings.delta));
+        let query = self.page.lab.query.get_untracked();
+        Trial {
+            noise: if which == FORMULA {
+                Candidate::Formula(untrack(|| self.formula()))
+            } else {
+                Candidate::Family(noise(which, query.exponent))
+            },
+            psi: query.psi,
+            rate: (lot / train).min(1.0),
+            steps: self.steps(),
+            delta,
+            epsilon: query.epsilon,
+        }
+    }
+
+    pub fn formula(self) -> String {
+        let own = self.page.lab.query.with(|query| query.formula.clone());
+        if own.is_empty() { self.page.settings.with(|settings| settings.formula.clone()) } else { own }
+    }
+
+    pub fn train(self) -> u32 {
+        self.page.digits.loaded.with(|digits| digits.as_ref().map_or(60_000, |digits| digits.train))
+    }
+
+    pub fn steps(self) -> u64 {
+        self.page.settings.with(|settings| {
+            settings.steps.unwrap_or_else(|| EPOCHS * u64::from(self.train()) / u64::from(settings.lot.max(1))).max(1)
+        })
+    }
+
+    /// Curves of all that could be judged.
+    pub fn lines(self, of: fn(&Judged) -> &[Point]) -> Vec<Line> {
+        self.judged.with(|judged| {
+            let line = |(which, _, judged): &Verdict| {
+                let points = of(judged.as_ref().ok()?).to_vec();
+                Some(Line { class: COLOURS[*which], name: NAMES[*which].to_owned(), points })
+            };
+            judged.iter().filter_map(line).collect()
+        })
+    }
+
+    /// A run's noise becomes this one. It is to spend what was query for here, too: many vectors of another length cost more than the lab's one, so the
+    /// scale follows from the budget.
+    pub fn train_with(self, judged: &Judged) {
+        let noise = judged.noise.clone();
+        let epsilon = self.page.lab.query.with_untracked(|query| query.epsilon);
+        let shape = if self.page.lab.query.with_untracked(|query| query.psi) == Psi::HeavyTailed {
+            EnvelopeShape::HeavyTailed
+        } else {
+            EnvelopeShape::Gaussian
+        };
+        // Any noise but the Gaussian wants an envelope.
+        self.page.change(|settings| {
+            (settings.encoder, settings.shape, settings.budget) = (Encoder::Envelope, shape, Some(epsilon));
+            settings.scale = round_up(noise.scale());
+            settings.family = match noise {
+                NoiseSpec::Gaussian { .. } => Family::Gaussian,
+                NoiseSpec::StudentT { nu, .. } => {
+                    settings.nu = nu;
+                    Family::StudentT
+                }
+                NoiseSpec::Laplace { .. } => Family::Laplace,
+                NoiseSpec::Cauchy { .. } => Family::Cauchy,
+                NoiseSpec::VarianceGamma { .. } => Family::VarianceGamma,
+                NoiseSpec::HyperbolicSecant { .. } => Family::HyperbolicSecant,
+                NoiseSpec::GeneralizedGaussian { exponent, .. } => {
+                    settings.exponent = exponent;
+                    Family::GeneralizedGaussian
+                }
+                NoiseSpec::Custom { density, .. } => {
+                    settings.formula = density.source().to_owned();
+                    settings.density = Some(density);
+                    Family::Custom
+                }
+            };
+        });
+        self.page.lab.open.set(false);
+        self.page.messages.notice.set(Some("The noise is set, under an envelope, at the scale with which the run keeps that budget. Press Play to train with it.".to_owned()));
+    }
+}

@@ -1,0 +1,58 @@
+//! THE NOISE LAB: families at equal privacy, and noise of one's own.
+
+use leptos::prelude::*;
+
+use super::{answers::answers, comparison::Lab, plots::drawing, questions::questions};
+use crate::{
+    plot::series::Point,
+    ui::{
+        size::closures::{bool_memo, effect, on_click, view_fn},
+        state::Page,
+        widgets::chart::{Frame, chart},
+    },
+    worker::lab::Judged,
+};
+
+/// The whole panel, while it is open.
+pub fn panel(page: Page) -> impl IntoView {
+    let open = bool_memo(move || page.lab.open.get());
+    view_fn(move || open.get().then(|| lab(page)))
+}
+
+fn lab(page: Page) -> AnyView {
+    let lab = Lab {
+        page,
+        exponent: RwSignal::new(page.lab.query.with_untracked(|query| query.exponent)),
+        judged: RwSignal::new(vec![]),
+        busy: RwSignal::new(false),
+    };
+    // Whatever a trial is made of.
+    effect(move || {
+        page.lab.query.track();
+        page.settings.track();
+        page.digits.loaded.track();
+        untrack(|| lab.compare());
+    });
+    let charts = [
+        ("Density", "noise-density", (|judged: &Judged| judged.density.as_slice()) as fn(&Judged) -> &[Point]),
+        ("Chance of more than x", "noise-tail", |judged| &judged.tail),
+        ("Bound of one step by order", "noise-orders", |judged| &judged.orders),
+    ];
+    let charts = charts
+        .into_iter()
+        .enumerate()
+        .map(|(kind, (title, file, of))| {
+            chart(page, Frame { title, file, height: 190.0, full: true }, move || drawing(kind, lab.lines(of)))
+        })
+        .collect_view();
+    view! {
+        <section class="panel noise-lab" id="noise-lab" data-testid="lab" aria-label="Noise lab">
+            <div class="lesson-head"><h2>"Noise lab"</h2>
+                <button type="button" class="quiet" aria-label="Close the noise lab" on:click=on_click(move |_| page.lab.open.set(false))>"×"</button></div>
+            {questions(lab)}
+            <div class="lab-charts">{charts}</div>
+            {answers(lab)}
+        </section>
+    }
+    .into_any()
+}

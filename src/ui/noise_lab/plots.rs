@@ -1,0 +1,32 @@
+//! The three charts: densities, tails, orders.
+
+use crate::plot::{
+    axis,
+    drawing::{Drawing, Line, Range, Write},
+    series::Point,
+};
+
+/// The three charts: densities, tails, orders.
+pub fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
+    let most = |pick: fn(&Point) -> f64| lines.iter().flat_map(|line| &line.points).map(pick).fold(0.0, f64::max);
+    let (right, top) = (most(|p| p.0).max(1e-9), most(|p| p.1).max(1e-9));
+    let least = lines.iter().flat_map(|line| &line.points).map(|p| p.1).fold(top, f64::min);
+    // From the decade below, so that curves fill the chart: six of them at most.
+    let bottom = 10f64.powf(least.max(top * 1e-6).max(1e-9).log10().floor()).min(0.1 * top);
+    let line = |low: f64, high: f64, label| Range { low, high, logarithmic: false, label, write: Write::Number };
+    let logarithm = |low: f64, high: f64, label| Range { low, high, logarithmic: true, label, write: Write::Number };
+    let names = lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>().join(", ");
+    let (x, y, what) = match kind {
+        0 => (line(-right, right, "x"), line(0.0, axis::nice_end(top, 4), "density"), "Density"),
+        1 => (
+            line(0.0, right, "x"),
+            logarithm(1e-9, 1.0, "chance"),
+            "Chance that the noise is larger than x in size, logarithmic,",
+        ),
+        _ => {
+            let bound = Range { write: Write::Epsilon, ..logarithm(bottom, top, "ε(α)") };
+            (line(2.0, 64.0, "order α"), bound, "Rényi bound of one step by order")
+        }
+    };
+    Drawing { summary: format!("{what} of {names}."), lines, x, y, scatter: false }
+}

@@ -1,0 +1,120 @@
+//! What the model sees of a drawing, and says.
+
+use leptos::{html, prelude::*};
+use wasm_bindgen::{Clamped, JsCast};
+use web_sys::{CanvasRenderingContext2d, ImageData};
+
+use crate::{
+    model::{Architecture, reference},
+    plot::format,
+    train::report::Privacy,
+    ui::{
+        size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
+        state::{OtherModel, Page},
+        widgets::teaching::teaching,
+    },
+};
+
+/// What the model sees and says.
+pub fn answer(page: Page) -> impl IntoView {
+    let best = Memo::new(move |_| {
+        page.pad
+            .prediction
+            .get()
+            .and_then(|classes| classes.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)))
+    });
+    let text = move || match best.get() {
+        Some((digit, sure)) => format!("{digit}, {} sure", format::percent(sure.into())),
+        None => "Draw a digit, and the model answers.".to_owned(),
+    };
+    let bars = (0..10usize)
+        .map(|digit| {
+            let share = move || page.pad.prediction.get().map_or(0.0, |classes| f64::from(classes[digit]));
+            view! {
+                <div class="class" class:best=bool_fn(move || best.get().is_some_and(|(best, _)| best == digit))>
+                    <span class="digit">{digit.to_string()}</span>
+                    <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+                        <rect x="0" y="0" height="10" width=text_fn(move || format::fixed(share() * 100.0, 1))></rect></svg>
+                    <span class="share">{text_fn(move || if page.pad.prediction.get().is_some() { format::fixed(share() * 100.0, 0) + "%" } else { String::new() })}</span>
+                </div>
+            }
+        })
+        .collect_view();
+    view! {
+        <div class="answer">
+            <div class="verdict">
+                {seen(page)}
+                <p data-testid="prediction" data-value=text_fn(move || best.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>{text_fn(text)}</p>
+            </div>
+            <div class="bars">{bars}</div>
+            {other(page)}
+        </div>
+    }
+    .into_any()
+}
+
+/// What the model of the other kind says of the same drawing: private and not, side by side.
+fn other(page: Page) -> impl IntoView {
+    let private = Memo::new(move |_| {
+        page.run.report.with(|report| {
+            report.as_ref().filter(|r| r.step > 0).map(|report| matches!(report.privacy, Privacy::Bounded(_)))
+        })
+    });
+    // This program holds no features.
+    let features = Memo::new(move |_| {
+        page.run.info.with(|run| run.as_ref().is_some_and(|r| r.config.model == Architecture::Scattering))
+    });
+    let fits = move || {
+        let other = |k: &OtherModel, now| k.private != now && k.model != Architecture::Scattering;
+        private.get().is_some_and(|now| page.pad.other.with(|k| k.as_ref().is_some_and(|k| other(k, now))))
+    };
+    let answer = Memo::new(move |_| {
+        let other = page.pad.other.get().filter(|_| fits())?;
+        let classes = reference::probabilities(other.model, &other.parameters, &page.pad.drawing.get()?);
+        let (digit, sure) = classes.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let who = if other.private { "The private model before it" } else { "The model trained without privacy" };
+        Some((digit, format!("{who} says {digit}, {} sure.", format::percent(sure))))
+    });
+    let bare = move || {
+        answer.with(Option::is_some) && page.pad.other.with(|other| other.as_ref().is_some_and(|other| !other.private))
+    };
+    // Only a private run has a baseline worth asking.
+    let offered = move || private.get() == Some(true) && !fits() && !features.get();
+    view! {
+        {view_fn(move || offered().then(|| view! {
+            <button type="button" class="twin" data-testid="twin" disabled=bool_fn(move || page.pad.training_baseline.get()) on:click=on_click(move |_| page.pad.train_baseline())>
+                {text_fn(move || if page.pad.training_baseline.get() { "Training a twin without privacy…" } else { "Ask a twin without privacy, too" })}</button>
+        }.into_any()))}
+        <p class="other" data-testid="prediction-other" data-value=text_fn(move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>
+            {text_fn(move || answer.get().map(|(_, text)| text).unwrap_or_default())}
+            {view_fn(move || bare().then(|| view! { " " {teaching()} }.into_any()))}</p>
+    }
+}
+
+/// The 28 × 28 pixels that the model gets.
+fn seen(page: Page) -> impl IntoView {
+    let canvas = NodeRef::<html::Canvas>::new();
+    effect(move || {
+        let Some(canvas) = canvas.get() else { return };
+        page.pad.drawing.with(|pixels| {
+            let bytes: Vec<u8> = match pixels {
+                Some(pixels) => pixels
+                    .iter()
+                    .flat_map(|ink| {
+                        let grey = (ink * 255.0) as u8;
+                        [grey, grey, grey, 255]
+                    })
+                    .collect(),
+                None => [0, 0, 0, 255].repeat(crate::model::PIXELS),
+            };
+            let context =
+                canvas.get_context("2d").ok().flatten().and_then(|c| c.dyn_into::<CanvasRenderingContext2d>().ok());
+            if let (Some(context), Ok(image)) =
+                (context, ImageData::new_with_u8_clamped_array_and_sh(Clamped(&bytes), 28, 28))
+            {
+                drop(context.put_image_data(&image, 0.0, 0.0));
+            }
+        });
+    });
+    view! { <canvas class="seen" node_ref=canvas width="28" height="28" role="img" aria-label="The drawing as the model sees it, 28 by 28 pixels"></canvas> }
+}

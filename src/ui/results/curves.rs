@@ -1,0 +1,165 @@
+//! The two curves of a run, and those of earlier ones.
+
+use leptos::prelude::*;
+
+use super::recorded::{self, Column};
+use crate::{
+    plot::{
+        axis,
+        drawing::{BUDGET, Drawing, GHOST, Line, Range, Write},
+        format,
+        series::Point,
+    },
+    ui::{
+        state::{Curves, Page, pin_class},
+        widgets::chart::{Frame, chart},
+    },
+};
+
+/// Ghosts in a chart; older ones would only be fog.
+const GHOSTS: usize = 4;
+
+/// Steps that an empty chart of an open run shows.
+const FIRST_STEPS: u64 = 60;
+
+/// Test accuracy by step; `height` in pixels.
+pub fn accuracy_chart(page: Page, height: f64) -> impl IntoView {
+    chart(page, Frame { title: "Test accuracy", file: "accuracy", height, full: true }, move || accuracy(page))
+}
+
+/// ε by step.
+pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
+    chart(page, Frame { title: "ε spent", file: "epsilon", height, full: true }, move || epsilon(page))
+}
+
+/// The recorded run, while there is no other.
+fn recorded_line(page: Page, column: Column) -> Option<Line> {
+    let line = || Line { class: "line-recorded", name: recorded::NAME.to_owned(), points: recorded::curve(column) };
+    (!page.has_own_run()).then(line)
+}
+
+/// Steps that the charts show: all that are planned, else all that were done. Where runs are pinned, shadows go no further than they do: those of a
+/// long run would leave what is compared no room.
+fn steps(page: Page, lines: &mut [Line]) -> Range {
+    let pinned = page.runs.past.with(|past| past.iter().any(|past| past.pinned));
+    let counts = |line: &&Line| !pinned || line.class != GHOST;
+    let last = lines.iter().filter(counts).filter_map(|line| line.points.last()).map(|p| p.0).fold(0.0, f64::max);
+    let planned = page.settings.with(|settings| settings.steps).unwrap_or(FIRST_STEPS) as f64;
+    let high = last.max(planned);
+    for shadow in lines.iter_mut().filter(|line| line.class == GHOST) {
+        shadow.points = up_to(&shadow.points, high, false);
+    }
+    Range { low: 0.0, high, logarithmic: false, label: "step", write: Write::Whole }
+}
+
+/// Earlier runs: the pinned ones in their colours, the last others as shadows.
+fn ghosts(page: Page, of: fn(&Curves) -> &[Point]) -> Vec<Line> {
+    page.runs.past.with(|past| {
+        let loose = past.iter().filter(|past| !past.pinned).count();
+        let mut skip = loose.saturating_sub(GHOSTS);
+        past.iter()
+            .filter(|past| {
+                past.pinned || {
+                    let old = skip > 0;
+                    skip = skip.saturating_sub(1);
+                    !old
+                }
+            })
+            .map(|each| {
+                let class = pin_class(past, each.run);
+                let name = if class.is_some() { each.name.clone() } else { String::new() };
+                Line { class: class.unwrap_or(GHOST), name, points: of(&each.curves).to_vec() }
+            })
+            .collect()
+    })
+}
+
+fn accuracy(page: Page) -> Drawing {
+    page.charts.tick.track();
+    let mut lines = ghosts(page, |curves| curves.accuracy.points());
+    page.run.curves.with_value(|curves| {
+        lines.push(Line {
+            class: "line-accuracy",
+            name: "this run".to_owned(),
+            points: curves.accuracy.points().to_vec(),
+        });
+    });
+    let last = lines.last().and_then(|line| line.points.last().copied());
+    lines.extend(recorded_line(page, Column::Accuracy));
+    let summary = match last {
+        Some((step, accuracy)) => {
+            format!("Test accuracy by step: {} at step {}.", format::percent(accuracy), format::exact(step))
+        }
+        None => "Test accuracy by step: nothing trained yet.".to_owned(),
+    };
+    let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent };
+    Drawing { x: steps(page, &mut lines), y, lines, scatter: false, summary }
+}
+
+fn epsilon(page: Page) -> Drawing {
+    page.charts.tick.track();
+    let mut lines = ghosts(page, |curves| curves.improved.points());
+    page.run.curves.with_value(|curves| {
+        lines.push(Line {
+            class: "line-classic",
+            name: "classic".to_owned(),
+            points: curves.classic.points().to_vec(),
+        });
+        let tight = curves.tight.points();
+        lines.push(Line {
+            class: if tight.is_empty() { "line-epsilon" } else { "line-improved" },
+            name: "improved".to_owned(),
+            points: curves.improved.points().to_vec(),
+        });
+        if !tight.is_empty() {
+            lines.push(Line { class: "line-epsilon", name: "tight".to_owned(), points: tight.to_vec() });
+        }
+    });
+    lines.splice(0..0, recorded_line(page, Column::Improved));
+    let shown = steps(page, &mut lines);
+    let planned = page.settings.with(|settings| settings.steps.is_some());
+    if let Some(Ok(projection)) = page.cost.projection.get() {
+        let points = up_to(&projection.curve, shown.high, true);
+        // Where nothing is planned, the way ahead stays in the chart's frame.
+        let name = if points.is_empty() { String::new() } else { "projected".to_owned() };
+        lines.insert(0, Line { class: "line-projected", name, points });
+    }
+    let tight = up_to(&page.cost.tight.get(), shown.high, true);
+    if tight.len() > 1 {
+        lines.insert(0, Line { class: "line-tight", name: "tight, projected".to_owned(), points: tight });
+    }
+    page.cost.deltas.with(|deltas| {
+        let inside = |line: &Line| Line { points: up_to(&line.points, shown.high, true), ..line.clone() };
+        lines.splice(0..0, deltas.iter().map(inside));
+    });
+    let budget = page.settings.with(|settings| settings.budget).filter(|_| planned);
+    if let Some(budget) = budget {
+        lines.insert(
+            0,
+            Line { class: BUDGET, name: "budget".to_owned(), points: vec![(0.0, budget), (shown.high, budget)] },
+        );
+    }
+    let highest = lines.iter().flat_map(|line| &line.points).map(|p| p.1).fold(0.0, f64::max);
+    let summary = match lines.last().and_then(|line| line.points.last()) {
+        Some((step, epsilon)) => {
+            format!("Upper bound on epsilon by step: {} at step {}.", format::epsilon(*epsilon), format::exact(*step))
+        }
+        None => "Upper bound on epsilon by step: none to show.".to_owned(),
+    };
+    let high = if highest > 0.0 { axis::nice_end(highest * 1.02, 4) } else { 1.0 };
+    let y = Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Epsilon };
+    Drawing { x: shown, y, lines, scatter: false, summary }
+}
+
+/// A curve as far as the chart goes; what is beyond its edge shows in where it leaves it. A `bound` is there what it is at its next point: between two
+/// it may be above the line through them.
+fn up_to(curve: &[Point], high: f64, bound: bool) -> Vec<Point> {
+    let inside = curve.iter().take_while(|point| point.0 <= high).count();
+    let mut points = curve[..inside].to_vec();
+    if let (Some(&(x0, y0)), Some(&(x1, y1))) = (points.last(), curve.get(inside))
+        && x0 < high
+    {
+        points.push((high, if bound { y1 } else { y0 + (y1 - y0) * (high - x0) / (x1 - x0) }));
+    }
+    points
+}

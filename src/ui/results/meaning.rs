@@ -1,0 +1,131 @@
+//! What ε says.
+
+use leptos::prelude::*;
+
+use super::attacker::{allowed, attacker};
+use crate::{
+    accounting::risk::PrivacyCurve,
+    plot::format,
+    train::report::{OrderedEpsilon, Privacy, PrivacyBound},
+    ui::{
+        size::closures::{bool_fn, on_event, text_fn, view_fn},
+        state::Page,
+        widgets::chart::{Frame, chart},
+    },
+    worker::accounts::TightEpsilon,
+};
+
+/// The bound as it is shown, once there is a step that it is about: it changes when the third digit of a conversion or an assumption does.
+fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
+    Memo::new_with_compare(
+        move |_| {
+            page.run
+                .report
+                .with(|report| report.as_ref().filter(|report| report.step > 0).map(|report| report.privacy.clone()))
+        },
+        |old, new| {
+            let shown = |privacy: Option<&Option<Privacy>>| match privacy {
+                Some(Some(Privacy::Bounded(bound))) => {
+                    let [improved, classic] = [bound.improved, bound.classic].map(|one| format::epsilon(one.epsilon));
+                    Some(Ok((improved, classic, bound.assumptions.clone())))
+                }
+                Some(Some(Privacy::NoGuarantee { reason })) => Some(Err(reason.clone())),
+                _ => None,
+            };
+            shown(old) != shown(new)
+        },
+    )
+}
+
+pub fn meaning(page: Page) -> impl IntoView {
+    let privacy = shown_bound(page);
+    // Where the run stands still, tight accounting knows the whole curve; until then there is one point of it.
+    let whole = Memo::new(move |_| {
+        let released = page.spending.released.get();
+        page.spending.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
+    });
+    let attack = Memo::new(move |_| {
+        let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
+        // What is shown is rounded up, and holds until something else is shown.
+        let epsilon = format::shown(page.spending.epsilon().unwrap_or(bound.improved.epsilon));
+        PrivacyCurve::new(whole.get().unwrap_or_default().into_iter().chain([(epsilon, bound.delta)])).ok()
+    });
+    let sentence = move || {
+        Some(match privacy.get() {
+            None => view! { <p>"Nothing has been released yet."</p> }.into_any(),
+            Some(Privacy::NoGuarantee { reason }) => {
+                view! { <p><strong>"No guarantee: "</strong>{reason}". No number would be honest here."</p> }.into_any()
+            }
+            // That stays as it is while its numbers change.
+            Some(Privacy::Bounded(_)) => return None,
+        })
+    };
+    let steps = move || page.run.report.with(|report| format::integer(report.as_ref().map_or(0, |report| report.step)));
+    let details = move || match privacy.get() {
+        Some(Privacy::Bounded(bound)) => Some(
+            view! {
+                {conversions(page, &bound)}
+                <p>"It holds for the "{text_fn(steps)}" steps that ran, under these assumptions:"</p>
+                <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{phrase.clone()}</li> }).collect_view()}</ul>
+            }
+            .into_any(),
+        ),
+        _ => None,
+    };
+    let frame = Frame { title: "What an attacker can do at most", file: "attacker", height: 190.0, full: true };
+    let curve = chart(page, frame, move || allowed(attack.get()));
+    let opened = move |event: leptos::ev::Event| {
+        let details: web_sys::HtmlDetailsElement = event_target(&event);
+        page.spending.curve_open.set(details.open());
+        page.account_for_attacks();
+    };
+    view! {
+        <details class="meaning" data-testid="epsilon-meaning" on:toggle=on_event(opened)>
+            <summary>"What this ε says"</summary>
+            {view_fn(sentence)}
+            <div hidden=bool_fn(move || attack.get().is_none())>{attacker(attack, whole)}{curve}</div>
+            {view_fn(details)}
+        </details>
+    }
+    .into_any()
+}
+
+/// The row of the tight bound, where it is known of the run as it stands, or what it is at most while the run plays.
+fn tight(page: Page) -> Option<AnyView> {
+    let (epsilon, source) = match page.spending.exact() {
+        Some(TightEpsilon { epsilon, numerical: None, .. }) => {
+            (epsilon, "privacy loss distributions, composed by FFT".to_owned())
+        }
+        Some(TightEpsilon { epsilon, numerical: Some(what), .. }) => {
+            (epsilon, format!("privacy loss distributions; numerical: {what}"))
+        }
+        None => (
+            page.spending.epsilon()?,
+            "privacy loss distributions, of a few releases more while the run plays".to_owned(),
+        ),
+    };
+    let row = view! {
+        <tr><th scope="row">"tight"</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
+    };
+    Some(row.into_any())
+}
+
+fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {
+    let row = |name: &'static str, source: &'static str, value: OrderedEpsilon| {
+        view! {
+            <tr><th scope="row">{name}</th><td>{format::epsilon(value.epsilon)}</td><td>{format::number(value.order)}</td><td>{source}</td></tr>
+        }
+    };
+    view! {
+        <div class="scroll" tabindex="0" role="region" aria-label="Both conversions">
+        <table>
+            <thead><tr><th scope="col">"Conversion"</th><th scope="col">"ε ≤"</th><th scope="col">"order α"</th><th scope="col">"source"</th></tr></thead>
+            <tbody>
+                {view_fn(move || tight(page))}
+                {row("improved", "Canonne, Kamath, Steinke 2020", bound.improved)}
+                {row("classic", "Mironov 2017", bound.classic)}
+            </tbody>
+        </table></div>
+    }
+    .into_any()
+}

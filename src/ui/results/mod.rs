@@ -1,0 +1,33 @@
+//! RESULTS: curves, numbers, what ε says, the drawn digit.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `answer` | what the model says of a drawing |
+//! | `attacker` | what an attacker can do at most |
+//! | `confusion` | which digits are taken for which |
+//! | `curves` | accuracy and ε by step |
+//! | [`digit`] | a drawing made into the picture that models know |
+//! | `meaning` | what ε says |
+//! | `numbers` | where the run stands in numbers |
+//! | `pad` | the pad to draw on |
+//! | `panel` | the panel |
+//! | [`recorded`] | a run made before, for empty charts |
+
+#[cfg(target_arch = "wasm32")]
+mod answer;
+#[cfg(target_arch = "wasm32")]
+mod attacker;
+#[cfg(target_arch = "wasm32")]
+mod confusion;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod curves;
+pub mod digit;
+#[cfg(target_arch = "wasm32")]
+mod meaning;
+#[cfg(target_arch = "wasm32")]
+mod numbers;
+#[cfg(target_arch = "wasm32")]
+mod pad;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod panel;
+pub mod recorded;

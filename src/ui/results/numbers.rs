@@ -1,0 +1,73 @@
+//! Where the run stands in numbers.
+
+use leptos::prelude::*;
+
+use crate::{
+    accounting::sampling::Sampling,
+    plot::format,
+    train::report::{Report, Teaching},
+    ui::{
+        size::closures::{text_fn, view_fn},
+        state::Page,
+        widgets::teaching::teaching,
+    },
+    worker::protocol::RunInfo,
+};
+
+pub fn numbers(page: Page) -> impl IntoView {
+    let of = move |read: fn(&Report, Teaching) -> String| {
+        text_fn(move || {
+            page.run.report.with(|report| {
+                report.as_ref().map_or_else(|| "–".to_owned(), |report| read(report, page.run.teaching.get_untracked()))
+            })
+        })
+    };
+    // What is drawn from: a share of the images or, of a partition, its parts.
+    let drawn = move |word: bool| {
+        text_fn(move || {
+            page.run.info.with(|run| {
+                let Some(RunInfo { config, train, .. }) = run else {
+                    return if word { "Sampling rate" } else { "–" }.to_owned();
+                };
+                match (config.sampling.over(*train, config.lot), word) {
+                    (Sampling::Shuffled { .. }, true) => "Batches, one release an epoch".to_owned(),
+                    (Sampling::Shuffled { batches }, false) => format::integer(batches),
+                    (_, true) => "Sampling rate".to_owned(),
+                    (_, false) => format::fixed(f64::from(config.lot) / f64::from(*train) * 100.0, 3) + "%",
+                }
+            })
+        })
+    };
+    // Of the images that a step looks at on average: how many it drew is secret.
+    let speed = move || {
+        let seconds = page.run.teaching.get().training_seconds;
+        let steps = page.run.report.with(|report| report.as_ref().map_or(0, |report| report.step)) as f64;
+        let examples = page.run.info.with(|run| {
+            run.as_ref()
+                .map(|run| f64::from(run.train) / run.config.sampling.steps_per_epoch(run.train, run.config.lot))
+        });
+        match examples {
+            Some(examples) if seconds > 0.0 => format::integer((examples * steps / seconds).round() as u64),
+            _ => "–".to_owned(),
+        }
+    };
+    let non_finite = move || {
+        let count = page.run.teaching.get().non_finite;
+        (count > 0).then(|| {
+            view! { <div><dt>"Not finite, left out " {teaching()}</dt><dd>{format::integer(count)}</dd></div> }
+                .into_any()
+        })
+    };
+    view! {
+        <dl class="numbers" aria-label="This run">
+            <div><dt>"Epoch"</dt><dd data-testid="epoch">{of(|report, _| format::fixed(report.epoch, 2))}</dd></div>
+            <div><dt>{drawn(true)}</dt><dd data-testid="drawn">{drawn(false)}</dd></div>
+            <div><dt>"Last lot " {teaching()}</dt><dd>{of(|_, teaching| format::integer(teaching.lot_size.into()))}</dd></div>
+            <div><dt>"Training time " {teaching()}</dt><dd data-testid="training-time">{of(|_, teaching| format::duration(teaching.training_seconds))}</dd></div>
+            <div><dt>"Examples a second " {teaching()}</dt><dd data-testid="examples-per-second">{text_fn(speed)}</dd></div>
+            <div><dt>"Learning rate"</dt><dd>{of(|report, _| format::number(report.learning_rate))}</dd></div>
+            {view_fn(non_finite)}
+        </dl>
+    }
+    .into_any()
+}

@@ -1,0 +1,69 @@
+//! EXPORT: what can be taken away of the run that stands.
+
+use leptos::prelude::*;
+
+use super::{
+    chart_files::{charts, png},
+    export,
+};
+use crate::{
+    ui::{
+        browser,
+        size::closures::{on_click, on_event},
+        state::{Curves, Page, Past},
+    },
+    worker::protocol::Request,
+};
+
+/// EXPORT: what can be taken away of the run that stands.
+pub fn export_menu(page: Page) -> impl IntoView {
+    let item = move |name: &'static str, act: fn(Page)| {
+        view! { <button type="button" on:click=on_click(move |_| act(page))>{name}</button> }
+    };
+    view! {
+        <details class="menu" data-testid="export">
+            <summary>"Export"</summary>
+            <div class="menu-items">
+                {item("Run (JSON)", |page| with_current(page, |_| page.run.export()))}
+                {item("Curves (CSV)", |page| with_current(page, |past| {
+                    let Curves { accuracy, improved, classic, tight } = &*past.curves;
+                    // A column by this name is what ε does not cover.
+                    let tested = if past.last.tests_private_images() { "accuracy-not-covered-by-epsilon" } else { "accuracy" };
+                    let text = export::csv([(tested, accuracy.points()), ("improved", improved.points()), ("classic", classic.points()), ("tight", tight.points())]);
+                    browser::download("hushgrad-curves.csv", "text/csv", text.as_bytes());
+                }))}
+                {item("Privacy ledger (JSON)", |page| page.trainer.send(Request::ExportLedger))}
+                {item("Weights (safetensors)", Page::export_weights)}
+                {item("Charts (SVG)", |page| charts(page, |name, svg, _| browser::download(&(name + ".svg"), "image/svg+xml", svg.as_bytes())))}
+                {item("Charts (PNG)", |page| charts(page, |name, svg, size| png(name + ".png", svg, size)))}
+                <label class="file-button" for="import-run">"Open a run file…"</label>
+                <input type="file" id="import-run" class="visually-hidden" data-testid="import" accept=".json,application/json"
+                    on:change=on_event(move |event| {
+                        let input: web_sys::HtmlInputElement = event_target(&event);
+                        if let Some(file) = input.files().and_then(|files| files.get(0)) {
+                            open_file(page, file);
+                        }
+                        input.set_value("");
+                    }) />
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+fn with_current(page: Page, act: impl FnOnce(&Past)) {
+    match page.current() {
+        Some(past) => act(&past),
+        None => page.messages.notice.set(Some("There is nothing to export before the first step.".to_owned())),
+    }
+}
+
+/// A run from a file joins the list; its settings are taken over, and its ε is computed anew.
+fn open_file(page: Page, file: web_sys::File) {
+    leptos::task::spawn_local(async move {
+        match browser::read_run_file(file).await {
+            Ok((name, bytes)) => page.open_run(name, bytes),
+            Err(sentence) => page.messages.put(None, sentence),
+        }
+    });
+}

@@ -1,0 +1,22 @@
+//! RUNS: the list of earlier runs, and what is taken away.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `chart_files` | charts as files |
+//! | [`export`] | curves as a file |
+//! | `menu` | the export menu |
+//! | `panel` | the panel |
+//! | `share` | links and frames |
+//! | `trade_off` | accuracy for its price |
+
+#[cfg(target_arch = "wasm32")]
+mod chart_files;
+pub mod export;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod menu;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod panel;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod share;
+#[cfg(target_arch = "wasm32")]
+mod trade_off;

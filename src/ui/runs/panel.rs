@@ -1,0 +1,93 @@
+//! RUNS: the list of earlier ones, what changed from one to the next, pinned, named, deleted.
+
+use leptos::prelude::*;
+
+use super::trade_off::trade_off;
+use crate::{
+    plot::{drawing::GHOST, format},
+    train::report::Privacy,
+    ui::{
+        settings::Settings,
+        size::closures::{bool_fn, on_click, on_event, text_fn, view_fn},
+        state::{Page, Past, pin_class},
+        widgets::{
+            chart::{Frame, chart},
+            teaching::teaching,
+        },
+    },
+    worker::protocol::Request,
+};
+
+/// The whole panel.
+pub fn panel(page: Page) -> impl IntoView {
+    let rows = move || {
+        let past = page.runs.past.get();
+        Some(past.iter().rev().map(|each| row(page, each, pin_class(&past, each.run))).collect_view().into_any())
+    };
+    let empty = move || page.runs.past.with(Vec::is_empty);
+    view! {
+        <section class="panel runs" data-testid="runs" aria-label="Runs">
+            <h2>"Runs"</h2>
+            <p class="lead" hidden=bool_fn(move || !empty())>"Change anything, and the run that ends is kept here, to be compared with the next."</p>
+            <div class="runs-row" hidden=bool_fn(empty)>
+                <div class="scroll" tabindex="0" role="region" aria-label="Earlier runs">
+                    <table>
+                        <thead><tr><th scope="col">"Run"</th><th scope="col">"What changed"</th><th scope="col">"Steps"</th>
+                            <th scope="col">"Accuracy"</th><th scope="col">"ε ≤"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
+                        <tbody>{view_fn(rows)}</tbody>
+                    </table>
+                </div>
+                {chart(page, Frame { title: "Accuracy for its price", file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
+            </div>
+            <p class="small-label" hidden=bool_fn(empty)>"Each ε is that of one run: who sees several on the same digits may learn as much as they add up to."</p>
+            // While a run plays it costs more than was added up.
+            <p class="small-label" data-testid="together" hidden=bool_fn(move || page.run.playing.get() || page.runs.together.with(String::is_empty))>
+                {text_fn(move || page.runs.together.get())}" "
+                <button type="button" title="For digits that are public: the runs before count no more" on:click=on_click(move |_| page.trainer.send(Request::Forget))>"Forget them"</button></p>
+        </section>
+    }
+    .into_any()
+}
+
+fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
+    let run = past.run;
+    let again = {
+        let settings = past.settings.clone();
+        move |_| {
+            let digits = page.settings.with_untracked(|now| now.digits);
+            page.change(|now| *now = Settings { digits, ..settings.clone() });
+        }
+    };
+    let epsilon = match &past.last.privacy {
+        Privacy::Bounded(bound) => format::epsilon(bound.improved.epsilon),
+        Privacy::NoGuarantee { .. } => "none".to_owned(),
+    };
+    let accuracy = past.accuracy.map_or_else(|| "–".to_owned(), format::percent);
+    let (key, file) = (past.info.key.clone(), past.info.key.clone());
+    let steps = match past.info.beyond {
+        0 => format::integer(past.last.step),
+        beyond => format!("{} ({} counted)", format::integer(past.last.step), format::integer(past.last.step + beyond)),
+    };
+    let (pinned, name) = (past.pinned, past.name.clone());
+    let label = past.name.clone();
+    let letters = label.chars().count().clamp(10, 40).to_string();
+    let rename = move |name: String| page.runs.label(run, |past| past.name = name.trim().chars().take(60).collect());
+    let arriving = move || page.digits.loaded.with(|digits| digits.as_ref().is_none_or(|digits| !digits.complete));
+    view! {
+        <tr>
+            <th scope="row"><span class=format!("key swatch {}", class.unwrap_or(GHOST))></span>
+                <input type="text" class="name" size=letters aria-label=format!("Name of {label}") prop:value=name
+                    on:change=on_event(move |event| rename(event_target_value(&event))) /></th>
+            <td>{past.note.clone()}</td>
+            <td>{steps}</td><td>{accuracy}{past.last.tests_private_images().then(|| view! { " " {teaching()} })}</td><td>{epsilon}</td>
+            <td class="actions">
+                <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=on_click(move |_| page.runs.label(run, |past| past.pinned = !past.pinned))>"Pin"</button>
+                <button type="button" disabled=bool_fn(arriving) title="Go on where it stood" aria-label=format!("Continue {label}") on:click=on_click(move |_| page.trainer.send(Request::Continue { key: key.clone() }))>"Continue"</button>
+                <button type="button" aria-label=format!("Again: set everything as in {label}") on:click=on_click(again)>"Again"</button>
+                <button type="button" aria-label=format!("Save {label} as a file") on:click=on_click(move |_| page.trainer.send(Request::ExportRun { key: file.clone() }))>"Save"</button>
+                <button type="button" aria-label=format!("Delete {label}") on:click=on_click(move |_| page.runs.delete(run))>"Delete"</button>
+            </td>
+        </tr>
+    }
+    .into_any()
+}

@@ -1,0 +1,57 @@
+//! Accuracy for its price: each run a point.
+
+use leptos::prelude::*;
+
+use crate::{
+    plot::{
+        axis,
+        drawing::{Drawing, GHOST, Line, Range, Write},
+    },
+    train::report::{Privacy, Report},
+    ui::state::{Page, pin_class},
+};
+
+/// The largest ε may be so many times the least where both can be read off a straight axis.
+const TOGETHER: f64 = 30.0;
+
+/// Each run a point: how well it reads digits for the ε it spent.
+pub fn trade_off(page: Page) -> Drawing {
+    page.charts.tick.track();
+    // Before its first step a run has bought nothing; what has no bound has no place.
+    let point = |report: &Report, accuracy: Option<f64>| match &report.privacy {
+        Privacy::Bounded(bound) if report.step > 0 && bound.improved.epsilon.is_finite() => {
+            Some((bound.improved.epsilon, accuracy?))
+        }
+        _ => None,
+    };
+    let mut lines: Vec<Line> = page.runs.past.with(|past| {
+        past.iter()
+            .filter_map(|each| {
+                let class = pin_class(past, each.run).unwrap_or(GHOST);
+                Some(Line { class, name: each.name.clone(), points: vec![point(&each.last, each.accuracy)?] })
+            })
+            .collect()
+    });
+    let now = page
+        .run
+        .report
+        .with_untracked(|report| report.as_ref().and_then(|report| point(report, page.run.accuracy.get_untracked())));
+    if let Some(now) = now {
+        lines.push(Line { class: "line-accuracy", name: "this run".to_owned(), points: vec![now] });
+    }
+    let spent = || lines.iter().flat_map(|line| &line.points).map(|p| p.0);
+    let (least, most) = (spent().fold(f64::INFINITY, f64::min), spent().fold(0.0, f64::max));
+    let logarithmic = most > TOGETHER * least && least > 0.0;
+    let (low, high) = match logarithmic {
+        true => (10f64.powf(least.log10().floor()), 10f64.powf(most.log10().ceil())),
+        false if most > 0.0 => (0.0, axis::nice_end(most * 1.1, 4)),
+        false => (0.0, 1.0),
+    };
+    Drawing {
+        summary: format!("Test accuracy against epsilon, a point for each of {} runs.", lines.len()),
+        lines,
+        scatter: true,
+        x: Range { low, high, logarithmic, label: "ε", write: Write::Epsilon },
+        y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent },
+    }
+}

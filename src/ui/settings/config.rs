@@ -1,0 +1,265 @@
+//! The run that settings describe, and the settings that describe a run.
+
+use std::fmt;
+
+use super::{
+    choice::{Decay, Digits, Encoder, Family},
+    values::Settings,
+};
+use crate::{
+    accounting::noise::NoiseSpec,
+    mechanism::{Denoiser, EncoderSpec},
+    model::pretrained,
+    plot::format,
+    train::config::{Augmentation, RunConfig, Schedule, Start},
+};
+
+/// Passes over the data that a budget is planned for where the run has no end.
+const EPOCHS: u32 = 5;
+
+/// A lot of more examples than there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LotTooLarge {
+    pub lot: u32,
+    /// How many there are to train on.
+    pub train: u32,
+}
+
+impl fmt::Display for LotTooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = |n: u32| format::integer(n.into());
+        write!(
+            f,
+            "Lot size is {}, and the number of training images is {}; choose at most that.",
+            n(self.lot),
+            n(self.train)
+        )
+    }
+}
+
+impl Settings {
+    /// Checks what depends on the data: `train` examples.
+    ///
+    /// # Errors
+    /// The lot is larger than the data.
+    pub const fn check_data(&self, train: u32) -> Result<(), LotTooLarge> {
+        if self.lot > train { Err(LotTooLarge { lot: self.lot, train }) } else { Ok(()) }
+    }
+
+    /// The run, its steps and its ε for which a noise scale is to be found, if a budget is set: on `train` examples, and a
+    /// run without an end gets one.
+    pub fn plan_budget(&mut self, train: u32) -> Option<(RunConfig, u64, f64)> {
+        let budget = self.budget.filter(|_| self.family != Family::None && self.encoder != Encoder::None)?;
+        let lot = self.lot.max(1);
+        let steps = *self.steps.get_or_insert((u64::from(EPOCHS) * u64::from(train) / u64::from(lot)).max(1));
+        // A replayed run has no guarantee, yet its noise may be what a budget asks for.
+        Some((RunConfig { replay: None, ..self.config() }, steps, budget))
+    }
+
+    /// Whether the noise is a density that has not been read yet: then there is no run to speak of.
+    #[must_use]
+    pub fn unread(&self) -> bool {
+        self.family == Family::Custom && self.density.as_ref().is_none_or(|density| density.source() != self.formula)
+    }
+
+    /// The noise of these settings; of an unread density, none.
+    #[must_use]
+    pub fn noise(&self) -> Option<NoiseSpec> {
+        let scale = self.scale;
+        Some(match self.family {
+            Family::None => return None,
+            Family::Gaussian => NoiseSpec::Gaussian { sigma: scale },
+            Family::StudentT => NoiseSpec::StudentT { nu: self.nu, scale },
+            Family::Laplace => NoiseSpec::Laplace { scale },
+            Family::Cauchy => NoiseSpec::Cauchy { scale },
+            Family::VarianceGamma => NoiseSpec::VarianceGamma { scale },
+            Family::HyperbolicSecant => NoiseSpec::HyperbolicSecant { scale },
+            Family::GeneralizedGaussian => NoiseSpec::GeneralizedGaussian { exponent: self.exponent, scale },
+            Family::Custom => NoiseSpec::Custom { density: self.density.clone()?, scale },
+        })
+    }
+
+    /// The run that these settings describe.
+    #[must_use]
+    pub fn config(&self) -> RunConfig {
+        RunConfig {
+            model: self.model,
+            encoder: match self.encoder {
+                Encoder::None => EncoderSpec::None,
+                Encoder::Clip => EncoderSpec::Clip { norm: self.clip_norm },
+                Encoder::Envelope => EncoderSpec::Envelope {
+                    shape: self.shape,
+                    vectors: self.vectors,
+                    pre_scale: self.pre_scale,
+                    seed: self.envelope_seed,
+                },
+            },
+            noise: self.noise(),
+            // Without noise there is nothing to compare with.
+            grid_bits: self.grid_bits.filter(|_| self.family != Family::None),
+            denoiser: if self.family == Family::None { Denoiser::None } else { self.denoiser },
+            lot: self.lot,
+            sampling: self.sampling,
+            learning_rate: self.learning_rate,
+            schedule: match self.decay {
+                Decay::Constant => Schedule::Constant,
+                Decay::Linear => Schedule::Linear { to: self.rate_end },
+                Decay::Cosine => Schedule::Cosine { to: self.rate_end },
+            },
+            momentum: self.momentum,
+            augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
+            reading: self.reading,
+            averaging: self.averaging,
+            steps: self.steps,
+            delta: self.delta,
+            // The other models have only one.
+            start: if pretrained::available(self.model) { self.start } else { Start::Random },
+            init_seed: self.init_seed,
+            replay: self.replay,
+        }
+    }
+
+    /// The settings that mean this configuration.
+    #[must_use]
+    pub fn of_config(config: &RunConfig, digits: Digits) -> Self {
+        let mut settings = Self {
+            digits,
+            model: config.model,
+            grid_bits: config.grid_bits,
+            denoiser: config.denoiser,
+            lot: config.lot,
+            sampling: config.sampling,
+            learning_rate: config.learning_rate,
+            momentum: config.momentum,
+            reading: config.reading,
+            averaging: config.averaging,
+            steps: config.steps,
+            delta: config.delta,
+            start: config.start,
+            init_seed: config.init_seed,
+            replay: config.replay,
+            ..Self::default()
+        };
+        match config.encoder {
+            EncoderSpec::None => settings.encoder = Encoder::None,
+            EncoderSpec::Clip { norm } => (settings.encoder, settings.clip_norm) = (Encoder::Clip, norm),
+            EncoderSpec::Envelope { shape, vectors, pre_scale, seed } => {
+                settings.encoder = Encoder::Envelope;
+                (settings.shape, settings.vectors) = (shape, vectors);
+                (settings.pre_scale, settings.envelope_seed) = (pre_scale, seed);
+            }
+        }
+        if let Some(Augmentation { copies, reach }) = config.augmentation {
+            (settings.copies, settings.reach) = (copies, reach);
+        }
+        if let Some(noise) = &config.noise {
+            settings.scale = noise.scale();
+        }
+        settings.family = match &config.noise {
+            None => Family::None,
+            Some(NoiseSpec::Gaussian { .. }) => Family::Gaussian,
+            Some(NoiseSpec::StudentT { nu, .. }) => {
+                settings.nu = *nu;
+                Family::StudentT
+            }
+            Some(NoiseSpec::Laplace { .. }) => Family::Laplace,
+            Some(NoiseSpec::Cauchy { .. }) => Family::Cauchy,
+            Some(NoiseSpec::VarianceGamma { .. }) => Family::VarianceGamma,
+            Some(NoiseSpec::HyperbolicSecant { .. }) => Family::HyperbolicSecant,
+            Some(NoiseSpec::GeneralizedGaussian { exponent, .. }) => {
+                settings.exponent = *exponent;
+                Family::GeneralizedGaussian
+            }
+            Some(NoiseSpec::Custom { density, .. }) => {
+                settings.formula = density.source().to_owned();
+                settings.density = Some(density.clone());
+                Family::Custom
+            }
+        };
+        (settings.decay, settings.rate_end) = match config.schedule {
+            Schedule::Constant => (Decay::Constant, settings.rate_end),
+            Schedule::Linear { to } => (Decay::Linear, to),
+            Schedule::Cosine { to } => (Decay::Cosine, to),
+        };
+        settings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        accounting::noise::CustomDensity,
+        train::{
+            config::SamplingPolicy,
+            projection::{project, scale_for},
+        },
+        ui::settings::{choice::Choice, presets, values::FORMULA},
+    };
+
+    #[test]
+    fn the_page_starts_with_the_default_run() {
+        assert_eq!(Settings::default().config(), RunConfig::default());
+    }
+
+    #[test]
+    fn configurations_become_settings_again() {
+        for preset in presets::all() {
+            let config = preset.settings(&Settings::default()).config();
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config, "{}", preset.key);
+        }
+        for family in Family::ALL {
+            let config = Settings { family: *family, decay: Decay::Cosine, ..Settings::default() }.config();
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+        }
+        for sampling in SamplingPolicy::ALL {
+            let config = Settings { sampling: *sampling, ..Settings::default() }.config();
+            assert_eq!(config.sampling, *sampling);
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+            // The same name in files, in links and on the command line.
+            assert_eq!(serde_json::to_value(sampling).unwrap(), sampling.key());
+        }
+    }
+
+    #[test]
+    fn a_lot_larger_than_the_data_is_named() {
+        let settings = Settings { lot: 70_000, ..Settings::default() };
+        let problem = settings.check_data(60_000).unwrap_err();
+        assert_eq!(problem, LotTooLarge { lot: 70_000, train: 60_000 });
+        assert_eq!(
+            problem.to_string(),
+            "Lot size is 70,000, and the number of training images is 60,000; choose at most that."
+        );
+        assert!(settings.check_data(70_000).is_ok());
+    }
+
+    #[test]
+    fn without_noise_nothing_is_denoised() {
+        let settings = Settings { family: Family::None, denoiser: Denoiser::KolmogorovSmirnov, ..Settings::default() };
+        assert_eq!(settings.config().denoiser, Denoiser::None);
+        assert_eq!(settings.config().noise, None);
+    }
+
+    #[test]
+    fn a_budget_plans_steps_and_sets_the_noise() {
+        let mut settings = Settings { budget: Some(1.0), ..Settings::default() };
+        let (config, steps, budget) = settings.plan_budget(60_000).unwrap();
+        assert_eq!((settings.steps, steps, budget), (Some(1171), 1171, 1.0));
+        settings.scale = scale_for(&config, 60_000, steps, budget).unwrap();
+        let end = project(&settings.config(), 60_000, 1171).unwrap().end.improved.epsilon;
+        assert!(end <= 1.0 && end > 0.98, "{end}");
+        let mut off = Settings::default();
+        assert_eq!(off.plan_budget(60_000), None);
+        assert_eq!(off, Settings::default());
+    }
+
+    #[test]
+    fn every_family_can_be_accounted_for() {
+        for family in Family::ALL {
+            let density = CustomDensity::from_formula(FORMULA).ok();
+            let noise = Settings { family: *family, density, ..Settings::default() }.noise();
+            assert_eq!(noise.is_none(), *family == Family::None);
+            assert!(noise.is_none_or(|noise| noise.build().is_ok()), "{family:?}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What settings mean to a reader: whether they promise anything, and what changed from one run to the next.
+
+use super::{
+    choice::{Choice, Encoder, Family},
+    numbers::Number,
+    selects::Select,
+    values::Settings,
+};
+use crate::plot::format;
+
+impl Settings {
+    /// Why these settings promise nothing, where they do not.
+    #[must_use]
+    pub fn no_guarantee(&self) -> Option<&'static str> {
+        if self.family == Family::None {
+            Some("Without noise there is no privacy guarantee, whatever else is set.")
+        } else if self.encoder == Encoder::None {
+            Some("Unbounded gradients drown any noise: there is no privacy guarantee.")
+        } else if self.replay.is_some() {
+            Some("Replayed noise can be subtracted by anybody who knows the seed: there is no privacy guarantee.")
+        } else {
+            None
+        }
+    }
+
+    /// Whether a condition holds: `encoder=clip&noise=!none`, with the names of links, `private` and `momentum` (`yes`, `no`).
+    #[must_use]
+    pub fn meet(&self, condition: &str) -> bool {
+        let yes = |is: bool| if is { "yes" } else { "no" };
+        condition.split('&').filter(|part| !part.is_empty()).all(|part| {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let now = match key {
+                "encoder" => self.encoder.key(),
+                "noise" => self.family.key(),
+                "denoiser" => self.config().denoiser.key(),
+                "sampling" => self.sampling.key(),
+                "private" => yes(self.no_guarantee().is_none()),
+                "momentum" => yes(self.momentum > 0.0),
+                _ => return false,
+            };
+            value.strip_prefix('!').map_or(now == value, |other| now != other)
+        })
+    }
+
+    /// What changed from one run to the next, in few words: the runs' labels.
+    #[must_use]
+    pub fn changes_since(&self, old: &Self) -> String {
+        let mut changes = vec![];
+        for select in Select::ALL {
+            let spec = select.spec();
+            let (now, before) = ((spec.get)(self), (spec.get)(old));
+            if let Some([start, end]) = spec.change
+                && now != before
+                && select.applies(self)
+            {
+                changes.push(format!("{start}{}{end}", spec.label_of(now)));
+            }
+            if select == Select::Noise && self.formula != old.formula && self.family == Family::Custom {
+                changes.push(self.formula.clone());
+            }
+        }
+        for number in Number::ALL {
+            let (now, before) = (self.number(number), old.number(number));
+            if now != before && self.applies(number) {
+                let value = now.map_or_else(|| "open".to_owned(), format::number);
+                changes.push(format!("{} {value}", number.spec().label.to_ascii_lowercase()));
+            }
+        }
+        changes.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{mechanism::Denoiser, train::config::SamplingPolicy};
+
+    #[test]
+    fn conditions_are_met_or_not() {
+        let settings = Settings { denoiser: Denoiser::KolmogorovSmirnov, ..Settings::default() };
+        for condition in [
+            "",
+            "encoder=clip",
+            "noise=!none&denoiser=kolmogorov-smirnov",
+            "private=yes&momentum=no",
+            "sampling=poisson&sampling=!shuffled",
+        ] {
+            assert!(settings.meet(condition), "{condition}");
+        }
+        for condition in ["encoder=!clip", "noise=gaussian&private=no", "lesson", "nonsense=1"] {
+            assert!(!settings.meet(condition), "{condition}");
+        }
+        assert!(Settings { family: Family::None, ..settings }.meet("denoiser=none&private=no"));
+    }
+
+    #[test]
+    fn runs_are_labelled_by_what_changed() {
+        let old = Settings::default();
+        let new = Settings { scale: 2.0, family: Family::StudentT, ..old.clone() };
+        assert_eq!(new.changes_since(&old), "Student-t, noise scale 2");
+        let new = Settings { sampling: SamplingPolicy::FixedSize, ..old.clone() };
+        assert_eq!(new.changes_since(&old), "Fixed-size lots");
+        assert_eq!(old.changes_since(&old), "");
+    }
+}

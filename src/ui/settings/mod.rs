@@ -1,0 +1,36 @@
+//! Everything that a visitor can set, as plain data, and the run that it means.
+//!
+//! A new setting is one entry of a table: of [`numbers`], or of [`selects`]. What it takes beside the entry is its field of [`Settings`]
+//! with its first value, and the line of [`Settings::config`] that reads it.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`choice`] | what a choice is chosen from |
+//! | [`values`] | every control's value |
+//! | [`slider`], [`typed`] | where values stand on a slider; numbers as people type them |
+//! | [`number`] | what a number field is: range, refusal, next value |
+//! | [`config`] | the run that settings describe |
+//! | [`numbers`], [`selects`] | the tables |
+//! | [`meaning`] | what settings promise, and what changed |
+//! | [`presets`] | ready-made settings |
+//! | [`sweep`] | four runs that differ in one number |
+
+pub mod choice;
+pub mod config;
+pub mod meaning;
+pub mod number;
+pub mod numbers;
+pub mod presets;
+pub mod selects;
+pub mod slider;
+pub mod sweep;
+pub mod typed;
+pub mod values;
+
+pub use self::{
+    choice::{Choice, Decay, Digits, Encoder, Family, Speed, Theme},
+    number::{NumberError, clipped},
+    numbers::Number,
+    selects::Select,
+    values::{FORMULA, Settings},
+};

@@ -1,0 +1,135 @@
+//! A number field: its name, its range, and the sentence that says so.
+
+use std::fmt;
+
+use super::{
+    slider::{Slider, Spacing},
+    typed::read,
+    values::Settings,
+};
+use crate::plot::format::{self, significant};
+pub use crate::train::run_file::clipped;
+
+/// A number that a visitor can set: an entry of the table of [`numbers`](super::numbers).
+pub struct NumberSpec {
+    /// Name in links, and of the element in the page.
+    pub key: &'static str,
+    /// Where it stands in a [`RunConfig`](crate::train::config::RunConfig): so the training thread names what it refuses (`noise.sigma`).
+    pub paths: &'static [&'static str],
+    pub label: &'static str,
+    /// One sentence behind ⓘ.
+    pub hint: &'static str,
+    pub least: Bound,
+    pub most: Bound,
+    pub whole: bool,
+    /// Whether the field may be left empty.
+    pub optional: bool,
+    /// What a slider shows, and what its two ends mean for the visitor.
+    pub slider: Option<Slider>,
+    /// Whether it plays a part in the run that these settings describe.
+    pub applies: fn(&Settings) -> bool,
+    /// By which other tools find the field, whatever it is called.
+    pub hook: Option<&'static str>,
+    /// The value; `None`: left empty.
+    pub get: fn(&Settings) -> Option<f64>,
+    /// Sets a value that is allowed; a field that may not be empty stays as it is without one.
+    pub set: fn(&mut Settings, Option<f64>),
+}
+
+/// One end of a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// This value is allowed.
+    At(f64),
+    /// Only what lies beyond this value is allowed.
+    Beyond(f64),
+}
+
+/// Seeds and counts are exact in f64, and in JSON, up to here.
+pub const WHOLE: f64 = 9_007_199_254_740_991.0;
+
+/// Why a text is no value of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NumberError {
+    /// The field must not be empty.
+    Empty { label: &'static str, range: String },
+    /// The text is no number, or one out of the field's range.
+    Outside { label: &'static str, range: String, typed: String },
+}
+
+impl fmt::Display for NumberError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty { label, range } => write!(f, "{label} is empty; it must be {range}."),
+            Self::Outside { label, range, typed } => write!(f, "{label} must be {range}; “{typed}” is not."),
+        }
+    }
+}
+
+impl NumberSpec {
+    /// Reads what was typed: `None` for an empty optional field.
+    ///
+    /// # Errors
+    /// The field, what it may be, and what it is.
+    pub fn parse(&self, text: &str) -> Result<Option<f64>, NumberError> {
+        let typed = text.trim();
+        if typed.is_empty() && self.optional {
+            return Ok(None);
+        }
+        let value = read(typed).filter(|&value| self.allows(value));
+        value.map(Some).ok_or_else(|| match typed {
+            "" => NumberError::Empty { label: self.label, range: self.range() },
+            _ => NumberError::Outside { label: self.label, range: self.range(), typed: clipped(typed) },
+        })
+    }
+
+    /// Whether a value is in range.
+    #[must_use]
+    pub fn allows(&self, value: f64) -> bool {
+        let above = match self.least {
+            Bound::At(least) => value >= least,
+            Bound::Beyond(least) => value > least,
+        };
+        let below = match self.most {
+            Bound::At(most) => value <= most,
+            Bound::Beyond(most) => value < most,
+        };
+        // NaN fails both comparisons.
+        above && below && (!self.whole || value.fract() == 0.0)
+    }
+
+    /// The range in words: "a whole number from 1 to 4,096".
+    #[must_use]
+    pub fn range(&self) -> String {
+        let n = format::number;
+        let kind = if self.whole { "a whole number" } else { "a number" };
+        match (self.least, self.most) {
+            (Bound::At(least), Bound::At(most)) if most >= WHOLE => format!("{kind} of at least {}", n(least)),
+            (Bound::At(least), Bound::At(most)) => format!("{kind} from {} to {}", n(least), n(most)),
+            (Bound::At(least), Bound::Beyond(most)) => format!("{kind} from {} to below {}", n(least), n(most)),
+            (Bound::Beyond(least), Bound::At(most)) => format!("{kind} above {} and at most {}", n(least), n(most)),
+            (Bound::Beyond(least), Bound::Beyond(most)) => {
+                format!("{kind} between {} and {}, without the ends", n(least), n(most))
+            }
+        }
+    }
+
+    /// A little more than a value, or a little less: along the slider, and beyond its ends as far as the field goes.
+    #[must_use]
+    pub fn nudged(&self, value: f64, up: bool) -> Option<f64> {
+        let sign = if up { 1.0 } else { -1.0 };
+        let further = |next: &f64| (next - value) * sign > 0.0;
+        let along = self.slider.filter(|slider| (slider.low..=slider.high).contains(&value)).and_then(|slider| {
+            let share = slider.share(value);
+            (1..=100).map(|i| slider.value(share + 0.01 * sign * f64::from(i))).find(further)
+        });
+        let next = along.unwrap_or_else(|| match self.slider {
+            Some(Slider { spacing: Spacing::Even, .. }) => ((value + 0.01 * sign) * 1e4).round() / 1e4,
+            _ if self.whole => value + sign,
+            _ => significant(value * 1.1f64.powf(sign), 3),
+        });
+        let next = if let Bound::At(least) = self.least { next.max(least) } else { next };
+        let next = if let Bound::At(most) = self.most { next.min(most) } else { next };
+        Some(next).filter(|next| further(next) && self.allows(*next))
+    }
+}

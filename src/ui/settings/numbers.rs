@@ -1,0 +1,375 @@
+//! The table of the numbers that a visitor can set. It alone says what links call a number, where it stands in a run's configuration,
+//! what it may be, and what the page says of it.
+//!
+//! A new number is one entry here, for a field of [`Settings`] that [`Settings::config`] reads; `setup::layout` gives it its place in
+//! the panel. Links, fields, refusals, sweeps, frames and the tests follow from the entry.
+
+use super::{
+    choice::{Decay, Encoder, Family},
+    number::{
+        Bound::{At, Beyond},
+        NumberError, NumberSpec, WHOLE,
+    },
+    slider::{
+        Spacing::{Even, Factors, Powers},
+        slider,
+    },
+    values::Settings,
+};
+use crate::train::config::Start;
+
+/// A field of [`Settings`] as a number.
+trait Value {
+    fn number(&self) -> Option<f64>;
+    /// Takes a value that is allowed.
+    fn put(&mut self, value: Option<f64>);
+}
+
+macro_rules! values {
+    ($($kind:ty: $read:expr, $write:expr;)*) => { $(
+        impl Value for $kind {
+            fn number(&self) -> Option<f64> {
+                Some($read(*self))
+            }
+            fn put(&mut self, value: Option<f64>) {
+                if let Some(value) = value {
+                    *self = $write(value);
+                }
+            }
+        }
+        impl Value for Option<$kind> {
+            fn number(&self) -> Option<f64> {
+                self.map($read)
+            }
+            fn put(&mut self, value: Option<f64>) {
+                *self = value.map($write);
+            }
+        }
+    )* };
+}
+
+values! {
+    f64: |value: f64| value, |value: f64| value;
+    u32: f64::from, |value: f64| value as u32;
+    u64: |value: u64| value as f64, |value: f64| value as u64;
+}
+
+/// Each entry is `Name: field of Settings = NumberSpec { … }`; the order is that of links.
+macro_rules! numbers {
+    ($($name:ident: $field:ident = $spec:expr;)*) => {
+        /// The numbers that a visitor can set.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Number { $($name),* }
+
+        static TABLE: [NumberSpec; Number::ALL.len()] = [$(NumberSpec {
+            get: |settings| settings.$field.number(),
+            set: |settings, value| settings.$field.put(value),
+            ..$spec
+        }),*];
+
+        impl Number {
+            pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(Self::$name),*];
+        }
+    };
+}
+
+/// What most numbers are.
+const PLAIN: NumberSpec = NumberSpec {
+    key: "",
+    paths: &[],
+    label: "",
+    hint: "",
+    least: Beyond(0.0),
+    most: At(1e6),
+    whole: false,
+    optional: false,
+    slider: None,
+    applies: |_| true,
+    hook: None,
+    get: |_| None,
+    set: |_, _| {},
+};
+
+numbers! {
+    ClipNorm: clip_norm = NumberSpec {
+        key: "clip",
+        paths: &["encoder.norm"],
+        label: "Clip norm",
+        hint: "Each example's gradient is scaled down to this length where it is longer, so that no single digit can move the sum by more.",
+        least: At(1e-9),
+        slider: slider(0.01, 10.0, Factors, ["bounds more", "keeps more"]),
+        applies: |s| s.encoder == Encoder::Clip,
+        ..PLAIN
+    };
+
+    Vectors: vectors = NumberSpec {
+        key: "vectors",
+        paths: &["encoder.vectors"],
+        label: "Envelope vectors",
+        hint: "How many public vectors the envelope offers; each gradient takes the one that looks most like it. The choice costs no extra privacy.",
+        least: At(1.0),
+        most: At(4096.0),
+        whole: true,
+        slider: slider(1.0, 4096.0, Powers, ["one for all", "fits each better"]),
+        applies: |s| s.encoder == Encoder::Envelope,
+        ..PLAIN
+    };
+
+    PreScale: pre_scale = NumberSpec {
+        key: "pre-scale",
+        paths: &["encoder.pre-scale"],
+        label: "Pre-scale",
+        hint: "Gradients are multiplied by this before they are fitted under the envelope, whose vectors have length 1; about 1 works best.",
+        least: At(1e-9),
+        slider: slider(0.01, 100.0, Factors, ["clamps less", "clamps more"]),
+        applies: |s| s.encoder == Encoder::Envelope,
+        ..PLAIN
+    };
+
+    EnvelopeSeed: envelope_seed = NumberSpec {
+        key: "envelope-seed",
+        paths: &["encoder.seed"],
+        label: "Envelope seed",
+        hint: "The envelope is public: it is drawn from this number, never from the training data.",
+        least: At(0.0),
+        most: At(WHOLE),
+        whole: true,
+        applies: |s| s.encoder == Encoder::Envelope,
+        ..PLAIN
+    };
+
+    Budget: budget = NumberSpec {
+        key: "epsilon",
+        paths: &[],
+        label: "Budget ε",
+        hint: "Fix what the whole run may cost, and the noise scale follows from it; set the noise scale yourself, and the budget is off.",
+        most: At(1000.0),
+        optional: true,
+        slider: slider(0.1, 20.0, Factors, ["more private", "more accurate"]),
+        applies: |s| s.family != Family::None,
+        hook: Some("target-epsilon"),
+        ..PLAIN
+    };
+
+    Scale: scale = NumberSpec {
+        key: "sigma",
+        paths: &["noise", "noise.sigma", "noise.scale"],
+        label: "Noise scale",
+        hint: "How wide the noise is that is added to every coordinate of the sum, as a multiple of the most that one example can contribute.",
+        least: At(1e-6),
+        most: At(1e4),
+        slider: slider(0.2, 20.0, Factors, ["more accurate", "more private"]),
+        applies: |s| s.family != Family::None,
+        hook: Some("noise-scale"),
+        ..PLAIN
+    };
+
+    Nu: nu = NumberSpec {
+        key: "nu",
+        paths: &["noise.nu"],
+        label: "Degrees of freedom ν",
+        hint: "How heavy the tails of the Student-t noise are: near 2 very heavy, at 30 almost Gaussian; the paper uses 9.",
+        least: Beyond(2.0),
+        slider: slider(2.1, 100.0, Factors, ["heavier tails", "nearly Gaussian"]),
+        applies: |s| s.family == Family::StudentT,
+        ..PLAIN
+    };
+
+    Exponent: exponent = NumberSpec {
+        key: "exponent",
+        paths: &["noise.exponent"],
+        label: "Exponent",
+        hint: "The density falls like exp(−|x|^exponent): 1 is Laplace, 2 is Gaussian, more is flatter at the top.",
+        least: At(1.0),
+        most: At(100.0),
+        slider: slider(1.0, 8.0, Factors, ["Laplace", "nearly a box"]),
+        applies: |s| s.family == Family::GeneralizedGaussian,
+        ..PLAIN
+    };
+
+    Lot: lot = NumberSpec {
+        key: "lot",
+        paths: &["lot"],
+        label: "Lot size",
+        hint: "Expected examples in a step. Larger lots drown the noise, and mostly cost more privacy.",
+        least: At(1.0),
+        most: At(1e9),
+        whole: true,
+        slider: slider(16.0, 8192.0, Powers, ["more private", "more accurate"]),
+        hook: Some("lot"),
+        ..PLAIN
+    };
+
+    LearningRate: learning_rate = NumberSpec {
+        key: "rate",
+        paths: &["learning-rate"],
+        label: "Learning rate",
+        hint: "How far a step goes along the noisy average gradient; it costs no privacy. The denoiser shrinks steps about a hundredfold, so it wants rates near 50.",
+        least: At(1e-9),
+        slider: slider(0.01, 100.0, Factors, ["slower", "faster"]),
+        hook: Some("learning-rate"),
+        ..PLAIN
+    };
+
+    RateEnd: rate_end = NumberSpec {
+        key: "rate-end",
+        paths: &["schedule"],
+        label: "Falls to",
+        hint: "The share of the learning rate that is left at the last step.",
+        least: At(0.0),
+        most: At(1.0),
+        slider: slider(0.0, 1.0, Even, ["falls to nothing", "stays"]),
+        applies: |s| s.decay != Decay::Constant,
+        ..PLAIN
+    };
+
+    Momentum: momentum = NumberSpec {
+        key: "momentum",
+        paths: &["momentum"],
+        label: "Momentum",
+        hint: "The share of the last step that is carried into the next; it costs no privacy.",
+        least: At(0.0),
+        most: At(0.9999),
+        slider: slider(0.0, 0.99, Even, ["forgets at once", "carries on"]),
+        ..PLAIN
+    };
+
+    Copies: copies = NumberSpec {
+        key: "copies",
+        paths: &["augmentation.copies"],
+        label: "Copies",
+        hint: "An example's gradient is the mean over this many copies of it, each moved a little; then it is bounded, so they cost no privacy.",
+        most: At(16.0),
+        whole: true,
+        ..PLAIN
+    };
+
+    Reach: reach = NumberSpec {
+        key: "reach",
+        paths: &["augmentation.reach"],
+        label: "Moved by",
+        hint: "Pixels by which a copy is moved at most.",
+        most: At(4.0),
+        whole: true,
+        applies: |s| s.copies > 1,
+        ..PLAIN
+    };
+
+    Steps: steps = NumberSpec {
+        key: "steps",
+        paths: &["steps"],
+        label: "Stop after",
+        hint: "Steps after which the run is complete; leave it empty to train until you pause.",
+        least: At(1.0),
+        most: At(1e9),
+        whole: true,
+        optional: true,
+        slider: slider(10.0, 100_000.0, Factors, ["more private", "more accurate"]),
+        ..PLAIN
+    };
+
+    Delta: delta = NumberSpec {
+        key: "delta",
+        paths: &["delta"],
+        label: "δ",
+        hint: "The guarantee may fail with at most this probability; it should be well below one divided by the number of training examples.",
+        most: Beyond(1.0),
+        slider: slider(1e-9, 1e-3, Factors, ["fails less often", "allows a lower ε"]),
+        hook: Some("delta"),
+        ..PLAIN
+    };
+
+    InitSeed: init_seed = NumberSpec {
+        key: "seed",
+        paths: &["init-seed"],
+        label: "Model seed",
+        hint: "The model starts from weights drawn from this number; it is public and costs no privacy.",
+        least: At(0.0),
+        most: At(WHOLE),
+        whole: true,
+        applies: |s| s.config().start == Start::Random,
+        ..PLAIN
+    };
+
+    Replay: replay = NumberSpec {
+        key: "replay",
+        paths: &["replay"],
+        label: "Replay seed",
+        hint: "With a number here, sampling and noise repeat exactly, for lessons and comparisons; whoever knows the number can subtract the noise, so there is no guarantee.",
+        least: At(0.0),
+        most: At(WHOLE),
+        whole: true,
+        optional: true,
+        ..PLAIN
+    };
+
+    GridBits: grid_bits = NumberSpec {
+        key: "grid-bits",
+        paths: &["grid-bits"],
+        label: "Grid bits",
+        hint: "Rounds sums and noise so many bits below its scale, and ε counts what low bits tell. On the CPU; 10, say.",
+        least: At(1.0),
+        most: At(24.0),
+        whole: true,
+        optional: true,
+        applies: |s| s.family != Family::None,
+        ..PLAIN
+    };
+}
+
+impl Number {
+    /// The entry.
+    #[must_use]
+    pub fn spec(self) -> &'static NumberSpec {
+        &TABLE[self as usize]
+    }
+
+    /// The number whose name in links is `key`.
+    #[must_use]
+    pub fn by_key(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|number| number.spec().key == key)
+    }
+
+    /// The number that the training thread calls `path` in a configuration (`noise.sigma`, `learning-rate`).
+    #[must_use]
+    pub fn by_config_path(path: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|number| number.spec().paths.contains(&path))
+    }
+
+    /// Whether four values along its slider show what it does: of a seed they do not.
+    #[must_use]
+    pub fn can_be_swept(self) -> bool {
+        self.spec().slider.is_some()
+    }
+
+    /// Reads what was typed: `None` for an empty optional field.
+    ///
+    /// # Errors
+    /// The field, what it may be, and what it is.
+    pub fn parse(self, text: &str) -> Result<Option<f64>, NumberError> {
+        self.spec().parse(text)
+    }
+}
+
+impl Settings {
+    /// The value of a number; `None`: left empty.
+    #[must_use]
+    pub fn number(&self, number: Number) -> Option<f64> {
+        (number.spec().get)(self)
+    }
+
+    /// Sets a number that [`Number::parse`] has allowed.
+    pub fn set_number(&mut self, number: Number, value: Option<f64>) {
+        (number.spec().set)(self, value);
+    }
+
+    /// Whether a number plays a part in the run that these settings describe.
+    #[must_use]
+    pub fn applies(&self, number: Number) -> bool {
+        (number.spec().applies)(self)
+    }
+}
+
+#[cfg(test)]
+#[path = "numbers_tests.rs"]
+mod tests;

@@ -1,0 +1,254 @@
+//! The table of the choices that a visitor makes for a run. It alone says what links call a choice, what it is made among, and what
+//! the page says of it.
+//!
+//! A new choice is one entry here, for a field of [`Settings`] that [`Settings::config`] reads; `setup::layout` gives it its place in
+//! the panel. Links, lists, names of runs, frames and the tests follow from the entry.
+
+use super::{
+    choice::{Choice, Decay, Digits, Encoder, Family},
+    values::Settings,
+};
+use crate::{
+    engine::Reading,
+    mechanism::{Denoiser, EnvelopeShape},
+    model::{Architecture, pretrained},
+    train::config::{Averaging, SamplingPolicy, Start},
+};
+
+/// A choice: an entry of the table.
+pub struct SelectSpec {
+    /// Name in links.
+    pub key: &'static str,
+    /// Name of the element in the page.
+    pub id: &'static str,
+    pub label: &'static str,
+    /// What is behind ⓘ.
+    pub hint: &'static str,
+    /// Whether it plays a part in the run that these settings describe; without it, always.
+    pub applies: Option<fn(&Settings) -> bool>,
+    /// Whether an embed may show it.
+    pub framed: bool,
+    /// What stands before and after the option's label where a run says what changed; `None`: it does not say so.
+    pub change: Option<[&'static str; 2]>,
+    /// Key and label of an option by its place; `None` after the last.
+    pub option: fn(usize) -> Option<(&'static str, String)>,
+    /// Key of the option that is chosen.
+    pub get: fn(&Settings) -> &'static str,
+    /// Chooses an option by its key; `false`, and nothing changes, where there is none.
+    pub set: fn(&mut Settings, &str) -> bool,
+}
+
+impl SelectSpec {
+    /// Keys and labels of all options, in the order of the list.
+    pub fn options(&self) -> impl Iterator<Item = (&'static str, String)> {
+        (0..).map_while(self.option)
+    }
+
+    /// The label of an option.
+    #[must_use]
+    pub fn label_of(&self, key: &str) -> String {
+        self.options().find(|(other, _)| *other == key).map(|(_, label)| label).unwrap_or_default()
+    }
+}
+
+/// Each entry is `Name: field of Settings, its type = SelectSpec { … }`; the order is that of links.
+macro_rules! selects {
+    ($($name:ident: $field:ident, $kind:ty = $spec:expr;)*) => {
+        /// The choices that a visitor makes for a run.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Select { $($name),* }
+
+        static TABLE: [SelectSpec; Select::ALL.len()] = [$(SelectSpec {
+            option: |place| <$kind as Choice>::ALL.get(place).map(|choice| (choice.key(), choice.label())),
+            get: |settings| settings.$field.key(),
+            set: |settings, key| <$kind as Choice>::by_key(key).map(|choice| settings.$field = choice).is_some(),
+            ..$spec
+        }),*];
+
+        impl Select {
+            pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(Self::$name),*];
+        }
+    };
+}
+
+/// What most choices are.
+const PLAIN: SelectSpec = SelectSpec {
+    key: "",
+    id: "",
+    label: "",
+    hint: "",
+    applies: None,
+    framed: false,
+    change: Some(["", ""]),
+    option: |_| None,
+    get: |_| "",
+    set: |_, _| false,
+};
+
+selects! {
+    Digits: digits, Digits = SelectSpec {
+        key: "dataset",
+        id: "dataset",
+        label: "Digits",
+        hint: "What the model learns from; your own files are read in this page and never leave it.",
+        framed: true,
+        ..PLAIN
+    };
+
+    Model: model, Architecture = SelectSpec {
+        key: "model",
+        id: "model",
+        label: "Model",
+        hint: "More parameters can learn more, and each of them gets its own noise.",
+        framed: true,
+        ..PLAIN
+    };
+
+    Encoder: encoder, Encoder = SelectSpec {
+        key: "encoder",
+        id: "encoder",
+        label: "Bound each example by",
+        hint: "What one example may contribute must be bounded, or no noise could hide it.",
+        framed: true,
+        change: Some(["encoder: ", ""]),
+        ..PLAIN
+    };
+
+    Shape: shape, EnvelopeShape = SelectSpec {
+        key: "shape",
+        id: "envelope-shape",
+        label: "Envelope shape",
+        hint: "The distribution that the envelope's public vectors are drawn from.",
+        applies: Some(|s| s.encoder == Encoder::Envelope),
+        framed: true,
+        change: Some(["", " envelope"]),
+        ..PLAIN
+    };
+
+    Noise: family, Family = SelectSpec {
+        key: "noise",
+        id: "noise-family",
+        label: "Noise",
+        hint: "Any symmetric noise with a single peak can be accounted for; its tails decide what it costs.",
+        framed: true,
+        ..PLAIN
+    };
+
+    Denoiser: denoiser, Denoiser = SelectSpec {
+        key: "denoiser",
+        id: "denoiser",
+        label: "Denoiser",
+        hint: "It shrinks the noisy sum by how far it is from pure noise; working on what is already released costs no privacy.",
+        framed: true,
+        change: Some(["denoiser: ", ""]),
+        ..PLAIN
+    };
+
+    Sampling: sampling, SamplingPolicy = SelectSpec {
+        key: "sampling",
+        id: "sampling",
+        label: "Sampling",
+        hint: "Poisson: each digit joins a step by a coin of its own. Fixed size: exactly one lot; ε covers an exchange of one digit. Shuffled: each digit once an epoch, at full price.",
+        ..PLAIN
+    };
+
+    Schedule: decay, Decay = SelectSpec {
+        key: "schedule",
+        id: "schedule",
+        label: "Learning rate",
+        hint: "A rate that falls towards the planned end averages out the noise; it needs a number of steps to fall over.",
+        change: Some(["rate ", ""]),
+        ..PLAIN
+    };
+
+    Start: start, Start = SelectSpec {
+        key: "start",
+        id: "start",
+        label: "Start from",
+        hint: "Digits that this page draws are public, so practice on them costs no privacy.",
+        // The other models have only one.
+        applies: Some(|s| pretrained::available(s.model)),
+        change: None,
+        ..PLAIN
+    };
+
+    Reading: reading, Reading = SelectSpec {
+        key: "reading",
+        id: "reading",
+        label: "Read images",
+        hint: "Of an image that the model is less than 99 % sure of, the mean over five places of it, a pixel apart, decides. What reads costs no privacy.",
+        change: Some(["read ", ""]),
+        ..PLAIN
+    };
+
+    Averaging: averaging, Averaging = SelectSpec {
+        key: "averaging",
+        id: "averaging",
+        label: "Read with",
+        hint: "A mean of the parameters over the last ninth of the steps, 1000 at most, evens out what noise does to single ones. It is made of what was released, so it costs no privacy.",
+        change: Some(["read with ", ""]),
+        ..PLAIN
+    };
+}
+
+impl Select {
+    /// The entry.
+    #[must_use]
+    pub fn spec(self) -> &'static SelectSpec {
+        &TABLE[self as usize]
+    }
+
+    /// The choice whose name in links is `key`.
+    #[must_use]
+    pub fn by_key(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|select| select.spec().key == key)
+    }
+
+    /// Whether it plays a part in the run that these settings describe.
+    #[must_use]
+    pub fn applies(self, settings: &Settings) -> bool {
+        self.spec().applies.is_none_or(|applies| applies(settings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::settings::numbers::Number;
+
+    #[test]
+    fn the_table_names_each_choice_once() {
+        let words: [fn(&SelectSpec) -> &'static str; 4] =
+            [|spec| spec.key, |spec| spec.id, |spec| spec.label, |spec| spec.hint];
+        for word in words {
+            let mut all: Vec<&str> = Select::ALL.iter().map(|select| word(select.spec())).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert!(all.len() == Select::ALL.len() && all.iter().all(|word| !word.is_empty()), "{all:?}");
+        }
+        for select in Select::ALL {
+            assert_eq!(Select::by_key(select.spec().key), Some(select));
+            assert!(select.spec().hint.ends_with('.'), "{select:?}");
+            assert_eq!(Number::by_key(select.spec().key), None, "{select:?} is called as a number is");
+        }
+    }
+
+    #[test]
+    fn each_entry_reads_what_it_writes_and_nothing_else() {
+        for select in Select::ALL {
+            let spec = select.spec();
+            assert!(spec.options().count() > 1, "{select:?}");
+            for (key, label) in spec.options() {
+                let mut settings = Settings::default();
+                assert!((spec.set)(&mut settings, key), "{select:?} {key}");
+                for other in Select::ALL {
+                    let expected = if other == select { key } else { (other.spec().get)(&Settings::default()) };
+                    assert_eq!((other.spec().get)(&settings), expected, "{select:?} sets {other:?}");
+                }
+                assert!(!label.is_empty() && spec.label_of(key) == label, "{select:?} {key}");
+                let before = settings.clone();
+                assert!(!(spec.set)(&mut settings, "no such thing") && settings == before, "{select:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Sliders: where a value stands on one, and which value stands where.
+
+use crate::plot::format::significant;
+
+/// A slider, and what its two ends mean for the visitor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slider {
+    pub low: f64,
+    pub high: f64,
+    pub spacing: Spacing,
+    pub low_end: &'static str,
+    pub high_end: &'static str,
+}
+
+/// How a slider's values lie, and are rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Equal factors apart; two digits.
+    Factors,
+    /// Equal factors apart; powers of two and what lies half-way: lots are counted so.
+    Powers,
+    /// Equally far apart; hundredths.
+    Even,
+}
+
+/// A slider from `low` to `high`, and what its ends mean.
+#[must_use]
+pub const fn slider(low: f64, high: f64, spacing: Spacing, [low_end, high_end]: [&'static str; 2]) -> Option<Slider> {
+    Some(Slider { low, high, spacing, low_end, high_end })
+}
+
+impl Slider {
+    /// Where (0 to 1) a value stands.
+    #[must_use]
+    pub fn share(&self, value: f64) -> f64 {
+        let Self { low, high, spacing, .. } = *self;
+        match spacing {
+            Spacing::Even => ((value - low) / (high - low)).clamp(0.0, 1.0),
+            _ if value > 0.0 => ((value / low).ln() / (high / low).ln()).clamp(0.0, 1.0),
+            _ => 0.0,
+        }
+    }
+
+    /// The value at a place (0 to 1), rounded as people would.
+    #[must_use]
+    pub fn value(&self, share: f64) -> f64 {
+        let Self { low, high, spacing, .. } = *self;
+        let share = share.clamp(0.0, 1.0);
+        let value = if spacing == Spacing::Even { low + (high - low) * share } else { low * (high / low).powf(share) };
+        let rounded = match spacing {
+            Spacing::Even => (value * 100.0).round() / 100.0,
+            Spacing::Factors => significant(value, 2),
+            Spacing::Powers if value < 8.0 => value.round(),
+            Spacing::Powers => {
+                let power = 2f64.powf((value.log2() * 2.0).round() / 2.0);
+                let unit = if power >= 64.0 { 16.0 } else { 4.0 };
+                (power / unit).round() * unit
+            }
+        };
+        // `clamp` would bring what it takes to write two numbers that are the wrong way round.
+        rounded.max(low).min(high)
+    }
+}

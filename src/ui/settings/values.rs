@@ -1,0 +1,92 @@
+//! Every control's value.
+
+use super::choice::{Decay, Digits, Encoder, Family};
+use crate::{
+    accounting::noise::CustomDensity,
+    engine::Reading,
+    mechanism::{Denoiser, EnvelopeShape},
+    model::Architecture,
+    train::config::{Averaging, SamplingPolicy, Start},
+};
+
+/// The first density of one's own.
+pub const FORMULA: &str = "exp(-abs(x)^3)";
+
+/// Every control's value. Numbers of controls that do not apply now are kept for when they do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    pub digits: Digits,
+    pub model: Architecture,
+    pub encoder: Encoder,
+    pub clip_norm: f64,
+    pub shape: EnvelopeShape,
+    pub vectors: u32,
+    pub pre_scale: f64,
+    pub envelope_seed: u64,
+    pub family: Family,
+    /// ε that the planned steps may cost: then the scale follows from it.
+    pub budget: Option<f64>,
+    pub scale: f64,
+    pub nu: f64,
+    pub exponent: f64,
+    /// The density of one's own, as it was typed; and as it was read, which comes later.
+    pub formula: String,
+    pub density: Option<CustomDensity>,
+    pub grid_bits: Option<u32>,
+    pub denoiser: Denoiser,
+    pub lot: u32,
+    pub sampling: SamplingPolicy,
+    pub learning_rate: f64,
+    pub decay: Decay,
+    pub rate_end: f64,
+    pub momentum: f64,
+    /// 1: each example alone.
+    pub copies: u32,
+    pub reach: u32,
+    pub reading: Reading,
+    pub averaging: Averaging,
+    pub steps: Option<u64>,
+    pub delta: f64,
+    pub start: Start,
+    pub init_seed: u64,
+    pub replay: Option<u64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            digits: Digits::Mnist,
+            model: Architecture::Linear,
+            encoder: Encoder::Clip,
+            clip_norm: 1.0,
+            shape: EnvelopeShape::Gaussian,
+            vectors: 100,
+            pre_scale: 1.0,
+            envelope_seed: 0,
+            family: Family::Gaussian,
+            budget: None,
+            scale: 1.1,
+            nu: 9.0,
+            exponent: 1.5,
+            formula: FORMULA.to_owned(),
+            density: None,
+            grid_bits: None,
+            denoiser: Denoiser::None,
+            lot: 256,
+            sampling: SamplingPolicy::Poisson,
+            learning_rate: 0.5,
+            decay: Decay::Constant,
+            rate_end: 0.1,
+            momentum: 0.0,
+            copies: 1,
+            reach: 1,
+            steps: None,
+            delta: 1e-5,
+            reading: Reading::Once,
+            averaging: Averaging::None,
+            start: Start::Random,
+            init_seed: 0,
+            replay: None,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! One control of the set-up, while it plays a part.
+
+use leptos::prelude::*;
+
+use super::{layout::Control, preset::preset_choice};
+use crate::ui::{
+    settings::Number,
+    size::closures::{bool_memo, view_fn},
+    state::Page,
+    widgets::{density::density_field, number::number, select::select},
+};
+
+/// The control; nothing while it plays no part. The noise scale is always there: other tools look for it.
+pub fn control(page: Page, which: Control) -> AnyView {
+    match which {
+        Control::Preset => preset_choice(page).into_any(),
+        Control::Density => density_field(page).into_any(),
+        Control::Select(which) if which.spec().applies.is_none() => select(page, which),
+        Control::Select(which) => {
+            let there = bool_memo(move || page.settings.with(|settings| which.applies(settings)));
+            view_fn(move || there.get().then(|| select(page, which))).into_any()
+        }
+        Control::Number(which) => {
+            let stays = which == Number::Scale;
+            let there = bool_memo(move || stays || page.settings.with(|settings| settings.applies(which)));
+            view_fn(move || there.get().then(|| number(page, which))).into_any()
+        }
+    }
+}
+
+/// Controls, one after the other.
+pub fn controls(page: Page, which: &[Control]) -> AnyView {
+    which.iter().map(|which| control(page, *which)).collect_view().into_any()
+}

@@ -1,0 +1,93 @@
+//! Which controls there are, and where the set-up has them.
+
+use crate::ui::settings::{Number, Select};
+
+/// A control of the set-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    Preset,
+    /// The formula of a density of the visitor's own.
+    Density,
+    Select(Select),
+    Number(Number),
+}
+
+/// Each stands in the panel by itself.
+pub const DIGITS: Control = Control::Select(Select::Digits);
+pub const MODEL: Control = Control::Select(Select::Model);
+pub const DENOISER: Control = Control::Select(Select::Denoiser);
+
+/// The others, by fieldset and in order.
+pub const PRIVACY: &[Control] = &[
+    Control::Select(Select::Encoder),
+    Control::Number(Number::ClipNorm),
+    Control::Select(Select::Shape),
+    Control::Number(Number::PreScale),
+    Control::Number(Number::Vectors),
+    Control::Select(Select::Noise),
+    Control::Density,
+    Control::Number(Number::Scale),
+    Control::Number(Number::Nu),
+    Control::Number(Number::Exponent),
+    Control::Number(Number::Budget),
+    Control::Number(Number::Delta),
+];
+pub const TRAINING: &[Control] = &[Control::Number(Number::Lot), Control::Number(Number::LearningRate)];
+pub const ADVANCED: &[Control] = &[
+    Control::Select(Select::Sampling),
+    Control::Number(Number::Steps),
+    Control::Select(Select::Schedule),
+    Control::Number(Number::RateEnd),
+    Control::Number(Number::Momentum),
+    Control::Number(Number::Copies),
+    Control::Number(Number::Reach),
+    Control::Select(Select::Start),
+    Control::Select(Select::Reading),
+    Control::Select(Select::Averaging),
+    Control::Number(Number::InitSeed),
+    Control::Number(Number::EnvelopeSeed),
+    Control::Number(Number::Replay),
+    Control::Number(Number::GridBits),
+];
+
+impl Control {
+    /// The control that an embed's link calls so.
+    #[must_use]
+    pub fn by_key(key: &str) -> Option<Self> {
+        let select = Select::by_key(key).filter(|select| select.spec().framed);
+        (key == "preset")
+            .then_some(Self::Preset)
+            .or(select.map(Self::Select))
+            .or_else(|| Number::by_key(key).map(Self::Number))
+    }
+
+    /// What [`by_key`](Self::by_key) knows.
+    pub fn keys() -> impl Iterator<Item = &'static str> {
+        let selects = Select::ALL.into_iter().map(Select::spec).filter(|spec| spec.framed).map(|spec| spec.key);
+        let numbers = Number::ALL.into_iter().map(|number| number.spec().key);
+        std::iter::once("preset").chain(selects).chain(numbers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_has_one_place_in_the_panel() {
+        let placed: Vec<Control> = [&[DIGITS, MODEL, DENOISER], PRIVACY, TRAINING, ADVANCED].concat();
+        let settings = Select::ALL.map(Control::Select).into_iter().chain(Number::ALL.map(Control::Number));
+        for control in settings {
+            assert_eq!(placed.iter().filter(|each| **each == control).count(), 1, "{control:?}");
+        }
+        assert_eq!(placed.len(), Select::ALL.len() + Number::ALL.len() + 1, "and the density");
+    }
+
+    #[test]
+    fn keys_are_found() {
+        for key in Control::keys() {
+            assert!(Control::by_key(key).is_some(), "{key}");
+        }
+        assert_eq!((Control::by_key("sampling"), Control::by_key("density")), (None, None));
+    }
+}

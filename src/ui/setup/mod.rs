@@ -1,0 +1,22 @@
+//! SETUP: what is trained, on what, and how it is kept private.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `control` | one control, while it plays a part |
+//! | `digits_line` | what is loaded, and the way to one's own files |
+//! | [`layout`] | which controls there are, and where they stand |
+//! | `panel` | the panel |
+//! | `preset` | the list of presets |
+//! | `projection` | what the settings will cost |
+
+#[cfg(target_arch = "wasm32")]
+pub(super) mod control;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod digits_line;
+pub mod layout;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod panel;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod preset;
+#[cfg(target_arch = "wasm32")]
+mod projection;

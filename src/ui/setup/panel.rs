@@ -1,0 +1,48 @@
+//! SETUP: what is trained, on what, and how it is kept private.
+
+use leptos::prelude::*;
+
+use super::{
+    control::{control, controls},
+    digits_line::digits_line,
+    layout::{ADVANCED, DENOISER, DIGITS, MODEL, PRIVACY, TRAINING},
+    projection::projection,
+};
+use crate::ui::{
+    settings::{Family, Settings},
+    size::closures::{bool_fn, bool_memo, view_fn},
+    state::Page,
+};
+
+/// The whole panel.
+pub fn panel(page: Page) -> impl IntoView {
+    let no_noise = bool_memo(move || page.settings.with(|settings| settings.family == Family::None));
+    let unprotected = Memo::new(move |_| page.settings.with(Settings::no_guarantee));
+    view! {
+        <h2>"Set-up"</h2>
+        <fieldset>
+            <legend>"Data and model"</legend>
+            {control(page, DIGITS)}
+            {digits_line(page)}
+            {control(page, MODEL)}
+        </fieldset>
+        <fieldset>
+            <legend>"Privacy"</legend>
+            {controls(page, PRIVACY)}
+            <div class="quiet-when-off" class:off=bool_fn(move || no_noise.get())>
+                {control(page, DENOISER)}
+            </div>
+            {view_fn(move || unprotected.get().map(|reason| view! { <p class="warning">{reason}</p> }.into_any()))}
+            {view_fn(move || unprotected.get().is_none().then(|| projection(page).into_any()))}
+        </fieldset>
+        <fieldset>
+            <legend>"Training"</legend>
+            {controls(page, TRAINING)}
+        </fieldset>
+        <details class="advanced">
+            <summary>"Advanced"</summary>
+            {controls(page, ADVANCED)}
+        </details>
+    }
+    .into_any()
+}

@@ -1,0 +1,35 @@
+//! The list of presets.
+
+use leptos::prelude::*;
+
+use crate::ui::{
+    settings::presets::{self, Preset},
+    size::closures::{bool_fn, on_event, text_fn},
+    state::Page,
+    widgets::hint::hint,
+};
+
+/// The list of presets.
+pub fn preset_choice(page: Page) -> impl IntoView {
+    let preset =
+        Memo::new(move |_| page.settings.with(|settings| Preset::of(settings).map_or("", |preset| preset.key)));
+    let custom =
+        view! { <option value="" disabled selected=bool_fn(move || preset.get().is_empty())>"Your own"</option> };
+    let presets = presets::all()
+        .map(|each| view! { <option value=each.key selected=bool_fn(move || preset.get() == each.key)>{each.label}</option> })
+        .collect_view();
+    let (button, sentence) = hint(
+        "preset",
+        "Preset",
+        "Ready-made runs: each sets everything but the digits, and says what there is to see.",
+    );
+    view! {
+        <div class="preset"><label class="small-label" for="preset">"Preset"</label>{button}
+            <select id="preset" data-testid="preset" aria-label="Preset" prop:value=text_fn(move || preset.get()) on:change=on_event(move |event| {
+                if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
+                    page.choose_preset(preset);
+                }
+            })>{custom}{presets}</select>{sentence}</div>
+    }
+    .into_any()
+}

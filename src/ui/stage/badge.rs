@@ -1,0 +1,54 @@
+//! Which backend runs.
+
+use leptos::prelude::*;
+
+use super::webgpu_advice;
+use crate::{
+    engine::Backend,
+    ui::{
+        browser,
+        size::closures::{bool_fn, text_fn},
+        state::Page,
+    },
+    worker::protocol::{BackendChoice, Instead},
+};
+
+/// Which backend runs; where it is not the one that was wanted, why, and what helps.
+pub fn badge(page: Page) -> impl IntoView {
+    let kind = move || {
+        page.device.engine.with(|engine| match engine {
+            Some((info, _)) if info.backend == Backend::Gpu => ("gpu", "WebGPU"),
+            Some(_) => ("cpu", "CPU"),
+            None => ("", "Starting…"),
+        })
+    };
+    let device = move || {
+        page.device.engine.with(|engine| engine.as_ref().map(|(info, _)| info.device.clone()).unwrap_or_default())
+    };
+    let reason = move || {
+        page.device.engine.with(|engine| match engine {
+            Some((_, Some(Instead { reason, webgpu }))) => {
+                let help = if *webgpu { "" } else { webgpu_advice::how_to_get_webgpu(&browser::user_agent()) };
+                Some(format!("The CPU trains here, because of this: {reason}. {help}"))
+            }
+            Some((info, None)) if info.backend == Backend::Cpu && browser::gpu_is_taken() => {
+                Some("The CPU trains here, because another frame on this page has the graphics card.".to_owned())
+            }
+            Some((info, None)) if info.backend == Backend::Cpu && page.device.choice == BackendChoice::Cpu => {
+                Some("The CPU trains here because the address says backend=cpu.".to_owned())
+            }
+            Some((info, None)) if info.backend == Backend::Gpu => {
+                Some("WebGPU was checked: known steps gave the CPU's numbers.".to_owned())
+            }
+            _ => None,
+        })
+    };
+    view! {
+        <details class="badge">
+            <summary><span class="dot" class:gpu=bool_fn(move || kind().0 == "gpu")></span>
+                <span data-testid="backend" data-value=text_fn(move || kind().0)>{text_fn(move || kind().1)}</span></summary>
+            <div class="badge-text"><p>{text_fn(device)}</p><p data-testid="backend-reason">{text_fn(move || reason().unwrap_or_default())}</p></div>
+        </details>
+    }
+    .into_any()
+}

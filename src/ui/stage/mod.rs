@@ -1,0 +1,25 @@
+//! The run on the stage: the transport, and one step taken apart.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `badge` | which backend runs |
+//! | `step` | one step taken apart |
+//! | `step_picture` | its pictures |
+//! | `step_plot` | its plots |
+//! | `sweep_bar` | where a sweep stands |
+//! | `transport` | play, pause, step, reset, speed, and where the run stands |
+//! | [`webgpu_advice`] | how each browser gets WebGPU |
+
+#[cfg(target_arch = "wasm32")]
+mod badge;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod step;
+#[cfg(target_arch = "wasm32")]
+mod step_picture;
+#[cfg(target_arch = "wasm32")]
+mod step_plot;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod sweep_bar;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod transport;
+pub mod webgpu_advice;

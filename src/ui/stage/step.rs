@@ -1,0 +1,131 @@
+//! ONE STEP: raw → encoded → + noise → denoised, each as a picture, a plot and a norm.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::{
+    step_picture::picture,
+    step_plot::{DIGITS, NAMES, plot},
+};
+use crate::{
+    mechanism::{Denoiser, EncoderSpec},
+    plot::format,
+    ui::{
+        settings::Speed,
+        size::closures::{bool_fn, on_click, text_fn, view_fn},
+        state::Page,
+        widgets::{
+            chart::{Frame, chart, enlarge},
+            teaching::teaching,
+        },
+    },
+};
+
+/// The whole panel.
+pub fn panel(page: Page) -> impl IntoView {
+    let at = move || page.snapshots.shown.with(|pictures| pictures.as_ref().map(|(step, _)| *step));
+    let head = move || match at() {
+        Some(step) => format!("Step {}, taken apart: the sum over its lot.", format::integer(step)),
+        None => "What one training step does to the gradients of its examples.".to_owned(),
+    };
+    // Each step that is shown at leisure lights its tiles anew, which a class of the same name would not.
+    let lit = Memo::new(move |_| {
+        let leisure = !page.run.playing.get_untracked() || page.run.speed.get_untracked() == Speed::Slow;
+        at().filter(|_| leisure).map(|step| step % 2)
+    });
+    let class = move || match lit.get() {
+        Some(0) => "tiles lit-0",
+        Some(_) => "tiles lit-1",
+        None => "tiles",
+    };
+    view! {
+        <h2>"One step"</h2>
+        <p class="lead">{text_fn(head)}" "
+            <button type="button" data-testid="look" hidden=bool_fn(move || page.snapshots.shown.with(Option::is_some)) on:click=on_click(move |_| page.run.step_once())>"Take one apart"</button></p>
+        <ol class=text_fn(class)>
+            {tile(page, 0)}{tile(page, 1)}{tile(page, 2)}{tile(page, 3)}
+        </ol>
+        {scale(page)}
+    }
+    .into_any()
+}
+
+/// What the tile says of this run's configuration.
+fn sentence(page: Page, which: usize) -> String {
+    page.run.info.with(|run| {
+        let config = run.as_ref().map(|run| &run.config);
+        match which {
+            0 => "Every example in the lot pulls the model its own way; this is the sum of all pulls.".to_owned(),
+            1 => match config.map(|config| &config.encoder) {
+                Some(EncoderSpec::None) => "Nothing bounds an example here, so nothing can hide it.".to_owned(),
+                Some(EncoderSpec::Envelope { .. }) => {
+                    "Each example's gradient is clamped, rank by rank, under a public envelope of length 1; dashed, the envelope times the lot.".to_owned()
+                }
+                Some(EncoderSpec::Clip { norm }) => {
+                    format!("Each example's gradient is shortened to length {} where it is longer.", format::number(*norm))
+                }
+                None => "Each example's gradient is bounded before it is added.".to_owned(),
+            },
+            2 => match config.map(|config| &config.noise) {
+                Some(None) => "No noise is added: what is released is the sum itself.".to_owned(),
+                _ => "Noise as large as one example could matter is added to every coordinate. From here on it is private.".to_owned(),
+            },
+            _ => match config.map(|config| config.denoiser) {
+                Some(Denoiser::KolmogorovSmirnov) => {
+                    "The sum is multiplied by how far its values are from pure noise. That costs no privacy.".to_owned()
+                }
+                _ => "No denoiser: the noisy sum itself moves the model.".to_owned(),
+            },
+        }
+    })
+}
+
+fn tile(page: Page, which: usize) -> impl IntoView {
+    let pictures =
+        move || page.snapshots.shown.with(|pictures| pictures.as_ref().map(|(_, pictures)| Arc::clone(pictures)));
+    let norm = move || {
+        pictures().map_or_else(
+            || "–".to_owned(),
+            |pictures| format::number(format::significant(pictures.tiles[which].norm, DIGITS)),
+        )
+    };
+    let extra = move || {
+        let pictures = pictures()?;
+        match which {
+            3 if pictures.factor < 0.999 => {
+                Some(format!("× {}", format::number(format::significant(pictures.factor, DIGITS))))
+            }
+            _ => None,
+        }
+    };
+    view! {
+        <li class=format!("tile tile-{which}")>
+            <h3>{NAMES[which]} " " {(which < 2).then(teaching)}</h3>{enlarge(NAMES[which])}
+            {picture(page, which)}
+            {chart(page, Frame { title: NAMES[which], file: "", height: 104.0, full: false }, move || plot(page, which))}
+            <p class="norm"><span>"length ‖·‖₂"</span> <output data-testid=format!("norm-{which}")>{text_fn(norm)}</output>
+                {view_fn(move || extra().map(|extra| view! { <span class="factor">{extra}</span> }.into_any()))}</p>
+            <p class="says">{text_fn(move || sentence(page, which))}</p>
+        </li>
+    }
+    .into_any()
+}
+
+fn scale(page: Page) -> impl IntoView {
+    let text = move || {
+        page.snapshots.shown.with(|pictures| {
+            pictures.as_ref().map(|(_, pictures)| {
+                let full = format::number(format::significant(pictures.full_colour, DIGITS));
+                (full, pictures.layout().caption, pictures.factor < 0.999)
+            })
+        })
+    };
+    view! {
+        <div class="scale">{view_fn(move || text().map(|(full, caption, shrunk)| view! {
+            <span class="bar-of-colours" aria-hidden="true"></span>
+            <span>"Colours: −"{full.clone()}" to +"{full}{shrunk.then_some(" (tile 4 times its factor)")}". Pictures: "{caption}". Plots: size of coordinates by rank; in tile 4, their distribution (solid) against the noise's (dashed)."</span>
+        }.into_any()))}</div>
+    }
+    .into_any()
+}

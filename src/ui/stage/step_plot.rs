@@ -1,0 +1,94 @@
+//! The plots of a step: sizes by rank; and what the denoiser compares.
+
+use leptos::prelude::*;
+
+use crate::{
+    plot::{
+        drawing::{Drawing, Line, Range, Write},
+        format,
+    },
+    ui::state::Page,
+    worker::pictures::Pictures,
+};
+
+/// What a reader compares.
+pub const DIGITS: i32 = 3;
+
+/// What each tile is called, and says while slow motion lights it.
+pub const NAMES: [&str; 4] = ["1 Raw gradient", "2 Encoded", "3 + noise", "4 Denoised"];
+
+/// Magnitude by rank for the first three; for the fourth, what the denoiser compares.
+pub fn plot(page: Page, which: usize) -> Drawing {
+    page.snapshots.shown.with(|pictures| {
+        let Some((_, pictures)) = pictures else { return empty(which) };
+        if which == 3 { distributions(pictures) } else { ranks(pictures, which) }
+    })
+}
+
+const RANKS: &str = "rank";
+
+fn empty(which: usize) -> Drawing {
+    Drawing {
+        lines: vec![],
+        x: Range { low: 1.0, high: 1e4, logarithmic: true, label: RANKS, write: Write::Number },
+        y: Range { low: 1e-3, high: 10.0, logarithmic: true, label: "size", write: Write::Number },
+        scatter: false,
+        summary: format!("{}: nothing to show before the first step.", NAMES[which]),
+    }
+}
+
+fn ranks(pictures: &Pictures, which: usize) -> Drawing {
+    let (most, low, high) = pictures.rank_range();
+    let mut lines = vec![];
+    // The tile before it stays as a shadow, so that the change shows.
+    if let Some(before) = which.checked_sub(1) {
+        lines.push(Line { class: "ghost", name: String::new(), points: pictures.tiles[before].ranks.clone() });
+    }
+    let beside = [("", None), ("line-envelope", Some(&pictures.envelope)), ("line-noise", Some(&pictures.noise_ranks))];
+    if let (class, Some(points)) = beside[which]
+        && !points.is_empty()
+    {
+        lines.push(Line { class, name: String::new(), points: points.clone() });
+    }
+    lines.push(Line {
+        class: ["line-raw", "line-encoded", "line-noisy"][which],
+        name: String::new(),
+        points: pictures.tiles[which].ranks.clone(),
+    });
+    Drawing {
+        lines,
+        x: Range { low: 1.0, high: most, logarithmic: true, label: RANKS, write: Write::Number },
+        y: Range { low, high, logarithmic: true, label: "size", write: Write::Number },
+        scatter: false,
+        summary: format!(
+            "{}: size of the coordinates from the largest to the smallest, both on logarithmic scales.",
+            NAMES[which]
+        ),
+    }
+}
+
+fn distributions(pictures: &Pictures) -> Drawing {
+    let ends = pictures.empirical.first().zip(pictures.empirical.last());
+    let reach = ends.map_or(1.0, |(a, b)| a.0.abs().max(b.0.abs())).max(f64::MIN_POSITIVE);
+    let mut lines = vec![
+        Line { class: "line-noise", name: String::new(), points: pictures.noise.clone() },
+        Line { class: "line-noisy", name: String::new(), points: pictures.empirical.clone() },
+    ];
+    let summary = match pictures.gap {
+        Some((x, a, b)) => {
+            lines.push(Line { class: "line-gap", name: String::new(), points: vec![(x, a), (x, b)] });
+            format!(
+                "Share of coordinates up to each size, against the noise alone; furthest apart by {}.",
+                format::number(format::significant((a - b).abs(), DIGITS))
+            )
+        }
+        None => "Share of coordinates up to each size.".to_owned(),
+    };
+    Drawing {
+        lines,
+        x: Range { low: -reach, high: reach, logarithmic: false, label: "value", write: Write::Number },
+        y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "share", write: Write::Number },
+        scatter: false,
+        summary,
+    }
+}

@@ -1,0 +1,28 @@
+//! Where a sweep stands.
+
+use leptos::prelude::*;
+
+use crate::ui::{
+    size::closures::{bool_fn, on_click, text_fn},
+    state::Page,
+};
+
+/// Where a sweep stands.
+pub fn sweep_bar(page: Page) -> impl IntoView {
+    let text = move || {
+        page.sweeps.current.with(|sweep| {
+            sweep
+                .as_ref()
+                .filter(|sweep| sweep.at < sweep.values.len())
+                .map(|sweep| format!("Sweep: run {} of {}, {}.", sweep.at + 1, sweep.values.len(), sweep.name()))
+                .unwrap_or_default()
+        })
+    };
+    view! {
+        <div class="notice sweep" data-testid="sweep-status" hidden=bool_fn(move || page.sweeps.current.with(Option::is_none))>
+            <p role="status">{text_fn(text)}</p>
+            <button type="button" class="quiet" on:click=on_click(move |_| page.end_sweep())>"Stop"</button>
+        </div>
+    }
+    .into_any()
+}

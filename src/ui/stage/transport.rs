@@ -1,0 +1,127 @@
+//! The transport: play, pause, step, reset, speed, and where the run stands.
+
+use leptos::prelude::*;
+
+use super::badge::badge;
+use crate::{
+    plot::format,
+    train::report::{Privacy, Report},
+    ui::{
+        settings::{Choice, Speed},
+        size::closures::{bool_fn, bool_memo, on_click, on_event, text_fn, view_fn},
+        state::Page,
+        widgets::{hint::hint, teaching::teaching},
+    },
+};
+
+/// The bar.
+pub fn bar(page: Page) -> impl IntoView {
+    view! {
+        <section class="transport" aria-label="Transport">
+            <div class="buttons">
+                <button type="button" class="quiet" data-testid="reset" title="Start again from step 0 (r)" on:click=on_click(move |_| page.run.reset())>
+                    {icon("M12 5V2L7 6.5 12 11V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-8z")}<span>"Reset"</span>
+                </button>
+                <button type="button" class="play" class:primary=bool_fn(move || !page.run.playing.get()) data-testid="play" title="Train (space)"
+                    on:click=on_click(move |_| if !page.run.playing.get_untracked() { page.play() })>
+                    {icon("M7 4v16l13-8z")}<span>"Play"</span>
+                </button>
+                <button type="button" class="play" class:primary=bool_fn(move || page.run.playing.get()) data-testid="pause" title="Pause (space)"
+                    on:click=on_click(move |_| page.run.pause())>
+                    {icon("M6 4h4v16H6zM14 4h4v16h-4z")}<span>"Pause"</span>
+                </button>
+                <button type="button" class="quiet" data-testid="step-once" title="One step, taken apart (s)" on:click=on_click(move |_| page.run.step_once())>
+                    {icon("M5 4v16l10-8zM16 4h3v16h-3z")}<span>"Step"</span>
+                </button>
+                {speed(page)}
+            </div>
+            {readouts(page)}
+        </section>
+    }
+    .into_any()
+}
+
+/// A picture of 24 × 24 units.
+pub fn icon(path: &'static str) -> impl IntoView {
+    view! { <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d=path></path></svg> }
+}
+
+fn speed(page: Page) -> impl IntoView {
+    let options = Speed::ALL
+        .iter()
+        .map(|&speed| {
+            let id = format!("speed-{}", speed.key());
+            view! {
+                <input type="radio" name="speed" id=id.clone() value=speed.key() prop:checked=bool_fn(move || page.run.speed.get() == speed)
+                    on:change=on_event(move |_| page.snapshots.set_speed(speed)) />
+                <label for=id>{speed.label()}</label>
+            }
+        })
+        .collect_view();
+    let (button, sentence) = hint(
+        "speed",
+        "Speed",
+        "Slow and normal take each step apart, and wait two seconds or a tenth of one after it; max does not wait. What is computed is the same.",
+    );
+    view! { <fieldset class="speed" data-testid="speed"><legend class="visually-hidden">"Speed"</legend>{options}{button}{sentence}</fieldset> }.into_any()
+}
+
+fn readouts(page: Page) -> impl IntoView {
+    let step = Memo::new(move |_| page.run.report.with(|report| report.as_ref().map_or(0, |report| report.step)));
+    let planned = move || page.run.info.with(|run| run.as_ref().and_then(|run| run.config.steps));
+    let step_text = move || match planned() {
+        Some(steps) => format!("{} / {}", format::integer(step.get()), format::integer(steps)),
+        None => format::integer(step.get()),
+    };
+    let accuracy_value = move || page.run.accuracy.get().map_or_else(String::new, format::exact);
+    let accuracy_text = move || page.run.accuracy.get().map_or_else(|| "–".to_owned(), format::percent);
+    let tests_private =
+        bool_memo(move || page.run.report.with(|report| report.as_ref().is_some_and(Report::tests_private_images)));
+    let epsilon = Memo::new(move |_| {
+        page.run.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
+            Some(Privacy::Bounded(bound)) => Some(Ok((bound.improved.epsilon, bound.classic.epsilon))),
+            Some(Privacy::NoGuarantee { .. }) => Some(Err(())),
+            None => None,
+        })
+    });
+    let epsilon_value =
+        move || epsilon.get().and_then(Result::ok).map_or_else(String::new, |(improved, _)| format::exact(improved));
+    // By tight accounting, where it has an answer that holds; every bound holds, so the smallest does.
+    let tight = Memo::new(move |_| page.spending.epsilon());
+    let tight_value = move || tight.get().map_or_else(String::new, format::exact);
+    let epsilon_text = move || match epsilon.get() {
+        Some(Ok((improved, _))) => {
+            format!("≤ {}", format::epsilon(tight.get().map_or(improved, |tight| tight.min(improved))))
+        }
+        Some(Err(())) => "no guarantee".to_owned(),
+        None => "–".to_owned(),
+    };
+    // What all of it may cost, or will.
+    let end = move || {
+        epsilon.get()?.ok()?;
+        let (budget, planned) = page.settings.with(|settings| (settings.budget, settings.steps.is_some()));
+        let projected = page.cost.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon));
+        let projected = page.cost.tight.with(|points| points.last().map(|point| point.1)).or(projected);
+        // What was set is no bound.
+        let end = budget.map(format::budget).or(projected.filter(|_| planned).map(format::epsilon))?;
+        Some(format!(" / {end}"))
+    };
+    let renyi_text = move || match epsilon.get() {
+        Some(Ok((improved, _))) if tight.get().is_some() => format!("tight; Rényi {}", format::epsilon(improved)),
+        Some(Ok((_, classic))) => format!("classic {}", format::epsilon(classic)),
+        _ => String::new(),
+    };
+    view! {
+        <dl class="readouts">
+            <div><dt>"Step"</dt><dd data-testid="step" data-value=text_fn(move || step.get().to_string())>{text_fn(step_text)}</dd></div>
+            <div class="accuracy"><dt>"Test accuracy " {view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
+            <div class="epsilon" class:none=bool_fn(move || matches!(epsilon.get(), Some(Err(()))))>
+                <dt>"ε spent" <span class="small">{text_fn(renyi_text)}</span></dt>
+                <dd><span data-testid="epsilon" data-value=text_fn(epsilon_value) data-tight=text_fn(tight_value)>{text_fn(epsilon_text)}</span>
+                    <span class="end" data-testid="epsilon-end" title="The budget, or what the planned steps will cost">{text_fn(move || end().unwrap_or_default())}</span></dd>
+            </div>
+        </dl>
+        {badge(page)}
+    }
+    .into_any()
+}

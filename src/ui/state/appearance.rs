@@ -1,0 +1,47 @@
+//! How the page looks.
+
+use leptos::prelude::*;
+
+use crate::ui::{browser, settings::Theme};
+
+/// Colours, and which panel a phone shows. Copied freely.
+#[derive(Clone, Copy)]
+pub struct Appearance {
+    pub theme: RwSignal<Theme>,
+    /// Whether the link names a theme: then it goes on with the link, and is not the visitor's own affair.
+    pub theme_in_link: RwSignal<bool>,
+    pub panel: RwSignal<Panel>,
+}
+
+/// Panels of the page: tabs on a phone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Panel {
+    Setup,
+    Step,
+    Results,
+}
+
+impl Appearance {
+    /// The link's theme, or the one that the browser keeps.
+    #[must_use]
+    pub fn new(theme: Option<Theme>) -> Self {
+        Self {
+            theme: RwSignal::new(theme.unwrap_or_else(browser::stored_theme)),
+            theme_in_link: RwSignal::new(theme.is_some()),
+            panel: RwSignal::new(Panel::Results),
+        }
+    }
+
+    /// Shows a link's theme, which the browser does not keep.
+    pub fn take_theme(self, theme: Theme) {
+        browser::show_theme(theme);
+        self.theme.set(theme);
+        self.theme_in_link.set(true);
+    }
+
+    /// Shows the visitor's theme, and keeps it.
+    pub fn choose_theme(self, theme: Theme) {
+        browser::apply_theme(theme);
+        self.theme.set(theme);
+    }
+}

@@ -1,0 +1,77 @@
+//! Both threads: the page starts them, and goes on without one that failed.
+
+use leptos::prelude::*;
+
+use super::{messages::Origin, page::Page};
+use crate::{
+    ui::{browser, threads::accountant::Failure},
+    worker::protocol::Request,
+};
+
+impl Page {
+    /// Starts both threads, and asks for a backend and for digits.
+    pub fn connect(self) {
+        self.start_trainer();
+        self.accountant.spawn();
+        if self.lessons.wanted.with_value(Option::is_some) {
+            self.load_lessons();
+        }
+        self.trainer.watch(move |why| self.lose_trainer(why));
+    }
+
+    /// Tells of threads of the accountant that fail; before the first question, which starts one.
+    pub fn listen(self) {
+        self.accountant.on_failure(move |failure| {
+            if matches!(failure, Failure::Accountant(_)) {
+                self.cost.due.set_value(None);
+                self.run.stay();
+                self.spending.tell_again();
+                self.spending.rest_until.set_value(0.0);
+            }
+            self.messages.put(Origin::Run, failure.to_string());
+        });
+    }
+
+    fn start_trainer(self) {
+        self.trainer.spawn(move |event| self.take(event), move |why| self.lose_trainer(why));
+        self.trainer.send(Request::Open { backend: self.device.wanted(), keep: !browser::is_embedded() });
+        self.snapshots.follow_speed();
+        self.load_digits(self.settings.with_untracked(|s| s.digits), None);
+    }
+
+    /// The training thread is gone, and its run with it; another is started, and says what is kept of the run.
+    fn lose_trainer(self, why: &str) {
+        let again = self.trainer.end_failed();
+        let kept = match (self.current(), self.runs.current.with_value(|current| current.unkept)) {
+            (None, _) => "",
+            (_, true) => " Nothing of its run is kept.",
+            _ => {
+                " What is kept of its run stands below: every step is counted, and parameters are those of the last save."
+            }
+        };
+        self.leave_sweep();
+        self.list_current();
+        self.forget_run();
+        self.run.lose();
+        self.device.engine.set(None);
+        self.digits.forget();
+        let why = why.trim_end_matches('.');
+        self.messages.put(Origin::Thread, match again {
+            true => format!("The training thread failed: {why}. Another one has been started.{kept}"),
+            false => format!("The training thread failed again: {why}. Reload the page, or try it with backend=cpu in the address.{kept}"),
+        });
+        if again {
+            self.start_trainer();
+        }
+    }
+
+    /// Has the run that stands saved when the page is put away.
+    pub fn save_when_hidden(self) {
+        let away = window_event_listener_untyped("visibilitychange", move |_| {
+            if document().hidden() {
+                self.trainer.send(Request::Save);
+            }
+        });
+        on_cleanup(move || away.remove());
+    }
+}

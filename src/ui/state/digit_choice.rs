@@ -1,0 +1,95 @@
+//! The visitor chooses digits, or brings files: what is asked for, and what follows when it comes.
+
+use leptos::prelude::*;
+
+use super::{digits::LoadedDigits, messages::Origin, page::Page};
+use crate::{
+    ui::{browser, settings::Digits},
+    worker::protocol::DataRequest,
+};
+
+/// Digits drawn where the visitor asks for synthetic ones: to train on, to test.
+const SYNTHETIC: (u32, u32) = (20_000, 5_000);
+
+impl Page {
+    /// Asks for other digits; a new run starts on them when they are there.
+    pub fn choose_digits(self, digits: Digits) {
+        if digits == Digits::Files && self.digits.own_files().is_empty() {
+            // Until some are picked, the digits stay what they are; a frame has no place to pick any.
+            let how = if browser::press("own-files") {
+                "Pick your IDX files, or drop them anywhere here; until then the digits stay what they are."
+            } else {
+                "Your own files can be loaded in the whole playground, not in this frame; the digits stay what they are."
+            };
+            return self.messages.notify(how.to_owned());
+        }
+        let before = self.settings.with_untracked(|settings| settings.digits);
+        self.set_digits(digits);
+        self.load_digits(digits, Some(before));
+    }
+
+    fn set_digits(self, digits: Digits) {
+        self.settings.update(|settings| settings.digits = digits);
+    }
+
+    /// Asks for digits. `before`: what the choice was, where it was changed for these.
+    pub(super) fn load_digits(self, digits: Digits, before: Option<Digits>) {
+        let request = match digits {
+            Digits::Mnist => {
+                DataRequest::Site { manifest: browser::script_address("hushgrad-digits", "./data/manifest.json") }
+            }
+            Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: SYNTHETIC.0, test: SYNTHETIC.1 },
+            Digits::Files => {
+                let files = self.digits.own_files();
+                if !files.is_empty() {
+                    return self.offer(files, before);
+                }
+                // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
+                self.set_digits(Digits::Mnist);
+                self.messages.notify("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.".to_owned());
+                return self.load_digits(Digits::Mnist, before);
+            }
+        };
+        self.request_digits(request, before, vec![]);
+    }
+
+    /// Has the training thread read the visitor's files.
+    pub fn load_files(self, files: Vec<web_sys::File>) {
+        self.offer(files, None);
+    }
+
+    fn offer(self, files: Vec<web_sys::File>, before: Option<Digits>) {
+        let sizes = files.iter().map(|file| (file.name(), file.size() as u64)).collect();
+        self.request_digits(DataRequest::Files(sizes), before, files);
+    }
+
+    fn request_digits(self, from: DataRequest, before: Option<Digits>, files: Vec<web_sys::File>) {
+        // The runs of a sweep are of the same digits.
+        self.end_sweep();
+        self.messages.clear(Origin::Run);
+        self.messages.clear(Origin::Digits);
+        self.digits.request(from, before, files);
+    }
+
+    /// Nothing more comes of a load: the choice of digits becomes what it was before, where it was changed for this load.
+    pub(super) fn end_load(self, load: u32) {
+        if let Some(before) = self.digits.end_load(load) {
+            self.set_digits(before);
+        }
+    }
+
+    /// Digits have come: a run starts on those that were awaited.
+    pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits) {
+        let (own, train) = (loaded.choice(), loaded.train);
+        let Some(arrival) = self.digits.arrive(load, loaded) else { return };
+        // While others are awaited, the choice is theirs.
+        if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {
+            self.set_digits(own);
+        }
+        if arrival.awaited || self.run.info.with_untracked(Option::is_none) {
+            self.follow_budget(Some(train), None, Self::start);
+        } else {
+            self.schedule_projection();
+        }
+    }
+}

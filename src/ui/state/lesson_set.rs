@@ -1,0 +1,339 @@
+//! Lessons and formulas as one text file: `# key | number | title` begins a lesson, `## title` a step, `@word rest` tells the
+//! page what to do there, `% key | formula | explanation | condition` is a formula, and any other line is a paragraph.
+
+/// All that the file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LessonSet {
+    pub lessons: Vec<Lesson>,
+    pub formulas: Vec<Formula>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lesson {
+    /// Name in links.
+    pub key: String,
+    pub number: String,
+    pub title: String,
+    pub steps: Vec<Step>,
+}
+
+/// One page of a lesson.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    pub title: String,
+    pub parts: Vec<Part>,
+    /// The settings to take, as a query.
+    pub set: Option<String>,
+    /// The panel to look at: `results`, `step`, `setup`, `lab`.
+    pub show: String,
+    /// `play` or `step`.
+    pub act: Option<String>,
+    /// The hook of the element that the text speaks of.
+    pub point: Option<String>,
+    /// The envelope of the noise lab.
+    pub psi: Option<String>,
+}
+
+/// What a step is made of, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    Text(String),
+    /// Key of a formula.
+    Formula(String),
+    /// Name of a figure.
+    Figure(String),
+    Question(String),
+    Answer(String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    pub key: String,
+    pub formula: String,
+    pub explanation: String,
+    /// For which settings it stands among the run's formulas, as [`Settings::meet`](Settings::meet) reads it;
+    /// `lesson`: for none.
+    pub condition: String,
+}
+
+impl LessonSet {
+    /// Reads the file; a line that means nothing is left out.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let mut set = Self::default();
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let fields =
+                |rest: &str| -> Vec<String> { rest.split(" | ").map(|field| field.trim().to_owned()).collect() };
+            if let Some(rest) = line.strip_prefix("% ") {
+                if let Ok([key, formula, explanation, condition]) = <[String; 4]>::try_from(fields(rest)) {
+                    set.formulas.push(Formula { key, formula, explanation, condition });
+                }
+            } else if let Some(title) = line.strip_prefix("## ") {
+                if let Some(lesson) = set.lessons.last_mut() {
+                    lesson.steps.push(Step { title: title.to_owned(), ..Step::default() });
+                }
+            } else if let Some(rest) = line.strip_prefix("# ") {
+                if let Ok([key, number, title]) = <[String; 3]>::try_from(fields(rest)) {
+                    set.lessons.push(Lesson { key, number, title, steps: vec![] });
+                }
+            } else if let Some(step) = set.lessons.last_mut().and_then(|lesson| lesson.steps.last_mut()) {
+                step.take(line);
+            }
+        }
+        set
+    }
+
+    #[must_use]
+    pub fn formula(&self, key: &str) -> Option<&Formula> {
+        self.formulas.iter().find(|formula| formula.key == key)
+    }
+
+    /// Lesson and step that a link names: `key` or `key.step`, steps from 1.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<(usize, usize)> {
+        let (key, step) = name.split_once('.').unwrap_or((name, "1"));
+        let at = self.lessons.iter().position(|lesson| lesson.key == key || lesson.number == key)?;
+        let last = self.lessons[at].steps.len().checked_sub(1)?;
+        Some((at, step.parse::<usize>().unwrap_or(1).saturating_sub(1).min(last)))
+    }
+}
+
+impl Step {
+    fn take(&mut self, line: &str) {
+        let Some((word, rest)) = line.strip_prefix('@').map(|line| line.split_once(' ').unwrap_or((line, ""))) else {
+            return self.parts.push(Part::Text(line.to_owned()));
+        };
+        let rest = rest.to_owned();
+        match word {
+            "set" => self.set = Some(rest),
+            "set-lab" => self.psi = Some(rest),
+            "show" => self.show = rest,
+            "do" => self.act = Some(rest),
+            "point" => self.point = Some(rest),
+            "formula" => self.parts.push(Part::Formula(rest)),
+            "figure" => self.parts.push(Part::Figure(rest)),
+            "ask" => self.parts.push(Part::Question(rest)),
+            "answer" => self.parts.push(Part::Answer(rest)),
+            _ => {}
+        }
+    }
+}
+
+impl Lesson {
+    /// The settings that hold at a step: those of the last step that set any.
+    #[must_use]
+    pub fn settings_at(&self, step: usize) -> Option<&str> {
+        self.steps.iter().take(step + 1).rev().find_map(|step| step.set.as_deref())
+    }
+}
+
+/// A text whose `{names}` are replaced by what `value` says of them; an unknown one becomes a dash.
+#[must_use]
+pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let Some((name, tail)) = after.split_once('}') else {
+            rest = after;
+            break;
+        };
+        out.push_str(&value(name).unwrap_or_else(|| "–".to_owned()));
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        mechanism::Denoiser,
+        train::config::SamplingPolicy,
+        ui::{
+            link,
+            settings::{Choice, Encoder, Family, Settings},
+        },
+    };
+
+    const TEXT: &str = include_str!("../../../www/lessons.txt");
+    /// What [`fill`] is given by the page.
+    const NAMES: [&str; 26] = [
+        "lot",
+        "train",
+        "sigma",
+        "clip",
+        "noise",
+        "rate",
+        "q",
+        "steps",
+        "planned",
+        "delta",
+        "epsilon",
+        "classic",
+        "improved",
+        "order",
+        "exp-epsilon",
+        "parameters",
+        "factor",
+        "floor",
+        "accuracy",
+        "tight",
+        "projected",
+        "nu",
+        "exponent",
+        "density",
+        "pre-scale",
+        "momentum",
+    ];
+
+    #[test]
+    fn every_lesson_is_whole() {
+        let set = LessonSet::read(TEXT);
+        let numbers: Vec<&str> = set.lessons.iter().map(|lesson| lesson.number.as_str()).collect();
+        // Numbers are addresses (`?lesson=7.2`), so none is given anew; 6 is that of a lesson on attacks, which is not written.
+        assert_eq!(numbers, ["1", "2", "3", "4", "5", "7"]);
+        for lesson in &set.lessons {
+            assert!((5..=7).contains(&lesson.steps.len()), "{}", lesson.key);
+            for step in &lesson.steps {
+                let text = step.parts.iter().filter(|part| matches!(part, Part::Text(_) | Part::Question(_))).count();
+                assert!(text >= 1, "{}: {} says nothing", lesson.key, step.title);
+                assert!(["results", "step", "setup", "lab", ""].contains(&step.show.as_str()), "{}", step.show);
+                assert!(step.act.as_deref().is_none_or(|act| ["play", "step"].contains(&act)));
+                if let Some(set) = &step.set {
+                    assert_eq!(link::read(set).1, Vec::<String>::new(), "{}: {}", lesson.key, step.title);
+                }
+                for part in &step.parts {
+                    if let Part::Formula(key) = part {
+                        assert!(set.formula(key).is_some(), "{key}");
+                    }
+                }
+            }
+            let last = &lesson.steps[lesson.steps.len() - 1];
+            assert!(matches!(last.parts.as_slice(), [.., Part::Question(_), Part::Answer(_)]), "{}", lesson.key);
+        }
+    }
+
+    /// The panel that holds a hook's element; empty: it stands above them all.
+    fn panel_of(hook: &str) -> &'static str {
+        match hook {
+            "lot" | "projection" | "denoiser" => "setup",
+            "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
+            "digit-pad" | "epsilon-meaning" | "runs" => "results",
+            "noise-lab" | "lab-table" | "lab-psi" | "lab-formula" => "lab",
+            "accuracy" | "epsilon" => "",
+            _ => panic!("{hook} is in no known panel"),
+        }
+    }
+
+    #[test]
+    fn what_a_step_points_at_is_in_the_panel_that_it_shows() {
+        for lesson in LessonSet::read(TEXT).lessons {
+            for step in lesson.steps {
+                let panel = step.point.as_deref().map_or("", panel_of);
+                let shown = if step.show.is_empty() { "results" } else { step.show.as_str() };
+                assert!(panel.is_empty() || panel == shown, "{}: {} shows {shown}", lesson.key, step.title);
+            }
+        }
+    }
+
+    /// All kinds of settings that conditions tell apart.
+    fn kinds() -> impl Iterator<Item = Settings> {
+        let all = Encoder::ALL.iter().flat_map(|&encoder| Family::ALL.iter().map(move |&family| (encoder, family)));
+        all.flat_map(|(encoder, family)| {
+            let kind = move |&denoiser: &Denoiser| {
+                let (poisson, fixed, shuffled) =
+                    (SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled);
+                let others = [(None, 0.0, poisson), (Some(1), 0.0, fixed), (None, 0.9, fixed), (None, 0.0, shuffled)];
+                others.map(|(replay, momentum, sampling)| Settings {
+                    encoder,
+                    family,
+                    denoiser,
+                    replay,
+                    momentum,
+                    sampling,
+                    ..Settings::default()
+                })
+            };
+            Denoiser::ALL.iter().flat_map(kind)
+        })
+    }
+
+    #[test]
+    fn the_formulas_of_a_run_are_those_of_its_mechanism() {
+        const LAWS: [&str; 9] = [
+            "gaussian",
+            "gaussian-unclipped",
+            "student-t",
+            "laplace",
+            "variance-gamma",
+            "hyperbolic-secant",
+            "generalized-gaussian",
+            "cauchy",
+            "custom",
+        ];
+        let set = LessonSet::read(TEXT);
+        assert_eq!(TEXT.lines().filter(|line| line.starts_with("% ")).count(), set.formulas.len());
+        assert!(set.formulas.len() <= 64, "the page keeps a bit for each");
+        for settings in kinds() {
+            let met: Vec<&Formula> = set.formulas.iter().filter(|each| settings.meet(&each.condition)).collect();
+            let count = |of: &dyn Fn(&str) -> bool| met.iter().filter(|each| of(&each.key)).count();
+            let says =
+                |what: &str| met.iter().any(|each| each.formula.contains(what) || each.explanation.contains(what));
+            let noisy = settings.family != Family::None;
+            let clips = settings.encoder == Encoder::Clip;
+            let denoises = noisy && settings.denoiser != Denoiser::None;
+            assert_eq!(count(&|key| key.starts_with("step")), 1, "{settings:?}");
+            assert_eq!(count(&|key| LAWS.contains(&key)), usize::from(noisy), "{settings:?}");
+            assert_eq!(says("N(0"), settings.family == Family::Gaussian, "{settings:?}");
+            assert_eq!((says("{clip}"), says("clip(")), (clips, clips), "{settings:?}");
+            assert_eq!(says("enc(") && says("{pre-scale}"), settings.encoder == Encoder::Envelope, "{settings:?}");
+            assert_eq!((says("{factor}"), says("η·D·")), (denoises, denoises), "{settings:?}");
+            assert_eq!(says("{epsilon}"), settings.no_guarantee().is_none(), "{settings:?}");
+            assert_eq!(says("{momentum}"), settings.momentum > 0.0, "{settings:?}");
+            let bounded = settings.no_guarantee().is_none();
+            for (sampling, own) in [
+                (SamplingPolicy::Poisson, "Each image takes part with probability"),
+                (SamplingPolicy::FixedSize, "exactly {lot} of {train} images"),
+                (SamplingPolicy::Shuffled, "one batch of every epoch"),
+            ] {
+                assert_eq!(says(own), bounded && settings.sampling == sampling, "{settings:?}");
+            }
+            assert_eq!(says("exchanged"), bounded && settings.sampling == SamplingPolicy::FixedSize, "{settings:?}");
+            assert!(noisy || !(says(" Z") || says("{noise}")), "{settings:?}");
+        }
+        let used = |key: &str| TEXT.lines().any(|line| line == format!("@formula {key}"));
+        let shown = |formula: &Formula| used(&formula.key) || kinds().any(|settings| settings.meet(&formula.condition));
+        assert!(set.formulas.iter().all(shown), "a formula that nothing shows");
+        let mut keys: Vec<&str> = set.formulas.iter().map(|formula| formula.key.as_str()).collect();
+        keys.sort_unstable();
+        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "a key of two formulas");
+    }
+
+    #[test]
+    fn every_name_in_braces_is_known() {
+        let unknown = std::cell::RefCell::new(vec![]);
+        let _filled = fill(TEXT, |name| {
+            if !NAMES.contains(&name) {
+                unknown.borrow_mut().push(name.to_owned());
+            }
+            None
+        });
+        assert_eq!(unknown.into_inner(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn names_are_filled_in_and_links_are_found() {
+        let value = |name: &str| (name == "sigma").then(|| "1.1".to_owned());
+        assert_eq!(fill("σ = {sigma}, {x}; {open", value), "σ = 1.1, –; open");
+        let set = LessonSet::read(TEXT);
+        assert_eq!(set.find("why-noise"), Some((0, 0)));
+        assert_eq!(set.find("7.2"), Some((5, 1)));
+        assert_eq!(set.find("denoising.99"), Some((3, set.lessons[3].steps.len() - 1)));
+        assert_eq!(set.find("nothing"), None);
+        assert!(set.lessons[0].settings_at(2).unwrap().contains("no-privacy"));
+        assert!(set.lessons[0].settings_at(4).unwrap().contains("dp-sgd"));
+        assert_eq!(LessonSet::read("junk\n@do x\n# a\n% b | c"), LessonSet::default());
+    }
+}

@@ -1,0 +1,96 @@
+//! What the page knows, and what follows from what the visitor does and the threads say.
+//!
+//! [`Page`] holds a struct of signals for each concern. What one concern can do is a method of its struct; what concerns several is a
+//! method of the page.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`lesson_set`] | lessons and formulas as they are written |
+//! | `messages` | problems, notices, words for the screen reader |
+//! | `appearance` | theme, and the panel that a phone shows |
+//! | `device` | the backend |
+//! | `digits` | the digits at hand and on their way |
+//! | `run` | the run that stands |
+//! | `snapshots` | steps taken apart |
+//! | `charts` | charts and curves |
+//! | `run_list` | earlier runs |
+//! | `projection` | what the settings will cost |
+//! | `spending` | what the run gives away, by tight accounting |
+//! | `pad` | the drawn digit |
+//! | `confusion` | digits taken for others |
+//! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
+//! | `page` | all of them |
+//! | `connection` | methods of the page: both threads start, and fail |
+//! | `events` | … the training thread speaks |
+//! | `play` | … the visitor plays |
+//! | `changes` | … settings change |
+//! | `digit_choice` | … digits are chosen and come |
+//! | `accounting` | … the accountant is asked |
+//! | `sweep_runs` | … the runs of a sweep |
+//! | `lesson_steps`, `names` | … a lesson's step is done; the numbers in its text |
+//! | `run_files` | … a run file is opened |
+
+#[cfg(target_arch = "wasm32")]
+mod accounting;
+#[cfg(target_arch = "wasm32")]
+mod appearance;
+#[cfg(target_arch = "wasm32")]
+mod changes;
+#[cfg(target_arch = "wasm32")]
+mod charts;
+#[cfg(target_arch = "wasm32")]
+mod confusion;
+#[cfg(target_arch = "wasm32")]
+mod connection;
+#[cfg(target_arch = "wasm32")]
+mod device;
+#[cfg(target_arch = "wasm32")]
+mod digit_choice;
+#[cfg(target_arch = "wasm32")]
+mod digits;
+#[cfg(target_arch = "wasm32")]
+mod events;
+pub mod lesson_set;
+#[cfg(target_arch = "wasm32")]
+mod lesson_steps;
+#[cfg(target_arch = "wasm32")]
+mod lessons;
+#[cfg(target_arch = "wasm32")]
+mod messages;
+#[cfg(target_arch = "wasm32")]
+mod names;
+#[cfg(target_arch = "wasm32")]
+mod noise_lab;
+#[cfg(target_arch = "wasm32")]
+mod pad;
+#[cfg(target_arch = "wasm32")]
+mod page;
+#[cfg(target_arch = "wasm32")]
+mod play;
+#[cfg(target_arch = "wasm32")]
+mod projection;
+#[cfg(target_arch = "wasm32")]
+mod run;
+#[cfg(target_arch = "wasm32")]
+mod run_files;
+#[cfg(target_arch = "wasm32")]
+mod run_list;
+#[cfg(target_arch = "wasm32")]
+mod snapshots;
+#[cfg(target_arch = "wasm32")]
+mod spending;
+#[cfg(target_arch = "wasm32")]
+mod sweep_runs;
+#[cfg(target_arch = "wasm32")]
+mod sweeps;
+
+#[cfg(target_arch = "wasm32")]
+pub(super) use self::{
+    appearance::Panel,
+    charts::{COLOURS, Curves},
+    messages::{Origin, as_sentence},
+    pad::OtherModel,
+    page::Page,
+    projection::OPEN_EPOCHS,
+    run_list::{Past, pin_class},
+};

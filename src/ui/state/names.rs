@@ -1,0 +1,70 @@
+//! What a text's `{name}` stands for: numbers of the settings and of the run.
+
+use leptos::prelude::*;
+
+use super::page::Page;
+use crate::{
+    mechanism::Denoiser,
+    plot::format,
+    train::report::{Privacy, Report},
+    ui::settings::{Encoder, Settings},
+};
+
+impl Page {
+    /// What a text's `{name}` stands for now.
+    #[must_use]
+    pub fn value_of(self, name: &str) -> Option<String> {
+        let settings = |read: fn(&Settings) -> f64| Some(format::number(self.settings.with(read)));
+        let clip = |s: &Settings| if s.encoder == Encoder::Clip { s.clip_norm } else { 1.0 };
+        let train = || self.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
+        let parameters = || self.settings.with(|s| s.model.parameters());
+        let report = |read: fn(&Report) -> Option<f64>| self.run.report.with(|report| report.as_ref().and_then(read));
+        let bound = |classic: bool| {
+            let spent = self.run.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
+                Some(Privacy::Bounded(bound)) => Some(if classic { bound.classic } else { bound.improved }),
+                _ => None,
+            });
+            spent.filter(|spent| spent.epsilon > 0.0).map(|spent| (spent.epsilon, spent.order))
+        };
+        // What the page shows large.
+        let headline =
+            || bound(false).map(|(improved, _)| self.spending.epsilon().map_or(improved, |tight| tight.min(improved)));
+        let projected = || self.cost.known();
+        match name {
+            "lot" => Some(format::integer(self.settings.with(|s| s.lot).into())),
+            "train" => train().map(|n| format::integer(n.into())),
+            "sigma" => settings(|s| s.scale),
+            "clip" => Some(format::number(self.settings.with(clip))),
+            "noise" => Some(format::number(self.settings.with(|s| s.scale * clip(s)))),
+            "rate" => report(|report| (report.step > 0).then_some(report.learning_rate))
+                .map_or_else(|| settings(|s| s.learning_rate), |rate| Some(format::number(rate))),
+            "momentum" => settings(|s| s.momentum),
+            "pre-scale" => settings(|s| s.pre_scale),
+            "nu" => settings(|s| s.nu),
+            "exponent" => settings(|s| s.exponent),
+            "density" => Some(self.settings.with(|s| s.formula.clone())),
+            "delta" => settings(|s| s.delta),
+            "q" => train().map(|n| format::number(f64::from(self.settings.with(|s| s.lot)) / f64::from(n))),
+            "parameters" => Some(format::integer(parameters() as u64)),
+            // The mean of the Kolmogorov distribution is 0.8687.
+            "floor" => Some(format::number(0.8687 / (parameters() as f64).sqrt())),
+            "steps" => report(|report| Some(report.step as f64)).map(|steps| format::integer(steps as u64)),
+            "planned" => projected().map(|projection| format::integer(projection.steps)),
+            "projected" => projected().map(|projection| format::epsilon(projection.end.improved.epsilon)),
+            "tight" => self.cost.tight.with(|points| points.last().map(|point| format::epsilon(point.1))),
+            "epsilon" => headline().map(format::epsilon),
+            "improved" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
+            "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
+            "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
+            "exp-epsilon" => headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
+            // A run without a denoiser has none, and a run that has not begun none yet.
+            "factor" => report(|report| (report.step > 0).then_some(report.denoise_factor))
+                .filter(|_| {
+                    self.run.info.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser != Denoiser::None))
+                })
+                .map(|f| format::number((f * 1e5).round() / 1e5)),
+            "accuracy" => self.run.accuracy.get().map(format::percent),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! All that the page knows: a struct of signals for each concern.
+
+use leptos::prelude::*;
+
+use super::{
+    appearance::Appearance,
+    charts::Charts,
+    confusion::ConfusionTable,
+    device::Device,
+    digits::DigitSets,
+    lessons::Lessons,
+    messages::Messages,
+    noise_lab::NoiseLab,
+    pad::Pad,
+    projection::ProjectedCost,
+    run::Run,
+    run_list::{Past, RunList},
+    snapshots::Snapshots,
+    spending::Spending,
+    sweeps::Sweeps,
+};
+use crate::{
+    ui::{
+        link::Link,
+        settings::{Number, Settings},
+        threads::{accountant::AccountantClient, training::TrainingClient},
+    },
+    worker::protocol::Asked,
+};
+
+/// All signals, by concern. Copied freely. What one concern can do is a method of its struct; what follows in several is one of the page.
+#[derive(Clone, Copy)]
+pub struct Page {
+    pub settings: RwSignal<Settings>,
+    pub trainer: TrainingClient,
+    pub accountant: AccountantClient,
+    pub device: Device,
+    pub digits: DigitSets,
+    pub run: Run,
+    pub snapshots: Snapshots,
+    pub charts: Charts,
+    pub runs: RunList,
+    pub cost: ProjectedCost,
+    pub spending: Spending,
+    pub pad: Pad,
+    pub confusion: ConfusionTable,
+    pub lessons: Lessons,
+    pub lab: NoiseLab,
+    pub sweeps: Sweeps,
+    pub messages: Messages,
+    pub appearance: Appearance,
+    /// What the training thread asked of the network.
+    pub requests: RwSignal<Vec<Asked>>,
+}
+
+impl Page {
+    /// The state that a link describes; nothing is started.
+    #[must_use]
+    pub fn new(link: Link, problems: &[String]) -> Self {
+        let (trainer, accountant, charts) = (TrainingClient::new(), AccountantClient::new(), Charts::new());
+        let run = Run::new(trainer, link.speed);
+        Self {
+            trainer,
+            accountant,
+            device: Device::new(link.backend),
+            digits: DigitSets::new(trainer),
+            run,
+            snapshots: Snapshots::new(trainer, run),
+            charts,
+            runs: RunList::new(trainer, charts),
+            cost: ProjectedCost::new(),
+            spending: Spending::new(),
+            pad: Pad::new(trainer, run),
+            confusion: ConfusionTable::new(trainer, run),
+            lab: NoiseLab::new(&link),
+            lessons: Lessons::new(link.lesson),
+            sweeps: Sweeps::new(),
+            messages: Messages::new(problems),
+            appearance: Appearance::new(link.theme),
+            requests: RwSignal::new(vec![]),
+            settings: RwSignal::new(link.settings),
+        }
+    }
+
+    /// The link to what is set.
+    #[must_use]
+    pub fn link(self) -> Link {
+        Link {
+            settings: self.settings.get(),
+            backend: self.device.choice,
+            speed: self.run.speed.get(),
+            theme: self.appearance.theme_in_link.get().then(|| self.appearance.theme.get()),
+            ..Link::default()
+        }
+    }
+
+    /// Whether there are digits, and the settings fit them; says so where they do not.
+    pub fn check_data(self) -> bool {
+        let Some(train) = self.digits.train() else { return false };
+        let checked = self.settings.with_untracked(|settings| settings.check_data(train));
+        checked.map_err(|problem| self.messages.put(Some(Number::Lot), problem.to_string())).is_ok()
+    }
+
+    /// The run that stands, if it has anything to show.
+    #[must_use]
+    pub fn current(self) -> Option<Past> {
+        let (info, last) = (self.run.info.get_untracked()?, self.run.report.get_untracked()?);
+        let settings = self.run.settings().filter(|_| last.step > 0)?;
+        let curves = std::sync::Arc::new(self.run.curves.get_value());
+        let accuracy = self.run.accuracy.get_untracked();
+        let note = self.runs.note(&settings);
+        let current = self.runs.current.get_value();
+        let (name, pinned) = (current.name, current.pinned);
+        Some(Past { run: info.run, name, note, pinned, settings, info, curves, last, accuracy })
+    }
+
+    /// Whether a run of the visitor's own can be drawn.
+    #[must_use]
+    pub fn has_own_run(self) -> bool {
+        let stepped = self.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0));
+        stepped || self.runs.past.with(|past| !past.is_empty())
+    }
+}

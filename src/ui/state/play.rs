@@ -1,0 +1,26 @@
+//! What the visitor does with the run: play, take one step, export.
+
+use leptos::prelude::*;
+
+use super::page::Page;
+
+impl Page {
+    /// Plays.
+    pub fn play(self) {
+        // Not whenever a run plays: what is said of a run that goes on by itself stays.
+        self.messages.notice.set(None);
+        self.run.play();
+    }
+
+    /// Plays, or pauses.
+    pub fn toggle(self) {
+        if self.run.playing.get_untracked() { self.run.pause() } else { self.play() }
+    }
+
+    /// Exports the model.
+    pub fn export_weights(self) {
+        if !self.run.request_weights() {
+            self.messages.notify("There is no model to export yet.".to_owned());
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The run that stands: where it is, whether it plays, and what is asked of it.
+
+use leptos::prelude::*;
+
+use super::charts::Curves;
+use crate::{
+    model::Architecture,
+    train::report::{Privacy, Report, Teaching},
+    ui::{
+        settings::{Settings, Speed},
+        threads::training::TrainingClient,
+    },
+    worker::protocol::{Request, RunInfo},
+};
+
+/// Why parameters were asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ParametersFor {
+    /// Their run is about to end, and its model goes on answering; whether it had a guarantee.
+    Comparison {
+        model: Architecture,
+        private: bool,
+    },
+    Export {
+        model: Architecture,
+    },
+}
+
+/// What no view depends on.
+#[derive(Default)]
+struct Inner {
+    /// Play, or do one step, as soon as there is a run.
+    play_when_ready: bool,
+    step_when_ready: bool,
+    /// The noise that newer settings need is being sought: their run is yet to come.
+    settling: bool,
+    /// The settings of the run that stands.
+    settings: Option<Settings>,
+    /// Runs of the threads before this one.
+    runs_before: u32,
+    parameters_for: Option<ParametersFor>,
+}
+
+impl Inner {
+    /// Takes what is asked of a run that stands now.
+    fn take_asked(&mut self) -> Option<Request> {
+        let (play, step) = (std::mem::take(&mut self.play_when_ready), std::mem::take(&mut self.step_when_ready));
+        if step { Some(Request::StepOnce) } else { play.then_some(Request::Play) }
+    }
+}
+
+/// The run. Copied freely.
+#[derive(Clone, Copy)]
+pub struct Run {
+    trainer: TrainingClient,
+    pub info: RwSignal<Option<RunInfo>>,
+    pub playing: RwSignal<bool>,
+    pub speed: RwSignal<Speed>,
+    pub report: RwSignal<Option<Report>>,
+    /// Set before the report that it belongs to.
+    pub teaching: RwSignal<Teaching>,
+    pub accuracy: RwSignal<Option<f64>>,
+    pub curves: StoredValue<Curves>,
+    inner: StoredValue<Inner, LocalStorage>,
+}
+
+impl Run {
+    /// No run yet.
+    #[must_use]
+    pub fn new(trainer: TrainingClient, speed: Speed) -> Self {
+        Self {
+            trainer,
+            info: RwSignal::new(None),
+            playing: RwSignal::new(false),
+            speed: RwSignal::new(speed),
+            report: RwSignal::new(None),
+            teaching: RwSignal::new(Teaching::default()),
+            accuracy: RwSignal::new(None),
+            curves: StoredValue::new(Curves::default()),
+            inner: StoredValue::new_local(Inner::default()),
+        }
+    }
+
+    // What is asked of it.
+
+    /// Plays; a run that is complete plays from its start.
+    pub fn play(self) {
+        if self.is_awaited() {
+            self.inner.update_value(|inner| inner.play_when_ready = true);
+            return;
+        }
+        if self.is_complete() {
+            self.reset();
+        }
+        self.trainer.send(Request::Play);
+    }
+
+    /// Pauses.
+    pub fn pause(self) {
+        self.drop_wishes();
+        // At once: a run of newer settings plays on if this one does.
+        self.playing.set(false);
+        self.trainer.send(Request::Pause);
+    }
+
+    /// Takes one step, which is taken apart.
+    pub fn step_once(self) {
+        if self.is_awaited() {
+            self.inner.update_value(|inner| inner.step_when_ready = true);
+            return;
+        }
+        if self.is_complete() {
+            self.reset();
+        }
+        self.trainer.send(Request::StepOnce);
+    }
+
+    /// Begins anew, with the same configuration.
+    pub fn reset(self) {
+        self.trainer.send(Request::Reset);
+    }
+
+    /// Tells the training thread how long to wait after each step.
+    pub fn send_speed(self) {
+        self.trainer.send(Request::SlowMotion { milliseconds: self.speed.get_untracked().wait() });
+    }
+
+    /// Hands out the run as a file.
+    pub fn export(self) {
+        if let Some(run) = self.info.get_untracked() {
+            self.trainer.send(Request::ExportRun { key: run.key });
+        }
+    }
+
+    /// Asks for the model's parameters, to export them. Whether there is a model.
+    pub fn request_weights(self) -> bool {
+        let model = self.info.with_untracked(|run| run.as_ref().map(|run| run.config.model));
+        if let Some(model) = model {
+            self.request_parameters(ParametersFor::Export { model });
+        }
+        model.is_some()
+    }
+
+    /// Asks for the parameters of a run that is about to end, so that its model can still answer.
+    pub fn keep_model(self) {
+        let (Some(info), Some(report)) = (self.info.get_untracked(), self.report.get_untracked()) else { return };
+        if report.step > 0 {
+            let private = matches!(report.privacy, Privacy::Bounded(_));
+            self.request_parameters(ParametersFor::Comparison { model: info.config.model, private });
+        }
+    }
+
+    fn request_parameters(self, reason: ParametersFor) {
+        self.inner.update_value(|inner| inner.parameters_for = Some(reason));
+        self.trainer.send(Request::ExportParameters);
+    }
+
+    /// Takes the reason for which parameters were asked for last.
+    pub fn take_parameters_for(self) -> Option<ParametersFor> {
+        self.inner.try_update_value(|inner| inner.parameters_for.take()).flatten()
+    }
+
+    // A run that is yet to come.
+
+    /// Whether what is asked for now is meant for a run that is yet to come: the first, or one of settings whose noise is
+    /// still being sought.
+    #[must_use]
+    pub fn is_awaited(self) -> bool {
+        self.info.with_untracked(Option::is_none) || self.inner.with_value(|inner| inner.settling)
+    }
+
+    /// Says whether the noise of newer settings is being sought.
+    pub fn set_settling(self, settling: bool) {
+        self.inner.update_value(|inner| inner.settling = settling);
+    }
+
+    /// No new run comes of the settings: the one that stands does what was asked meanwhile.
+    pub fn stay(self) {
+        self.set_settling(false);
+        if !self.is_awaited() {
+            self.do_asked();
+        }
+    }
+
+    /// The next run plays as soon as it stands, or does not.
+    pub fn play_next(self, play: bool) {
+        self.inner.update_value(|inner| inner.play_when_ready = play);
+    }
+
+    /// The next run plays if this one does, or if that was asked for.
+    pub fn play_on(self) {
+        let playing = self.playing.get_untracked();
+        self.inner.update_value(|inner| inner.play_when_ready |= playing);
+    }
+
+    /// Drops what was asked of a run that is yet to come.
+    pub fn drop_wishes(self) {
+        self.inner.update_value(|inner| (inner.play_when_ready, inner.step_when_ready) = (false, false));
+    }
+
+    fn do_asked(self) {
+        let asked = self.inner.try_update_value(Inner::take_asked);
+        if let Some(Some(request)) = asked {
+            self.trainer.send(request);
+        }
+    }
+
+    // What becomes of it.
+
+    /// The number that the page gives a thread's run: numbers go on over all threads.
+    #[must_use]
+    pub fn number_of(self, run: u32) -> u32 {
+        run + self.inner.with_value(|inner| inner.runs_before)
+    }
+
+    /// A run of these settings stands; it does what was asked of it.
+    pub fn begin(self, info: RunInfo, settings: Settings) {
+        self.info.set(Some(info));
+        self.inner.update_value(|inner| inner.settings = Some(settings));
+        self.do_asked();
+    }
+
+    /// The run's thread is gone: the next thread counts its runs from this one on.
+    pub fn lose(self) {
+        let last = self.info.with_untracked(|run| run.as_ref().map(|run| run.run));
+        self.inner.update_value(|inner| inner.runs_before = last.unwrap_or(inner.runs_before));
+        self.info.set(None);
+        self.playing.set(false);
+    }
+
+    /// Shows nothing of a run any more.
+    pub fn forget(self) {
+        self.curves.set_value(Curves::default());
+        self.report.set(None);
+        self.teaching.set(Teaching::default());
+        self.accuracy.set(None);
+    }
+
+    /// Takes a report: its points join the curves.
+    pub fn take(self, report: Report) {
+        if report.step > 0 {
+            self.trainer.forgive();
+        }
+        let step = report.step as f64;
+        self.curves.update_value(|curves| {
+            if let Some(accuracy) = report.test_accuracy {
+                curves.accuracy.push((step, accuracy));
+            }
+            if let Privacy::Bounded(bound) = &report.privacy {
+                curves.improved.push((step, bound.improved.epsilon));
+                curves.classic.push((step, bound.classic.epsilon));
+            }
+        });
+        if let Some(accuracy) = report.test_accuracy {
+            self.accuracy.set(Some(accuracy));
+        }
+        self.report.set(Some(report));
+    }
+
+    /// The settings of the run that stands.
+    #[must_use]
+    pub fn settings(self) -> Option<Settings> {
+        self.inner.with_value(|inner| inner.settings.clone())
+    }
+
+    /// Whether all planned steps are done.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self.report.with_untracked(|report| report.as_ref().is_some_and(|report| report.complete))
+    }
+}

@@ -1,0 +1,29 @@
+//! Runs from files.
+
+use super::{messages::Origin, page::Page};
+use crate::{
+    ui::settings::Settings,
+    worker::{
+        accounts::{Answer, Question},
+        protocol::Request,
+    },
+};
+
+impl Page {
+    /// A run from a file joins the list, once the accountant has found it true; its settings are taken over.
+    pub fn open_run(self, name: String, bytes: Vec<u8>) {
+        let file = bytes.clone();
+        self.accountant.ask_of_file(Question::OpenRun { name, bytes }, move |answer| match answer {
+            Answer::OpenRun(Ok((card, _))) => {
+                let (name, config) = (card.name.clone(), card.config.clone());
+                self.trainer.send(Request::KeepFile { card, bytes: file });
+                self.change(|now| *now = Settings::of_config(&config, now.digits));
+                self.messages.notify(format!(
+                    "“{name}” is drawn beside your runs. Its ε was computed anew from what the file says was released, which is its author's word. Continue it in the list of runs, or press Play to run its settings from the start."
+                ));
+            }
+            Answer::OpenRun(Err(phrase)) => self.messages.put(Origin::Run, format!("{phrase}.")),
+            _ => {}
+        });
+    }
+}

@@ -1,0 +1,140 @@
+//! Sweeps: four runs, or curves, that show what one number does.
+
+use leptos::prelude::*;
+
+use super::{appearance::Panel, charts::COLOURS, messages::as_sentence, page::Page, projection::planned_steps};
+use crate::{
+    plot::{drawing::Line, format},
+    train::config::RunConfig,
+    ui::settings::{
+        Number, Settings,
+        sweep::{self, Sweep},
+    },
+    worker::{
+        accounts::{Answer, Question},
+        protocol::RunInfo,
+    },
+};
+
+impl Page {
+    /// Four runs that show what a number does.
+    pub fn begin_sweep(self, number: Number) {
+        self.end_sweep();
+        let Some(train) = self.digits.train() else {
+            return self.messages.notify("The digits are still on their way: sweep when they are there.".to_owned());
+        };
+        // What is wrong with the settings as they are is said where they are.
+        if self.settings.with_untracked(Settings::unread) || !self.check_data() {
+            return;
+        }
+        if number == Number::Delta {
+            return self.sweep_delta(train);
+        }
+        let Some(sweep) = self.settings.with_untracked(|settings| Sweep::new(number, settings, train)) else {
+            let label = number.spec().label;
+            return self.messages.notify(format!("{label}: there is no room for a sweep around what is set."));
+        };
+        self.run.pause();
+        // The last sweep's runs give their colours to this one's.
+        for run in self.sweeps.runs.try_update_value(std::mem::take).unwrap_or_default() {
+            self.runs.label(run, |past| past.pinned = false);
+        }
+        self.lab.open.set(false);
+        self.appearance.panel.set(Panel::Results);
+        self.sweeps.current.set(Some(sweep));
+        self.next_of_sweep();
+    }
+
+    /// δ changes what is said of a run, and nothing in it: its sweep is four curves of ε.
+    fn sweep_delta(self, train: u32) {
+        let settings = self.settings.get_untracked();
+        if let Some(reason) = settings.no_guarantee() {
+            return self.messages.notify(reason.to_owned());
+        }
+        self.appearance.panel.set(Panel::Results);
+        self.messages.notice.set(Some(
+            "δ changes what is said of a training, not the training: the chart of ε shows the same steps at four δ."
+                .to_owned(),
+        ));
+        self.cost.deltas.set(vec![]);
+        let steps = planned_steps(&settings, train);
+        for (delta, class) in sweep::values(Number::Delta, &settings, train).into_iter().zip(&COLOURS[1..]) {
+            let config = RunConfig { delta, ..settings.config() };
+            let settings = settings.clone();
+            self.accountant.ask(Question::Projection { config, train, steps }, move |answer| {
+                let (Answer::Projection(Ok(found)), true) =
+                    (answer, self.settings.with_untracked(|now| *now == settings))
+                else {
+                    return;
+                };
+                let name = format!("δ = {}", format::number(delta));
+                self.cost.deltas.update(|lines| {
+                    // Who asks twice sees it once.
+                    lines.retain(|line| line.name != name);
+                    lines.push(Line { class, name, points: found.curve });
+                });
+            });
+        }
+    }
+
+    /// Ends a sweep, done or not: everything is set as before, and a run of that stands.
+    pub fn end_sweep(self) {
+        if self.leave_sweep() {
+            self.run.pause();
+            self.begin(self.settings.get_untracked(), false);
+        }
+    }
+
+    /// A run of a sweep that cannot begin ends the sweep; what was refused is not set any more. Whether there was one.
+    pub fn end_sweep_early(self, why: &str) -> bool {
+        let waits = self.sweeps.awaits_run();
+        if waits {
+            self.end_sweep();
+            self.messages.notify(format!("The sweep has ended early. {}", as_sentence(why)));
+        }
+        waits
+    }
+
+    /// Drops a sweep that is under way, and sets everything as before but the digits, which no sweep sets.
+    pub fn leave_sweep(self) -> bool {
+        let Some(Sweep { before, .. }) = self.sweeps.current.get_untracked() else { return false };
+        self.sweeps.current.set(None);
+        self.settings.update(|now| *now = Settings { digits: now.digits, ..before });
+        true
+    }
+
+    fn next_of_sweep(self) {
+        let Some(sweep) = self.sweeps.current.get_untracked() else { return };
+        match sweep.settings() {
+            Some(settings) => self.begin(settings, true),
+            None => self.end_sweep(),
+        }
+    }
+
+    /// A run stands, which may be the sweep's.
+    pub(super) fn take_run_of_sweep(self, info: &RunInfo) {
+        let Some(mut sweep) = self.sweeps.current.get_untracked() else { return };
+        if sweep.wants(&info.config) {
+            // One that was begun anew gives its colour to this one.
+            if let Some(before) = sweep.run.replace(info.run) {
+                self.runs.label(before, |past| past.pinned = false);
+            }
+            // From its first step on: it is kept under this name, with its colour.
+            self.runs.name_current(sweep.name(), true);
+            self.sweeps.runs.update_value(|runs| runs.push(info.run));
+            self.sweeps.current.set(Some(sweep));
+        } else if sweep.run.is_some() {
+            // An earlier run was continued in the midst of it, with settings of its own. While the sweep waits for its own
+            // run, others may still come.
+            self.sweeps.current.set(None);
+        }
+    }
+
+    /// The run that stands is complete and measured: the next of its sweep begins.
+    pub(super) fn end_run_of_sweep(self) {
+        if self.sweeps.owns(self.run.info.with_untracked(|run| run.as_ref().map(|run| run.run))) {
+            self.sweeps.advance();
+            self.next_of_sweep();
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The sweep that is under way, and the runs of the last one.
+
+use leptos::prelude::*;
+
+use crate::ui::settings::sweep::Sweep;
+
+/// The sweeps. Copied freely.
+#[derive(Clone, Copy)]
+pub struct Sweeps {
+    pub current: RwSignal<Option<Sweep>>,
+    /// Runs of the last sweep.
+    pub runs: StoredValue<Vec<u32>>,
+}
+
+impl Sweeps {
+    /// No sweep.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { current: RwSignal::new(None), runs: StoredValue::new(vec![]) }
+    }
+
+    /// Whether a sweep waits for its next run to stand.
+    #[must_use]
+    pub fn awaits_run(self) -> bool {
+        self.current.with_untracked(|sweep| sweep.as_ref().is_some_and(|sweep| sweep.run.is_none()))
+    }
+
+    /// Whether this run is the sweep's.
+    #[must_use]
+    pub fn owns(self, run: Option<u32>) -> bool {
+        self.current.with_untracked(|sweep| sweep.as_ref().is_some_and(|sweep| sweep.run == run))
+    }
+
+    /// Goes on to the next of the sweep's runs.
+    pub fn advance(self) {
+        self.current.update(|sweep| {
+            if let Some(sweep) = sweep {
+                sweep.at += 1;
+                sweep.run = None;
+            }
+        });
+    }
+}

@@ -1,0 +1,226 @@
+//! The client of the accountant's thread: what settings will cost, the noise for a budget, runs as files.
+
+use std::{fmt, rc::Rc};
+
+use gloo::timers::callback::Timeout;
+use leptos::prelude::*;
+
+use super::thread::Thread;
+use crate::{
+    ui::browser,
+    worker::{
+        accountant::Accountant,
+        accounts::{Answer, Question},
+        protocol::Asked,
+    },
+};
+
+/// What is done with an answer.
+type Then = Box<dyn FnOnce(Answer)>;
+
+/// Questions of which only the newest answer matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    Projection,
+    Scale,
+    Tight,
+    Spent,
+    Curve,
+}
+
+/// A thread that failed, and the browser's reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The thread that accounts for what is set.
+    Accountant(String),
+    /// A thread that was reading a run file.
+    Reader(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accountant(why) => write!(
+                f,
+                "The accountant's thread failed ({why}): what the settings will cost cannot be told. Change any of them to try again."
+            ),
+            Self::Reader(why) => {
+                write!(f, "The file could not be read: the thread that was to read it failed ({why}).")
+            }
+        }
+    }
+}
+
+/// The thread, and who waits for which answer.
+#[derive(Default)]
+struct State {
+    /// Hears of every thread that fails.
+    failed: Option<Rc<dyn Fn(Failure)>>,
+    thread: Option<Thread<Accountant>>,
+    asked: u32,
+    waiting: Vec<(u32, Then)>,
+    /// Of each topic that is being answered, the question that comes after.
+    topics: Vec<(Topic, Option<(Question, Then)>)>,
+    readers: Readers,
+}
+
+/// Threads that each read one file.
+#[derive(Default)]
+struct Readers {
+    begun: u32,
+    busy: Vec<Reader>,
+    /// What those that have ended asked of the network.
+    requests: Vec<Asked>,
+}
+
+struct Reader {
+    number: u32,
+    thread: Thread<Accountant>,
+    then: Option<Then>,
+}
+
+/// The client. Copied freely.
+#[derive(Clone, Copy)]
+pub struct AccountantClient(StoredValue<State, LocalStorage>);
+
+impl AccountantClient {
+    /// A client without a thread.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(StoredValue::new_local(State::default()))
+    }
+
+    /// Tells `failed` of every thread that fails from now on.
+    pub fn on_failure(self, failed: impl Fn(Failure) + 'static) {
+        self.0.update_value(|state| state.failed = Some(Rc::new(failed)));
+    }
+
+    /// Starts the accountant's thread where there is none.
+    pub fn spawn(self) {
+        self.0.update_value(|state| {
+            state.thread.get_or_insert_with(|| self.thread(None));
+        });
+    }
+
+    /// A thread that accounts: for whatever is set, or as a reader of one file.
+    fn thread(self, reader: Option<u32>) -> Thread<Accountant> {
+        let address = browser::script_address("hushgrad-accountant", "./accountant_loader.js");
+        let hear = move |(number, answer)| match reader {
+            None => self.hear(number, answer),
+            Some(reader) => self.hear_reader(reader, answer),
+        };
+        Thread::start(&address, hear, move |why| match reader {
+            None => self.lose_thread(why),
+            Some(reader) => {
+                self.end_reader(reader);
+                self.tell(Failure::Reader(why));
+            }
+        })
+    }
+
+    fn tell(self, failure: Failure) {
+        if let Some(failed) = self.0.with_value(|state| state.failed.clone()) {
+            failed(failure);
+        }
+    }
+
+    /// Asks of a file, which may hold any number of releases: a thread of its own answers and ends, and no other question waits for it.
+    pub fn ask_of_file(self, question: Question, then: impl FnOnce(Answer) + 'static) {
+        self.0.update_value(|state| {
+            let Readers { begun, busy, .. } = &mut state.readers;
+            *begun = begun.wrapping_add(1);
+            let (number, thread) = (*begun, self.thread(Some(*begun)));
+            thread.send((0, question));
+            // The list of requests keeps what this thread asked of the network after it has ended.
+            thread.send((0, Question::Requests));
+            busy.push(Reader { number, thread, then: Some(Box::new(then)) });
+        });
+    }
+
+    fn hear_reader(self, number: u32, answer: Answer) {
+        if let Answer::Requests(requests) = answer {
+            self.0.update_value(|state| state.readers.requests.extend(requests));
+            return self.end_reader(number);
+        }
+        let then = self.0.try_update_value(|state| {
+            state.readers.busy.iter_mut().find(|reader| reader.number == number)?.then.take()
+        });
+        if let Some(Some(then)) = then {
+            then(answer);
+        }
+    }
+
+    fn end_reader(self, number: u32) {
+        let gone = self.0.try_update_value(|state| {
+            let place = state.readers.busy.iter().position(|reader| reader.number == number)?;
+            Some(state.readers.busy.swap_remove(place).thread)
+        });
+        // The thread ends in a turn of its own: its own listener is the caller.
+        Timeout::new(0, move || drop(gone)).forget();
+    }
+
+    /// What readers that have ended asked of the network.
+    #[must_use]
+    pub fn readers_requests(self) -> Vec<Asked> {
+        self.0.with_value(|state| state.readers.requests.clone())
+    }
+
+    /// Asks the accountant. Without an answer (the thread failed) `then` is dropped, and the failure is told.
+    pub fn ask(self, question: Question, then: impl FnOnce(Answer) + 'static) {
+        self.spawn();
+        self.0.update_value(|state| {
+            let Some(thread) = &state.thread else { return };
+            thread.send((state.asked, question));
+            state.waiting.push((state.asked, Box::new(then)));
+            state.asked = state.asked.wrapping_add(1);
+        });
+    }
+
+    /// Asks what is asked again and again. While one question of a topic is being answered, the newest of the others waits,
+    /// and the answer that it makes stale is dropped.
+    pub fn ask_latest(self, topic: Topic, question: Question, then: impl FnOnce(Answer) + 'static) {
+        let then: Then = Box::new(then);
+        let now = self.0.try_update_value(|state| match state.topics.iter_mut().find(|(busy, _)| *busy == topic) {
+            Some((_, next)) => {
+                *next = Some((question, then));
+                None
+            }
+            None => {
+                state.topics.push((topic, None));
+                Some((question, then))
+            }
+        });
+        let Some(Some((question, then))) = now else { return };
+        self.ask(question, move |answer| {
+            let next = self.0.try_update_value(|state| {
+                let place = state.topics.iter().position(|(busy, _)| *busy == topic)?;
+                state.topics.swap_remove(place).1
+            });
+            match next.flatten() {
+                Some((question, then)) => self.ask_latest(topic, question, then),
+                None => then(answer),
+            }
+        });
+    }
+
+    fn hear(self, number: u32, answer: Answer) {
+        let then = self.0.try_update_value(|state| {
+            let place = state.waiting.iter().position(|(asked, _)| *asked == number)?;
+            Some(state.waiting.swap_remove(place).1)
+        });
+        if let Some(Some(then)) = then {
+            then(answer);
+        }
+    }
+
+    /// The thread is gone, and all questions with it; the next question starts another thread.
+    fn lose_thread(self, why: String) {
+        let gone = self.0.try_update_value(|state| {
+            let (readers, failed) = (std::mem::take(&mut state.readers), state.failed.clone());
+            std::mem::replace(state, State { readers, failed, ..State::default() })
+        });
+        // The thread ends in a turn of its own: its own listener is the caller.
+        Timeout::new(0, move || drop(gone)).forget();
+        self.tell(Failure::Accountant(why));
+    }
+}

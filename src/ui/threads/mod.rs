@@ -1,0 +1,11 @@
+//! Clients of the page's two threads.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `accountant` | the client of the accountant's thread |
+//! | `thread` | a thread, and whether it lives |
+//! | `training` | the client of the training thread |
+
+pub mod accountant;
+mod thread;
+pub mod training;

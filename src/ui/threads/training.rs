@@ -1,0 +1,119 @@
+//! The client of the training thread: it starts the thread, sends requests, and listens to whether the thread lives.
+
+use std::rc::Rc;
+
+use gloo::timers::callback::{Interval, Timeout};
+use leptos::prelude::*;
+
+use super::thread::Thread;
+use crate::{
+    ui::browser,
+    worker::{
+        browser::Trainer,
+        protocol::{Event, Request},
+    },
+};
+
+/// The client asks for a sign of life this often, and takes a thread that is silent for so many beats for dead.
+const HEARTBEAT_MS: u32 = 10_000;
+const SILENT_BEATS: u32 = 6;
+/// A thread that fails this often without a step between is not started again.
+const MOST_FAILURES: u32 = 3;
+
+/// The thread, and what is known of its life.
+#[derive(Default)]
+struct State {
+    thread: Option<Thread<Trainer>>,
+    /// Counts the threads: messages of an earlier one are dropped.
+    threads: u32,
+    failures: u32,
+    heartbeat: Option<Interval>,
+    /// Beats since the thread was last heard; `None`: it has not spoken yet.
+    silent: Option<u32>,
+}
+
+/// The client. Copied freely.
+#[derive(Clone, Copy)]
+pub struct TrainingClient(StoredValue<State, LocalStorage>);
+
+impl TrainingClient {
+    /// A client without a thread.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(StoredValue::new_local(State::default()))
+    }
+
+    /// Starts a thread. `take` hears its events; `lost` hears, once, why it failed.
+    pub fn spawn(self, take: impl Fn(Event) + 'static, lost: impl Fn(&str) + 'static) {
+        let address = browser::script_address("hushgrad-worker", "./worker_loader.js");
+        let number = self.0.with_value(|state| state.threads) + 1;
+        let current = move || self.0.with_value(|state| state.threads == number);
+        let take = move |event| {
+            if current() {
+                self.0.update_value(|state| state.silent = Some(0));
+                take(event);
+            }
+        };
+        let lost = Rc::new(lost);
+        let failed = move |why: String| {
+            if current() {
+                lost(&why);
+            }
+        };
+        let thread = Thread::start(&address, take, failed);
+        self.0.update_value(|state| {
+            state.threads = number;
+            state.silent = None;
+            state.thread = Some(thread);
+        });
+    }
+
+    /// Sends a request; without a thread the request is dropped.
+    pub fn send(self, request: Request) {
+        self.0.with_value(|state| {
+            if let Some(thread) = &state.thread {
+                thread.send(request);
+            }
+        });
+    }
+
+    /// Asks for signs of life from now on; `lost` hears that there is none.
+    pub fn watch(self, lost: impl Fn(&str) + 'static) {
+        let heartbeat = Interval::new(HEARTBEAT_MS, move || self.beat(&lost));
+        self.0.update_value(|state| state.heartbeat = Some(heartbeat));
+    }
+
+    /// A thread says something at least as often as it is asked; a page that sleeps does not ask.
+    fn beat(self, lost: &dyn Fn(&str)) {
+        let silent = self.0.try_update_value(|state| {
+            state.silent = state.silent.map(|beats| if document().hidden() { 0 } else { beats + 1 });
+            state.silent
+        });
+        match silent.flatten() {
+            Some(beats) if beats > SILENT_BEATS => {
+                let seconds = HEARTBEAT_MS / 1000 * SILENT_BEATS;
+                lost(&format!("it has not answered for {seconds} seconds"));
+            }
+            _ => self.send(Request::Ping),
+        }
+    }
+
+    /// A step was taken: earlier failures no longer count.
+    pub fn forgive(self) {
+        self.0.update_value(|state| state.failures = 0);
+    }
+
+    /// Ends a thread that failed. Whether another one may be started.
+    pub fn end_failed(self) -> bool {
+        let ended = self.0.try_update_value(|state| {
+            state.failures += 1;
+            state.threads += 1;
+            state.silent = None;
+            (state.thread.take(), state.failures < MOST_FAILURES)
+        });
+        let Some((gone, again)) = ended else { return false };
+        // The thread ends in a turn of its own: its own listener may be the caller.
+        Timeout::new(0, move || drop(gone)).forget();
+        again
+    }
+}

@@ -1,0 +1,35 @@
+//! The field for a density of the visitor's own.
+
+use leptos::prelude::*;
+
+use super::hint::labelled;
+use crate::ui::{
+    settings::Family,
+    size::closures::{bool_memo, on_event, text_fn, view_fn},
+    state::{Origin, Page},
+};
+
+/// A field for a density.
+pub const DENSITY: &str = "A density, in x";
+
+pub const DENSITY_HINT: &str = "Any formula that is symmetric about 0, has a single peak and falls off fast enough; it need not be normalised. Noise is drawn from exactly the table that is accounted for.";
+
+/// Where the set-up's noise is a density of the visitor's own: its formula.
+pub fn density_field(page: Page) -> impl IntoView {
+    let shown = bool_memo(move || page.settings.with(|settings| settings.family == Family::Custom));
+    let problem = move || page.messages.of(Origin::Density).unwrap_or_default();
+    let typed = move |event: leptos::ev::Event| {
+        let typed = event_target_value(&event).trim().to_owned();
+        page.change(|settings| settings.formula = typed);
+    };
+    view_fn(move || {
+        shown.get().then(|| {
+            let field = view! {
+                <input type="text" id="density" data-testid="density" spellcheck="false" autocomplete="off" aria-describedby="density-error"
+                    prop:value=text_fn(move || page.settings.with(|settings| settings.formula.clone())) on:change=on_event(typed) />
+                <p class="field-error" id="density-error">{text_fn(problem)}</p>
+            };
+            labelled("density", "label".to_owned(), DENSITY.into_any(), [DENSITY, DENSITY_HINT], field.into_any())
+        })
+    })
+}

@@ -1,0 +1,31 @@
+//! The error and the notice.
+
+use leptos::prelude::*;
+
+use crate::ui::{
+    size::closures::{bool_fn, on_click, text_fn, view_fn},
+    state::Page,
+};
+
+/// The error, which is always there to be filled, and what is worth knowing.
+pub fn messages(page: Page) -> impl IntoView {
+    let error = Memo::new(move |_| page.messages.problems.with(|problems| problems.last().cloned()));
+    let dismiss = move |_| {
+        if let Some((origin, _)) = error.get_untracked() {
+            page.messages.clear(origin);
+        }
+    };
+    view! {
+        <div class="messages">
+            <div class="error" class:shown=bool_fn(move || error.with(Option::is_some))>
+                <p role="alert" data-testid="error">{text_fn(move || error.get().map(|(_, sentence)| sentence).unwrap_or_default())}</p>
+                <button type="button" class="quiet" aria-label="Dismiss the message" hidden=bool_fn(move || error.with(Option::is_none)) on:click=on_click(dismiss)>"×"</button>
+            </div>
+            {view_fn(move || page.messages.notice.get().map(|notice| view! {
+                <div class="notice"><p role="status" data-testid="notice">{notice}</p>
+                    <button type="button" class="quiet" aria-label="Dismiss the notice" on:click=on_click(move |_| page.messages.notice.set(None))>"×"</button></div>
+            }.into_any()))}
+        </div>
+    }
+    .into_any()
+}

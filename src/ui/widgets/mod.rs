@@ -1,0 +1,19 @@
+//! What panels are made of.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `chart` | a small chart |
+//! | `density` | the field for a density of the visitor's own |
+//! | `hint` | ⓘ, and a field under its label |
+//! | `messages` | the error and the notice |
+//! | `number` | a labelled number |
+//! | `select` | a labelled choice |
+//! | `teaching` | the mark of a teaching view |
+
+pub mod chart;
+pub mod density;
+pub mod hint;
+pub mod messages;
+pub mod number;
+pub mod select;
+pub mod teaching;

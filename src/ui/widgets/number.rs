@@ -1,0 +1,99 @@
+//! A labelled number, with its range, its slider and its error.
+
+use leptos::prelude::*;
+use web_sys::KeyboardEvent;
+
+use super::hint::hint;
+use crate::{
+    plot::format,
+    ui::{
+        browser,
+        settings::Number,
+        size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn},
+        state::{Origin, Page},
+    },
+};
+
+/// A number's name. Pressed, it makes four runs, or curves, that show what the number does; a frame has no place for those.
+fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
+    let label = number.spec().label;
+    if !number.can_be_swept() || browser::is_embedded() {
+        return view! { <label for=id>{label}</label> }.into_any();
+    }
+    let what = if number == Number::Delta { "four curves of ε" } else { "four runs" };
+    view! {
+        <button type="button" class="sweep-button" data-testid="sweep" title=format!("What it does, in {what}") disabled=bool_fn(move || off.get())
+            aria-label=format!("Sweep {label}: {what}") on:click=on_click(move |_| page.begin_sweep(number))>{label}</button>
+    }
+    .into_any()
+}
+
+/// A labelled number, with a slider where its field has one. It complains only when it is committed.
+pub fn number(page: Page, number: Number) -> AnyView {
+    let spec = number.spec();
+    let (button, sentence) = hint(spec.key, spec.label, spec.hint);
+    let id = format!("number-{}", spec.key);
+    let error_id = format!("error-{}", spec.key);
+    let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
+    // One that plays no part now may still be looked for by its name.
+    let off = bool_memo(move || page.settings.with(|settings| !settings.applies(number)));
+    let shown = move |value: Option<f64>| value.map(format::exact).unwrap_or_default();
+    let text = RwSignal::new(shown(set.get_untracked()));
+    effect(move || text.set(shown(set.get())));
+    let problem = Memo::new(move |_| page.messages.of(Origin::Field(number)));
+    let commit = move || page.commit(number, &text.get_untracked());
+    let nudge = move |event: KeyboardEvent, up: bool| {
+        event.prevent_default();
+        if let Ok(Some(value)) = number.parse(&text.get_untracked())
+            && let Some(nudged) = spec.nudged(value, up)
+        {
+            text.set(format::exact(nudged));
+            commit();
+        }
+    };
+    let slider = spec.slider.map(|slider| {
+        let share = move || {
+            let value = number.parse(&text.get()).ok().flatten().or_else(|| set.get()).unwrap_or_default();
+            format::fixed(slider.share(value) * 1000.0, 0)
+        };
+        let value_of = move |event: &web_sys::Event| {
+            let share = event_target::<web_sys::HtmlInputElement>(event).value_as_number();
+            format::exact(slider.value(share / 1000.0))
+        };
+        // A field that may be empty has nothing to slide while it is.
+        let idle = move || spec.optional && text.with(|text| text.trim().is_empty());
+        view! {
+            <input type="range" hidden=bool_fn(idle) disabled=bool_fn(move || off.get()) min="0" max="1000" step="any" class="slider" aria-label=format!("{}, slider", spec.label)
+                aria-valuetext=text_fn(move || text.get()) prop:value=text_fn(share)
+                on:input=on_event(move |event| text.set(value_of(&event)))
+                on:change=on_event(move |event| { text.set(value_of(&event)); commit(); }) />
+            <span class="ends" aria-hidden="true" hidden=bool_fn(idle)><span>{slider.low_end}</span><span>{slider.high_end}</span></span>
+        }
+    });
+    view! {
+        <div class="control number" class:wrong=bool_fn(move || problem.with(Option::is_some))>
+            <span class="label">{name(page, number, id.clone(), off)}{button}</span>
+            <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=spec.hook aria-label=spec.label
+                placeholder=if spec.optional { "open" } else { "" } disabled=bool_fn(move || off.get())
+                prop:value=text_fn(move || text.get())
+                aria-invalid=text_fn(move || problem.with(Option::is_some).to_string())
+                aria-describedby=error_id.clone()
+                on:input=on_event(move |event| text.set(event_target_value(&event)))
+                on:change=on_event(move |_| commit())
+                on:keydown=move |event: KeyboardEvent| match event.key().as_str() {
+                    "ArrowUp" => nudge(event, true),
+                    "ArrowDown" => nudge(event, false),
+                    "Enter" => commit(),
+                    "Escape" => {
+                        text.set(shown(set.get_untracked()));
+                        page.messages.clear(Some(number));
+                    }
+                    _ => {}
+                } />
+            {slider}
+            <p class="field-error" id=error_id>{text_fn(move || problem.get().unwrap_or_default())}</p>
+            {sentence}
+        </div>
+    }
+    .into_any()
+}

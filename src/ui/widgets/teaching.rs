@@ -1,0 +1,8 @@
+//! The mark of a teaching view.
+
+use leptos::prelude::*;
+
+/// The mark of what looks at private data outside the mechanism.
+pub fn teaching() -> impl IntoView {
+    view! { <abbr class="teaching" title="Teaching view: it looks at private data outside the mechanism, so ε does not cover publishing it.">"teaching view"</abbr> }
+}

@@ -1,0 +1,136 @@
+//! What the training thread does beside its run, in pieces between two looks at the inbox: it counts which digits are
+//! taken for which, and trains the run's non-private baseline.
+
+use std::time::Duration;
+
+use web_time::Instant;
+
+use super::protocol::Event;
+use crate::{
+    data::Dataset,
+    engine::{AnyEngine, Confusion, Engine, EngineError, Performance, Reading, Task, cpu::CpuEngine, reading},
+    mechanism::{Denoiser, EncoderSpec},
+    model::CLASSES,
+    train::{config::RunConfig, error::SessionError, session::Session},
+};
+
+/// Steps of a baseline: enough to read digits, done in seconds.
+const LEAST_STEPS: u64 = 60;
+const MOST_STEPS: u64 = 400;
+/// Without clipping, a larger rate does not train.
+const MOST_RATE: f64 = 0.5;
+/// The size of the Kolmogorov–Smirnov factor, by which a denoised run's rate is so much larger.
+const DENOISED: f64 = 0.006;
+
+/// Pieces of work.
+#[derive(Default)]
+pub struct BackgroundJobs {
+    counting: Option<Counting>,
+    baseline: Option<Session<AnyEngine>>,
+}
+
+struct Counting {
+    engine: CpuEngine,
+    reading: Reading,
+    step: u64,
+    next: usize,
+    counts: Confusion,
+}
+
+/// The run without bound, noise and denoiser, with as many steps as were done, and a rate that suits plain training.
+#[must_use]
+pub fn baseline_of(config: &RunConfig, steps: u64) -> RunConfig {
+    let clip = if let EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
+    let denoised = if config.denoiser == Denoiser::None { 1.0 } else { DENOISED };
+    RunConfig {
+        encoder: EncoderSpec::None,
+        noise: None,
+        grid_bits: None,
+        denoiser: Denoiser::None,
+        learning_rate: (config.learning_rate * clip * denoised).min(MOST_RATE),
+        steps: Some(steps.clamp(LEAST_STEPS, MOST_STEPS)),
+        ..config.clone()
+    }
+}
+
+impl BackgroundJobs {
+    pub const fn idle(&self) -> bool {
+        self.counting.is_none() && self.baseline.is_none()
+    }
+
+    /// Begins to count, for the model with these parameters. It computes on the CPU, whatever trains.
+    pub fn count(
+        &mut self,
+        task: &Task,
+        reading: Reading,
+        parameters: &[f32],
+        step: u64,
+        test: &Dataset,
+    ) -> Result<(), EngineError> {
+        let performance = Performance { threads: Some(1), ..Performance::default() };
+        let engine = CpuEngine::new(Task::without_privacy(task.model), test.clone(), parameters, performance)?;
+        self.counting = Some(Counting { engine, reading, step, next: 0, counts: [[0; CLASSES]; CLASSES] });
+        Ok(())
+    }
+
+    /// Begins to train a baseline, which was made by [`baseline_of`].
+    pub fn train_baseline(&mut self, baseline: Session<AnyEngine>) {
+        self.baseline = Some(baseline);
+    }
+
+    /// A new run stands: what was said of the old one is void.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// A piece of work, of about `time`; `Some` when something is done.
+    pub async fn advance(&mut self, test: &[Dataset], time: Duration) -> Result<Option<Event>, SessionError> {
+        if let Some(counting) = &mut self.counting {
+            let Some(slice) = test.get(counting.next) else {
+                let done = self.counting.take();
+                return Ok(
+                    done.map(|Counting { step, counts, .. }| Event::Confusion { step, counts: Box::new(counts) })
+                );
+            };
+            let part = reading::confusion(&mut counting.engine, slice, counting.reading).await?;
+            for (sums, row) in counting.counts.iter_mut().zip(part) {
+                for (sum, count) in sums.iter_mut().zip(row) {
+                    *sum += count;
+                }
+            }
+            counting.next += 1;
+            return Ok(None);
+        }
+        let start = Instant::now();
+        let Some(baseline) = &mut self.baseline else { return Ok(None) };
+        while !baseline.complete() && start.elapsed() < time {
+            baseline.step().await?;
+        }
+        if !baseline.complete() {
+            return Ok(None);
+        }
+        let (model, steps) = (baseline.plan().config.model, baseline.step_count());
+        let parameters = baseline.engine().state().await?.read_with().to_vec();
+        self.baseline = None;
+        Ok(Some(Event::Twin { model, steps, parameters }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_baseline_differs_in_privacy_alone_and_trains() {
+        let config = RunConfig::default();
+        let baseline = baseline_of(&config, 1000);
+        assert_eq!(
+            (baseline.noise.clone(), baseline.encoder.clone(), baseline.steps),
+            (None, EncoderSpec::None, Some(MOST_STEPS))
+        );
+        assert_eq!((baseline.lot, baseline.model, baseline.learning_rate), (config.lot, config.model, 0.5));
+        let large = RunConfig { learning_rate: 37.0, denoiser: Denoiser::KolmogorovSmirnov, ..config };
+        assert!((baseline_of(&large, 3).learning_rate - 0.222).abs() < 1e-9);
+        assert_eq!(baseline_of(&large, 3).steps, Some(LEAST_STEPS));
+    }
+}

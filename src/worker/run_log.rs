@@ -1,0 +1,179 @@
+//! The log of a run, as a browser keeps it: what it released before, and of which kind each reserved release is. What a run may release is written
+//! before it does ([`super::write_ahead`]).
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    accounting::{
+        PrivacyError,
+        ledger::{Ledger, Release},
+        rdp,
+    },
+    train::{
+        report::Privacy,
+        run_file::{RunCard, RunFile},
+    },
+};
+
+/// What a run's releases are: those before its books were opened, and of which kind each reserved one is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RunLog {
+    /// `None`: nothing can be claimed of the run.
+    ledger: Option<Ledger>,
+    release: Option<Release>,
+    /// What the digits are called that it trains on ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)): books of the same digits add up.
+    /// `None`: nobody knows, or has it not count.
+    #[serde(default)]
+    digits: Option<String>,
+}
+
+/// Why books cannot be believed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunLogError {
+    #[error("its books cannot be read ({0}); it was changed by hand or damaged, and is not opened")]
+    Unreadable(String),
+    #[error(
+        "its books say that {books} steps were released where its file says {file}; it was changed by hand or damaged, and is not opened"
+    )]
+    Fewer { books: u64, file: u64 },
+    #[error(
+        "its books and its file do not agree on whether it has a guarantee; it was changed by hand or damaged, and is not opened"
+    )]
+    Otherwise,
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+}
+
+impl RunLog {
+    /// Books that are opened after `ledger`, for releases of one kind.
+    #[must_use]
+    pub fn open(ledger: Option<&Ledger>, release: Option<&Release>, digits: Option<String>) -> Self {
+        Self { ledger: ledger.cloned(), release: release.filter(|_| ledger.is_some()).cloned(), digits }
+    }
+
+    #[must_use]
+    pub fn digits(&self) -> Option<&str> {
+        self.digits.as_deref()
+    }
+
+    /// The same, which count for no digits.
+    #[must_use]
+    pub fn of_no_digits(self) -> Self {
+        Self { digits: None, ..self }
+    }
+
+    /// # Errors
+    /// Text that this page has not written.
+    pub fn from_json(text: &str) -> Result<Self, RunLogError> {
+        serde_json::from_str(text).map_err(|error| RunLogError::Unreadable(error.to_string()))
+    }
+
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Plain numbers, texts and lists, which JSON never refuses.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// All that was released, with `reserved` releases since the books were opened; `None`: nothing can be claimed.
+    ///
+    /// # Errors
+    /// Books that cannot have been kept by this page.
+    pub fn with(&self, reserved: u64) -> Result<Option<Ledger>, RunLogError> {
+        let Some(mut ledger) = self.ledger.clone() else { return Ok(None) };
+        ledger.validate()?;
+        match &self.release {
+            Some(release) => {
+                let release = ledger.register(release.clone())?;
+                ledger.record_many(release, reserved);
+            }
+            None if reserved > 0 => {
+                return Err(RunLogError::Unreadable("they do not say what was released".to_owned()));
+            }
+            None => {}
+        }
+        ledger.validate()?;
+        Ok(Some(ledger))
+    }
+}
+
+/// Puts what `ledger` costs into a card; answers how many releases it counts beyond the card's steps.
+///
+/// # Errors
+/// A ledger that holds less than the run did, or that cannot be accounted for.
+pub fn account(card: &mut RunCard, ledger: Option<&Ledger>) -> Result<u64, RunLogError> {
+    let report = &mut card.report;
+    let Some(ledger) = ledger else {
+        if let Privacy::Bounded(_) = report.privacy {
+            return Err(RunLogError::Otherwise);
+        }
+        return Ok(0);
+    };
+    let lost = beyond(ledger, report.step)?;
+    let delta = card.config.delta;
+    // A run without a guarantee stays one.
+    if let Privacy::Bounded(_) = report.privacy {
+        report.privacy = Privacy::of(delta, rdp::epsilon_of(ledger, delta), ledger)?;
+    }
+    Ok(lost)
+}
+
+/// Puts into a run's file what its books say: they are written before a step, and the file after it. Answers how many releases were counted
+/// that its parameters do not have.
+///
+/// # Errors
+/// Books that say less than the file.
+pub fn settle(file: &mut RunFile, books: Option<Ledger>) -> Result<u64, RunLogError> {
+    let before = match (&file.ledger, &books) {
+        (Some(file), Some(books)) => {
+            if books.steps() < file.steps() {
+                return Err(RunLogError::Fewer { books: books.steps(), file: file.steps() });
+            }
+            file.steps()
+        }
+        (None, None) => return Ok(0),
+        _ => return Err(RunLogError::Otherwise),
+    };
+    account(&mut file.run, books.as_ref())?;
+    let lost = books.as_ref().map_or(0, Ledger::steps) - before;
+    file.ledger = books;
+    Ok(lost)
+}
+
+fn beyond(ledger: &Ledger, step: u64) -> Result<u64, RunLogError> {
+    let books = ledger.steps();
+    books.checked_sub(step).ok_or(RunLogError::Fewer { books, file: step })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::{ledger::Sensitivity, noise::NoiseSpec, sampling::Sampling};
+
+    #[test]
+    fn books_count_every_reserved_release() {
+        let release = |sigma| {
+            Release::new(
+                Sampling::Poisson { rate: 0.1 },
+                Sensitivity::L2 { norm: 1.0 },
+                Some(NoiseSpec::Gaussian { sigma }),
+            )
+        };
+        let mut ledger = Ledger::new();
+        let first = ledger.register(release(2.0)).unwrap();
+        ledger.record_many(first, 5);
+        for other in [2.0, 1.0] {
+            let books = RunLog::open(Some(&ledger), Some(&release(other)), None);
+            let books = RunLog::from_json(&books.to_json()).unwrap();
+            let ahead = books.with(7).unwrap().unwrap();
+            assert_eq!((ahead.steps(), books.with(0).unwrap().unwrap().steps()), (12, 5));
+            let twice = rdp::epsilon_of(&ahead, 1e-5).unwrap().improved.epsilon;
+            assert!(twice > rdp::epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon);
+        }
+        assert_eq!(RunLog::open(None, Some(&release(1.0)), None).with(7), Ok(None));
+        assert!(RunLog::open(Some(&ledger), None, None).with(1).is_err());
+        let changed = RunLog::open(Some(&ledger), None, None).to_json().replace("\"count\":5", "\"count\":0");
+        assert!(RunLog::from_json(&changed).unwrap().with(0).is_err());
+        assert!(matches!(RunLog::from_json("[]"), Err(RunLogError::Unreadable(_))));
+    }
+}

@@ -1,0 +1,296 @@
+//! What is kept of runs: records by key, and changes that are made whole or not at all. A browser keeps them in its database; where that is refused
+//! they are kept in memory, as long as the thread lives.
+
+use std::collections::BTreeMap;
+
+use super::run_log::RunLog;
+
+/// A run as the list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: String,
+    pub note: String,
+    pub pinned: bool,
+    /// A run card as JSON.
+    pub card: String,
+}
+
+/// All that is kept of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub entry: Entry,
+    /// A run file as JSON.
+    pub file: String,
+    /// [`RunLog`] as JSON; `None`: the ledger in the file says all.
+    pub books: Option<String>,
+    /// Releases that count as spent since the books were opened.
+    pub reserved: u64,
+}
+
+/// One change of a record; keys ascend by time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Begin {
+        key: String,
+        record: Record,
+    },
+    /// So many releases count as spent since the books were opened: at least, or where the run stands still exactly.
+    Reserve {
+        key: String,
+        count: u64,
+        exact: bool,
+    },
+    /// The run as it stands.
+    Save {
+        key: String,
+        entry: Entry,
+        file: String,
+    },
+    /// Names or pins a run; one that is not kept stays so.
+    Label {
+        key: String,
+        name: String,
+        pinned: bool,
+    },
+    /// A run goes. With `reserved`: only if it is there, and so many releases are written; what was read of it is then
+    /// what goes. With `spent` its books stay: what was released is no secret again.
+    Remove {
+        key: String,
+        reserved: Option<u64>,
+        spent: bool,
+    },
+    /// A run's books count for no digits any more; those of a run that is gone go, too.
+    Forget {
+        key: String,
+    },
+}
+
+/// Books of a run that is kept, or is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spent {
+    pub key: String,
+    /// As of [`Record`].
+    pub books: String,
+    pub reserved: u64,
+}
+
+/// Why something is not kept, or not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    #[error("this browser does not let the page keep anything (in a private window, perhaps)")]
+    Refused,
+    #[error("this browser's storage for the page is full")]
+    Full,
+    #[error("this browser's storage has not answered for {} seconds", PATIENCE.as_secs())]
+    Silent,
+    #[error("it was deleted or continued in another tab")]
+    Gone,
+    #[error("another tab has it in hand")]
+    Busy,
+}
+
+/// A store that is silent for so long is taken to refuse.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// A place for records.
+#[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]
+pub trait Store {
+    /// Nobody else has the run in hand while it lives.
+    type Lock: 'static;
+    /// Keys of all that is kept, oldest first.
+    ///
+    /// # Errors
+    /// Where nothing can be read.
+    async fn keys(&self) -> Result<Vec<String>, StoreError>;
+    /// # Errors
+    /// Where nothing can be read.
+    async fn read(&self, key: &str) -> Result<Option<Record>, StoreError>;
+    /// All books.
+    ///
+    /// # Errors
+    /// Where nothing can be read.
+    async fn spent(&self) -> Result<Vec<Spent>, StoreError>;
+    /// Makes all changes, in order, or none. Done means that it lasts: a computer that is switched off forgets nothing of it.
+    ///
+    /// # Errors
+    /// Then nothing was changed, and nothing will be.
+    async fn write(&self, changes: Vec<Change>) -> Result<(), StoreError>;
+    /// # Errors
+    /// [`StoreError::Busy`] where another tab holds it.
+    async fn lock(&self, key: &str) -> Result<Self::Lock, StoreError>;
+}
+
+impl Change {
+    /// What becomes of a record.
+    ///
+    /// # Errors
+    /// [`StoreError::Gone`] where it is not what the change was made for.
+    pub fn apply(self, record: Option<Record>) -> Result<Option<Record>, StoreError> {
+        let there = |record: Option<Record>| record.ok_or(StoreError::Gone);
+        Ok(match self {
+            Self::Begin { record, .. } => Some(record),
+            Self::Reserve { count, exact, .. } => {
+                let record = there(record)?;
+                let reserved = if exact { count } else { count.max(record.reserved) };
+                Some(Record { reserved, ..record })
+            }
+            Self::Save { entry, file, .. } => Some(Record { entry, file, ..there(record)? }),
+            Self::Label { name, pinned, .. } => {
+                record.map(|record| Record { entry: Entry { name, pinned, ..record.entry }, ..record })
+            }
+            Self::Remove { reserved: Some(reserved), .. } if there(record.clone())?.reserved != reserved => {
+                return Err(StoreError::Gone);
+            }
+            Self::Remove { spent: true, .. } => record.filter(|record| record.books.is_some()).map(Record::gone),
+            Self::Remove { .. } => None,
+            Self::Forget { .. } => record
+                .filter(Record::is_kept)
+                .map(|record| Record { books: record.books.as_deref().map(forgotten), ..record }),
+        })
+    }
+
+    /// Of which run.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Begin { key, .. }
+            | Self::Reserve { key, .. }
+            | Self::Save { key, .. }
+            | Self::Label { key, .. }
+            | Self::Remove { key, .. }
+            | Self::Forget { key } => key,
+        }
+    }
+}
+
+impl Record {
+    /// Books alone: the run is gone.
+    fn gone(self) -> Self {
+        let entry = Entry { name: String::new(), note: String::new(), pinned: false, card: String::new() };
+        Self { entry, file: String::new(), ..self }
+    }
+
+    /// Whether there is more than books.
+    fn is_kept(&self) -> bool {
+        !self.file.is_empty()
+    }
+}
+
+/// Books that count for no digits.
+#[must_use]
+pub fn forgotten(books: &str) -> String {
+    // What cannot be read counts for none.
+    RunLog::from_json(books).map_or_else(|_| books.to_owned(), |books| books.of_no_digits().to_json())
+}
+
+/// Records in memory.
+#[derive(Debug, Default)]
+pub struct Memory {
+    records: BTreeMap<String, Record>,
+}
+
+impl Memory {
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        self.records.iter().filter(|(_, record)| record.is_kept()).map(|(key, _)| key.clone()).collect()
+    }
+
+    #[must_use]
+    pub fn read(&self, key: &str) -> Option<&Record> {
+        self.records.get(key).filter(|record| record.is_kept())
+    }
+
+    #[must_use]
+    pub fn spent(&self) -> Vec<Spent> {
+        let spent = |(key, record): (&String, &Record)| {
+            Some(Spent { key: key.clone(), books: record.books.clone()?, reserved: record.reserved })
+        };
+        self.records.iter().filter_map(spent).collect()
+    }
+
+    /// # Errors
+    /// As [`Change::apply`]; then nothing was changed.
+    pub fn write(&mut self, changes: Vec<Change>) -> Result<(), StoreError> {
+        let mut changed: BTreeMap<String, Option<Record>> = BTreeMap::new();
+        for change in changes {
+            let key = change.key().to_owned();
+            let before = changed.remove(&key).unwrap_or_else(|| self.records.get(&key).cloned());
+            changed.insert(key, change.apply(before)?);
+        }
+        for (key, record) in changed {
+            match record {
+                Some(record) => drop(self.records.insert(key, record)),
+                None => drop(self.records.remove(&key)),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str, reserved: u64) -> Record {
+        let entry = Entry { name: name.into(), note: String::new(), pinned: false, card: "{}".into() };
+        Record { entry, file: "file".into(), books: None, reserved }
+    }
+
+    #[test]
+    fn changes_are_made_whole_or_not_at_all() {
+        let mut memory = Memory::default();
+        let key = || "a".to_owned();
+        let begin = |key: &str, reserved| Change::Begin { key: key.into(), record: record("run", reserved) };
+        let moved = |from: &str, reserved, to: &str| {
+            vec![Change::Remove { key: from.into(), reserved: Some(reserved), spent: false }, begin(to, 0)]
+        };
+        memory.write(vec![begin("a", 4)]).unwrap();
+        memory.write(vec![Change::Reserve { key: key(), count: 2, exact: false }]).unwrap();
+        assert_eq!(memory.read("a").unwrap().reserved, 4, "a late block takes nothing back");
+        memory.write(vec![Change::Reserve { key: key(), count: 3, exact: true }]).unwrap();
+        // What was read before somebody wrote is not what would be moved.
+        assert_eq!(memory.write(moved("a", 4, "b")), Err(StoreError::Gone));
+        assert_eq!(memory.keys(), ["a"]);
+        memory.write(moved("a", 3, "b")).unwrap();
+        assert_eq!(memory.keys(), ["b"], "books move, and never fork");
+        // Who had it before, and who comes second, are told so.
+        assert_eq!(memory.write(moved("a", 3, "c")), Err(StoreError::Gone));
+        for late in [
+            Change::Reserve { key: key(), count: 9, exact: false },
+            Change::Save { key: key(), entry: record("x", 0).entry, file: "other".into() },
+        ] {
+            assert_eq!(memory.write(vec![late]), Err(StoreError::Gone));
+        }
+        memory.write(vec![Change::Label { key: key(), name: "late".into(), pinned: true }]).unwrap();
+        memory.write(vec![Change::Label { key: "b".into(), name: "kept".into(), pinned: true }]).unwrap();
+        assert_eq!(memory.keys(), ["b"]);
+        let kept = memory.read("b").unwrap();
+        assert_eq!((kept.entry.name.as_str(), kept.entry.pinned, kept.file.as_str()), ("kept", true, "file"));
+        memory.write(vec![Change::Remove { key: "b".into(), reserved: None, spent: false }]).unwrap();
+        memory.write(vec![Change::Remove { key: "b".into(), reserved: None, spent: false }]).unwrap();
+        assert!(memory.keys().is_empty());
+    }
+
+    #[test]
+    fn books_outlive_their_run_until_they_are_forgotten() {
+        let books = RunLog::open(None, None, Some("digits".into())).to_json();
+        let mut memory = Memory::default();
+        for key in ["a", "b"] {
+            let record = Record { books: Some(books.clone()), ..record("run", 3) };
+            memory.write(vec![Change::Begin { key: key.into(), record }]).unwrap();
+        }
+        memory.write(vec![Change::Remove { key: "a".into(), reserved: None, spent: true }]).unwrap();
+        assert_eq!((memory.keys(), memory.read("a")), (vec!["b".to_owned()], None));
+        let spent = memory.spent();
+        assert_eq!(spent.len(), 2);
+        assert_eq!(spent[0], Spent { key: "a".into(), books, reserved: 3 });
+        memory.write(["a", "b"].map(|key| Change::Forget { key: key.into() }).to_vec()).unwrap();
+        let left = memory.spent();
+        assert_eq!((memory.keys(), left.len()), (vec!["b".to_owned()], 1));
+        assert_eq!(RunLog::from_json(&left[0].books).unwrap().digits(), None);
+        // Without books there is nothing to remember.
+        memory.write(vec![Change::Begin { key: "c".into(), record: record("run", 0) }]).unwrap();
+        memory.write(vec![Change::Remove { key: "c".into(), reserved: None, spent: true }]).unwrap();
+        assert_eq!(memory.spent().len(), 1);
+    }
+}

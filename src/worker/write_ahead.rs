@@ -1,0 +1,154 @@
+//! How far ahead of a run its books are written: releases are reserved in blocks, so that what is written after a crash is never less than what
+//! happened. How much is reserved follows the run's own speed.
+
+use std::time::Duration;
+
+use web_time::Instant;
+
+/// A block takes about this long: as much as a crash may count that did not happen.
+const BLOCK: Duration = Duration::from_secs(1);
+/// Releases of the first block, whose speed nobody knows.
+const FIRST: u64 = 4;
+/// A block is at most so many times the one before: a short look at the clock may be wrong.
+const GROWTH: u64 = 8;
+
+/// How far a run's releases are written, counted since its books were opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteAhead {
+    written: u64,
+    /// What is being written now.
+    asked: Option<u64>,
+    block: u64,
+    /// When a block was asked for last, and what was released by then.
+    looked: Option<(Instant, u64)>,
+}
+
+impl WriteAhead {
+    /// Books in which `written` releases stand.
+    #[must_use]
+    pub const fn new(written: u64) -> Self {
+        Self { written, asked: None, block: FIRST, looked: None }
+    }
+
+    /// Releases that are written and have not happened, after `released` of them did.
+    #[must_use]
+    pub const fn left(&self, released: u64) -> u64 {
+        self.written.saturating_sub(released)
+    }
+
+    /// Whether a block is being written.
+    #[must_use]
+    pub const fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// How far is written.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Up to where to write now, so that no step has to wait; nothing while that is being done or not due. `most`: releases that the run will
+    /// make in all.
+    pub fn due(&mut self, released: u64, most: Option<u64>, now: Instant) -> Option<u64> {
+        if self.asked.is_some() || 2 * self.left(released) > self.block + 1 {
+            return None;
+        }
+        if let Some((then, before)) = self.looked {
+            let seconds = now.duration_since(then).as_secs_f64().max(1e-3);
+            let pace = released.saturating_sub(before) as f64 / seconds * BLOCK.as_secs_f64();
+            self.block = (pace as u64).clamp(1, self.block.saturating_mul(GROWTH));
+        }
+        let upto = self.written.max(released).saturating_add(self.block).min(most.unwrap_or(u64::MAX));
+        if upto <= self.written {
+            return None;
+        }
+        self.looked = Some((now, released));
+        self.asked = Some(upto);
+        self.asked
+    }
+
+    /// A block is written; one that was asked for before the books were closed is none any more.
+    pub fn wrote(&mut self, upto: u64) {
+        if self.asked.take_if(|asked| *asked == upto).is_some() {
+            self.written = self.written.max(upto);
+        }
+    }
+
+    /// Nothing came of the block that was asked for.
+    pub const fn refused(&mut self) {
+        (self.asked, self.looked) = (None, None);
+    }
+
+    /// Exactly `released` releases are written: the run stands still.
+    pub const fn close(&mut self, released: u64) {
+        self.written = released;
+        self.refused();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(start: Instant, milliseconds: u64) -> Instant {
+        start + Duration::from_millis(milliseconds)
+    }
+
+    /// A thousand steps a second: after a few blocks the books are about a second ahead, and no step ever waits.
+    #[test]
+    fn blocks_follow_the_speed_of_the_run() {
+        let start = Instant::now();
+        let (mut book, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(u64, u64)>);
+        let (mut waited, mut writes) = (0, 0);
+        for now in 0..20_000 {
+            // It takes 20 ms to write.
+            if let Some((upto, since)) = asked
+                && now >= since + 20
+            {
+                book.wrote(upto);
+                asked = None;
+            }
+            if let Some(upto) = book.due(released, None, at(start, now)) {
+                asked = Some((upto, now));
+                writes += 1;
+            }
+            if book.left(released) > 0 {
+                released += 1;
+            } else {
+                waited += 1;
+            }
+            assert!(book.left(released) <= 3000, "{book:?} at {released}");
+        }
+        assert!(waited < 200 && writes < 80, "{waited} {writes}");
+        assert!(book.left(released) > 100, "{book:?}");
+        // Much slower: blocks shrink to single steps.
+        let mut now = 20_000;
+        for _ in 0..4000 {
+            now += 2000;
+            if let Some(upto) = book.due(released, None, at(start, now)) {
+                book.wrote(upto);
+            }
+            assert!(book.left(released) > 0);
+            released += 1;
+        }
+        assert!(book.left(released) <= 2, "{book:?} at {released}");
+    }
+
+    #[test]
+    fn no_more_is_reserved_than_the_run_will_take_and_closing_is_exact() {
+        let now = Instant::now();
+        let mut book = WriteAhead::new(0);
+        assert_eq!(book.due(0, Some(3), now), Some(3));
+        assert_eq!(book.due(0, Some(3), now), None, "it is being written");
+        assert_eq!(book.left(0), 0, "what is not written may not happen");
+        book.wrote(3);
+        assert_eq!((book.left(0), book.left(3), book.left(9)), (3, 0, 0));
+        assert_eq!(book.due(3, Some(3), now), None);
+        let asked = book.due(3, None, now).unwrap();
+        book.close(2);
+        // What was asked for before is void.
+        book.wrote(asked);
+        assert_eq!((book.written(), book.left(2)), (2, 0));
+    }
+}

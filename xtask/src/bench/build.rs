@@ -1,0 +1,328 @@
+//! `cargo xtask bench build`: what a newcomer and a developer wait for, each in a clone of the last commit with folders of its own; `build.md` makes the section
+//! of it.
+//!
+//! Nothing that was compiled or installed before is seen; packages that cargo and npm have downloaded are.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::{Ipv4Addr, TcpListener},
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use super::report::{self, Lines};
+use crate::{
+    prelude::*,
+    screen::clock,
+    tools::mnist::{self, Digits},
+};
+
+/// Longer than any row may take: what takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(3 * 3600);
+/// How often the watched page is asked for.
+const POLL: Duration = Duration::from_millis(250);
+/// The word that is changed in a panel, and the panel.
+const PANEL: [&str; 2] = ["src/ui/noise_lab/panel.rs", "Noise lab"];
+/// A file of the accountant whose change every test of accounting waits for.
+const ACCOUNTING: &str = "crates/accounting/src/groups.rs";
+
+/// A row of the table, in the order in which they are measured: a row finds what the one before it left where its name says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Row {
+    Serve,
+    Watch,
+    Train,
+    #[value(name = "line")]
+    Accounting,
+    #[value(name = "test")]
+    TestCold,
+    #[value(name = "test-again")]
+    TestWarm,
+}
+
+impl Row {
+    /// What it is, and the seconds that it may take.
+    fn what_and_goal(self) -> (&'static str, u64) {
+        match self {
+            Self::Serve => ("`cargo xtask serve`, nothing compiled or installed, to the address", 9 * 60),
+            Self::Watch => ("a word changed in a panel under `trunk serve`, to the page that has it", 40),
+            Self::Train => ("`cargo run --release -- train --model cnn-tanh --epochs 15`, nothing compiled", 4 * 60),
+            Self::Accounting => ("a line changed in `crates/accounting`, to the result of its unit tests", 30),
+            Self::TestCold => ("`cargo xtask test`, nothing compiled or installed", 35 * 60),
+            Self::TestWarm => ("`cargo xtask test` again, a line of the library changed", 12 * 60),
+        }
+    }
+
+    fn line(self, took: Duration) -> String {
+        let (what, goal) = self.what_and_goal();
+        format!("| {what} | {} | {} |", clock(took), clock(Duration::from_secs(goal)))
+    }
+}
+
+/// Measures `rows`, or all; the others stay in BENCHMARKS.md as they are.
+pub fn run(project: &Project, rows: &[Row]) -> Result<()> {
+    project.say("Set-up");
+    let claim = project.claim()?;
+    let digits = mnist::ensure(project)?;
+    drop(claim);
+    let place = Place::new(project, digits)?;
+    project.say("Builds");
+    let mut lines = Vec::new();
+    for &row in Row::value_variants().iter().filter(|row| rows.is_empty() || rows.contains(row)) {
+        let step = project.step(row.what_and_goal().0);
+        let took = place.measure(row, &step)?;
+        step.done(&clock(took));
+        lines.push((row, row.line(took)));
+    }
+    remove(&place.folder)?;
+    let kept = fs::read_to_string(project.root.join(report::FILE)).unwrap_or_default();
+    report::write(project, "build", "Builds", &section(&lines, &kept)?)
+}
+
+/// The table: what was measured now, and what `before` says of the rest.
+fn section(lines: &[(Row, String)], before: &str) -> Result<String> {
+    let rows = Row::value_variants().iter().filter_map(|row| {
+        let now = lines.iter().find(|(measured, _)| measured == row).map(|(_, line)| line.as_str());
+        let start = format!("| {} | ", row.what_and_goal().0);
+        now.or_else(|| before.lines().find(|line| line.starts_with(&start)))
+    });
+    Lines::default().fill(include_str!("build.md"), json!({ "rows": rows.collect::<Vec<_>>() }))
+}
+
+/// A clone, and what it compiles and installs.
+struct Place {
+    folder: PathBuf,
+    checkout: PathBuf,
+    cache: PathBuf,
+    target: PathBuf,
+    mnist: Digits,
+}
+
+impl Place {
+    fn new(project: &Project, mnist: Digits) -> Result<Self> {
+        let folder = project.cache.join("bench-build");
+        make_empty(&folder)?;
+        let [checkout, cache, target] = ["checkout", "cache", "target"].map(|name| folder.join(name));
+        let mut clone = project.command("git", "clone --quiet --local");
+        project.run("a clone of the last commit", clone.arg(&project.root).arg(&checkout))?;
+        Ok(Self { folder, checkout, cache, target, mnist })
+    }
+
+    /// Forgets what was compiled and installed.
+    fn empty(&self) -> Result<()> {
+        let modules = self.checkout.join("tests").join("browser").join("node_modules");
+        [&self.cache, &self.target, &modules].into_iter().try_for_each(|folder| remove(folder))
+    }
+
+    fn command(&self, program: &str, words: &str) -> Command {
+        let mut command = Command::new(program);
+        command.args(words.split_whitespace()).current_dir(&self.checkout);
+        for (key, _) in std::env::vars_os() {
+            let name = key.to_string_lossy();
+            // What this run was told of itself.
+            if name.starts_with("CARGO") && !["CARGO_HOME", "CARGO_NET_OFFLINE"].contains(&&*name) || name == "OUT_DIR"
+            {
+                command.env_remove(key);
+            }
+        }
+        command.env("HUSHGRAD_CACHE", &self.cache).env("CARGO_TARGET_DIR", &self.target);
+        command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_PROGRESS_WHEN", "never");
+        command.envs(self.mnist.iter().map(|mnist| ("MNIST_DIR", mnist)));
+        command
+    }
+
+    fn measure(&self, row: Row, step: &Step<'_>) -> Result<Duration> {
+        let cargo = |words| {
+            let start = Instant::now();
+            step.run(&mut self.command("cargo", words)).map(|_| start.elapsed())
+        };
+        match row {
+            Row::Serve => self.serve(step),
+            Row::Watch => self.watch(step),
+            Row::Train => {
+                remove(&self.target).and_then(|()| cargo("run --release -- train --model cnn-tanh --epochs 15"))
+            }
+            Row::Accounting => {
+                let tests = "test --quiet --package hushgrad-accounting --lib";
+                cargo(tests).and_then(|_| self.change(ACCOUNTING)).and_then(|()| cargo(tests))
+            }
+            Row::TestCold => self.empty().and_then(|()| cargo("xtask test")),
+            Row::TestWarm => self.change(ACCOUNTING).and_then(|()| cargo("xtask test")),
+        }
+    }
+
+    fn serve(&self, step: &Step<'_>) -> Result<Duration> {
+        self.empty()?;
+        let port = free_port()?;
+        let start = Instant::now();
+        let mut server = Group::start(self.command("cargo", &format!("xtask serve --port {port}")))?;
+        server.wait_for_line("hushgrad is at ", step)?;
+        if !get(port, "/")?.contains("start.js") {
+            return Err(wrong!("what 127.0.0.1:{port} serves is not the page"));
+        }
+        Ok(start.elapsed())
+    }
+
+    /// Finds the tools and packages that [`Self::serve`] has left, or makes them.
+    fn watch(&self, step: &Step<'_>) -> Result<Duration> {
+        let tools = || fs::read_dir(self.cache.join("tools")).into_iter().flatten().flatten().map(|tool| tool.path());
+        if !tools().any(|tool| tool.to_string_lossy().contains("trunk-")) {
+            self.serve(step)?;
+        }
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        let path = tools().map(|tool| tool.join("bin")).chain(std::env::split_paths(&others));
+        let path = std::env::join_paths(path).map_err(|e| wrong!("{e}"))?;
+        let port = free_port()?;
+        let mut command = self.command("trunk", &format!("serve --port {port}"));
+        // Trunk takes only these two words for its settings.
+        command.env("PATH", path).env("NO_COLOR", "true").env("TRUNK_SKIP_VERSION_CHECK", "true");
+        let mut server = Group::start(command)?;
+        // What the page loads: its program has its content in its name.
+        let program = |server: &mut Group| -> Result<Option<String>> {
+            server.must_live()?;
+            let page = get(port, "/")?;
+            let mut words = page.split(['"', '=', '&', '/']);
+            Ok(words.rfind(|word| word.starts_with("app-") && word.ends_with(".wasm")).map(str::to_owned))
+        };
+        let first = until(step, || program(&mut server))?;
+        let [file, word] = PANEL;
+        let new = "Lab of noises";
+        self.edit(file, |text| text.replacen(word, new, 1))?;
+        let start = Instant::now();
+        until(step, || {
+            let Some(name) = program(&mut server)?.filter(|name| *name != first) else { return Ok(None) };
+            Ok(get(port, &format!("/{name}"))?.contains(new).then_some(()))
+        })?;
+        let took = start.elapsed();
+        self.edit(file, |text| text.replacen(new, word, 1))?;
+        Ok(took)
+    }
+
+    /// Adds code that no program has had: a change of a comment would leave programs as they were.
+    fn change(&self, file: &str) -> Result<()> {
+        self.edit(file, |text| {
+            let count = text.matches("fn bench_of_builds_").count();
+            format!("{text}\n/// Nothing: it makes this file another one.\npub const fn bench_of_builds_{count}() -> usize {{\n    {count}\n}}\n")
+        })
+    }
+
+    fn edit(&self, file: &str, change: impl FnOnce(&str) -> String) -> Result<()> {
+        let path = self.checkout.join(file);
+        let before = fs::read_to_string(&path)?;
+        let after = change(&before);
+        if after == before {
+            return Err(wrong!("{file} no longer holds what is changed in it for this bench"));
+        }
+        Ok(fs::write(&path, after)?)
+    }
+}
+
+/// Asks again and again, until there is an answer.
+fn until<T>(step: &Step<'_>, mut ask: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let start = Instant::now();
+    while start.elapsed() < LIMIT {
+        if let Some(answer) = ask()? {
+            return Ok(answer);
+        }
+        step.status("waits");
+        std::thread::sleep(POLL);
+    }
+    Err(wrong!("no answer within {}", clock(LIMIT)))
+}
+
+/// A program that runs until it is ended, with all that it started.
+struct Group(Child);
+
+impl Group {
+    fn start(mut command: Command) -> Result<Self> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        child.map(Self).map_err(|source| Error::Start { program, source })
+    }
+
+    fn must_live(&mut self) -> Result<()> {
+        let ended = self.0.try_wait()?;
+        ended.map_or(Ok(()), |status| Err(wrong!("the server ended: {status}")))
+    }
+
+    fn wait_for_line(&mut self, start: &str, step: &Step<'_>) -> Result<()> {
+        let out = self.0.stdout.take().map(BufReader::new);
+        let mut lines = out.into_iter().flat_map(BufRead::lines).map_while(|line| line.ok());
+        let found = lines.any(|line| {
+            step.status(&line);
+            line.starts_with(start)
+        });
+        found.then_some(()).ok_or_else(|| wrong!("it ended without the line `{start}…`"))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let id = self.0.id().to_string();
+        let (program, words) =
+            if cfg!(windows) { ("taskkill", format!("/F /T /PID {id}")) } else { ("kill", format!("-TERM -- -{id}")) };
+        let ended = Command::new(program).args(words.split(' ')).stderr(Stdio::null()).status();
+        if !ended.is_ok_and(|status| status.success()) {
+            let _ = self.0.kill();
+        }
+        let _ = self.0.wait();
+    }
+}
+
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// What a server of this machine answers; nothing, where it does not.
+fn get(port: u16, path: &str) -> Result<String> {
+    let address = format!("http://127.0.0.1:{port}{path}");
+    let out = Command::new("curl").args(["--silent", "--fail", "--max-time", "10", &address]).output();
+    let out = out.map_err(|source| Error::Start { program: "curl".into(), source })?;
+    Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_measured_again_replaces_its_line_and_no_other() {
+        let all = Row::value_variants().iter().map(|row| (*row, row.line(Duration::from_secs(61)))).collect::<Vec<_>>();
+        let first = section(&all, "").unwrap();
+        assert_eq!(first.matches("| 1:01 min |").count(), 6, "{first}");
+        let again = [(Row::Watch, Row::Watch.line(Duration::from_secs(30)))];
+        let second = section(&again, &first).unwrap();
+        assert_eq!(second, first.replace(&all[1].1, &again[0].1));
+        assert!(second.contains("| 30 s | 40 s |"), "{second}");
+    }
+
+    #[test]
+    fn what_is_changed_for_the_bench_is_there() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+        assert!(read(PANEL[0]).contains(PANEL[1]));
+        assert!(!read(ACCOUNTING).is_empty());
+    }
+
+    #[test]
+    fn a_server_is_ended_with_what_it_started() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 600 & echo child $!; wait"]);
+        let mut group = Group::start(command).unwrap();
+        let mut line = String::new();
+        BufReader::new(group.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let child = line.trim().strip_prefix("child ").unwrap().to_owned();
+        drop(group);
+        let alive = || Command::new("kill").args(["-0", &child]).stderr(Stdio::null()).status().unwrap().success();
+        let start = Instant::now();
+        while alive() && start.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(!alive());
+    }
+}

@@ -1,0 +1,70 @@
+//! `cargo xtask bench gpu`: the engine on a graphics adapter without a browser, beside what the adapter's memory and arithmetic allow; `gpu.md` makes the
+//! section of it.
+
+use serde_json::{Value, json};
+
+use super::report::{self, Lines};
+use crate::prelude::*;
+
+pub fn run(project: &Project, adapter: Option<&str>) -> Result<()> {
+    project.say("Benches");
+    let step = project.step("the WebGPU engine, without a browser");
+    let words = "run --locked --release --no-default-features --features gpu --example gpu_bench --";
+    let said = step.run(project.cargo(words).args(adapter))?;
+    let mut lines = Lines::default();
+    lines.read(&said.lines, &Value::Null);
+    step.done(card(&lines).map_or("no adapter for it", |card| card["device"].as_str().unwrap_or_default()));
+    report::write(project, "gpu", "On a graphics card", &section(&lines)?)
+}
+
+/// An adapter, and what any program is bound by on it: bytes and operations a second.
+fn card(lines: &Lines) -> Option<&Value> {
+    lines.with("bandwidth").next_back()
+}
+
+fn section(lines: &Lines) -> Result<String> {
+    let there = lines.with("adapters").next_back().map_or(json!([]), |line| line["adapters"].clone());
+    lines.fill(include_str!("gpu.md"), json!({ "card": card(lines), "there": there }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the example says where it has a card, or none.
+    fn lines(said: &[Value]) -> Lines {
+        let mut lines = Lines::default();
+        let said = said.iter().map(Value::to_string).chain(["   Compiling hushgrad".to_owned()]).collect::<Vec<_>>();
+        lines.read(&said, &Value::Null);
+        lines
+    }
+
+    #[test]
+    fn what_was_measured_is_set_beside_its_limit() {
+        let said = |large: f64| {
+            let step = |envelope: bool, lot: u32, best: f64| {
+                let samples = [best + 0.1, best, 5.0];
+                json!({ "envelope": envelope, "lot": lot, "samples": samples, "alone": [1.5], "operations": 1e9, "bytes": 4e8 })
+            };
+            let card = json!({ "device": "a card", "software": false, "bandwidth": 1e12, "arithmetic": 1e13 });
+            let steps = [step(false, 256, 0.8), step(false, 4096, large), step(true, 256, 1.0), step(true, 4096, 0.8)];
+            [vec![json!({ "adapters": ["0: a card"] }), card], steps.to_vec()].concat()
+        };
+        let text = section(&lines(&said(0.8))).unwrap();
+        for (lot, goal) in [("256", "1 ms"), ("4096", "4 × the limit")] {
+            let row = format!("| {lot} | 0.80 (0.90) | 1.50 | 1.00 | 0.100 | 400 | 0.400 | 2.0 | {goal} |");
+            assert!(text.contains(&format!("\n| flat clip, Gaussian {row}\n")), "{text}");
+        }
+        assert!(text.contains("| 2.5 | 1 ms (missed) |") && text.contains("moves 1000.0 GB/s there"), "{text}");
+        assert!(section(&lines(&said(1.7))).unwrap().contains("| 4.2 | 4 × the limit (missed) |"));
+        let error = section(&lines(&said(0.8)[..5])).unwrap_err().to_string();
+        assert!(error.contains("lot 4096") && error.contains("envelope True"), "{error}");
+    }
+
+    #[test]
+    fn without_a_card_nothing_is_claimed() {
+        let text = section(&lines(&[json!({ "adapters": ["llvmpipe (Vulkan, software)"] })])).unwrap();
+        assert!(text.contains("Nothing was measured") && text.contains("llvmpipe"), "{text}");
+        assert!(section(&Lines::default()).unwrap().contains("(there: none)"));
+    }
+}

@@ -1,0 +1,47 @@
+//! `cargo xtask bench`: what takes how long, beside what others take; each kind writes its section of BENCHMARKS.md.
+
+mod accounting;
+mod browser;
+pub mod build;
+mod gpu;
+mod peers;
+mod report;
+mod sections;
+mod speed;
+mod wasm;
+
+use crate::prelude::*;
+
+/// A kind of bench.
+#[derive(Debug, PartialEq, clap::Subcommand)]
+pub enum Bench {
+    /// Time the accountants, natively and in Chromium, beside their peer
+    Accounting,
+    /// Time the engine natively, beside Opacus
+    Speed,
+    /// Time the WebGPU engine on a graphics card, beside what the card's memory and arithmetic allow
+    Gpu {
+        /// Take this adapter, software too: a name, a part of one, or a number
+        #[arg(long, value_name = "NAME")]
+        adapter: Option<String>,
+    },
+    /// Time the engine in Chromium, beside jax-js
+    Browser,
+    /// Time what the commands make one wait for, from empty folders (two hours), or only these rows
+    Build {
+        #[arg(value_name = "ROW")]
+        rows: Vec<build::Row>,
+    },
+}
+
+/// One kind, or all but that of builds, which takes hours.
+pub fn run(project: &Project, bench: Option<Bench>) -> Result<()> {
+    let all = || vec![Bench::Accounting, Bench::Speed, Bench::Gpu { adapter: None }, Bench::Browser];
+    bench.map_or_else(all, |one| vec![one]).into_iter().try_for_each(|bench| match bench {
+        Bench::Accounting => accounting::run(project),
+        Bench::Speed => speed::run(project),
+        Bench::Gpu { adapter } => gpu::run(project, adapter.as_deref()),
+        Bench::Browser => browser::run(project),
+        Bench::Build { rows } => build::run(project, &rows),
+    })
+}

@@ -1,0 +1,17 @@
+//! Bytes: their digest, and how many there are, in words.
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 over the parts in order, in hexadecimal.
+pub fn digest(parts: &[&[u8]]) -> String {
+    format!("{:x}", parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize())
+}
+
+/// `812 B`, `14.2 kB`, `1.48 MB`.
+pub fn in_words(n: u64) -> String {
+    match n {
+        0..1_000 => format!("{n} B"),
+        1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
+        _ => format!("{:.2} MB", n as f64 / 1e6),
+    }
+}

@@ -1,0 +1,93 @@
+//! Tests that ran, of all runners together.
+
+use crate::prelude::*;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Count {
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+}
+
+impl Count {
+    pub fn add(&mut self, more: Self) {
+        self.passed += more.passed;
+        self.failed += more.failed;
+        self.skipped += more.skipped;
+    }
+
+    /// Sums cargo's closing lines: `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
+    pub fn of_cargo(lines: &[String]) -> Self {
+        let mut total = Self::default();
+        for line in lines.iter().filter_map(|l| l.trim().strip_prefix("test result: ")) {
+            let of = |word: &str| {
+                let before = line.split([';', '.']).find_map(|part| part.trim().strip_suffix(word));
+                before.and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0)
+            };
+            total.add(Self { passed: of("passed"), failed: of("failed"), skipped: of("ignored") });
+        }
+        total
+    }
+
+    /// Reads Playwright's JSON report; a test that passed only when tried again counts as failed.
+    pub fn of_playwright(report: &str) -> Result<Self> {
+        #[derive(serde::Deserialize)]
+        struct Report {
+            #[serde(default)]
+            errors: Vec<serde_json::Value>,
+            stats: Stats,
+        }
+        #[derive(serde::Deserialize)]
+        struct Stats {
+            expected: u64,
+            unexpected: u64,
+            #[serde(default)]
+            flaky: u64,
+            #[serde(default)]
+            skipped: u64,
+        }
+        let Report { errors, stats } =
+            serde_json::from_str(report).map_err(|e| wrong!("Playwright's report is no JSON with counts: {e}"))?;
+        let failed = stats.unexpected + stats.flaky + errors.len() as u64;
+        Ok(Self { passed: stats.expected, failed, skipped: stats.skipped })
+    }
+}
+
+impl std::fmt::Display for Count {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_of_all_test_programs_are_summed() {
+        let lines = [
+            "running 3 tests",
+            "test a ... ok",
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.01s",
+            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.50s",
+        ]
+        .map(str::to_owned);
+        assert_eq!(Count::of_cargo(&lines), Count { passed: 16, failed: 2, skipped: 1 });
+        assert_eq!(Count::of_cargo(&[]), Count::default());
+    }
+
+    #[test]
+    fn the_browser_report_is_read_strictly() {
+        let report = r#"{"errors":[],"stats":{"expected":7,"unexpected":1,"flaky":1,"skipped":2}}"#;
+        assert_eq!(Count::of_playwright(report).unwrap(), Count { passed: 7, failed: 2, skipped: 2 });
+        let broken = r#"{"errors":[{"message":"no tests"}],"stats":{"expected":0,"unexpected":0}}"#;
+        assert_eq!(Count::of_playwright(broken).unwrap().failed, 1);
+        assert!(Count::of_playwright("{}").is_err() && Count::of_playwright("").is_err());
+    }
+
+    #[test]
+    fn the_last_line_is_plain() {
+        assert_eq!(Count { passed: 3, failed: 0, skipped: 0 }.to_string(), "3 passed, 0 failed");
+        assert_eq!(Count { passed: 3, failed: 1, skipped: 2 }.to_string(), "3 passed, 1 failed");
+    }
+}

@@ -1,0 +1,49 @@
+//! What the documents point at must be in the checkout.
+
+use std::path::{Path, PathBuf};
+
+/// Pictures and links of a Markdown text that lead into the checkout, without their anchors.
+fn targets(text: &str) -> impl Iterator<Item = &str> {
+    let all = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+    all.filter(|target| !target.contains("://")).map(|target| target.split('#').next().unwrap_or(target))
+}
+
+fn documents(root: &Path) -> Vec<PathBuf> {
+    let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let docs = docs.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    docs.chain([root.join("README.md"), root.join("BENCHMARKS.md")]).collect()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+#[test]
+fn targets_are_found_with_and_without_anchors() {
+    let text = "![a](b.png) and [c](docs/d.md#e), [f](https://g.h), [i](#j)";
+    assert_eq!(targets(text).collect::<Vec<_>>(), ["b.png", "docs/d.md", ""]);
+}
+
+#[test]
+fn links_and_pictures_lead_somewhere() {
+    let mut absent = Vec::new();
+    for document in documents(&root()) {
+        let text = std::fs::read_to_string(&document).unwrap();
+        let folder = document.parent().unwrap_or(&document);
+        absent.extend(targets(&text).map(|target| folder.join(target)).filter(|path| !path.exists()));
+    }
+    assert!(absent.is_empty(), "not there: {absent:?}; pictures are taken by `cargo xtask pictures`");
+}
+
+#[test]
+fn the_map_of_modules_has_every_module() {
+    let map = std::fs::read_to_string(root().join("docs").join("architecture.md")).unwrap();
+    let library = std::fs::read_to_string(root().join("src").join("lib.rs")).unwrap();
+    let modules: Vec<&str> =
+        library.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+    assert!(!modules.is_empty());
+    for module in modules {
+        assert!(map.contains(&format!("\n| `{module}` |")), "the map has no row for `{module}`");
+        assert!(library.contains(&format!("//! | [`{module}`] |")), "the crate's own map has no row for `{module}`");
+    }
+}

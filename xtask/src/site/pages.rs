@@ -1,0 +1,312 @@
+//! What is filled in when all other files are there: both pages (the embedded one starts the same program), which get the
+//! watchdog of their start and the digests of their files, and the service worker, which knows every file's digest.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::threads::{PROBE, RELAXED};
+use crate::{bytes::digest, prelude::*};
+
+/// Files that no visitor of the page itself waits for.
+pub const BESIDE: [&str; 4] = ["embed.css", "embed.js", "element.js", "sw.js"];
+/// Lists the files of a site with their digests; a folder that has it was made here and may be replaced.
+pub const LIST: &str = "files.json";
+const INDEX: &str = "index.html";
+const EMBED: &str = "embed.html";
+const SERVICE_WORKER: &str = "sw.js";
+const BOOT: &str = "boot.js";
+/// `any`: the page runs in frames of any site. `docs/hosting.md` says what that costs.
+const FRAMES: &str = "HUSHGRAD_FRAMES";
+
+/// Fills in what lies in `staging`, and writes the list of its files.
+pub fn finish(staging: &Path) -> Result<()> {
+    fill(staging, std::env::var_os(FRAMES).is_some_and(|value| value == "any"))
+}
+
+fn fill(staging: &Path, in_any_frame: bool) -> Result<()> {
+    let boot = fs::read_to_string(staging.join(BOOT))?;
+    let page = |name: &str| {
+        let html = fs::read_to_string(staging.join(name))?;
+        addressed(staging, &watched(&html, boot.trim()).ok_or_else(|| no_place(name))?)
+    };
+    let mut index = page(INDEX)?;
+    if in_any_frame {
+        index = replaced(&index, "<html ", "<html data-frames=\"any\" ").ok_or_else(|| no_place(INDEX))?;
+    }
+    let embed = embedded(&index, &page(EMBED)?).ok_or_else(|| no_place(EMBED))?;
+    fs::write(staging.join(INDEX), &index)?;
+    fs::write(staging.join(EMBED), &embed)?;
+    fs::remove_file(staging.join(BOOT))?;
+
+    // The version follows from all files; the service worker, which is told it, counts as it is before.
+    let mut listed = BTreeMap::new();
+    for path in files(staging)?.into_iter().filter(|path| *path != staging.join(LIST)) {
+        let content = fs::read(&path)?;
+        listed.insert(name_in(staging, &path), Listed { bytes: content.len(), sha256: digest(&[&content]) });
+    }
+    let version = digest(&[json!(listed).to_string().as_bytes()])[..16].to_owned();
+    let others = listed.iter().filter(|(name, _)| *name != SERVICE_WORKER);
+    let others = others.map(|(name, file)| (name.as_str(), file.sha256.as_str()));
+    let (digits, own): (BTreeMap<_, _>, BTreeMap<_, _>) = others.partition(|(name, _)| name.starts_with("data/"));
+    // Without a second program for training there is nothing to choose, and no browser passes the test of nothing.
+    let probe: &[u8] = if own.keys().any(|name| name.starts_with(RELAXED)) { &PROBE } else { &[] };
+    let mut script = fs::read_to_string(staging.join(SERVICE_WORKER))?;
+    for (name, empty, value) in [
+        ("VERSION", "\"\"", json!(version)),
+        ("FILES", "{}", json!(own)),
+        ("DIGITS", "{}", json!(digits)),
+        ("PROBE", "[]", json!(probe)),
+    ] {
+        let (place, value) = (format!("const {name} = {empty};"), format!("const {name} = {value};"));
+        script = replaced(&script, &place, &value).ok_or_else(|| no_place(SERVICE_WORKER))?;
+    }
+    fs::write(staging.join(SERVICE_WORKER), &script)?;
+    let service_worker = Listed { bytes: script.len(), sha256: digest(&[script.as_bytes()]) };
+    listed.insert(SERVICE_WORKER.to_owned(), service_worker);
+    Ok(fs::write(staging.join(LIST), format!("{:#}\n", json!({ "version": version, "files": listed })))?)
+}
+
+/// A file of the site.
+#[derive(serde::Serialize)]
+struct Listed {
+    bytes: usize,
+    sha256: String,
+}
+
+/// A page with the watchdog in it, before all that may fail to come; the page's policy lets that one script run.
+fn watched(html: &str, boot: &str) -> Option<String> {
+    let html = replaced(html, "<!-- boot.js -->", &format!("<script>{boot}</script>"))?;
+    replaced(&html, "script-src 'self'", &format!("script-src 'self' '{}'", integrity(boot.as_bytes())))
+}
+
+/// A page whose scripts and style sheet must be the very files of this build, and which asks for files whose names are the
+/// same in every version by their digest, too.
+fn addressed(staging: &Path, html: &str) -> Result<String> {
+    let mut page = html.to_owned();
+    for tag in ["<link ", "<script ", "<meta "].into_iter().flat_map(|start| tags(html, start)) {
+        let named = ["src=\"", "href=\"", "content=\""].into_iter().find_map(|key| between(tag, key, "\"", ""));
+        let Some(address) = named else { continue };
+        let name = address.split('?').next().unwrap_or(address).trim_start_matches("./");
+        let (link, meta) = (tag.starts_with("<link "), tag.starts_with("<meta "));
+        let asked_by_page = tag.contains("name=\"hushgrad-lessons\"") || tag.contains("name=\"hushgrad-digits\"");
+        let module_or_sheet = tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"modulepreload\"");
+        if link && !module_or_sheet || meta && !asked_by_page || !staging.join(name).is_file() {
+            continue;
+        }
+        let content = fs::read(staging.join(name))?;
+        let whole = integrity(&content);
+        let mut new = tag.to_owned();
+        // Names that a digest is in already differ from version to version.
+        if !name.contains('-') {
+            let more = if address.contains('?') { "&amp;" } else { "?" };
+            // What the page fetches itself is compared by `fetch`, which is told so after a `#`.
+            let told = if meta { format!("#{whole}") } else { String::new() };
+            new = new.replacen(address, &format!("{address}{more}is={}{told}", &digest(&[&content])[..16]), 1);
+        }
+        if !meta {
+            new = new.replacen(' ', &format!(" integrity=\"{whole}\" "), 1);
+        }
+        page = page.replacen(tag, &new, 1);
+    }
+    Ok(page)
+}
+
+/// SHA-256 as `integrity` and policies have it.
+fn integrity(content: &[u8]) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(content)))
+}
+
+/// The text with its one `old` become `new`; `None` where there is none.
+fn replaced(text: &str, old: &str, new: &str) -> Option<String> {
+    text.contains(old).then(|| text.replacen(old, new, 1))
+}
+
+pub fn name_in(folder: &Path, path: &Path) -> String {
+    path.strip_prefix(folder).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+/// The embedded page with the page's own script, style, icon and thread names.
+fn embedded(index: &str, embed: &str) -> Option<String> {
+    let start = between(index, "src=\"", "\"", "start.js?")?;
+    let named: Vec<&str> = tags(index, "<meta ").filter(|tag| tag.contains("name=\"hushgrad-")).collect();
+    let linked = tags(index, "<link ").filter(|tag| tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"icon\""));
+    let head: Vec<&str> = named.into_iter().chain(linked).collect();
+    let place = embed.lines().find(|line| line.contains("cargo xtask dist"))?;
+    let filled = embed.replacen(place, &format!("  {}", head.join("\n  ")), 1);
+    filled.contains("data-start=\"./start.js\"").then(|| filled.replacen("./start.js", start, 1))
+}
+
+/// Every tag that begins so.
+fn tags<'a>(html: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
+    html.match_indices(start).filter_map(|(at, _)| html[at..].find('>').map(|end| &html[at..=at + end]))
+}
+
+/// What stands between `before` and `after` and contains `word`.
+fn between<'a>(text: &'a str, before: &str, after: &str, word: &str) -> Option<&'a str> {
+    text.split(before).skip(1).filter_map(|rest| rest.split(after).next()).find(|found| found.contains(word))
+}
+
+fn no_place(file: &str) -> Error {
+    Error::Wrong(format!("{file} or index.html as Trunk made it lacks a place that the build fills in"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INDEX_HTML: &str = r#"<html lang="en"><head><meta name="x">
+        <meta http-equiv="Content-Security-Policy" content="script-src 'self' 'wasm-unsafe-eval'; require-trusted-types-for 'script'">
+        <meta name="referrer" content="no-referrer">
+        <!-- boot.js -->
+        <meta name="hushgrad-worker" content="./worker-1_loader.js"><meta name="hushgrad-lessons" content="./lessons.txt">
+        <meta name="hushgrad-digits" content="./data/manifest.json">
+        <link rel="icon" href="./icon-1.svg"><link rel="stylesheet" href="./style-1.css">
+        <link rel="modulepreload" href="./app-1.js"></head>
+        <script type="module" src="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm"></script>"#;
+
+    #[test]
+    fn the_embedded_page_starts_the_same_program() {
+        let made = embedded(INDEX_HTML, include_str!("../../../www/embed.html")).unwrap();
+        assert!(made.contains(r#"data-start="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm""#), "{made}");
+        assert!(made.contains(r#"<meta name="hushgrad-worker" content="./worker-1_loader.js">"#));
+        assert!(made.contains(r#"<link rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg"));
+        // Behind a poster nothing is loaded ahead.
+        assert!(!made.contains("preload") && !made.contains("xtask"));
+        assert!(embedded("", include_str!("../../../www/embed.html")).is_none());
+    }
+
+    /// A folder that looks as Trunk, the shrinkers and the digits leave it.
+    struct Staging(tempfile::TempDir);
+
+    impl Staging {
+        /// With these files, instead of or beside the usual ones; filled.
+        fn filled(files: &[(&str, &str)], in_any_frame: bool) -> Self {
+            let staging = Self(tempfile::tempdir().unwrap());
+            fs::create_dir(staging.0.path().join("data")).unwrap();
+            let usual = [
+                ("index.html", INDEX_HTML),
+                ("boot.js", "run()\n"),
+                ("start.js", "start"),
+                ("app-1.js", "app"),
+                ("style-1.css", "css"),
+                ("lessons.txt", "# a"),
+                ("embed.js", "embed"),
+                ("embed.css", "css"),
+                ("embed.html", include_str!("../../../www/embed.html")),
+                ("sw.js", include_str!("../../../www/sw.js")),
+                ("data/manifest.json", "{}"),
+                ("data/train-00.0123456789ab.shard", ""),
+            ];
+            for (name, text) in usual.iter().chain(files) {
+                fs::write(staging.0.path().join(name), text).unwrap();
+            }
+            fill(staging.0.path(), in_any_frame).unwrap();
+            staging
+        }
+
+        fn read(&self, name: &str) -> String {
+            fs::read_to_string(self.0.path().join(name)).unwrap()
+        }
+    }
+
+    /// What the service worker was told as `const name = …;`.
+    fn told(script: &str, name: &str) -> serde_json::Value {
+        let line = script.lines().find_map(|line| line.strip_prefix(&format!("const {name} = "))).unwrap();
+        serde_json::from_str(line.strip_suffix(';').unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_service_worker_and_the_list_know_the_same_files_digests_and_version() {
+        let site = Staging::filled(&[], false);
+        let script = site.read("sw.js");
+        let list: serde_json::Value = serde_json::from_str(&site.read(LIST)).unwrap();
+        assert_eq!(told(&script, "VERSION"), list["version"]);
+        assert_eq!(list["version"].as_str().unwrap().len(), 16);
+        let known = [told(&script, "FILES"), told(&script, "DIGITS")];
+        let known: BTreeMap<_, _> = known.iter().flat_map(|each| each.as_object().unwrap()).collect();
+        let listed = list["files"].as_object().unwrap();
+        for (name, file) in listed {
+            let content = site.read(name);
+            assert_eq!(file["sha256"], digest(&[content.as_bytes()]), "{name}");
+            assert_eq!(file["bytes"], content.len(), "{name}");
+            assert_eq!(known.get(name).copied(), (name != "sw.js").then_some(&file["sha256"]), "{name}");
+        }
+        assert_eq!(known.len() + 1, listed.len());
+        assert!(listed.contains_key("embed.html") && listed.contains_key("data/manifest.json"));
+        assert!(!listed.contains_key("boot.js") && !listed.contains_key(LIST));
+        assert!(told(&script, "DIGITS").get("data/train-00.0123456789ab.shard").is_some());
+        assert!(fill(site.0.path(), false).is_err(), "nothing is filled in twice");
+    }
+
+    #[test]
+    fn another_content_is_another_version() {
+        let version = |files: &[(&str, &str)]| told(&Staging::filled(files, false).read("sw.js"), "VERSION");
+        let first = version(&[]);
+        assert_eq!(first, version(&[]));
+        let other_worker = format!("{}// new", include_str!("../../../www/sw.js"));
+        for changed in [
+            ("app-1.js", "2"),
+            ("lessons.txt", "2"),
+            ("data/manifest.json", "[]"),
+            ("boot.js", "walk()"),
+            ("sw.js", &other_worker),
+        ] {
+            assert_ne!(first, version(&[changed]), "{}", changed.0);
+        }
+    }
+
+    #[test]
+    fn a_page_takes_no_other_files_than_those_of_its_build() {
+        let site = Staging::filled(&[], false);
+        let key = |content: &str| digest(&[content.as_bytes()])[..16].to_owned();
+        let whole = |content: &str| integrity(content.as_bytes());
+        let (index, embed) = (site.read("index.html"), site.read("embed.html"));
+        for page in [&index, &embed] {
+            let boot = format!("script-src 'self' '{}' 'wasm-unsafe-eval'", whole("run()"));
+            assert!(page.contains(&boot) && page.contains("<script>run()</script>"), "{page}");
+            assert!(page.contains("require-trusted-types-for 'script'"), "{page}");
+            assert!(page.contains(r#"<meta name="referrer" content="no-referrer">"#), "{page}");
+            let sheet = page.find("rel=\"stylesheet\"").unwrap();
+            assert!(page.find("run()").unwrap() < sheet, "nothing that may hang comes before the watchdog");
+            assert!(
+                page.contains(&format!(r#"<link integrity="{}" rel="stylesheet" href="./style-1.css">"#, whole("css")))
+            );
+            let lessons = format!("./lessons.txt?is={}#{}", key("# a"), whole("# a"));
+            assert!(page.contains(&lessons), "{page}");
+            assert!(page.contains(&format!("./data/manifest.json?is={}#", key("{}"))), "{page}");
+            assert!(
+                page.contains(&format!("./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm&amp;is={}\"", key("start"))),
+                "{page}"
+            );
+        }
+        assert!(index.contains(&format!(r#"<link integrity="{}" rel="modulepreload""#, whole("app"))), "{index}");
+        assert!(index.contains(&format!(r#"<script integrity="{}" type="module" src="./start.js"#, whole("start"))));
+        assert!(embed.contains(&format!(r#"src="embed.js?is={}""#, key("embed"))), "{embed}");
+        assert!(embed.contains(&format!(r#"<script integrity="{}""#, whole("embed"))), "{embed}");
+    }
+
+    #[test]
+    fn framing_is_off_unless_asked_for() {
+        for (any, switch) in [(false, 0), (true, 1)] {
+            assert_eq!(Staging::filled(&[], any).read("index.html").matches("data-frames").count(), switch);
+        }
+    }
+
+    #[test]
+    fn digests_are_written_as_browsers_read_them() {
+        assert_eq!(integrity(b""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn the_written_pages_have_the_places_that_are_filled_in() {
+        let index = include_str!("../../../www/index.html");
+        for html in [index, include_str!("../../../www/embed.html")] {
+            assert!(watched(html, "run()").is_some());
+            assert!(html.contains("id=\"failed\"") && html.contains("id=\"again\"") && html.contains("<noscript>"));
+        }
+        assert!(index.contains("<html ") && index.contains("boot.js"));
+    }
+}

@@ -1,0 +1,87 @@
+//! Programs and texts made smaller: wasm-opt and esbuild, where they could be had.
+
+use crate::{
+    bytes::{digest, in_words},
+    prelude::*,
+    tools::npm::Shrinkers,
+};
+
+/// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
+const ALLOWED: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
+                       --enable-reference-types --enable-multivalue --enable-simd";
+/// For programs whose budget is tight: less after Brotli than -Os, though more before; 1.3 kB of the page, 2 kB of the accountant.
+const SMALL: &str = "--code-folding -O2 --shrink-level=2 --converge --reorder-functions --strip-producers";
+const USUAL: &str = "-Os --code-folding --reorder-functions --strip-producers";
+
+/// wasm-opt on every program of a folder, or what it made of the very same one before. Those with "relaxed" in their path may use relaxed SIMD.
+pub fn programs(project: &Project, Shrinkers { wasm_opt, .. }: &Shrinkers, folder: &Path) -> Result<()> {
+    let cache = project.cache.join("wasm-opt");
+    fs::create_dir_all(&cache)?;
+    let mut programs = files(folder)?;
+    programs.retain(|path| path.extension().is_some_and(|e| e == "wasm"));
+    // Each keeps one core busy.
+    std::thread::scope(|scope| {
+        let cache = &cache;
+        let at_work = programs.iter().map(|wasm| scope.spawn(move || program(project, wasm_opt, cache, folder, wasm)));
+        let at_work: Vec<_> = at_work.collect();
+        let broke_off = |_| Err(wrong!("wasm-opt broke off"));
+        at_work.into_iter().try_for_each(|one| one.join().unwrap_or_else(broke_off))
+    })
+}
+
+fn program(project: &Project, wasm_opt: &Path, cache: &Path, folder: &Path, wasm: &Path) -> Result<()> {
+    let name = wasm.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let plain = name.split(['-', '_', '.']).next().unwrap_or_default();
+    let relaxed = wasm.strip_prefix(folder).is_ok_and(|below| below.to_string_lossy().contains("relaxed"));
+    let short = if relaxed { format!("{plain}-relaxed") } else { plain.to_owned() };
+    let step = project.step(&format!("wasm-opt {short}"));
+    let bytes = fs::read(wasm)?;
+    let level = if ["app", "accountant"].contains(&plain) { SMALL } else { USUAL };
+    let flags = format!("{level} {ALLOWED}{}", if relaxed { " --enable-relaxed-simd" } else { "" });
+    let key = digest(&[&bytes, flags.as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
+    let kept = cache.join(format!("{short}.{key}.wasm"));
+    if !kept.is_file() {
+        // Earlier ones of this program are of no use any more.
+        for old in fs::read_dir(cache)?.flatten() {
+            if old.file_name().to_string_lossy().starts_with(&format!("{short}.")) {
+                remove(&old.path())?;
+            }
+        }
+        let unfinished = cache.join(format!(".unfinished-{short}"));
+        let mut command = Command::new("node");
+        command.arg(wasm_opt).args(flags.split(' ')).arg(wasm).arg("-o").arg(&unfinished);
+        step.run(&mut command)?;
+        fs::rename(&unfinished, &kept)?;
+    }
+    let after = fs::copy(&kept, wasm)?;
+    step.done(&format!("{} → {}", in_words(bytes.len() as u64), in_words(after)));
+    Ok(())
+}
+
+/// esbuild on scripts and styles.
+pub fn texts(project: &Project, Shrinkers { esbuild, .. }: &Shrinkers, staging: &Path) -> Result<()> {
+    let step = project.step("esbuild");
+    let texts = text_files(staging)?;
+    let before = total(&texts)?;
+    let mut command = Command::new("node");
+    command.arg(esbuild).args(["--minify", "--charset=utf8", "--allow-overwrite", "--log-level=warning"]);
+    step.run(command.arg(format!("--outdir={}", staging.display())).args(&texts))?;
+    step.done(&format!("{} → {}", in_words(before), in_words(total(&texts)?)));
+    Ok(())
+}
+
+/// What wasm-bindgen and Trunk made, the page's start with its watchdog, and its styles. The other scripts are read by people, too, or are filled in
+/// later.
+fn text_files(staging: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = files(staging)?;
+    all.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let ours = ["app-", "worker", "accountant", "boot", "start", "style"].iter().any(|s| name.starts_with(s));
+        path.parent() == Some(staging) && ours && (name.ends_with(".js") || name.ends_with(".css"))
+    });
+    Ok(all)
+}
+
+fn total(paths: &[PathBuf]) -> Result<u64> {
+    paths.iter().try_fold(0, |sum, path| Ok(sum + fs::metadata(path)?.len()))
+}

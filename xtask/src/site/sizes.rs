@@ -1,0 +1,141 @@
+//! What a visitor downloads, raw and compressed, and how much of it there may be.
+
+use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{pages, threads::RELAXED};
+use crate::{
+    bytes::{digest, in_words},
+    prelude::*,
+};
+
+/// What is loaded in one go.
+struct Part {
+    name: &'static str,
+    /// How the names of its files begin, where they do not begin as those of a later part.
+    start: &'static str,
+    /// Brotli bytes that it may have.
+    budget: u64,
+}
+
+const PARTS: [Part; 4] = [
+    // Program, scripts and styles that must come before a page that can be used.
+    Part { name: "the page", start: "", budget: 256_000 },
+    // Both threads come after the first paint; one of the first two, as the browser can.
+    Part { name: "the training thread", start: "worker", budget: 590_000 },
+    Part { name: "the training thread with relaxed SIMD", start: RELAXED, budget: 590_000 },
+    Part { name: "the accountant", start: "accountant", budget: 290_000 },
+];
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+struct Size {
+    raw: u64,
+    gzip: u64,
+    brotli: u64,
+}
+
+/// Every program, script and style with its size.
+pub struct Sizes(Vec<(String, Size)>);
+
+impl Sizes {
+    /// The parts with what each weighs.
+    fn parts(&self) -> impl Iterator<Item = (&'static Part, Size)> {
+        PARTS.iter().enumerate().map(|(index, part)| {
+            let of = |file: &str| PARTS.iter().rposition(|part| file.starts_with(part.start));
+            let its = self.0.iter().filter(|(file, _)| of(file) == Some(index)).map(|(_, size)| size);
+            let sum = |sum: Size, size: &Size| Size {
+                raw: sum.raw + size.raw,
+                gzip: sum.gzip + size.gzip,
+                brotli: sum.brotli + size.brotli,
+            };
+            (part, its.fold(Size::default(), sum))
+        })
+    }
+
+    /// A table, one line a file, and the sums with their budgets.
+    pub fn table(&self) -> String {
+        let mut text = format!("  {:<44} {:>10} {:>10} {:>10}\n", "", "raw", "gzip", "Brotli");
+        let mut line = |name: &str, size: Size, more: &str| {
+            let [raw, gzip, brotli] = [size.raw, size.gzip, size.brotli].map(in_words);
+            let _ = writeln!(text, "  {name:<44} {raw:>10} {gzip:>10} {brotli:>10}{more}");
+        };
+        self.0.iter().for_each(|(name, size)| line(name, *size, ""));
+        self.parts().for_each(|(part, size)| line(part.name, size, &format!("  of {}", in_words(part.budget))));
+        text
+    }
+
+    /// An error that names what is above its budget.
+    pub fn check(&self) -> Result<()> {
+        self.parts().try_for_each(|(Part { name, budget, .. }, Size { brotli, .. })| {
+            let (is, may) = (in_words(brotli), in_words(*budget));
+            let above = || wrong!("{name} is {is} after Brotli, above its budget of {may}");
+            (brotli <= *budget).then_some(()).ok_or_else(above)
+        })
+    }
+}
+
+/// Sizes of the programs, scripts and styles of a site. `cache` keeps what was measured: Brotli at its best takes seconds.
+pub fn measure(cache: &Path, site: &Path) -> Result<Sizes> {
+    let known = fs::read_to_string(cache).unwrap_or_default();
+    let known: BTreeMap<String, Size> = serde_json::from_str(&known).unwrap_or_default();
+    let mut kept = BTreeMap::new();
+    let mut sizes = Sizes(Vec::new());
+    for path in files(site)? {
+        let name = pages::name_in(site, &path);
+        let counts = [".wasm", ".js", ".css"].iter().any(|end| name.ends_with(end));
+        // Nobody waits for these before the page is there.
+        if !counts || pages::BESIDE.contains(&name.as_str()) {
+            continue;
+        }
+        let content = fs::read(&path)?;
+        let key = digest(&[&content]);
+        let size = known.get(&key).copied().map_or_else(|| size(&content), Ok)?;
+        kept.insert(key, size);
+        sizes.0.push((name, size));
+    }
+    fs::write(cache, json!(kept).to_string())?;
+    Ok(sizes)
+}
+
+fn size(content: &[u8]) -> Result<Size> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    gzip.write_all(content)?;
+    let gzip = gzip.finish()?.len() as u64;
+    // Quality 11 and a window of 2^22 bytes: what hosts do with static files.
+    let mut small = Vec::new();
+    brotli::CompressorWriter::new(&mut small, 1 << 16, 11, 22).write_all(content)?;
+    Ok(Size { raw: content.len() as u64, gzip, brotli: small.len() as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compressors_compress_and_say_how_much() {
+        let text = b"noise ".repeat(10_000);
+        let size = size(&text).unwrap();
+        assert_eq!(size.raw, 60_000);
+        assert!(size.gzip < 1_000 && size.brotli < 100, "{size:?}");
+        let kept: Size = serde_json::from_str(&json!(size).to_string()).unwrap();
+        assert_eq!(kept, size);
+    }
+
+    #[test]
+    fn a_budget_is_kept_or_named() {
+        let files = ["a.js", "worker.js", "worker-relaxed_bg.wasm", "accountant_bg.wasm"];
+        for (file, Part { name, budget, .. }) in files.into_iter().zip(&PARTS) {
+            let with = |brotli| {
+                let of = |name: &str| {
+                    (name.to_owned(), Size { brotli: if name == file { brotli } else { 9 }, ..Size::default() })
+                };
+                Sizes(files.map(of).to_vec()).check()
+            };
+            assert!(with(*budget).is_ok());
+            let error = with(budget + 1).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{name} is ")), "{error}");
+        }
+    }
+}

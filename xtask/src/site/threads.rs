@@ -1,0 +1,108 @@
+//! The programs that the page starts as threads of their own: their loaders, and their names.
+
+use super::Kind;
+use crate::{bytes::digest, prelude::*};
+
+const THREADS: [&str; 2] = ["worker", "accountant"];
+/// The training thread again, for browsers that multiply and add in one; the loader chooses.
+pub const RELAXED: &str = "worker-relaxed";
+/// A program of one function, `f32x4.relaxed_madd` of zeros: valid where [`RELAXED`] is.
+pub const PROBE: [u8; 40] = [
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253, 15,
+    65, 0, 253, 15, 253, 133, 2, 11,
+];
+
+/// Loaders that do what Trunk's do; but an import that is asked for, and not declared, says which file did not come.
+pub fn write_loaders(staging: &Path, kind: Kind) -> Result<()> {
+    for thread in THREADS {
+        let loader = format!("const {{ default: init }} = await import(\"./{thread}.js\");\nawait init();\n");
+        fs::write(staging.join(format!("{thread}_loader.js")), loader)?;
+    }
+    if kind == Kind::Quick {
+        return Ok(());
+    }
+    // The same for the training thread, with the program that the browser can run.
+    let probe = serde_json::json!(PROBE.as_slice());
+    let choosing = format!(
+        "// Valid where a program may multiply and add in one: the faster of two programs.\n\
+         const relaxed = WebAssembly.validate(new Uint8Array({probe}));\n\
+         const {{ default: init }} = await import(relaxed ? \"./{RELAXED}.js\" : \"./worker.js\");\n\
+         await init();\n"
+    );
+    Ok(fs::write(staging.join("worker_loader.js"), choosing)?)
+}
+
+/// Trunk names the page's files by their content, and the threads' not; a browser must never pair an old thread with a new
+/// page, so their files get a digest too.
+pub fn name_all(staging: &Path, kind: Kind) -> Result<()> {
+    if kind == Kind::Shipped {
+        // The loader's content, and so its name, follows from the name that it chooses.
+        name(staging, RELAXED, &["_bg.wasm", ".js"], "worker_loader.js")?;
+    }
+    THREADS.iter().try_for_each(|thread| name(staging, thread, &["_bg.wasm", ".js", "_loader.js"], "index.html"))
+}
+
+/// `ends` are those of a thread's files, each named in the next, and the last in `named_in`.
+fn name(staging: &Path, thread: &str, ends: &[&str], named_in: &str) -> Result<()> {
+    let names: Vec<String> = ends.iter().map(|end| format!("{thread}{end}")).collect();
+    let contents = names.iter().map(|name| fs::read(staging.join(name))).collect::<std::io::Result<Vec<_>>>()?;
+    let key = &digest(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>())[..16];
+    let new = |old: &str| old.replacen(thread, &format!("{thread}-{key}"), 1);
+    let holders = names[1..].iter().map(|name| (name.clone(), new(name)));
+    for (old, (file, save_as)) in names.iter().zip(holders.chain([(named_in.to_owned(), named_in.to_owned())])) {
+        let text = fs::read_to_string(staging.join(&file))?;
+        if !text.contains(old) {
+            return Err(wrong!("{file} as the build made it does not name {old}"));
+        }
+        remove(&staging.join(&file))?;
+        fs::write(staging.join(save_as), text.replace(old, &new(old)))?;
+    }
+    Ok(fs::rename(staging.join(&names[0]), staging.join(new(&names[0])))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_a_thread_is_named_by_its_content_where_it_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let staging = folder.path();
+        let write = |name: &str, text: &str| fs::write(staging.join(name), text).unwrap();
+        for thread in ["worker", "worker-relaxed", "accountant"] {
+            write(&format!("{thread}_bg.wasm"), thread);
+            write(&format!("{thread}.js"), &format!("new URL('{thread}_bg.wasm')"));
+        }
+        write("index.html", "./worker_loader.js ./accountant_loader.js");
+        write_loaders(staging, Kind::Shipped).unwrap();
+        name_all(staging, Kind::Shipped).unwrap();
+        let mut names: Vec<_> = fs::read_dir(staging).unwrap().map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        let names: Vec<_> = names.iter().map(|name| name.to_str().unwrap()).collect();
+        let ends = |start: &str, ends: &[&str]| {
+            let its =
+                names.iter().filter_map(|name| name.strip_prefix(start)).filter(|rest| !rest.starts_with("relaxed"));
+            let (keys, rests): (Vec<&str>, Vec<&str>) = its.map(|rest| rest.split_at(16)).unzip();
+            assert_eq!(rests, ends, "{names:?}");
+            assert!(keys.iter().all(|key| *key == keys[0]), "{names:?}");
+            keys[0].to_owned()
+        };
+        let [worker, accountant] =
+            ["worker-", "accountant-"].map(|start| ends(start, &[".js", "_bg.wasm", "_loader.js"]));
+        let relaxed = ends("worker-relaxed-", &[".js", "_bg.wasm"]);
+        assert_eq!(names.len(), 9);
+        let read = |name: &str| fs::read_to_string(staging.join(name)).unwrap();
+        assert_eq!(read("index.html"), format!("./worker-{worker}_loader.js ./accountant-{accountant}_loader.js"));
+        let loader = read(&format!("worker-{worker}_loader.js"));
+        for name in [format!("./worker-relaxed-{relaxed}.js"), format!("./worker-{worker}.js")] {
+            assert!(loader.contains(&format!("\"{name}\"")), "{loader}");
+        }
+        assert_eq!(read(&format!("accountant-{accountant}.js")), format!("new URL('accountant-{accountant}_bg.wasm')"));
+        // A page that names none is no page of this site.
+        write("index.html", "");
+        write("accountant.js", "new URL('accountant_bg.wasm')");
+        write("accountant_bg.wasm", "");
+        write("accountant_loader.js", "./accountant.js");
+        assert!(name(staging, "accountant", &["_bg.wasm", ".js", "_loader.js"], "index.html").is_err());
+    }
+}

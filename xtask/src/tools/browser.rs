@@ -1,0 +1,167 @@
+//! What the browser tests need: Chromium, Playwright, and a Vulkan adapter for the native ones.
+
+use super::{debian, npm};
+use crate::prelude::*;
+
+const MODULES: &str = "node_modules";
+/// In `node_modules`: the lock file that they were installed from.
+const STAMP: &str = ".hushgrad-lock";
+
+/// A Chromium that runs: `CHROMIUM`, one on PATH, Playwright's own, Debian's package, Playwright's download.
+pub fn chromium(project: &Project) -> Result<PathBuf> {
+    let step = project.step("Chromium");
+    let version = |path: &Path| first_line(path, "--version");
+    let named = asked("CHROMIUM", named("CHROMIUM"), |path| version(path).is_some())?;
+    let found = named.and_then(|path| version(&path).map(|version| (path, version)));
+    if let Some((path, version)) = found.or_else(|| find_chromium(project)) {
+        return step.gives(path, &version);
+    }
+    step.done("none here yet");
+    let mut why = "no Chromium is installed".to_owned();
+    let debians = debian::may_install().then(|| debian::install(project, &["chromium"], "for the browser tests"));
+    if let Some(Err(error)) = &debians {
+        why = error.to_string();
+    }
+    if !matches!(debians, Some(Ok(()))) {
+        let step = project.step("Playwright's Chromium");
+        let said =
+            step.ask(playwrights(project, "install chromium").env("PLAYWRIGHT_BROWSERS_PATH", browsers(project)))?;
+        if said.ok {
+            step.done("");
+        } else {
+            why = format!("{why}, and Playwright could not download its own{}", said.tail());
+            step.failed("");
+        }
+    }
+    let how = "Install Chromium or Chrome, or name one in CHROMIUM.";
+    find_chromium(project).map(|(path, _)| path).ok_or_else(|| Error::missing("Chromium", why, how))
+}
+
+/// On PATH, where systems have it, or downloaded by Playwright: `chromium-1234/chrome-linux64/chrome` and the like.
+fn find_chromium(project: &Project) -> Option<(PathBuf, String)> {
+    let on_path =
+        ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"].into_iter().filter_map(which);
+    let fixed = [
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+        "/Applications/Chromium.app/Contents/MacOS/Chromium",
+        "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
+    ];
+    let fixed = fixed.into_iter().map(PathBuf::from).filter(|p| p.is_file());
+    let names = ["chrome", "chrome.exe", "Chromium", "Google Chrome for Testing"];
+    let downloaded = files(&browsers(project)).unwrap_or_default().into_iter();
+    let downloaded = downloaded.filter(|p| p.file_name().is_some_and(|n| names.iter().any(|name| n == *name)));
+    on_path.chain(fixed).chain(downloaded).find_map(|path| {
+        // On Windows it opens a window instead of saying its version.
+        let version = if cfg!(windows) { Some(path.display().to_string()) } else { first_line(&path, "--version") };
+        Some((path, version?))
+    })
+}
+
+fn browsers(project: &Project) -> PathBuf {
+    project.tools().join("browsers")
+}
+
+/// The folder of the browser tests.
+fn tests(project: &Project) -> PathBuf {
+    project.root.join("tests").join("browser")
+}
+
+fn playwrights(project: &Project, words: &str) -> Command {
+    let npx = which("npx").unwrap_or_else(|| "npx".into());
+    let mut command = project.command(npx, &format!("playwright {words}"));
+    command.current_dir(tests(project));
+    command
+}
+
+/// Playwright on a site, in the folder of the browser tests.
+pub fn playwright_test(project: &Project, chromium: &Path, site: &Path, words: &str) -> Command {
+    let mut command = playwrights(project, &format!("test {words}"));
+    command.env("CHROMIUM", chromium).env("HUSHGRAD_SITE", site);
+    command.env("NO_COLOR", "1").env_remove("FORCE_COLOR");
+    command
+}
+
+/// Playwright and what else `tests/browser/package-lock.json` names.
+pub fn playwright(project: &Project) -> Result<()> {
+    let step = project.step("Playwright");
+    let folder = tests(project);
+    let wanted = fs::read(folder.join("package-lock.json"))?;
+    // `npm ci` by hand leaves none.
+    let modules = folder.join(MODULES);
+    if fs::read(modules.join(STAMP)).is_ok_and(|there| there == wanted) {
+        return step.gives((), "installed before");
+    }
+    let npm = npm::npm("the browser tests run on Node.js")?;
+    project.install(&modules, |into| {
+        npm::ci(project, &step, &npm, "", &folder, into)?;
+        become_modules(into)?;
+        Ok(fs::write(into.join(STAMP), wanted)?)
+    })?;
+    step.gives((), "installed")
+}
+
+/// A folder that npm installed into becomes the `node_modules` that it holds. Links between packages are relative, and stay right.
+fn become_modules(folder: &Path) -> Result<()> {
+    for file in ["package.json", "package-lock.json"] {
+        remove(&folder.join(file))?;
+    }
+    let inner = folder.join(MODULES);
+    for entry in fs::read_dir(&inner)? {
+        let entry = entry?;
+        fs::rename(entry.path(), folder.join(entry.file_name()))?;
+    }
+    remove(&inner)
+}
+
+/// Why the native tests have no adapter to run their kernels on: there is none, and none could be had, or somebody said to do
+/// without. Linux needs a Vulkan driver, Debian's software adapter will do; Windows and macOS bring their own.
+pub fn no_adapter(project: &Project) -> Option<String> {
+    let step = project.step("GPU adapter for the native tests");
+    if std::env::var_os("HUSHGRAD_NO_GPU").is_some_and(|v| v == "1") {
+        step.done("HUSHGRAD_NO_GPU is set");
+        return Some("HUSHGRAD_NO_GPU is set".into());
+    }
+    if !cfg!(target_os = "linux") || has_vulkan() {
+        step.done(if cfg!(target_os = "linux") { "Vulkan" } else { "the system's" });
+        return None;
+    }
+    step.done("none here yet");
+    let packages = ["mesa-vulkan-drivers", "libvulkan1"];
+    match debian::install(project, &packages, "a software GPU for the native tests") {
+        Ok(()) if has_vulkan() => None,
+        Ok(()) => Some("Mesa's Vulkan drivers were installed and name no adapter".into()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// A driver's manifest in one of the places where the Vulkan loader looks.
+fn has_vulkan() -> bool {
+    let folders = ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+    let mut drivers = folders.iter().filter_map(|f| fs::read_dir(f).ok()).flatten().flatten();
+    ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].iter().any(|key| std::env::var_os(key).is_some())
+        || drivers.any(|f| f.path().extension().is_some_and(|e| e == "json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_npm_installed_becomes_the_modules_themselves() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = folder.path().join(MODULES).join("@scope").join("package");
+        fs::create_dir_all(&package).unwrap();
+        fs::create_dir_all(folder.path().join(MODULES).join(".bin")).unwrap();
+        for file in
+            [&folder.path().join("package.json"), &folder.path().join("package-lock.json"), &package.join("index.js")]
+        {
+            fs::write(file, "x").unwrap();
+        }
+        become_modules(folder.path()).unwrap();
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert_eq!(names, [".bin", "@scope"]);
+        assert!(folder.path().join("@scope").join("package").join("index.js").is_file());
+    }
+}

@@ -1,0 +1,98 @@
+//! A compiler for wasm32-unknown-unknown of Debian's packages, for machines that reach a package registry but not rustup's server.
+//!
+//! Debian's compiler for browsers comes with the sources of its standard library; they are built once, and a folder of links
+//! to the compiler's own libraries plus that build becomes a `--sysroot`. Nothing under /usr, and nothing of rustup's, is written.
+
+use super::{TARGET, debian};
+use crate::prelude::*;
+
+const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy"];
+/// Debian's compiler, by path: on PATH rustup's comes first.
+const RUSTC: &str = "/usr/bin/rustc";
+const CARGO: &str = "/usr/bin/cargo";
+pub const CLIPPY: &str = "/usr/bin/clippy-driver";
+
+/// The folder, made where it is not there for this compiler. `why` says what speaks against rustup's.
+pub fn sysroot(project: &Project, why: String) -> Result<PathBuf> {
+    let usable = Path::new(RUSTC).is_file() && PACKAGES.iter().all(|p| debian::is_installed(p));
+    if !usable && !debian::may_install() {
+        let install = "where rustup's server can be reached, or install as root on Debian";
+        let how = format!("Run `rustup target add {TARGET}` {install}: {}", PACKAGES.join(" "));
+        return Err(Error::missing(format!("the Rust target {TARGET}"), why, how));
+    }
+    debian::install(project, &PACKAGES, &format!("for {TARGET}"))?;
+
+    // Changes whenever the standard library must be built anew.
+    let out = project.command(RUSTC, "-vV").output();
+    let out = out.map_err(|source| Error::Start { program: RUSTC.into(), source })?;
+    let compiler = String::from_utf8_lossy(&out.stdout);
+    let linker = linker(project)?;
+    let identity = format!("{compiler}linker: {}\n", linker.display());
+    let sysroot = project.cache.join("wasm-sysroot");
+    let step = project.step("wasm32 standard library");
+    if fs::read_to_string(sysroot.join("stamp")).is_ok_and(|text| text == identity) {
+        return step.gives(sysroot, "of Debian's compiler, built before");
+    }
+    let host = compiler.lines().find_map(|line| line.strip_prefix("host: ")).ok_or_else(|| {
+        let line = first_line(Path::new(RUSTC), "--version").unwrap_or_default();
+        wrong!("{RUSTC} does not say for which machine it compiles ({line})")
+    })?;
+    project.install(&sysroot, |folder| {
+        build_std(project, &step, host, &linker, folder)?;
+        // cargo takes the compiler from `RUSTC`; this one knows its sysroot.
+        let wrapper = folder.join("rustc");
+        fs::write(&wrapper, format!("#!/bin/sh\nexec {RUSTC} --sysroot '{}' \"$@\"\n", sysroot.display()))?;
+        step.run(project.command("chmod", "755").arg(&wrapper))?;
+        // Last of all: a folder without it is not whole.
+        Ok(fs::write(folder.join("stamp"), &identity)?)
+    })?;
+    // cargo does not notice that a standard library of the same version was rebuilt.
+    remove(&project.target()?.join(TARGET))?;
+    step.gives(sysroot, "of Debian's compiler")
+}
+
+/// rust-lld: rustup brings it, Debian's compiler does not; Debian's lld is the same program under another name.
+fn linker(project: &Project) -> Result<PathBuf> {
+    let libraries = project.printed_by_rustc("target-libdir").map(PathBuf::from);
+    let beside = libraries.ok().and_then(|libraries| Some(libraries.parent()?.join("bin").join("rust-lld")));
+    beside.filter(|lld| lld.is_file()).or_else(|| which("rust-lld")).or_else(|| which("wasm-ld")).ok_or_else(|| {
+        let how = "Install rustup's toolchain, or the package lld.";
+        Error::missing("a linker for WebAssembly", "the default Rust toolchain carries no rust-lld", how)
+    })
+}
+
+/// `folder` becomes a sysroot: links to the compiler's own, and a standard library for the browser built from source.
+fn build_std(project: &Project, step: &Step<'_>, host: &str, linker: &Path, folder: &Path) -> Result<()> {
+    let theirs = Path::new("/usr/lib/rustlib");
+    let ours = folder.join("lib").join("rustlib");
+    let ours_host = ours.join(host);
+    fs::create_dir_all(ours_host.join("bin"))?;
+    let link = |from: &Path, to: &Path| step.run(project.command("ln", "-s").arg(from).arg(to));
+    for entry in fs::read_dir(theirs.join(host))?.flatten().filter(|entry| entry.file_name() != "bin") {
+        link(&entry.path(), &ours_host)?;
+    }
+    link(&theirs.join("src"), &ours)?;
+    link(linker, &ours_host.join("bin").join("rust-lld"))?;
+
+    // An empty crate, because cargo builds the standard library only on somebody's behalf.
+    let empty = folder.join("build");
+    fs::create_dir_all(empty.join("src"))?;
+    let manifest = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n";
+    fs::write(empty.join("Cargo.toml"), manifest)?;
+    fs::write(empty.join("src").join("lib.rs"), "#![no_std]\n")?;
+    let mut build = project.command(CARGO, &format!("build --release -Z build-std=std,panic_abort --target {TARGET}"));
+    build.current_dir(&empty).env("RUSTC", RUSTC).env("RUSTC_BOOTSTRAP", "1");
+    // Without the bitcode every later build with link-time optimisation fails.
+    build.env("RUSTFLAGS", "-Cembed-bitcode=yes").env("CARGO_TARGET_DIR", empty.join("target"));
+    step.run(&mut build)?;
+
+    let libraries = ours.join(TARGET).join("lib");
+    fs::create_dir_all(&libraries)?;
+    for entry in fs::read_dir(empty.join("target").join(TARGET).join("release").join("deps"))?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".rlib") && !name.starts_with("libempty-") {
+            fs::copy(entry.path(), libraries.join(name))?;
+        }
+    }
+    remove(&empty)
+}

@@ -1,0 +1,135 @@
+//! MNIST for the site: found on this machine, downloaded from a mirror, or none.
+
+use std::io::Read;
+
+use crate::{
+    bytes::{self, digest},
+    mnist_files::{self, FILES, MIRRORS, MnistFile, Why},
+    prelude::*,
+    shard_writer,
+};
+
+/// Folder of the four files, each checked. `None`: none to be had; the page draws its own, and says so.
+pub type Digits = Option<PathBuf>;
+
+/// `MNIST_DIR`; `../shared/mnist` beside the checkout; the cache; a download into the cache; else none.
+pub fn ensure(project: &Project) -> Result<Digits> {
+    let step = project.step("MNIST");
+    for place in mnist_files::places(|key| std::env::var_os(key), Some(&project.root)) {
+        let asked = place.why == Why::MnistDir;
+        if !asked && !FILES.iter().any(|file| mnist_files::find(&place.folder, file).is_some()) {
+            continue;
+        }
+        match FILES.iter().try_for_each(|file| read(&place.folder, file).map(drop)) {
+            Ok(()) => {
+                return step.gives(Some(place.folder), &format!("found: {}", place.why));
+            }
+            Err(error) if asked => return Err(error),
+            Err(error) => step.say(&format!("passed over {}: {error}", place.why)),
+        }
+    }
+    let cache = project.cache.join("mnist");
+    match download(project, &step, &cache) {
+        Ok(mirror) => step.gives(Some(cache), &format!("downloaded from a {}, {mirror}", Why::Mirror)),
+        Err(why) => step.gives(
+            None,
+            &format!(
+                "not to be had ({why}): the page will use the synthetic digits that it draws itself. \
+                 To use MNIST, put its four files into a folder and name it in MNIST_DIR"
+            ),
+        ),
+    }
+}
+
+/// Writes what the page loads into `folder`; says what that is.
+pub fn write_site(digits: &Digits, folder: &Path) -> Result<String> {
+    let Some(from) = digits else {
+        return Ok("none: the page draws its own".to_owned());
+    };
+    // After headers of 16 bytes and of 8. The files have been checked, so the headers need not be read.
+    let [train_images, train_labels, test_images, test_labels] = FILES;
+    let data = |file, header| read(from, file).map(|mut bytes| bytes.split_off(header));
+    let train = (data(&train_images, 16)?, data(&train_labels, 8)?);
+    let test = (data(&test_images, 16)?, data(&test_labels, 8)?);
+    let [train, test] = [&train, &test].map(|(pixels, labels)| shard_writer::Set { pixels, labels });
+    let files = shard_writer::write(folder, "MNIST", train, test)
+        .map_err(|error| wrong!("cannot write the shards to {}: {error}", folder.display()))?;
+    Ok(format!("MNIST, {} files, {}", files.len(), bytes::in_words(files.iter().map(|(_, bytes)| bytes).sum())))
+}
+
+/// Writes the four files, unpacked, into `folder`, if there are any.
+pub fn write_files(digits: &Digits, folder: &Path) -> Result<()> {
+    let Some(from) = digits else { return Ok(()) };
+    fs::create_dir_all(folder)?;
+    FILES.iter().try_for_each(|file| Ok(fs::write(folder.join(file.name), read(from, file)?)?))
+}
+
+/// One file of MNIST, unpacked, and MNIST's to the last byte.
+fn read(folder: &Path, file: &MnistFile) -> Result<Vec<u8>> {
+    let path = mnist_files::find(folder, file)
+        .ok_or_else(|| wrong!("{} holds neither {} nor {}", folder.display(), file.name, file.gz_name()))?;
+    unpack(file, fs::read(&path)?).map_err(|why| wrong!("{} is not MNIST's: {why}", path.display()))
+}
+
+/// The file's bytes, unpacked if they are gzip, when they are what they must be.
+fn unpack(file: &MnistFile, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, String> {
+    let mut plain = bytes;
+    if plain.starts_with(&[0x1f, 0x8b]) {
+        let mut unpacked = Vec::new();
+        // One byte more than it may have is enough to know.
+        let mut limited = flate2::read::MultiGzDecoder::new(&plain[..]).take(file.bytes + 1);
+        limited.read_to_end(&mut unpacked).map_err(|e| format!("it is no whole gzip file: {e}"))?;
+        plain = unpacked;
+    }
+    if plain.len() as u64 != file.bytes {
+        return Err(format!("it has {} bytes where {} are due", plain.len(), file.bytes));
+    }
+    if digest(&[&plain]) != file.sha256 { Err("its SHA-256 is another".to_owned()) } else { Ok(plain) }
+}
+
+/// The four files from the first mirror that has them all, or why not.
+fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::Result<&'static str, String> {
+    let curl = which("curl").ok_or("there is no `curl` to download it with")?;
+    let mut why = String::new();
+    for mirror in MIRRORS {
+        let got = project.install(folder, |into| {
+            FILES.iter().try_for_each(|file| {
+                step.status(&file.gz_name());
+                let said = step.ask(&mut mnist_files::fetch(&curl, mirror, file, &into.join(file.gz_name())))?;
+                if !said.ok {
+                    return Err(Error::Wrong(said.lines.last().cloned().unwrap_or(said.status)));
+                }
+                read(into, file).map(drop)
+            })
+        });
+        match got {
+            Ok(()) => return Ok(mirror),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_very_bytes_are_mnist() {
+        let content = b"idx";
+        let sha256: &'static str = Box::leak(digest(&[content]).into_boxed_str());
+        let file = MnistFile { name: "x", bytes: 3, sha256 };
+        let gzip = |bytes: &[u8]| {
+            let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            std::io::Write::write_all(&mut out, bytes).unwrap();
+            out.finish().unwrap()
+        };
+        assert_eq!(unpack(&file, content.to_vec()).unwrap(), content);
+        assert_eq!(unpack(&file, gzip(content)).unwrap(), content);
+        let refused = |bytes: &[u8]| unpack(&file, bytes.to_vec()).unwrap_err();
+        assert!(refused(b"idy").contains("SHA-256"));
+        assert!(refused(b"idx2").contains("4 bytes"));
+        assert!(refused(&gzip(&[0; 100_000])).contains("4 bytes"), "reads no further than it must");
+        assert!(refused(&gzip(content)[..12]).contains("gzip"));
+    }
+}

@@ -1,0 +1,14 @@
+//! What is installed: compilers, programs, browsers, digits.
+
+pub mod browser;
+pub mod cargo_tool;
+pub mod debian;
+mod debian_rust;
+pub mod engines;
+pub mod lints;
+pub mod mnist;
+pub mod npm;
+pub mod wasm_target;
+
+/// What the browser runs is compiled for.
+pub const TARGET: &str = "wasm32-unknown-unknown";
