@@ -115,7 +115,8 @@ impl Page {
             self.tell_ledger(&ledger);
         }
         let RunLedger { run, release, events, .. } = ledger;
-        let since = self.spending.released.get_untracked().saturating_sub(before.map_or(0, |answered| answered.spent.releases));
+        let since =
+            self.spending.released.get_untracked().saturating_sub(before.map_or(0, |answered| answered.spent.releases));
         let ahead = if playing && since > 0 { vec![since, 4 * since] } else { AHEAD.to_vec() };
         let step = self.run.report.with_untracked(|report| report.as_ref().map(|report| report.step));
         let question = Question::Spent { run, events: events.clone(), release, ahead, delta };
