@@ -76,12 +76,12 @@ pub enum Argument {
     Composition,
 }
 
-/// The Rényi divergence of order α of K steps, by every argument.
+/// The Rényi divergence of order α of K steps, in nats, by every argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RenyiBounds {
-    /// If only the last model is seen: 2αS²/(λσ²n²)·(1 − e^{−ληK/2}) (Theorem 2, Corollary 1), in nats.
+    /// If only the last model is seen: αS²/(λσ²n²)·(1 − e^{−ληK/2}).
     pub hidden_state: f64,
-    /// If every model is seen: the Gaussian mechanism K times, in nats.
+    /// If every model is seen: αS²ηK/(4σ²n²), the Gaussian mechanism K times.
     pub composition: f64,
     /// The smaller of the two, which is what may be reported.
     pub upper: f64,
@@ -139,6 +139,9 @@ impl NoisyGradientDescent {
     }
 
     /// All bounds after `steps` updates, at Rényi order `alpha` > 1.
+    ///
+    /// # Errors
+    /// [`DynamicsError::Order`].
     pub fn renyi(&self, alpha: f64, steps: u64) -> Result<RenyiBounds, DynamicsError> {
         if !(alpha > 1.0 && alpha.is_finite()) {
             return Err(DynamicsError::Order(alpha));
@@ -154,11 +157,13 @@ impl NoisyGradientDescent {
     }
 
     /// What the hidden-state bound converges to: α·S²/(λσ²n²).
+    #[must_use]
     pub fn limit(&self, alpha: f64) -> f64 {
         alpha * self.signal() / self.0.strong_convexity
     }
 
     /// K* = 3.187…/(λη): from here on the hidden-state bound is the smaller. The same at every order.
+    #[must_use]
     pub fn crossover(&self) -> f64 {
         2.0 * CROSSOVER / (self.0.strong_convexity * self.0.step_size)
     }
@@ -167,6 +172,7 @@ impl NoisyGradientDescent {
     ///
     /// A step with η ≤ 1/β brings θ closer to θ* by the factor 1 − ηλ and adds noise of 2ησ²d; the projection does not
     /// push them apart; smoothness turns distance into risk (β/2). θ* inside the feasible set.
+    #[must_use]
     pub fn excess_risk(&self, dimension: u64, start_distance_squared: f64, steps: u64) -> f64 {
         let Setting { step_size, noise, strong_convexity, smoothness, .. } = self.0;
         let per_step = 2.0 * (-(step_size * strong_convexity).min(1.0)).ln_1p();
@@ -204,7 +210,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Spends the Rényi budget (`alpha`, `epsilon`): η = λ/(2β²), σ² = 4αL²/(λεn²).
+    /// Spends the Rényi budget (`alpha` > 1, `epsilon` > 0 in nats): η = λ/(2β²), σ² = 4αL²/(λεn²).
+    ///
+    /// # Errors
+    /// An order or a budget out of range, and what [`Setting::checked`] refuses.
     pub fn optimal(&self, alpha: f64, epsilon: f64) -> Result<OptimalTraining, DynamicsError> {
         if !(alpha > 1.0 && alpha.is_finite()) {
             return Err(DynamicsError::Order(alpha));

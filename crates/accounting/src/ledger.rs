@@ -41,7 +41,12 @@ impl Sensitivity {
     }
 }
 
-/// What a clipped or encoded gradient belongs to.
+/// What a clipped or encoded gradient belongs to. `Display` says it in words.
+///
+/// ```
+/// # use hushgrad_accounting::ledger::PrivacyUnit;
+/// assert_eq!(PrivacyUnit::default().to_string(), "one example");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrivacyUnit {

@@ -77,7 +77,10 @@ pub struct EpsilonDelta {
 }
 
 impl EpsilonDelta {
-    /// ε may be infinite (no guarantee).
+    /// `epsilon` ≥ 0 in nats, which may be infinite (no guarantee); `delta` in [0, 1].
+    ///
+    /// # Errors
+    /// [`RiskError::Epsilon`] and [`RiskError::Delta`].
     pub fn new(epsilon: f64, delta: f64) -> Result<Self, RiskError> {
         if epsilon.is_nan() || epsilon < 0.0 {
             return Err(RiskError::Epsilon(epsilon));
@@ -145,7 +148,10 @@ pub struct GaussianPrivacy {
 }
 
 impl GaussianPrivacy {
-    /// μ = √steps·sensitivity/σ for unsampled Gaussian releases.
+    /// μ = √steps·sensitivity/σ for unsampled Gaussian releases, at least 0.
+    ///
+    /// # Errors
+    /// [`RiskError::Mu`].
     pub fn new(mu: f64) -> Result<Self, RiskError> {
         if mu >= 0.0 { Ok(Self { mu }) } else { Err(RiskError::Mu(mu)) }
     }

@@ -32,7 +32,15 @@ pub enum Sampling {
     },
 }
 
-/// Which pairs of data sets a guarantee protects.
+/// Which pairs of data sets a guarantee protects. `Display` says it in words.
+///
+/// ```
+/// # use hushgrad_accounting::sampling::{NeighbouringRelation, Sampling};
+/// let sampling = Sampling::FixedSize { population: 60_000, size: 256 };
+/// assert_eq!(sampling.neighbours(), NeighbouringRelation::ReplaceOne);
+/// assert_eq!(sampling.neighbours().to_string(), "replace one");
+/// assert_eq!(sampling.to_string(), "fixed size, 256 of 60000 without replacement");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NeighbouringRelation {
