@@ -1,4 +1,4 @@
-//! What a ledger costs, with every assumption beside the number: what `hushgrad account LEDGER` prints.
+//! What a ledger costs in words, with every assumption beside the number; [`crate::books::account`] makes it.
 
 use std::fmt;
 

@@ -65,7 +65,7 @@ pub trait Noise: Debug + Send + Sync {
         }
     }
 
-    /// One draw from four uniform 32-bit words (the engines' contract: same words, same noise, as far as f32 can tell).
+    /// One draw from four uniform 32-bit words (a contract: whoever draws elsewhere, in f32 say, makes the same noise of the same words).
     fn draw(&self, words: [u32; 4]) -> f64;
 
     /// How far [`Noise::draw`] may be off, where a bound is known.
@@ -104,7 +104,7 @@ pub trait Noise: Debug + Send + Sync {
 
     /// ln I_k(τ) = ln E_{x∼Z}[(z(x−τ)/z(x))^k] for k = 2, 3, …, `out.len() + 1`: `out[j]` is order j + 2.
     /// From above: closed forms, or quadrature with its error added, which for Student-t, variance gamma and generalised Gaussian noise is an estimate
-    /// (docs/accounting.md, "Proven and numerical"). +∞ where the moment exceeds what logarithms hold.
+    /// (see the crate's assumptions). +∞ where the moment exceeds what logarithms hold.
     ///
     /// Even and increasing in |τ| for symmetric unimodal densities, so a bound on |gradient| bounds it.
     /// Nasr, Shokri & Houmansadr 2020, eq. 5.

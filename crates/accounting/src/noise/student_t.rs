@@ -11,7 +11,7 @@ use crate::numeric::{ln_gamma_half_step, negative_log_of_unit, unit_from_words};
 /// Density ∝ (1 + x²/(ν s²))^{−(ν+1)/2}.
 ///
 /// ```
-/// use hushgrad_accounting::noise::{StudentT, Noise};
+/// use hushgrad_accounting::noise::{Noise, StudentT};
 ///
 /// let noise = StudentT::new(9.0, 1.0)?;
 /// // Its variance is s²·ν/(ν − 2).

@@ -15,7 +15,7 @@ const REACH: f64 = 100.0;
 /// Density (1+|x|/c)·exp(−|x|/c)/(4c).
 ///
 /// ```
-/// use hushgrad_accounting::noise::{VarianceGamma, Noise};
+/// use hushgrad_accounting::noise::{Noise, VarianceGamma};
 ///
 /// let noise = VarianceGamma::new(1.0)?;
 /// // The sum of two Laplace variables: the variance is 4c².
