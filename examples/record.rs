@@ -1,4 +1,5 @@
-//! Makes the run that the page shows before there is one of the visitor's own:
+//! A tool of the page rather than an example: makes the run that it shows before there is one of the visitor's own.
+//!
 //! `hushgrad train --json --steps 480 --evaluate-every 12 | cargo run --no-default-features --example record > www/recorded.csv`
 
 use std::io::{BufRead, Write};

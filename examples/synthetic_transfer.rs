@@ -1,4 +1,5 @@
-//! How well does a model that has seen nothing but the program's own digits read real ones?
+//! A measurement rather than an example: how well does a model that has seen nothing but the program's own digits read real ones? It is what the
+//! styles of `data::synthetic` were made by, and needs MNIST. To train from Rust, begin with `train_privately.rs`.
 //!
 //! `cargo run --release --no-default-features --example synthetic_transfer [-- EXAMPLES EPOCHS [SHEETS]]`
 //!

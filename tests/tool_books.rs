@@ -116,7 +116,7 @@ fn different_neighbours_and_no_guarantee_are_said() {
     let added = all_runs(&files, "--data @ --books @books --steps 4");
     let both = all_runs(&files, "--data @ --books @books --steps 4 --sampling fixed-size");
     let Cost::Bounded { neighbours, .. } = both.cost else { panic!("{both:?}") };
-    assert_eq!(neighbours.name(), "replace one");
+    assert_eq!(neighbours.to_string(), "replace one");
     assert!(epsilon(&both) > 2.0 * epsilon(&added));
     let none = all_runs(&files, "--data @ --books @books --steps 1 --replay 1");
     let Cost::NoGuarantee { reason } = none.cost else { panic!("{none:?}") };

@@ -155,11 +155,11 @@ mod tests {
     use super::*;
     use crate::{
         accounting::{
+            books::account,
             ledger::Ledger,
             noise::{CustomDensity, NoiseSpec},
             pld::Rigor,
             rdp::epsilon_of,
-            report::account,
             risk::{AttackBound, EpsilonDelta, PrivacyCurve},
         },
         mechanism::{EncoderSpec, EnvelopeShape},

@@ -1,7 +1,14 @@
 //! The one road from what was released to ε: a ledger whose releases are priced.
 //!
-//! A session records its steps in it, a run's file is read into it, the page sends its ledger to one in the accountant's thread, and
-//! `hushgrad account` makes one of a file. All of them get the same numbers, because all of them ask here.
+//! A training records its steps in [`Books`] as it goes; whoever has a finished ledger makes books of it. Both get the same numbers, to the
+//! last bit, because both ask here.
+//!
+//! | question | method | how |
+//! | --- | --- | --- |
+//! | ε at δ, Rényi | [`Books::renyi`] | Lemmas 4 and 5, Theorem 1, classic and improved conversion |
+//! | ε at δ, tight | [`Books::tight`] | privacy loss distributions |
+//! | the curve ε ↦ δ(ε) | [`Books::curve_about`] | the same |
+//! | all that can be said, with what it assumes | [`Books::account`], [`account`] | all of these |
 
 use std::sync::OnceLock;
 
@@ -14,6 +21,30 @@ use super::{
 };
 
 /// A ledger with the price of each of its releases. What was priced once is not priced again: a question costs what its answer costs.
+///
+/// ```
+/// use hushgrad_accounting::{
+///     books::Books,
+///     ledger::{Release, Sensitivity},
+///     noise::NoiseSpec,
+///     rdp::RdpCurve,
+///     sampling::Sampling,
+/// };
+///
+/// let sampling = Sampling::Poisson { rate: 0.01 };
+/// let release = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 1.1 }));
+/// let curve = RdpCurve::of(&release)?;
+/// let mut books = Books::default();
+/// let step = books.register(release, &curve)?;
+/// let mut before = 0.0;
+/// for _ in 0..3 {
+///     books.record(step, 100);
+///     let tight = books.tight(1e-5)?.value;
+///     assert!(tight > before && tight <= books.renyi(1e-5)?.improved.epsilon);
+///     before = tight;
+/// }
+/// # Ok::<(), hushgrad_accounting::PrivacyError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Books {
     ledger: Ledger,
@@ -48,7 +79,7 @@ impl Books {
         Ok(books)
     }
 
-    /// The same releases, of which other events happened.
+    /// Books of the same releases of which other events happened. What was priced before is not priced again.
     ///
     /// # Errors
     /// Events that no ledger of these releases can have ([`Ledger::validate`]); as [`Books::of`] for releases that had not happened before.
@@ -179,10 +210,18 @@ impl Books {
     }
 }
 
+/// Accounts for a ledger in one call: [`Books::of`] and [`Books::account`].
+///
+/// # Errors
+/// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
+pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
+    Books::of(ledger.clone())?.account(delta)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ledger::Sensitivity, noise::NoiseSpec, report::account, sampling::Sampling};
+    use crate::{ledger::Sensitivity, noise::NoiseSpec, sampling::Sampling};
 
     const DELTA: f64 = 1e-5;
 

@@ -1,4 +1,14 @@
-//! Target ε → noise scale, steps or rate: always the safe end, or why there is none.
+//! Calibration: from a target (ε, δ) to the least noise scale, the most steps or the largest Poisson rate that keeps it.
+//!
+//! Each function ends at the safe side of its search: the value that it returns was priced by itself and costs at most the target.
+//! Where no value does, the error says what the best one costs and what would cost less.
+//!
+//! | function | finds | keeps fixed |
+//! | --- | --- | --- |
+//! | [`noise_scale`] | the least scale of `release.noise` | sampling, steps |
+//! | [`steps`] | the most steps | the release |
+//! | [`rate`] | the largest rate of Poisson sampling | noise, steps |
+//! | [`least_scale`] | the least scale of anything that has a price by scale | what its closure says |
 
 use serde::{Deserialize, Serialize};
 
@@ -31,16 +41,22 @@ pub enum Method {
 /// What to reach: ε ≤ `epsilon` at `delta`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target<'a> {
+    /// ε to keep, in nats: above 0, below 1e6.
     pub epsilon: f64,
+    /// δ at which, in (0, 1).
     pub delta: f64,
+    /// The accountant that must keep it. The tight one needs least noise.
     pub method: Method,
+    /// Orders of a Rényi accountant; [`Orders::All`] unless results of other software are compared.
     pub orders: Orders<'a>,
 }
 
 /// A parameter that reaches a target, and what it costs: `epsilon` is at most the target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibrated<T> {
+    /// The scale, rate or number of steps.
     pub value: T,
+    /// What it costs at the target's δ, by the target's method.
     pub epsilon: f64,
 }
 
@@ -52,9 +68,11 @@ const TIGHT_PRECISION: f64 = 2e-5;
 /// Values that are tried where the one that was found misses the target, each twice as far from the last.
 const KEPT_TRIES: u32 = 8;
 
-/// One step, priced for one method.
+/// One release, priced once for one method: trials of other numbers of steps compose it and price nothing again.
 enum PricedStep {
+    /// ε(α), for both conversions.
     Renyi(RdpCurve),
+    /// The dominating pair, for privacy loss distributions.
     Tight(Pld),
 }
 
@@ -125,11 +143,22 @@ impl Target<'_> {
     }
 }
 
-/// The smallest noise scale (σ, s, b, …) at which `steps` such releases cost at most the target. Only the scale of
-/// `release.noise` is not used.
+/// The smallest noise scale (σ, s, b, …) at which `steps` such releases cost at most the target. `release.noise` names the family and
+/// its shape; its scale is not used.
 ///
 /// # Errors
-/// No noise family given, impossible parameters, or a target that no scale reaches.
+/// [`PrivacyError::NoNoise`] and [`PrivacyError::NoBound`] where the release has no family or no bound; [`PrivacyError::Parameter`] for a
+/// target out of range; [`PrivacyError::Calibration`] where no scale reaches it, with the reason; what pricing the release refuses.
+///
+/// ```
+/// # use hushgrad_accounting::{calibrate::{Method, Target, noise_scale}, ledger::{Release, Sensitivity}, noise::NoiseSpec, rdp::Orders, sampling::Sampling};
+/// let family = NoiseSpec::Gaussian { sigma: 1.0 };
+/// let release = Release::new(Sampling::Poisson { rate: 0.01 }, Sensitivity::L2 { norm: 1.0 }, Some(family));
+/// let target = Target { epsilon: 2.0, delta: 1e-5, method: Method::Improved, orders: Orders::All };
+/// let found = noise_scale(&release, 1000, &target)?;
+/// assert!(found.epsilon <= 2.0 && (found.value - 1.0223).abs() < 1e-4);
+/// # Ok::<(), hushgrad_accounting::PrivacyError>(())
+/// ```
 pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibrated<f64>, PrivacyError> {
     target.validate()?;
     let spec = release.noise.clone().ok_or(PrivacyError::NoNoise)?;
@@ -165,11 +194,15 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
     )))
 }
 
-/// Scales among which one is sought: `first` times powers of four, within `least` to `most`, bracket it.
+/// The range of noise scales that [`least_scale`] searches, in the unit of [`NoiseSpec`](crate::noise::NoiseSpec)'s scale. The bracket is
+/// `first` times powers of four.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scales {
+    /// The scale that is tried first; above 0.
     pub first: f64,
+    /// The search ends here where even next to no noise is enough.
     pub least: f64,
+    /// The search gives up beyond this.
     pub most: f64,
 }
 
@@ -185,8 +218,11 @@ impl Scales {
     }
 }
 
-/// The smallest noise scale whose ε, which `at` says, is at most the target's: the safe end, priced by itself. `None`: not even the widest. Whatever
-/// has a price by noise scale is calibrated here.
+/// The smallest noise scale at which ε is at most the target's, for any mechanism whose ε falls as its noise grows.
+///
+/// `at` prices a scale. The bracket is widened by powers of four from `scales.first`; then a root search in logarithms narrows it to a
+/// relative 1e-8 ([`Method::Tight`]: 2e-5). The answer is the safe end, priced by `at` itself once more. `None`: not even
+/// [`Scales::widest`] keeps the target.
 ///
 /// # Errors
 /// A target out of range, and what `at` fails with.
@@ -222,10 +258,10 @@ pub fn least_scale<E: From<PrivacyError>>(
     target.kept(value, safe, |scale, step| scale * (1.0 + step), at).map(Some)
 }
 
-/// The largest number of such releases that cost at most the target (at most 2^53).
+/// The largest number of such releases that cost at most the target; 2^53 at most.
 ///
 /// # Errors
-/// When a single one costs more, or parameters are impossible.
+/// [`PrivacyError::Calibration`] where a single one costs more; what pricing the release refuses.
 pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, PrivacyError> {
     target.validate()?;
     let work = Work::new(CALIBRATION);
@@ -254,7 +290,8 @@ pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, 
 /// The largest Poisson rate at which `steps` such releases cost at most the target; 1 if even that does.
 ///
 /// # Errors
-/// Another sampling policy, impossible parameters, or a target that no rate above 1e-12 reaches.
+/// [`PrivacyError::Calibration`] for another sampling policy, and for a target that no rate above 1e-12 reaches; what pricing the release
+/// refuses.
 pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibrated<f64>, PrivacyError> {
     target.validate()?;
     let Sampling::Poisson { .. } = release.sampling else {

@@ -73,6 +73,7 @@ fn append<'a>(to: &mut Ledger, events: impl Iterator<Item = (&'a Release, u64)>)
 pub struct Total {
     /// Upper bound, by Rényi accounting.
     pub epsilon: f64,
+    /// δ at which.
     pub delta: f64,
     /// What it protects.
     pub neighbours: NeighbouringRelation,

@@ -14,14 +14,34 @@ const CROSSOVER: f64 = 1.593_624_260_040_04;
 /// A training that the hidden-state theorem does not cover.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum DynamicsError {
+    /// A quantity at or below 0, or not finite. Give a positive one.
     #[error("{name} must be positive and finite, not {value}")]
-    NotPositive { name: &'static str, value: f64 },
+    NotPositive {
+        /// Which quantity.
+        name: &'static str,
+        /// What it was.
+        value: f64,
+    },
+    /// α ≤ 1 or not finite: the divergence has no such order.
     #[error("the Rényi order must be above 1 and finite, not {0}")]
     Order(f64),
+    /// η > 1/β: a step might move models apart, and the theorem does not hold. Take a smaller step.
     #[error("the step size {step_size} exceeds 1/smoothness = {limit}; take a smaller step")]
-    StepTooLarge { step_size: f64, limit: f64 },
+    StepTooLarge {
+        /// η.
+        step_size: f64,
+        /// 1/β.
+        limit: f64,
+    },
+    /// λ > β: no loss is so. One of the two constants is wrong.
     #[error("strong convexity {strong_convexity} cannot exceed smoothness {smoothness}")]
-    Convexity { strong_convexity: f64, smoothness: f64 },
+    Convexity {
+        /// λ.
+        strong_convexity: f64,
+        /// β.
+        smoothness: f64,
+    },
+    /// n = 0.
     #[error("the dataset must have at least one example")]
     NoExamples,
 }
@@ -56,13 +76,16 @@ pub enum Argument {
     Composition,
 }
 
-/// The Rényi divergence of order α of K steps, by every argument.
+/// The Rényi divergence of order α of K steps, in nats, by every argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RenyiBounds {
+    /// If only the last model is seen: αS²/(λσ²n²)·(1 − e^{−ληK/2}).
     pub hidden_state: f64,
+    /// If every model is seen: αS²ηK/(4σ²n²), the Gaussian mechanism K times.
     pub composition: f64,
     /// The smaller of the two, which is what may be reported.
     pub upper: f64,
+    /// Which argument gave it.
     pub argument: Argument,
     /// What some loss of the class (1-strongly convex and 1-smooth) really leaks (the paper's lower bound): no bound of that class
     /// can be below. For λ ≠ 1 it is only the formula.
@@ -70,7 +93,10 @@ pub struct RenyiBounds {
 }
 
 impl Setting {
-    /// Refuses what the theorems do not cover, naming the first condition that fails.
+    /// Checks that the theorems cover this setting.
+    ///
+    /// # Errors
+    /// The first condition that fails: positive and finite quantities, n ≥ 1, λ ≤ β, η ≤ 1/β.
     pub fn checked(self) -> Result<NoisyGradientDescent, DynamicsError> {
         let positive = [
             ("step size", self.step_size),
@@ -100,7 +126,9 @@ impl Setting {
 }
 
 impl NoisyGradientDescent {
-    pub fn setting(&self) -> &Setting {
+    /// The quantities, all of which were checked.
+    #[must_use]
+    pub const fn setting(&self) -> &Setting {
         &self.0
     }
 
@@ -111,6 +139,9 @@ impl NoisyGradientDescent {
     }
 
     /// All bounds after `steps` updates, at Rényi order `alpha` > 1.
+    ///
+    /// # Errors
+    /// [`DynamicsError::Order`].
     pub fn renyi(&self, alpha: f64, steps: u64) -> Result<RenyiBounds, DynamicsError> {
         if !(alpha > 1.0 && alpha.is_finite()) {
             return Err(DynamicsError::Order(alpha));
@@ -126,11 +157,13 @@ impl NoisyGradientDescent {
     }
 
     /// What the hidden-state bound converges to: α·S²/(λσ²n²).
+    #[must_use]
     pub fn limit(&self, alpha: f64) -> f64 {
         alpha * self.signal() / self.0.strong_convexity
     }
 
     /// K* = 3.187…/(λη): from here on the hidden-state bound is the smaller. The same at every order.
+    #[must_use]
     pub fn crossover(&self) -> f64 {
         2.0 * CROSSOVER / (self.0.strong_convexity * self.0.step_size)
     }
@@ -139,6 +172,7 @@ impl NoisyGradientDescent {
     ///
     /// A step with η ≤ 1/β brings θ closer to θ* by the factor 1 − ηλ and adds noise of 2ησ²d; the projection does not
     /// push them apart; smoothness turns distance into risk (β/2). θ* inside the feasible set.
+    #[must_use]
     pub fn excess_risk(&self, dimension: u64, start_distance_squared: f64, steps: u64) -> f64 {
         let Setting { step_size, noise, strong_convexity, smoothness, .. } = self.0;
         let per_step = 2.0 * (-(step_size * strong_convexity).min(1.0)).ln_1p();
@@ -152,6 +186,7 @@ impl NoisyGradientDescent {
 /// How to train under a Rényi budget: the noise, the step, when to stop, and what it is worth (see the paper on utility).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptimalTraining {
+    /// Noise and step size with which to train.
     pub setting: NoisyGradientDescent,
     /// K* = (2β²/λ²)·ln(n²ε/(αd)): then the start is forgotten down to the noise. At least 1.
     pub steps: u64,
@@ -175,7 +210,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Spends the Rényi budget (`alpha`, `epsilon`): η = λ/(2β²), σ² = 4αL²/(λεn²).
+    /// Spends the Rényi budget (`alpha` > 1, `epsilon` > 0 in nats): η = λ/(2β²), σ² = 4αL²/(λεn²).
+    ///
+    /// # Errors
+    /// An order or a budget out of range, and what [`Setting::checked`] refuses.
     pub fn optimal(&self, alpha: f64, epsilon: f64) -> Result<OptimalTraining, DynamicsError> {
         if !(alpha > 1.0 && alpha.is_finite()) {
             return Err(DynamicsError::Order(alpha));

@@ -18,6 +18,7 @@ use super::{
 /// One group of a sample's vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
+    /// For messages.
     pub name: String,
     /// d_g: number of coordinates.
     pub dimension: u64,
@@ -28,6 +29,7 @@ pub struct Group {
 /// A group with the noise that it gets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyGroup {
+    /// Its dimension and its clip.
     pub group: Group,
     /// σ_g: standard deviation of the noise on each coordinate of the sum.
     pub noise: f64,
@@ -60,6 +62,7 @@ pub struct Groups {
 }
 
 impl Group {
+    /// A group of `dimension` ≥ 1 coordinates, clipped to L2 norm `clip` > 0 ([`Groups::new`] checks both).
     pub fn new(name: impl Into<String>, dimension: u64, clip: f64) -> Self {
         Self { name: name.into(), dimension, clip }
     }
@@ -157,6 +160,7 @@ impl Groups {
         Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise))
     }
 
+    /// The groups, in the order in which they were given.
     #[must_use]
     pub fn groups(&self) -> &[NoisyGroup] {
         &self.groups
@@ -213,7 +217,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{ledger::Ledger, normal, report::account};
+    use crate::{books::account, ledger::Ledger, normal};
 
     fn layers() -> Vec<Group> {
         vec![Group::new("convolution", 1040, 0.5), Group::new("dense", 24_960, 1.0), Group::correct_answers()]

@@ -1,5 +1,7 @@
 //! What happened in a run: data that accountants read. Nothing here computes ε.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,9 +17,15 @@ use super::{
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sensitivity {
     /// L2 norm at most `norm` (plain clipping).
-    L2 { norm: f64 },
+    L2 {
+        /// The clip C, 1e-100 to 1e100.
+        norm: f64,
+    },
     /// Coordinates inside some arrangement of one of the envelope's vectors; the profile says which.
-    Envelope { profile: EnvelopeProfile },
+    Envelope {
+        /// What of Ψ ε depends on.
+        profile: EnvelopeProfile,
+    },
     /// Nothing bounds it: no guarantee.
     Unbounded,
 }
@@ -33,7 +41,12 @@ impl Sensitivity {
     }
 }
 
-/// What a clipped or encoded gradient belongs to.
+/// What a clipped or encoded gradient belongs to. `Display` says it in words.
+///
+/// ```
+/// # use hushgrad_accounting::ledger::PrivacyUnit;
+/// assert_eq!(PrivacyUnit::default().to_string(), "one example");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrivacyUnit {
@@ -47,15 +60,13 @@ pub enum PrivacyUnit {
     MicroBatch,
 }
 
-impl PrivacyUnit {
-    /// As the page says it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
+impl fmt::Display for PrivacyUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
             Self::Example => "one example",
             Self::ExampleInMicroBatch => "one example (inside a micro-batch: one vector turns into another)",
             Self::MicroBatch => "one micro-batch (not one example)",
-        }
+        })
     }
 }
 
@@ -82,7 +93,9 @@ impl Protected {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Release {
+    /// How the examples of the sum were chosen.
     pub sampling: Sampling,
+    /// What bounds one example's part in the sum.
     pub sensitivity: Sensitivity,
     /// `None`: no noise was added, and there is no guarantee whatever came before or after.
     pub noise: Option<NoiseSpec>,
@@ -163,6 +176,7 @@ pub struct Ledger {
 pub struct Event {
     /// Index into [`Ledger::releases`].
     pub release: u32,
+    /// How many, at least 1.
     pub count: u64,
 }
 

@@ -6,16 +6,19 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_8;
 
 /// P(N ≤ x).
+#[must_use]
 pub fn cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
 /// P(N > x); relatively precise where it is tiny, unlike `1 − cdf(x)`.
+#[must_use]
 pub fn survival(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }
 
 /// Mills' ratio P(N > x)/φ(x), for x ≥ −5 (below, it is e^{x²/2} and more).
+#[must_use]
 pub fn mills(x: f64) -> f64 {
     if x < FRACTION_FROM {
         return survival(x) * (2.0 * PI).sqrt() * (0.5 * x * x).exp();
@@ -34,6 +37,7 @@ fn terms(x: f64) -> u32 {
 }
 
 /// ln P(N > x), for any x.
+#[must_use]
 pub fn ln_survival(x: f64) -> f64 {
     if x < 6.0 {
         // Below 0 the survival is near 1, and ln_1p of the other tail keeps its digits.
@@ -45,6 +49,7 @@ pub fn ln_survival(x: f64) -> f64 {
 
 /// The x with P(N > x) = p, for p in [0, 1]. Starts from statrs and ends with Newton steps on ln P, so the tail keeps
 /// its digits.
+#[must_use]
 pub fn survival_quantile(p: f64) -> f64 {
     if p.is_nan() {
         return f64::NAN;
@@ -62,6 +67,7 @@ pub fn survival_quantile(p: f64) -> f64 {
 }
 
 /// The x with P(N ≤ x) = p.
+#[must_use]
 pub fn quantile(p: f64) -> f64 {
     -survival_quantile(p)
 }
@@ -83,6 +89,7 @@ fn survival_quantile_upper(p: f64) -> f64 {
 
 /// δ(ε) of the Gaussian mechanism with sensitivity/σ = `mu`: Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ), as
 /// ln δ, so that nothing underflows. Balle & Wang 2018, Theorem 8; composition: μ² adds up (Dong, Roth & Su 2022).
+#[must_use]
 pub fn ln_delta_gaussian(mu: f64, epsilon: f64) -> f64 {
     if mu == 0.0 {
         return if epsilon >= 0.0 { f64::NEG_INFINITY } else { (-epsilon.exp_m1()).ln() };
@@ -117,6 +124,7 @@ fn ln_delta_rounding(mu: f64, epsilon: f64) -> f64 {
 }
 
 /// δ(ε) of the Gaussian mechanism from above, as [`epsilon_gaussian`] is: 0 where `mu` is, or ε is infinite, and there alone.
+#[must_use]
 pub fn delta_gaussian(mu: f64, epsilon: f64) -> f64 {
     if mu == 0.0 || epsilon == f64::INFINITY {
         return 0.0;
@@ -166,6 +174,7 @@ fn mills_slope(x: f64) -> f64 {
 
 /// The smallest ε ≥ 0 with δ(ε) ≤ `delta` for the Gaussian mechanism with parameter `mu`, from above: bisection that ends on the
 /// safe side, for a δ(ε) that is taken as much too large as rounding may have made it too small.
+#[must_use]
 pub fn epsilon_gaussian(mu: f64, delta: f64) -> f64 {
     if delta >= 1.0 || mu == 0.0 {
         return 0.0;

@@ -1,13 +1,11 @@
-//! What a ledger costs, with every assumption beside the number: what `hushgrad account LEDGER` prints.
+//! What a ledger costs in words, with every assumption beside the number; [`crate::books::account`] makes it.
 
 use std::fmt;
 
 use serde::Serialize;
 
 use super::{
-    books::Books,
     decimal::{upper, upper_power},
-    error::PrivacyError,
     ledger::{Ledger, Release, Sensitivity},
     noise::NoiseSpec,
     numeric::six_digits,
@@ -21,6 +19,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Account {
+    /// δ at which every ε here holds.
     pub delta: f64,
     /// Rényi accounting, classic conversion.
     pub classic: Bound,
@@ -34,14 +33,6 @@ pub struct Account {
     pub steps: u64,
     /// A phrase each.
     pub assumptions: Vec<String>,
-}
-
-/// Accounts for a ledger.
-///
-/// # Errors
-/// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
-pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
-    Books::of(ledger.clone())?.account(delta)
 }
 
 /// Everything that ε rests on, a phrase each: mechanism, sampling, neighbours and unit of each kind of release that happened, then
@@ -64,9 +55,9 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
                 grid.exponent
             ));
         }
-        phrases.push(release.sampling.describe());
-        phrases.push(format!("neighbours: {}", release.sampling.neighbours().name()));
-        phrases.push(format!("protected unit: {}", release.unit.name()));
+        phrases.push(release.sampling.to_string());
+        phrases.push(format!("neighbours: {}", release.sampling.neighbours()));
+        phrases.push(format!("protected unit: {}", release.unit));
         if !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
             phrases.push(
                 "Rényi accounting of this noise: what quadrature and series leave out is estimated on the safe side, and added".to_owned(),
@@ -172,7 +163,7 @@ impl fmt::Display for Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{pld::MOST_KINDS, sampling::Sampling};
+    use crate::{books::account, pld::MOST_KINDS, sampling::Sampling};
 
     #[test]
     fn the_account_states_its_assumptions() {

@@ -9,14 +9,19 @@ use thiserror::Error;
 
 use super::normal;
 
+/// A number that no guarantee has.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum RiskError {
+    /// ε negative or NaN.
     #[error("epsilon must be at least 0, not {0}")]
     Epsilon(f64),
+    /// δ outside [0, 1].
     #[error("delta must lie in [0, 1], not {0}")]
     Delta(f64),
+    /// μ negative or NaN.
     #[error("mu must be at least 0, not {0}")]
     Mu(f64),
+    /// A curve without points. Give one (ε, δ) at least.
     #[error("a privacy curve needs at least one point")]
     NoPoints,
 }
@@ -72,7 +77,10 @@ pub struct EpsilonDelta {
 }
 
 impl EpsilonDelta {
-    /// ε may be infinite (no guarantee).
+    /// `epsilon` ≥ 0 in nats, which may be infinite (no guarantee); `delta` in [0, 1].
+    ///
+    /// # Errors
+    /// [`RiskError::Epsilon`] and [`RiskError::Delta`].
     pub fn new(epsilon: f64, delta: f64) -> Result<Self, RiskError> {
         if epsilon.is_nan() || epsilon < 0.0 {
             return Err(RiskError::Epsilon(epsilon));
@@ -140,7 +148,10 @@ pub struct GaussianPrivacy {
 }
 
 impl GaussianPrivacy {
-    /// μ = √steps·sensitivity/σ for unsampled Gaussian releases.
+    /// μ = √steps·sensitivity/σ for unsampled Gaussian releases, at least 0.
+    ///
+    /// # Errors
+    /// [`RiskError::Mu`].
     pub fn new(mu: f64) -> Result<Self, RiskError> {
         if mu >= 0.0 { Ok(Self { mu }) } else { Err(RiskError::Mu(mu)) }
     }
@@ -189,12 +200,17 @@ pub struct PrivacyCurve {
 }
 
 impl PrivacyCurve {
+    /// A curve through `points` (ε, δ), in any order.
+    ///
+    /// # Errors
+    /// No point, or one with ε below 0 or δ outside [0, 1].
     pub fn new(points: impl IntoIterator<Item = (f64, f64)>) -> Result<Self, RiskError> {
         let points: Vec<_> =
             points.into_iter().map(|(epsilon, delta)| EpsilonDelta::new(epsilon, delta)).collect::<Result<_, _>>()?;
         if points.is_empty() { Err(RiskError::NoPoints) } else { Ok(Self { points }) }
     }
 
+    /// The points (ε, δ), in the order in which they were given.
     pub fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         self.points.iter().map(|point| (point.epsilon, point.delta))
     }

@@ -33,6 +33,8 @@ use super::{
     noise::{Noise, NoiseSpec},
 };
 
+pub use crate::noise::SamplerAccuracy;
+
 /// A grid of spacing 2^exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridRounding {
@@ -99,17 +101,6 @@ pub(super) fn cost_of_all(
         all.total_variation += total_variation;
     }
     Ok(all)
-}
-
-/// How well a sampler computes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SamplerAccuracy {
-    /// |ẑ − z| over the noise's scale plus the largest length on the way: |z|, or the radius of which z is a cosine.
-    pub error: f64,
-    /// Bits of each uniform number.
-    pub uniform_bits: u32,
-    /// Intervals of uniform numbers that make a grid cell, those of all its uniform numbers together.
-    pub intervals: u32,
 }
 
 /// What an inexact sampler costs over a whole training.

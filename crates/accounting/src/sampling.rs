@@ -1,5 +1,7 @@
 //! Sampling policies: what is drawn, and what it costs, side by side.
 
+use std::fmt;
+
 use rand::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +12,35 @@ use super::error::{PrivacyError, require};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sampling {
     /// Every example takes part in a step with probability `rate`, independently. Add/remove-one neighbours.
-    Poisson { rate: f64 },
+    Poisson {
+        /// q, in [0, 1].
+        rate: f64,
+    },
     /// Exactly `size` of `population` examples without replacement. Replace-one neighbours.
-    FixedSize { population: u64, size: u64 },
+    FixedSize {
+        /// Examples in all, which is public.
+        population: u64,
+        /// Examples in a lot, 1 to `population`.
+        size: u64,
+    },
     /// A fresh random partition into `batches` disjoint batches each epoch: every example picks its batch by itself, uniformly, so that
     /// no other moves with it and sizes vary. No amplification. Add/remove-one. One [`Sampler`] serves a whole ledger: a second
     /// begins an epoch that the ledger knows of by [`give_up_epoch`](super::ledger::Ledger::give_up_epoch) alone.
-    Shuffled { batches: u64 },
+    Shuffled {
+        /// Batches in an epoch, 1 to 2^32 − 1.
+        batches: u64,
+    },
 }
 
-/// Which pairs of data sets a guarantee protects.
+/// Which pairs of data sets a guarantee protects. `Display` says it in words.
+///
+/// ```
+/// # use hushgrad_accounting::sampling::{NeighbouringRelation, Sampling};
+/// let sampling = Sampling::FixedSize { population: 60_000, size: 256 };
+/// assert_eq!(sampling.neighbours(), NeighbouringRelation::ReplaceOne);
+/// assert_eq!(sampling.neighbours().to_string(), "replace one");
+/// assert_eq!(sampling.to_string(), "fixed size, 256 of 60000 without replacement");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NeighbouringRelation {
@@ -29,13 +50,26 @@ pub enum NeighbouringRelation {
     ReplaceOne,
 }
 
-impl NeighbouringRelation {
-    /// As the page says it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
+impl fmt::Display for NeighbouringRelation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
             Self::AddOrRemoveOne => "add or remove one",
             Self::ReplaceOne => "replace one",
+        })
+    }
+}
+
+impl fmt::Display for Sampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Poisson { rate } => write!(f, "Poisson, rate {}", super::numeric::six_digits(rate)),
+            Self::FixedSize { population, size } => {
+                write!(f, "fixed size, {size} of {population} without replacement")
+            }
+            Self::Shuffled { batches } => write!(
+                f,
+                "shuffled partition, each example in one of {batches} batches by a draw of its own: one release an epoch, no amplification"
+            ),
         }
     }
 }
@@ -77,22 +111,6 @@ impl Sampling {
         match self {
             Self::Poisson { .. } | Self::Shuffled { .. } => NeighbouringRelation::AddOrRemoveOne,
             Self::FixedSize { .. } => NeighbouringRelation::ReplaceOne,
-        }
-    }
-
-    /// As the page says it.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        match *self {
-            Self::Poisson { rate } => format!("Poisson, rate {}", super::numeric::six_digits(rate)),
-            Self::FixedSize { population, size } => {
-                format!("fixed size, {size} of {population} without replacement")
-            }
-            Self::Shuffled { batches } => {
-                format!(
-                    "shuffled partition, each example in one of {batches} batches by a draw of its own: one release an epoch, no amplification"
-                )
-            }
         }
     }
 

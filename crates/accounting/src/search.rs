@@ -27,12 +27,15 @@ pub enum Criterion {
 /// A family at the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
+    /// The family with the scale that was found.
     pub noise: NoiseSpec,
     /// ε that this scale costs, at most the target.
     pub epsilon: f64,
     /// By the criterion; infinite values come last.
     pub error: f64,
+    /// E|Z|; infinite for Cauchy noise.
     pub mean_absolute: f64,
+    /// √E(Z²); infinite for Cauchy noise.
     pub standard_deviation: f64,
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 use hushgrad_accounting::{
     PrivacyError,
+    books::account,
     calibrate::{self, Method, Target},
     envelope::EnvelopeProfile,
     ledger::{Ledger, PrivacyUnit, Release, Sensitivity},
@@ -10,7 +11,6 @@ use hushgrad_accounting::{
     normal,
     pld::Pld,
     rdp::{Accountant, Orders, RdpCurve, epsilon_of},
-    report::account,
     rounding::Grid,
     sampling::Sampling,
     search::{Criterion, families, search},

@@ -7,10 +7,11 @@ use std::{
 };
 
 use hushgrad::accounting::{
+    books,
     decimal::upper_percent,
     ledger::Ledger,
     pld::Pld,
-    report::{self, Account},
+    report::Account,
     risk::{AttackBound, PrivacyCurve},
 };
 use serde_json::json;
@@ -40,7 +41,7 @@ fn share(text: &str) -> Result<f64, String> {
 /// When the ledger cannot be read, is impossible, or has no bound.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let ledger = read(&arguments.ledger)?;
-    let account = report::account(&ledger, arguments.delta)?;
+    let account = books::account(&ledger, arguments.delta)?;
     let attack = match arguments.false_alarms {
         Some(share) => Some((share, curve(&ledger, &account)?)),
         None => None,

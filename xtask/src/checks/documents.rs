@@ -11,7 +11,9 @@ fn targets(text: &str) -> impl Iterator<Item = &str> {
 fn documents(root: &Path) -> Vec<PathBuf> {
     let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let docs = docs.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
-    docs.chain([root.join("README.md"), root.join("BENCHMARKS.md")]).collect()
+    let at_root = ["README.md", "BENCHMARKS.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
+    let of_crate = ["crates", "accounting", "README.md"].iter().collect::<PathBuf>();
+    docs.chain(at_root.map(|name| root.join(name))).chain([root.join(of_crate)]).collect()
 }
 
 fn root() -> PathBuf {

@@ -45,7 +45,7 @@ fn main() {
 #[cfg(target_arch = "wasm32")]
 fn main() {}
 
-/// What the page calls.
+/// What a slider asks in between.
 #[cfg(target_arch = "wasm32")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn run() -> String {

@@ -1,7 +1,7 @@
 //! Any text: read as a ledger, refused or accounted for as `hushgrad account` does it, never a panic; what is accepted survives its own JSON.
 #![no_main]
 
-use hushgrad_accounting::{ledger::Ledger, report::account};
+use hushgrad_accounting::{books::account, ledger::Ledger};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

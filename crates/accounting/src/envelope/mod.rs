@@ -10,6 +10,7 @@ mod ball;
 mod bins;
 mod dominating;
 mod orders;
+mod rows;
 mod series;
 mod validation;
 
@@ -22,6 +23,7 @@ use self::{
     bins::{Bins, Tally},
     dominating::DominatingVector,
     orders::Interpolation,
+    rows::{Row, combine},
     series::{Merge, Panel, ROUNDING, Series, Sums, TERMS},
 };
 use super::{error::PrivacyError, noise::Noise, parallel};
@@ -38,7 +40,7 @@ const CHUNK: usize = 16;
 const WIDEST: f64 = 12.0;
 
 /// What of Ψ the accountant needs: compact, serialisable, safe to publish (Ψ is public). A profile that is read is one that some vectors have, or
-/// is refused (`reading.rs`).
+/// is refused (`validation.rs`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "Raw")]
 pub struct EnvelopeProfile {
@@ -339,13 +341,6 @@ fn octaves_of(sums: &[Sums]) -> usize {
     needed
 }
 
-/// What Σψ²T_j(y) on one panel is multiplied by, order by order.
-struct Row {
-    /// Panel and j, as in a vector's sums of which all below the last panel are merged.
-    place: usize,
-    values: Vec<f64>,
-}
-
 /// Series on some octaves, and on all that is below them.
 struct Ladder {
     rows: Vec<Row>,
@@ -415,30 +410,6 @@ fn exact<T: Copy + Into<f64>>(vectors: &[&[T]]) -> Option<Vec<DominatingVector>>
         all.push(counts.into_iter().rev().map(|(bits, count)| (f64::from_bits(bits), count)).collect());
     }
     Some(all)
-}
-
-impl AsRef<[f64]> for Row {
-    fn as_ref(&self) -> &[f64] {
-        &self.values
-    }
-}
-
-/// Σ_r sums[r]·rows[r], four rows at a time.
-fn combine(sums: &[f64], rows: &[impl AsRef<[f64]>], orders: usize) -> Vec<f64> {
-    let mut total = vec![0.0; orders];
-    let ((fours, rest), (sums, last)) = (rows.as_chunks::<4>(), sums.as_chunks::<4>());
-    for (rows, [s0, s1, s2, s3]) in fours.iter().zip(sums) {
-        let [r0, r1, r2, r3] = rows.each_ref().map(|row| &row.as_ref()[..orders]);
-        for (k, t) in total.iter_mut().enumerate() {
-            *t += (s0 * r0[k] + s1 * r1[k]) + (s2 * r2[k] + s3 * r3[k]);
-        }
-    }
-    for (row, sum) in rest.iter().zip(last) {
-        for (t, value) in total.iter_mut().zip(row.as_ref()) {
-            *t += sum * value;
-        }
-    }
-    total
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 //! ln I_k/(k(k−1)) is smooth in k (½J·τ² where τ is small), so a polynomial through few orders gives the others. What it misses of each row is seen, as
 //! the rows are known at every order, and what that can come to in a sum is added.
 
-use super::{Row, TERMS, combine};
+use super::{
+    rows::{Row, combine},
+    series::TERMS,
+};
 
 /// Orders that are summed.
 const FEW: usize = 10;

@@ -2,10 +2,22 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use super::{Noise, NoiseError, Smoothness, check_scale, legendre::log_legendre, signed, student_t::pole_pair};
-use crate::{numeric::unit_from_words, rounding::SamplerAccuracy};
+use super::{
+    Noise, NoiseError, SamplerAccuracy, Smoothness, check_scale, legendre::log_legendre, signed, student_t::pole_pair,
+};
+use crate::numeric::unit_from_words;
 
 /// Density 1/(πγ(1 + x²/γ²)).
+///
+/// ```
+/// use hushgrad_accounting::noise::{Cauchy, Noise};
+///
+/// let noise = Cauchy::new(1.0)?;
+/// // Half of it lies within γ; it has no variance.
+/// assert!((noise.cdf(1.0) - 0.75).abs() < 1e-15);
+/// assert!(noise.standard_deviation().is_infinite());
+/// # Ok::<(), hushgrad_accounting::noise::NoiseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cauchy {
     scale: f64,

@@ -1,8 +1,8 @@
 //! Formulas in one variable x: numbers, + − * / ^, parentheses, and the functions that densities are written with; parsed by winnow, whose expressions
 //! are a Pratt parser.
 //!
-//! Ready-made evaluators were no choice, as every visitor downloads this: exmex 0.21, which is kept, brings the regex crate and its tables, 220 kB of a
-//! page's wasm after Brotli where all of this file is about 4; fasteval and meval have had no release for years; evalexpr's licence is the AGPL.
+//! Ready-made evaluators were no choice where wasm is downloaded: exmex 0.21, which is kept, brings the regex crate and its tables, 220 kB of
+//! wasm after Brotli where all of this file is about 4; fasteval and meval have had no release for years; evalexpr's licence is the AGPL.
 
 use winnow::{
     Parser,

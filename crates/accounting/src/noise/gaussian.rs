@@ -2,14 +2,23 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::{Noise, NoiseError, Smoothness, check_scale};
+use super::{Noise, NoiseError, SamplerAccuracy, Smoothness, check_scale};
 use crate::{
     normal,
     numeric::{negative_log_of_unit, unit_from_words},
-    rounding::SamplerAccuracy,
 };
 
 /// N(0, σ²).
+///
+/// ```
+/// use hushgrad_accounting::noise::{Gaussian, Noise};
+///
+/// let noise = Gaussian::new(2.0)?;
+/// assert_eq!(noise.standard_deviation(), 2.0);
+/// // A shift by τ has ln I_k = k(k−1)τ²/(2σ²).
+/// assert!((noise.log_moment(3, 1.0) - 0.75).abs() < 1e-11);
+/// # Ok::<(), hushgrad_accounting::noise::NoiseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
     sigma: f64,

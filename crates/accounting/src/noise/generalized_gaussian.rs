@@ -27,6 +27,15 @@ fn flat(exponent: f64, t: f64) -> f64 {
 }
 
 /// Density ∝ exp(−|x/scale|^p), p ≥ 1.
+///
+/// ```
+/// use hushgrad_accounting::noise::{GeneralizedGaussian, Noise};
+///
+/// let noise = GeneralizedGaussian::new(2.0, 2.0f64.sqrt())?;
+/// // p = 2 is Gaussian with σ = scale/√2.
+/// assert!((noise.standard_deviation() - 1.0).abs() < 1e-12);
+/// # Ok::<(), hushgrad_accounting::noise::NoiseError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct GeneralizedGaussian {
     exponent: f64,

@@ -2,13 +2,22 @@
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-use super::{Noise, NoiseError, Smoothness, check_scale, legendre::log_legendre, signed};
-use crate::{numeric::unit_from_words, rounding::SamplerAccuracy};
+use super::{Noise, NoiseError, SamplerAccuracy, Smoothness, check_scale, legendre::log_legendre, signed};
+use crate::numeric::unit_from_words;
 
 /// Catalan's constant.
 const CATALAN: f64 = 0.915_965_594_177_219;
 
 /// Density sech(πx/2s)/(2s), standard deviation s.
+///
+/// ```
+/// use hushgrad_accounting::noise::{HyperbolicSecant, Noise};
+///
+/// let noise = HyperbolicSecant::new(3.0)?;
+/// assert!((noise.standard_deviation() - 3.0).abs() < 1e-12);
+/// assert!((noise.density(0.0) - 1.0 / 6.0).abs() < 1e-15);
+/// # Ok::<(), hushgrad_accounting::noise::NoiseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HyperbolicSecant {
     scale: f64,

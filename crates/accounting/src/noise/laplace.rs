@@ -1,12 +1,18 @@
 //! Laplace noise: ln I_k in closed form.
 
-use super::{Noise, NoiseError, Smoothness, check_scale, signed};
-use crate::{
-    numeric::{exp_minus_1_minus_x, negative_log_of_unit},
-    rounding::SamplerAccuracy,
-};
+use super::{Noise, NoiseError, SamplerAccuracy, Smoothness, check_scale, signed};
+use crate::numeric::{exp_minus_1_minus_x, negative_log_of_unit};
 
 /// Density exp(−|x|/b)/(2b).
+///
+/// ```
+/// use hushgrad_accounting::noise::{Laplace, Noise};
+///
+/// let noise = Laplace::new(2.0)?;
+/// assert!((noise.density(0.0) - 0.25).abs() < 1e-15);
+/// assert!((noise.mean_absolute() - 2.0).abs() < 1e-15);
+/// # Ok::<(), hushgrad_accounting::noise::NoiseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Laplace {
     scale: f64,

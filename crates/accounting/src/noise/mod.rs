@@ -2,6 +2,7 @@
 
 mod cauchy;
 mod custom;
+mod family;
 mod formula;
 mod gaussian;
 mod generalized_gaussian;
@@ -16,15 +17,12 @@ mod variance_gamma;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Debug;
-
-use rand::rand_core::Rng;
 use serde::{Deserialize, Serialize};
-
-use super::rounding::SamplerAccuracy;
 
 pub use cauchy::Cauchy;
 pub use custom::{Custom, CustomDensity, DensityError};
+pub use family::{Noise, NoiseError, SamplerAccuracy, Smoothness};
+pub(crate) use family::{check_scale, signed};
 pub use formula::Formula;
 pub use gaussian::Gaussian;
 pub use generalized_gaussian::GeneralizedGaussian;
@@ -34,160 +32,56 @@ pub use student_t::StudentT;
 pub use variance_gamma::VarianceGamma;
 
 /// A noise distribution, i.i.d. per coordinate, symmetric about 0 and unimodal. Scales are in the units of the
-/// sum of encoded gradients (sensitivity included: with an envelope or clip of norm 1, `sigma` is the noise multiplier).
+/// sum of encoded gradients (sensitivity included: with an envelope or clip of norm 1, `sigma` is the noise multiplier), 1e-100 to 1e100.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum NoiseSpec {
     /// Standard deviation `sigma`.
-    Gaussian { sigma: f64 },
+    Gaussian {
+        /// σ, the standard deviation.
+        sigma: f64,
+    },
     /// `scale`·T_ν (not standardised): variance scale²·ν/(ν−2).
-    StudentT { nu: f64, scale: f64 },
+    StudentT {
+        /// ν, degrees of freedom: above 2, at most 1e9.
+        nu: f64,
+        /// s.
+        scale: f64,
+    },
     /// Density exp(−|x|/b)/(2b).
-    Laplace { scale: f64 },
+    Laplace {
+        /// b.
+        scale: f64,
+    },
     /// Density 1/(πγ(1+x²/γ²)).
-    Cauchy { scale: f64 },
+    Cauchy {
+        /// γ, half the width at half the height.
+        scale: f64,
+    },
     /// Variance gamma with λ = 2: (1+|x|/c)·exp(−|x|/c)/(4c).
-    VarianceGamma { scale: f64 },
+    VarianceGamma {
+        /// c.
+        scale: f64,
+    },
     /// Hyperbolic secant: sech(πx/2s)/(2s).
-    HyperbolicSecant { scale: f64 },
+    HyperbolicSecant {
+        /// s, the standard deviation.
+        scale: f64,
+    },
     /// Density ∝ exp(−|x/scale|^exponent), exponent ≥ 1.
-    GeneralizedGaussian { exponent: f64, scale: f64 },
+    GeneralizedGaussian {
+        /// p, 1 (Laplace) to 100; 2 is Gaussian.
+        exponent: f64,
+        /// The length of which |x| is a multiple.
+        scale: f64,
+    },
     /// `scale`·X, X from a density of the user's own.
-    Custom { density: CustomDensity, scale: f64 },
-}
-
-/// A noise that cannot be used, and why.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NoiseError {
-    #[error("{family} noise: {field} is {}; it must be {range}", crate::decimal::quoted(*.value))]
-    Parameter { family: &'static str, field: &'static str, value: f64, range: &'static str },
-}
-
-/// How far ln z is from a straight line: what bounds the error of a quadrature.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Smoothness {
-    /// |(ln z)′(x)|.
-    pub slope: f64,
-    /// At least |(ln z)″| everywhere on a complex disc around x.
-    pub curvature: f64,
-}
-
-/// A symmetric unimodal noise. Lengths are in the units of the sum of encoded gradients.
-pub trait Noise: Debug + Send + Sync {
-    /// ln z(x).
-    fn log_density(&self, x: f64) -> f64;
-
-    /// z(x).
-    fn density(&self, x: f64) -> f64 {
-        self.log_density(x).exp()
-    }
-
-    /// P(X > x) for x ≥ 0, to full relative accuracy.
-    fn survival(&self, x: f64) -> f64;
-
-    /// P(X ≤ x).
-    fn cdf(&self, x: f64) -> f64 {
-        if x < 0.0 { self.survival(-x) } else { 1.0 - self.survival(x) }
-    }
-
-    /// x > 0 with P(X > x) = q, for q in (0, ½].
-    fn survival_quantile(&self, q: f64) -> f64 {
-        super::numeric::invert_survival(q, self.scale(), |x| self.survival(x))
-    }
-
-    /// x with P(X ≤ x) = p; ∓∞ at 0 and 1, NaN outside [0, 1].
-    fn quantile(&self, p: f64) -> f64 {
-        match p {
-            p if !(0.0..=1.0).contains(&p) => f64::NAN,
-            0.0 => f64::NEG_INFINITY,
-            1.0 => f64::INFINITY,
-            0.5 => 0.0,
-            p if p < 0.5 => -self.survival_quantile(p),
-            p => self.survival_quantile(1.0 - p),
-        }
-    }
-
-    /// One draw from four uniform 32-bit words (the engines' contract: same words, same noise, as far as f32 can tell).
-    fn draw(&self, words: [u32; 4]) -> f64;
-
-    /// How far [`Noise::draw`] may be off, where a bound is known.
-    fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
-        None
-    }
-
-    /// One draw. Private only if `rng` is.
-    fn sample(&self, rng: &mut dyn Rng) -> f64 {
-        self.draw([rng.next_u32(), rng.next_u32(), rng.next_u32(), rng.next_u32()])
-    }
-
-    /// E|X|; infinite for Cauchy.
-    fn mean_absolute(&self) -> f64;
-
-    /// √Var X; infinite where the variance is.
-    fn standard_deviation(&self) -> f64;
-
-    /// E[(ln z)′²]: what a small shift shows. 1/√ of it is the Gaussian σ of equal small-shift privacy.
-    fn fisher_information(&self) -> f64;
-
-    /// The length by which the family scales: z is a function of x/scale alone.
-    fn scale(&self) -> f64;
-
-    /// x ≥ 0 where the density is not smooth, in order.
-    fn kinks(&self) -> &[f64] {
-        &[]
-    }
-
-    /// Slope and curvature of ln z on the disc of `radius` around x, on which the formula that holds at x goes on, over kinks too. `None` where it is
-    /// not analytic there.
-    fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness>;
-
-    /// ln z(x − τ) − ln z(x), without cancellation for small τ: the privacy loss of a shift by τ where x comes out
-    fn log_ratio(&self, x: f64, tau: f64) -> f64;
-
-    /// ln I_k(τ) = ln E_{x∼Z}[(z(x−τ)/z(x))^k] for k = 2, 3, …, `out.len() + 1`: `out[j]` is order j + 2.
-    /// From above: closed forms, or quadrature with its error added, which for Student-t, variance gamma and generalised Gaussian noise is an estimate
-    /// (docs/accounting.md, "Proven and numerical"). +∞ where the moment exceeds what logarithms hold.
-    ///
-    /// Even and increasing in |τ| for symmetric unimodal densities, so a bound on |gradient| bounds it.
-    /// Nasr, Shokri & Houmansadr 2020, eq. 5.
-    fn log_moments(&self, tau: f64, out: &mut [f64]);
-
-    /// At least `norm`²·ln I_k(τ)/τ² for every 0 < τ ≤ `reach`, k = 2, …, `orders` + 1, proven: of a density whose steps no few shifts show. `None` of a smooth one.
-    fn l2_ceiling(&self, _norm: f64, _reach: f64, _orders: usize) -> Option<Vec<f64>> {
-        None
-    }
-
-    /// By how much ln I_k(τ)/τ² may be above its limit at 0, relative, at shifts below this one, for steps so narrow that few larger ones show them; up to order `orders` + 1.
-    fn hidden_below(&self, _shift: f64, _orders: usize) -> f64 {
-        0.0
-    }
-
-    /// Where that is much: at most how far `unit`²·ln I_k(τ)/τ² is above a function of τ on a range of it, k = 2, …, `orders` + 1, proven. `floor` says for a range within
-    /// what that function is not below, by order.
-    fn excess_over(
-        &self,
-        _range: (f64, f64),
-        _unit: f64,
-        orders: usize,
-        _floor: &dyn Fn(f64, f64) -> Vec<f64>,
-    ) -> Vec<f64> {
-        vec![0.0; orders]
-    }
-
-    /// ln I_k(τ) at one k (0 and 1 give 0), as [`Noise::log_moments`].
-    fn log_moment(&self, k: u32, tau: f64) -> f64 {
-        if k < 2 {
-            return 0.0;
-        }
-        let mut out = vec![0.0; k as usize - 1];
-        self.log_moments(tau, &mut out);
-        out[k as usize - 2]
-    }
-
-    /// `Some(σ)` if this is the normal distribution: then everything has a closed form, also at fractional orders.
-    fn gaussian_sigma(&self) -> Option<f64> {
-        None
-    }
+    Custom {
+        /// The density of X.
+        density: CustomDensity,
+        /// What X is multiplied by.
+        scale: f64,
+    },
 }
 
 impl NoiseSpec {
@@ -208,7 +102,7 @@ impl NoiseSpec {
         })
     }
 
-    /// The family's name, as the page shows it.
+    /// The family's name in words: "Gaussian", "Student-t".
     #[must_use]
     pub fn family(&self) -> &'static str {
         match self {
@@ -252,18 +146,4 @@ impl NoiseSpec {
             Self::Custom { density, .. } => Self::Custom { density: density.clone(), scale },
         }
     }
-}
-
-/// A length that must be positive, finite and far enough from the ends of f64 that its square is, too.
-pub(crate) fn check_scale(family: &'static str, field: &'static str, value: f64) -> Result<(), NoiseError> {
-    if value.is_finite() && (1e-100..=1e100).contains(&value) {
-        Ok(())
-    } else {
-        Err(NoiseError::Parameter { family, field, value, range: "a finite number above 0 (1e-100 to 1e100)" })
-    }
-}
-
-/// `magnitude`, negative where the top bit of `bits` is set.
-fn signed(magnitude: f64, bits: u32) -> f64 {
-    if bits >> 31 == 1 { -magnitude } else { magnitude }
 }

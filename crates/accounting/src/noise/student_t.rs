@@ -3,15 +3,21 @@
 use std::f64::consts::{PI, TAU};
 
 use super::{
-    Noise, NoiseError, Smoothness, check_scale,
+    Noise, NoiseError, SamplerAccuracy, Smoothness, check_scale,
     moments::{SmoothDensity, smooth_log_moments},
 };
-use crate::{
-    numeric::{ln_gamma_half_step, negative_log_of_unit, unit_from_words},
-    rounding::SamplerAccuracy,
-};
+use crate::numeric::{ln_gamma_half_step, negative_log_of_unit, unit_from_words};
 
 /// Density ∝ (1 + x²/(ν s²))^{−(ν+1)/2}.
+///
+/// ```
+/// use hushgrad_accounting::noise::{Noise, StudentT};
+///
+/// let noise = StudentT::new(9.0, 1.0)?;
+/// // Its variance is s²·ν/(ν − 2).
+/// assert!((noise.standard_deviation() - (9.0f64 / 7.0).sqrt()).abs() < 1e-12);
+/// # Ok::<(), hushgrad_accounting::noise::NoiseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StudentT {
     nu: f64,

@@ -13,6 +13,15 @@ const E_E1: f64 = 0.596_347_362_323_194_1;
 const REACH: f64 = 100.0;
 
 /// Density (1+|x|/c)·exp(−|x|/c)/(4c).
+///
+/// ```
+/// use hushgrad_accounting::noise::{Noise, VarianceGamma};
+///
+/// let noise = VarianceGamma::new(1.0)?;
+/// // The sum of two Laplace variables: the variance is 4c².
+/// assert!((noise.standard_deviation() - 2.0).abs() < 1e-12);
+/// # Ok::<(), hushgrad_accounting::noise::NoiseError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct VarianceGamma {
     scale: f64,

@@ -13,56 +13,14 @@
 //!
 //! How a coordinate's loss is put on a grid: `cells.rs`.
 
-use std::sync::Arc;
-
 use super::{
     cells::coordinate,
     compose::{self, Reach},
-    gaussian::{LARGEST_MU, SampledGaussian},
     lattice::Lattice,
-    sampled::Pair,
+    symmetric::Symmetric,
     work::{COORDINATE_CELL, Work},
 };
 use crate::{PrivacyError, envelope::EnvelopeProfile, noise::Noise, parallel};
-
-/// A symmetric pair on a lattice: the loss under P has the law of minus the loss under Q.
-#[derive(Clone, Debug)]
-pub(super) struct Symmetric {
-    step: f64,
-    /// P-mass at k·step, k = 0, 1, …; at −k·step it is e^{−k·step} times that.
-    mass: Arc<[f64]>,
-    infinity: f64,
-}
-
-impl Symmetric {
-    /// (loss, P-mass, Q-mass).
-    pub fn atoms(&self) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> + ExactSizeIterator + '_ {
-        let last = self.mass.len() - 1;
-        (0..2 * last + 1).map(move |index| {
-            let k = index as i64 - last as i64;
-            let l = k as f64 * self.step;
-            let large = self.mass[k.unsigned_abs() as usize];
-            let small = large * (-l.abs()).exp();
-            if k >= 0 { (l, large, small) } else { (l, small, large) }
-        })
-    }
-
-    /// Told apart for certain: all P-mass at infinite loss.
-    fn certain(step: f64) -> Self {
-        Self { step, mass: vec![0.0].into(), infinity: 1.0 }
-    }
-
-    pub fn infinity(&self) -> f64 {
-        self.infinity
-    }
-
-    /// From P-masses at k ≥ 0 alone.
-    fn lattice(&self) -> Lattice {
-        let last = self.mass.len() as i64 - 1;
-        let weight = self.atoms().map(|(_, p, _)| p).collect();
-        Lattice::untilted(-last, self.step, weight, self.infinity)
-    }
-}
 
 /// The pair of an example that takes part for certain.
 #[derive(Clone, Debug)]
@@ -89,17 +47,6 @@ impl Unsampled {
         match self {
             Self::Gaussian { mu } => Some(*mu),
             Self::Atoms(_) => None,
-        }
-    }
-
-    pub fn sampled(&self, rate: f64) -> Pair {
-        // A rate this small is rounded up.
-        let rate = rate.max(1e-60);
-        match self {
-            // Beyond this the pair is told apart for certain: all P-mass at infinite loss.
-            Self::Gaussian { mu } if *mu > LARGEST_MU => Pair::Atoms { pair: Symmetric::certain(1.0), rate },
-            Self::Gaussian { mu } => Pair::Gaussian(SampledGaussian { mu: *mu, rate }),
-            Self::Atoms(pair) => Pair::Atoms { pair: pair.clone(), rate },
         }
     }
 

@@ -1,9 +1,8 @@
 //! One Poisson-sampled Gaussian release on a loss grid, cell by cell, to full relative precision.
 
 use super::{
-    Direction,
+    direction::{Direction, sampled_loss},
     lattice::{Builder, Lattice, UNIT},
-    sampled::sampled_loss,
 };
 use crate::normal;
 

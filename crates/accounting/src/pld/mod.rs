@@ -14,10 +14,12 @@
 mod cells;
 mod compose;
 mod coordinates;
+mod direction;
 mod gaussian;
 mod lattice;
 mod sampled;
 mod solve;
+mod symmetric;
 #[cfg(test)]
 mod tests;
 mod transform;
@@ -82,18 +84,12 @@ impl std::fmt::Display for Rigor {
 /// An upper bound on ε at some δ, or on δ at some ε.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Tight {
+    /// The bound: ε in nats, or δ in [0, 1]. +∞ (or 1) where there is none.
     pub value: f64,
+    /// How it was found.
     pub method: Method,
+    /// How far it is proven.
     pub rigor: Rigor,
-}
-
-/// Which neighbour the release is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    /// The neighbour lacks the example: the sampled mixture against the noise alone.
-    Remove,
-    /// The neighbour has one more: the noise alone against the sampled mixture.
-    Add,
 }
 
 /// Shares of the first question.
@@ -129,7 +125,7 @@ impl PricedRelease {
             Sampling::Poisson { rate } => rate,
             Sampling::Shuffled { .. } => 1.0,
         };
-        let sampled = self.unsampled.sampled(rate);
+        let sampled = Pair::of(&self.unsampled, rate);
         if self.release.sensitivity_factor() > 1.0 { Pair::ReplaceOne(Box::new(sampled)) } else { sampled }
     }
 }
@@ -414,7 +410,7 @@ impl Pld {
             return Tight { value: closed(mu), method: Method::ClosedForm, rigor: Rigor::Proven };
         }
         if mu > 0.0 {
-            sources.push((Unsampled::gaussian(mu).sampled(1.0), 1));
+            sources.push((Pair::of(&Unsampled::gaussian(mu), 1.0), 1));
         }
         let found = solve::answer(&sources, question, self.tolerance, work);
         let method = if found.convolved { Method::Convolution } else { Method::Renyi };

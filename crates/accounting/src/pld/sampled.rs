@@ -9,10 +9,11 @@
 //! another example in its place).
 
 use super::{
-    Direction,
-    coordinates::Symmetric,
-    gaussian::{self, SampledGaussian},
+    coordinates::Unsampled,
+    direction::{Direction, sampled_loss},
+    gaussian::{self, LARGEST_MU, SampledGaussian},
     lattice::{Builder, Lattice, MOST_POINTS, sum_by_blocks, sum_rounding},
+    symmetric::Symmetric,
     work::{ATOM, GAUSSIAN_POINT},
 };
 
@@ -33,6 +34,18 @@ pub(super) enum Pair {
 const MARGIN: f64 = 1e-14;
 
 impl Pair {
+    /// `unsampled` where its example takes part with probability `rate`.
+    pub fn of(unsampled: &Unsampled, rate: f64) -> Self {
+        // A rate this small is rounded up.
+        let rate = rate.max(1e-60);
+        match unsampled {
+            // Beyond this the pair is told apart for certain: all P-mass at infinite loss.
+            Unsampled::Gaussian { mu } if *mu > LARGEST_MU => Self::Atoms { pair: Symmetric::certain(1.0), rate },
+            Unsampled::Gaussian { mu } => Self::Gaussian(SampledGaussian { mu: *mu, rate }),
+            Unsampled::Atoms(pair) => Self::Atoms { pair: pair.clone(), rate },
+        }
+    }
+
     /// Whether "remove" and "add" have the same curve.
     pub fn is_symmetric(&self) -> bool {
         match self {
@@ -48,7 +61,7 @@ impl Pair {
             Self::Gaussian(pair) => pair.rate * libm::erf(pair.mu / 8.0_f64.sqrt()),
             Self::Atoms { pair, rate } => {
                 let above: f64 = pair.atoms().map(|(_, p, q)| (p - q).max(0.0)).sum();
-                rate * (above + pair.infinity())
+                rate * (above + pair.infinity)
             }
             Self::ReplaceOne(sampled) => sampled.total_variation(),
         }
@@ -138,22 +151,6 @@ fn join(above: &Lattice, below: &Lattice, step: f64) -> Lattice {
     joined
 }
 
-/// The sampled loss in the direction "remove" where the unsampled one is `l`: ln(1 − q + q·e^l).
-pub(super) fn sampled_loss(rate: f64, l: f64) -> f64 {
-    if rate == 1.0 {
-        return l;
-    }
-    let growth = rate * l.exp_m1();
-    if l > 600.0 {
-        l + rate.ln()
-    } else if growth < -0.5 {
-        // 1 − q has all its digits where little is left of it.
-        ((1.0 - rate) + rate * l.exp()).ln()
-    } else {
-        growth.ln_1p()
-    }
-}
-
 /// The sampled loss and P-mass of each atom of the unsampled pair. With y = e^l: "remove" has P-mass (1−q)·Q + q·P at
 /// ln(1 − q + q·y), "add" Q at −ln(1 − q + q·y).
 fn each_atom(pair: &Symmetric, rate: f64, direction: Direction, mut put: impl FnMut(f64, f64)) {
@@ -167,12 +164,12 @@ fn each_atom(pair: &Symmetric, rate: f64, direction: Direction, mut put: impl Fn
     // y = ∞ has only P-mass, y = 0 only Q-mass, equal by symmetry.
     match direction {
         Direction::Remove => {
-            put(f64::INFINITY, rate * pair.infinity());
+            put(f64::INFINITY, rate * pair.infinity);
             if rate < 1.0 {
-                put(none, (1.0 - rate) * pair.infinity());
+                put(none, (1.0 - rate) * pair.infinity);
             }
         }
-        Direction::Add => put(-none, pair.infinity()),
+        Direction::Add => put(-none, pair.infinity),
     }
 }
 
@@ -194,12 +191,12 @@ fn atoms_range(pair: &Symmetric, rate: f64, direction: Direction, tail: f64) -> 
     let (low, high) = match direction {
         Direction::Remove => {
             let mapped = || pair.atoms().map(|(l, p, q)| (sampled_loss(rate, l), (1.0 - rate) * q + rate * p));
-            let last = left.map(|none| (none, (1.0 - rate) * pair.infinity()));
+            let last = left.map(|none| (none, (1.0 - rate) * pair.infinity));
             (end(&mut last.into_iter().chain(mapped()), 1e-20), end(&mut mapped().rev().chain(last), tail))
         }
         Direction::Add => {
             let mapped = || pair.atoms().map(|(l, _, q)| (-sampled_loss(rate, l), q));
-            let first = left.map(|none| (-none, pair.infinity()));
+            let first = left.map(|none| (-none, pair.infinity));
             (end(&mut mapped().rev().chain(first), 1e-20), end(&mut first.into_iter().chain(mapped()), tail))
         }
     };

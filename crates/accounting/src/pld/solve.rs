@@ -6,8 +6,8 @@
 use std::cell::Cell;
 
 use super::{
-    Direction,
     compose::{self, Reach, Sum, Window},
+    direction::Direction,
     lattice::Lattice,
     sampled::Pair,
     work::{self, MOMENT_POINT, Work},

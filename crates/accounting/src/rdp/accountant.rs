@@ -1,9 +1,9 @@
 //! Theorem 1: losses of steps add, order by order; then the best order is taken.
 
 use super::{
-    Orders,
     conversion::{Bound, Epsilon, classic, improved},
-    curve::{FIRST_ORDER, INTEGERS, LAST_ORDER, LEVELS, RdpCurve},
+    curve::{INTEGERS, LEVELS, RdpCurve},
+    orders::{FIRST_ORDER, LAST_ORDER, Orders},
 };
 use crate::{
     error::{PrivacyError, require},

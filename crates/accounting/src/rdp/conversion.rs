@@ -7,7 +7,9 @@ use crate::numeric::max_or_infinite;
 /// An upper bound on ε and the order α that gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
+    /// ε in nats, rounded up; +∞ where no order gives a number.
     pub epsilon: f64,
+    /// α > 1.
     pub order: f64,
 }
 
@@ -20,7 +22,8 @@ pub struct Epsilon {
     pub improved: Bound,
 }
 
-/// ε = rdp + ln(1/δ)/(α−1), at least 0, and no less for rounding.
+/// ε = `rdp` + ln(1/δ)/(α−1) of a divergence `rdp` ≥ 0 at order α > 1, for δ in (0, 1): at least 0, and no less for rounding.
+/// Mironov 2017, Proposition 3.
 #[must_use]
 pub fn classic(rdp: f64, order: f64, delta: f64) -> f64 {
     let slack = delta.ln() / (order - 1.0);
@@ -30,7 +33,8 @@ pub fn classic(rdp: f64, order: f64, delta: f64) -> f64 {
 /// Of a few sums and logarithms, relative to their terms.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// ε = rdp + ln(1−1/α) − ln(δα)/(α−1), at least 0, and no less for rounding.
+/// ε = `rdp` + ln(1−1/α) − ln(δα)/(α−1) of a divergence `rdp` ≥ 0 at order α > 1, for δ in (0, 1): at least 0, and no less for rounding.
+/// Canonne, Kamath & Steinke 2020, Proposition 12.
 #[must_use]
 pub fn improved(rdp: f64, order: f64, delta: f64) -> f64 {
     // ln δ + ln α: δα may leave the range of f64 where its logarithm does not.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{fixed_size, poisson};
+use super::{fixed_size, orders::LAST_ORDER, poisson};
 use crate::{
     envelope::l2_log_moments,
     error::PrivacyError,
@@ -13,10 +13,6 @@ use crate::{
     sampling::{NeighbouringRelation, Sampling},
 };
 
-/// The orders every curve has: integers from this …
-pub const FIRST_ORDER: u32 = 2;
-/// … to this.
-pub const LAST_ORDER: u32 = 256;
 /// Largest order of families without a closed form.
 const LAST_EXTENDED: u32 = 1024;
 /// Orders are computed to the first of these that is enough: small orders cost least, and mostly hold the best.

@@ -6,23 +6,13 @@ mod accountant;
 mod conversion;
 mod curve;
 mod fixed_size;
+mod orders;
 mod poisson;
 
 pub use accountant::{Accountant, CurveId, epsilon_of};
 pub use conversion::{Bound, Epsilon, classic, improved};
-pub use curve::{FIRST_ORDER, LAST_ORDER, RdpCurve};
-
-/// Which orders a conversion may use.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Orders<'a> {
-    /// Integers 2..=256, then fractional ones beside the best (Gaussian), or larger ones if 256 is the best.
-    #[default]
-    All,
-    /// Integers 2..=256 only.
-    Integers,
-    /// These, where the curves are defined there.
-    Listed(&'a [f64]),
-}
+pub use curve::RdpCurve;
+pub use orders::{FIRST_ORDER, LAST_ORDER, Orders};
 
 #[cfg(test)]
 mod tests {
@@ -201,7 +191,7 @@ mod tests {
             );
             Ledger::from_json(&text).unwrap()
         };
-        let account = |ledger: &Ledger| crate::report::account(ledger, 1e-5);
+        let account = |ledger: &Ledger| crate::books::account(ledger, 1e-5);
         let refused = |kinds, most| match kinds {
             Err(PrivacyError::TooManyKinds { kinds, most: limit, .. }) => (kinds, limit) == most,
             _ => false,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::curve::LAST_ORDER;
+use super::orders::LAST_ORDER;
 use crate::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, max_or_infinite, ratio_excess};
 
 /// What seven roundings may have taken from a bound, and one more.

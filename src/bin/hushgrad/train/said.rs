@@ -97,7 +97,7 @@ pub fn together(all: &AllRuns) -> String {
             "all runs on these digits ({}): ε ≤ {} at δ = {delta:e} ({})",
             all.runs,
             upper(*epsilon, 4),
-            neighbours.name()
+            neighbours
         ),
         Cost::NoGuarantee { reason } => {
             format!("all runs on these digits ({}): no privacy guarantee: {reason}", all.runs)

@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{Formula, signed},
+    error::{DensityError, MOST_KNOTS},
     table::Table,
 };
 use crate::numeric::unit_from_words;
 
-/// Most knots of a table.
-const MOST_KNOTS: usize = 4096;
 /// Most that |ln z| may be in a table: numbers between the ends of f64 have less, and quadrature takes time in proportion to the fall.
 const STEEPEST: f64 = 2000.0;
 
@@ -19,27 +18,6 @@ const STEEPEST: f64 = 2000.0;
 const AN_OCTAVE: i32 = 56;
 /// How far a table may be from ln z of the formula's samples: so much at the peak, and so much more for each e-fold below it.
 const CLOSE: f64 = 3e-4;
-
-/// Where and how a density fails.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum DensityError {
-    #[error("the density needs at least two points with x ≥ 0 (and at most {MOST_KNOTS}); there are {0}")]
-    Points(usize),
-    #[error(
-        "the density at x = {x} is {value}; it must be a finite number above 0 everywhere, or a shift would give itself away"
-    )]
-    NotPositive { x: f64, value: f64 },
-    #[error("x = {0} is not a finite number, or comes twice")]
-    Position(f64),
-    #[error("the density is not symmetric: at x = {x} it is {right}, at −x it is {left}")]
-    NotSymmetric { x: f64, left: f64, right: f64 },
-    #[error("the density is not unimodal: it rises from {before} to {after} at x = {x}")]
-    NotUnimodal { x: f64, before: f64, after: f64 },
-    #[error("the density is not integrable: at x = {x} it still does not fall fast enough")]
-    NotIntegrable { x: f64 },
-    #[error("the formula cannot be read: {0}")]
-    Formula(String),
-}
 
 /// A checked density table. Cheap to clone; its JSON is the table, checked again when read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

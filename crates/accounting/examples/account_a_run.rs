@@ -1,0 +1,51 @@
+//! What a training costs: its ledger, with every bound and every assumption.
+//!
+//! `cargo run -p hushgrad-accounting --example account_a_run [-- NOISE_MULTIPLIER LOT EXAMPLES STEPS]`
+
+use std::{error::Error, str::FromStr};
+
+use hushgrad_accounting::{
+    books::Books,
+    decimal::{upper, upper_percent},
+    ledger::{Ledger, Release, Sensitivity},
+    noise::NoiseSpec,
+    risk::{AttackBound, PrivacyCurve},
+    sampling::Sampling,
+};
+
+const DELTA: f64 = 1e-5;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (sigma, lot, examples) = (argument(1, 1.1)?, argument(2, 256.0)?, argument(3, 60_000.0)?);
+    let steps: u64 = argument(4, 3515)?;
+
+    // DP-SGD: each gradient clipped to norm 1, so that σ is the noise multiplier.
+    let sampling = Sampling::Poisson { rate: lot / examples };
+    let step = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }));
+    let mut ledger = Ledger::new();
+    let step = ledger.register(step)?;
+    ledger.record_many(step, steps);
+
+    let books = Books::of(ledger)?;
+    let account = books.account(DELTA)?;
+    println!("{account}");
+
+    // The whole curve bounds an attacker better than one point of it.
+    let epsilon = books.tight(DELTA)?.value;
+    let curve = PrivacyCurve::new(books.curve_about(epsilon, DELTA, 8, 1e-3)?)?;
+    println!("\nε at δ:");
+    let mut points: Vec<(f64, f64)> = curve.points().collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.dedup();
+    for (epsilon, delta) in points {
+        println!("  {:>8}  {delta:.1e}", upper(epsilon, 3));
+    }
+    let found = upper_percent(curve.best_true_positive_rate(0.01), 1);
+    println!("\nThe best attack that takes 1 % of strangers for members finds at most {found} % of the members.");
+    Ok(())
+}
+
+/// The argument at `place`, or `default` where there is none.
+fn argument<T: FromStr>(place: usize, default: T) -> Result<T, T::Err> {
+    std::env::args().nth(place).map_or(Ok(default), |text| text.parse())
+}

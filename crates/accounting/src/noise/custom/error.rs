@@ -1,0 +1,54 @@
+//! Why a density of the user's own is refused.
+
+/// Most knots of a table.
+pub(super) const MOST_KNOTS: usize = 4096;
+
+/// Where and how a density fails.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DensityError {
+    /// Too few or too many points. Give 2 to 4096 at x ≥ 0.
+    #[error("the density needs at least two points with x ≥ 0 (and at most {MOST_KNOTS}); there are {0}")]
+    Points(usize),
+    /// A density that is 0, negative or not finite somewhere. A shift to where it is 0 would tell for certain, so it must be positive everywhere.
+    #[error(
+        "the density at x = {x} is {value}; it must be a finite number above 0 everywhere, or a shift would give itself away"
+    )]
+    NotPositive {
+        /// Where.
+        x: f64,
+        /// The density there.
+        value: f64,
+    },
+    /// A position that is not finite, beyond 1e100, or given twice.
+    #[error("x = {0} is not a finite number, or comes twice")]
+    Position(f64),
+    /// z(x) ≠ z(−x). Every theorem here needs symmetry: give points at x ≥ 0 alone, or symmetric ones.
+    #[error("the density is not symmetric: at x = {x} it is {right}, at −x it is {left}")]
+    NotSymmetric {
+        /// Where, x > 0.
+        x: f64,
+        /// z(−x).
+        left: f64,
+        /// z(x).
+        right: f64,
+    },
+    /// The density rises away from 0. Every theorem here needs one mode.
+    #[error("the density is not unimodal: it rises from {before} to {after} at x = {x}")]
+    NotUnimodal {
+        /// Where, x > 0.
+        x: f64,
+        /// The density at the knot before.
+        before: f64,
+        /// The density at x.
+        after: f64,
+    },
+    /// The tail does not fall faster than 1/x. Go on to larger x, or take a lighter tail.
+    #[error("the density is not integrable: at x = {x} it still does not fall fast enough")]
+    NotIntegrable {
+        /// The last position that was looked at.
+        x: f64,
+    },
+    /// A formula that is no expression in x; the text says where.
+    #[error("the formula cannot be read: {0}")]
+    Formula(String),
+}

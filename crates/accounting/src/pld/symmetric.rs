@@ -1,0 +1,40 @@
+//! A symmetric pair of distributions of a privacy loss, on a grid.
+
+use std::sync::Arc;
+
+use super::lattice::Lattice;
+
+/// A symmetric pair on a lattice: the loss under P has the law of minus the loss under Q.
+#[derive(Clone, Debug)]
+pub(super) struct Symmetric {
+    pub step: f64,
+    /// P-mass at k·step, k = 0, 1, …; at −k·step it is e^{−k·step} times that.
+    pub mass: Arc<[f64]>,
+    pub infinity: f64,
+}
+
+impl Symmetric {
+    /// (loss, P-mass, Q-mass).
+    pub fn atoms(&self) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> + ExactSizeIterator + '_ {
+        let last = self.mass.len() - 1;
+        (0..2 * last + 1).map(move |index| {
+            let k = index as i64 - last as i64;
+            let l = k as f64 * self.step;
+            let large = self.mass[k.unsigned_abs() as usize];
+            let small = large * (-l.abs()).exp();
+            if k >= 0 { (l, large, small) } else { (l, small, large) }
+        })
+    }
+
+    /// Told apart for certain: all P-mass at infinite loss.
+    pub fn certain(step: f64) -> Self {
+        Self { step, mass: vec![0.0].into(), infinity: 1.0 }
+    }
+
+    /// From P-masses at k ≥ 0 alone.
+    pub fn lattice(&self) -> Lattice {
+        let last = self.mass.len() as i64 - 1;
+        let weight = self.atoms().map(|(_, p, _)| p).collect();
+        Lattice::untilted(-last, self.step, weight, self.infinity)
+    }
+}
