@@ -8,34 +8,23 @@
 //! No kernel looks at what pixels hold, though most are blank: the time of a step tells nothing about the lot but its size
 //! (and, faintly, where the magnitudes of an envelope's gradients lie).
 
-mod cnn;
-mod conv;
-mod dense;
-mod distance;
-mod envelope;
-mod math;
-mod network;
-mod noise;
-mod perceptron;
-mod pool;
-mod product;
-mod quantile;
-pub mod scattering;
+mod kernels;
+mod models;
 mod simd;
-mod sum;
-mod team;
-mod worker;
+mod threads;
 
 use std::sync::Arc;
 
+pub use self::kernels::scattering;
 use self::{
-    distance::{Cdf, Distance},
-    envelope::{Psi, Ranker},
-    network::Examples,
-    noise::Family,
-    simd::{Dispatch, Simd, dispatch},
-    team::{Crew, Team},
-    worker::{Encoding, padded},
+    kernels::{
+        distance::{Cdf, Distance},
+        envelope::{Psi, Ranker},
+        noise::Family,
+    },
+    models::Examples,
+    simd::{Dispatch, Simd, dispatch, padded},
+    threads::{Encoding, Kernels, WorkerPool},
 };
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
@@ -56,7 +45,7 @@ pub struct CpuEngine {
     task: Task,
     train: Dataset,
     encoding: Encoding,
-    team: Box<dyn Team>,
+    kernels: Box<dyn Kernels>,
     noise: Option<Family>,
     /// P numbers each, then padding.
     parameters: Vec<f32>,
@@ -124,14 +113,14 @@ impl CpuEngine {
                 Some(OnGrid { encoder, sum: GridSum::new(grid, p) })
             }
         };
-        let team = dispatch(BuildTeam { task: &task, encoding: &encoding, performance })?;
-        let info = EngineInfo { backend: Backend::Cpu, device: team.describe() };
+        let kernels = dispatch(BuildPool { task: &task, encoding: &encoding, performance })?;
+        let info = EngineInfo { backend: Backend::Cpu, device: kernels.describe() };
         let mut parameters = vec![0.0; padded(p)];
         parameters[..p].copy_from_slice(initial_parameters);
         Ok(Self {
             info,
             encoding,
-            team,
+            kernels,
             noise,
             average: task.averaging.then(|| parameters.clone()),
             parameters,
@@ -162,7 +151,7 @@ impl CpuEngine {
         let features = self.train.features();
         let examples = Examples { data: &self.train, features: features.of(&self.train) };
         let Some(on_grid) = &mut self.on_grid else {
-            self.metrics.non_finite += self.team.sum_encoded(&self.encoding, parameters, examples, lot, shifts, sum);
+            self.metrics.non_finite += self.kernels.sum_encoded(&self.encoding, parameters, examples, lot, shifts, sum);
             return;
         };
         let p = self.task.model.parameters();
@@ -171,7 +160,7 @@ impl CpuEngine {
         let mut gradient = vec![0.0; p];
         for example in lot {
             let example = std::slice::from_ref(example);
-            let broken = self.team.sum_encoded(&Encoding::None, parameters, examples, example, shifts, sum);
+            let broken = self.kernels.sum_encoded(&Encoding::None, parameters, examples, example, shifts, sum);
             round(sum, &mut gradient);
             if broken == 0 && on_grid.encoder.encode(&mut gradient) {
                 on_grid.sum.add(&gradient);
@@ -188,7 +177,7 @@ impl CpuEngine {
         let p = self.task.model.parameters();
         match &self.on_grid {
             Some(OnGrid { sum, .. }) => sum.release(key, &*noise.noise, &mut self.noisy[..p]),
-            None => self.team.add_noise(noise, key, &self.sum[..p], &mut self.noisy[..p]),
+            None => self.kernels.add_noise(noise, key, &self.sum[..p], &mut self.noisy[..p]),
         }
     }
 
@@ -196,7 +185,7 @@ impl CpuEngine {
     fn denoise_factor(&mut self) -> f32 {
         let Some(Denoising { cdf, uniforms, distance }) = &mut self.denoising else { return 1.0 };
         let p = self.task.model.parameters();
-        self.team.to_uniform(cdf, &self.noisy, uniforms);
+        self.kernels.to_uniform(cdf, &self.noisy, uniforms);
         distance.of(&uniforms[..p]) as f32
     }
 
@@ -221,8 +210,8 @@ impl CpuEngine {
     #[must_use]
     pub fn describe(performance: Performance) -> EngineInfo {
         let task = Task::without_privacy(Architecture::Linear);
-        let team = dispatch(BuildTeam { task: &task, encoding: &Encoding::None, performance });
-        let device = team.map_or_else(|error| error.to_string(), |team| team.describe());
+        let kernels = dispatch(BuildPool { task: &task, encoding: &Encoding::None, performance });
+        let device = kernels.map_or_else(|error| error.to_string(), |kernels| kernels.describe());
         EngineInfo { backend: Backend::Cpu, device }
     }
 }
@@ -233,12 +222,12 @@ impl Engine for CpuEngine {
     }
 
     async fn prepare(&mut self, most: usize) -> Result<usize, EngineError> {
-        know(&mut *self.team, self.task.model, &self.train, most)
+        know(&mut *self.kernels, self.task.model, &self.train, most)
     }
 
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
         self.check(&input)?;
-        know(&mut *self.team, self.task.model, &self.train, usize::MAX)?;
+        know(&mut *self.kernels, self.task.model, &self.train, usize::MAX)?;
         self.encode(input.lot, input.shifts);
         self.add_noise(&input.noise_key);
         let factor = self.denoise_factor();
@@ -248,13 +237,13 @@ impl Engine for CpuEngine {
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
         self.check(&input)?;
-        know(&mut *self.team, self.task.model, &self.train, usize::MAX)?;
+        know(&mut *self.kernels, self.task.model, &self.train, usize::MAX)?;
         let p = self.task.model.parameters();
         {
             let features = self.train.features();
             let examples = Examples { data: &self.train, features: features.of(&self.train) };
             let sum = &mut self.sum;
-            self.team.sum_encoded(&Encoding::None, &self.parameters, examples, input.lot, input.shifts, sum);
+            self.kernels.sum_encoded(&Encoding::None, &self.parameters, examples, input.lot, input.shifts, sum);
         }
         let [mut raw, mut encoded] = [vec![0.0; p], vec![0.0; p]];
         round(&self.sum, &mut raw);
@@ -274,16 +263,16 @@ impl Engine for CpuEngine {
 
     async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
         check_dataset(data)?;
-        know(&mut *self.team, self.task.model, data, usize::MAX)?;
+        know(&mut *self.kernels, self.task.model, data, usize::MAX)?;
         let features = data.features();
         let parameters = self.average.as_ref().unwrap_or(&self.parameters);
-        Ok(self.team.scores(parameters, Examples { data, features: features.of(data) }))
+        Ok(self.kernels.scores(parameters, Examples { data, features: features.of(data) }))
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
         check_length("pixels", image.len(), PIXELS)?;
         let parameters = self.average.as_ref().unwrap_or(&self.parameters);
-        Ok(self.team.predict(parameters, image))
+        Ok(self.kernels.predict(parameters, image))
     }
 
     async fn state(&mut self) -> Result<State, EngineError> {
@@ -306,7 +295,7 @@ impl Engine for CpuEngine {
 
 /// Computes features of the first of `data` that have none, `most` of them, and answers how many are left; 0 where the model
 /// takes pixels.
-fn know(team: &mut dyn Team, model: Architecture, data: &Dataset, most: usize) -> Result<usize, EngineError> {
+fn know(kernels: &mut dyn Kernels, model: Architecture, data: &Dataset, most: usize) -> Result<usize, EngineError> {
     if model != Architecture::Scattering {
         return Ok(0);
     }
@@ -324,7 +313,7 @@ fn know(team: &mut dyn Team, model: Architecture, data: &Dataset, most: usize) -
             EngineError::Unsupported(format!("features of {} images: {bytes} bytes are not there", data.len()))
         })?;
         features.resize((known + count) * FEATURES, 0);
-        team.features(data, known, &mut features[known * FEATURES..]);
+        kernels.features(data, known, &mut features[known * FEATURES..]);
     }
     Ok(missing - count)
 }
@@ -371,16 +360,16 @@ fn check_dataset(data: &Dataset) -> Result<(), EngineError> {
     }
 }
 
-struct BuildTeam<'a> {
+struct BuildPool<'a> {
     task: &'a Task,
     encoding: &'a Encoding,
     performance: Performance,
 }
 
-impl Dispatch for BuildTeam<'_> {
-    type Output = Result<Box<dyn Team>, EngineError>;
+impl Dispatch for BuildPool<'_> {
+    type Output = Result<Box<dyn Kernels>, EngineError>;
 
     fn with<S: Simd>(self, simd: S) -> Self::Output {
-        Ok(Box::new(Crew::new(simd, self.task.model, self.encoding, self.task.copies, self.performance)?))
+        Ok(Box::new(WorkerPool::new(simd, self.task.model, self.encoding, self.task.copies, self.performance)?))
     }
 }

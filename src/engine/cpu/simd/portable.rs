@@ -1,6 +1,6 @@
 //! Plain arrays, for machines whose instruction set has no file of its own. The compiler vectorises what it can.
 
-use super::{Kernel, Simd};
+use super::lanes::{Kernel, Simd};
 
 /// `N` lanes in an array.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 
 use std::arch::wasm32::*;
 
-use super::{Kernel, Simd};
+use super::lanes::{Kernel, Simd};
 
 /// Four lanes of simd128, which the build's target promises.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Kernel, Simd};
+use super::lanes::{Kernel, Simd};
 
 /// Sixteen lanes. A value exists only where the processor has AVX-512 F, BW, DQ and VL.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 //!
 //! Every kernel takes the `base` M on which the sum stands. With 0 there is no grid, and nothing is rounded.
 
-use super::simd::{Kernel, MOST_LANES, Simd};
+use crate::engine::cpu::simd::{Kernel, MOST_LANES, Simd};
 
 /// sum[k] += Σ over lanes of scale·values[k], each rounded to the grid of `base` where that is not 0; lanes of scale 0 count as zero
 /// whatever they hold. The length is a multiple of [`Simd::LANES`].

@@ -1,49 +1,18 @@
-//! Per-example gradients of a block of examples, one example a lane.
+//! A block of examples, one example a lane.
 
 use std::ops::Range;
 
-use super::{
-    scattering::Scatterer,
-    simd::{Kernel, MOST_LANES, Simd},
-};
 use crate::{
     data::{Dataset, Shift},
+    engine::cpu::{
+        kernels::scattering::Scatterer,
+        simd::{Kernel, MOST_LANES, Simd},
+    },
     model::{
-        self, Architecture, CLASSES, PIXELS,
+        self, Architecture, PIXELS,
         scattering::{self, FEATURES},
     },
 };
-
-/// A model's forward and backward pass over a [`Block`], with all its buffers.
-pub trait Network<S: Simd>: Send {
-    /// Logits of the block's examples.
-    fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F; CLASSES];
-
-    /// Computes what the gradients are made of, and answers their squared norms; not finite where a gradient is not.
-    ///
-    /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them.
-    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F;
-
-    /// sum += Σ over lanes of scale·gradient. A lane of scale 0 adds nothing, whatever it holds. Where `base` is not 0, `sum` stands on it,
-    /// and each lane's coordinates are rounded to its grid. Spoils the gradients.
-    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], base: f32, sum: &mut [f32]);
-
-    /// Makes [`Network::row`] possible.
-    fn prepare_rows(&mut self);
-
-    /// One lane's gradient times `factor`, in flat order.
-    fn row(&self, blocks: &[Block<S>], lane: usize, factor: f32, out: &mut [f32]);
-}
-
-/// The network of an architecture.
-pub fn network<S: Simd>(simd: S, model: Architecture) -> Box<dyn Network<S>> {
-    match model {
-        Architecture::Linear | Architecture::Scattering | Architecture::Mlp => {
-            Box::new(super::perceptron::Perceptron::new(simd, model))
-        }
-        Architecture::CnnTanh | Architecture::CnnRelu => Box::new(super::cnn::Cnn::new(simd, model)),
-    }
-}
 
 /// A set of examples, and the features of as many of its first as are known.
 #[derive(Clone, Copy)]

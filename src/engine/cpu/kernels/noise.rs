@@ -3,8 +3,8 @@
 use super::{
     math::{cos_turn, exp_m1, from_u32, ln, ln_1p, sin_cos},
     quantile::Quantile,
-    simd::{Kernel, MOST_LANES, Simd},
 };
+use crate::engine::cpu::simd::{Kernel, MOST_LANES, Simd};
 use crate::{
     accounting::noise::{Noise, NoiseError, NoiseSpec},
     mechanism::noise::NONCE,

@@ -4,7 +4,7 @@
 //! So a weight gradient is kept apart for every example at no extra cost, and no size is ever odd. Each kernel keeps
 //! a tile of accumulators in registers (`C` channels × positions or taps) and skips rows that lie in the padding.
 
-use super::simd::{Kernel, Simd};
+use crate::engine::cpu::simd::{Kernel, Simd};
 
 /// Side of an image, and of a row with three columns of padding on either side.
 pub const IMAGE: usize = 28;

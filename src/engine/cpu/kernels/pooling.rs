@@ -3,10 +3,8 @@
 //! Both activations grow with their argument, so the largest activation is the activation of the largest: it is
 //! computed once for each window that is kept, and the gradient needs only its value.
 
-use super::{
-    math,
-    simd::{Kernel, Simd},
-};
+use super::math;
+use crate::engine::cpu::simd::{Kernel, Simd};
 use crate::model::Activation;
 
 /// Deltas below 2^-40 are taken as zero: far below what f32 parameters can see, and no product of two of them, nor a

@@ -1,14 +1,20 @@
 //! The 26,010-parameter CNN.
 
-use super::{
-    conv::{C1, C2, Conv1Forward, Conv1Gradient, Conv2Backward, Conv2Forward, Conv2Gradient, K1, K2, Q1, Q2, S1, S2},
-    dense::{AddGradient, DenseBackward, DenseDot, DenseForward, DenseRow, LossDelta, NormOfSum, ToRows},
-    network::{Block, Network},
-    pool::{PoolBackward, PoolForward, ThroughActivation},
-    product::{AddScaled, DenseProduct, Part, ScaleDelta},
-    simd::{MOST_LANES, Simd},
+use super::{block::Block, network::Network};
+use crate::{
+    engine::cpu::{
+        kernels::{
+            conv::{
+                C1, C2, Conv1Forward, Conv1Gradient, Conv2Backward, Conv2Forward, Conv2Gradient, K1, K2, Q1, Q2, S1, S2,
+            },
+            dense::{AddGradient, DenseBackward, DenseDot, DenseForward, DenseRow, LossDelta, NormOfSum, ToRows},
+            pooling::{PoolBackward, PoolForward, ThroughActivation},
+            product::{AddScaled, DenseProduct, Part, ScaleDelta},
+        },
+        simd::{MOST_LANES, Simd},
+    },
+    model::{Activation, Architecture, CLASSES},
 };
-use crate::model::{Activation, Architecture, CLASSES};
 
 const CONV1: usize = C1 * (K1 * K1 + 1);
 const CONV2: usize = C2 * (C1 * K2 * K2 + 1);

@@ -1,4 +1,4 @@
-//! The workers and the sums they fill. The result does not depend on how many workers there are.
+//! The pool of lane workers and the sums that they fill. The result does not depend on how many workers there are.
 //!
 //! A lot is cut into pieces, a number that follows from the lot alone. On a grid sums are exact: every worker adds the pieces that it
 //! gets to one sum. Without one a piece has its own sum, filled in order by one worker, and these are added in order. Natively workers
@@ -9,17 +9,21 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
-use super::{
-    distance::{Cdf, ToUniform},
-    network::Examples,
-    noise::{AddNoise, Family},
-    simd::Simd,
-    sum::Sum,
-    worker::{Encoding, Worker},
-};
+use super::{encoding::Encoding, kernels::Kernels, lane_worker::LaneWorker};
 use crate::{
     data::{Dataset, Shift},
-    engine::{EngineError, Performance, Probabilities, Scores},
+    engine::{
+        EngineError, Performance, Probabilities, Scores,
+        cpu::{
+            kernels::{
+                distance::{Cdf, ToUniform},
+                noise::{AddNoise, Family},
+                sum::Sum,
+            },
+            models::Examples,
+            simd::Simd,
+        },
+    },
     mechanism::exact_sum::SLOT,
     model::{Architecture, CLASSES, scattering::FEATURES},
 };
@@ -29,49 +33,19 @@ const PIECES: usize = 16;
 /// Least blocks of a piece: it may cost a pass over the parameters.
 const BLOCKS_PER_PIECE: usize = 2;
 /// Coordinates that a thread takes at a time in passes over the parameters.
-const STRETCH: usize = 4096;
+const SEGMENT: usize = 4096;
 
-/// What the engine needs of an instruction set.
-pub trait Team: Send {
-    /// Name of the instruction set and number of threads.
-    fn describe(&self) -> String;
-
-    /// sum ← the encoded gradients of `lot`, added, exactly where they stand on a grid; answers how many were not finite.
-    fn sum_encoded(
-        &mut self,
-        encoding: &Encoding,
-        parameters: &[f32],
-        examples: Examples<'_>,
-        lot: &[u32],
-        shifts: &[Shift],
-        sum: &mut [f64],
-    ) -> u64;
-
-    /// noisy ← sum + noise, added in f64 and rounded once.
-    fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &[f64], noisy: &mut [f32]);
-
-    /// out ← F(values).
-    fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]);
-
-    /// Writes the features of the examples of `data` from number `first` on; `out` is `[example][feature]`.
-    fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]);
-
-    /// Logits of all examples.
-    fn scores(&mut self, parameters: &[f32], examples: Examples<'_>) -> Vec<Scores>;
-
-    fn predict(&mut self, parameters: &[f32], image: &[f32]) -> Probabilities;
-}
-
-pub struct Crew<S: Simd> {
+/// Lane workers, natively each on a thread of its own.
+pub struct WorkerPool<S: Simd> {
     simd: S,
-    workers: Vec<Worker<S>>,
+    workers: Vec<LaneWorker<S>>,
     sums: Vec<Mutex<Sum>>,
     parameters: usize,
     #[cfg(not(target_arch = "wasm32"))]
-    pool: Option<rayon::ThreadPool>,
+    threads: Option<rayon::ThreadPool>,
 }
 
-impl<S: Simd> Crew<S> {
+impl<S: Simd> WorkerPool<S> {
     pub fn new(
         simd: S,
         model: Architecture,
@@ -91,18 +65,18 @@ impl<S: Simd> Crew<S> {
         let workers = threads.min((chunk / S::LANES).max(1));
         Ok(Self {
             simd,
-            workers: (0..workers).map(|_| Worker::new(simd, model, encoding, copies)).collect(),
+            workers: (0..workers).map(|_| LaneWorker::new(simd, model, encoding, copies)).collect(),
             sums: Vec::new(),
             parameters: model.parameters(),
             #[cfg(not(target_arch = "wasm32"))]
-            pool: if workers > 1 { Some(start_threads(workers)?) } else { None },
+            threads: if workers > 1 { Some(start_threads(workers)?) } else { None },
         })
     }
 
     /// Runs `task` on every worker, with its place among them; the workers share out numbers below `count` among themselves.
-    fn share(&mut self, count: usize, task: impl Fn((usize, &mut Worker<S>), usize) + Sync) {
+    fn share(&mut self, count: usize, task: impl Fn((usize, &mut LaneWorker<S>), usize) + Sync) {
         let next = AtomicUsize::new(0);
-        let work = |(place, worker): (usize, &mut Worker<S>)| {
+        let work = |(place, worker): (usize, &mut LaneWorker<S>)| {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= count {
@@ -112,25 +86,25 @@ impl<S: Simd> Crew<S> {
             }
         };
         #[cfg(not(target_arch = "wasm32"))]
-        if let Some(pool) = &self.pool {
+        if let Some(threads) = &self.threads {
             use rayon::prelude::*;
-            pool.install(|| self.workers.par_iter_mut().enumerate().with_max_len(1).for_each(work));
+            threads.install(|| self.workers.par_iter_mut().enumerate().with_max_len(1).for_each(work));
             return;
         }
         self.workers.iter_mut().enumerate().take(1).for_each(work);
     }
 
-    /// Calls `task` with every stretch of `values` and its first index, on all threads.
-    fn stretches(&self, values: &mut [f32], task: impl Fn(usize, &mut [f32]) + Sync) {
+    /// Calls `task` with every segment of `values` and its first index, on all threads.
+    fn segments(&self, values: &mut [f32], task: impl Fn(usize, &mut [f32]) + Sync) {
         #[cfg(not(target_arch = "wasm32"))]
-        if let Some(pool) = &self.pool {
+        if let Some(threads) = &self.threads {
             use rayon::prelude::*;
-            let stretches = values.par_chunks_mut(STRETCH).enumerate();
-            pool.install(|| stretches.for_each(|(k, stretch)| task(k * STRETCH, stretch)));
+            let segments = values.par_chunks_mut(SEGMENT).enumerate();
+            threads.install(|| segments.for_each(|(k, segment)| task(k * SEGMENT, segment)));
             return;
         }
-        for (k, stretch) in values.chunks_mut(STRETCH).enumerate() {
-            task(k * STRETCH, stretch);
+        for (k, segment) in values.chunks_mut(SEGMENT).enumerate() {
+            task(k * SEGMENT, segment);
         }
     }
 }
@@ -144,7 +118,7 @@ fn start_threads(count: usize) -> Result<rayon::ThreadPool, EngineError> {
         .map_err(|e| EngineError::Unsupported(format!("{count} threads: {e}")))
 }
 
-impl<S: Simd> Team for Crew<S> {
+impl<S: Simd> Kernels for WorkerPool<S> {
     fn describe(&self) -> String {
         let threads = self.workers.len();
         format!("{}, {threads} thread{}", S::NAME, if threads == 1 { "" } else { "s" })
@@ -193,7 +167,7 @@ impl<S: Simd> Team for Crew<S> {
 
     fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &[f64], noisy: &mut [f32]) {
         let simd = self.simd;
-        self.stretches(noisy, |first, noisy| {
+        self.segments(noisy, |first, noisy| {
             let sum = &sum[first..first + noisy.len()];
             simd.run(AddNoise { family: noise, key, first: first as u32, sum, noisy });
         });
@@ -201,7 +175,7 @@ impl<S: Simd> Team for Crew<S> {
 
     fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]) {
         let simd = self.simd;
-        self.stretches(out, |first, out| simd.run(ToUniform { cdf, values: &values[first..first + out.len()], out }));
+        self.segments(out, |first, out| simd.run(ToUniform { cdf, values: &values[first..first + out.len()], out }));
     }
 
     fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]) {
@@ -237,9 +211,8 @@ mod tests {
     use super::*;
     use crate::{
         engine::cpu::{
-            envelope::Psi,
-            simd::{Dispatch, Portable, for_each},
-            worker::padded,
+            kernels::envelope::Psi,
+            simd::{Dispatch, Portable, for_each, padded},
         },
         mechanism::{EnvelopeShape, envelope::Envelope, exact_sum::SumGrid},
         model::initial_parameters,
@@ -276,10 +249,10 @@ mod tests {
                     let performance = Performance { chunk: None, threads: Some(2) };
                     let (mut sum, mut expected) = (vec![0.0; padded(p)], vec![0.0; padded(p)]);
                     let shifts = [Shift::NONE, Shift { right: 1, down: -2 }, Shift { right: 0, down: 1 }];
-                    let mut team = Crew::new(simd, model, &encoding, 3, performance).unwrap();
-                    team.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut sum);
-                    let mut team = Crew::new(Portable::<4>, model, &encoding, 3, performance).unwrap();
-                    team.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut expected);
+                    let mut pool = WorkerPool::new(simd, model, &encoding, 3, performance).unwrap();
+                    pool.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut sum);
+                    let mut pool = WorkerPool::new(Portable::<4>, model, &encoding, 3, performance).unwrap();
+                    pool.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut expected);
                     let square = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v.powi(2)).sum::<f64>();
                     let difference = square(&mut sum.iter().zip(&expected).map(|(a, b)| a - b));
                     let total = square(&mut expected.iter().copied());

@@ -2,7 +2,7 @@
 //!
 //! Equals [`crate::mechanism::encode`] exactly; no sort, and nothing of the gradient's length is kept but the gradient.
 
-use super::simd::{Kernel, MOST_LANES, Simd};
+use crate::engine::cpu::simd::{Kernel, MOST_LANES, Simd};
 use crate::mechanism::{
     encode::{BUCKET_SHIFT, BUCKETS, first_bucket, lower_edge},
     envelope::{BLOCKS, Envelope, block_edge},
@@ -221,10 +221,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        engine::cpu::{
-            simd::{Dispatch, for_each},
-            worker::padded,
-        },
+        engine::cpu::simd::{Dispatch, for_each, padded},
         mechanism::{Encoder, EncoderSpec, EnvelopeShape},
     };
 

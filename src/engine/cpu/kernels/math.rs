@@ -3,7 +3,7 @@
 
 use std::f32::consts::{FRAC_PI_2, LN_2, LOG2_E};
 
-use super::simd::Simd;
+use crate::engine::cpu::simd::Simd;
 
 /// Horner's rule: c₀ + c₁x + c₂x² + …
 #[inline(always)]

@@ -1,50 +1,21 @@
 //! One thread's share of a lot: gradients of a block at a time, encoded and added to a sum.
 
-use super::{
-    dense::Softmax,
-    envelope::{Psi, Ranker},
-    network::{Block, Examples, Network, network},
-    simd::{MOST_LANES, Simd},
-};
+use super::encoding::Encoding;
 use crate::{
     data::{Dataset, Shift},
-    engine::{Probabilities, Scores},
-    mechanism::exact_sum::{SumGrid, clip_target},
+    engine::{
+        Probabilities, Scores,
+        cpu::{
+            kernels::{dense::Softmax, envelope::Ranker},
+            models::{Block, Examples, Network, network},
+            simd::{MOST_LANES, Simd, padded},
+        },
+    },
     model::Architecture,
 };
 
-/// What becomes of each gradient; with a grid, its coordinates are rounded to that.
-pub enum Encoding {
-    None,
-    /// Scaled to at most `target`, which leaves room for what is rounded.
-    Clip {
-        target: f64,
-        grid: Option<SumGrid>,
-    },
-    Envelope {
-        psi: Psi,
-        pre_scale: f32,
-        grid: Option<SumGrid>,
-    },
-}
-
-impl Encoding {
-    /// Gradients of `parameters` coordinates no longer than `norm`.
-    pub fn clip(norm: f64, parameters: usize, grid: Option<SumGrid>) -> Self {
-        Self::Clip { target: grid.map_or_else(|| clip_target(norm), |grid| grid.clip_target(norm, parameters)), grid }
-    }
-
-    /// Where sums in f32 stand; 0 without a grid.
-    pub fn base(&self) -> f32 {
-        match self {
-            Self::None => None,
-            Self::Clip { grid, .. } | Self::Envelope { grid, .. } => *grid,
-        }
-        .map_or(0.0, SumGrid::base)
-    }
-}
-
-pub struct Worker<S: Simd> {
+/// Computes what one thread is given, a block of lanes at a time.
+pub struct LaneWorker<S: Simd> {
     simd: S,
     /// As many as there are copies of each example; the first is for everything else, too.
     blocks: Vec<Block<S>>,
@@ -53,7 +24,7 @@ pub struct Worker<S: Simd> {
     ranker: Option<(Ranker, Vec<f32>)>,
 }
 
-impl<S: Simd> Worker<S> {
+impl<S: Simd> LaneWorker<S> {
     pub fn new(simd: S, model: Architecture, encoding: &Encoding, copies: u32) -> Self {
         let ranker = match encoding {
             Encoding::Envelope { psi, .. } => Some((Ranker::new(&psi.envelope), vec![0.0; padded(model.parameters())])),
@@ -91,7 +62,7 @@ impl<S: Simd> Worker<S> {
             } else {
                 let mut scales = [0.0; MOST_LANES];
                 for (scale, &square) in scales.iter_mut().zip(norms) {
-                    *scale = scale_of(encoding, square);
+                    *scale = encoding.scale(square);
                 }
                 self.network.add_scaled(&self.blocks, &scales, encoding.base(), sum);
             }
@@ -122,18 +93,4 @@ impl<S: Simd> Worker<S> {
         self.simd.run(Softmax { logits });
         std::array::from_fn(|class| S::flat(&logits[class..=class])[0])
     }
-}
-
-/// Factor by which a gradient of squared norm `square` is added; 0 where that is not finite.
-fn scale_of(encoding: &Encoding, square: f32) -> f32 {
-    match encoding {
-        _ if !square.is_finite() => 0.0,
-        Encoding::Clip { target, .. } => (target / f64::from(square).sqrt()).min(1.0) as f32,
-        _ => 1.0,
-    }
-}
-
-/// Length of a buffer for `parameters` numbers that every instruction set's vectors fill evenly.
-pub const fn padded(parameters: usize) -> usize {
-    parameters.next_multiple_of(MOST_LANES)
 }

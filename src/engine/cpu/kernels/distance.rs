@@ -4,10 +4,8 @@
 //! functions are known, which bounds the distance from below; a bucket's counts bound it from above inside. Only
 //! buckets that could still hold the supremum are sorted: a few dozen values.
 
-use super::{
-    math::interpolate,
-    simd::{Kernel, Simd},
-};
+use super::math::interpolate;
+use crate::engine::cpu::simd::{Kernel, Simd};
 
 const BUCKETS: usize = 4096;
 /// Cells of the table of F.

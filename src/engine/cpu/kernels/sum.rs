@@ -1,9 +1,6 @@
 //! Sums of encoded gradients: in f32 for a slot, in f64 beyond. On a grid both are exact ([`crate::mechanism::exact_sum`]).
 
-use super::{
-    simd::{Kernel, Simd},
-    worker::padded,
-};
+use crate::engine::cpu::simd::{Kernel, Simd, padded};
 use crate::mechanism::exact_sum::SLOT;
 
 /// A sum that kernels add to.
@@ -120,11 +117,10 @@ mod tests {
         engine::{
             Performance,
             cpu::{
-                envelope::Psi,
-                network::Examples,
+                kernels::envelope::Psi,
+                models::Examples,
                 simd::{Dispatch, dispatch, for_each},
-                team::{Crew, Team},
-                worker::Encoding,
+                threads::{Encoding, Kernels, WorkerPool},
             },
         },
         mechanism::{EnvelopeShape, envelope::Envelope, exact_sum::SumGrid},
@@ -151,9 +147,9 @@ mod tests {
         Dataset::new("adversarial", images, labels.collect::<Vec<_>>())
     }
 
-    /// Sums of lots, by one team.
+    /// Sums of lots, by one pool.
     struct Summed<'a> {
-        team: Box<dyn Team>,
+        pool: Box<dyn Kernels>,
         encoding: &'a Encoding,
         parameters: &'a [f32],
         data: &'a Dataset,
@@ -164,8 +160,8 @@ mod tests {
         fn of(&mut self, lot: &[u32]) -> Vec<f64> {
             let examples = Examples { data: self.data, features: &[] };
             let mut sum = vec![f64::NAN; padded(self.parameters.len())];
-            let Self { team, encoding, parameters, shifts, .. } = self;
-            assert_eq!(team.sum_encoded(encoding, parameters, examples, lot, shifts, &mut sum), 0);
+            let Self { pool, encoding, parameters, shifts, .. } = self;
+            assert_eq!(pool.sum_encoded(encoding, parameters, examples, lot, shifts, &mut sum), 0);
             sum.truncate(parameters.len());
             sum
         }
@@ -222,8 +218,8 @@ mod tests {
                 for (encoding, grid, bound, shifts) in &encodings(p) {
                     let summed = |threads| {
                         let performance = Performance { chunk: None, threads: Some(threads) };
-                        let team = Crew::new(simd, model, encoding, shifts.len() as u32, performance).unwrap();
-                        Summed { team: Box::new(team), encoding, parameters: &parameters, data: &data, shifts }
+                        let pool = WorkerPool::new(simd, model, encoding, shifts.len() as u32, performance).unwrap();
+                        Summed { pool: Box::new(pool), encoding, parameters: &parameters, data: &data, shifts }
                     };
                     let (mut one, mut three) = (summed(1), summed(3));
                     let whole = one.of(&lot);
@@ -252,11 +248,11 @@ mod tests {
     }
 
     impl Dispatch for Linear<'_> {
-        type Output = Box<dyn Team>;
+        type Output = Box<dyn Kernels>;
 
-        fn with<S: Simd>(self, simd: S) -> Box<dyn Team> {
+        fn with<S: Simd>(self, simd: S) -> Box<dyn Kernels> {
             let performance = Performance { chunk: None, threads: Some(2) };
-            Box::new(Crew::new(simd, Architecture::Linear, self.encoding, 1, performance).unwrap())
+            Box::new(WorkerPool::new(simd, Architecture::Linear, self.encoding, 1, performance).unwrap())
         }
     }
 
@@ -270,9 +266,9 @@ mod tests {
             let lot: Vec<u32> = (0..count as u32).collect();
             let differences = |grid| {
                 let encoding = Encoding::clip(norm, p, grid);
-                let team = dispatch(Linear { encoding: &encoding });
+                let pool = dispatch(Linear { encoding: &encoding });
                 let (parameters, shifts) = (&parameters[..], Shift::ALONE);
-                let mut summed = Summed { team, encoding: &encoding, parameters, data: &data, shifts };
+                let mut summed = Summed { pool, encoding: &encoding, parameters, data: &data, shifts };
                 let whole = summed.of(&lot);
                 let of = |example: usize| {
                     let without = [&lot[..example], &lot[example + 1..]].concat();
@@ -313,9 +309,9 @@ mod tests {
             for shifts in [&MOVED[..1], &MOVED[..2]] {
                 let encoding = &Encoding::clip(norm, p, Some(grid));
                 let performance = Performance { chunk: None, threads: Some(1) };
-                let team = Crew::new(simd, model, encoding, shifts.len() as u32, performance).unwrap();
+                let pool = WorkerPool::new(simd, model, encoding, shifts.len() as u32, performance).unwrap();
                 let parameters = &parameters;
-                let mut summed = Summed { team: Box::new(team), encoding, parameters, data: &data, shifts };
+                let mut summed = Summed { pool: Box::new(pool), encoding, parameters, data: &data, shifts };
                 let whole: Vec<u32> = (0..count).collect();
                 let example = (seed % u64::from(count)) as u32;
                 let without: Vec<u32> = whole.iter().copied().filter(|&i| i != example).collect();

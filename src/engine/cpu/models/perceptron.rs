@@ -3,14 +3,18 @@
 //! Clipping needs only norms, and those are products of norms; the clipped sum is then one weighted product. No
 //! per-example gradient exists unless the envelope asks for it, one example at a time.
 
-use super::{
-    dense::{DenseBackward, DenseDot, DenseForward, DenseRow, LossDelta, NormOfSum, ToRows},
-    network::{Block, Network},
-    pool::ThroughActivation,
-    product::{DenseProduct, Part, ScaleDelta},
-    simd::{MOST_LANES, Simd},
+use super::{block::Block, network::Network};
+use crate::{
+    engine::cpu::{
+        kernels::{
+            dense::{DenseBackward, DenseDot, DenseForward, DenseRow, LossDelta, NormOfSum, ToRows},
+            pooling::ThroughActivation,
+            product::{DenseProduct, Part, ScaleDelta},
+        },
+        simd::{MOST_LANES, Simd},
+    },
+    model::{Activation, Architecture, CLASSES, MLP_HIDDEN, PIXELS},
 };
-use crate::model::{Activation, Architecture, CLASSES, MLP_HIDDEN, PIXELS};
 
 const DENSE1: usize = MLP_HIDDEN * (PIXELS + 1);
 

@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use super::simd::{Dispatch, Kernel, MOST_LANES, Simd, dispatch};
+use crate::engine::cpu::simd::{Dispatch, Kernel, MOST_LANES, Simd, dispatch};
 use crate::model::{
     PIXELS,
     scattering::{

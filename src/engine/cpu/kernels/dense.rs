@@ -2,9 +2,9 @@
 
 use super::{
     math,
-    pool::{activate, drop_negligible},
-    simd::{Kernel, MOST_LANES, Simd},
+    pooling::{activate, drop_negligible},
 };
+use crate::engine::cpu::simd::{Kernel, MOST_LANES, Simd};
 use crate::model::{Activation, CLASSES};
 
 /// out = f(W·input + b). `weights`: `[out][in]`, then biases; `C` divides the number of outputs.

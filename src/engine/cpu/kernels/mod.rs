@@ -1,0 +1,13 @@
+//! The arithmetic of a step, each kernel over vectors whose lanes are examples or coordinates.
+
+pub mod conv;
+pub mod dense;
+pub mod distance;
+pub mod envelope;
+mod math;
+pub mod noise;
+pub mod pooling;
+pub mod product;
+mod quantile;
+pub mod scattering;
+pub mod sum;

@@ -1,0 +1,21 @@
+//! Per-example gradients of each architecture, over a block of examples.
+
+mod block;
+mod cnn;
+mod network;
+mod perceptron;
+
+pub use self::{
+    block::{Block, Examples},
+    network::Network,
+};
+use self::{cnn::Cnn, perceptron::Perceptron};
+use crate::{engine::cpu::simd::Simd, model::Architecture};
+
+/// The network of an architecture.
+pub fn network<S: Simd>(simd: S, model: Architecture) -> Box<dyn Network<S>> {
+    match model {
+        Architecture::Linear | Architecture::Scattering | Architecture::Mlp => Box::new(Perceptron::new(simd, model)),
+        Architecture::CnnTanh | Architecture::CnnRelu => Box::new(Cnn::new(simd, model)),
+    }
+}

@@ -1,0 +1,28 @@
+//! What every model's kernels answer: logits, norms of per-example gradients, and sums of them.
+
+use super::block::Block;
+use crate::{
+    engine::cpu::simd::{MOST_LANES, Simd},
+    model::CLASSES,
+};
+
+/// A model's forward and backward pass over a [`Block`], with all its buffers.
+pub trait Network<S: Simd>: Send {
+    /// Logits of the block's examples.
+    fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F; CLASSES];
+
+    /// Computes what the gradients are made of, and answers their squared norms; not finite where a gradient is not.
+    ///
+    /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them.
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F;
+
+    /// sum += Σ over lanes of scale·gradient. A lane of scale 0 adds nothing, whatever it holds. Where `base` is not 0, `sum` stands on it,
+    /// and each lane's coordinates are rounded to its grid. Spoils the gradients.
+    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], base: f32, sum: &mut [f32]);
+
+    /// Makes [`Network::row`] possible.
+    fn prepare_rows(&mut self);
+
+    /// One lane's gradient times `factor`, in flat order.
+    fn row(&self, blocks: &[Block<S>], lane: usize, factor: f32, out: &mut [f32]);
+}

@@ -1,0 +1,46 @@
+//! What becomes of each example's gradient before it is added to the lot's sum.
+
+use crate::{
+    engine::cpu::kernels::envelope::Psi,
+    mechanism::exact_sum::{SumGrid, clip_target},
+};
+
+/// What becomes of each gradient; with a grid, its coordinates are rounded to that.
+pub enum Encoding {
+    None,
+    /// Scaled to at most `target`, which leaves room for what is rounded.
+    Clip {
+        target: f64,
+        grid: Option<SumGrid>,
+    },
+    Envelope {
+        psi: Psi,
+        pre_scale: f32,
+        grid: Option<SumGrid>,
+    },
+}
+
+impl Encoding {
+    /// Gradients of `parameters` coordinates no longer than `norm`.
+    pub fn clip(norm: f64, parameters: usize, grid: Option<SumGrid>) -> Self {
+        Self::Clip { target: grid.map_or_else(|| clip_target(norm), |grid| grid.clip_target(norm, parameters)), grid }
+    }
+
+    /// Where sums in f32 stand; 0 without a grid.
+    pub fn base(&self) -> f32 {
+        match self {
+            Self::None => None,
+            Self::Clip { grid, .. } | Self::Envelope { grid, .. } => *grid,
+        }
+        .map_or(0.0, SumGrid::base)
+    }
+
+    /// Factor by which a gradient of squared norm `square` is added; 0 where that is not finite.
+    pub fn scale(&self, square: f32) -> f32 {
+        match self {
+            _ if !square.is_finite() => 0.0,
+            Self::Clip { target, .. } => (target / f64::from(square).sqrt()).min(1.0) as f32,
+            _ => 1.0,
+        }
+    }
+}

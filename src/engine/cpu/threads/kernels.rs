@@ -1,0 +1,44 @@
+//! What the engine asks of its kernels, whatever instruction set and threads they run on.
+
+use super::encoding::Encoding;
+use crate::{
+    data::{Dataset, Shift},
+    engine::{
+        Probabilities, Scores,
+        cpu::{
+            kernels::{distance::Cdf, noise::Family},
+            models::Examples,
+        },
+    },
+};
+
+/// The passes of a step and of an evaluation, compiled for one instruction set.
+pub trait Kernels: Send {
+    /// Name of the instruction set and number of threads.
+    fn describe(&self) -> String;
+
+    /// sum ← the encoded gradients of `lot`, added, exactly where they stand on a grid; answers how many were not finite.
+    fn sum_encoded(
+        &mut self,
+        encoding: &Encoding,
+        parameters: &[f32],
+        examples: Examples<'_>,
+        lot: &[u32],
+        shifts: &[Shift],
+        sum: &mut [f64],
+    ) -> u64;
+
+    /// noisy ← sum + noise, added in f64 and rounded once.
+    fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &[f64], noisy: &mut [f32]);
+
+    /// out ← F(values).
+    fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]);
+
+    /// Writes the features of the examples of `data` from number `first` on; `out` is `[example][feature]`.
+    fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]);
+
+    /// Logits of all examples.
+    fn scores(&mut self, parameters: &[f32], examples: Examples<'_>) -> Vec<Scores>;
+
+    fn predict(&mut self, parameters: &[f32], image: &[f32]) -> Probabilities;
+}

@@ -1,0 +1,8 @@
+//! Who computes a lot: lane workers that share it out, and what they do with each gradient.
+
+mod encoding;
+mod kernels;
+mod lane_worker;
+mod pool;
+
+pub use self::{encoding::Encoding, kernels::Kernels, pool::WorkerPool};
