@@ -5,8 +5,8 @@ use rand::rand_core::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 /// A source that privacy may rest on. Only [`SystemRng`] and [`NotPrivateReplay`] implement it; the second
-/// answers `false` to [`Source::is_private`], and a run that uses it carries no guarantee.
-pub trait Source: Rng {
+/// answers `false` to [`RandomSource::is_private`], and a run that uses it carries no guarantee.
+pub trait RandomSource: Rng {
     /// Whether an adversary who knows the program cannot predict the stream.
     fn is_private(&self) -> bool;
 }
@@ -64,7 +64,7 @@ macro_rules! stream {
                 Ok(())
             }
         }
-        impl Source for $name {
+        impl RandomSource for $name {
             fn is_private(&self) -> bool {
                 $private
             }

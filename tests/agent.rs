@@ -32,7 +32,7 @@ use hushgrad::{
     worker::{
         agent::{self, Host, Message},
         loader::LoadError,
-        protocol::{Asked, BackendChoice, DataRequest, Event, Problem, Request, RunInfo},
+        protocol::{BackendChoice, DataRequest, Event, NetworkRequest, Problem, Request, RunInfo},
         run_store::{Change, Entry, Memory, Record, Spent, Store, StoreError},
     },
 };
@@ -187,7 +187,7 @@ impl Host for Page {
         }
         self.events.borrow_mut().push(event);
     }
-    fn requests(&self) -> Vec<Asked> {
+    fn requests(&self) -> Vec<NetworkRequest> {
         Vec::new()
     }
 }
@@ -416,26 +416,26 @@ fn the_confusion_matrix_counts_every_test_digit_and_agrees_with_the_accuracy() {
 fn a_twin_without_privacy_trains_beside_the_run_and_leaves_it_alone() {
     let mut thread = Thread::with_run(short());
     thread.ask_and_settle(Request::StepOnce);
-    let events = thread.ask_and_settle(Request::Twin);
-    let Some(Event::Twin { model, steps, parameters }) = events.last() else { panic!("{events:?}") };
+    let events = thread.ask_and_settle(Request::TrainBaseline);
+    let Some(Event::Baseline { model, steps, parameters }) = events.last() else { panic!("{events:?}") };
     assert_eq!((*steps, parameters.len()), (60, model.parameters()));
     let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
     assert_eq!(report.step, 2);
     // A new run does not wait for the old one's twin.
-    thread.ask(Request::Twin);
+    thread.ask(Request::TrainBaseline);
     let events = thread.ask_and_settle(Request::Reset);
-    assert!(!events.iter().any(|event| matches!(event, Event::Twin { .. })), "{events:?}");
+    assert!(!events.iter().any(|event| matches!(event, Event::Baseline { .. })), "{events:?}");
 }
 
 #[test]
 fn a_twin_that_cannot_be_trained_is_called_off() {
     let mut thread = Thread::new(Vec::new());
-    assert_eq!(thread.ask_and_settle(Request::Twin), [Event::NoTwin], "there is no run yet");
+    assert_eq!(thread.ask_and_settle(Request::TrainBaseline), [Event::NoBaseline], "there is no run yet");
     // The twin's rate is the product of both, which is too small for an f32.
     let tiny = RunConfig { learning_rate: 1e-30, encoder: EncoderSpec::Clip { norm: 1e-9 }, ..short() };
     let mut thread = Thread::with_run(tiny);
-    let events = thread.ask_and_settle(Request::Twin);
-    let [Event::Problem(problem), Event::NoTwin] = &events[..] else { panic!("{events:?}") };
+    let events = thread.ask_and_settle(Request::TrainBaseline);
+    let [Event::Problem(problem), Event::NoBaseline] = &events[..] else { panic!("{events:?}") };
     assert!(problem.sentence.contains("learning-rate"), "{problem:?}");
 }
 
@@ -470,7 +470,7 @@ fn one_step_is_one_step_and_a_reset_spends_nothing() {
     let mut thread = Thread::with_run(short());
     let events = thread.ask_and_settle(Request::StepOnce);
     assert_eq!(Thread::last_report(&events).step, 1);
-    let traces: Vec<_> = events.iter().filter(|e| matches!(e, Event::Pictures { step: 1, .. })).collect();
+    let traces: Vec<_> = events.iter().filter(|e| matches!(e, Event::Snapshot { step: 1, .. })).collect();
     assert_eq!(traces.len(), 1);
     let first = epsilon(&Thread::last_report(&events));
     let second = epsilon(&Thread::last_report(&thread.ask_and_settle(Request::StepOnce)));
@@ -816,7 +816,7 @@ mod off_the_gpu {
     use hushgrad::{
         data::idx::{self, Kind},
         engine::{Backend, gpu::Gpu},
-        worker::protocol::Instead,
+        worker::protocol::Fallback,
     };
 
     use super::*;
@@ -830,7 +830,7 @@ mod off_the_gpu {
         let gpu = adapter::device()?;
         let mut thread = Thread::new(Vec::new());
         let events = thread.ask_and_settle(Request::Open { backend: BackendChoice::Automatic, keep: true });
-        let [Event::Opened { engine, instead: None }] = &events[..] else { panic!("{events:?}") };
+        let [Event::Opened { engine, fallback: None }] = &events[..] else { panic!("{events:?}") };
         assert_eq!(engine.backend, Backend::Gpu);
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
         Some((alone, gpu, thread))
@@ -844,9 +844,9 @@ mod off_the_gpu {
     }
 
     /// Why the CPU computes, as the page was told last.
-    fn told(events: &[Event]) -> &Instead {
+    fn told(events: &[Event]) -> &Fallback {
         let told = events.iter().rev().find_map(|event| match event {
-            Event::Opened { engine, instead: Some(instead) } if engine.backend == Backend::Cpu => Some(instead),
+            Event::Opened { engine, fallback: Some(fallback) } if engine.backend == Backend::Cpu => Some(fallback),
             _ => None,
         });
         told.unwrap_or_else(|| panic!("nothing was told in {events:?}"))
@@ -886,7 +886,7 @@ mod off_the_gpu {
             assert!(Thread::problems(&events).is_empty(), "{case}: {events:?}");
             let info = started(&events);
             assert_eq!((info.engine.backend, &info.config), (Backend::Cpu, &config), "{case}");
-            let Instead { reason, webgpu } = told(&events);
+            let Fallback { reason, webgpu } = told(&events);
             assert!(reason.contains("graphics device was lost") && *webgpu, "{case}: {reason}");
             assert!(notice(&events).is_some_and(|sentence| sentence.contains(reason)), "{case}: {events:?}");
             let report = Thread::last_report(&thread.ask_and_settle(Request::Play));
@@ -904,8 +904,8 @@ mod off_the_gpu {
         let problems = Thread::problems(&events);
         assert!(problems[0].sentence.contains("goes on from its last checkpoint on the CPU"), "{events:?}");
         assert!(told(&events).reason.contains("graphics device was lost"));
-        let events = thread.ask_and_settle(Request::Twin);
-        assert!(matches!(events.last(), Some(Event::Twin { .. })), "{events:?}");
+        let events = thread.ask_and_settle(Request::TrainBaseline);
+        assert!(matches!(events.last(), Some(Event::Baseline { .. })), "{events:?}");
         assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::Play)).step, 40);
         let events = thread.ask_and_settle(Request::ExportLedger);
         let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
@@ -952,7 +952,7 @@ mod off_the_gpu {
         assert!(Thread::problems(&events).is_empty(), "{events:?}");
         let info = started(&events);
         assert_eq!((info.engine.backend, info.train), (Backend::Cpu, 330_000));
-        let Instead { reason, webgpu } = told(&events);
+        let Fallback { reason, webgpu } = told(&events);
         assert!(reason.contains("in one piece") || reason.contains("this program takes"), "{reason}");
         assert!(*webgpu);
         assert!(notice(&events).is_some_and(|sentence| sentence.contains(reason)), "{events:?}");
@@ -961,7 +961,7 @@ mod off_the_gpu {
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
         let events = thread.ask_and_settle(Request::Start(short()));
         assert_eq!(started(&events).engine.backend, Backend::Gpu);
-        let back = |e: &Event| matches!(e, Event::Opened { engine, instead: None } if engine.backend == Backend::Gpu);
+        let back = |e: &Event| matches!(e, Event::Opened { engine, fallback: None } if engine.backend == Backend::Gpu);
         assert!(events.iter().any(back), "{events:?}");
     }
 }

@@ -11,7 +11,7 @@ use std::fs;
 use files::{Files, hushgrad, reports, text};
 use hushgrad::{
     accounting::{ledger::Ledger, rdp::epsilon_of},
-    train::books::{AllRuns, Books, Cost},
+    train::books::{AllRuns, Cost, DatasetBooks},
 };
 
 /// What the last line of a run says of all runs.
@@ -138,7 +138,7 @@ fn several_programs_share_books() {
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    let books = Books::from_json("books", &fs::read(files.0.join("books")).unwrap()).unwrap();
+    let books = DatasetBooks::from_json("books", &fs::read(files.0.join("books")).unwrap()).unwrap();
     let digits = hushgrad::data::mnist::load_any(&files.0).unwrap().train.digest();
     let steps: Vec<u64> = books.runs(&digits).iter().map(|entry| entry.released.as_ref().unwrap().steps()).collect();
     assert_eq!(steps, [30; 4]);

@@ -239,7 +239,7 @@ mod signals {
 
     use hushgrad::{
         rng::NotPrivateReplay,
-        train::books::{Books, Cost},
+        train::books::{Cost, DatasetBooks},
     };
 
     use super::*;
@@ -370,7 +370,7 @@ mod signals {
             let in_ledger = ledger(&files, "l.json").steps();
             assert!(in_run >= shown && in_ledger >= shown, "{place}: {shown} shown, {in_run} {in_ledger} written");
             assert!(in_run >= step && standing.is_none_or(|standing| step >= standing), "{place}: {step} {standing:?}");
-            let books = Books::from_json("books", &fs::read(files.0.join("books.json")).unwrap()).unwrap();
+            let books = DatasetBooks::from_json("books", &fs::read(files.0.join("books.json")).unwrap()).unwrap();
             let digits = hushgrad::data::mnist::load_any(&files.0).unwrap().train.digest();
             let in_books: u64 = books.runs(&digits).iter().map(|entry| entry.released.as_ref().unwrap().steps()).sum();
             assert!(in_books >= in_run.min(in_ledger) && in_books >= shown, "{place}: {in_books} {in_run} {shown}");

@@ -22,7 +22,8 @@ pub enum Reading {
     Once,
     /// Test-time augmentation (Krizhevsky, Sutskever & Hinton 2012, §4.1) where it matters: an image of which no digit has 99 % is read again, moved by
     /// a pixel to each side, and the mean probability decides.
-    SecondLook,
+    #[serde(rename = "second-look", alias = "test-time-augmentation")]
+    TestTimeAugmentation,
 }
 
 /// Probability of the best digit from which one look is enough.
@@ -209,14 +210,14 @@ mod tests {
         let data = dots(&[1, 2, 4, 1]);
         // Four looks at 0.8 for 5 outweigh one at 0.6 for 3; the image that was sure is not asked about.
         let mut engine = oracle(says(5, 0.8, 3));
-        assert_eq!(block_on(digits(&mut engine, &data, Reading::SecondLook)).unwrap(), [5, 3, 5, 5]);
+        assert_eq!(block_on(digits(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap(), [5, 3, 5, 5]);
         assert_eq!(engine.asked, 4 + 4 * 3);
-        assert_eq!(block_on(count_correct(&mut engine, &data, Reading::SecondLook)).unwrap(), 1);
-        let counts = block_on(confusion(&mut engine, &data, Reading::SecondLook)).unwrap();
+        assert_eq!(block_on(count_correct(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap(), 1);
+        let counts = block_on(confusion(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap();
         assert_eq!((counts[3][3], counts[3][5]), (1, 3));
         // Nearly undecided ones do not.
         let mut engine = oracle(says(5, 0.51, 3));
-        assert_eq!(block_on(digits(&mut engine, &data, Reading::SecondLook)).unwrap(), [3, 3, 5, 3]);
+        assert_eq!(block_on(digits(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap(), [3, 3, 5, 3]);
         let mut engine = oracle(says(5, 0.8, 3));
         assert_eq!(block_on(digits(&mut engine, &data, Reading::Once)).unwrap(), [3, 3, 5, 3]);
         assert_eq!(engine.asked, 4);
@@ -224,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_drawing_is_read_as_a_test_image_is() {
-        for reading in [Reading::Once, Reading::SecondLook] {
+        for reading in [Reading::Once, Reading::TestTimeAugmentation] {
             for ink in [1, 2, 4] {
                 let mut engine = oracle(says(5, 0.8, 3));
                 let data = dots(&[ink]);
@@ -236,14 +237,14 @@ mod tests {
         }
         let mut engine = oracle(says(5, 0.8, 3));
         let image: Vec<f32> = dots(&[1]).image(0).iter().map(|&ink| f32::from(ink) / 255.0).collect();
-        let looked = block_on(predict(&mut engine, &image, Reading::SecondLook)).unwrap();
+        let looked = block_on(predict(&mut engine, &image, Reading::TestTimeAugmentation)).unwrap();
         assert!((looked[5] - (0.4 + 4.0 * 0.8) / 5.0).abs() < 1e-6, "{looked:?}");
     }
 
     #[test]
     fn what_is_no_number_is_the_first_digit() {
         let mut engine = oracle(says(5, 0.8, 3));
-        assert_eq!(block_on(digits(&mut engine, &dots(&[3]), Reading::SecondLook)).unwrap(), [0]);
-        assert_eq!(block_on(digits(&mut engine, &dots(&[]), Reading::SecondLook)).unwrap(), [0; 0]);
+        assert_eq!(block_on(digits(&mut engine, &dots(&[3]), Reading::TestTimeAugmentation)).unwrap(), [0]);
+        assert_eq!(block_on(digits(&mut engine, &dots(&[]), Reading::TestTimeAugmentation)).unwrap(), [0; 0]);
     }
 }

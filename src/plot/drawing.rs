@@ -66,7 +66,7 @@ pub enum Write {
 
 /// What a chart says at a place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub struct Readout {
     /// In data, not in pixels.
     pub x: f64,
     pub text: String,
@@ -158,7 +158,7 @@ impl Drawing {
 
     /// What is known near `x`; a curve that does not reach there is left out.
     #[must_use]
-    pub fn read(&self, x: f64) -> Option<Reading> {
+    pub fn read(&self, x: f64) -> Option<Readout> {
         let x = self.place(x)?;
         let (mut said, mut marks) = (vec![], vec![]);
         for line in self.named() {
@@ -168,7 +168,7 @@ impl Drawing {
             }
         }
         let text = format!("{} {}: {}", self.x.label, self.x.value(x), said.join(", "));
-        Some(Reading { x, text, marks })
+        Some(Readout { x, text, marks })
     }
 
     /// The heads of the columns, and the rows below them; each begins with what it is about.

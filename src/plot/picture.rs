@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     axis::Axis,
-    drawing::{Drawing, Reading},
+    drawing::{Drawing, Readout},
     format::{exact, fixed},
     series::{decimate, path},
 };
@@ -75,7 +75,7 @@ fn dot(out: &mut String, class: &str, (x, y): (f64, f64), radius: &str) {
 
 /// What a reading points at.
 #[must_use]
-pub fn marks(reading: &Reading, (x, y): &(Axis, Axis)) -> String {
+pub fn marks(reading: &Readout, (x, y): &(Axis, Axis)) -> String {
     let (at, mut out) = (fixed(x.pixel(reading.x), 1), String::new());
     let [top, bottom] = [y.end, y.start].map(exact);
     _ = write!(out, r#"<line class="cursor" x1="{at}" x2="{at}" y1="{top}" y2="{bottom}"/>"#);

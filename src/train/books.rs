@@ -21,7 +21,7 @@ pub const LARGEST: usize = 256 << 20;
 /// The books of all digits that somebody trained on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Books {
+pub struct DatasetBooks {
     format: String,
     version: u32,
     /// Runs in the order in which they began, by the digits' name.
@@ -73,13 +73,13 @@ pub enum Cost {
     NoGuarantee { reason: String },
 }
 
-impl Default for Books {
+impl Default for DatasetBooks {
     fn default() -> Self {
         Self { format: FORMAT.to_owned(), version: VERSION, digits: BTreeMap::new() }
     }
 }
 
-impl Books {
+impl DatasetBooks {
     /// Reads books and checks them; `name` is the file's, for errors.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ mod tests {
         Entry { run: run.into(), name: run.into(), released: steps.map(ledger), files: vec![format!("file of {run}")] }
     }
 
-    fn epsilon(books: &Books, digits: &str) -> Option<f64> {
+    fn epsilon(books: &DatasetBooks, digits: &str) -> Option<f64> {
         match books.all_runs(digits, 1e-5).cost {
             Cost::Bounded { epsilon, .. } => Some(epsilon),
             Cost::NoGuarantee { .. } => None,
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn runs_on_the_same_digits_add_up_and_others_do_not() {
-        let mut books = Books::default();
+        let mut books = DatasetBooks::default();
         assert_eq!((books.runs("a").len(), epsilon(&books, "a")), (0, Some(0.0)));
         books.enter("a", entry("1", Some(3)));
         books.enter("a", entry("2", Some(4)));
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!((books.runs("a").len(), epsilon(&books, "a")), (2, Some(cost(10))));
         assert_eq!(epsilon(&books, "b"), Some(cost(1)));
         assert!(books.counts("a", "file of 2") && !books.counts("b", "file of 2") && !books.counts("a", "another"));
-        assert_eq!(Books::from_json("books", books.to_json().as_bytes()), Ok(books.clone()));
+        assert_eq!(DatasetBooks::from_json("books", books.to_json().as_bytes()), Ok(books.clone()));
         books.enter("a", entry("4", None));
         assert_eq!((epsilon(&books, "a"), epsilon(&books, "b")), (None, Some(cost(1))));
         let AllRuns { runs: 3, cost: Cost::NoGuarantee { reason } } = books.all_runs("a", 1e-5) else { panic!() };
@@ -215,8 +215,8 @@ mod tests {
 
     #[test]
     fn what_is_no_books_is_refused_by_name() {
-        let read = |text: &str| Books::from_json("my books", text.as_bytes()).unwrap_err().to_string();
-        let mut books = Books::default();
+        let read = |text: &str| DatasetBooks::from_json("my books", text.as_bytes()).unwrap_err().to_string();
+        let mut books = DatasetBooks::default();
         books.enter("a", entry("1", Some(3)));
         let json = books.to_json();
         for (text, sentence) in [
@@ -230,6 +230,8 @@ mod tests {
             let error = read(&text);
             assert!(error.contains(sentence) && error.contains("my books"), "{sentence}: {error}");
         }
-        assert!(Books::from_json("", &vec![b' '; LARGEST + 1]).unwrap_err().to_string().contains("more than any"));
+        assert!(
+            DatasetBooks::from_json("", &vec![b' '; LARGEST + 1]).unwrap_err().to_string().contains("more than any")
+        );
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     engine::Reading,
     mechanism::{Denoiser, EncoderSpec},
     model::Architecture,
-    rng::Source,
+    rng::RandomSource,
 };
 
 /// Everything that decides what a run computes and what it costs. JSON with these names is the file format.
@@ -102,7 +102,7 @@ impl Augmentation {
     }
 
     /// Fills `shifts` with different ways to move an image, drawn evenly.
-    pub fn draw(self, rng: &mut dyn Source, shifts: &mut Vec<Shift>) {
+    pub fn draw(self, rng: &mut dyn RandomSource, shifts: &mut Vec<Shift>) {
         let reach = self.reach as i8;
         let side = -reach..=reach;
         let mut ways: Vec<Shift> =

@@ -115,7 +115,7 @@ pub const ALL: [Preset; 12] = [
         budget: Some(3.0),
         config: || RunConfig {
             model: Architecture::CnnTanh,
-            reading: Reading::SecondLook,
+            reading: Reading::TestTimeAugmentation,
             augmentation: Some(Augmentation { copies: 4, reach: 1 }),
             encoder: EncoderSpec::Clip { norm: 0.1 },
             noise: Some(NoiseSpec::Gaussian { sigma: 2.433 }),
@@ -150,7 +150,7 @@ fn pretrained_cnn(learning_rate: f64, steps: u64, sigma: f64) -> RunConfig {
     RunConfig {
         model: Architecture::CnnTanh,
         start: Start::Pretrained,
-        reading: Reading::SecondLook,
+        reading: Reading::TestTimeAugmentation,
         noise: Some(NoiseSpec::Gaussian { sigma }),
         lot: 2048,
         learning_rate,

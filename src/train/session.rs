@@ -20,14 +20,14 @@ use crate::{
     },
     data::{Dataset, Shift},
     engine::{Engine, Metrics, StepInput, StepTrace, reading},
-    rng::{NotPrivateReplay, Source, SystemRng},
+    rng::{NotPrivateReplay, RandomSource, SystemRng},
 };
 
 /// A run on an engine.
 pub struct Session<E> {
     plan: Plan,
     engine: E,
-    rng: Box<dyn Source>,
+    rng: Box<dyn RandomSource>,
     /// Draws what `plan.sampling` is priced for.
     sampler: Sampler,
     account: Option<RunBooks>,
@@ -77,7 +77,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// When the system gives no entropy, or the release cannot be accounted for.
     pub fn new(plan: Plan, engine: E) -> Result<Self, SessionError> {
-        let rng: Box<dyn Source> = match plan.config.replay {
+        let rng: Box<dyn RandomSource> = match plan.config.replay {
             Some(seed) => Box::new(NotPrivateReplay::new(seed)),
             None => Box::new(SystemRng::new()?),
         };
@@ -386,7 +386,7 @@ mod tests {
     fn test_images_are_read_as_the_configuration_says() {
         let test = synthetic::digits(3, 1, 300).test;
         let test = test.moved(&(0..300).collect::<Vec<_>>(), &[Shift { right: 2, down: 2 }]);
-        let accuracies = [Reading::Once, Reading::SecondLook].map(|reading| {
+        let accuracies = [Reading::Once, Reading::TestTimeAugmentation].map(|reading| {
             let config = RunConfig {
                 model: Architecture::CnnTanh,
                 start: Start::Pretrained,

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    lab::{self, Judged, Trial},
-    protocol::Asked,
+    lab::{self, ComparisonQuery, NoiseComparison},
+    protocol::NetworkRequest,
 };
 use crate::{
     accounting::{
@@ -43,7 +43,7 @@ pub enum Question {
     /// The privacy curve of these events about their tight ε.
     Curve { run: u32, events: Vec<Event>, delta: f64, epsilon: f64 },
     /// A noise at the scale that spends a budget.
-    Judge(Trial),
+    Compare(ComparisonQuery),
     /// A density of the visitor's own, by formula.
     Density(String),
     /// What K steps leak whose models stay hidden, or do not.
@@ -63,12 +63,12 @@ pub enum Answer {
     Ledger(Result<(), String>),
     Spent(Result<Spent, String>),
     Curve(Result<Vec<Point>, String>),
-    Judge(Box<Result<Judged, String>>),
+    Compare(Box<Result<NoiseComparison, String>>),
     Density(Result<CustomDensity, String>),
     HiddenStates([Vec<Point>; 3]),
     /// The run's card, and the same as JSON, to be kept.
     OpenRun(Result<(Box<RunCard>, String), String>),
-    Requests(Vec<Asked>),
+    Requests(Vec<NetworkRequest>),
 }
 
 /// What a ledger costs at some δ.
@@ -119,7 +119,7 @@ impl Accounts {
                 let curve = |books: &Books| books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE);
                 Answer::Curve(self.of(run, events).and_then(|books| in_words(curve(books))))
             }
-            Question::Judge(trial) => Answer::Judge(Box::new(in_words(lab::compare(&trial)))),
+            Question::Compare(trial) => Answer::Compare(Box::new(in_words(lab::compare(&trial)))),
             Question::Density(formula) => Answer::Density(in_words(lab::read(&formula))),
             Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
             Question::OpenRun { name, bytes } => {

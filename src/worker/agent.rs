@@ -25,9 +25,9 @@ use web_time::Instant;
 use super::{
     background::{BackgroundJobs, baseline_of},
     loader::{self, Arrival, LoadError},
-    pictures::Pictures,
-    protocol::{Asked, BackendChoice, DataRequest, Event, Instead, Problem, Request, RunInfo},
+    protocol::{BackendChoice, DataRequest, Event, Fallback, NetworkRequest, Problem, Request, RunInfo},
     run_store::{Change, Memory, PATIENCE, Store, StoreError},
+    snapshot::StepSnapshot,
 };
 use crate::{
     data::{Dataset, Digits, TestSet, incoming::Incoming},
@@ -76,7 +76,7 @@ pub trait Host: Store + 'static {
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
     fn send(&self, event: Event);
     /// Requests that this thread has made.
-    fn requests(&self) -> Vec<Asked>;
+    fn requests(&self) -> Vec<NetworkRequest>;
 }
 
 /// What reaches the loop: the page's requests, and digits as they arrive.
@@ -123,7 +123,7 @@ pub async fn run<H: Host>(
         host,
         reply,
         factory: EngineFactory::cpu(),
-        instead: None,
+        fallback: None,
         opened: None,
         digits: None,
         loads: Vec::new(),
@@ -185,7 +185,7 @@ struct Prepared {
     plan: Plan,
     engine: AnyEngine,
     /// Why it is the CPU's, where the GPU was to run it.
-    instead: Option<Instead>,
+    fallback: Option<Fallback>,
 }
 
 struct Agent<H: Host> {
@@ -194,9 +194,9 @@ struct Agent<H: Host> {
     /// Of the GPU as long as that was asked for and works.
     factory: EngineFactory,
     /// Why it is of the CPU, where the GPU was asked for.
-    instead: Option<Instead>,
+    fallback: Option<Fallback>,
     /// What the page was told last of what runs.
-    opened: Option<(EngineInfo, Option<Instead>)>,
+    opened: Option<(EngineInfo, Option<Fallback>)>,
     digits: Option<Digits>,
     /// Loads under way, the one asked for last at the end. One that brings digits ends all before it, not those after it.
     loads: Vec<u32>,
@@ -311,7 +311,7 @@ impl<H: Host> Agent<H> {
             }
             Request::Predict { pixels } => self.predict(&pixels).await,
             Request::Confusion => self.count_confusion().await,
-            Request::Twin => self.train_baseline().await,
+            Request::TrainBaseline => self.train_baseline().await,
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
                 Some(None) => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),
@@ -338,38 +338,38 @@ impl<H: Host> Agent<H> {
     }
 
     async fn open(&mut self, backend: BackendChoice) {
-        let (factory, instead) = match backend {
+        let (factory, fallback) = match backend {
             BackendChoice::Cpu => (EngineFactory::cpu(), None),
             BackendChoice::Gpu | BackendChoice::Automatic => match EngineFactory::gpu_checked().await {
                 Ok(factory) => (factory, None),
                 Err(error) => {
                     let webgpu = !matches!(error, EngineError::NoAdapter(_));
-                    (EngineFactory::cpu(), Some(Instead { reason: error.to_string(), webgpu }))
+                    (EngineFactory::cpu(), Some(Fallback { reason: error.to_string(), webgpu }))
                 }
             },
         };
-        (self.factory, self.instead, self.opened) = (factory, instead, None);
-        self.announce(self.factory.info(), self.instead.clone());
+        (self.factory, self.fallback, self.opened) = (factory, fallback, None);
+        self.announce(self.factory.info(), self.fallback.clone());
     }
 
     /// Tells the page what runs, if it was told otherwise.
-    fn announce(&mut self, engine: EngineInfo, instead: Option<Instead>) {
-        let now = Some((engine.clone(), instead.clone()));
+    fn announce(&mut self, engine: EngineInfo, fallback: Option<Fallback>) {
+        let now = Some((engine.clone(), fallback.clone()));
         if self.opened != now {
             self.opened = now;
-            self.host.send(Event::Opened { engine, instead });
+            self.host.send(Event::Opened { engine, fallback });
         }
     }
 
     /// Why a run leaves the GPU. Where the device is lost, so do all runs to come.
-    fn leave_gpu(&mut self, error: &EngineError) -> Instead {
+    fn leave_gpu(&mut self, error: &EngineError) -> Fallback {
         let EngineError::DeviceLost(reason) = error else {
-            return Instead { reason: error.to_string(), webgpu: true };
+            return Fallback { reason: error.to_string(), webgpu: true };
         };
-        let why = Instead { reason: format!("the graphics device was lost ({reason})"), webgpu: true };
+        let why = Fallback { reason: format!("the graphics device was lost ({reason})"), webgpu: true };
         if self.factory.info().backend == Backend::Gpu {
-            (self.factory, self.instead) = (EngineFactory::cpu(), Some(why.clone()));
-            self.announce(self.factory.info(), self.instead.clone());
+            (self.factory, self.fallback) = (EngineFactory::cpu(), Some(why.clone()));
+            self.announce(self.factory.info(), self.fallback.clone());
         }
         why
     }
@@ -441,7 +441,7 @@ impl<H: Host> Agent<H> {
 
     async fn start(&mut self, config: RunConfig) {
         match self.prepare(config, None).await {
-            Ok(Prepared { plan, engine, instead }) => self.stand(Session::new(plan, engine), instead, None).await,
+            Ok(Prepared { plan, engine, fallback }) => self.stand(Session::new(plan, engine), fallback, None).await,
             Err(error) => self.refuse(&error),
         }
     }
@@ -463,20 +463,20 @@ impl<H: Host> Agent<H> {
     /// Where the GPU is lost, or cannot run the plan, the CPU does.
     async fn build(&mut self, plan: Plan, train: &Dataset, state: Option<&State>) -> Result<Prepared, SessionError> {
         let refused = match engine_of(&self.factory, &plan, train, state).await {
-            Ok(engine) => return Ok(Prepared { plan, engine, instead: None }),
+            Ok(engine) => return Ok(Prepared { plan, engine, fallback: None }),
             Err(error) if self.factory.info().backend == Backend::Cpu => return Err(error.into()),
             Err(error) => error,
         };
         let why = self.leave_gpu(&refused);
         let engine = engine_of(&EngineFactory::cpu(), &plan, train, state).await?;
-        Ok(Prepared { plan, engine, instead: Some(why) })
+        Ok(Prepared { plan, engine, fallback: Some(why) })
     }
 
     /// Puts a run, paused, in the place of the one before, which is saved.
     async fn stand(
         &mut self,
         session: Result<Session<AnyEngine>, SessionError>,
-        instead: Option<Instead>,
+        fallback: Option<Fallback>,
         continued: Option<Continued<H::Lock>>,
     ) {
         let mut session = match session {
@@ -486,8 +486,8 @@ impl<H: Host> Agent<H> {
         self.set_playing(false);
         self.put_away().await;
         let engine = session.engine().info().clone();
-        self.announce(engine.clone(), instead.clone().or_else(|| self.instead.clone()));
-        if let Some(Instead { reason, .. }) = instead {
+        self.announce(engine.clone(), fallback.clone().or_else(|| self.fallback.clone()));
+        if let Some(Fallback { reason, .. }) = fallback {
             self.host.send(Event::Notice(format!("This run is trained on the CPU, because of this: {reason}.")));
         }
         self.slices = self.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
@@ -565,7 +565,7 @@ impl<H: Host> Agent<H> {
                         }
                         error => {
                             self.problem(None, &error);
-                            self.host.send(Event::NoTwin);
+                            self.host.send(Event::NoBaseline);
                         }
                     }
                 }
@@ -641,8 +641,8 @@ impl<H: Host> Agent<H> {
             session.traced_step().await.map(|trace| {
                 let task = &session.plan().task;
                 let noise = task.noise.as_ref().and_then(|noise| noise.build().ok());
-                if let Some(pictures) = Pictures::new(&trace, task, noise.as_deref()) {
-                    self.host.send(Event::Pictures { step: session.step_count(), pictures });
+                if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
+                    self.host.send(Event::Snapshot { step: session.step_count(), snapshot });
                 }
             })
         } else {
@@ -754,12 +754,12 @@ impl<H: Host> Agent<H> {
 
     async fn train_baseline(&mut self) {
         let (Some(session), Some(train)) = (&self.session, self.run_data.clone()) else {
-            return self.host.send(Event::NoTwin);
+            return self.host.send(Event::NoBaseline);
         };
         let config = baseline_of(&session.plan().config, session.step_count());
         if let Err(error) = self.begin_baseline(config, &train).await {
             self.problem(None, &error);
-            self.host.send(Event::NoTwin);
+            self.host.send(Event::NoBaseline);
         }
     }
 
@@ -799,7 +799,7 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    async fn move_to_cpu(&mut self, why: &Instead) -> Result<(), SessionError> {
+    async fn move_to_cpu(&mut self, why: &Fallback) -> Result<(), SessionError> {
         let (Some(session), Some(train)) = (&mut self.session, &self.run_data) else { return Ok(()) };
         let engine = {
             let state = self.checkpoint.as_ref().map(|(_, state)| state);

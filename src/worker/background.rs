@@ -112,7 +112,7 @@ impl BackgroundJobs {
         let (model, steps) = (baseline.plan().config.model, baseline.step_count());
         let parameters = baseline.engine().state().await?.read_with().to_vec();
         self.baseline = None;
-        Ok(Some(Event::Twin { model, steps, parameters }))
+        Ok(Some(Event::Baseline { model, steps, parameters }))
     }
 }
 

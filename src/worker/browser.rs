@@ -17,7 +17,7 @@ use web_sys::{Cache, Performance, PerformanceResourceTiming, RequestCache, Worke
 use super::{
     agent::{self, Host, Message},
     loader::LoadError,
-    protocol::{Asked, Event, Request},
+    protocol::{Event, NetworkRequest, Request},
     run_store::{Change, Record, Spent, Store, StoreError},
     storage::{Database, Lock},
 };
@@ -121,14 +121,14 @@ impl Host for Browser {
         self.scope.respond(self.page, event);
     }
 
-    fn requests(&self) -> Vec<Asked> {
+    fn requests(&self) -> Vec<NetworkRequest> {
         own_requests()
     }
 }
 
 /// Every request of the thread that asks this.
 #[must_use]
-pub fn own_requests() -> Vec<Asked> {
+pub fn own_requests() -> Vec<NetworkRequest> {
     let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
     scope.performance().map(|clock| asked(&clock)).unwrap_or_default()
 }
@@ -159,15 +159,19 @@ async fn keep(url: &str, bytes: &Uint8Array) -> Result<(), JsValue> {
 
 /// Every request that the browser has noted for a page or a thread.
 #[must_use]
-pub fn asked(clock: &Performance) -> Vec<Asked> {
+pub fn asked(clock: &Performance) -> Vec<NetworkRequest> {
     let entries = clock.get_entries_by_type("resource").into_iter();
     entries.map(|entry| asked_of(clock, entry.unchecked_ref())).collect()
 }
 
 /// One request out of a list of the browser's.
 #[must_use]
-pub fn asked_of(clock: &Performance, entry: &PerformanceResourceTiming) -> Asked {
-    Asked { url: entry.name(), bytes: entry.transfer_size() as u64, at: clock.time_origin() + entry.start_time() }
+pub fn asked_of(clock: &Performance, entry: &PerformanceResourceTiming) -> NetworkRequest {
+    NetworkRequest {
+        url: entry.name(),
+        bytes: entry.transfer_size() as u64,
+        at: clock.time_origin() + entry.start_time(),
+    }
 }
 
 /// Turns of the event loop, by a message to oneself or a timer, whichever comes first. Timers are held back to 4 ms once they are nested; a

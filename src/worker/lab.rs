@@ -62,7 +62,7 @@ pub enum Candidate {
 
 /// One noise to be judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
+pub struct ComparisonQuery {
     pub noise: Candidate,
     pub psi: Psi,
     /// Poisson rate, steps, δ, and the ε that all of it may cost.
@@ -74,7 +74,7 @@ pub struct Trial {
 
 /// A noise at the scale that spends the budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct NoiseComparison {
     pub noise: NoiseSpec,
     /// What it costs: at most the budget.
     pub epsilon: f64,
@@ -94,7 +94,7 @@ pub struct Judged {
 ///
 /// # Errors
 /// Why it cannot be used: what is wrong with its density and where, or why no scale keeps the budget.
-pub fn compare(trial: &Trial) -> Result<Judged, LabError> {
+pub fn compare(trial: &ComparisonQuery) -> Result<NoiseComparison, LabError> {
     let spec = match &trial.noise {
         Candidate::Family(spec) => spec.clone(),
         Candidate::Formula(formula) => NoiseSpec::Custom { density: read(formula)?, scale: 1.0 },
@@ -112,7 +112,7 @@ pub fn compare(trial: &Trial) -> Result<Judged, LabError> {
     let effective_sigma = noise.fisher_information().sqrt().recip();
     let step = 4.0 * effective_sigma / f64::from(POINTS);
     let mut rng = NotPrivateReplay::new(7);
-    Ok(Judged {
+    Ok(NoiseComparison {
         epsilon: found.epsilon,
         l1: noise.mean_absolute(),
         l2: noise.standard_deviation(),
@@ -179,9 +179,9 @@ pub fn hidden_states() -> [Vec<Point>; 3] {
 mod tests {
     use super::*;
 
-    fn trial(noise: NoiseSpec, psi: Psi) -> Trial {
+    fn trial(noise: NoiseSpec, psi: Psi) -> ComparisonQuery {
         let noise = Candidate::Family(noise);
-        Trial { noise, psi, rate: 256.0 / 60_000.0, steps: 1172, delta: 1e-5, epsilon: 1.0 }
+        ComparisonQuery { noise, psi, rate: 256.0 / 60_000.0, steps: 1172, delta: 1e-5, epsilon: 1.0 }
     }
 
     const GAUSSIAN: NoiseSpec = NoiseSpec::Gaussian { sigma: 1.0 };
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_formula_is_judged_or_refused_with_the_place() {
         let of = |formula: &str| {
-            compare(&Trial { noise: Candidate::Formula(formula.into()), ..trial(GAUSSIAN, Psi::Entries(26)) })
+            compare(&ComparisonQuery { noise: Candidate::Formula(formula.into()), ..trial(GAUSSIAN, Psi::Entries(26)) })
         };
         let judged = of("exp(-x^2/2)").unwrap();
         let gaussian = compare(&trial(GAUSSIAN, Psi::Entries(26))).unwrap();

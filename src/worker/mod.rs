@@ -13,10 +13,10 @@ pub mod browser;
 pub mod codec;
 pub mod lab;
 pub mod loader;
-pub mod pictures;
 pub mod protocol;
 pub mod run_log;
 pub mod run_store;
+pub mod snapshot;
 #[cfg(target_arch = "wasm32")]
 mod storage;
 pub mod write_ahead;

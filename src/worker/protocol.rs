@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pictures::Pictures;
+use super::snapshot::StepSnapshot;
 use crate::{
     accounting::ledger,
     data,
@@ -53,8 +53,8 @@ pub enum Request {
     },
     /// Which digits of the test set the model takes for which.
     Confusion,
-    /// A twin of the run without privacy, trained beside it.
-    Twin,
+    /// The run's non-private baseline is to be trained, beside it.
+    TrainBaseline,
     /// The run's ledger as JSON, as `hushgrad account` reads it.
     ExportLedger,
     /// Parameters of the model, flat.
@@ -119,7 +119,7 @@ pub enum Event {
     /// Which backend runs, and why not the other, where it was wanted and is not used. Said again when a run has another.
     Opened {
         engine: EngineInfo,
-        instead: Option<Instead>,
+        fallback: Option<Fallback>,
     },
     /// Digits are ready for the next run. `complete` is false while more shards are on their way.
     Loaded {
@@ -165,9 +165,9 @@ pub enum Event {
     /// Where the run stands, and what of it may be looked at and not be published.
     Report(Report, Teaching),
     /// A step taken apart.
-    Pictures {
+    Snapshot {
         step: u64,
-        pictures: Pictures,
+        snapshot: StepSnapshot,
     },
     Prediction([f32; 10]),
     /// Row: the digit that was drawn; column: the digit that the model read. `step`: of the model.
@@ -175,14 +175,14 @@ pub enum Event {
         step: u64,
         counts: Box<Confusion>,
     },
-    /// The twin's parameters after its steps.
-    Twin {
+    /// The non-private baseline's parameters after its steps.
+    Baseline {
         model: Architecture,
         steps: u64,
         parameters: Vec<f32>,
     },
-    /// No twin is being trained any more, and none will come.
-    NoTwin,
+    /// No baseline is being trained any more, and none will come.
+    NoBaseline,
     Ledger(String),
     Parameters(Vec<f32>),
     Pong,
@@ -194,7 +194,7 @@ pub enum Event {
     Together(String),
     /// A run as JSON.
     RunFile(String),
-    Requests(Vec<Asked>),
+    Requests(Vec<NetworkRequest>),
     /// Worth knowing, nothing failed.
     Notice(String),
     /// Something failed; what it was asked for did not happen, and nothing else changed.
@@ -203,7 +203,7 @@ pub enum Event {
 
 /// Why the CPU computes where WebGPU was wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Instead {
+pub struct Fallback {
     /// A phrase.
     pub reason: String,
     /// Whether there is WebGPU; else the browser's settings or another browser may help.
@@ -259,7 +259,7 @@ pub struct Problem {
 
 /// A request that was made over the network, or answered by the browser's own store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct NetworkRequest {
     pub url: String,
     /// Bytes of the answer as they came; 0 where the browser had it.
     pub bytes: u64,

@@ -201,19 +201,19 @@ test("a table says nothing of a curve that has ended, and has a row for each run
   await expect(accuracy.locator("tbody tr").last().locator("th, td")).toHaveText(["40", /%$/, "–"]);
 });
 
-test("a twin without privacy answers beside the private model", async ({ page, site }) => {
+test("the non-private baseline answers beside the private model", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
   await page.getByRole("button", { name: "Draw an example 3" }).click();
-  await page.getByTestId("twin").click();
+  await page.getByTestId("baseline").click();
   await expect(page.getByTestId("prediction-other")).toHaveAttribute("data-value", /^[0-9]$/);
   await expect(page.getByTestId("prediction-other")).toContainText("without privacy");
   await expect(page.getByTestId("prediction-other").locator(".teaching")).toBeVisible();
   expect(await value(page, "step")).toBe(1);
 });
 
-test("a twin that cannot be trained is called off, and can be asked for again", async ({ page, site }) => {
+test("a baseline that cannot be trained is called off, and can be asked for again", async ({ page, site }) => {
   // Its rate is the product of rate and clip norm, and too small for a number: no field takes such a rate, and a file may.
   await open(page, site, `${query}&clip=0.1`);
   await hook(page, "step-once").click();
@@ -226,10 +226,10 @@ test("a twin that cannot be trained is called off, and can be asked for again", 
   await expect(page.getByRole("button", { name: "Continue small" })).toHaveCount(0);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(2);
-  await page.getByTestId("twin").click();
+  await page.getByTestId("baseline").click();
   await expect(hook(page, "error")).toContainText("earning-rate");
-  await expect(page.getByTestId("twin")).toBeEnabled();
-  await expect(page.getByTestId("twin")).toContainText("Ask a twin");
+  await expect(page.getByTestId("baseline")).toBeEnabled();
+  await expect(page.getByTestId("baseline")).toContainText("Ask a non-private baseline");
 });
 
 test("a sweep makes four runs that are named by what changed, and sets everything back", async ({ page, site }) => {

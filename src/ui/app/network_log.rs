@@ -6,23 +6,23 @@ use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 
 use crate::worker::{
     browser::{asked, asked_of},
-    protocol::Asked,
+    protocol::NetworkRequest,
 };
 
 /// The page's own requests, itself included.
-pub fn own_requests() -> Vec<Asked> {
+pub fn own_requests() -> Vec<NetworkRequest> {
     let Some(clock) = window().performance() else { return vec![] };
     let itself = clock.get_entries_by_type("navigation").into_iter();
     itself.map(|entry| asked_of(&clock, entry.unchecked_ref())).chain(asked(&clock)).collect()
 }
 
 /// What the service worker says that it fetched (`www/sw.js`).
-pub fn listen(cached: RwSignal<Vec<Asked>>) {
+pub fn listen(cached: RwSignal<Vec<NetworkRequest>>) {
     let Some(container) = service_workers() else { return };
     let heard = Closure::<dyn Fn(web_sys::MessageEvent)>::new(move |event: web_sys::MessageEvent| {
         let get = |value: &JsValue, key: &str| Reflect::get(value, &key.into()).unwrap_or_default();
         let Ok(list) = get(&event.data(), "hushgrad").dyn_into::<js_sys::Array>() else { return };
-        let read = |each: JsValue| Asked {
+        let read = |each: JsValue| NetworkRequest {
             url: get(&each, "url").as_string().unwrap_or_default(),
             bytes: get(&each, "bytes").as_f64().unwrap_or_default() as u64,
             at: get(&each, "at").as_f64().unwrap_or_default(),

@@ -13,7 +13,7 @@ use crate::{
     },
     worker::{
         accounts::{Answer, Question},
-        protocol::{Asked, Request},
+        protocol::{NetworkRequest, Request},
     },
 };
 
@@ -56,11 +56,11 @@ pub fn panel(page: Page) -> impl IntoView {
     .into_any()
 }
 
-fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], cached: RwSignal<Vec<Asked>>) -> impl IntoView {
+fn list(page: Page, of: [RwSignal<Vec<NetworkRequest>>; 3], cached: RwSignal<Vec<NetworkRequest>>) -> impl IntoView {
     let origin = window().location().origin().unwrap_or_default();
     let opened = window().performance().map_or(0.0, |clock| clock.time_origin());
     let all = Memo::new(move |_| {
-        let mut all: Vec<Asked> = vec![];
+        let mut all: Vec<NetworkRequest> = vec![];
         for asked in of.into_iter().flat_map(|asked| asked.get()) {
             all.insert(all.partition_point(|other| other.at <= asked.at), asked);
         }
@@ -88,7 +88,7 @@ fn list(page: Page, of: [RwSignal<Vec<Asked>>; 3], cached: RwSignal<Vec<Asked>>)
             })
         }
     };
-    let row = move |each: &Asked, what: &'static str| {
+    let row = move |each: &NetworkRequest, what: &'static str| {
         let name = each.url.strip_prefix(&own_origin).unwrap_or(&each.url).to_owned();
         let size = if each.bytes == 0 { "from this machine".to_owned() } else { format::bytes(each.bytes) };
         let when = format::fixed((each.at - opened) / 1000.0, 1) + " s";

@@ -11,7 +11,7 @@ use crate::{
         state::{COLOURS, as_sentence},
         widgets::hint::hint,
     },
-    worker::lab::{Judged, Psi},
+    worker::lab::{NoiseComparison, Psi},
 };
 
 /// The sentence, and the table.
@@ -66,7 +66,7 @@ fn signed(share: f64) -> String {
     format!("{sign}{}%", format::fixed(share.abs() * 100.0, 2))
 }
 
-fn row(lab: Lab, which: usize, compared: &Result<Judged, String>, base: Option<(f64, f64)>) -> AnyView {
+fn row(lab: Lab, which: usize, compared: &Result<NoiseComparison, String>, base: Option<(f64, f64)>) -> AnyView {
     let name =
         view! { <th scope="row"><span class=format!("key swatch {}", COLOURS[which])></span>{NAMES[which]}</th> };
     match compared {
@@ -93,7 +93,7 @@ fn row(lab: Lab, which: usize, compared: &Result<Judged, String>, base: Option<(
 
 /// What the numbers say, and no more.
 fn conclusion(lab: Lab, compared: &[Compared], (l1, l2): (f64, f64)) -> String {
-    let best = |of: fn(&Judged) -> f64| {
+    let best = |of: fn(&NoiseComparison) -> f64| {
         let found = compared.iter().filter_map(|(which, _, compared)| Some((*which, of(compared.as_ref().ok()?))));
         found.min_by(|a, b| a.1.total_cmp(&b.1))
     };

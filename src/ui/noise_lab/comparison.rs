@@ -14,7 +14,7 @@ use crate::{
     },
     worker::{
         accounts::{Answer, Question},
-        lab::{Candidate, Judged, Psi, Trial},
+        lab::{Candidate, ComparisonQuery, NoiseComparison, Psi},
     },
 };
 
@@ -45,7 +45,7 @@ pub struct Lab {
 }
 
 /// Which noise, what was asked of it, and the answer: numbers, or why there are none.
-pub type Compared = (usize, Trial, Result<Judged, String>);
+pub type Compared = (usize, ComparisonQuery, Result<NoiseComparison, String>);
 
 /// Held while the lab is busy. A question that is never answered, because its thread has failed, drops it, too.
 struct Busy(RwSignal<bool>);
@@ -77,7 +77,7 @@ impl Lab {
         self.page.lab.query.update(edit);
     }
 
-    fn wants(self, which: usize, trial: &Trial) -> bool {
+    fn wants(self, which: usize, trial: &ComparisonQuery) -> bool {
         self.page.lab.query.with_untracked(|query| query.chosen[which]) && self.trial(which) == *trial
     }
 
@@ -99,9 +99,9 @@ impl Lab {
             |which| self.compared.with_untracked(|compared| compared.iter().any(|(known, ..)| *known == which));
         let Some(which) = (0..NAMES.len()).find(|&which| chosen[which] && !answered(which)) else { return };
         let trial = self.trial(which);
-        self.page.accountant.ask(Question::Judge(trial.clone()), move |answer| {
+        self.page.accountant.ask(Question::Compare(trial.clone()), move |answer| {
             // The lab may have been closed in the meantime.
-            let (Answer::Judge(compared), Some(_)) = (answer, self.busy.try_get_untracked()) else { return };
+            let (Answer::Compare(compared), Some(_)) = (answer, self.busy.try_get_untracked()) else { return };
             // Where something was changed in the meantime, the answer is dropped, and what is still wanted asked for anew.
             if self.wants(which, &trial) {
                 self.compared.update(|all| {
@@ -113,11 +113,11 @@ impl Lab {
         });
     }
 
-    fn trial(self, which: usize) -> Trial {
+    fn trial(self, which: usize) -> ComparisonQuery {
         let train = f64::from(self.train());
         let (lot, delta) = self.page.settings.with_untracked(|settings| (f64::from(settings.lot), settings.delta));
         let query = self.page.lab.query.get_untracked();
-        Trial {
+        ComparisonQuery {
             noise: if which == FORMULA {
                 Candidate::Formula(untrack(|| self.formula()))
             } else {
@@ -150,7 +150,7 @@ impl Lab {
     }
 
     /// Curves of all that could be compared.
-    pub fn lines(self, of: fn(&Judged) -> &[Point]) -> Vec<Line> {
+    pub fn lines(self, of: fn(&NoiseComparison) -> &[Point]) -> Vec<Line> {
         self.compared.with(|compared| {
             let line = |(which, _, compared): &Compared| {
                 let points = of(compared.as_ref().ok()?).to_vec();
@@ -162,7 +162,7 @@ impl Lab {
 
     /// A run's noise becomes this one. It is to spend what was asked for here, too: many vectors of another length cost more than the lab's one, so the
     /// scale follows from the budget.
-    pub fn train_with(self, compared: &Judged) {
+    pub fn train_with(self, compared: &NoiseComparison) {
         let noise = compared.noise.clone();
         let epsilon = self.page.lab.query.with_untracked(|query| query.epsilon);
         let shape = if self.page.lab.query.with_untracked(|query| query.psi) == Psi::HeavyTailed {

@@ -10,7 +10,7 @@ use crate::{
         state::Page,
         widgets::chart::{Frame, chart},
     },
-    worker::lab::Judged,
+    worker::lab::NoiseComparison,
 };
 
 /// The whole panel, while it is open.
@@ -34,7 +34,11 @@ fn lab(page: Page) -> AnyView {
         untrack(|| lab.compare());
     });
     let charts = [
-        ("Density", "noise-density", (|compared: &Judged| compared.density.as_slice()) as fn(&Judged) -> &[Point]),
+        (
+            "Density",
+            "noise-density",
+            (|compared: &NoiseComparison| compared.density.as_slice()) as fn(&NoiseComparison) -> &[Point],
+        ),
         ("Chance of more than x", "noise-tail", |compared| &compared.tail),
         ("Bound of one step by order", "noise-orders", |compared| &compared.orders),
     ];

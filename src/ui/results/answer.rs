@@ -82,8 +82,8 @@ fn other(page: Page) -> impl IntoView {
     let offered = move || private.get() == Some(true) && !fits() && !features.get();
     view! {
         {view_fn(move || offered().then(|| view! {
-            <button type="button" class="twin" data-testid="twin" disabled=bool_fn(move || page.pad.training_baseline.get()) on:click=on_click(move |_| page.pad.train_baseline())>
-                {text_fn(move || if page.pad.training_baseline.get() { "Training a twin without privacy…" } else { "Ask a twin without privacy, too" })}</button>
+            <button type="button" class="baseline" data-testid="baseline" disabled=bool_fn(move || page.pad.training_baseline.get()) on:click=on_click(move |_| page.pad.train_baseline())>
+                {text_fn(move || if page.pad.training_baseline.get() { "Training the non-private baseline…" } else { "Ask a non-private baseline, too" })}</button>
         }.into_any()))}
         <p class="other" data-testid="prediction-other" data-value=text_fn(move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>
             {text_fn(move || answer.get().map(|(_, text)| text).unwrap_or_default())}

@@ -191,24 +191,24 @@ impl Choice for Start {
     fn label(self) -> String {
         match self {
             Self::Random => "Random parameters",
-            Self::Pretrained => "After practice on drawn digits",
+            Self::Pretrained => "Pre-trained on drawn digits",
         }
         .to_owned()
     }
 }
 
 impl Choice for Reading {
-    const ALL: &'static [Self] = &[Self::Once, Self::SecondLook];
+    const ALL: &'static [Self] = &[Self::Once, Self::TestTimeAugmentation];
     fn key(self) -> &'static str {
         match self {
             Self::Once => "once",
-            Self::SecondLook => "second-look",
+            Self::TestTimeAugmentation => "second-look",
         }
     }
     fn label(self) -> String {
         match self {
             Self::Once => "once",
-            Self::SecondLook => "again where unsure",
+            Self::TestTimeAugmentation => "where unsure",
         }
         .to_owned()
     }

@@ -165,7 +165,7 @@ selects! {
         key: "start",
         id: "start",
         label: "Start from",
-        hint: "Digits that this page draws are public, so practice on them costs no privacy.",
+        hint: "Digits that this page draws are public, so pre-training on them costs no privacy.",
         // The other models have only one.
         applies: Some(|s| pretrained::available(s.model)),
         change: None,
@@ -175,7 +175,7 @@ selects! {
     Reading: reading, Reading = SelectSpec {
         key: "reading",
         id: "reading",
-        label: "Read images",
+        label: "Test-time augmentation",
         hint: "Of an image that the model is less than 99 % sure of, the mean over five places of it, a pixel apart, decides. What reads costs no privacy.",
         change: Some(["read ", ""]),
         ..PLAIN

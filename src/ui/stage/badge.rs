@@ -10,7 +10,7 @@ use crate::{
         size::closures::{bool_fn, text_fn},
         state::Page,
     },
-    worker::protocol::{BackendChoice, Instead},
+    worker::protocol::{BackendChoice, Fallback},
 };
 
 /// Which backend runs; where it is not the one that was wanted, why, and what helps.
@@ -27,7 +27,7 @@ pub fn badge(page: Page) -> impl IntoView {
     };
     let reason = move || {
         page.device.engine.with(|engine| match engine {
-            Some((_, Some(Instead { reason, webgpu }))) => {
+            Some((_, Some(Fallback { reason, webgpu }))) => {
                 let help = if *webgpu { "" } else { webgpu_advice::how_to_get_webgpu(&browser::user_agent()) };
                 Some(format!("The CPU trains here, because of this: {reason}. {help}"))
             }

@@ -7,7 +7,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData};
 use super::step_plot::NAMES;
 use crate::{
     ui::{browser, size::closures::effect, state::Page},
-    worker::pictures::Pictures,
+    worker::snapshot::StepSnapshot,
 };
 
 /// The picture of one tile.
@@ -26,7 +26,7 @@ pub fn picture(page: Page, which: usize) -> impl IntoView {
 }
 
 /// Blue is negative, orange positive, the paper is zero: apart for every kind of colour sight.
-fn paint(canvas: &web_sys::HtmlCanvasElement, pictures: &Pictures, which: usize, dark: bool) {
+fn paint(canvas: &web_sys::HtmlCanvasElement, pictures: &StepSnapshot, which: usize, dark: bool) {
     const BLUE: [f64; 3] = [0.0, 104.0, 190.0];
     const ORANGE: [f64; 3] = [222.0, 110.0, 0.0];
     let paper = if dark { [24.0, 27.0, 33.0] } else { [255.0, 255.0, 255.0] };

@@ -8,7 +8,7 @@ use crate::{
         format,
     },
     ui::state::Page,
-    worker::pictures::Pictures,
+    worker::snapshot::StepSnapshot,
 };
 
 /// What a reader compares.
@@ -37,7 +37,7 @@ fn empty(which: usize) -> Drawing {
     }
 }
 
-fn ranks(pictures: &Pictures, which: usize) -> Drawing {
+fn ranks(pictures: &StepSnapshot, which: usize) -> Drawing {
     let (most, low, high) = pictures.rank_range();
     let mut lines = vec![];
     // The tile before it stays as a shadow, so that the change shows.
@@ -67,7 +67,7 @@ fn ranks(pictures: &Pictures, which: usize) -> Drawing {
     }
 }
 
-fn distributions(pictures: &Pictures) -> Drawing {
+fn distributions(pictures: &StepSnapshot) -> Drawing {
     let ends = pictures.empirical.first().zip(pictures.empirical.last());
     let reach = ends.map_or(1.0, |(a, b)| a.0.abs().max(b.0.abs())).max(f64::MIN_POSITIVE);
     let mut lines = vec![

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     engine::EngineInfo,
     ui::browser,
-    worker::protocol::{BackendChoice, Instead},
+    worker::protocol::{BackendChoice, Fallback},
 };
 
 /// The backend. Copied freely.
@@ -14,7 +14,7 @@ pub struct Device {
     /// What the address asks for.
     pub choice: BackendChoice,
     /// What runs, and why not WebGPU, where it was wanted.
-    pub engine: RwSignal<Option<(EngineInfo, Option<Instead>)>>,
+    pub engine: RwSignal<Option<(EngineInfo, Option<Fallback>)>>,
 }
 
 impl Device {

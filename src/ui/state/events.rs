@@ -23,7 +23,7 @@ use crate::{
 impl Page {
     pub(super) fn take(self, event: Event) {
         match event {
-            Event::Opened { engine, instead } => self.device.engine.set(Some((engine, instead))),
+            Event::Opened { engine, fallback } => self.device.engine.set(Some((engine, fallback))),
             Event::Loading { done, total } => self.digits.loading.set(Some((done, total))),
             Event::Loaded { load, name, source, train, test, test_set, complete } => {
                 self.take_digits(load, LoadedDigits { name, source, train, test, test_set, complete });
@@ -51,12 +51,12 @@ impl Page {
                 self.run.teaching.set(teaching);
                 self.take_report(report);
             }
-            Event::Pictures { step, pictures } => self.snapshots.take(step, pictures),
+            Event::Snapshot { step, snapshot } => self.snapshots.take(step, snapshot),
             Event::Prediction(classes) => self.pad.take_prediction(classes),
             Event::Pong => {}
             Event::Confusion { step, counts } => self.confusion.take(step, *counts),
-            Event::Twin { model, parameters, .. } => self.pad.take_baseline(model, parameters),
-            Event::NoTwin => self.pad.training_baseline.set(false),
+            Event::Baseline { model, parameters, .. } => self.pad.take_baseline(model, parameters),
+            Event::NoBaseline => self.pad.training_baseline.set(false),
             Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
             Event::Parameters(parameters) => self.take_parameters(parameters),
             Event::Kept(run) => self.take_kept(*run),

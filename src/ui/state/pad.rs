@@ -91,7 +91,7 @@ impl Pad {
     /// Trains a non-private baseline of the run.
     pub fn train_baseline(self) {
         self.training_baseline.set(true);
-        self.trainer.send(Request::Twin);
+        self.trainer.send(Request::TrainBaseline);
     }
 
     /// Takes the baseline's parameters after some of its steps.

@@ -25,7 +25,7 @@ use crate::{
         settings::{Number, Settings},
         threads::{accountant::AccountantClient, training::TrainingClient},
     },
-    worker::protocol::Asked,
+    worker::protocol::NetworkRequest,
 };
 
 /// All signals, by concern. Copied freely. What one concern can do is a method of its struct; what follows in several is one of the page.
@@ -50,7 +50,7 @@ pub struct Page {
     pub messages: Messages,
     pub appearance: Appearance,
     /// What the training thread asked of the network.
-    pub requests: RwSignal<Vec<Asked>>,
+    pub requests: RwSignal<Vec<NetworkRequest>>,
 }
 
 impl Page {

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::run::Run;
 use crate::{
     ui::{browser, settings::Speed, threads::training::TrainingClient},
-    worker::{pictures::Pictures, protocol::Request},
+    worker::{protocol::Request, snapshot::StepSnapshot},
 };
 
 /// Tiles are drawn anew at most this often; at full speed a step is looked into at most this often, too.
@@ -20,7 +20,7 @@ const LOOK_MS: u32 = 1000;
 struct Inner {
     due: Option<Timeout>,
     /// The step that the tiles show next.
-    next: Option<(u64, Pictures)>,
+    next: Option<(u64, StepSnapshot)>,
     /// When a step was last looked into, and whether one is being waited for.
     looked_at: f64,
     looking: bool,
@@ -31,7 +31,7 @@ struct Inner {
 pub struct Snapshots {
     trainer: TrainingClient,
     run: Run,
-    pub shown: RwSignal<Option<(u64, Arc<Pictures>)>>,
+    pub shown: RwSignal<Option<(u64, Arc<StepSnapshot>)>>,
     inner: StoredValue<Inner, LocalStorage>,
 }
 
@@ -43,7 +43,7 @@ impl Snapshots {
     }
 
     /// Takes a step, which the tiles show soon.
-    pub fn take(self, step: u64, pictures: Pictures) {
+    pub fn take(self, step: u64, pictures: StepSnapshot) {
         let end_look = self.inner.try_update_value(|inner| {
             inner.next = Some((step, pictures));
             inner.looked_at = browser::now();

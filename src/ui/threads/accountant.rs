@@ -11,7 +11,7 @@ use crate::{
     worker::{
         accountant::Accountant,
         accounts::{Answer, Question},
-        protocol::Asked,
+        protocol::NetworkRequest,
     },
 };
 
@@ -70,7 +70,7 @@ struct Readers {
     begun: u32,
     busy: Vec<Reader>,
     /// What those that have ended asked of the network.
-    requests: Vec<Asked>,
+    requests: Vec<NetworkRequest>,
 }
 
 struct Reader {
@@ -161,7 +161,7 @@ impl AccountantClient {
 
     /// What readers that have ended asked of the network.
     #[must_use]
-    pub fn readers_requests(self) -> Vec<Asked> {
+    pub fn readers_requests(self) -> Vec<NetworkRequest> {
         self.0.with_value(|state| state.readers.requests.clone())
     }
 

@@ -22,7 +22,7 @@ use crate::{
         session::{Progress, Session},
     },
     worker::{
-        protocol::{Event, Instead, KeptRun, Label},
+        protocol::{Event, Fallback, KeptRun, Label},
         run_log::{self, RunLog, RunLogError},
         run_store::{Change, Entry, Record, StoreError},
     },
@@ -174,9 +174,9 @@ impl<H: Host> Agent<H> {
             return self.problem(None, &"the digits are still on their way; continue the run when all are there");
         }
         match self.take_up(key).await {
-            Ok((session, instead, continued, notice)) => {
+            Ok((session, fallback, continued, notice)) => {
                 let in_memory = continued.ahead.place == Place::Memory;
-                self.stand(Ok(session), instead, Some(continued)).await;
+                self.stand(Ok(session), fallback, Some(continued)).await;
                 if let Some(error) = self.refusal.take_if(|_| in_memory) {
                     self.refuse_to_keep(error);
                 }
@@ -193,13 +193,13 @@ impl<H: Host> Agent<H> {
     async fn take_up(
         &mut self,
         key: &str,
-    ) -> Result<(Session<AnyEngine>, Option<Instead>, Continued<H::Lock>, String), TakeError> {
+    ) -> Result<(Session<AnyEngine>, Option<Fallback>, Continued<H::Lock>, String), TakeError> {
         let in_memory = self.memory.read(key).is_some();
         let _lock = if in_memory { None } else { Some(within(&*self.host, self.host.lock(key)).await?) };
         let record = self.read(key).await?;
         let (file, lost) = settled(&record)?;
         let (data, train) = (file.run.data.clone(), file.run.train);
-        let (session, instead, mut file) = self.resume(file).await?;
+        let (session, fallback, mut file) = self.resume(file).await?;
 
         let mut ahead = Ahead::open(new_key(self.runs), &session, self.opening.clone());
         // The books that go on hold all that was released; digits of before, if they are others, lose nothing of it.
@@ -241,18 +241,18 @@ impl<H: Host> Agent<H> {
                 "The run began on {data} ({train} images) and goes on with {now} ({count}): its ε counts both, for every image of either."
             ));
         }
-        Ok((session, instead, Continued { ahead, saving, state, from: key.to_owned() }, notices.join(" ")))
+        Ok((session, fallback, Continued { ahead, saving, state, from: key.to_owned() }, notices.join(" ")))
     }
 
-    async fn resume(&mut self, file: RunFile) -> Result<(Session<AnyEngine>, Option<Instead>, RunFile), SessionError> {
+    async fn resume(&mut self, file: RunFile) -> Result<(Session<AnyEngine>, Option<Fallback>, RunFile), SessionError> {
         let RunCard { config, report, .. } = file.run.clone();
-        let Prepared { plan, engine, instead } = self.prepare(config, Some(&state_of(&file))).await?;
+        let Prepared { plan, engine, fallback } = self.prepare(config, Some(&state_of(&file))).await?;
         let Report { step, training_seconds, .. } = report;
         // A time that no clock measures counts as none.
         let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
         // No file tells what was not finite.
         let progress = Progress { step, ledger: file.ledger.clone(), training, non_finite: 0 };
-        Ok((Session::resume(plan, engine, progress)?, instead, file))
+        Ok((Session::resume(plan, engine, progress)?, fallback, file))
     }
 }
 

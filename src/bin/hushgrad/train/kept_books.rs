@@ -5,7 +5,7 @@ use std::error::Error;
 use hushgrad::{
     accounting::ledger::Ledger,
     rng::SystemRng,
-    train::books::{self, AllRuns, Books, BooksError, Entry},
+    train::books::{self, AllRuns, BooksError, DatasetBooks, Entry},
 };
 use rand::rand_core::Rng as _;
 
@@ -82,7 +82,7 @@ impl KeptBooks {
         Ok(books.all_runs(&self.digits, delta))
     }
 
-    fn read(&self) -> Result<Books, Box<dyn Error>> {
+    fn read(&self) -> Result<DatasetBooks, Box<dyn Error>> {
         read(&self.file)
     }
 }
@@ -91,10 +91,10 @@ impl KeptBooks {
 ///
 /// # Errors
 /// When the file cannot be read, or is none.
-pub fn read(file: &KeptFile) -> Result<Books, Box<dyn Error>> {
+pub fn read(file: &KeptFile) -> Result<DatasetBooks, Box<dyn Error>> {
     let bytes: Result<_, KeptFileError> = file.read(books::LARGEST);
     Ok(match bytes? {
-        Some(bytes) => Books::from_json(&file.called().display().to_string(), &bytes)?,
-        None => Books::default(),
+        Some(bytes) => DatasetBooks::from_json(&file.called().display().to_string(), &bytes)?,
+        None => DatasetBooks::default(),
     })
 }

@@ -100,7 +100,7 @@ pub fn configuration(
         };
     }
     if arguments.test_time_augmentation {
-        config.reading = Reading::SecondLook;
+        config.reading = Reading::TestTimeAugmentation;
     }
     if arguments.average {
         config.averaging = Averaging::Exponential;

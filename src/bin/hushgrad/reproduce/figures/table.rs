@@ -135,7 +135,7 @@ impl Method {
     pub const fn reading(&self) -> (Averaging, Reading) {
         match self.read_anew {
             None => (Averaging::None, Reading::Once),
-            Some(_) => (Averaging::Exponential, Reading::SecondLook),
+            Some(_) => (Averaging::Exponential, Reading::TestTimeAugmentation),
         }
     }
 

@@ -25,7 +25,7 @@ pub struct Tile {
 
 /// What ONE STEP shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pictures {
+pub struct StepSnapshot {
     /// Raw, encoded, noisy, denoised.
     pub tiles: [Tile; 4],
     /// The envelope by rank, once for each example of a lot; none without one.
@@ -58,7 +58,7 @@ pub struct PictureLayout {
 }
 
 impl PictureLayout {
-    /// Pictures of a model's first layer.
+    /// StepSnapshot of a model's first layer.
     #[must_use]
     pub const fn of(model: Architecture) -> Self {
         match model {
@@ -96,7 +96,7 @@ impl PictureLayout {
     }
 }
 
-impl Pictures {
+impl StepSnapshot {
     /// Reduces a trace of `task`; `noise` is the distribution in the units of the sum. `None` for an empty or mismatched
     /// trace.
     #[must_use]
@@ -256,7 +256,7 @@ mod tests {
     fn a_step_becomes_norms_ranks_and_distributions() {
         let trace = trace(7850, 0.01);
         let noise = NoiseSpec::Gaussian { sigma: 2.0 }.build().unwrap();
-        let pictures = Pictures::new(&trace, &LINEAR, Some(noise.as_ref())).unwrap();
+        let pictures = StepSnapshot::new(&trace, &LINEAR, Some(noise.as_ref())).unwrap();
         assert!((pictures.factor - 0.01).abs() < 1e-6);
         assert!(pictures.tiles[0].norm > pictures.tiles[1].norm);
         for tile in &pictures.tiles {
@@ -279,23 +279,23 @@ mod tests {
         let envelope = Envelope::draw(EnvelopeShape::Gaussian, 3, 7850, 1).unwrap();
         let first = f64::from(envelope.vector(0)[0]);
         let task = Task { envelope: Some(envelope.into()), expected_lot: 256.0, ..LINEAR };
-        let pictures = Pictures::new(&trace(7850, 1.0), &task, None).unwrap();
+        let pictures = StepSnapshot::new(&trace(7850, 1.0), &task, None).unwrap();
         assert_eq!(pictures.envelope[0], (1.0, 256.0 * first));
         assert!(pictures.envelope.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 >= w[1].1));
         assert!(pictures.rank_range().2 > 256.0 * first);
-        let without = Pictures::new(&trace(7850, 1.0), &LINEAR, None).unwrap();
+        let without = StepSnapshot::new(&trace(7850, 1.0), &LINEAR, None).unwrap();
         assert!(without.envelope.is_empty());
     }
 
     #[test]
     fn odd_traces_do_no_harm() {
-        assert_eq!(Pictures::new(&StepTrace::default(), &LINEAR, None), None);
+        assert_eq!(StepSnapshot::new(&StepTrace::default(), &LINEAR, None), None);
         let mut uneven = trace(100, 1.0);
         uneven.noisy.pop();
-        assert_eq!(Pictures::new(&uneven, &LINEAR, None), None);
+        assert_eq!(StepSnapshot::new(&uneven, &LINEAR, None), None);
         let one = |x: f32| StepTrace { raw: vec![x], encoded: vec![x], noisy: vec![x], denoised: vec![x] };
         for x in [0.0, f32::NAN, f32::INFINITY, 1.0] {
-            let pictures = Pictures::new(&one(x), &LINEAR, None).unwrap();
+            let pictures = StepSnapshot::new(&one(x), &LINEAR, None).unwrap();
             let (ranks, low, high) = pictures.rank_range();
             assert!(ranks > 1.0 && low < high, "{x}");
         }
