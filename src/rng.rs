@@ -4,12 +4,9 @@
 use rand::rand_core::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-/// A source that privacy may rest on. Only [`SystemRng`] and [`NotPrivateReplay`] implement it; the second
-/// answers `false` to [`RandomSource::is_private`], and a run that uses it carries no guarantee.
-pub trait RandomSource: Rng {
-    /// Whether an adversary who knows the program cannot predict the stream.
-    fn is_private(&self) -> bool;
-}
+/// A source that privacy may rest on. Only [`SystemRng`] and [`NotPrivateReplay`] implement it; a run
+/// that uses the second carries no guarantee.
+pub trait RandomSource: Rng {}
 
 /// The system's entropy could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +47,7 @@ impl NotPrivateReplay {
 }
 
 macro_rules! stream {
-    ($name:ident, $private:literal) => {
+    ($name:ident) => {
         impl rand::rand_core::TryRng for $name {
             type Error = core::convert::Infallible;
             fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
@@ -64,12 +61,8 @@ macro_rules! stream {
                 Ok(())
             }
         }
-        impl RandomSource for $name {
-            fn is_private(&self) -> bool {
-                $private
-            }
-        }
+        impl RandomSource for $name {}
     };
 }
-stream!(SystemRng, true);
-stream!(NotPrivateReplay, false);
+stream!(SystemRng);
+stream!(NotPrivateReplay);

@@ -9,10 +9,10 @@ use std::{fmt, io::Read};
 
 use flate2::bufread::MultiGzDecoder;
 
+pub use super::shard_writer::PIXELS;
+
 /// Rows and columns that the models read.
 pub const SIDE: u32 = 28;
-/// Bytes of one image.
-pub const PIXELS: usize = (SIDE * SIDE) as usize;
 /// Labels are below this.
 pub const CLASSES: u8 = 10;
 /// Most examples that a file may hold: 392 MB of pixels, which a browser's memory still takes.

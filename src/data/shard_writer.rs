@@ -22,7 +22,8 @@ pub const FORMAT: u32 = 1;
 /// Examples in every shard but the last of a set.
 pub const SHARD_EXAMPLES: usize = 10_000;
 
-const PIXELS: usize = 28 * 28;
+/// Bytes of an image: 28 rows of 28, a byte a pixel.
+pub const PIXELS: usize = 28 * 28;
 
 /// A training or a test set: 784 bytes an image, one byte a label.
 #[derive(Clone, Copy, Debug)]

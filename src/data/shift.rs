@@ -1,6 +1,6 @@
 //! Copies of an image, moved: what augmentation averages over.
 
-use crate::model::PIXELS;
+use super::idx::PIXELS;
 
 const SIDE: usize = 28;
 

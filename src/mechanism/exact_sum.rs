@@ -27,9 +27,7 @@
 /// Examples whose encoded gradients have an exact sum in f32.
 pub const SLOT: usize = 64;
 
-/// Clipping aims at this share below its bound: more than the relative error of any engine's norm, factor and products in f32. A squared
-/// norm whose terms pass through at most 1,000 roundings leaves half of it.
-pub const CLIP_MARGIN: f64 = 1.0 / 16_384.0;
+pub use crate::accounting::groups::CLIP_MARGIN;
 
 /// The grid of encoded coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]

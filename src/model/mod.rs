@@ -10,11 +10,10 @@ pub mod reference;
 mod safetensors;
 pub mod scattering;
 
+pub use crate::data::idx::PIXELS;
 pub use init::initial_parameters;
 pub use safetensors::safetensors;
 
-/// Pixels of an image, row by row.
-pub const PIXELS: usize = 28 * 28;
 /// Digits to tell apart.
 pub const CLASSES: usize = 10;
 /// Hidden units of the [`Architecture::Mlp`].

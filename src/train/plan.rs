@@ -71,7 +71,7 @@ impl Plan {
         if config.start == Start::Pretrained && !model::pretrained::available(config.model) {
             return Err(ConfigError::Contradiction {
                 field: "start",
-                sentence: "parameters trained on synthetic digits come with the tanh CNN alone; choose that model or a random start",
+                sentence: "parameters trained on synthetic digits come with the tanh CNN and the linear model on scattering features; choose one of them or a random start",
             });
         }
         if let Some(noise) = &config.noise {
@@ -221,6 +221,7 @@ fn expected_lot(config: &RunConfig, train_examples: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Architecture;
 
     #[test]
     fn a_lot_that_is_too_large_is_told_how_many_examples_there_are() {
@@ -228,5 +229,24 @@ mod tests {
         assert!(of(1, 1).is_ok());
         assert_eq!(of(2, 1).unwrap_err().to_string(), "lot is 2; it must be 1, as there is one training example");
         assert_eq!(of(3, 2).unwrap_err().to_string(), "lot is 3; it must be between 1 and the 2 training examples");
+    }
+
+    /// The refusal names those that have parameters to start from, and no others.
+    #[test]
+    fn a_start_that_does_not_exist_names_the_models_that_have_one() {
+        let names = [(Architecture::CnnTanh, "tanh CNN"), (Architecture::Scattering, "scattering")];
+        let with: Vec<Architecture> =
+            Architecture::ALL.into_iter().filter(|m| model::pretrained::available(*m)).collect();
+        assert_eq!(with.len(), names.len());
+        for model in Architecture::ALL {
+            let plan = Plan::new(RunConfig { model, start: Start::Pretrained, ..RunConfig::default() }, 60_000);
+            match names.iter().any(|(named, _)| *named == model) {
+                true => assert!(plan.is_ok() && with.contains(&model), "{model:?}"),
+                false => {
+                    let sentence = plan.unwrap_err().to_string();
+                    assert!(names.iter().all(|(_, name)| sentence.contains(name)), "{sentence}");
+                }
+            }
+        }
     }
 }

@@ -58,7 +58,7 @@ pub struct PictureLayout {
 }
 
 impl PictureLayout {
-    /// StepSnapshot of a model's first layer.
+    /// Pictures of a model's first layer.
     #[must_use]
     pub const fn of(model: Architecture) -> Self {
         match model {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { test as base, expect, type Download, type Page, type Worker } from "@playwright/test";
 import { resolve } from "node:path";
 import { serve, type Site } from "./server";
@@ -82,6 +83,19 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
 
 /** The element of a hook. */
 export const hook = (page: Page, name: Hook) => page.getByTestId(name);
+
+/** What the native tool computes from a ledger's file, at the page's first δ. */
+export function account(file: string): { tight: { value: number }; improved: { epsilon: number } } {
+  const tool = process.env.HUSHGRAD_NATIVE;
+  if (!tool) throw new Error("HUSHGRAD_NATIVE must name the native tool, target/debug/hushgrad");
+  return JSON.parse(execFileSync(tool, ["account", "--json", "--delta", "1e-5", file], { encoding: "utf8" }));
+}
+
+/** The tight bound that the page shows large; NaN while it shows another. */
+export async function tight(page: Page): Promise<number> {
+  const text = await page.getByTestId("epsilon").getAttribute("data-tight");
+  return text ? Number(text) : NaN;
+}
 
 /** The bare number that `step`, `accuracy` and `epsilon` carry; NaN while they carry none. */
 export async function value(page: Page, name: "step" | "accuracy" | "epsilon"): Promise<number> {

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
-import { readFileSync } from "node:fs";
-import { beforeThread, database, expect, exported, hook, open, rows, test, value } from "./fixtures";
+import { readFileSync, writeFileSync } from "node:fs";
+import { account, beforeThread, database, expect, exported, hook, open, rows, test, tight, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
@@ -220,3 +220,57 @@ test("runs on the same digits are added up, deleted ones too, until they are for
   await expect(together).toBeHidden();
   await expect(rows(page)).toHaveCount(2);
 });
+
+/** What the page shows of a run that stands still is what the native tool makes of its ledger, as far as two ways to add up agree. */
+async function agrees(page: Page) {
+  const [file] = await exported(page, "Privacy ledger (JSON)");
+  const native = account(await file.path()).tight.value;
+  await expect.poll(() => tight(page)).toBeGreaterThan(native * (1 - 1e-4));
+  await expect.poll(() => tight(page)).toBeLessThan(native * (1 + 1e-4));
+  return native;
+}
+
+for (const [name, settings] of [
+  ["clipping and Gaussian noise", "&preset=cpu"],
+  ["an envelope and Student-t noise", "&preset=student-t&model=linear&vectors=20&lot=512"],
+] as const) {
+  test(`ε is tight and live, and goes on with a run that is continued: ${name}`, async ({ page, site }, info) => {
+    await open(page, site, `?backend=cpu&dataset=synthetic${settings}`);
+    await hook(page, "play").click();
+    const shown: [number, number][] = [];
+    await expect(async () => {
+      // Both of one moment.
+      const [step, bound] = await page.evaluate(() => {
+        const read = (name: string) => document.querySelector<HTMLElement>(`[data-testid="${name}"]`)!.dataset;
+        return [Number(read("step").value), Number(read("epsilon").tight || NaN)];
+      });
+      if (step > 0 && bound > 0) shown.push([step, bound]);
+      expect(shown.length).toBeGreaterThan(9);
+    }).toPass({ intervals: [150] });
+    await expect(hook(page, "epsilon")).toHaveText(/^≤ [0-9.]+$/);
+    await hook(page, "pause").click();
+    await expect(hook(page, "pause")).toBeDisabled();
+    const first = await agrees(page);
+    expect(await tight(page)).toBeLessThan(await value(page, "epsilon"));
+
+    // While it played, no less was shown than what had happened then costs.
+    const [file] = await exported(page, "Privacy ledger (JSON)");
+    const ledger = JSON.parse(readFileSync(await file.path(), "utf8"));
+    for (const [step, bound] of shown.filter((_, at) => at % 3 === 0)) {
+      ledger.events = [{ release: 0, count: step }];
+      const then = info.outputPath(`ledger-${step}.json`);
+      writeFileSync(then, JSON.stringify(ledger));
+      expect(bound, `shown at step ${step}`).toBeGreaterThan(account(then).tight.value * (1 - 1e-4));
+    }
+
+    await kept(page, 1);
+    await open(page, site, `?backend=cpu&dataset=synthetic${settings}`);
+    await rows(page).getByRole("button", { name: /^Continue/ }).click();
+    await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
+    await agrees(page);
+    const step = await value(page, "step");
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(step + 1);
+    expect(await agrees(page)).toBeGreaterThan(first);
+  });
+}

@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { expect, exported, hook, open, test, value } from "./fixtures";
+import { account, expect, exported, hook, open, test, value } from "./fixtures";
 
 const BACKENDS = [
   ["cpu", "CPU"],
@@ -37,7 +36,7 @@ for (const [backend, label] of BACKENDS) {
     expect(await value(page, "step")).toBe(step);
     expect(await value(page, "epsilon")).toBe(epsilon);
     const [ledger] = await exported(page, "Privacy ledger (JSON)");
-    expect(Math.abs(epsilon - native(await ledger.path())), `ε after ${step} steps`).toBeLessThan(1e-9);
+    expect(Math.abs(epsilon - account(await ledger.path()).improved.epsilon), `ε after ${step} steps`).toBeLessThan(1e-9);
   });
 }
 
@@ -58,7 +57,7 @@ test("each way of sampling is drawn from, named and priced as the native tool pr
     }
     const epsilon = await value(page, "epsilon");
     const [file] = await exported(page, "Privacy ledger (JSON)");
-    expect(Math.abs(epsilon - native(await file.path())), policy).toBeLessThan(1e-9);
+    expect(Math.abs(epsilon - account(await file.path()).improved.epsilon), policy).toBeLessThan(1e-9);
     await expect(page.locator("body")).toContainText(`neighbours: ${neighbours}`);
     const counted = page.getByText("the number of training examples is public");
     await expect(counted).toHaveCount(policy === "fixed-size" ? 0 : 1);
@@ -78,14 +77,6 @@ test("a run on a grid trains on the CPU, says why, and pays for what rounding te
   await expect.poll(() => value(page, "step")).toBe(1);
   const epsilon = await value(page, "epsilon");
   const [file] = await exported(page, "Privacy ledger (JSON)");
-  expect(Math.abs(epsilon - native(await file.path()))).toBeLessThan(1e-9);
+  expect(Math.abs(epsilon - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
   await expect(page.locator("body")).toContainText("rounded to the grid 2^-10");
 });
-
-/** ε that the native tool computes from a ledger, at the page's first δ. */
-function native(file: string): number {
-  const tool = process.env.HUSHGRAD_NATIVE;
-  if (!tool) throw new Error("HUSHGRAD_NATIVE must name the native tool, target/debug/hushgrad");
-  const said = execFileSync(tool, ["account", "--json", "--delta", "1e-5", file], { encoding: "utf8" });
-  return JSON.parse(said).improved.epsilon;
-}

@@ -6,8 +6,8 @@
 //!
 //! *The remedy.* Everything that depends on data is an integer number of grid steps g = 2^e:
 //! 1. Each example's encoded coordinate is brought to the grid *before* the sum. Towards zero it stays inside its clip or envelope, so the sensitivity
-//!    does not grow. To the nearest (unbiased) it can move out by g/2 a coordinate, g·√P/2 in L2: [`GridRounding::scale_factor`] is by how much the
-//!    noise must grow to keep the noise multiplier. Integer sums are exact in any order.
+//!    does not grow. To the nearest (unbiased) it can move out by g/2 a coordinate, g·√P/2 in L2, and the
+//!    noise must grow by 1 + g·√P/(2·norm) to keep the noise multiplier. Integer sums are exact in any order.
 //! 2. The noise is rounded to the grid by itself. For s on the grid, round(s + Z) = s + round(Z) exactly, so the release is post-processing of
 //!    s + Z: rounding costs nothing, and the analysis for continuous Z holds.
 //! 3. What remains is that the computed noise ẑ is not quite Z. It does not depend on data, so only its rounded distribution p̂ against p counts.
@@ -206,13 +206,6 @@ impl GridRounding {
     pub fn release(&self, sum: i64, noise: f64) -> Option<f64> {
         let total = sum.checked_add(self.nearest(noise)?)?;
         (total.unsigned_abs() <= 1 << 53).then(|| total as f64 * self.spacing())
-    }
-
-    /// By how much the noise's scale must grow if contributions are rounded to the *nearest* grid point, so that noise multiplier stays
-    /// what it was: 1 + g·√P/(2·norm). Towards zero it is 1.
-    #[must_use]
-    pub fn scale_factor(&self, norm: f64, coordinates: u64) -> f64 {
-        1.0 + 0.5 * self.spacing() * (coordinates as f64).sqrt() / norm
     }
 
     /// What the inexactness of [`Noise::draw`] costs over `steps` releases of `coordinates` numbers. `failure` is the part of τ that may lie in

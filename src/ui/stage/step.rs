@@ -124,7 +124,7 @@ fn scale(page: Page) -> impl IntoView {
     view! {
         <div class="scale">{view_fn(move || text().map(|(full, caption, shrunk)| view! {
             <span class="bar-of-colours" aria-hidden="true"></span>
-            <span>"Colours: −"{full.clone()}" to +"{full}{shrunk.then_some(" (tile 4 times its factor)")}". StepSnapshot: "{caption}". Plots: size of coordinates by rank; in tile 4, their distribution (solid) against the noise's (dashed)."</span>
+            <span>"Colours: −"{full.clone()}" to +"{full}{shrunk.then_some(" (tile 4 times its factor)")}". Pictures: "{caption}". Plots: size of coordinates by rank; in tile 4, their distribution (solid) against the noise's (dashed)."</span>
         }.into_any()))}</div>
     }
     .into_any()

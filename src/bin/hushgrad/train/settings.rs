@@ -40,7 +40,7 @@ pub enum Sampling {
 #[derive(Clone, Copy, ValueEnum)]
 pub enum StartFrom {
     Random,
-    /// Trained on synthetic digits (tanh CNN)
+    /// Trained on synthetic digits (tanh CNN, scattering)
     Pretrained,
 }
 
