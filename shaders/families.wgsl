@@ -1,4 +1,4 @@
-// privacy::noise::Noise::draw: one coordinate's noise from four words of ChaCha20.
+// accounting::noise::Noise::draw: one coordinate's noise from four words of ChaCha20.
 //
 // WGSL lets a device compute log, cos and tan with errors that would show; here they are series on ranges reduced in
 // integers, good to f32's last bits on every device. u1 = (w0·2^32 + w1 + ½)·2^-64, u2 = (w2 + ½)·2^-32 (in f64 an angle has w3's bits, too, which
