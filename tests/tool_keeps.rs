@@ -249,6 +249,22 @@ mod signals {
         assert!(sent.success());
     }
 
+    /// A program inherits what is ignored here, and would never end: better said at once.
+    #[cfg(target_os = "linux")]
+    fn nothing_is_ignored() {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
+        // HUP is 1, INT 2, TERM 15.
+        let ours = u64::from_str_radix(ignored, 16).unwrap() & ((1 << 0) | (1 << 1) | (1 << 14));
+        assert_eq!(
+            ours, 0,
+            "run these tests where SIGHUP, SIGINT and SIGTERM are not ignored: without nohup, and not behind a script's &"
+        );
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn nothing_is_ignored() {}
+
     /// All lines that are left, and the last step of them.
     fn drain(out: &mut impl std::io::BufRead) -> u64 {
         std::iter::from_fn(|| next(out)).last().map_or(0, |report| report.step)
@@ -256,6 +272,7 @@ mod signals {
 
     #[test]
     fn a_signal_ends_a_run_after_its_step_with_its_books_in_order() {
+        nothing_is_ignored();
         let files = Files::new("signals");
         for (signal, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
             let words = "train --steps 1000000 --ledger @l.json --out @run.json --weights @w.st --force";
@@ -278,6 +295,7 @@ mod signals {
     /// Within a step of which all 300 images are moved sixteen times: the first signal waits for its end, the second does not.
     #[test]
     fn a_second_signal_ends_a_run_at_once() {
+        nothing_is_ignored();
         let files = Files::new("second");
         let words = "train --data @ --json --model cnn-tanh --lot 300 --copies 16 --reach 4 --threads 1 --steps 1000 --evaluate-every 1 --ledger @l.json";
         let mut command = command(words, &files.0);
@@ -300,6 +318,7 @@ mod signals {
 
     #[test]
     fn a_terminal_that_is_gone_does_not_spoil_the_end() {
+        nothing_is_ignored();
         let files = Files::new("gone");
         let (mut child, mut out) = start("train --steps 1000000 --ledger @l.json", &files);
         let printed = next(&mut out).unwrap().step;
@@ -330,6 +349,7 @@ mod signals {
     /// and the books say. `HUSHGRAD_KILLS` times, from the seed `HUSHGRAD_SEED`.
     #[test]
     fn whatever_ends_a_run_no_release_that_was_shown_is_forgotten() {
+        nothing_is_ignored();
         let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
         let (kills, seed) = (number("HUSHGRAD_KILLS", 8), number("HUSHGRAD_SEED", 1));
         let files = Files::new("kills");

@@ -66,7 +66,7 @@ impl RunLog {
     /// # Errors
     /// Text that this page has not written.
     pub fn from_json(text: &str) -> Result<Self, RunLogError> {
-        serde_json::from_str(text).map_err(|error| RunLogError::Unreadable(error.to_string()))
+        serde_json::from_slice(text.as_bytes()).map_err(|error| RunLogError::Unreadable(error.to_string()))
     }
 
     #[must_use]

@@ -296,7 +296,8 @@ impl Ledger {
     /// # Errors
     /// Text that is not a ledger, another version, or a ledger that cannot have happened; the place is named.
     pub fn from_json(text: &str) -> Result<Self, PrivacyError> {
-        let ledger: Self = serde_json::from_str(text).map_err(|e| PrivacyError::Ledger {
+        // As bytes, as run files are read: a program that reads both has one reader.
+        let ledger: Self = serde_json::from_slice(text.as_bytes()).map_err(|e| PrivacyError::Ledger {
             place: format!("line {}, column {}", e.line(), e.column()),
             problem: e.to_string(),
         })?;

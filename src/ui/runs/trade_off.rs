@@ -51,7 +51,7 @@ pub fn trade_off(page: Page) -> Drawing {
         summary: format!("Test accuracy against epsilon, a point for each of {} runs.", lines.len()),
         lines,
         scatter: true,
-        x: Range { low, high, logarithmic, label: "ε", write: Write::Epsilon },
+        x: Range { low, high, logarithmic, label: "ε (Rényi)", write: Write::Epsilon },
         y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent },
     }
 }
