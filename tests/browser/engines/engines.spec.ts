@@ -28,6 +28,17 @@ const test = base.extend<{ driver: Driver; site: Site; tab: Tab }>({
 const attribute = (tab: Tab, selector: string, name: string) =>
   tab.evaluate((selector, name) => document.querySelector(selector)?.getAttribute(name) ?? null, selector, name);
 const text = (tab: Tab, name: string) => tab.evaluate((selector) => document.querySelector(selector)?.textContent ?? "", hook(name));
+/** Whether an element stays where it is for a third of a second. */
+const steady = (tab: Tab, selector: string) =>
+  tab.evaluate(async (selector) => {
+    const place = () => JSON.stringify(document.querySelector(selector)?.getBoundingClientRect());
+    const before = place();
+    for (let look = 0; look < 3; look++) {
+      await new Promise((done) => setTimeout(done, 120));
+      if (place() !== before) return false;
+    }
+    return true;
+  }, selector);
 const count = (tab: Tab, selector: string) => tab.evaluate((selector) => document.querySelectorAll(selector).length, selector);
 const value = async (tab: Tab, name: string) => Number((await attribute(tab, hook(name), "data-value")) || NaN);
 
@@ -74,6 +85,8 @@ for (const driver of [firefox, webkit]) {
         return count(tab, CONTINUE);
       }, { intervals: [1_000] }).toBe(1);
       await expect.poll(() => attribute(tab, CONTINUE, "disabled")).toBeNull();
+      // What arrives moves the list; a driver clicks where it was.
+      await expect.poll(() => steady(tab, CONTINUE)).toBe(true);
       await tab.click(CONTINUE);
       await expect.poll(() => value(tab, "step")).toBeGreaterThan(0);
       // A reload may come before the last write: steps may be lost, but none that was shown is left uncounted.
