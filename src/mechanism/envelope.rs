@@ -6,10 +6,8 @@ use rand::rand_core::Rng;
 use super::{EnvelopeShape, error::MechanismError, quantile::UpperQuantile};
 use crate::rng::NotPrivateReplay;
 
-/// Largest n.
-pub const MAX_VECTORS: u32 = 4096;
-/// Largest n × P: 512 MiB of f32.
-pub const MAX_ENTRIES: usize = 1 << 27;
+pub use super::error::{MAX_ENTRIES, MAX_VECTORS};
+
 /// Rank blocks by which the vectors are compared with a gradient.
 pub const BLOCKS: usize = 64;
 /// Entries below this are zero (Algorithm 2).

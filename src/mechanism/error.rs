@@ -1,7 +1,11 @@
 //! What this layer refuses.
 
-use super::envelope::{MAX_ENTRIES, MAX_VECTORS};
 use crate::accounting::noise::NoiseError;
+
+/// Most vectors of an envelope.
+pub const MAX_VECTORS: u32 = 4096;
+/// Most entries of an envelope, vectors × parameters: 512 MiB of f32.
+pub const MAX_ENTRIES: usize = 1 << 27;
 
 /// A mechanism that cannot be built, or slices that do not fit together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

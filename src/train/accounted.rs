@@ -7,7 +7,7 @@ use super::{
     price,
     projection::Point,
     report::Privacy,
-    run_file::{RunCard, RunFileError, cut},
+    run_card::{RunCard, RunFileError, cut},
 };
 use crate::{
     accounting::{

@@ -3,7 +3,7 @@
 use super::{
     config::RunConfig,
     error::ConfigError,
-    plan::{MOST_STEPS, absolute_noise},
+    units::{MOST_STEPS, absolute_noise},
 };
 use crate::accounting::{
     PrivacyError,

@@ -2,6 +2,7 @@
 
 mod accounted;
 pub mod books;
+mod check;
 pub mod config;
 pub mod error;
 mod limits;
@@ -10,5 +11,7 @@ pub mod presets;
 mod price;
 pub mod projection;
 pub mod report;
+mod run_card;
 pub mod run_file;
 pub mod session;
+mod units;

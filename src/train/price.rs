@@ -4,9 +4,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::{
+    check,
     config::RunConfig,
     error::{ConfigError, NoGuarantee},
-    plan::{Plan, absolute_noise, grid_of_release},
+    units::{absolute_noise, grid_of_release},
 };
 use crate::{
     accounting::{
@@ -88,7 +89,7 @@ fn profile_of(envelope: &Envelope) -> Result<EnvelopeProfile, PrivacyError> {
 /// # Errors
 /// As [`Plan::new`].
 pub(super) fn of(config: &RunConfig, train: u32) -> Result<Priced, ConfigError> {
-    Plan::check(config, train)?;
+    check::check(config, train)?;
     step(config, config.sampling.over(train, config.lot), None)
 }
 
@@ -139,6 +140,7 @@ fn release_of(
 mod tests {
     use super::*;
     use crate::accounting::noise::NoiseSpec;
+    use crate::train::plan::Plan;
 
     fn under(vectors: u32, seed: u64) -> RunConfig {
         let encoder = EncoderSpec::Envelope { shape: EnvelopeShape::Mixed, vectors, pre_scale: 1.0, seed };

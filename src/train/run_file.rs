@@ -3,43 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{accounted, config::RunConfig, plan, projection::Point, report::Report};
-use crate::{accounting::ledger::Ledger, data::idx::MAX_EXAMPLES, engine::EngineInfo, mechanism::State};
+pub use super::run_card::{LONGEST_NAME, RunCard, RunFileError, clipped};
+use super::{accounted, plan, run_card::VERSION};
+use crate::{accounting::ledger::Ledger, mechanism::State};
 
 const FORMAT: &str = "hushgrad-run";
-/// Version of [`RunFile`]; later ones are refused, since what they add may matter. The first knew Poisson sampling alone, the second no mean of iterates.
-const VERSION: u32 = 3;
 /// A larger file is not a run: four thousand envelope vectors in the ledger take 15 MB.
 pub const LARGEST: usize = 64 << 20;
-/// Characters of a run's name.
-pub const LONGEST_NAME: usize = 60;
-/// Of the other texts: what changed, what the device and the digits are called.
-const LONGEST_TEXT: usize = 400;
-/// Points of a curve; the page writes a thousand at most.
-const MOST_POINTS: usize = 10_000;
-
-/// A run as it is shown: all that lists and charts need.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RunCard {
-    pub name: String,
-    /// What changed from the run before.
-    pub note: String,
-    pub config: RunConfig,
-    pub engine: EngineInfo,
-    /// Name of the digits, and how many there are.
-    pub data: String,
-    pub train: u32,
-    pub test: u32,
-    pub report: Report,
-    /// Test accuracy where it was measured last.
-    pub accuracy: Option<f64>,
-    /// Step and value.
-    pub accuracy_curve: Vec<Point>,
-    pub improved_curve: Vec<Point>,
-    pub classic_curve: Vec<Point>,
-}
-
 /// A run whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -56,85 +26,6 @@ pub struct RunFile {
     /// The mean of the iterates, where one is kept.
     #[serde(default)]
     pub average: Option<Vec<f32>>,
-}
-
-/// Why a file is not a run that can be shown or continued.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RunFileError {
-    #[error("{name} is no run file: it has {bytes} bytes, more than any")]
-    TooLarge { name: String, bytes: usize },
-    #[error("{name} is no run file of this page: {reason}")]
-    Unreadable { name: String, reason: String },
-    #[error("{name} was written by a later version of this page ({version}; this one reads {VERSION}); open it there")]
-    Later { name: String, version: u32 },
-    #[error("{name}: {field} is {value}, which no run can have; the file was changed by hand or damaged")]
-    Impossible { name: String, field: &'static str, value: String },
-    #[error("{name} holds settings that no run can have: {reason}")]
-    NoPlan { name: String, reason: String },
-    #[error(
-        "{name} has taken no step, and its {field} is not what its settings start from; it was changed by hand, and is not continued"
-    )]
-    Trained { name: String, field: &'static str },
-    #[error("{name} claims an ε and has no ledger to show for it; it was changed by hand, and is not opened")]
-    Unaccounted { name: String },
-    #[error(
-        "{name} says ε ≤ {stated}, and its ledger costs ε ≤ {accounted}; it was changed by hand, and is not opened"
-    )]
-    Differs { name: String, stated: f64, accounted: f64 },
-}
-
-impl RunCard {
-    /// Reads a card that this page has kept.
-    ///
-    /// # Errors
-    /// What is wrong with it, by `name`.
-    pub fn from_json(name: &str, bytes: &[u8]) -> Result<Self, RunFileError> {
-        let name = clipped(name);
-        let mut card: Self = serde_json::from_slice(bytes)
-            .map_err(|error| RunFileError::Unreadable { name: name.clone(), reason: error.to_string() })?;
-        card.check(&name)?;
-        Ok(card)
-    }
-
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        // Every field is a plain number, text or list, and none is a map with keys that JSON could refuse.
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    /// Checks every number, and cuts texts to lengths that can be shown.
-    fn check(&mut self, name: &str) -> Result<(), RunFileError> {
-        self.name = cut(&self.name, LONGEST_NAME);
-        for text in [&mut self.note, &mut self.data, &mut self.engine.device] {
-            *text = cut(text, LONGEST_TEXT);
-        }
-        let fine = |field: &'static str, fine: bool, value: String| {
-            if fine {
-                Ok(())
-            } else {
-                Err(RunFileError::Impossible { name: name.to_owned(), field, value: clipped(&value) })
-            }
-        };
-        if let Some(accuracy) = self.accuracy {
-            fine("accuracy", (0.0..=1.0).contains(&accuracy), accuracy.to_string())?;
-        }
-        fine("train", (1..=MAX_EXAMPLES).contains(&self.train), self.train.to_string())?;
-        fine("lot", (1..=self.train).contains(&self.config.lot), self.config.lot.to_string())?;
-        fine("step", self.report.step <= 1 << 53, self.report.step.to_string())?;
-        for (field, curve, most) in [
-            ("accuracy-curve", &self.accuracy_curve, 1.0),
-            ("improved-curve", &self.improved_curve, f64::MAX),
-            ("classic-curve", &self.classic_curve, f64::MAX),
-        ] {
-            let ordered = curve.windows(2).all(|w| w[0].0 < w[1].0);
-            let inside = curve.iter().all(|p| p.0 >= 0.0 && (0.0..=most).contains(&p.1));
-            fine(field, ordered && inside, "out of order or out of range".to_owned())?;
-            fine(field, curve.len() <= MOST_POINTS, format!("{} points long", curve.len()))?;
-            let last = curve.last().map_or(0.0, |point| point.0);
-            fine(field, last <= self.report.step as f64, format!("beyond the {} steps", self.report.step))?;
-        }
-        Ok(())
-    }
 }
 
 impl RunFile {
@@ -231,21 +122,6 @@ impl RunFile {
         }
         Ok(())
     }
-}
-
-/// What is quoted back of something that may be a novel.
-#[must_use]
-pub fn clipped(text: &str) -> String {
-    let mut short: String = text.chars().filter(|c| !c.is_control()).take(24).collect();
-    if text.chars().count() > 24 {
-        short.push('…');
-    }
-    short
-}
-
-/// At most so many characters of a text, in one line.
-pub(super) fn cut(text: &str, most: usize) -> String {
-    text.trim().chars().filter(|c| !c.is_control()).take(most).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,11 @@
-use super::*;
+use super::{
+    super::{
+        config::RunConfig,
+        report::Report,
+        run_card::{LONGEST_TEXT, MOST_POINTS},
+    },
+    *,
+};
 use crate::{
     accounting::{ledger::Ledger, rdp, sampling::Sampling},
     data::TestSet,
@@ -9,6 +16,7 @@ use crate::{
         report::{Privacy, PrivacyBound},
     },
 };
+use crate::{engine::EngineInfo, train::projection::Point};
 
 fn run() -> RunFile {
     run_of(RunConfig::default())
@@ -62,6 +70,15 @@ fn ledger_release(plan: &Plan) -> crate::accounting::ledger::Release {
 
 fn read(text: &str) -> Result<RunFile, String> {
     RunFile::from_json("a.json", text.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// What earlier versions wrote beside it: whether the ledger held the plan's steps alone.
+#[test]
+fn a_file_of_before_with_a_word_more_is_read() {
+    let json = run().to_json();
+    let older = json.replacen("\"complete\":", "\"by-plan\":true,\"complete\":", 1);
+    assert!(older.contains("by-plan"));
+    assert_eq!(read(&older), read(&json));
 }
 
 #[test]

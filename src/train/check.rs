@@ -1,0 +1,106 @@
+//! Whether a configuration can be run on a training set: ranges, and what contradicts.
+
+use super::{
+    config::{Augmentation, RunConfig, Schedule, Start},
+    error::ConfigError,
+    limits,
+    units::{MOST_STEPS, expected_lot},
+};
+use crate::{
+    accounting::{PrivacyError, decimal::quoted},
+    mechanism::{Denoiser, EncoderSpec},
+    model,
+};
+
+/// Finer grids leave inexact noise no useful price.
+const MOST_GRID_BITS: u32 = 24;
+
+/// Smallest clipping norm and pre-scale: below, f32 gradients are lost to rounding ([`EncoderSpec::validate`]).
+const LEAST_SCALE: f64 = 1e-9;
+
+/// Pixels by which a copy may be moved: MNIST's digits stand four from the edge.
+const MOST_REACH: u32 = 4;
+const MOST_COPIES: u32 = 16;
+
+/// Checks `config` against a training set of `train_examples`.
+///
+/// # Errors
+/// The first field that is out of its range or contradicts another.
+pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
+    check_ranges(config, train_examples)?;
+    if config.noise.is_none() && config.denoiser != Denoiser::None {
+        return Err(ConfigError::Contradiction {
+            field: "denoiser",
+            sentence: "it compares the sum with the noise's distribution, and there is no noise; choose a noise or no denoiser",
+        });
+    }
+    if config.noise.is_none() && config.grid_bits.is_some() {
+        return Err(ConfigError::Contradiction {
+            field: "grid-bits",
+            sentence: "a grid is for noise, and there is none; choose a noise or no grid",
+        });
+    }
+    if config.start == Start::Pretrained && !model::pretrained::available(config.model) {
+        return Err(ConfigError::Contradiction {
+            field: "start",
+            sentence: "parameters trained on synthetic digits come with the tanh CNN and the linear model on scattering features; choose one of them or a random start",
+        });
+    }
+    if let Some(noise) = &config.noise {
+        noise.build().map_err(PrivacyError::from)?;
+    }
+    limits::check(config, expected_lot(config, train_examples))
+}
+
+fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
+    let range = |field, value: f64, fine: bool, range: &str| {
+        if fine {
+            Ok(())
+        } else {
+            Err(ConfigError::OutOfRange { field, value: quoted(value), range: range.to_owned() })
+        }
+    };
+    let RunConfig { learning_rate, momentum, delta, .. } = *config;
+    range(
+        "lot",
+        config.lot.into(),
+        (1..=train_examples).contains(&config.lot),
+        &match train_examples {
+            1 => "1, as there is one training example".to_owned(),
+            _ => format!("between 1 and the {train_examples} training examples"),
+        },
+    )?;
+    range("learning-rate", learning_rate, learning_rate > 0.0 && learning_rate <= 1e6, "above 0 and at most 1000000")?;
+    range("momentum", momentum, (0.0..1.0).contains(&momentum), "at least 0 and below 1")?;
+    range(
+        "delta",
+        delta,
+        delta > 0.0 && delta < 1.0,
+        "above 0 and below 1 (and smaller than 1/examples to mean anything)",
+    )?;
+    if let Some(steps) = config.steps {
+        range("steps", steps as f64, (1..=MOST_STEPS).contains(&steps), "between 1 and 1000000000")?;
+    }
+    if let Some(bits) = config.grid_bits {
+        range("grid-bits", bits.into(), (1..=MOST_GRID_BITS).contains(&bits), "between 1 and 24")?;
+    }
+    if let Some(augmentation) = config.augmentation {
+        let Augmentation { copies, reach } = augmentation;
+        range("augmentation.reach", reach.into(), (1..=MOST_REACH).contains(&reach), "between 1 and 4")?;
+        let ways = augmentation.ways().min(MOST_COPIES);
+        range("augmentation.copies", copies.into(), (2..=ways).contains(&copies), &format!("between 2 and {ways}"))?;
+    }
+    if let Schedule::Linear { to } | Schedule::Cosine { to } = config.schedule {
+        range("schedule", to, (0.0..=1.0).contains(&to), "between 0 and 1")?;
+    }
+    match config.encoder {
+        EncoderSpec::None => Ok(()),
+        EncoderSpec::Clip { norm } => {
+            range("encoder.norm", norm, (LEAST_SCALE..=1e6).contains(&norm), "at least 1e-9 and at most 1000000")
+        }
+        EncoderSpec::Envelope { pre_scale, .. } => {
+            let fine = (LEAST_SCALE..=1e6).contains(&pre_scale);
+            range("encoder.pre-scale", pre_scale, fine, "at least 1e-9 and at most 1000000")
+        }
+    }
+}

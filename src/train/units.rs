@@ -1,0 +1,37 @@
+//! What a configuration's numbers are where they are used: noise and grid in units of the sum, the lot that sums are divided by.
+
+use super::config::RunConfig;
+use crate::{
+    accounting::{
+        PrivacyError,
+        noise::NoiseSpec,
+        rounding::{Grid, GridRounding},
+    },
+    mechanism::EncoderSpec,
+};
+
+/// Steps that a run may be planned for; an accountant stays exact far beyond.
+pub(super) const MOST_STEPS: u64 = 1_000_000_000;
+
+/// The noise in units of the sum: the configuration gives it as a multiple of the clipping norm (an envelope's norm is 1).
+pub(super) fn absolute_noise(config: &RunConfig) -> Option<NoiseSpec> {
+    let norm = if let EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
+    config.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * norm))
+}
+
+/// The grid of a configuration.
+pub(super) fn grid(config: &RunConfig) -> Result<Option<GridRounding>, PrivacyError> {
+    let (Some(bits), Some(noise)) = (config.grid_bits, absolute_noise(config)) else { return Ok(None) };
+    GridRounding::below(noise.build()?.as_ref(), bits).map(Some)
+}
+
+/// The same for the books.
+pub(super) fn grid_of_release(config: &RunConfig) -> Result<Option<Grid>, PrivacyError> {
+    let coordinates = config.model.parameters() as u64;
+    Ok(grid(config)?.map(|grid| Grid { exponent: grid.exponent(), coordinates }))
+}
+
+/// What sums are divided by: the drawn size is private.
+pub(super) fn expected_lot(config: &RunConfig, train_examples: u32) -> f64 {
+    f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot)
+}
