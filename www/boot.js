@@ -122,8 +122,12 @@
   function again() {
     this.disabled = true;
     var here = document.baseURI;
-    function take(url) {
-      return fetch(url, { cache: "reload" }).then(function (answer) { return answer.blob(); }).catch(function () {});
+    // What is wrong this time, too, would be kept as the file for as long as its address is valid: it is asked for once more.
+    function take(url, last) {
+      return fetch(url, { cache: "reload" }).then(function (answer) {
+        var wrong = !answer.ok || (/text\/html/.test(answer.headers.get("content-type")) && !/\.html$|^the page$/.test(name(url)));
+        return answer.blob().then(function () { return wrong && last !== true ? take(url, true) : null; });
+      }).catch(function () {});
     }
     function all(list) {
       var names = Object.keys(list.files).filter(function (file) { return !/^data\//.test(file); });

@@ -187,7 +187,7 @@ test("a table says nothing of a curve that has ended, and has a row for each run
 
   const prices = page.getByTestId("runs").locator(".chart");
   await prices.locator(".as-table summary").click();
-  await expect(prices.locator("thead th")).toHaveText(["run", "ε", "accuracy"]);
+  await expect(prices.locator("thead th")).toHaveText(["run", "ε (Rényi)", "accuracy"]);
   await expect(prices.locator("tbody th")).toHaveText(["Run 1", "this run"]);
   const epsilon = await prices.locator("tbody tr td:nth-child(2)").allTextContents();
   expect(Number(epsilon[0])).toBeGreaterThan(Number(epsilon[1]));
