@@ -7,33 +7,40 @@ override ACTIVATION: u32;
 
 // First pixel of the window of position `p`.
 fn corner(p: u32) -> u32 {
-    return (p / 14u) * 68u + (p % 14u) * 2u;
+    return (p / SIDE_1) * 2u * FIELD + (p % SIDE_1) * 2u;
 }
 
 fn taps(channel: u32, t: u32) -> vec4<f32> {
-    let w = channel * 64u + t;
-    return vec4<f32>(parameters[w], parameters[w + 64u], parameters[w + 128u], parameters[w + 192u]);
+    let w = channel * TAPS_1 + t;
+    return vec4<f32>(parameters[w], parameters[w + TAPS_1], parameters[w + 2u * TAPS_1], parameters[w + 3u * TAPS_1]);
 }
 
 fn put(at: u32, v: vec4<f32>) {
     work[at] = activate(ACTIVATION, v.x);
-    work[at + 196u] = activate(ACTIVATION, v.y);
-    work[at + 392u] = activate(ACTIVATION, v.z);
-    work[at + 588u] = activate(ACTIVATION, v.w);
+    work[at + AREA_1] = activate(ACTIVATION, v.y);
+    work[at + 2u * AREA_1] = activate(ACTIVATION, v.z);
+    work[at + 3u * AREA_1] = activate(ACTIVATION, v.w);
+}
+
+fn put_four(at: u32, v0: vec4<f32>, v1: vec4<f32>, v2: vec4<f32>, v3: vec4<f32>) {
+    put(at, v0);
+    put(at + 1u, v1);
+    put(at + 2u, v2);
+    put(at + 3u, v3);
 }
 
 fn bias(channel: u32) -> vec4<f32> {
-    let b = 1024u + channel;
+    let b = CHANNELS_1 * TAPS_1 + channel;
     return vec4<f32>(parameters[b], parameters[b + 1u], parameters[b + 2u], parameters[b + 3u]);
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    let e = id.x / 49u;
+    let e = id.x / (AREA_1 / 4u);
     if (e >= chunk_count()) {
         return;
     }
-    let p = 4u * (id.x % 49u);
+    let p = 4u * (id.x % (AREA_1 / 4u));
     let image = e * STRIDE + PADDED;
     let c0 = image + corner(p);
     let c1 = image + corner(p + 1u);
@@ -55,8 +62,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var f1 = f0;
     var f2 = f0;
     var f3 = f0;
-    for (var t = 0u; t < 64u; t++) {
-        let shift = (t / 8u) * 34u + t % 8u;
+    for (var t = 0u; t < TAPS_1; t++) {
+        let shift = (t / KERNEL_1) * FIELD + t % KERNEL_1;
         let x0 = work[c0 + shift];
         let x1 = work[c1 + shift];
         let x2 = work[c2 + shift];
@@ -83,20 +90,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         f3 += x3 * wf;
     }
     let at = e * STRIDE + TARGET + p;
-    put(at, a0);
-    put(at + 1u, a1);
-    put(at + 2u, a2);
-    put(at + 3u, a3);
-    put(at + 784u, b0);
-    put(at + 785u, b1);
-    put(at + 786u, b2);
-    put(at + 787u, b3);
-    put(at + 1568u, d0);
-    put(at + 1569u, d1);
-    put(at + 1570u, d2);
-    put(at + 1571u, d3);
-    put(at + 2352u, f0);
-    put(at + 2353u, f1);
-    put(at + 2354u, f2);
-    put(at + 2355u, f3);
+    put_four(at, a0, a1, a2, a3);
+    put_four(at + 4u * AREA_1, b0, b1, b2, b3);
+    put_four(at + 8u * AREA_1, d0, d1, d2, d3);
+    put_four(at + 12u * AREA_1, f0, f1, f2, f3);
 }

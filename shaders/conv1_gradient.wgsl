@@ -5,6 +5,9 @@ override PADDED: u32;
 override DELTA: u32;
 override TARGET: u32;
 
+// Rows of taps by groups of four channels; biases follow.
+override ROWS: u32 = KERNEL_1 * CHANNELS_1 / 4u;
+
 fn put(at: u32, low: vec4<f32>, high: vec4<f32>) {
     work[at] = low.x;
     work[at + 1u] = low.y;
@@ -18,24 +21,23 @@ fn put(at: u32, low: vec4<f32>, high: vec4<f32>) {
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    // 8 rows of taps × 4 groups of channels, then 16 biases.
-    let e = id.x / 48u;
+    let e = id.x / (ROWS + CHANNELS_1);
     if (e >= chunk_count()) {
         return;
     }
     let base = e * STRIDE;
-    let part = id.x % 48u;
-    if (part >= 32u) {
-        let c = part - 32u;
+    let part = id.x % (ROWS + CHANNELS_1);
+    if (part >= ROWS) {
+        let c = part - ROWS;
         var sum = 0.0;
-        for (var p = 0u; p < 196u; p++) {
-            sum += work[base + DELTA + c * 196u + p];
+        for (var p = 0u; p < AREA_1; p++) {
+            sum += work[base + DELTA + c * AREA_1 + p];
         }
-        work[base + TARGET + 1024u + c] = sum;
+        work[base + TARGET + CHANNELS_1 * TAPS_1 + c] = sum;
         return;
     }
-    let ky = part % 8u;
-    let channel = 4u * (part / 8u);
+    let ky = part % KERNEL_1;
+    let channel = 4u * (part / KERNEL_1);
     var l0 = vec4<f32>();
     var l1 = l0;
     var l2 = l0;
@@ -44,20 +46,20 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var h1 = l0;
     var h2 = l0;
     var h3 = l0;
-    for (var y = 0u; y < 14u; y++) {
-        let image = base + PADDED + (2u * y + ky) * 34u;
-        let delta = base + DELTA + channel * 196u + y * 14u;
+    for (var y = 0u; y < SIDE_1; y++) {
+        let image = base + PADDED + (2u * y + ky) * FIELD;
+        let delta = base + DELTA + channel * AREA_1 + y * SIDE_1;
         // Pixels 2x to 2x+7 of the row, two columns short of the first position.
         var low = vec4<f32>(0.0, 0.0, work[image], work[image + 1u]);
         var high = vec4<f32>(work[image + 2u], work[image + 3u], work[image + 4u], work[image + 5u]);
-        for (var x = 0u; x < 14u; x++) {
+        for (var x = 0u; x < SIDE_1; x++) {
             low = vec4<f32>(low.zw, high.xy);
             high = vec4<f32>(high.zw, work[image + 2u * x + 6u], work[image + 2u * x + 7u]);
             let d = delta + x;
             let d0 = work[d];
-            let d1 = work[d + 196u];
-            let d2 = work[d + 392u];
-            let d3 = work[d + 588u];
+            let d1 = work[d + AREA_1];
+            let d2 = work[d + 2u * AREA_1];
+            let d3 = work[d + 3u * AREA_1];
             l0 += d0 * low;
             h0 += d0 * high;
             l1 += d1 * low;
@@ -68,9 +70,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             h3 += d3 * high;
         }
     }
-    let at = base + TARGET + channel * 64u + ky * 8u;
+    let at = base + TARGET + channel * TAPS_1 + ky * KERNEL_1;
     put(at, l0, h0);
-    put(at + 64u, l1, h1);
-    put(at + 128u, l2, h2);
-    put(at + 192u, l3, h3);
+    put(at + TAPS_1, l1, h1);
+    put(at + 2u * TAPS_1, l2, h2);
+    put(at + 3u * TAPS_1, l3, h3);
 }

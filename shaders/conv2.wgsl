@@ -7,25 +7,25 @@ override WEIGHTS: u32;
 override ACTIVATION: u32;
 
 fn column(w: u32) -> vec4<f32> {
-    return vec4<f32>(parameters[w], parameters[w + 256u], parameters[w + 512u], parameters[w + 768u]);
+    return vec4<f32>(parameters[w], parameters[w + TAPS_2], parameters[w + 2u * TAPS_2], parameters[w + 3u * TAPS_2]);
 }
 
 fn put(at: u32, v: vec4<f32>) {
     work[at] = activate(ACTIVATION, v.x);
-    work[at + 25u] = activate(ACTIVATION, v.y);
-    work[at + 50u] = activate(ACTIVATION, v.z);
-    work[at + 75u] = activate(ACTIVATION, v.w);
+    work[at + AREA_2] = activate(ACTIVATION, v.y);
+    work[at + 2u * AREA_2] = activate(ACTIVATION, v.z);
+    work[at + 3u * AREA_2] = activate(ACTIVATION, v.w);
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    let e = id.x / 20u;
+    let e = id.x / (CHANNELS_2 / 8u * SIDE_2);
     if (e >= chunk_count()) {
         return;
     }
-    let channel = 8u * ((id.x / 5u) % 4u);
-    let y = id.x % 5u;
-    let biases = WEIGHTS + 8192u + channel;
+    let channel = 8u * ((id.x / SIDE_2) % (CHANNELS_2 / 8u));
+    let y = id.x % SIDE_2;
+    let biases = WEIGHTS + CHANNELS_2 * TAPS_2 + channel;
     var a0 = vec4<f32>(parameters[biases], parameters[biases + 1u], parameters[biases + 2u], parameters[biases + 3u]);
     var a1 = a0;
     var a2 = a0;
@@ -37,13 +37,13 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var b2 = b0;
     var b3 = b0;
     var b4 = b0;
-    // 64 rows of 4 taps: 16 input channels by 4.
-    for (var r = 0u; r < 64u; r++) {
-        let source = e * STRIDE + SOURCE + (r / 4u) * 169u + (2u * y + r % 4u) * 13u;
-        let weights = WEIGHTS + channel * 256u + 4u * r;
-        for (var k = 0u; k < 4u; k++) {
+    // A row of taps of an input channel each time.
+    for (var r = 0u; r < CHANNELS_1 * KERNEL_2; r++) {
+        let source = e * STRIDE + SOURCE + (r / KERNEL_2) * POOLED_AREA_1 + (2u * y + r % KERNEL_2) * POOLED_1;
+        let weights = WEIGHTS + channel * TAPS_2 + KERNEL_2 * r;
+        for (var k = 0u; k < KERNEL_2; k++) {
             let w = column(weights + k);
-            let v = column(weights + k + 1024u);
+            let v = column(weights + k + 4u * TAPS_2);
             let x0 = work[source + k];
             let x1 = work[source + k + 2u];
             let x2 = work[source + k + 4u];
@@ -61,15 +61,15 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             b4 += x4 * v;
         }
     }
-    let at = e * STRIDE + TARGET + channel * 25u + y * 5u;
+    let at = e * STRIDE + TARGET + channel * AREA_2 + y * SIDE_2;
     put(at, a0);
     put(at + 1u, a1);
     put(at + 2u, a2);
     put(at + 3u, a3);
     put(at + 4u, a4);
-    put(at + 100u, b0);
-    put(at + 101u, b1);
-    put(at + 102u, b2);
-    put(at + 103u, b3);
-    put(at + 104u, b4);
+    put(at + 4u * AREA_2, b0);
+    put(at + 4u * AREA_2 + 1u, b1);
+    put(at + 4u * AREA_2 + 2u, b2);
+    put(at + 4u * AREA_2 + 3u, b3);
+    put(at + 4u * AREA_2 + 4u, b4);
 }

@@ -5,6 +5,9 @@ override SOURCE: u32;
 override DELTA: u32;
 override TARGET: u32;
 
+// Rows of taps of an output channel.
+override ROWS: u32 = CHANNELS_1 * KERNEL_2;
+
 fn put(at: u32, v: vec4<f32>) {
     work[at] = v.x;
     work[at + 1u] = v.y;
@@ -15,21 +18,21 @@ fn put(at: u32, v: vec4<f32>) {
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let base = id.y * STRIDE;
-    if (id.x >= 256u) {
-        let o = id.x - 256u;
-        if (o < 32u) {
+    if (id.x >= ROWS * CHANNELS_2 / 8u) {
+        let o = id.x - ROWS * CHANNELS_2 / 8u;
+        if (o < CHANNELS_2) {
             var sum = 0.0;
-            for (var p = 0u; p < 25u; p++) {
-                sum += work[base + DELTA + o * 25u + p];
+            for (var p = 0u; p < AREA_2; p++) {
+                sum += work[base + DELTA + o * AREA_2 + p];
             }
-            work[base + TARGET + 8192u + o] = sum;
+            work[base + TARGET + CHANNELS_2 * TAPS_2 + o] = sum;
         }
         return;
     }
-    let row = id.x % 64u;
-    let channel = 8u * (id.x / 64u);
-    let source = base + SOURCE + (row / 4u) * 169u + (row % 4u) * 13u;
-    let delta = base + DELTA + channel * 25u;
+    let row = id.x % ROWS;
+    let channel = 8u * (id.x / ROWS);
+    let source = base + SOURCE + (row / KERNEL_2) * POOLED_AREA_1 + (row % KERNEL_2) * POOLED_1;
+    let delta = base + DELTA + channel * AREA_2;
     var g0 = vec4<f32>();
     var g1 = g0;
     var g2 = g0;
@@ -38,26 +41,26 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var g5 = g0;
     var g6 = g0;
     var g7 = g0;
-    for (var p = 0u; p < 25u; p++) {
-        let s = source + (p / 5u) * 26u + (p % 5u) * 2u;
+    for (var p = 0u; p < AREA_2; p++) {
+        let s = source + (p / SIDE_2) * 2u * POOLED_1 + (p % SIDE_2) * 2u;
         let x = vec4<f32>(work[s], work[s + 1u], work[s + 2u], work[s + 3u]);
         let d = delta + p;
         g0 += work[d] * x;
-        g1 += work[d + 25u] * x;
-        g2 += work[d + 50u] * x;
-        g3 += work[d + 75u] * x;
-        g4 += work[d + 100u] * x;
-        g5 += work[d + 125u] * x;
-        g6 += work[d + 150u] * x;
-        g7 += work[d + 175u] * x;
+        g1 += work[d + AREA_2] * x;
+        g2 += work[d + 2u * AREA_2] * x;
+        g3 += work[d + 3u * AREA_2] * x;
+        g4 += work[d + 4u * AREA_2] * x;
+        g5 += work[d + 5u * AREA_2] * x;
+        g6 += work[d + 6u * AREA_2] * x;
+        g7 += work[d + 7u * AREA_2] * x;
     }
-    let at = base + TARGET + channel * 256u + 4u * row;
+    let at = base + TARGET + channel * TAPS_2 + KERNEL_2 * row;
     put(at, g0);
-    put(at + 256u, g1);
-    put(at + 512u, g2);
-    put(at + 768u, g3);
-    put(at + 1024u, g4);
-    put(at + 1280u, g5);
-    put(at + 1536u, g6);
-    put(at + 1792u, g7);
+    put(at + TAPS_2, g1);
+    put(at + 2u * TAPS_2, g2);
+    put(at + 3u * TAPS_2, g3);
+    put(at + 4u * TAPS_2, g4);
+    put(at + 5u * TAPS_2, g5);
+    put(at + 6u * TAPS_2, g6);
+    put(at + 7u * TAPS_2, g7);
 }

@@ -9,40 +9,40 @@ override WEIGHTS: u32;
 
 // The taps (ky, kx), (ky, kx+1), (ky+1, kx), (ky+1, kx+1) from w = (ky, kx).
 fn taps(w: u32) -> vec4<f32> {
-    return vec4<f32>(parameters[w], parameters[w + 1u], parameters[w + 4u], parameters[w + 5u]);
+    return vec4<f32>(parameters[w], parameters[w + 1u], parameters[w + KERNEL_2], parameters[w + KERNEL_2 + 1u]);
 }
 
 fn put(at: u32, below: bool, v: vec4<f32>) {
     work[at] = v.x;
     work[at + 1u] = v.y;
     if (below) {
-        work[at + 13u] = v.z;
-        work[at + 14u] = v.w;
+        work[at + POOLED_1] = v.z;
+        work[at + POOLED_1 + 1u] = v.w;
     }
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    let e = id.x / 112u;
+    let e = id.x / (CHANNELS_1 * ((POOLED_1 + 1u) / 2u));
     if (e >= chunk_count()) {
         return;
     }
-    let channel = (id.x / 7u) % 16u;
-    let y = id.x % 7u;
+    let channel = (id.x / ((POOLED_1 + 1u) / 2u)) % CHANNELS_1;
+    let y = id.x % ((POOLED_1 + 1u) / 2u);
     var g0 = vec4<f32>();
     var g1 = g0;
     var g2 = g0;
     var g3 = g0;
     var g4 = g0;
     var g5 = g0;
-    // Row y of the deltas meets the taps ky = 0, 1; row y−1 the taps ky = 2, 3. Row 6 of cells gets nothing.
+    // Row y of the deltas meets the taps ky = 0, 1; row y−1 the taps ky = 2, 3. The last row of cells gets nothing.
     for (var above = 0u; above < 2u; above++) {
-        if (y < above || y - above >= 5u) {
+        if (y < above || y - above >= SIDE_2) {
             continue;
         }
-        var w = WEIGHTS + channel * 16u + above * 8u;
-        var d = e * STRIDE + DELTA + (y - above) * 5u;
-        for (var o = 0u; o < 32u; o++) {
+        var w = WEIGHTS + channel * KERNEL_2 * KERNEL_2 + above * 2u * KERNEL_2;
+        var d = e * STRIDE + DELTA + (y - above) * SIDE_2;
+        for (var o = 0u; o < CHANNELS_2; o++) {
             let near = taps(w);
             let far = taps(w + 2u);
             let d0 = work[d];
@@ -56,20 +56,20 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             g3 += d3 * near + d2 * far;
             g4 += d4 * near + d3 * far;
             g5 += d4 * far;
-            w += 256u;
-            d += 25u;
+            w += TAPS_2;
+            d += AREA_2;
         }
     }
-    let below = y < 6u;
-    let at = e * STRIDE + TARGET + channel * 169u + 26u * y;
+    let below = 2u * y + 1u < POOLED_1;
+    let at = e * STRIDE + TARGET + channel * POOLED_AREA_1 + 2u * POOLED_1 * y;
     put(at, below, g0);
     put(at + 2u, below, g1);
     put(at + 4u, below, g2);
     put(at + 6u, below, g3);
     put(at + 8u, below, g4);
     put(at + 10u, below, g5);
-    work[at + 12u] = 0.0;
+    work[at + POOLED_1 - 1u] = 0.0;
     if (below) {
-        work[at + 25u] = 0.0;
+        work[at + 2u * POOLED_1 - 1u] = 0.0;
     }
 }

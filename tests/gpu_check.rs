@@ -89,12 +89,12 @@ fn family(noise: NoiseSpec) -> Task {
 
 const SABOTAGE: &[Sabotage] = &[
     sabotage("UNPACK", "/ 255.0", "/ 256.0", cnn),
-    sabotage("CONV1", "1024u + channel", "1025u + channel", cnn),
+    sabotage("CONV1", "TAPS_1 + channel", "TAPS_1 + channel + 1u", cnn),
     sabotage("POOL", "right_above > best", "right_above > best + 0.1", cnn),
     // Only the backward pass reads which one won.
     sabotage("POOL", "code = 2u", "code = 1u", cnn),
     sabotage("CONV2", "biases + 3u", "biases + 2u", cnn),
-    sabotage("CONV2", "r < 64u", "r < 63u", cnn),
+    sabotage("CONV2", "r < CHANNELS_1 * KERNEL_2", "r < CHANNELS_1 * KERNEL_2 - 1u", cnn),
     sabotage("DENSE", "u3 = weights(w3 + k)", "u3 = weights(w2 + k)", linear),
     // Tiles at a chunk's end.
     sabotage("DENSE", "start(min(e + 3u, count - 1u))", "start(e)", perceptron),
@@ -103,9 +103,9 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("HEAD", "select(0.0, 1.0, all_finite)", "0.0", linear),
     sabotage("DENSE_INPUT_GRADIENT", "o * INPUTS + i", "o * INPUTS + i + 1u", cnn),
     sabotage("UNPOOL", "code == 3u - k", "code == k", cnn),
-    sabotage("CONV2_GRADIENT", "work[d + 175u]", "work[d + 150u]", cnn),
+    sabotage("CONV2_GRADIENT", "work[d + 7u * AREA_2]", "work[d + 6u * AREA_2]", cnn),
     sabotage("CONV2_INPUT_GRADIENT", "d4 * near", "d3 * near", cnn),
-    sabotage("CONV1_GRADIENT", "p < 196u", "p < 150u", cnn),
+    sabotage("CONV1_GRADIENT", "p < AREA_1", "p < AREA_1 - 46u", cnn),
     // Twice the bound; no bound; a broken example with one.
     sabotage("NORM", "run.clip / sqrt(square)", "2.0 * run.clip / sqrt(square)", linear),
     sabotage("NORM", "partial_stored[t] += partial_stored[t + half]", "partial_stored[t] += 0.0", cnn),

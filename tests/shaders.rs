@@ -33,9 +33,18 @@ use adapter::device as gpu;
 
 #[test]
 fn every_file_belongs_to_a_kernel() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
-    let found: BTreeSet<String> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+    let mut found = BTreeSet::new();
+    for below in ["", "shared/"] {
+        for entry in std::fs::read_dir(folder.join(below)).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().into_string().unwrap();
+            if entry.path().is_dir() {
+                assert_eq!((below, name.as_str()), ("", "shared"));
+            } else {
+                found.insert(format!("{below}{name}"));
+            }
+        }
+    }
     let listed: BTreeSet<String> =
         kernels::ALL.iter().flat_map(|kernel| kernel.parts).map(|(file, _)| (*file).to_owned()).collect();
     assert_eq!(found, listed);

@@ -134,7 +134,7 @@ mod page {
         /// `model` as `Architecture` writes it; JSON.
         pub async fn measure(&self, model: &str, envelope: bool, lot: u32, seconds: f64) -> Result<String, JsError> {
             let found = Architecture::ALL.into_iter().find(|m| format!("{m:?}") == model);
-            let unknown = || EngineError::Unsupported(format!("the model {model}"));
+            let unknown = || JsError::new(&format!("no model is called {model}"));
             let case = Case { model: found.ok_or_else(unknown)?, envelope, lot, seconds };
             Ok(self.0.measure(&case).await?.to_string())
         }

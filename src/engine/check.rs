@@ -15,14 +15,13 @@ use std::sync::Arc;
 use super::{
     Engine, EngineError, Performance, StepInput, StepTrace, Task,
     cpu::CpuEngine,
-    gpu::{Gpu, GpuEngine},
+    gpu::{Gpu, GpuEngine, Kind, VECTORS, known_pre_scale},
 };
 use crate::{
     accounting::noise::{Noise, NoiseSpec},
     data::{Dataset, Shift, synthetic},
     mechanism::{
-        Denoiser, Encoder, EncoderSpec, State, denoise::kolmogorov_smirnov, encode::first_bucket, exact_sum::SumGrid,
-        noise::add_noise,
+        Denoiser, Encoder, EncoderSpec, State, denoise::kolmogorov_smirnov, exact_sum::SumGrid, noise::add_noise,
     },
     model::{self, Architecture, PIXELS},
 };
@@ -31,8 +30,6 @@ use crate::{
 const EXAMPLES: u32 = 14;
 /// Three chunks, none of them a multiple of the kernels' tiles.
 const PERFORMANCE: Performance = Performance { chunk: Some(5), threads: None };
-/// More vectors than `bounds.wgsl` has invocations.
-const VECTORS: usize = 65;
 const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 /// Largest relative difference (L2) between what both engines compute in f32.
 const TOLERANCE: f64 = 1e-4;
@@ -46,48 +43,6 @@ const LITTLE: f64 = 1e-5;
 const NOISE_TOLERANCE: f64 = 1e-5;
 const FACTOR_TOLERANCE: f64 = 2e-6;
 const UPDATE_TOLERANCE: f64 = 1e-6;
-
-/// What decides which kernels a run uses, and by which branches: one that was checked need not be checked again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Kind {
-    model: Architecture,
-    encoder: KnownEncoder,
-    /// At a scale of 1.
-    noise: Option<NoiseSpec>,
-    denoiser: Denoiser,
-    averaging: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum KnownEncoder {
-    None,
-    Clip,
-    /// `choice`: among none, among those that the invocations of `bounds.wgsl` score at once, among more.
-    Envelope {
-        choice: [bool; 2],
-        first_bucket: i32,
-    },
-}
-
-impl Kind {
-    fn of(task: &Task) -> Self {
-        let encoder = match task.encoder {
-            EncoderSpec::None => KnownEncoder::None,
-            EncoderSpec::Clip { .. } => KnownEncoder::Clip,
-            EncoderSpec::Envelope { pre_scale, .. } => KnownEncoder::Envelope {
-                choice: [1, VECTORS - 1].map(|most| task.envelope.as_ref().is_some_and(|e| e.vectors() > most)),
-                first_bucket: first_bucket(known_pre_scale(pre_scale) as f32),
-            },
-        };
-        let noise = task.noise.as_ref().map(|noise| noise.with_scale(1.0));
-        Self { model: task.model, encoder, noise, denoiser: task.denoiser, averaging: task.averaging }
-    }
-}
-
-/// Far from these, an envelope holds all or nothing of the known gradients.
-fn known_pre_scale(pre_scale: f64) -> f64 {
-    pre_scale.clamp(0.25, 4096.0)
-}
 
 /// Computes known steps of `task`'s kind on `gpu`, unless that was done there before. Of a task that [`GpuEngine::new`] refuses there are none.
 ///
@@ -121,7 +76,6 @@ struct Known {
 
 impl Known {
     async fn new(gpu: &Gpu, task: &Task) -> Result<Self, EngineError> {
-        let refused = |e: &dyn core::fmt::Display| EngineError::Unsupported(format!("this task: {e}"));
         let mut known = Task {
             envelope: task.envelope.as_ref().map(|envelope| Arc::new(envelope.leading(VECTORS))),
             expected_lot: 4.0,
@@ -140,13 +94,12 @@ impl Known {
             _ => {}
         }
         known.noise = task.noise.as_ref().map(|noise| noise.with_scale(SCALE * reach));
-        let noise = known.noise.as_ref().map(NoiseSpec::build).transpose().map_err(|e| refused(&e))?;
+        let noise = known.noise.as_ref().map(NoiseSpec::build).transpose()?;
         let p = known.model.parameters();
         let encoder = match &known.envelope {
-            Some(envelope) => Encoder::with_envelope(&known.encoder, Arc::clone(envelope), p),
-            None => Encoder::new(&known.encoder, p),
-        }
-        .map_err(|e| refused(&e))?;
+            Some(envelope) => Encoder::with_envelope(&known.encoder, Arc::clone(envelope), p)?,
+            None => Encoder::new(&known.encoder, p)?,
+        };
 
         let mut data = synthetic::dataset(1, 0, EXAMPLES as usize);
         data.images = data.images.iter().enumerate().map(|(i, &byte)| if i < PIXELS { 0 } else { byte }).collect();
@@ -194,10 +147,10 @@ impl Known {
         let mut plain = CpuEngine::new(task, self.data.clone(), &self.start, Performance::default())?;
         let (ours, theirs) = (self.engine.scores(&self.data).await?, plain.scores(&self.data).await?);
         let difference = apart(ours.as_flattened(), theirs.as_flattened());
-        self.judge("an image's logits", &self.engine.kernels().evaluation, difference)?;
+        self.judge("an image's logits", &self.engine.kernel_names().evaluation, difference)?;
         let image: Vec<f32> = self.data.image(IMAGE).iter().map(|&byte| model::pixel(byte)).collect();
         let (ours, theirs) = (self.engine.predict(&image).await?, plain.predict(&image).await?);
-        self.judge("a drawn image's logits", &self.engine.kernels().evaluation, apart(&ours, &theirs))
+        self.judge("a drawn image's logits", &self.engine.kernel_names().evaluation, apart(&ours, &theirs))
     }
 
     /// From the last layer to the first, as they are computed: the first that is wrong is where it begins.
@@ -206,14 +159,14 @@ impl Known {
         for layer in self.task.model.layers().iter().rev() {
             let range = layer.weights().start..layer.biases().end;
             let difference = apart(&trace.raw[range.clone()], &expected[range]);
-            self.judge(&format!("the gradient of {}", layer.name), &self.engine.kernels().gradients, difference)?;
+            self.judge(&format!("the gradient of {}", layer.name), &self.engine.kernel_names().gradients, difference)?;
         }
         Ok(())
     }
 
     /// The encoded sum, and each example's share of it by itself.
     async fn check_encoded(&mut self, trace: &StepTrace, steps: Option<Vec<i64>>) -> Result<(), EngineError> {
-        let kernels = self.engine.kernels().encoding;
+        let kernels = self.engine.kernel_names().encoding;
         let mut total = vec![0_i64; self.start.len()];
         let mut plain = Vec::new();
         for example in 0..EXAMPLES {
@@ -287,7 +240,7 @@ impl Known {
             (f64::from(noisy) - f64::from(sum) - z).abs() / allowed
         };
         let worst = drawn.iter().zip(trace.noisy.iter().zip(&trace.encoded)).map(error).fold(0.0, largest);
-        self.judge("the noise", &self.engine.kernels().noise, worst * TOLERANCE)
+        self.judge("the noise", &self.engine.kernel_names().noise, worst * TOLERANCE)
     }
 
     fn check_factor(&self, trace: &StepTrace, found: f32) -> Result<(), EngineError> {
@@ -296,7 +249,7 @@ impl Known {
         };
         let expected = kolmogorov_smirnov(&trace.noisy, |x| noise.cdf(x));
         let difference = (f64::from(found) - expected).abs() / FACTOR_TOLERANCE;
-        self.judge("the Kolmogorov–Smirnov distance", &self.engine.kernels().denoising, difference * TOLERANCE)
+        self.judge("the Kolmogorov–Smirnov distance", &self.engine.kernel_names().denoising, difference * TOLERANCE)
     }
 
     /// Momentum, parameters and the mean after one step from the start, by what was released.
@@ -317,7 +270,7 @@ impl Known {
                 worst = largest(worst, near(average[i], mean, scale));
             }
         }
-        self.judge("the parameters' update", &self.engine.kernels().update, worst * TOLERANCE)
+        self.judge("the parameters' update", &self.engine.kernel_names().update, worst * TOLERANCE)
     }
 
     /// Parameters that are not finite break every example.
@@ -331,7 +284,7 @@ impl Known {
         let trace = self.engine.traced_step(input(lot, 0.0)).await?;
         let counted = self.engine.metrics().await?.non_finite - before;
         let right = before == 0 && counted == u64::from(EXAMPLES) && trace.encoded.iter().all(|&v| v == 0.0);
-        let kernels = self.engine.kernels();
+        let kernels = self.engine.kernel_names();
         let kernels: Vec<_> = kernels.evaluation.into_iter().chain(kernels.encoding).collect();
         self.judge("what is not finite", &kernels, if right { 0.0 } else { f64::NAN })
     }

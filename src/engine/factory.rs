@@ -2,7 +2,7 @@
 
 #[cfg(feature = "gpu")]
 use super::{
-    Backend, check,
+    Backend, Unsupported, check,
     gpu::{Gpu, GpuEngine},
 };
 use super::{
@@ -12,11 +12,6 @@ use super::{
 #[cfg(feature = "gpu")]
 use crate::model::Architecture;
 use crate::{data::Dataset, mechanism::State};
-
-/// Measured: 7 ms an image on lavapipe, 0.08 ms on one thread of the same processor.
-#[cfg(feature = "gpu")]
-const SOFTWARE: &str =
-    "scattering features on this adapter: it is software, and the CPU finds them a hundred times sooner by itself";
 
 /// Either engine. An enum, because an async trait makes no trait objects.
 pub enum AnyEngine {
@@ -168,7 +163,7 @@ impl EngineFactory {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = &self.gpu {
             if gpu.report().software && task.model == Architecture::Scattering {
-                return Err(EngineError::Unsupported(SOFTWARE.to_owned()));
+                return Err(Unsupported::ScatteringOnSoftware.into());
             }
             check::check(gpu, task).await?;
             let engine = GpuEngine::new(gpu, task, train, initial, self.performance).await?;

@@ -2,16 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Confusion, Engine, EngineError};
+use super::{
+    error::EngineError,
+    interface::Engine,
+    scores::{Probabilities, best, softmax},
+};
 use crate::{
     data::{Dataset, Shift},
     model::CLASSES,
 };
 
-/// Logits of one image.
-pub type Scores = [f32; CLASSES];
-/// Probabilities of the digits for one image.
-pub type Probabilities = [f32; CLASSES];
+/// How often each digit (row) was read as each other (column).
+pub type Confusion = [[u32; CLASSES]; CLASSES];
 
 /// How images are read. It works on a model that is released: ε has no part in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,11 +98,6 @@ pub async fn predict<E: Engine>(engine: &mut E, image: &[f32], reading: Reading)
     Ok(mean(first, others.into_iter()))
 }
 
-/// The digit with the largest score, the lowest of equals.
-fn best(scores: &[f32; CLASSES]) -> u8 {
-    (1..CLASSES).fold(0, |best, class| if scores[class] > scores[best] { class } else { best }) as u8
-}
-
 /// What is not a number is not sure.
 fn is_sure(look: &Probabilities) -> bool {
     look.iter().any(|&p| p >= SURE)
@@ -112,22 +109,13 @@ fn mean(first: Probabilities, others: impl ExactSizeIterator<Item = Probabilitie
     sum.map(|p| p * share)
 }
 
-/// Probabilities of the digits, of an image's logits.
-#[must_use]
-pub fn softmax(scores: &Scores) -> Probabilities {
-    let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let exponentials = scores.map(|z| (z - largest).exp());
-    let total: f32 = exponentials.iter().sum();
-    exponentials.map(|e| e / total)
-}
-
 #[cfg(test)]
 mod tests {
     use pollster::block_on;
 
     use super::*;
     use crate::{
-        engine::{Backend, EngineInfo, Metrics, StepInput, StepTrace},
+        engine::{Backend, EngineInfo, Metrics, Scores, StepInput, StepTrace},
         mechanism::State,
         model::PIXELS,
     };

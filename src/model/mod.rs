@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub mod cnn;
 mod init;
 pub mod pretrained;
 pub mod reference;
@@ -122,10 +123,10 @@ impl Architecture {
             Self::Linear | Self::Scattering => &[("dense", CLASSES, self.inputs(), CLASSES)],
             Self::Mlp => &[("dense1", MLP_HIDDEN, PIXELS, MLP_HIDDEN), ("dense2", CLASSES, MLP_HIDDEN, CLASSES)],
             Self::CnnTanh | Self::CnnRelu => &[
-                ("conv1", 16, 64, 16 * 64),
-                ("conv2", 32, 16 * 16, 32 * 16),
-                ("dense1", 32, 512, 32),
-                ("dense2", CLASSES, 32, CLASSES),
+                ("conv1", cnn::CHANNELS1, cnn::CONV1.taps(), cnn::CHANNELS1 * cnn::CONV1.taps()),
+                ("conv2", cnn::CHANNELS2, cnn::CHANNELS1 * cnn::CONV2.taps(), cnn::CHANNELS2 * cnn::CONV2.taps()),
+                ("dense1", cnn::HIDDEN, cnn::FLAT, cnn::HIDDEN),
+                ("dense2", CLASSES, cnn::HIDDEN, CLASSES),
             ],
         };
         let mut offset = 0;

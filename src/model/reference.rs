@@ -1,7 +1,8 @@
 //! The models as a reader of the papers would write them: one example at a time, in f64, one loop a sum.
 //! Every fast path, in Rust or WGSL, is compared with this; this is compared with automatic differentiation.
 
-use super::{Activation, Architecture, CLASSES, Layer};
+pub use super::cnn::Geometry;
+use super::{Activation, Architecture, CLASSES, Layer, cnn};
 
 /// Gradient of one example's loss, written over `out` (length P, flat order). Returns the loss, softmax cross-entropy in nats.
 ///
@@ -75,20 +76,7 @@ pub enum Stage {
     },
 }
 
-/// A convolution over squares of `side`, zero-padded by `padding`.
-#[derive(Clone, Copy, Debug)]
-pub struct Geometry {
-    pub side: usize,
-    pub kernel: usize,
-    pub stride: usize,
-    pub padding: usize,
-}
-
 impl Geometry {
-    const fn output_side(self) -> usize {
-        (self.side + 2 * self.padding - self.kernel) / self.stride + 1
-    }
-
     /// The input index that output position (`row`, `column`) sees through kernel cell `cell` = [channel][row][column];
     /// `None` in the padding.
     fn input_index(self, row: usize, column: usize, cell: usize) -> Option<usize> {
@@ -109,12 +97,12 @@ pub fn stages(architecture: Architecture) -> Vec<Stage> {
         Architecture::Linear | Architecture::Scattering => vec![Stage::Dense(layers[0])],
         Architecture::Mlp => vec![Stage::Dense(layers[0]), activation, Stage::Dense(layers[1])],
         Architecture::CnnTanh | Architecture::CnnRelu => vec![
-            Stage::Convolution(layers[0], Geometry { side: 28, kernel: 8, stride: 2, padding: 3 }),
+            Stage::Convolution(layers[0], cnn::CONV1),
             activation,
-            Stage::MaxPool { channels: 16, side: 14 },
-            Stage::Convolution(layers[1], Geometry { side: 13, kernel: 4, stride: 2, padding: 0 }),
+            Stage::MaxPool { channels: cnn::CHANNELS1, side: cnn::CONV1.output_side() },
+            Stage::Convolution(layers[1], cnn::CONV2),
             activation,
-            Stage::MaxPool { channels: 32, side: 5 },
+            Stage::MaxPool { channels: cnn::CHANNELS2, side: cnn::CONV2.output_side() },
             Stage::Dense(layers[2]),
             activation,
             Stage::Dense(layers[3]),

@@ -1,7 +1,10 @@
 //! What goes wrong between a task and Burn's tensors.
 
 use burn::tensor::{DType, DataError, ExecutionError};
-use hushgrad::{engine::EngineError, mechanism::MechanismError};
+use hushgrad::{
+    engine::{EngineError, Unsupported},
+    mechanism::MechanismError,
+};
 
 use crate::network::NetworkError;
 
@@ -32,7 +35,7 @@ impl From<BurnError> for EngineError {
     fn from(error: BurnError) -> Self {
         match error {
             BurnError::Device(_) | BurnError::Read(_) => Self::DeviceLost(error.to_string()),
-            _ => Self::Unsupported(error.to_string()),
+            _ => Unsupported::Other(Box::new(error)).into(),
         }
     }
 }

@@ -28,7 +28,7 @@ use self::{
 };
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
-    check_state,
+    Unsupported, check_length, check_state,
 };
 use crate::{
     data::{Dataset, Shift},
@@ -89,12 +89,11 @@ impl CpuEngine {
         check_length("initial parameters", initial_parameters.len(), p)?;
         check_dataset(&train)?;
         let encoding = encoding(&task)?;
-        let noise = task.noise.as_ref().map(Family::new).transpose();
-        let noise = noise.map_err(|e| EngineError::Unsupported(e.to_string()))?;
+        let noise = task.noise.as_ref().map(Family::new).transpose()?;
         let denoising = match (task.denoiser, &noise) {
             (Denoiser::None, _) => None,
             (Denoiser::KolmogorovSmirnov, None) => {
-                return Err(EngineError::Unsupported("the KS denoiser without noise to compare with".into()));
+                return Err(Unsupported::NoNoise.into());
             }
             (Denoiser::KolmogorovSmirnov, Some(Family { noise, .. })) => Some(Denoising {
                 cdf: Cdf::new(|x| noise.cdf(x)),
@@ -106,10 +105,9 @@ impl CpuEngine {
             None => None,
             Some(grid) => {
                 let encoder = match &task.envelope {
-                    Some(envelope) => Encoder::with_envelope(&task.encoder, Arc::clone(envelope), p),
-                    None => Encoder::new(&task.encoder, p),
+                    Some(envelope) => Encoder::with_envelope(&task.encoder, Arc::clone(envelope), p)?,
+                    None => Encoder::new(&task.encoder, p)?,
                 };
-                let encoder = encoder.map_err(|e| EngineError::Unsupported(e.to_string()))?;
                 Some(OnGrid { encoder, sum: GridSum::new(grid, p) })
             }
         };
@@ -138,9 +136,7 @@ impl CpuEngine {
     fn check(&self, StepInput { lot, shifts, .. }: &StepInput<'_>) -> Result<(), EngineError> {
         check_length("copies of each example", shifts.len(), self.task.copies as usize)?;
         match lot.iter().find(|&&i| i as usize >= self.train.len()) {
-            Some(i) => {
-                Err(EngineError::Unsupported(format!("example {i} of a training set of {} examples", self.train.len())))
-            }
+            Some(&index) => Err(Unsupported::Example { index, examples: self.train.len() }.into()),
             None => Ok(()),
         }
     }
@@ -309,9 +305,8 @@ fn know(kernels: &mut dyn Kernels, model: Architecture, data: &Dataset, most: us
     let missing = data.len() - known;
     let count = most.min(missing);
     if count > 0 {
-        features.try_reserve_exact(bytes - features.len()).map_err(|_| {
-            EngineError::Unsupported(format!("features of {} images: {bytes} bytes are not there", data.len()))
-        })?;
+        let reserved = features.try_reserve_exact(bytes - features.len());
+        reserved.map_err(|_| Unsupported::Features { images: data.len(), bytes })?;
         features.resize((known + count) * FEATURES, 0);
         kernels.features(data, known, &mut features[known * FEATURES..]);
     }
@@ -319,19 +314,16 @@ fn know(kernels: &mut dyn Kernels, model: Architecture, data: &Dataset, most: us
 }
 
 fn encoding(task: &Task) -> Result<Encoding, EngineError> {
-    let unsupported = |e: String| Err(EngineError::Unsupported(e));
-    if let Err(e) = task.encoder.validate() {
-        return unsupported(e.to_string());
-    }
+    task.encoder.validate()?;
     match (&task.encoder, &task.envelope) {
         (EncoderSpec::None, _) => Ok(Encoding::None),
         (EncoderSpec::Clip { norm }, _) => Ok(Encoding::clip(*norm, task.model.parameters(), task.sum_grid())),
-        (EncoderSpec::Envelope { .. }, None) => unsupported("an envelope encoder without its vectors".into()),
+        (EncoderSpec::Envelope { .. }, None) => Err(Unsupported::NoEnvelope.into()),
         (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
             let p = task.model.parameters();
             check_length("entries of an envelope's vector", envelope.dimension(), p)?;
             if p > Ranker::MOST {
-                return unsupported(format!("an envelope over {p} parameters; {} are the most", Ranker::MOST));
+                return Err(Unsupported::EnvelopeTooLong { parameters: p, most: Ranker::MOST }.into());
             }
             let pre_scale = *pre_scale as f32;
             let psi = Psi::new(Arc::clone(envelope), pre_scale);
@@ -345,17 +337,10 @@ fn round(from: &[f64], to: &mut [f32]) {
     to.iter_mut().zip(from).for_each(|(to, &from)| *to = from as f32);
 }
 
-fn check_length(what: &str, found: usize, expected: usize) -> Result<(), EngineError> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(EngineError::Unsupported(format!("{found} {what} where {expected} are needed")))
-}
-
 fn check_dataset(data: &Dataset) -> Result<(), EngineError> {
     check_length("bytes of images", data.images.len(), data.labels.len() * PIXELS)?;
     match data.labels.iter().find(|&&label| label > 9) {
-        Some(label) => Err(EngineError::Unsupported(format!("the label {label}; labels are digits from 0 to 9"))),
+        Some(&label) => Err(Unsupported::Label(label).into()),
         None => Ok(()),
     }
 }

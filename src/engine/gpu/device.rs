@@ -7,8 +7,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::kernels::{Bindings, Kernel};
-use crate::engine::{EngineError, check::Kind};
+use super::{
+    kernels::{Bindings, Kernel},
+    kind::Kind,
+};
+use crate::engine::{EngineError, Unsupported};
 
 /// What the adapter is and can do, in words for the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -307,7 +310,7 @@ impl Gpu {
             return Err(EngineError::OutOfMemory { what });
         }
         match internal.or(validation) {
-            Some(error) => Err(EngineError::Unsupported(format!("{what} on this device: {error}"))),
+            Some(error) => Err(Unsupported::Refused { what, reason: error.to_string() }.into()),
             None => Ok(made),
         }
     }

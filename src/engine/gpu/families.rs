@@ -3,15 +3,11 @@
 use super::quantile;
 use crate::{
     accounting::noise::{Noise, NoiseSpec},
-    engine::EngineError,
+    engine::{EngineError, Unsupported},
 };
 
 /// `TAIL_CELLS` of noise.wgsl.
 const TAIL_CELLS: usize = 16_384;
-
-/// Why a noise is left to the CPU, which draws it from its own density.
-const STEEP: &str =
-    "noise whose density changes this steeply: in 32 bits its quantiles on the graphics device would not follow it";
 
 /// Everything about the noise that does not change from step to step.
 #[derive(Clone, Debug)]
@@ -43,9 +39,9 @@ impl Family {
             NoiseSpec::HyperbolicSecant { scale } => (6, scale, 0.0),
             NoiseSpec::GeneralizedGaussian { scale, .. } | NoiseSpec::Custom { scale, .. } => (7, scale, 0.0),
         };
-        let distribution = noise.build().map_err(|e| EngineError::Unsupported(format!("this noise: {e}")))?;
+        let distribution = noise.build()?;
         let quantiles = match code {
-            7 => quantile::table(&*distribution).ok_or_else(|| EngineError::Unsupported(STEEP.to_owned()))?,
+            7 => quantile::table(&*distribution).ok_or(Unsupported::SteepNoise)?,
             _ => vec![0.0],
         };
         // A custom density has its own width, which its scale multiplies: its quartile.

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use super::{
-    buffers::{Owned, buffer, packed, storage, uniform},
     device::Gpu,
+    dispatch::{Dispatch, Workgroups},
+    examples::packed,
     kernels::{self, Bindings},
-    passes::{Dispatch, EXAMPLE_WORDS, Grid},
+    layout::{EXAMPLE_WORDS, FEATURE_WORDS},
+    memory::{Owned, buffer, entries, storage, uniform},
     wait,
 };
 use crate::{
@@ -20,8 +22,6 @@ use crate::{
 
 /// Images whose coefficients are in memory at a time.
 pub const SLICE: usize = 256;
-/// Words of an example: its features, a byte each, and its label.
-pub const FEATURE_WORDS: usize = FEATURES.div_ceil(4) + 1;
 
 /// Bytes of what [`Scattering`] allocates, but for the bank.
 pub const BYTES: u64 = (4 * SLICE * (EXAMPLE_WORDS + FEATURES)) as u64;
@@ -52,8 +52,8 @@ impl Scattering {
                 coefficients: storage(gpu, "coefficients", (SLICE * FEATURES * 4) as u64),
                 place: uniform(gpu, "place", 16),
                 passes: [
-                    Dispatch::new(gpu, &kernels::SCATTER, &[], Grid::Rows(ANGLES as u32)),
-                    Dispatch::new(gpu, &kernels::STANDARDISE, &[], Grid::Rows(1)),
+                    Dispatch::new(gpu, &kernels::SCATTER, &[], Workgroups::Rows(ANGLES as u32)),
+                    Dispatch::new(gpu, &kernels::STANDARDISE, &[], Workgroups::Rows(1)),
                 ],
             })
             .await?;
@@ -69,7 +69,7 @@ impl Scattering {
         gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("features"),
             layout: gpu.layout(Bindings::Scattering),
-            entries: &super::entries(&buffers),
+            entries: &entries(&buffers),
         })
     }
 

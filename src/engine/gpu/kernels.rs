@@ -1,4 +1,4 @@
-//! The WGSL kernels: one a file in `shaders/`, with the shared declarations that stand before it.
+//! The WGSL kernels: one a file in `shaders/`, after the declarations of `shaders/shared/` that it shares with others.
 
 /// Which bindings a kernel sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,30 +49,30 @@ macro_rules! kernels {
 }
 
 kernels! {
-    UNPACK: Examples ["common.wgsl", "unpack.wgsl"];
-    CONV1: Examples ["common.wgsl", "conv1.wgsl"];
-    POOL: Examples ["common.wgsl", "pool.wgsl"];
-    CONV2: Examples ["common.wgsl", "conv2.wgsl"];
-    DENSE: Examples ["common.wgsl", "dense.wgsl"];
-    HEAD: Examples ["common.wgsl", "head.wgsl"];
-    DENSE_INPUT_GRADIENT: Examples ["common.wgsl", "dense_input_gradient.wgsl"];
-    UNPOOL: Examples ["common.wgsl", "unpool.wgsl"];
-    CONV2_GRADIENT: Examples ["common.wgsl", "conv2_gradient.wgsl"];
-    CONV2_INPUT_GRADIENT: Examples ["common.wgsl", "conv2_input_gradient.wgsl"];
-    CONV1_GRADIENT: Examples ["common.wgsl", "conv1_gradient.wgsl"];
-    NORM: Examples ["common.wgsl", "norm.wgsl"];
-    HISTOGRAM_STORED: Examples ["common.wgsl", "histogram_stored.wgsl"];
-    HISTOGRAM_DENSE: Examples ["common.wgsl", "histogram_dense.wgsl"];
-    BOUNDS: Examples ["common.wgsl", "bounds.wgsl"];
-    ACCUMULATE_STORED: Examples ["common.wgsl", "accumulate_stored.wgsl"];
-    ACCUMULATE_DENSE: Examples ["common.wgsl", "accumulate_dense.wgsl"];
-    SCORES: Examples ["common.wgsl", "scores.wgsl"];
-    NOISE: Release ["release.wgsl", "chacha20.wgsl", "families.wgsl", "noise.wgsl"];
-    KS_SCATTER: Release ["release.wgsl", "ks_scatter.wgsl"];
-    KS_DISTANCE: Release ["release.wgsl", "ks_distance.wgsl"];
-    KS_FULL: Release ["release.wgsl", "ks_full.wgsl"];
-    UPDATE: Release ["release.wgsl", "update.wgsl"];
-    SCATTER: Scattering ["scattering.wgsl", "scatter.wgsl"];
-    STANDARDISE: Scattering ["scattering.wgsl", "standardise.wgsl"];
-    CHACHA20_BLOCKS: Own ["chacha20.wgsl", "chacha20_blocks.wgsl"];
+    UNPACK: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "unpack.wgsl"];
+    CONV1: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv1.wgsl"];
+    POOL: Examples ["shared/common.wgsl", "pool.wgsl"];
+    CONV2: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv2.wgsl"];
+    DENSE: Examples ["shared/common.wgsl", "dense.wgsl"];
+    HEAD: Examples ["shared/common.wgsl", "head.wgsl"];
+    DENSE_INPUT_GRADIENT: Examples ["shared/common.wgsl", "dense_input_gradient.wgsl"];
+    UNPOOL: Examples ["shared/common.wgsl", "unpool.wgsl"];
+    CONV2_GRADIENT: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv2_gradient.wgsl"];
+    CONV2_INPUT_GRADIENT: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv2_input_gradient.wgsl"];
+    CONV1_GRADIENT: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv1_gradient.wgsl"];
+    NORM: Examples ["shared/common.wgsl", "norm.wgsl"];
+    HISTOGRAM_STORED: Examples ["shared/common.wgsl", "histogram_stored.wgsl"];
+    HISTOGRAM_DENSE: Examples ["shared/common.wgsl", "histogram_dense.wgsl"];
+    BOUNDS: Examples ["shared/common.wgsl", "bounds.wgsl"];
+    ACCUMULATE_STORED: Examples ["shared/common.wgsl", "accumulate_stored.wgsl"];
+    ACCUMULATE_DENSE: Examples ["shared/common.wgsl", "accumulate_dense.wgsl"];
+    SCORES: Examples ["shared/common.wgsl", "scores.wgsl"];
+    NOISE: Release ["shared/release.wgsl", "shared/chacha20.wgsl", "shared/families.wgsl", "noise.wgsl"];
+    KS_SCATTER: Release ["shared/release.wgsl", "ks_scatter.wgsl"];
+    KS_DISTANCE: Release ["shared/release.wgsl", "ks_distance.wgsl"];
+    KS_FULL: Release ["shared/release.wgsl", "ks_full.wgsl"];
+    UPDATE: Release ["shared/release.wgsl", "update.wgsl"];
+    SCATTER: Scattering ["shared/scattering.wgsl", "scatter.wgsl"];
+    STANDARDISE: Scattering ["shared/scattering.wgsl", "standardise.wgsl"];
+    CHACHA20_BLOCKS: Own ["shared/chacha20.wgsl", "chacha20_blocks.wgsl"];
 }

@@ -4,23 +4,24 @@
 //! So a weight gradient is kept apart for every example at no extra cost, and no size is ever odd. Each kernel keeps
 //! a tile of accumulators in registers (`C` channels × positions or taps) and skips rows that lie in the padding.
 
-use crate::engine::cpu::simd::{Kernel, Simd};
+use crate::{
+    engine::cpu::simd::{Kernel, Simd},
+    model::cnn::{CHANNELS1, CHANNELS2, CONV1, CONV2, POOLED1},
+};
 
-/// Side of an image, and of a row with three columns of padding on either side.
-pub const IMAGE: usize = 28;
-pub const PADDED: usize = IMAGE + 6;
-/// First convolution: 16 channels, kernel 8×8, stride 2, padding 3; 14×14 out.
-pub const C1: usize = 16;
-pub const K1: usize = 8;
-pub const S1: usize = 14;
+/// Side of an image, and of a row with its padding on either side.
+pub const IMAGE: usize = CONV1.side;
+pub const PADDED: usize = CONV1.padded_side();
+/// First convolution: channels, sides of kernel and output.
+pub const C1: usize = CHANNELS1;
+pub const K1: usize = CONV1.kernel;
+pub const S1: usize = CONV1.output_side();
 /// What max-pooling leaves of it.
-pub const Q1: usize = 13;
-/// Second convolution: 32 channels, kernel 4×4, stride 2; 5×5 out.
-pub const C2: usize = 32;
-pub const K2: usize = 4;
-pub const S2: usize = 5;
-/// What max-pooling leaves of it.
-pub const Q2: usize = 4;
+pub const Q1: usize = POOLED1;
+/// Second convolution.
+pub const C2: usize = CHANNELS2;
+pub const K2: usize = CONV2.kernel;
+pub const S2: usize = CONV2.output_side();
 /// Columns (and rows) of its input that the second convolution reads: stride 2 never reaches the last.
 const READ: usize = 2 * (S2 - 1) + K2;
 

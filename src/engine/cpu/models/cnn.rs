@@ -5,7 +5,7 @@ use crate::{
     engine::cpu::{
         kernels::{
             conv::{
-                C1, C2, Conv1Forward, Conv1Gradient, Conv2Backward, Conv2Forward, Conv2Gradient, K1, K2, Q1, Q2, S1, S2,
+                C1, C2, Conv1Forward, Conv1Gradient, Conv2Backward, Conv2Forward, Conv2Gradient, K1, K2, Q1, S1, S2,
             },
             dense::{AddGradient, DenseBackward, DenseDot, DenseForward, DenseRow, LossDelta, NormOfSum, ToRows},
             pooling::{PoolBackward, PoolForward, ThroughActivation},
@@ -13,15 +13,16 @@ use crate::{
         },
         simd::{MOST_LANES, Simd},
     },
-    model::{Activation, Architecture, CLASSES},
+    model::{
+        Activation, Architecture, CLASSES,
+        cnn::{FLAT, HIDDEN},
+    },
 };
 
 const CONV1: usize = C1 * (K1 * K1 + 1);
 const CONV2: usize = C2 * (C1 * K2 * K2 + 1);
 /// Parameters of both convolutions, whose gradients are kept for every example.
 const CONV: usize = CONV1 + CONV2;
-const FLAT: usize = C2 * Q2 * Q2;
-const HIDDEN: usize = 32;
 const DENSE1: usize = HIDDEN * (FLAT + 1);
 
 pub struct Cnn<S: Simd> {

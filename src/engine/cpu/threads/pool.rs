@@ -10,6 +10,8 @@ use std::sync::{
 };
 
 use super::{encoding::Encoding, kernels::Kernels, lane_worker::LaneWorker};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::engine::Unsupported;
 use crate::{
     data::{Dataset, Shift},
     engine::{
@@ -115,7 +117,7 @@ fn start_threads(count: usize) -> Result<rayon::ThreadPool, EngineError> {
         .num_threads(count)
         .thread_name(|k| format!("hushgrad-{k}"))
         .build()
-        .map_err(|e| EngineError::Unsupported(format!("{count} threads: {e}")))
+        .map_err(|error| Unsupported::Threads { count, error }.into())
 }
 
 impl<S: Simd> Kernels for WorkerPool<S> {

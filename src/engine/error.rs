@@ -1,0 +1,100 @@
+//! What goes wrong between a task and an engine.
+
+use crate::{accounting::noise::NoiseError, mechanism::MechanismError};
+
+/// An engine that cannot be had, cannot run a task, or fails in the course of one.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("no usable WebGPU adapter: {0}")]
+    NoAdapter(String),
+    #[error("no graphics adapter here is called `{wanted}`; {}", those(.there))]
+    UnknownAdapter { wanted: String, there: Vec<String> },
+    #[error("the graphics device was lost ({0}); the run is kept and can go on from its last checkpoint")]
+    DeviceLost(String),
+    /// `difference` is relative; NaN where something is wrong whatever its size.
+    #[error("{adapter} computed {what} wrongly in a known step{}, so it is not used", by(*.difference))]
+    WrongResult { adapter: String, what: String, difference: f64 },
+    #[error("this engine cannot run this: {0}")]
+    Unsupported(#[from] Unsupported),
+    /// Known before anything is allocated.
+    #[error("{needed} bytes are needed for {what}, and the graphics device allows {limit} in one piece")]
+    TooLarge { what: &'static str, needed: u64, limit: u64 },
+    #[error("the run needs {needed} bytes on the graphics device, and this program takes {limit} of one at most")]
+    OverBudget { needed: u64, limit: u64 },
+    #[error("the graphics device has no memory left for {what}")]
+    OutOfMemory { what: &'static str },
+}
+
+/// What an engine does not take: a part of a task, a dataset, a state or a lot.
+#[derive(Debug, thiserror::Error)]
+pub enum Unsupported {
+    #[error("sums on a grid: WebGPU counts in 32 bits, and their noise takes numbers of 64")]
+    GridOnGpu,
+    /// The norm of a mean over copies is none that the kernels can make of the copies' norms.
+    #[error("augmentation on the graphics device: a mean over copies of each image is computed on the CPU")]
+    AugmentationOnGpu,
+    /// Measured: 7 ms an image on lavapipe, 0.08 ms on one thread of the same processor.
+    #[error(
+        "scattering features on this adapter: it is software, and the CPU finds them a hundred times sooner by itself"
+    )]
+    ScatteringOnSoftware,
+    /// The CPU draws such a noise from its own density.
+    #[error(
+        "noise whose density changes this steeply: in 32 bits its quantiles on the graphics device would not follow it"
+    )]
+    SteepNoise,
+    #[error("{what} on this device: {reason}")]
+    Refused { what: &'static str, reason: String },
+    #[error(transparent)]
+    Mechanism(#[from] MechanismError),
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    #[error("an envelope encoder without its vectors")]
+    NoEnvelope,
+    #[error("an envelope over {parameters} parameters; {most} are the most")]
+    EnvelopeTooLong { parameters: usize, most: usize },
+    #[error("the Kolmogorov–Smirnov denoiser without noise to compare with")]
+    NoNoise,
+    #[error("{found} {what} where {expected} are needed")]
+    Length { what: &'static str, found: usize, expected: usize },
+    #[error("a dataset without examples")]
+    NoExamples,
+    #[error("the label {0}; labels are digits from 0 to 9")]
+    Label(u8),
+    #[error("example {index} of a training set of {examples} examples")]
+    Example { index: u32, examples: usize },
+    #[error("features of {images} images: {bytes} bytes of memory are not there")]
+    Features { images: usize, bytes: usize },
+    #[cfg(not(target_arch = "wasm32"))]
+    #[error("{count} threads: {error}")]
+    Threads { count: usize, error: rayon::ThreadPoolBuildError },
+    /// What an engine of another package does not take.
+    #[error(transparent)]
+    Other(Box<dyn core::error::Error + Send + Sync>),
+}
+
+impl From<MechanismError> for EngineError {
+    fn from(error: MechanismError) -> Self {
+        Unsupported::from(error).into()
+    }
+}
+
+impl From<NoiseError> for EngineError {
+    fn from(error: NoiseError) -> Self {
+        Unsupported::from(error).into()
+    }
+}
+
+/// A difference in words, if it is a number.
+fn by(difference: f64) -> String {
+    if difference.is_nan() { String::new() } else { format!(" (relative difference {difference:.1e})") }
+}
+
+/// Adapters by number and name.
+fn those(there: &[String]) -> String {
+    if there.is_empty() {
+        return "there is none at all".to_owned();
+    }
+    let numbered: Vec<String> = there.iter().enumerate().map(|(number, name)| format!("{number}: {name}")).collect();
+    format!("there are {}", numbered.join("; "))
+}

@@ -1,0 +1,53 @@
+//! Which runs use the same kernels, by the same branches.
+
+use crate::{
+    accounting::noise::NoiseSpec,
+    engine::Task,
+    mechanism::{Denoiser, EncoderSpec, encode::first_bucket},
+    model::Architecture,
+};
+
+/// More vectors than `bounds.wgsl` has invocations.
+pub const VECTORS: usize = 65;
+
+/// What decides which kernels a run uses, and by which branches: one that was checked need not be checked again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kind {
+    model: Architecture,
+    encoder: KnownEncoder,
+    /// At a scale of 1.
+    noise: Option<NoiseSpec>,
+    denoiser: Denoiser,
+    averaging: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum KnownEncoder {
+    None,
+    Clip,
+    /// `choice`: among none, among those that the invocations of `bounds.wgsl` score at once, among more.
+    Envelope {
+        choice: [bool; 2],
+        first_bucket: i32,
+    },
+}
+
+impl Kind {
+    pub fn of(task: &Task) -> Self {
+        let encoder = match task.encoder {
+            EncoderSpec::None => KnownEncoder::None,
+            EncoderSpec::Clip { .. } => KnownEncoder::Clip,
+            EncoderSpec::Envelope { pre_scale, .. } => KnownEncoder::Envelope {
+                choice: [1, VECTORS - 1].map(|most| task.envelope.as_ref().is_some_and(|e| e.vectors() > most)),
+                first_bucket: first_bucket(known_pre_scale(pre_scale) as f32),
+            },
+        };
+        let noise = task.noise.as_ref().map(|noise| noise.with_scale(1.0));
+        Self { model: task.model, encoder, noise, denoiser: task.denoiser, averaging: task.averaging }
+    }
+}
+
+/// Far from these, an envelope holds all or nothing of the known gradients.
+pub fn known_pre_scale(pre_scale: f64) -> f64 {
+    pre_scale.clamp(0.25, 4096.0)
+}

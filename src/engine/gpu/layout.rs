@@ -1,0 +1,112 @@
+//! What lies where in the buffers of a run, in words.
+
+use crate::model::{
+    Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS,
+    cnn::{self, CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, POOLED1, POOLED2},
+    scattering::FEATURES,
+};
+
+/// Words of one example's image: 196 of pixels, one of label.
+pub const EXAMPLE_WORDS: usize = PIXELS / 4 + 1;
+/// `HISTOGRAMS` of common.wgsl: counters before the first histogram.
+pub const COUNTERS: usize = 64;
+/// Bytes of an example's logits, of which a chunk's follow the counters when they are read.
+pub const SCORE_BYTES: u64 = 4 * CLASSES as u64;
+/// `BUCKETS` of common.wgsl.
+pub const BUCKETS: usize = crate::mechanism::encode::BUCKETS;
+
+/// Codes of pool.wgsl in a float.
+const CODES: usize = 7;
+/// Words of an example of features, a byte each, and its label.
+pub const FEATURE_WORDS: usize = FEATURES.div_ceil(4) + 1;
+
+/// How gradients become a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    Plain,
+    Clip,
+    Envelope,
+}
+
+/// Where in `work` an example keeps what. Unused slices have length 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slices {
+    pub padded: usize,
+    pub act1: usize,
+    pub pool1: usize,
+    pub codes1: usize,
+    pub act2: usize,
+    pub pool2: usize,
+    pub codes2: usize,
+    pub pool2_delta: usize,
+    pub hidden: usize,
+    pub hidden_delta: usize,
+    pub logits: usize,
+    pub delta: usize,
+    /// Dense layers' deltas times an example's factor, the first layer's and the second's.
+    pub scaled: [usize; 2],
+    pub status: usize,
+    pub stored: usize,
+    /// Gradients of the convolutions; they are the first `stored_length` coordinates.
+    pub stored_length: usize,
+    /// Floats of an example.
+    pub stride: usize,
+}
+
+impl Slices {
+    #[must_use]
+    pub fn new(model: Architecture) -> Self {
+        let mut next = 0;
+        let mut take = |length: usize| {
+            let start = next;
+            next += length;
+            start
+        };
+        let mut slices = Self::default();
+        if model.is_convolutional() {
+            slices.padded = take(CONV1.padded_side().pow(2));
+            slices.act1 = take(CHANNELS1 * CONV1.output_side().pow(2));
+            slices.pool1 = take(CHANNELS1 * POOLED1 * POOLED1);
+            slices.codes1 = take(CHANNELS1 * POOLED1 * POOLED1.div_ceil(CODES));
+            slices.act2 = take(CHANNELS2 * CONV2.output_side().pow(2));
+            slices.pool2 = take(FLAT);
+            slices.codes2 = take(CHANNELS2 * POOLED2 * POOLED2.div_ceil(CODES));
+            slices.pool2_delta = take(FLAT);
+            slices.stored_length = model.layers()[..2].iter().map(|l| l.outputs * (l.fan_in + 1)).sum();
+            slices.stored = take(slices.stored_length);
+        }
+        if !model.is_linear() {
+            let hidden = if model == Architecture::Mlp { MLP_HIDDEN } else { cnn::HIDDEN };
+            slices.hidden = take(hidden);
+            slices.hidden_delta = take(hidden);
+        }
+        slices.logits = take(CLASSES);
+        slices.delta = take(CLASSES);
+        for (scaled, layer) in slices.scaled.iter_mut().zip(model.dense_layers()) {
+            *scaled = take(layer.outputs);
+        }
+        slices.status = take(2);
+        slices.stride = next.next_multiple_of(4);
+        slices
+    }
+}
+
+impl Architecture {
+    pub(super) const fn is_linear(self) -> bool {
+        matches!(self, Self::Linear | Self::Scattering)
+    }
+
+    /// Words of an example, of which the last is its label.
+    pub(super) const fn example_words(self) -> usize {
+        if matches!(self, Self::Scattering) { FEATURE_WORDS } else { EXAMPLE_WORDS }
+    }
+
+    /// Layers whose gradients are products of two slices, at most two.
+    pub(super) fn dense_layers(self) -> impl Iterator<Item = Layer> {
+        self.layers().into_iter().skip(if self.is_convolutional() { 2 } else { 0 })
+    }
+
+    pub(super) const fn is_convolutional(self) -> bool {
+        matches!(self, Self::CnnTanh | Self::CnnRelu)
+    }
+}

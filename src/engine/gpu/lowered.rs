@@ -1,0 +1,172 @@
+//! A task in the numbers that kernels take.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{buffers::Buffers, device::Gpu, families::Family, layout::Encoding, memory::Owned};
+use crate::{
+    engine::{EngineError, Task, Unsupported},
+    mechanism::{
+        Denoiser, EncoderSpec,
+        encode::first_bucket,
+        envelope::Envelope,
+        exact_sum::{SumGrid, clip_target},
+    },
+};
+
+/// `Run` of common.wgsl.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct Run {
+    pub count: u32,
+    pub chunk: u32,
+    pub vectors: u32,
+    pub dimension: u32,
+    pub clip: f32,
+    pub pre_scale: f32,
+    pub steps: f32,
+    pub first_bucket: i32,
+}
+
+/// `Release` of release.wgsl.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct Release {
+    pub key: [u32; 8],
+    pub dimension: u32,
+    pub family: u32,
+    pub scale: f32,
+    pub shape: f32,
+    pub learning_rate: f32,
+    pub momentum: f32,
+    pub expected_lot: f32,
+    pub half_point: f32,
+    pub average_at: u32,
+    pub average_keeps: f32,
+    pub step: f32,
+    pub inverse_step: f32,
+}
+
+/// A task that the device takes.
+#[derive(Debug)]
+pub struct Lowered<'a> {
+    /// P.
+    pub dimension: usize,
+    pub encoding: Encoding,
+    /// Ψ, where gradients are encoded by it.
+    pub envelope: Option<&'a Envelope>,
+    /// Of the encoded coordinates; their sums are exact.
+    pub grid: Option<SumGrid>,
+    pub denoise: bool,
+    pub family: Family,
+    clip: f32,
+    pre_scale: f32,
+    momentum: f32,
+    expected_lot: f32,
+}
+
+impl<'a> Lowered<'a> {
+    /// `task` over gradients of the model's length.
+    ///
+    /// # Errors
+    /// [`EngineError::Unsupported`] for what is left to the CPU, and for an envelope, encoder, noise or denoiser that is refused.
+    pub fn new(task: &'a Task) -> Result<Self, EngineError> {
+        if task.grid.is_some() {
+            return Err(Unsupported::GridOnGpu.into());
+        }
+        if task.copies != 1 {
+            return Err(Unsupported::AugmentationOnGpu.into());
+        }
+        task.encoder.validate()?;
+        let dimension = task.model.parameters();
+        let grid = task.sum_grid();
+        let (encoding, clip, pre_scale) = match task.encoder {
+            EncoderSpec::None => (Encoding::Plain, 0.0, 1.0),
+            // Just below the norm: no rounding of the norm's square, nor to the grid, may let an example exceed it.
+            EncoderSpec::Clip { norm } => {
+                let target = grid.map_or_else(|| clip_target(norm), |grid| grid.clip_target(norm, dimension));
+                (Encoding::Clip, target as f32, 1.0)
+            }
+            EncoderSpec::Envelope { pre_scale, .. } => (Encoding::Envelope, 0.0, pre_scale as f32),
+        };
+        let envelope = match (encoding, task.envelope.as_deref()) {
+            (Encoding::Envelope, None) => return Err(Unsupported::NoEnvelope.into()),
+            (Encoding::Envelope, Some(envelope)) if envelope.dimension() != dimension => {
+                let (what, found) = ("entries of an envelope's vector", envelope.dimension());
+                return Err(Unsupported::Length { what, found, expected: dimension }.into());
+            }
+            (Encoding::Envelope, envelope) => envelope,
+            (Encoding::Plain | Encoding::Clip, _) => None,
+        };
+        let denoise = task.denoiser == Denoiser::KolmogorovSmirnov;
+        if denoise && task.noise.is_none() {
+            return Err(Unsupported::NoNoise.into());
+        }
+        let family = Family::new(task.noise.as_ref(), denoise)?;
+        let Task { momentum, expected_lot, .. } = *task;
+        Ok(Self { dimension, encoding, envelope, grid, denoise, family, clip, pre_scale, momentum, expected_lot })
+    }
+
+    /// 1/g, a power of two; 1 where sums are not exact.
+    fn steps(&self) -> f32 {
+        self.grid.map_or(1.0, |grid| grid.step().recip())
+    }
+
+    /// A run without a lot.
+    pub fn run(&self, buffers: &Buffers) -> Run {
+        Run {
+            count: 0,
+            chunk: buffers.chunk,
+            vectors: self.envelope.map_or(0, |e| e.vectors() as u32),
+            dimension: self.dimension as u32,
+            clip: self.clip,
+            pre_scale: self.pre_scale,
+            steps: self.steps(),
+            first_bucket: first_bucket(self.pre_scale * self.steps()),
+        }
+    }
+
+    /// A release without a key.
+    pub fn release(&self, buffers: &Buffers) -> Release {
+        Release {
+            key: [0; 8],
+            dimension: self.dimension as u32,
+            family: self.family.code,
+            scale: self.family.scale,
+            shape: self.family.shape,
+            learning_rate: 0.0,
+            momentum: self.momentum,
+            expected_lot: self.expected_lot,
+            half_point: self.family.half_point,
+            average_at: buffers.average_at,
+            average_keeps: 0.0,
+            step: self.grid.map_or(0.0, SumGrid::step),
+            inverse_step: self.grid.map_or(0.0, |grid| grid.step().recip()),
+        }
+    }
+
+    /// Writes what no step changes: the noise's tables, and Ψ.
+    pub fn write(&self, gpu: &Gpu, buffers: &Buffers) {
+        let queue = gpu.queue();
+        queue.write_buffer(&buffers.tails, 0, bytemuck::cast_slice(&self.family.tails));
+        queue.write_buffer(&buffers.quantiles, 0, bytemuck::cast_slice(&self.family.quantiles));
+        if let Some(envelope) = self.envelope {
+            write_envelope(gpu, &buffers.envelope, envelope, self.grid);
+        }
+    }
+}
+
+/// Ψ and its block sums. Where sums are exact its entries are whole steps, rounded down: what is clamped to them stays inside.
+fn write_envelope(gpu: &Gpu, buffer: &Owned, envelope: &Envelope, grid: Option<SumGrid>) {
+    let queue = gpu.queue();
+    for (index, at) in (0..envelope.vectors()).zip((0..).step_by(4 * envelope.dimension())) {
+        let psi = envelope.vector(index);
+        match grid {
+            Some(grid) => {
+                let steps: Vec<f32> = psi.iter().map(|v| (v / grid.step()).floor()).collect();
+                queue.write_buffer(buffer, at, bytemuck::cast_slice(&steps));
+            }
+            None => queue.write_buffer(buffer, at, bytemuck::cast_slice(psi)),
+        }
+    }
+    queue.write_buffer(buffer, 4 * envelope.values().len() as u64, bytemuck::cast_slice(envelope.block_sums()));
+}

@@ -1,0 +1,84 @@
+//! What an engine is asked to compute, and how fast.
+
+use std::sync::Arc;
+
+use crate::{
+    accounting::{noise::NoiseSpec, rounding::GridRounding},
+    mechanism::{Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError, envelope::Envelope, exact_sum::SumGrid},
+    model::Architecture,
+};
+
+/// Algorithm 1 as an engine runs it: the part of the plan that tensors need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    pub model: Architecture,
+    pub encoder: EncoderSpec,
+    /// Ψ, where the encoder is an envelope: the very vectors that are accounted for.
+    pub envelope: Option<Arc<Envelope>>,
+    pub noise: Option<NoiseSpec>,
+    /// Sums are exact on this grid and noise is rounded to it, as [`crate::mechanism::grid`] does; the CPU alone has the numbers for it.
+    pub grid: Option<GridRounding>,
+    pub denoiser: Denoiser,
+    /// The sum is divided by this (the *expected* lot: the drawn size is private).
+    pub expected_lot: f32,
+    pub momentum: f32,
+    /// Whether a mean of the parameters' iterates is kept, and images are read with it.
+    pub averaging: bool,
+    /// Copies of each example that its gradient is the mean of, at least one.
+    pub copies: u32,
+}
+
+impl Task {
+    /// Nothing bounded, no noise, sums of gradients as they are: for public digits, and for reading alone.
+    #[must_use]
+    pub const fn without_privacy(model: Architecture) -> Self {
+        Self {
+            model,
+            encoder: EncoderSpec::None,
+            envelope: None,
+            noise: None,
+            grid: None,
+            denoiser: Denoiser::None,
+            expected_lot: 1.0,
+            momentum: 0.0,
+            averaging: false,
+            copies: 1,
+        }
+    }
+
+    /// Algorithm 1 of this task, over gradients of length `p`.
+    ///
+    /// # Errors
+    /// When encoder, noise or denoiser is refused, or Ψ's vectors are not of length `p`.
+    pub fn algorithm(&self, p: usize) -> Result<Algorithm, MechanismError> {
+        let encoder = match &self.envelope {
+            Some(envelope) => Encoder::with_envelope(&self.encoder, Arc::clone(envelope), p)?,
+            None => Encoder::new(&self.encoder, p)?,
+        };
+        let algorithm = Algorithm::new(encoder, self.noise.as_ref(), self.denoiser, self.expected_lot, self.momentum)?;
+        Ok(algorithm.on_grid(self.grid))
+    }
+
+    /// The grid that encoded coordinates are rounded to, so that their sums are exact: where noise and a bound make a guarantee, and no
+    /// `grid` does.
+    #[must_use]
+    pub fn sum_grid(&self) -> Option<SumGrid> {
+        if self.noise.is_none() || self.grid.is_some() {
+            return None;
+        }
+        match (&self.encoder, &self.envelope) {
+            (EncoderSpec::Clip { norm }, _) => Some(SumGrid::of(*norm)),
+            (EncoderSpec::Envelope { .. }, Some(envelope)) => Some(SumGrid::of(envelope.largest().into())),
+            _ => None,
+        }
+    }
+}
+
+/// Flags that change speed and memory, never the result's distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Performance {
+    /// Examples whose gradients are in memory at a time; `None`: the engine's choice.
+    pub chunk: Option<u32>,
+    /// CPU threads (native only); `None`: all.
+    pub threads: Option<u32>,
+}
