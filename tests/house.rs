@@ -11,9 +11,8 @@ use imports::{Module, circles, edges_of};
 /// Each may use those before it.
 const ROOMS: [&str; 9] = ["rng", "data", "mechanism", "model", "engine", "train", "plot", "worker", "ui"];
 
-/// Rooms in which some files still use one another: the GPU engine's buffers, features and passes; the training thread's agent, whose methods stand in
-/// several files.
-const OPEN: [&str; 2] = ["engine", "worker"];
+/// Rooms in which some files still use one another: the GPU engine's buffers, features and passes.
+const OPEN: [&str; 1] = ["engine"];
 
 fn edges() -> Vec<(Module, Module)> {
     let edges = edges_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));

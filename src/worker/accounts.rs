@@ -119,7 +119,7 @@ impl Accounts {
                 let curve = |books: &Books| books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE);
                 Answer::Curve(self.of(run, events).and_then(|books| in_words(curve(books))))
             }
-            Question::Compare(trial) => Answer::Compare(Box::new(in_words(lab::compare(&trial)))),
+            Question::Compare(query) => Answer::Compare(Box::new(in_words(lab::compare(&query)))),
             Question::Density(formula) => Answer::Density(in_words(lab::read(&formula))),
             Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
             Question::OpenRun { name, bytes } => {

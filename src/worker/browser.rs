@@ -15,8 +15,10 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Cache, Performance, PerformanceResourceTiming, RequestCache, WorkerGlobalScope};
 
 use super::{
-    agent::{self, Host, Message},
-    loader::LoadError,
+    agent,
+    host::Host,
+    inbox::Message,
+    load_error::LoadError,
     protocol::{Event, NetworkRequest, Request},
     run_store::{Change, Record, Spent, Store, StoreError},
     storage::{Database, Lock},
@@ -102,7 +104,7 @@ impl Host for Browser {
         spawn_local(async move { drop(keep(&url, &bytes).await) });
     }
 
-    async fn breathe(&self) {
+    async fn yield_now(&self) {
         match &self.channel {
             Some(channel) => channel.turn().await,
             None => TimeoutFuture::new(0).await,

@@ -11,7 +11,10 @@ mod background;
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
 pub mod codec;
+pub mod host;
+pub mod inbox;
 pub mod lab;
+pub mod load_error;
 pub mod loader;
 pub mod protocol;
 pub mod run_log;

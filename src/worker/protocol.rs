@@ -201,6 +201,14 @@ pub enum Event {
     Problem(Problem),
 }
 
+impl Event {
+    /// Something failed; `field` names the setting at fault, where one is.
+    #[must_use]
+    pub fn problem(field: Option<&str>, error: &dyn std::fmt::Display) -> Self {
+        Self::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_string() })
+    }
+}
+
 /// Why the CPU computes where WebGPU was wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fallback {
