@@ -5,6 +5,8 @@ pub mod idx;
 pub mod incoming;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod mnist;
+#[cfg(not(target_arch = "wasm32"))]
+mod mnist_error;
 pub mod mnist_files;
 pub mod shard_writer;
 pub mod shards;
