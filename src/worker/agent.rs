@@ -3,7 +3,7 @@
 //! One task owns the run. Between two steps, and between two slices of an evaluation, it looks into its inbox: every request is answered
 //! within a step's time, and no request finds a step half done.
 //!
-//! `state` holds the [`Agent`]; its parts (`ahead`, `saving`, `evaluation`) know nothing of it. Each other file has the agent's methods on one subject.
+//! `state` holds the `Agent`; its parts (`ahead`, `saving`, `evaluation`) know nothing of it. Each other file has the agent's methods on one subject.
 
 mod ahead;
 mod continued;
