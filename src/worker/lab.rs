@@ -1,4 +1,4 @@
-//! The noise lab's mathematics: any noise at the scale that costs a given ε, and what can be compared of it there.
+//! The noise lab's mathematics: it calibrates any noise to a given ε and computes what is compared at that scale.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ const DIMENSION: usize = 7850;
 const POINTS: i32 = 80;
 /// Orders that are drawn.
 const ORDERS: u32 = 64;
-/// Draws that are shown.
+/// Samples that are shown.
 const SAMPLES: usize = 60;
 
 /// Why a noise cannot be compared.
@@ -40,7 +40,7 @@ pub enum LabError {
     Noise(#[from] NoiseError),
 }
 
-/// What bounds one example, norm 1.
+/// The envelope vector that bounds one example, of norm 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Psi {
     /// |N(0, 1)| on all 7850 coordinates.
@@ -51,10 +51,10 @@ pub enum Psi {
     Entries(u32),
 }
 
-/// A noise that may still have to be read.
+/// A noise, or a formula that is still to be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Candidate {
-    /// Its scale is replaced.
+    /// A noise family, whose scale is replaced.
     Family(NoiseSpec),
     /// A density by formula.
     Formula(String),
