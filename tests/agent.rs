@@ -30,8 +30,10 @@ use hushgrad::{
         run_file::RunFile,
     },
     worker::{
-        agent::{self, Host, Message},
-        loader::LoadError,
+        agent,
+        host::Host,
+        inbox::Message,
+        load_error::LoadError,
         protocol::{BackendChoice, DataRequest, Event, NetworkRequest, Problem, Request, RunInfo},
         run_store::{Change, Entry, Memory, Record, Spent, Store, StoreError},
     },
@@ -169,14 +171,14 @@ impl Host for Page {
     fn keep(&self, url: &str, _: &[u8]) {
         self.kept.borrow_mut().push(url.to_owned());
     }
-    async fn breathe(&self) {
+    async fn yield_now(&self) {
         turns(1).await;
     }
     async fn sleep(&self, _: Duration) {
         if self.patient.get() {
             return std::future::pending().await;
         }
-        self.breathe().await;
+        self.yield_now().await;
     }
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {
         self.spawner.spawn_local(task).unwrap();

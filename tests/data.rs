@@ -444,7 +444,17 @@ fn a_folder_without_mnist_is_reported_with_the_reason() {
     }
     let place = |why, folder: &PathBuf| Place { why, folder: folder.clone() };
     let places = vec![place(Why::BesideCheckout, &empty), place(Why::Cache, &other)];
-    let error = mnist::locate_in(places).unwrap_err().to_string();
+    let error = mnist::locate_in(places).unwrap_err();
+    let mnist::MnistError::Absent { tried } = &error else { panic!("{error}") };
+    let faults: Vec<_> = tried.iter().map(|tried| &tried.fault).collect();
+    assert!(matches!(
+        faults[..],
+        [
+            mnist::PlaceError::Folder(mnist::FolderError::Missing("train-images-idx3-ubyte")),
+            mnist::PlaceError::Folder(mnist::FolderError::Digest { .. })
+        ]
+    ));
+    let error = error.to_string();
     assert!(error.contains("train-images-idx3-ubyte (plain or .gz) is not there"), "{error}");
     assert!(error.contains("is not MNIST's: SHA-256"), "{error}");
     // MNIST_DIR is binding: the cache is not tried after it.

@@ -176,7 +176,7 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Idx, IdxError> {
     read_any(bytes).map_err(|fault| IdxError::File { file: file.to_owned(), fault })
 }
 
-/// The same of a file that is not needed any more.
+/// The same for bytes that are handed over: those of a plain file are kept and not copied.
 ///
 /// # Errors
 /// As [`read`].
@@ -190,7 +190,7 @@ pub fn read_owned(file: &str, mut bytes: Vec<u8>) -> Result<Idx, IdxError> {
     header.finish(bytes).map_err(named)
 }
 
-/// Checks what the first bytes of a file of `size` bytes tell: a kilobyte is enough.
+/// Checks what the first bytes of a file of `size` bytes show. A kilobyte is enough.
 ///
 /// # Errors
 /// As [`read`], but for what only the rest can show.
@@ -385,7 +385,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-/// What else begins like this, so that the sentence helps.
+/// The file type that begins like this, to help whoever has picked the wrong file.
 fn known(bytes: &[u8]) -> &'static str {
     match bytes {
         [b'P', b'K', ..] => " (a ZIP archive: unpack it first)",

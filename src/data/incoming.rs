@@ -1,5 +1,5 @@
-//! A visitor's files on their way to the thread that reads them: numbers and sizes are checked before a byte is asked for, bytes come in pieces, and each
-//! file is read as soon as it is whole, so that no more than one is held as it came.
+//! A visitor's files on their way to the thread that reads them. Their number and sizes are checked before a byte is asked for; bytes come in pieces; each
+//! file is parsed as soon as it is whole, so that only one file is held in the form in which it came.
 
 use std::ops::Range;
 
@@ -11,26 +11,26 @@ use super::{
 
 /// The largest file that can be read: images, their header, not packed.
 const MOST_OF_ONE: u64 = MAX_EXAMPLES as u64 * PIXELS as u64 + 16;
-/// All files together, as they come and unpacked.
+/// Most bytes of all files together, both as they come and unpacked.
 const MOST_OF_ALL: u64 = 512_000_000;
-/// The first piece of a file, which tells what it is, and those after it, in bytes.
+/// Bytes of a file's first piece, which shows what the file is, and of the pieces after it.
 const FIRST: u64 = 1 << 10;
 const PIECE: u64 = 4 << 20;
 
-/// Files of which some bytes are here.
+/// Files that are being received.
 #[derive(Debug)]
 pub struct Incoming {
     /// Names and sizes in bytes.
     files: Vec<(String, u64)>,
-    /// Those that are whole, in order.
+    /// The first of them, which have arrived whole and have been parsed.
     read: Vec<Idx>,
-    /// Of the file after those.
+    /// The bytes so far of the file after those.
     bytes: Vec<u8>,
-    /// That they may come to in all, unpacked.
+    /// Most bytes that all files may have unpacked.
     most: u64,
 }
 
-/// Which bytes of which file come next.
+/// A range of bytes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Place among the files, from 0.
@@ -39,10 +39,10 @@ pub struct Piece {
 }
 
 impl Incoming {
-    /// Files of these names and sizes, in bytes.
+    /// Prepares to receive files of these names and sizes in bytes.
     ///
     /// # Errors
-    /// None, more than four, an empty one, one that is larger than any of digits, or more in all than fit in memory.
+    /// No file, more than four, an empty one, one that is larger than any file of digits, or more bytes in all than fit in memory.
     pub fn new(files: Vec<(String, u64)>) -> Result<Self, VisitorError> {
         Self::within(MOST_OF_ALL, files)
     }
@@ -63,7 +63,7 @@ impl Incoming {
         Ok(Self { files, read: Vec::new(), bytes: Vec::new(), most })
     }
 
-    /// What is to come next; `None` when all is here.
+    /// The piece that comes next; `None` when all files have arrived.
     #[must_use]
     pub fn next(&self) -> Option<Piece> {
         let (_, size) = self.files.get(self.read.len())?;
@@ -75,7 +75,7 @@ impl Incoming {
     /// Takes the bytes that [`Incoming::next`] asked for; `None`: they could not be read.
     ///
     /// # Errors
-    /// A file that is not what it says, that cannot be read or kept, or another number of bytes.
+    /// A file that is not what it says, that cannot be read or held in memory, or a piece of another length than was asked for.
     pub fn take(&mut self, piece: Option<&[u8]>) -> Result<(), VisitorError> {
         let (Some(asked), Some((name, size))) = (self.next(), self.files.get(self.read.len())) else {
             return Err(VisitorError::Nothing);
@@ -100,14 +100,14 @@ impl Incoming {
         Ok(())
     }
 
-    /// Bytes that are here, and of all.
+    /// How many bytes have arrived, and how many there are.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         let sizes = |files: &[(String, u64)]| files.iter().map(|(_, size)| size).sum::<u64>();
         (sizes(&self.files[..self.read.len()]) + self.bytes.len() as u64, sizes(&self.files))
     }
 
-    /// What the files make, once all are here.
+    /// The digits of all files, once they have arrived.
     ///
     /// # Errors
     /// As [`visitor::assemble`].

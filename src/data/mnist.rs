@@ -2,76 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
+pub use super::mnist_error::{DownloadError, FolderError, MnistError, PlaceError, Tried};
 use super::{
     Dataset, Digits, Source, TestSet,
-    idx::{self, Idx, IdxError, Kind},
+    idx::{self, Idx, Kind},
+    mnist_error::MAX_FILE_BYTES,
     mnist_files::{self, FILES, MIRRORS, MnistFile, Place, Why},
-    visitor::{self, VisitorError},
+    visitor,
 };
 
-/// Largest file that is opened at all, packed or not: what the largest accepted IDX file takes.
-const MAX_FILE_BYTES: u64 = 16 + idx::MAX_EXAMPLES as u64 * idx::PIXELS as u64;
-
 /// MNIST, and where it was found.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Found {
     pub digits: Digits,
     pub place: Place,
     /// Places looked at before, and what was wrong with them.
     pub tried: Vec<Tried>,
-}
-
-/// A place that does not hold MNIST, and why.
-#[derive(Debug, Clone)]
-pub struct Tried {
-    pub place: Place,
-    pub fault: String,
-}
-
-impl std::fmt::Display for Tried {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({}): {}", self.place.folder.display(), self.place.why, self.fault)
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum MnistError {
-    /// Nothing was found anywhere.
-    #[error("MNIST is not on this machine; looked in {}. Set MNIST_DIR to a folder with its four files", list(.tried))]
-    Absent { tried: Vec<Tried> },
-    /// `MNIST_DIR` was asked for by name, so nothing else was tried.
-    #[error("MNIST_DIR={}: {fault}", .folder.display())]
-    MnistDir { folder: PathBuf, fault: FolderError },
-}
-
-/// Why a folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    #[error("the folder does not exist")]
-    NoFolder,
-    #[error("that is a file; name the folder that holds it")]
-    NoFolderButAFile,
-    #[error("{0} (plain or .gz) is not there")]
-    Missing(&'static str),
-    #[error("{} cannot be read: {error}", .path.display())]
-    Read { path: PathBuf, error: std::io::Error },
-    #[error("{} has {bytes} bytes; expected at most {MAX_FILE_BYTES}", .path.display())]
-    TooLarge { path: PathBuf, bytes: u64 },
-    #[error(transparent)]
-    Idx(#[from] IdxError),
-    #[error("{file} is not MNIST's: SHA-256 of the unpacked bytes is {found}; expected {expected}")]
-    Digest { file: String, found: String, expected: &'static str },
-    #[error("the folder holds no IDX file (names with idx1, idx3 or ubyte)")]
-    NoFiles,
-    #[error(transparent)]
-    Files(#[from] VisitorError),
-}
-
-fn list(tried: &[Tried]) -> String {
-    if tried.is_empty() {
-        return "no place at all (no MNIST_DIR, no checkout, no home folder)".to_owned();
-    }
-    tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Looks in `MNIST_DIR`, beside the checkout, and in the user's cache, in this order, and loads the first that holds
@@ -97,7 +43,7 @@ pub fn locate_or_download() -> Result<Found, MnistError> {
             let place = Place { why: Why::Mirror, folder: mirror.into() };
             match download(mirror, &cache) {
                 Ok(digits) => return Ok(Found { digits, place, tried }),
-                Err(fault) => tried.push(Tried { place, fault }),
+                Err(fault) => tried.push(Tried { place, fault: fault.into() }),
             }
         }
     }
@@ -105,22 +51,25 @@ pub fn locate_or_download() -> Result<Found, MnistError> {
 }
 
 /// Fills `cache` from a mirror: with all four files, each MNIST's to the last byte, or not at all.
-fn download(mirror: &str, cache: &Path) -> Result<Digits, String> {
+fn download(mirror: &str, cache: &Path) -> Result<Digits, DownloadError> {
     let unfinished = cache.with_file_name(format!(".unfinished-mnist-{}", std::process::id()));
-    let fill = || -> Result<Digits, String> {
-        std::fs::create_dir_all(&unfinished).map_err(|e| format!("cannot make {}: {e}", unfinished.display()))?;
+    let fill = || -> Result<Digits, DownloadError> {
+        std::fs::create_dir_all(&unfinished)
+            .map_err(|error| DownloadError::Make { folder: unfinished.clone(), error })?;
         for file in &FILES {
             let mut curl = mnist_files::fetch("curl", mirror, file, &unfinished.join(file.gz_name()));
-            let said = curl.output().map_err(|e| format!("`curl` does not run ({e})"))?;
+            let said = curl.output().map_err(DownloadError::Curl)?;
             if !said.status.success() {
-                return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());
+                return Err(DownloadError::Refused(String::from_utf8_lossy(&said.stderr).trim().to_owned()));
             }
         }
-        let digits = load(&unfinished).map_err(|e| e.to_string())?;
+        let digits = load(&unfinished)?;
         if cache.exists() {
-            std::fs::remove_dir_all(cache).map_err(|e| format!("cannot replace {}: {e}", cache.display()))?;
+            std::fs::remove_dir_all(cache)
+                .map_err(|error| DownloadError::Replace { folder: cache.to_owned(), error })?;
         }
-        std::fs::rename(&unfinished, cache).map_err(|e| format!("cannot write {}: {e}", cache.display()))?;
+        std::fs::rename(&unfinished, cache)
+            .map_err(|error| DownloadError::Write { folder: cache.to_owned(), error })?;
         Ok(digits)
     };
     let filled = fill();
@@ -142,7 +91,7 @@ pub fn locate_in(places: Vec<Place>) -> Result<Found, MnistError> {
             Err(fault) if place.why == Why::MnistDir => {
                 return Err(MnistError::MnistDir { folder: place.folder, fault });
             }
-            Err(fault) => tried.push(Tried { place, fault: fault.to_string() }),
+            Err(fault) => tried.push(Tried { place, fault: fault.into() }),
         }
     }
     Err(MnistError::Absent { tried })
@@ -236,4 +185,27 @@ fn read(path: &Path) -> Result<Vec<u8>, FolderError> {
         return Err(FolderError::TooLarge { path: path.to_owned(), bytes });
     }
     std::fs::read(path).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No network is asked: `curl` is told to take nothing but https.
+    #[test]
+    fn a_download_that_fails_says_why_and_leaves_the_cache_as_it_was() {
+        let folder = std::env::temp_dir().join(format!("hushgrad-mnist-{}", std::process::id()));
+        let cache = folder.join("mnist");
+        std::fs::create_dir_all(&cache).unwrap();
+        std::fs::write(cache.join("kept"), "x").unwrap();
+        let error = download("file:///nowhere", &cache).unwrap_err();
+        assert!(matches!(error, DownloadError::Refused(_) | DownloadError::Curl(_)), "{error:?}");
+        assert!(error.to_string().contains("curl"), "{error}");
+        let error = download("file:///nowhere", &cache.join("kept").join("mnist")).unwrap_err();
+        assert!(matches!(error, DownloadError::Make { .. }), "{error:?}");
+        let names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["mnist"], "nothing unfinished is left");
+        assert_eq!(std::fs::read(cache.join("kept")).unwrap(), b"x");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -5,6 +5,8 @@ pub mod idx;
 pub mod incoming;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod mnist;
+#[cfg(not(target_arch = "wasm32"))]
+mod mnist_error;
 pub mod mnist_files;
 pub mod shard_writer;
 pub mod shards;
@@ -30,8 +32,8 @@ pub struct Dataset {
     features: Shared,
 }
 
-/// What a model's fixed features make of a set's images: bytes of as many of the first as were asked for, in order. Clones of a
-/// set share them. They follow from the images alone, so equality does not look at them.
+/// The fixed features of a set's first images, as many as were asked for, in order. Clones of a set share them. They follow from the images alone, so
+/// equality does not look at them.
 #[derive(Clone, Debug, Default)]
 struct Shared(Arc<RwLock<Features>>);
 
@@ -42,7 +44,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Those of `data`, as far as they are known.
+    /// The features of `data`, as far as they have been computed.
     #[must_use]
     pub fn of(&self, data: &Dataset) -> &[u8] {
         if self.belong_to(data) { &self.bytes } else { &[] }
@@ -91,12 +93,12 @@ impl Dataset {
         Ok(Self::new(name, images.1.elements, labels.1.elements))
     }
 
-    /// The images' features, to read: by any number at a time, so that runs beside each other do not wait.
+    /// The images' features for reading. Any number of readers may hold them, so that runs beside each other do not wait.
     pub fn features(&self) -> RwLockReadGuard<'_, Features> {
         self.features.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The images' features, to add to; nobody else's until they are dropped.
+    /// The images' features for writing. Nobody else reads or writes them until the guard is dropped.
     pub(crate) fn features_mut(&self) -> RwLockWriteGuard<'_, Features> {
         let mut features = self.features.0.write().unwrap_or_else(PoisonError::into_inner);
         if !features.belong_to(self) {
@@ -115,7 +117,7 @@ impl Dataset {
         self.labels.is_empty()
     }
 
-    /// Some images of it, each moved by every one of `shifts`.
+    /// Some of its examples, each once for every one of `shifts`, by which its image is moved.
     ///
     /// # Panics
     /// When one of `images` is not below [`Self::len`].
@@ -154,7 +156,7 @@ pub struct Digits {
     pub test_set: TestSet,
 }
 
-/// Where the digits came from; the page says it.
+/// Where the digits came from, as the page says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {

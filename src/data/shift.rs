@@ -1,10 +1,10 @@
-//! Copies of an image, moved: what augmentation averages over.
+//! Moved copies of an image, over which augmentation averages.
 
 use super::idx::PIXELS;
 
 const SIDE: usize = 28;
 
-/// By how many pixels an image is moved; what leaves the field is lost, what comes in is paper.
+/// By how many pixels an image is moved. Pixels that leave the field are lost, and those that enter are paper (0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
     pub right: i8,

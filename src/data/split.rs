@@ -1,11 +1,12 @@
-//! Which examples are held out, and are not trained on.
+//! Examples are held out, so that training never sees them.
 
 use sha2::{Digest, Sha256};
 
 use super::{Dataset, idx::PIXELS};
 use crate::rng::NotPrivateReplay;
 
-/// What the coins of examples are tossed for: never to be changed, or what was held out of somebody's files is trained on the next time.
+/// Prefix of what is hashed for an example's coin. It must never change, or examples that were held out of somebody's files would be trained on the
+/// next time.
 const TOSSED_FOR: &[u8] = b"hushgrad: held out or not\0";
 
 impl Dataset {
@@ -37,7 +38,7 @@ impl Dataset {
         self.split(|i| places.get(i / n) == Some(&(i % n)))
     }
 
-    /// The examples of which `held` is not said, and those of which it is.
+    /// The examples for which `held` is false, and those for which it is true.
     fn split(&self, held: impl Fn(usize) -> bool) -> (Self, Self) {
         let (held, others): (Vec<usize>, Vec<usize>) = (0..self.len()).partition(|&i| held(i));
         let part = |chosen: &[usize]| {
@@ -50,7 +51,7 @@ impl Dataset {
     }
 }
 
-/// An example's coin: any number below 2⁶⁴, as likely as any other to who has not computed it.
+/// An example's coin: a number below 2⁶⁴ that looks uniform to anybody who has not computed it.
 fn coin(image: &[u8], label: u8) -> u64 {
     let digest = Sha256::new().chain_update(TOSSED_FOR).chain_update(image).chain_update([label]).finalize();
     digest.iter().take(8).fold(0, |coin, byte| coin << 8 | u64::from(*byte))

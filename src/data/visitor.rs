@@ -1,4 +1,4 @@
-//! Files that a visitor drops or picks: which is which, from what they hold and what they are called.
+//! Files that a visitor drops or picks become a training and a test set, by their contents and names.
 //!
 //! Contents decide between images and labels; names (or, without a telling name, the larger count) between training
 //! and test. Everything is used or refused: no file is dropped silently.
@@ -134,7 +134,7 @@ pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
     }
 }
 
-/// The same of files that were read, by name.
+/// The same for files that have been parsed, with their names.
 pub(super) fn assemble_read(files: Vec<(String, Idx)>) -> Result<Digits, VisitorError> {
     check_count(files.len())?;
     let (mut images, mut labels) = (Vec::new(), Vec::new());
@@ -153,8 +153,8 @@ pub(super) fn assemble_read(files: Vec<(String, Idx)>) -> Result<Digits, Visitor
     }
 }
 
-/// Holds about one example in six of the pair out, each for itself. Whether that is refused tells how many there are of either part, which is public
-/// (ε takes the number of training examples for known, and does not cover those held out), and nothing else of them.
+/// Holds out about one example in six of the pair, each by its own coin. A refusal reveals only how many examples either part has. That is public: ε
+/// takes the number of training examples for known, and does not cover those held out.
 fn one_pair(images: Read, labels: Read) -> Result<Digits, VisitorError> {
     if let (Some(a), Some(b)) = (images.role, labels.role)
         && a != b
@@ -212,7 +212,7 @@ fn by_role(files: Vec<Read>) -> Result<[Read; 2], VisitorError> {
         }
         (Some(role), _) => role == Role::Test,
         (None, Some(role)) => role == Role::Training,
-        // Neither name tells: the larger file is for training, everywhere.
+        // Where neither name tells, the larger file is for training.
         (None, None) => match first.idx.count().cmp(&second.idx.count()) {
             std::cmp::Ordering::Greater => false,
             std::cmp::Ordering::Less => true,
@@ -225,7 +225,7 @@ fn by_role(files: Vec<Read>) -> Result<[Read; 2], VisitorError> {
     Ok(if swap { [second, first] } else { [first, second] })
 }
 
-/// Names a file that finds no partner, where there are more images files than labels files or the reverse.
+/// The refusal of a file without a partner, where there are more images files than labels files or the reverse.
 fn unpaired(images: &[Read], labels: &[Read]) -> VisitorError {
     let (more, fewer) = if images.len() > labels.len() { (images, labels) } else { (labels, images) };
     let fits = |a: &Read, b: &Read| {

@@ -1,5 +1,5 @@
-//! A run's file, accounted for anew: ε, its curves, and whatever follows from counts are computed from what the file says was released, and from
-//! nothing that it says of them. What a file says was released is its author's word; that it fits the configuration is checked.
+//! A run file is accounted for anew: ε, its curves, and all that follows from counts are computed from the file's ledger, and what the file states
+//! of them is only compared. The ledger itself is its author's word; it is checked that the configuration can have led to it.
 
 use std::collections::BTreeMap;
 
@@ -22,17 +22,18 @@ use crate::{
 
 /// Relative difference that a stated ε may have from the one that its ledger gives.
 const TOLERANCE: f64 = 1e-6;
-/// Changes of what is released that a run's ledger may tell: each stands for other digits that the run went on with.
+/// Most events of a ledger. A run's releases change only when it is continued on other digits.
 const MOST_EVENTS: usize = 256;
-/// Points of the curves of ε that are computed anew, times kinds of release: a second where the noise is so wide that large orders are best. Of longer
-/// curves only every other point is kept, or fewer.
+/// Most points of the curves of ε that are computed anew, times kinds of release. It takes a second where the noise is so wide that large orders are
+/// best. Of longer curves only every second point is kept, or fewer.
 const MOST_WORK: usize = 512;
 
-/// Puts what the ledger costs into the run's report and curves, where it does not contradict them. A run of which no guarantee was stated has none
-/// afterwards: then its ledger, if it would give one, is dropped.
+/// Puts what the ledger costs into the run's report and curves. A run that states no guarantee has none afterwards, either: a ledger that would give
+/// one is dropped.
 ///
 /// # Errors
-/// By `name`: a configuration that is none, a ledger that cannot be this run's, an ε that it does not give.
+/// With the file's `name`: a configuration that cannot be run, a ledger that this configuration cannot have led to, or a stated ε other than
+/// the ledger's.
 pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>) -> Result<(), RunFileError> {
     let RunCard { config, train, report, .. } = run;
     let impossible = |field, value: String| RunFileError::Impossible { name: name.to_owned(), field, value };
@@ -66,7 +67,7 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
         (Privacy::Bounded(stated), _) => {
             let now = if let Privacy::Bounded(now) = &accounted { now.improved.epsilon } else { f64::INFINITY };
             let stated = stated.improved.epsilon;
-            // So put that a number that is none does not pass.
+            // Written so that NaN does not agree.
             let agree = now.is_finite() && (stated - now).abs() <= TOLERANCE * now;
             if !agree {
                 return Err(RunFileError::Differs { name: name.to_owned(), stated, accounted: now });
@@ -79,10 +80,10 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
     if bounded {
         let beyond = own.steps() - report.step;
         let most = (MOST_WORK / own.releases().len().max(1)).max(2);
-        // Both curves are of the same steps, mostly.
+        // Both curves mostly have the same steps, whose ε is computed once.
         let mut known: BTreeMap<u64, Option<Epsilon>> = BTreeMap::new();
         let mut spent = |step: f64| {
-            // What was released beyond the run's steps (batches of an epoch that was given up, say) may have been at any of them.
+            // Releases beyond the run's steps (batches of an epoch that was given up, say) may have happened before any point of the curve.
             let count = (step.ceil() as u64).saturating_add(beyond).min(own.steps());
             *known.entry(count).or_insert_with(|| books.after(count).ok()?.renyi(config.delta).ok())
         };
@@ -97,7 +98,7 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
 
 const ANOTHER: &str = "of another mechanism than the configuration's";
 
-/// Nothing is claimed of the run: because of `reason`, else of what the file says.
+/// Removes the curves of ε from a run without a guarantee, and states `reason`, or else the file's own reason.
 fn unclaimed(run: &mut RunCard, reason: Option<String>) {
     (run.improved_curve, run.classic_curve) = (vec![], vec![]);
     if let Privacy::NoGuarantee { reason: stated } = &mut run.report.privacy {
@@ -105,8 +106,9 @@ fn unclaimed(run: &mut RunCard, reason: Option<String>) {
     }
 }
 
-/// The same events, of releases as this program makes them for the run's configuration; `None` where one is not such a release on any number of
-/// training examples, or none on those that the run trains on. The bounds of an envelope are its own then, whatever the file says of them.
+/// The same events, with each release replaced by the one that this program makes for the run's configuration, so that an envelope's bounds are
+/// computed here and not read. `None` where a release does not follow from the configuration on any number of training examples, or where no
+/// release is on the run's own number of them.
 fn own_ledger(written: &Ledger, release: &Release, run: &RunCard) -> Option<Ledger> {
     let events = written.events();
     if events.len() > MOST_EVENTS || written.releases().len() > MOST_EVENTS {
@@ -124,7 +126,7 @@ fn own_ledger(written: &Ledger, release: &Release, run: &RunCard) -> Option<Ledg
     (events.is_empty() || own.releases().contains(release)).then_some(own)
 }
 
-/// `sampling`, if the run's policy draws so from some number of training examples that a run can have.
+/// `sampling`, if it is the run's policy over some number of training examples that a run can have.
 fn on_other_digits(sampling: Sampling, run: &RunCard) -> Option<Sampling> {
     let lot = run.config.lot;
     let examples = match sampling {
@@ -132,12 +134,12 @@ fn on_other_digits(sampling: Sampling, run: &RunCard) -> Option<Sampling> {
         Sampling::FixedSize { population, .. } => u32::try_from(population).ok()?,
         Sampling::Shuffled { batches } => u32::try_from(batches).ok()?.checked_mul(lot)?,
     };
-    // Of the batches of an epoch the last may be a small one.
+    // The last batch of an epoch may be a small one.
     let most = MAX_EXAMPLES.saturating_add(lot);
     ((lot..=most).contains(&examples) && run.config.sampling.over(examples, lot) == sampling).then_some(sampling)
 }
 
-/// Whether two releases differ in their sampling alone, and in what this program computes of an envelope.
+/// Whether two releases are the same but for their sampling and for the sums of their envelope, which this program computes.
 fn alike(written: &Release, own: &Release) -> bool {
     use crate::accounting::ledger::Sensitivity::{Envelope, L2};
     let bound = match (&written.sensitivity, &own.sensitivity) {
@@ -150,7 +152,7 @@ fn alike(written: &Release, own: &Release) -> bool {
     bound && (written.unit, &written.noise, written.grid) == (own.unit, &own.noise, own.grid)
 }
 
-/// The curve's steps with another value each, of at most `most` points.
+/// At most `most` of the curve's steps, each with a new value.
 fn anew(curve: &[Point], most: usize, mut value: impl FnMut(f64) -> Option<f64>) -> Vec<Point> {
     let every = curve.len().div_ceil(most).max(1);
     let last = curve.len().saturating_sub(1);

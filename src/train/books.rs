@@ -1,7 +1,7 @@
-//! What all runs on the same digits released: a small file of entries, by the digits' name ([`Dataset::digest`](crate::data::Dataset::digest)).
+//! What all runs on the same digits released: a small file of entries under the digits' digest ([`Dataset::digest`](crate::data::Dataset::digest)).
 //!
-//! An entry is what *one program's run* released, each release once: a run that goes on from a file whose releases are in these books enters what
-//! it adds, and no more. Whatever is not known to be counted is counted again, so the sum is never too small by that.
+//! An entry holds what *one program's run* released, each release once: a run that continues a file whose releases are in these books enters only
+//! what it adds. Releases that are not known to be in the books are counted again, so the sum may be too large and is never too small.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub const LARGEST: usize = 256 << 20;
 pub struct DatasetBooks {
     format: String,
     version: u32,
-    /// Runs in the order in which they began, by the digits' name.
+    /// For each digest the runs on these digits, in the order in which they began.
     digits: BTreeMap<String, Vec<Entry>>,
 }
 
@@ -32,13 +32,13 @@ pub struct DatasetBooks {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Entry {
-    /// A name of its own, drawn at random.
+    /// A random name that no other run has.
     pub run: String,
-    /// What people call it.
+    /// The name that people gave the run.
     pub name: String,
-    /// What it released, or will have before it writes again; `None`: without any guarantee.
+    /// What the run released, or will have released before it writes again; `None`: it has no guarantee.
     pub released: Option<Ledger>,
-    /// SHA-256 of the run files that it left. All that their ledgers hold is in these books.
+    /// SHA-256 of the run files that it wrote. All releases of their ledgers are in these books.
     pub files: Vec<String>,
 }
 
@@ -63,13 +63,13 @@ pub struct AllRuns {
     pub cost: Cost,
 }
 
-/// The cost in words or numbers.
+/// A bound, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cost {
     /// An upper bound.
     Bounded { epsilon: f64, delta: f64, neighbours: NeighbouringRelation },
-    /// There is none to state.
+    /// No bound can be stated.
     NoGuarantee { reason: String },
 }
 
@@ -125,7 +125,7 @@ impl DatasetBooks {
         self.digits.get(digits).map_or(&[], Vec::as_slice)
     }
 
-    /// Puts `entry` in, in place of what the same run entered before.
+    /// Enters `entry`, which replaces the same run's earlier entry.
     pub fn enter(&mut self, digits: &str, entry: Entry) {
         let runs = self.digits.entry(digits.to_owned()).or_default();
         match runs.iter_mut().find(|earlier| earlier.run == entry.run) {
@@ -134,14 +134,14 @@ impl DatasetBooks {
         }
     }
 
-    /// Whether all that the run file with this SHA-256 says was released on `digits` is in here.
+    /// Whether these books hold all releases on `digits` of the run file with this SHA-256.
     #[must_use]
     pub fn counts(&self, digits: &str, file: &str) -> bool {
         self.runs(digits).iter().any(|entry| entry.files.iter().any(|known| known == file))
     }
 
-    /// What the runs on `digits` cost together at `delta`, whoever sees all of them: each is priced as it happened, and one without a guarantee
-    /// leaves all without.
+    /// What the runs on `digits` cost together at `delta`, for somebody who sees all of them. Each is priced as it happened; if one has no
+    /// guarantee, all together have none.
     #[must_use]
     pub fn all_runs(&self, digits: &str, delta: f64) -> AllRuns {
         let runs = self.runs(digits);

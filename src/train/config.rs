@@ -20,27 +20,27 @@ pub struct RunConfig {
     /// Scale relative to the encoder's norm (for a Gaussian: the noise multiplier). `None`: train without noise, and
     /// without a guarantee.
     pub noise: Option<NoiseSpec>,
-    /// Gradients, sums and noise are rounded to a power of two of at most 2^−`grid_bits` noise scales, and ε counts what the low bits of floating-point
-    /// noise tell. `None`: it does not.
+    /// Gradients, sums and noise are rounded to multiples of a power of two, at most 2^−`grid_bits` noise scales, and ε then covers what the low bits
+    /// of floating-point noise reveal. `None`: nothing is rounded, and ε does not cover them.
     pub grid_bits: Option<u32>,
     pub denoiser: Denoiser,
-    /// Examples a step, by the sampling's lights: their expected number (Poisson), their number (fixed size), or their expected number at
-    /// most (shuffled: an epoch has whole batches). Updates divide by what is expected.
+    /// Examples of a step: their expected number (Poisson), their exact number (fixed size), or an upper bound on their expected number
+    /// (shuffled, where an epoch has whole batches). Updates divide by the expected number.
     pub lot: u32,
     pub sampling: SamplingPolicy,
     pub learning_rate: f64,
     pub schedule: Schedule,
     pub momentum: f64,
-    /// Which of the parameters that a run passes through images are read with.
+    /// Whether images are read with the last parameters or with an average.
     pub averaging: Averaging,
-    /// Copies of each example that its gradient is the mean of; `None`: the example alone.
+    /// An example's gradient is the mean over moved copies of it; `None`: over the example alone.
     pub augmentation: Option<Augmentation>,
     /// How test images and drawings are read.
     pub reading: Reading,
     /// Steps after which the run completes by itself; `None`: until paused.
     pub steps: Option<u64>,
     pub delta: f64,
-    /// What the parameters are before the first step.
+    /// The parameters before the first step.
     pub start: Start,
     /// Seed of the random start (public).
     pub init_seed: u64,
@@ -48,21 +48,21 @@ pub struct RunConfig {
     pub replay: Option<u64>,
 }
 
-/// How the examples of a step are chosen; lot and training set make a [`Sampling`] of it, which is drawn from and paid for.
+/// How the examples of a step are chosen. With a lot and a training set it becomes a [`Sampling`], by which lots are drawn and ε is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SamplingPolicy {
     /// Each example by itself, with probability lot / examples.
     #[default]
     Poisson,
-    /// Exactly `lot` of them, without replacement. The guarantee is against the exchange of one.
+    /// Exactly `lot` of them, without replacement. Neighbours then differ by the replacement of one example.
     FixedSize,
-    /// Each example in one batch of every epoch. No amplification; an epoch that has begun is paid for in full.
+    /// Each example in one batch of every epoch. Sampling amplifies nothing, and an epoch counts in full from its first batch on.
     Shuffled,
 }
 
 impl SamplingPolicy {
-    /// The policy over so many examples, at least one of them a step.
+    /// The policy over `examples` training examples.
     #[must_use]
     pub fn over(self, examples: u32, lot: u32) -> Sampling {
         match self {
@@ -154,7 +154,7 @@ pub enum Averaging {
 }
 
 impl Averaging {
-    /// What the average keeps of itself in step `step` (the first is 0).
+    /// Weight of the old average in step `step` (the first is 0).
     #[must_use]
     pub fn keeps(self, step: u64) -> f64 {
         let step = step as f64;

@@ -1,10 +1,10 @@
-//! What a configuration or a run can refuse.
+//! Why a configuration or a run is refused.
 
 use crate::{
     accounting::error::PrivacyError, engine::EngineError, mechanism::error::MechanismError, rng::EntropyError,
 };
 
-/// Why a [`RunConfig`](super::config::RunConfig) is not a plan. Nothing has been started.
+/// Why a [`RunConfig`](super::config::RunConfig) does not become a plan. Nothing has been started.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("{field} is {value}; it must be {range}")]

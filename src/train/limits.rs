@@ -1,4 +1,4 @@
-//! How large a run's numbers may be: beyond that, the 32-bit floating-point numbers of an engine overflow, and the model is none.
+//! How large a run's numbers may be before the 32-bit floating-point numbers of an engine overflow.
 
 use super::{
     config::RunConfig,
@@ -11,16 +11,16 @@ use crate::accounting::{
     noise::NoiseSpec,
 };
 
-/// What sums, momentum and parameters may come to: a tenth of what an f32 holds, as differences of them are taken.
+/// Largest magnitude of sums, momentum and parameters: a thirtieth of what an f32 holds, because differences of them are taken.
 const LARGEST: f64 = 1e37;
-/// Smallest number that an f32 holds with all its digits.
+/// Smallest number that an f32 holds at full precision.
 const LEAST: f64 = f32::MIN_POSITIVE as f64;
 
-/// Checks that a rate and a momentum are what they are as f32, too, and that neither a noisy sum nor anything that becomes of it in all steps overflows: with
-/// momentum m, lot L and rate η, no parameter moves by more than η·T·z/(L·(1 − m)) in T steps, z the largest noise that can be drawn.
+/// Checks that an f32 holds the rate and the momentum, and that no noisy sum, momentum or parameter overflows in any step: with momentum m, lot L and
+/// rate η, no parameter moves by more than η·T·z/(L·(1 − m)) in T steps, where z is the largest noise that can be drawn.
 ///
 /// # Errors
-/// The number that is to be changed, and how far.
+/// The number that is out of its range, and the range.
 pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigError> {
     let refuse =
         |field, value: f64, range: String| Err(ConfigError::OutOfRange { field, value: format!("{value:e}"), range });
@@ -40,11 +40,11 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
     if noise.scale() < LEAST {
         return refuse(field, scale, format!("at least {}, or it is none", upper_power(LEAST / norm, 2)));
     }
-    // No draw is larger than the one of the words 0.
+    // The words 0 draw the largest noise.
     let reach = noise.build().map_err(PrivacyError::from)?.draw([0; 4]).abs();
     let steps = config.steps.unwrap_or(MOST_STEPS) as f64;
     let worst = reach / momentum_left * (steps * learning_rate / expected_lot).max(1.0);
-    // Also where it is not a number.
+    // A worst case that is NaN is refused, too.
     if worst <= LARGEST {
         return Ok(());
     }

@@ -1,5 +1,4 @@
-//! A configuration with meaning: checked once, never again. The sampling that runs and the sampling that is paid for are
-//! one value here.
+//! A configuration that has been checked against a training set, once and for all. It holds one [`Sampling`], by which lots are drawn and ε is computed.
 
 use std::sync::Arc;
 
@@ -57,7 +56,7 @@ impl Plan {
     #[must_use]
     pub fn learning_rate(&self, step: u64) -> f64 {
         let RunConfig { learning_rate, schedule, steps, .. } = self.config;
-        // Without an end there is nothing to decay towards.
+        // A run without an end has no progress to follow.
         let Some(steps) = steps else { return learning_rate };
         let progress = (step as f64 / steps as f64).min(1.0);
         learning_rate
@@ -74,7 +73,7 @@ impl Plan {
         initial_parameters(&self.config)
     }
 
-    /// Expected steps to look at every example once.
+    /// Expected steps in which every example takes part once.
     #[must_use]
     pub fn steps_per_epoch(&self) -> f64 {
         self.config.sampling.steps_per_epoch(self.train_examples, self.config.lot)
@@ -88,7 +87,7 @@ pub(super) fn initial_parameters(config: &RunConfig) -> Vec<f32> {
         Start::Random => None,
         Start::Pretrained => model::pretrained::parameters(config.model),
     };
-    // A plan exists only where the start that it names does.
+    // A plan is refused where its model has no pre-trained parameters, so the alternative is for random starts alone.
     pretrained.unwrap_or_else(|| model::initial_parameters(config.model, config.init_seed))
 }
 

@@ -1,4 +1,4 @@
-//! Ready-made runs: each a thing to see. The page and `hushgrad train --preset` offer the same table.
+//! Ready-made runs, each of which shows one thing. The page and `hushgrad train --preset` offer the same table.
 //!
 //! Learning rates, lots, clipping norms and steps of the presets with a budget were chosen on images held out of
 //! MNIST's training set; no test image had a part in it.
@@ -17,7 +17,7 @@ pub struct Preset {
     /// Its name in links and on the command line.
     pub key: &'static str,
     pub label: &'static str,
-    /// What it shows, in a sentence.
+    /// What the run shows, in a sentence.
     pub note: &'static str,
     /// ε by tight accounting that the planned steps stay within on 60,000 examples; `None`: nothing is promised.
     pub budget: Option<f64>,
@@ -140,7 +140,7 @@ pub const ALL: [Preset; 12] = [
     },
 ];
 
-/// Scattering features hardly change where an image moves by a pixel: a second look sees nothing new.
+/// Scattering features hardly change when an image moves by a pixel, so test-time augmentation would add nothing.
 fn scattering(learning_rate: f64, sigma: f64) -> RunConfig {
     RunConfig { model: Architecture::Scattering, reading: Reading::Once, ..pretrained_cnn(learning_rate, 586, sigma) }
 }

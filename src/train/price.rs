@@ -1,5 +1,5 @@
-//! What one step of a configuration releases, and what that costs. A plan, its projection, the noise that a budget asks for and the tight account of
-//! what ran are all priced here, from all vectors of an envelope: what is said before a run is what is said of it afterwards.
+//! What one step of a configuration releases, and what that costs. A plan, its projection, the noise for a budget and the tight account of a finished
+//! run are all priced here, from all vectors of an envelope, so that ε before a run is ε after it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -23,11 +23,11 @@ use crate::{
 /// A step's release and its price; `Err` says why no guarantee can be stated for it.
 pub(super) type Priced = Result<(Release, RdpCurve), NoGuarantee>;
 
-/// Profiles that are kept: of the envelope that is set, and of some that were set before. Each has about a kilobyte a vector.
+/// How many profiles are kept: that of the envelope in use, and those of a few used before. Each takes about a kilobyte a vector.
 const KEPT: usize = 4;
 
-/// Profiles of the envelopes that were looked at last, the latest at the end: to draw Ψ and to sum over it takes a hundred times as long as to price a
-/// noise under it.
+/// Profiles of the envelopes that were priced last, the latest at the end. Drawing Ψ and summing over it takes a hundred times as long as pricing a noise
+/// under it.
 static PROFILES: Mutex<Vec<(Drawn, EnvelopeProfile)>> = Mutex::new(Vec::new());
 
 /// What decides an envelope, to the last bit.
@@ -56,9 +56,9 @@ impl Drawn {
         Envelope::draw(self.shape, self.vectors, self.dimension, self.seed)
     }
 
-    /// Its profile: as it was made before, else of `envelope`, which is what [`Drawn::draw`] gives, else of one that is drawn for it and dropped.
+    /// The envelope's profile: from the cache, or made of `envelope`, which must be what [`Drawn::draw`] gives, or of one that is drawn here.
     fn profile(self, envelope: Option<&Envelope>) -> Result<EnvelopeProfile, ConfigError> {
-        // Nobody holds the lock while Ψ is worked on: that is done by threads that may come here for another.
+        // The lock is not held while Ψ is drawn and summed: the threads that do this may ask for another profile here.
         let known = |kept: &[(Self, EnvelopeProfile)]| {
             kept.iter().find(|(drawn, _)| *drawn == self).map(|(_, profile)| profile.clone())
         };
@@ -84,7 +84,8 @@ fn profile_of(envelope: &Envelope) -> Result<EnvelopeProfile, PrivacyError> {
     EnvelopeProfile::from_vectors((0..envelope.vectors()).map(|index| envelope.vector(index)))
 }
 
-/// What a step of `config` releases on `train` examples, and what that costs, checked as a plan is: but for what only training needs.
+/// What a step of `config` releases on `train` examples, and what that costs. The configuration is checked as for a plan, except for what only
+/// training needs.
 ///
 /// # Errors
 /// As [`Plan::new`].
@@ -93,7 +94,7 @@ pub(super) fn of(config: &RunConfig, train: u32) -> Result<Priced, ConfigError> 
     step(config, config.sampling.over(train, config.lot), None)
 }
 
-/// The same of a configuration that was checked, and sampled like this. `envelope`: the configuration's, where it has been drawn.
+/// The same for a configuration that has been checked, with its sampling. `envelope`: the configuration's envelope, if it has been drawn.
 ///
 /// # Errors
 /// As [`Plan::new`].
@@ -110,10 +111,10 @@ pub(super) fn step(config: &RunConfig, sampling: Sampling, envelope: Option<&Env
     Ok(Ok((release, curve)))
 }
 
-/// What inexact noise tells may cost all of δ: better said before the first step than at some later one.
+/// Refuses a run whose inexact noise would use up all of δ in its planned steps.
 fn bounded(curve: &RdpCurve, steps: u64, delta: f64) -> Result<(), PrivacyError> {
     match Accountant::of_steps(curve, steps).epsilon(delta) {
-        // As without a grid, that is the report's to say.
+        // The report says so, as it does without a grid.
         Ok(_) | Err(PrivacyError::Infinite) => Ok(()),
         Err(error) => Err(error),
     }

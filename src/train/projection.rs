@@ -1,4 +1,4 @@
-//! What a run will have cost, before it is played; and the noise that a budget asks for.
+//! What a run will cost, computed before it is played, and the noise scale that keeps a budget.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ const ROUNDED: usize = 16;
 pub struct Projection {
     /// Step and ε (improved conversion), dense at the start.
     pub curve: Vec<Point>,
-    /// What a run says after as many steps.
+    /// The ε that a run reports after all these steps.
     pub end: Epsilon,
     pub steps: u64,
 }
@@ -102,20 +102,20 @@ pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Res
     if least > budget {
         return Err(no_scale(config, train, steps, budget, least));
     }
-    // What has no price, as an ε that overflows at the low end, is over any budget.
+    // A scale without a price is over any budget: at the low end ε overflows.
     let at = |scale: f64| Ok::<f64, PrivacyError>(cost(scale).unwrap_or(f64::INFINITY));
     let target = Target { epsilon: budget, delta: config.delta, method: Method::Improved, orders: Orders::All };
     let found = calibrate::least_scale(&target, SCALES, at)?;
-    // The widest keeps it, as was seen.
+    // The widest scale keeps the budget, as was checked above.
     let scale = found.map_or(SCALES.most, |found| found.value);
-    // On a grid ε may rise with the scale: what is rounded is priced by itself, and where no neighbour of few digits keeps the budget, the scale that
-    // does keeps all of its own.
+    // On a grid ε may rise with the scale. Each rounded scale is therefore priced itself, and where none of those tried keeps the budget, the scale
+    // that was found is given with all its digits.
     let keeps = |scale: f64| cost(scale).is_ok_and(|epsilon| epsilon <= budget);
     let rounded = std::iter::successors(Some(round_up(scale)), |scale| Some(round_up(scale * (1.0 + 1e-6))));
     Ok(rounded.take(ROUNDED).find(|&scale| scale <= SCALES.most && keeps(scale)).unwrap_or(scale))
 }
 
-/// Why no noise scale keeps a budget that the widest misses by `least`, and what does, by either accounting.
+/// Why no noise scale keeps the budget, where even the widest costs `least`; and what would keep it, by either accounting.
 fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64) -> PriceError {
     let (widest, delta) = (SCALES.most, config.delta);
     let noise = config.noise.as_ref().map(|noise| noise.with_scale(widest));
@@ -124,13 +124,13 @@ fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64)
     let reason = if floor <= budget {
         NoScale::StepsAddUp
     } else {
-        // To compute the tight ε of next to nothing would take long.
+        // The refusal only says whether there is a tight bound: computing one close to 0 would take long.
         NoScale::Conversion { delta, floor: round_up(floor), tight: step_loss(&config, train).is_ok() }
     };
     PriceError::NoScale { widest, steps, budget, least: round_up(least), reason }
 }
 
-/// Four digits, never less than `x`.
+/// `x` rounded up to four digits.
 #[must_use]
 pub fn round_up(x: f64) -> f64 {
     let decimals = 3 - x.log10().floor() as i32;

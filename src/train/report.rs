@@ -1,4 +1,4 @@
-//! What a run says of itself: plain numbers for charts, files and screens.
+//! What a run reports: plain numbers for charts, files and screens.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{
     data::TestSet,
 };
 
-/// ε at the order that gave it.
+/// ε, and the Rényi order that gave it.
 pub use crate::accounting::rdp::Bound as OrderedEpsilon;
 
 /// The state of a run after `step` steps.
@@ -17,13 +17,13 @@ pub struct Report {
     pub step: u64,
     /// Steps × sampling rate: how often an example was looked at on average.
     pub epoch: f64,
-    /// Seconds spent in steps, pauses and evaluations not counted, to two digits: the others would tell how many examples were drawn.
+    /// Seconds spent in steps, without pauses and evaluations, rounded to two digits: more digits would reveal how many examples were drawn.
     #[serde(deserialize_with = "coarse")]
     pub training_seconds: f64,
     pub learning_rate: f64,
     /// Share of the test set that the model gets right, where this report measured it.
     pub test_accuracy: Option<f64>,
-    /// Whose images those are: ε covers no others than the training images. `None`: nobody said.
+    /// Where those images came from, as ε covers the training images alone. `None`: the file does not say.
     #[serde(default)]
     pub test_set: Option<TestSet>,
     /// Kolmogorov–Smirnov factor of the last step; 1 without denoiser.
@@ -33,7 +33,7 @@ pub struct Report {
     pub complete: bool,
 }
 
-/// Seconds to two digits; 0 for what no clock measures.
+/// Seconds rounded to two digits; 0 for what is negative or not finite.
 #[must_use]
 pub(super) fn two_digits(seconds: f64) -> f64 {
     let micros = if seconds < 1e12 { (seconds * 1e6) as u64 } else { 0 };
@@ -41,28 +41,28 @@ pub(super) fn two_digits(seconds: f64) -> f64 {
     ((micros + unit / 2) / unit * unit) as f64 / 1e6
 }
 
-/// Files of earlier versions have all digits.
+/// Rounds on reading, too: files of earlier versions have all digits.
 fn coarse<'de, D: Deserializer<'de>>(file: D) -> Result<f64, D::Error> {
     f64::deserialize(file).map(two_digits)
 }
 
 impl Report {
-    /// Whether publishing the test accuracy tells of private images.
+    /// Whether publishing the test accuracy reveals something about private images.
     #[must_use]
     pub fn tests_private_images(&self) -> bool {
         self.test_set.is_some_and(|set| set != TestSet::Public)
     }
 }
 
-/// What looks at private data outside the mechanism, as ε does not cover publishing it: a screen shows it under the mark of a teaching view, and no file
-/// holds it.
+/// Numbers that are computed from private data outside the mechanism: ε does not cover their publication. A screen shows them under the mark of a
+/// teaching view, and no file holds them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Teaching {
     /// Examples that the last step drew: under Poisson sampling their number is secret.
     pub lot_size: u32,
     /// Examples whose gradient was not finite since the run began or was continued (each contributed zero).
     pub non_finite: u64,
-    /// [`Report::training_seconds`] as they were measured: a step takes as long as its examples.
+    /// [`Report::training_seconds`] as measured: the time of a step reveals its number of examples.
     pub training_seconds: f64,
 }
 
@@ -77,7 +77,7 @@ pub enum Privacy {
 }
 
 impl Privacy {
-    /// What an accountant made of a ledger; an infinite ε is none.
+    /// The statement on what an accountant says of a ledger; an infinite ε is no guarantee.
     ///
     /// # Errors
     /// Any other refusal of the accountant.
@@ -106,7 +106,7 @@ pub struct PrivacyBound {
 }
 
 impl PrivacyBound {
-    /// What an accountant made of a ledger.
+    /// The bound, with the assumptions that follow from the ledger.
     #[must_use]
     pub fn new(delta: f64, epsilon: &Epsilon, ledger: &Ledger) -> Self {
         Self { delta, classic: epsilon.classic, improved: epsilon.improved, assumptions: assumptions(ledger) }

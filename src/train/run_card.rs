@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::{config::RunConfig, projection::Point, report::Report};
 use crate::{data::idx::MAX_EXAMPLES, engine::EngineInfo};
 
-/// Version of [`RunFile`](super::run_file::RunFile); later ones are refused, since what they add may matter. The first knew Poisson sampling alone, the second no mean of iterates.
+/// Version of [`RunFile`](super::run_file::RunFile). Later versions are refused, because what they add may matter. Version 1 had Poisson sampling alone,
+/// version 2 no mean of iterates.
 pub(super) const VERSION: u32 = 3;
 /// Characters of a run's name.
 pub const LONGEST_NAME: usize = 60;
-/// Of the other texts: what changed, what the device and the digits are called.
+/// Characters of each other text: what changed, and the names of the device and of the digits.
 pub(super) const LONGEST_TEXT: usize = 400;
 /// Points of a curve; the page writes a thousand at most.
 pub(super) const MOST_POINTS: usize = 10_000;
@@ -62,10 +63,10 @@ pub enum RunFileError {
 }
 
 impl RunCard {
-    /// Reads a card that this page has kept.
+    /// Reads a card from the run store.
     ///
     /// # Errors
-    /// What is wrong with it, by `name`.
+    /// What is wrong with it, with the run's `name`.
     pub fn from_json(name: &str, bytes: &[u8]) -> Result<Self, RunFileError> {
         let name = clipped(name);
         let mut card: Self = serde_json::from_slice(bytes)
@@ -76,7 +77,7 @@ impl RunCard {
 
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Every field is a plain number, text or list, and none is a map with keys that JSON could refuse.
+        // JSON refuses only maps whose keys are no texts, and no field is a map.
         serde_json::to_string(self).unwrap_or_default()
     }
 
@@ -115,7 +116,7 @@ impl RunCard {
     }
 }
 
-/// What is quoted back of something that may be a novel.
+/// The beginning of a text of any length, to be quoted in an error.
 #[must_use]
 pub fn clipped(text: &str) -> String {
     let mut short: String = text.chars().filter(|c| !c.is_control()).take(24).collect();

@@ -1,5 +1,4 @@
-//! Runs as files: what was set, what it came to, what was released, and the model as it stood, so that a run can be
-//! shown, accounted for anew, and continued.
+//! A run as a file: configuration, report, ledger, and the state of the model, so that the run can be shown, accounted for anew, and continued.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +7,7 @@ use super::{accounted, plan, run_card::VERSION};
 use crate::{accounting::ledger::Ledger, mechanism::State};
 
 const FORMAT: &str = "hushgrad-run";
-/// A larger file is not a run: four thousand envelope vectors in the ledger take 15 MB.
+/// Largest run file that is read, in bytes. Four thousand envelope vectors in the ledger take 15 MB.
 pub const LARGEST: usize = 64 << 20;
 /// A run whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,15 +38,15 @@ impl RunFile {
 
     #[must_use]
     pub fn to_json(&self) -> String {
-        // As for the card.
+        // JSON refuses only maps whose keys are no texts, and no field is a map.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads a file of the name `name` and accounts for it anew: its report and its curves then say what its ledger costs, and what has
-    /// taken no step stands where its settings start.
+    /// Reads the file called `name` and accounts for it anew, so that its report and its curves say what its ledger costs. A run of no steps
+    /// must have the parameters that its settings start from.
     ///
     /// # Errors
-    /// What is wrong with it, by name.
+    /// What is wrong with it, with the file's name.
     pub fn from_json(name: &str, bytes: &[u8]) -> Result<Self, RunFileError> {
         let file = Self::to_show(name, bytes)?;
         if file.run.report.step == 0 {
@@ -56,8 +55,8 @@ impl RunFile {
         Ok(file)
     }
 
-    /// The same of a run that is shown and not continued, whose parameters nobody looks at: parameters to start from take more room than all that accounts
-    /// for them.
+    /// The same for a run that is shown and not continued. Its parameters are not checked, so that a program that only shows runs does not have to
+    /// contain the parameters that runs start from.
     ///
     /// # Errors
     /// As [`RunFile::from_json`].
@@ -86,7 +85,7 @@ impl RunFile {
         Ok(file)
     }
 
-    /// What has taken no step has learned nothing: parameters are, to the last bit, what they start from on every machine.
+    /// Checks that a run of no steps has, to the last bit, the parameters that its settings start from; they are the same on every machine.
     fn check_start(&self, name: &str) -> Result<(), RunFileError> {
         let start = plan::initial_parameters(&self.run.config);
         let trained = |field| Err(RunFileError::Trained { name: name.to_owned(), field });

@@ -28,14 +28,14 @@ pub struct Session<E> {
     plan: Plan,
     engine: E,
     rng: Box<dyn RandomSource>,
-    /// Draws what `plan.sampling` is priced for.
+    /// Draws lots by `plan.sampling`, for which each step is priced.
     sampler: Sampler,
     account: Option<RunBooks>,
     lot: Vec<u32>,
     shifts: Vec<Shift>,
     step: u64,
     training: Duration,
-    /// Examples without a finite gradient: of the engines before this one, and of this one as read last.
+    /// Examples without a finite gradient: those of earlier engines, and those of this one when its metrics were read last.
     non_finite: (u64, u64),
 }
 
@@ -47,7 +47,8 @@ struct RunBooks {
 }
 
 impl RunBooks {
-    /// Books that begin with what `ledger` says was released before. The sampler is a new one: it begins with an epoch of its own.
+    /// Books that begin with what `ledger` says was released before. A shuffled epoch that is open there counts in full, because the new sampler
+    /// begins with an epoch of its own.
     fn after(mut ledger: Ledger, plan: &Plan) -> Result<Option<Self>, PrivacyError> {
         let Ok((release, curve)) = &plan.priced else { return Ok(None) };
         ledger.give_up_epoch(plan.sampling);
@@ -57,7 +58,7 @@ impl RunBooks {
     }
 }
 
-/// Where a run stood that goes on.
+/// What a continued run needs to know of its past, beside its engine's state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     pub step: u64,
@@ -68,7 +69,7 @@ pub struct Progress {
     pub non_finite: u64,
 }
 
-/// A replayed stream is wound forward draw by draw; a longer run's would take too long.
+/// Most steps of a replayed run that can be continued: its stream is wound forward draw by draw.
 const MOST_REPLAYED: u64 = 1_000_000;
 
 impl<E: Engine> Session<E> {
@@ -97,9 +98,9 @@ impl<E: Engine> Session<E> {
         })
     }
 
-    /// A run that goes on from where it stood; `engine` has its parameters and momentum. What was released before stays in
-    /// the books: ε is that of all of it together, also where the plan (its digits, say) is not what it was then. A shuffled epoch
-    /// that was left open is given up, and the next begins: its partition is private, and no file holds it.
+    /// Continues a run; `engine` has its parameters and momentum. What was released before stays in the books: ε is that of all releases
+    /// together, also where the plan (its digits, say) is another than before. A shuffled epoch that was left open is given up, and the next
+    /// begins: its partition is private, and no file holds it.
     ///
     /// # Errors
     /// As [`Session::new`]; also a replayed run that is too long to be wound forward.
@@ -131,7 +132,7 @@ impl<E: Engine> Session<E> {
         Ok(session)
     }
 
-    /// Where the run stands, to go on from elsewhere.
+    /// What [`Session::resume`] needs to continue the run as it stands.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let (training, non_finite) = (self.training, self.count_non_finite());
@@ -158,7 +159,7 @@ impl<E: Engine> Session<E> {
         &mut self.engine
     }
 
-    /// Goes on with another engine; what was released before stays in the books, and what was counted stays counted.
+    /// Goes on with another engine. The books and the counts of examples stay.
     pub fn replace_engine(&mut self, engine: E) {
         self.non_finite = (self.count_non_finite(), 0);
         self.engine = engine;
@@ -180,8 +181,8 @@ impl<E: Engine> Session<E> {
         self.account.as_ref().map(|account| account.release)
     }
 
-    /// The books as they will stand after `steps` more steps: to be written where they last before those steps run. `None` where nothing can be
-    /// accounted for.
+    /// The ledger as it will be after `steps` more steps, so that it can be written to a disk before those steps run. `None` where nothing can
+    /// be accounted for.
     #[must_use]
     pub fn ledger_ahead(&self, steps: u64) -> Option<Ledger> {
         let account = self.account.as_ref()?;
@@ -190,8 +191,8 @@ impl<E: Engine> Session<E> {
         Some(ledger)
     }
 
-    /// Does a piece of what the first step waits for, that of `most` examples, and answers how many are left ([`Engine::prepare`]).
-    /// It counts as training time.
+    /// Computes the features of `most` examples, which the first step waits for, and returns how many examples are left
+    /// ([`Engine::prepare`]). It counts as training time.
     ///
     /// # Errors
     /// When there is no memory for it.
@@ -267,7 +268,7 @@ impl<E: Engine> Session<E> {
         Ok(f64::from(right) / test.len() as f64)
     }
 
-    /// What may be looked at and not be published, as of the last [`Session::settle`].
+    /// What may be shown on the trainer's own screen and not be published, as of the last [`Session::settle`].
     #[must_use]
     pub fn teaching(&self) -> Teaching {
         Teaching {

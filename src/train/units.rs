@@ -1,4 +1,4 @@
-//! What a configuration's numbers are where they are used: noise and grid in units of the sum, the lot that sums are divided by.
+//! A configuration's numbers in the units in which an engine uses them: noise and grid in units of the sum, and the lot that sums are divided by.
 
 use super::config::RunConfig;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     mechanism::EncoderSpec,
 };
 
-/// Steps that a run may be planned for; an accountant stays exact far beyond.
+/// Most steps that a run may be planned for. Accounting is exact far beyond.
 pub(super) const MOST_STEPS: u64 = 1_000_000_000;
 
 /// The noise in units of the sum: the configuration gives it as a multiple of the clipping norm (an envelope's norm is 1).
@@ -25,13 +25,13 @@ pub(super) fn grid(config: &RunConfig) -> Result<Option<GridRounding>, PrivacyEr
     GridRounding::below(noise.build()?.as_ref(), bits).map(Some)
 }
 
-/// The same for the books.
+/// The same grid as a release states it.
 pub(super) fn grid_of_release(config: &RunConfig) -> Result<Option<Grid>, PrivacyError> {
     let coordinates = config.model.parameters() as u64;
     Ok(grid(config)?.map(|grid| Grid { exponent: grid.exponent(), coordinates }))
 }
 
-/// What sums are divided by: the drawn size is private.
+/// The expected lot, by which sums are divided; the size that was drawn is private.
 pub(super) fn expected_lot(config: &RunConfig, train_examples: u32) -> f64 {
     f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot)
 }

@@ -7,7 +7,7 @@ use super::{
     browser::own_requests,
 };
 
-/// What the page spawns. Questions carry a number, and their answers the same.
+/// The accountant as the page spawns it. A question and its answer carry the same number.
 pub struct Accountant(Accounts);
 
 impl Worker for Accountant {

@@ -1,4 +1,4 @@
-//! What the page asks the accountant: prices, the books of the run that stands, and runs as files. Each question has one answer, of the same name.
+//! What the page asks the accountant: prices, the books of the current run, and run files. Each question has one answer, of the same name.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,8 @@ use crate::{
     },
 };
 
-/// Points of a privacy curve up to ε, and as many beyond; how precise they are: it is waited for, and only drawn.
+/// Points of a privacy curve up to ε, and as many beyond it; and their relative precision, which is low because the curve is only drawn and somebody
+/// waits for it.
 const CURVE: u32 = 4;
 const CURVE_TOLERANCE: f64 = 1e-2;
 
@@ -36,17 +37,17 @@ pub enum Question {
     Scale { config: RunConfig, train: u32, steps: u64, budget: f64 },
     /// Tight ε after each of these numbers of steps.
     Tight { config: RunConfig, train: u32, steps: Vec<u64> },
-    /// The ledger of a run that stands, as JSON: what is asked of `run` afterwards is asked of its releases.
+    /// The ledger of the current run, as JSON. Later questions about `run` name events of this ledger.
     Ledger { run: u32, ledger: String },
-    /// What these events of the run's ledger cost; and what they will with so many more of `release`.
+    /// What these events of the run's ledger cost, and what they will cost with so many more of `release`.
     Spent { run: u32, events: Vec<Event>, release: u32, ahead: Vec<u64>, delta: f64 },
     /// The privacy curve of these events about their tight ε.
     Curve { run: u32, events: Vec<Event>, delta: f64, epsilon: f64 },
-    /// A noise at the scale that spends a budget.
+    /// A noise at the scale that spends a given ε.
     Compare(ComparisonQuery),
     /// A density of the visitor's own, by formula.
     Density(String),
-    /// What K steps leak whose models stay hidden, or do not.
+    /// What K steps leak if their models stay hidden, and if they do not.
     HiddenStates,
     /// A run file's name and bytes: read, checked, and accounted for anew.
     OpenRun { name: String, bytes: Vec<u8> },
@@ -78,7 +79,7 @@ pub struct Spent {
     pub releases: u64,
     pub classic: OrderedEpsilon,
     pub improved: OrderedEpsilon,
-    /// Where tight accounting has a price.
+    /// `None`: tight accounting has no price for one of the releases.
     pub tight: Option<TightEpsilon>,
 }
 
@@ -86,13 +87,22 @@ pub struct Spent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TightEpsilon {
     pub epsilon: f64,
-    /// So many more releases, and ε with them: no less than with fewer.
+    /// Numbers of further releases, with ε after them, which never falls.
     pub ahead: Vec<(u64, f64)>,
-    /// What in it is computed without a proven error.
+    /// Which part of it is computed without a proven error bound; `None`: all of it is proven.
     pub numerical: Option<String>,
 }
 
-/// Answers questions; remembers the books of the run that it was told of last, so that what was priced once is not priced again.
+/// Why a question about a run's books has no answer.
+#[derive(Debug, thiserror::Error)]
+enum BooksError {
+    #[error("the ledger of that run is not known here")]
+    Unknown,
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+}
+
+/// Answers questions. It keeps the books of the run that it was told of last, so that no release is priced twice.
 #[derive(Debug, Default)]
 pub struct Accounts {
     books: Option<(u32, Books)>,
@@ -113,37 +123,38 @@ impl Accounts {
             }
             Question::Ledger { run, ledger } => Answer::Ledger(in_words(self.take(run, &ledger))),
             Question::Spent { run, events, release, ahead, delta } => {
-                Answer::Spent(self.of(run, events).and_then(|books| in_words(spent(books, release, &ahead, delta))))
+                let spent = |books: &Books| Ok(spent(books, release, &ahead, delta)?);
+                Answer::Spent(in_words(self.of(run, events).and_then(spent)))
             }
             Question::Curve { run, events, delta, epsilon } => {
-                let curve = |books: &Books| books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE);
-                Answer::Curve(self.of(run, events).and_then(|books| in_words(curve(books))))
+                let curve = |books: &Books| Ok(books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE)?);
+                Answer::Curve(in_words(self.of(run, events).and_then(curve)))
             }
-            Question::Compare(trial) => Answer::Compare(Box::new(in_words(lab::compare(&trial)))),
+            Question::Compare(query) => Answer::Compare(Box::new(in_words(lab::compare(&query)))),
             Question::Density(formula) => Answer::Density(in_words(lab::read(&formula))),
             Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
             Question::OpenRun { name, bytes } => {
                 let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
                 Answer::OpenRun(in_words::<_, RunFileError>(RunFile::to_show(&name, &bytes).map(opened)))
             }
-            // What a browser has noted; without one there is no network.
+            // The browser's thread answers this one itself; elsewhere there is no network.
             Question::Requests => Answer::Requests(vec![]),
         }
     }
 
     fn take(&mut self, run: u32, ledger: &str) -> Result<(), PrivacyError> {
-        // A ledger that cannot be read leaves none: what is asked then has no answer.
+        // After a ledger that cannot be read no books are left, so later questions about the run are refused.
         self.books = None;
         self.books = Some((run, Books::of(Ledger::from_json(ledger)?)?));
         Ok(())
     }
 
     /// The books of `run` with these events.
-    fn of(&mut self, run: u32, events: Vec<Event>) -> Result<&Books, String> {
+    fn of(&mut self, run: u32, events: Vec<Event>) -> Result<&Books, BooksError> {
         let known = self.books.as_mut().filter(|(known, _)| *known == run);
-        let (_, books) = known.ok_or_else(|| "the ledger of that run is not known here".to_owned())?;
+        let (_, books) = known.ok_or(BooksError::Unknown)?;
         if books.ledger().events() != events {
-            *books = in_words(books.with_events(events))?;
+            *books = books.with_events(events)?;
         }
         Ok(books)
     }
@@ -158,7 +169,7 @@ fn spent(books: &Books, release: u32, ahead: &[u64], delta: f64) -> Result<Spent
             Some(last) if last.release == release => last.count = last.count.saturating_add(more),
             _ => events.push(Event { release, count: more }),
         }
-        // By numbers ε is not monotone to the last digit.
+        // The computed ε may fall in its last digits although the true one grows.
         least = least.max(books.with_events(events)?.tight(delta)?.value);
         Ok((more, least))
     };
@@ -176,6 +187,7 @@ fn spent(books: &Books, release: u32, ahead: &[u64], delta: f64) -> Result<Spent
     Ok(Spent { releases, classic, improved, tight })
 }
 
+/// The result as a message carries it.
 fn in_words<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }

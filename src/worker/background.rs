@@ -1,5 +1,5 @@
-//! What the training thread does beside its run, in pieces between two looks at the inbox: it counts which digits are
-//! taken for which, and trains the run's non-private baseline.
+//! Background jobs of the training thread, done in pieces between two looks at the inbox: counting which digits are taken for which, and training
+//! the run's non-private baseline.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     train::{config::RunConfig, error::SessionError, session::Session},
 };
 
-/// Steps of a baseline: enough to read digits, done in seconds.
+/// Fewest and most steps of a baseline: enough to read digits, and done in seconds.
 const LEAST_STEPS: u64 = 60;
 const MOST_STEPS: u64 = 400;
 /// Without clipping, a larger rate does not train.
@@ -22,7 +22,7 @@ const MOST_RATE: f64 = 0.5;
 /// The size of the Kolmogorov–Smirnov factor, by which a denoised run's rate is so much larger.
 const DENOISED: f64 = 0.006;
 
-/// Pieces of work.
+/// The jobs under way.
 #[derive(Default)]
 pub struct BackgroundJobs {
     counting: Option<Counting>,
@@ -78,7 +78,7 @@ impl BackgroundJobs {
         self.baseline = Some(baseline);
     }
 
-    /// A new run stands: what was said of the old one is void.
+    /// Drops all jobs, for instance when another run has started.
     pub fn clear(&mut self) {
         *self = Self::default();
     }

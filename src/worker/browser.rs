@@ -15,14 +15,16 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Cache, Performance, PerformanceResourceTiming, RequestCache, WorkerGlobalScope};
 
 use super::{
-    agent::{self, Host, Message},
-    loader::LoadError,
+    agent,
+    host::Host,
+    inbox::Message,
+    load_error::LoadError,
     protocol::{Event, NetworkRequest, Request},
     run_store::{Change, Record, Spent, Store, StoreError},
     storage::{Database, Lock},
 };
 
-/// What the page spawns.
+/// The training thread as the page spawns it.
 pub struct Trainer {
     inbox: Option<UnboundedSender<Message>>,
 }
@@ -46,11 +48,11 @@ impl Worker for Trainer {
     }
 
     fn received(&mut self, scope: &WorkerScope<Self>, request: Request, page: HandlerId) {
-        // The loop may wait for a device for a long time.
+        // This is answered here, because the loop may wait for a device for a long time.
         if request == Request::Ping {
             scope.respond(page, Event::Pong);
         } else if let Some(inbox) = &self.inbox {
-            // The loop ends only with the thread.
+            // Sending fails only after the loop has ended, and so has the thread.
             drop(inbox.unbounded_send(Message::Request(request)));
         }
     }
@@ -98,11 +100,11 @@ impl Host for Browser {
 
     fn keep(&self, url: &str, bytes: &[u8]) {
         let (url, bytes) = (url.to_owned(), Uint8Array::from(bytes));
-        // Where nothing may be kept (a private window), the next visit needs the network again.
+        // In a private window this may fail; the next visit then needs the network again.
         spawn_local(async move { drop(keep(&url, &bytes).await) });
     }
 
-    async fn breathe(&self) {
+    async fn yield_now(&self) {
         match &self.channel {
             Some(channel) => channel.turn().await,
             None => TimeoutFuture::new(0).await,
@@ -126,7 +128,7 @@ impl Host for Browser {
     }
 }
 
-/// Every request of the thread that asks this.
+/// All network requests of the thread that calls this.
 #[must_use]
 pub fn own_requests() -> Vec<NetworkRequest> {
     let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
@@ -144,8 +146,8 @@ async fn fetch(url: &str, cache: RequestCache) -> Result<Vec<u8>, LoadError> {
     response.binary().await.map_err(|e| refused(e.to_string(), false))
 }
 
-/// Digits stay for a visit without a network in a cache that is named by this and the site's address, without what an address
-/// asks for; `www/sw.js` looks there, too.
+/// The cache that keeps digits for a visit without a network. The site's address, without its query, follows in the cache's name; `www/sw.js` reads the
+/// same cache.
 const DIGITS: &str = "hushgrad-digits";
 
 async fn keep(url: &str, bytes: &Uint8Array) -> Result<(), JsValue> {
@@ -157,14 +159,14 @@ async fn keep(url: &str, bytes: &Uint8Array) -> Result<(), JsValue> {
     JsFuture::from(cache.put_with_str(plain, &response)).await.map(drop)
 }
 
-/// Every request that the browser has noted for a page or a thread.
+/// All network requests that the browser has recorded for a page or a thread.
 #[must_use]
 pub fn asked(clock: &Performance) -> Vec<NetworkRequest> {
     let entries = clock.get_entries_by_type("resource").into_iter();
     entries.map(|entry| asked_of(clock, entry.unchecked_ref())).collect()
 }
 
-/// One request out of a list of the browser's.
+/// One of the browser's records as a request.
 #[must_use]
 pub fn asked_of(clock: &Performance, entry: &PerformanceResourceTiming) -> NetworkRequest {
     NetworkRequest {
@@ -174,11 +176,11 @@ pub fn asked_of(clock: &Performance, entry: &PerformanceResourceTiming) -> Netwo
     }
 }
 
-/// Turns of the event loop, by a message to oneself or a timer, whichever comes first. Timers are held back to 4 ms once they are nested; a
-/// message takes no time, but in WebKit, where it passes through the page's own thread, and waits while that draws.
+/// Turns of the event loop, each ended by a message that the thread sends itself or by a timer, whichever comes first. Nested timers take at least 4 ms.
+/// A message takes no time, except in WebKit, where it passes through the page's own thread and waits while that thread draws.
 struct Channel {
     ports: web_sys::MessageChannel,
-    /// The message that a timer came before.
+    /// A message that has not arrived yet, because a timer ended its turn.
     late: Cell<Option<JsFuture>>,
 }
 
@@ -189,7 +191,7 @@ impl Channel {
     }
 
     async fn turn(&self) {
-        // Messages do not pile up behind one that is late; one that has arrived by now would end the turn before it began.
+        // A late message is waited for again, so that messages do not pile up. One that has arrived by now is dropped: it would end this turn at once.
         let late = self.late.take().and_then(|mut late| (&mut late).now_or_never().is_none().then_some(late));
         let message = late.unwrap_or_else(|| self.post());
         if let Either::Right(((), message)) = select(message, TimeoutFuture::new(0)).await {
@@ -201,7 +203,7 @@ impl Channel {
         let promise = js_sys::Promise::new(&mut |resolve, _| {
             let done = Closure::once_into_js(move || drop(resolve.call0(&JsValue::NULL)));
             self.ports.port1().set_onmessage(Some(done.unchecked_ref()));
-            // A port of ours is never closed, so posting to it cannot fail.
+            // The port is never closed, so posting to it cannot fail.
             drop(self.ports.port2().post_message(&JsValue::NULL));
         });
         JsFuture::from(promise)

@@ -1,4 +1,4 @@
-//! The noise lab's mathematics: any noise at the scale that costs a given ε, and what can be compared of it there.
+//! The noise lab's mathematics: it calibrates any noise to a given ε and computes what is compared at that scale.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ const DIMENSION: usize = 7850;
 const POINTS: i32 = 80;
 /// Orders that are drawn.
 const ORDERS: u32 = 64;
-/// Draws that are shown.
+/// Samples that are shown.
 const SAMPLES: usize = 60;
 
 /// Why a noise cannot be compared.
@@ -40,7 +40,7 @@ pub enum LabError {
     Noise(#[from] NoiseError),
 }
 
-/// What bounds one example, norm 1.
+/// The envelope vector that bounds one example, of norm 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Psi {
     /// |N(0, 1)| on all 7850 coordinates.
@@ -51,16 +51,16 @@ pub enum Psi {
     Entries(u32),
 }
 
-/// A noise that may still have to be read.
+/// A noise, or a formula that is still to be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Candidate {
-    /// Its scale is replaced.
+    /// A noise family, whose scale is replaced.
     Family(NoiseSpec),
     /// A density by formula.
     Formula(String),
 }
 
-/// One noise to be judged.
+/// One noise to be compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonQuery {
     pub noise: Candidate,
@@ -94,16 +94,16 @@ pub struct NoiseComparison {
 ///
 /// # Errors
 /// Why it cannot be used: what is wrong with its density and where, or why no scale keeps the budget.
-pub fn compare(trial: &ComparisonQuery) -> Result<NoiseComparison, LabError> {
-    let spec = match &trial.noise {
+pub fn compare(query: &ComparisonQuery) -> Result<NoiseComparison, LabError> {
+    let spec = match &query.noise {
         Candidate::Family(spec) => spec.clone(),
         Candidate::Formula(formula) => NoiseSpec::Custom { density: read(formula)?, scale: 1.0 },
     };
-    let profile = profile(trial.psi)?;
-    let sampling = Sampling::Poisson { rate: trial.rate };
+    let profile = profile(query.psi)?;
+    let sampling = Sampling::Poisson { rate: query.rate };
     let mut release = Release::new(sampling, Sensitivity::Envelope { profile }, Some(spec.with_scale(1.0)));
-    let target = Target { epsilon: trial.epsilon, delta: trial.delta, method: Method::Improved, orders: Orders::All };
-    let found = noise_scale(&release, trial.steps, &target)?;
+    let target = Target { epsilon: query.epsilon, delta: query.delta, method: Method::Improved, orders: Orders::All };
+    let found = noise_scale(&release, query.steps, &target)?;
     let spec = spec.with_scale(found.value);
     let noise = spec.build()?;
     release.noise = Some(spec.clone());
@@ -179,7 +179,7 @@ pub fn hidden_states() -> [Vec<Point>; 3] {
 mod tests {
     use super::*;
 
-    fn trial(noise: NoiseSpec, psi: Psi) -> ComparisonQuery {
+    fn query(noise: NoiseSpec, psi: Psi) -> ComparisonQuery {
         let noise = Candidate::Family(noise);
         ComparisonQuery { noise, psi, rate: 256.0 / 60_000.0, steps: 1172, delta: 1e-5, epsilon: 1.0 }
     }
@@ -191,21 +191,21 @@ mod tests {
     fn every_noise_spends_the_same_budget() {
         let others = [GAUSSIAN, STUDENT, NoiseSpec::Laplace { scale: 1.0 }, NoiseSpec::Cauchy { scale: 1.0 }];
         for noise in others {
-            let judged = compare(&trial(noise.clone(), Psi::Spread)).unwrap();
-            assert!(judged.epsilon <= 1.0 && judged.epsilon > 0.9999, "{noise:?} {}", judged.epsilon);
-            assert!(judged.orders.len() > 8 && judged.samples.len() == SAMPLES);
-            let mass: f64 = judged.density.windows(2).map(|w| (w[1].0 - w[0].0) * 0.5 * (w[0].1 + w[1].1)).sum();
+            let compared = compare(&query(noise.clone(), Psi::Spread)).unwrap();
+            assert!(compared.epsilon <= 1.0 && compared.epsilon > 0.9999, "{noise:?} {}", compared.epsilon);
+            assert!(compared.orders.len() > 8 && compared.samples.len() == SAMPLES);
+            let mass: f64 = compared.density.windows(2).map(|w| (w[1].0 - w[0].0) * 0.5 * (w[0].1 + w[1].1)).sum();
             assert!((0.8..1.001).contains(&mass), "{noise:?} {mass}");
-            assert!(judged.tail.windows(2).all(|w| w[0].1 > w[1].1) && judged.tail[0].1 == 1.0);
+            assert!(compared.tail.windows(2).all(|w| w[0].1 > w[1].1) && compared.tail[0].1 == 1.0);
         }
     }
 
     /// The page says so; it must stay true.
     #[test]
     fn where_psi_is_spread_nothing_beats_the_gaussian_by_a_hundredth() {
-        let gaussian = compare(&trial(GAUSSIAN, Psi::Spread)).unwrap();
-        let student = compare(&trial(STUDENT, Psi::Spread)).unwrap();
-        let laplace = compare(&trial(NoiseSpec::Laplace { scale: 1.0 }, Psi::Spread)).unwrap();
+        let gaussian = compare(&query(GAUSSIAN, Psi::Spread)).unwrap();
+        let student = compare(&query(STUDENT, Psi::Spread)).unwrap();
+        let laplace = compare(&query(NoiseSpec::Laplace { scale: 1.0 }, Psi::Spread)).unwrap();
         let ratio = student.effective_sigma / gaussian.effective_sigma;
         assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
         for other in [&student, &laplace] {
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn where_psi_is_one_entry_the_tails_pay() {
-        let one = |noise| compare(&trial(noise, Psi::Entries(1))).unwrap();
+        let one = |noise| compare(&query(noise, Psi::Entries(1))).unwrap();
         let (gaussian, student) = (one(GAUSSIAN), one(STUDENT));
         assert!(student.l1 < 0.99 * gaussian.l1, "{} {}", student.l1, gaussian.l1);
     }
@@ -224,12 +224,12 @@ mod tests {
     #[test]
     fn a_formula_is_judged_or_refused_with_the_place() {
         let of = |formula: &str| {
-            compare(&ComparisonQuery { noise: Candidate::Formula(formula.into()), ..trial(GAUSSIAN, Psi::Entries(26)) })
+            compare(&ComparisonQuery { noise: Candidate::Formula(formula.into()), ..query(GAUSSIAN, Psi::Entries(26)) })
         };
-        let judged = of("exp(-x^2/2)").unwrap();
-        let gaussian = compare(&trial(GAUSSIAN, Psi::Entries(26))).unwrap();
-        assert!((judged.l2 / gaussian.l2 - 1.0).abs() < 0.02, "{} {}", judged.l2, gaussian.l2);
-        assert!(matches!(judged.noise, NoiseSpec::Custom { .. }));
+        let compared = of("exp(-x^2/2)").unwrap();
+        let gaussian = compare(&query(GAUSSIAN, Psi::Entries(26))).unwrap();
+        assert!((compared.l2 / gaussian.l2 - 1.0).abs() < 0.02, "{} {}", compared.l2, gaussian.l2);
+        assert!(matches!(compared.noise, NoiseSpec::Custom { .. }));
         assert!(of("exp(-(x-1)^2)").unwrap_err().to_string().contains("not symmetric"));
         assert!(of("exp(-x^2)*(1+2*x^4)").unwrap_err().to_string().contains("rises"));
         assert!(of("1/(1+abs(x))").unwrap_err().to_string().contains("not integrable"));

@@ -1,37 +1,18 @@
 //! Brings digits to the training thread: from the site's shards, from the visitor's files, or drawn here.
 
-use super::{agent::Host, protocol::DataRequest};
+use super::{host::Host, load_error::LoadError, protocol::DataRequest};
 use crate::data::{
     self, Digits,
     shards::{Assembler, Manifest, ShardError},
-    visitor::VisitorError,
 };
-
-/// Digits that could not be brought. What was loaded before stays.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error("{url} could not be fetched: {reason}")]
-    Fetch {
-        url: String,
-        reason: String,
-        /// The server is there, and says that this is not.
-        absent: bool,
-    },
-    #[error(transparent)]
-    Manifest(#[from] ShardError),
-    #[error("{0}; the rest of the site's dataset is used without it")]
-    Part(ShardError),
-    #[error(transparent)]
-    Visitor(#[from] VisitorError),
-}
 
 /// What a load brings, piece by piece.
 pub enum Arrival {
-    /// Bytes that are here, and of all.
+    /// How many bytes have arrived, and how many there are.
     Progress { done: u64, total: u64 },
     /// Digits to train on from the next run; not `complete` while more are on their way.
     Digits { digits: Digits, complete: bool },
-    /// Worth knowing of the digits that come all the same.
+    /// Something worth knowing of the digits; the load goes on.
     Notice(&'static str),
     /// What is wrong with a part; the load goes on without it.
     Gap(LoadError),
@@ -39,9 +20,9 @@ pub enum Arrival {
     End(LoadError),
 }
 
-/// Examples that the program draws where nothing else was asked for.
+/// Training examples that the program draws where no other number was asked for.
 pub const SYNTHETIC_TRAIN: usize = 10_000;
-/// And for its test set.
+/// Test examples that it draws then.
 pub const SYNTHETIC_TEST: usize = 2_000;
 
 /// Brings what was asked for and hands it to `deliver`, digits once for the first part and once for the whole.
@@ -50,7 +31,7 @@ pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arri
         DataRequest::Synthetic { seed, train, test } => {
             deliver(whole(data::synthetic::digits(seed, train as usize, test as usize)));
         }
-        // The agent asks for their pieces.
+        // The agent reads the visitor's files itself, piece by piece.
         DataRequest::Files(_) => {}
         DataRequest::Site { manifest } => {
             if let Err(error) = site(host, &manifest, &deliver).await {
@@ -111,8 +92,8 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
     Ok(())
 }
 
-/// What `check` makes of the bytes at a URL; of those that are wrong once more, past whatever was kept of them. What is sound is
-/// kept for a visit without a network.
+/// What `check` makes of the bytes at a URL. Bytes that fail are fetched once more from the network, past a damaged copy in a cache; bytes that
+/// pass are kept for a visit without a network.
 async fn checked<H: Host, T>(
     host: &H,
     url: &str,
@@ -132,12 +113,12 @@ async fn checked<H: Host, T>(
     Ok(found)
 }
 
-/// All that a load brings.
+/// The arrival of a load that brings all its digits at once.
 pub(super) fn whole(digits: Digits) -> Arrival {
     Arrival::Digits { digits, complete: true }
 }
 
-/// What is trained on where the site's digits cannot be had.
+/// The digits that are trained on where the site's cannot be loaded.
 fn drawn_here() -> Digits {
     data::synthetic::digits(0, SYNTHETIC_TRAIN, SYNTHETIC_TEST)
 }

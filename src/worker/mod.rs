@@ -1,6 +1,6 @@
-//! The page's two threads: what it may ask of each, and who answers. The training thread trains ([`protocol`],
-//! [`agent`]); the accountant's computes what runs cost and reads their files ([`accounts`]), so that the page itself needs
-//! none of the mathematics, and answers come while a long step is computed.
+//! The page's two threads: their messages, and the programs that answer them. The training thread trains ([`protocol`], [`agent`]). The accountant's
+//! thread computes what runs cost and reads their files ([`accounts`]), so that the page itself contains none of the mathematics, and answers come while
+//! a long step is computed.
 
 #[cfg(target_arch = "wasm32")]
 pub mod accountant;
@@ -11,7 +11,10 @@ mod background;
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
 pub mod codec;
+pub mod host;
+pub mod inbox;
 pub mod lab;
+pub mod load_error;
 pub mod loader;
 pub mod protocol;
 pub mod run_log;

@@ -1,5 +1,4 @@
-//! Messages between page and training thread, and nothing else. Postcard carries them; both sides are built together,
-//! so they need no version.
+//! Messages between the page and the training thread. Postcard carries them; both sides are built together, so the messages have no version.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +18,7 @@ use crate::{
 /// What the page asks of the training thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    /// First message: choose and check a backend. Where runs are to `keep`, those of earlier visits are told: an [`Event::Kept`] for each.
+    /// The first message: choose and check a backend. With `keep` runs are kept, and each run of earlier visits is told by an [`Event::Kept`].
     Open {
         backend: BackendChoice,
         keep: bool,
@@ -51,44 +50,44 @@ pub enum Request {
     Predict {
         pixels: Vec<f32>,
     },
-    /// Which digits of the test set the model takes for which.
+    /// Count which digits of the test set the model takes for which; answered by [`Event::Confusion`].
     Confusion,
-    /// The run's non-private baseline is to be trained, beside it.
+    /// Train the run's non-private baseline beside it; answered by [`Event::Baseline`] or [`Event::NoBaseline`].
     TrainBaseline,
     /// The run's ledger as JSON, as `hushgrad account` reads it.
     ExportLedger,
     /// Parameters of the model, flat.
     ExportParameters,
-    /// Answered by [`Event::Pong`] at once, whatever else is under way: a thread that is silent is dead.
+    /// Answered by [`Event::Pong`] at once, whatever else is under way, so that the page notices a dead thread.
     Ping,
-    /// Save the run that stands, now: the page may be closed.
+    /// Save the current run at once, because the page may be closed.
     Save,
-    /// Names or pins a run: the one that stands, or one that is kept.
+    /// Name or pin a run: the current one, or one that is kept.
     Label {
         key: String,
         label: Label,
     },
-    /// Nothing is to be kept of a run.
+    /// Delete a run that is kept. Its books stay for [`Event::Together`].
     Delete {
         key: String,
     },
-    /// Runs on these digits that are over count no more in [`Event::Together`].
+    /// Stop counting earlier runs on these digits in [`Event::Together`].
     Forget,
-    /// Keep a run of a file, whose card the accountant has found true.
+    /// Keep the run of a run file, whose card the accountant has computed.
     KeepFile {
         card: Box<RunCard>,
         bytes: Vec<u8>,
     },
-    /// The run that stands, or one that is kept, as a file.
+    /// Send a run, the current one or one that is kept, as a run file; answered by [`Event::RunFile`].
     ExportRun {
         key: String,
     },
-    /// Go on with a run that is kept, on the digits loaded last, paused where it was saved. What it released before stays in
-    /// its ledger, also what it released after that.
+    /// Continue a run that is kept, on the digits loaded last, paused where it was saved. All that it released stays in its ledger, also
+    /// after the last save.
     Continue {
         key: String,
     },
-    /// What the thread asked of the network so far.
+    /// List the thread's network requests so far.
     Requests,
 }
 
@@ -116,7 +115,7 @@ pub enum DataRequest {
 /// What the training thread tells the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
-    /// Which backend runs, and why not the other, where it was wanted and is not used. Said again when a run has another.
+    /// Which backend runs, and why the GPU does not where it was wanted. Sent again when a run has another.
     Opened {
         engine: EngineInfo,
         fallback: Option<Fallback>,
@@ -131,7 +130,7 @@ pub enum Event {
         test_set: data::TestSet,
         complete: bool,
     },
-    /// Shards on their way, in bytes: of the load that was asked for last.
+    /// Bytes that have arrived of the load that was asked for last, and bytes in all.
     Loading {
         done: u64,
         total: u64,
@@ -143,28 +142,28 @@ pub enum Event {
         start: u64,
         end: u64,
     },
-    /// Digits that could not be brought: those before stay. A load that is not `over` goes on without a part.
+    /// Digits could not be loaded, and those before stay. A load that is not `over` goes on without a part.
     NotLoaded {
         load: u32,
         over: bool,
         sentence: String,
     },
-    /// A new run stands at step 0, or one goes on.
+    /// Another run is the current one: a new one at step 0, or a continued one.
     Started(RunInfo),
-    /// The ledger of the run that stands, as JSON, when it is started or goes on: what its steps release, with its price's every input. A run without
-    /// a guarantee has none.
+    /// The current run's ledger as JSON, sent when the run starts: what was released before, and all that the price of a step depends on. A run
+    /// without a guarantee has none.
     LedgerOpened {
         run: u32,
         ledger: String,
         /// Which of its releases each step of the run is.
         release: u32,
     },
-    /// What has happened of it, told before each [`Event::Report`].
+    /// The events of that ledger so far, sent before each [`Event::Report`].
     Released(Vec<ledger::Event>),
     Playing(bool),
-    /// Where the run stands, and what of it may be looked at and not be published.
+    /// Where the run stands, and the numbers that may be shown on the visitor's own screen and not be published.
     Report(Report, Teaching),
-    /// A step taken apart.
+    /// What happened in one step.
     Snapshot {
         step: u64,
         snapshot: StepSnapshot,
@@ -181,24 +180,32 @@ pub enum Event {
         steps: u64,
         parameters: Vec<f32>,
     },
-    /// No baseline is being trained any more, and none will come.
+    /// The baseline could not be trained.
     NoBaseline,
     Ledger(String),
     Parameters(Vec<f32>),
     Pong,
     /// A run that is kept, accounted for anew.
     Kept(Box<KeptRun>),
-    /// Why runs are kept only as long as the thread lives.
+    /// A sentence on why runs are kept only as long as the thread lives.
     Unkept(String),
-    /// What all runs on the digits of the run that stands cost together, in a sentence; empty where there is nothing to add up.
+    /// A sentence on what all runs on the current run's digits cost together; empty where there are no two of them.
     Together(String),
-    /// A run as JSON.
+    /// A run file as JSON.
     RunFile(String),
     Requests(Vec<NetworkRequest>),
-    /// Worth knowing, nothing failed.
+    /// A sentence worth knowing; nothing failed.
     Notice(String),
-    /// Something failed; what it was asked for did not happen, and nothing else changed.
+    /// Something failed: what was asked for did not happen, and nothing else changed.
     Problem(Problem),
+}
+
+impl Event {
+    /// The message of a failure; `field` names the setting at fault, where one is.
+    #[must_use]
+    pub fn problem(field: Option<&str>, error: &dyn std::fmt::Display) -> Self {
+        Self::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_string() })
+    }
 }
 
 /// Why the CPU computes where WebGPU was wanted.
@@ -210,7 +217,7 @@ pub struct Fallback {
     pub webgpu: bool,
 }
 
-/// How a run stands in the list.
+/// The name, the note and the pin of a run in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     pub name: String,
@@ -224,25 +231,25 @@ pub struct Label {
 pub struct KeptRun {
     pub key: String,
     pub pinned: bool,
-    /// Releases that its ε counts beyond its steps: their parameters were not saved.
+    /// Releases that its ε counts beyond its steps, because their parameters were not saved.
     pub beyond: u64,
     pub card: RunCard,
 }
 
-/// A run that can be played.
+/// The current run, when it starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// Counts runs since the page was loaded.
     pub run: u32,
-    /// Under which it is kept.
+    /// Its key in the run store.
     pub key: String,
-    /// Key of the run that it goes on with.
+    /// Key of the run that it continues.
     pub continues: Option<String>,
     /// As of [`KeptRun`].
     pub beyond: u64,
     pub config: RunConfig,
     pub engine: EngineInfo,
-    /// P.
+    /// Number of the model's parameters, P.
     pub parameters: u32,
     pub train: u32,
     pub test: u32,

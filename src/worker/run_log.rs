@@ -1,5 +1,5 @@
-//! The log of a run, as a browser keeps it: what it released before, and of which kind each reserved release is. What a run may release is written
-//! before it does ([`super::write_ahead`]).
+//! The log of a run, as a browser keeps it: what the run released before, and of which kind each reserved release is. Releases are reserved before
+//! they happen ([`super::write_ahead`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -15,15 +15,16 @@ use crate::{
     },
 };
 
-/// What a run's releases are: those before its books were opened, and of which kind each reserved one is.
+/// A run's releases: those before its books were opened, and the kind of those that are reserved since.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RunLog {
-    /// `None`: nothing can be claimed of the run.
+    /// What was released before; `None`: nothing can be claimed of the run.
     ledger: Option<Ledger>,
+    /// What each reserved release is.
     release: Option<Release>,
-    /// What the digits are called that it trains on ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)): books of the same digits add up.
-    /// `None`: nobody knows, or has it not count.
+    /// Digest of the digits that the run trains on ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)): books of the same digits add up.
+    /// `None`: the digits are not known, or the run counts for none.
     #[serde(default)]
     digits: Option<String>,
 }
@@ -46,7 +47,7 @@ pub enum RunLogError {
 }
 
 impl RunLog {
-    /// Books that are opened after `ledger`, for releases of one kind.
+    /// Opens books after `ledger`, for releases of one kind.
     #[must_use]
     pub fn open(ledger: Option<&Ledger>, release: Option<&Release>, digits: Option<String>) -> Self {
         Self { ledger: ledger.cloned(), release: release.filter(|_| ledger.is_some()).cloned(), digits }
@@ -75,7 +76,7 @@ impl RunLog {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// All that was released, with `reserved` releases since the books were opened; `None`: nothing can be claimed.
+    /// A ledger of all releases, `reserved` of them since the books were opened; `None`: nothing can be claimed.
     ///
     /// # Errors
     /// Books that cannot have been kept by this page.
@@ -97,7 +98,7 @@ impl RunLog {
     }
 }
 
-/// Puts what `ledger` costs into a card; answers how many releases it counts beyond the card's steps.
+/// Puts what `ledger` costs into a card, and returns how many releases it counts beyond the card's steps.
 ///
 /// # Errors
 /// A ledger that holds less than the run did, or that cannot be accounted for.
@@ -118,8 +119,8 @@ pub fn account(card: &mut RunCard, ledger: Option<&Ledger>) -> Result<u64, RunLo
     Ok(lost)
 }
 
-/// Puts into a run's file what its books say: they are written before a step, and the file after it. Answers how many releases were counted
-/// that its parameters do not have.
+/// Replaces the ledger of a run file by what the books say, which are written before a step, while the file is written after it. Returns how many
+/// releases the books count beyond the file's parameters.
 ///
 /// # Errors
 /// Books that say less than the file.

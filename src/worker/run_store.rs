@@ -1,5 +1,5 @@
-//! What is kept of runs: records by key, and changes that are made whole or not at all. A browser keeps them in its database; where that is refused
-//! they are kept in memory, as long as the thread lives.
+//! The run store keeps a record of each run under a key, and makes several changes whole or not at all. A browser keeps the records in its database;
+//! where it refuses, they are kept in memory as long as the thread lives.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct Record {
     pub entry: Entry,
     /// A run file as JSON.
     pub file: String,
-    /// [`RunLog`] as JSON; `None`: the ledger in the file says all.
+    /// [`RunLog`] as JSON; `None`: the ledger in the run file counts all releases.
     pub books: Option<String>,
     /// Releases that count as spent since the books were opened.
     pub reserved: u64,
@@ -34,7 +34,7 @@ pub enum Change {
         key: String,
         record: Record,
     },
-    /// So many releases count as spent since the books were opened: at least, or where the run stands still exactly.
+    /// So many releases count as spent since the books were opened: at least so many, or `exact`ly, where the run stands still.
     Reserve {
         key: String,
         count: u64,
@@ -46,26 +46,26 @@ pub enum Change {
         entry: Entry,
         file: String,
     },
-    /// Names or pins a run; one that is not kept stays so.
+    /// Names or pins a run; nothing happens where there is no such run.
     Label {
         key: String,
         name: String,
         pinned: bool,
     },
-    /// A run goes. With `reserved`: only if it is there, and so many releases are written; what was read of it is then
-    /// what goes. With `spent` its books stay: what was released is no secret again.
+    /// Removes a run. With `reserved`: only if it is there with so many releases reserved, and so is what the caller has read. With `spent` its
+    /// books stay, because what was released stays released.
     Remove {
         key: String,
         reserved: Option<u64>,
         spent: bool,
     },
-    /// A run's books count for no digits any more; those of a run that is gone go, too.
+    /// A run's books no longer count for any digits; the books of a run that was removed are removed, too.
     Forget {
         key: String,
     },
 }
 
-/// Books of a run that is kept, or is gone.
+/// The books of a run, whether the run itself is still kept or was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spent {
     pub key: String,
@@ -74,7 +74,7 @@ pub struct Spent {
     pub reserved: u64,
 }
 
-/// Why something is not kept, or not known.
+/// Why the store did not write or read something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     #[error("this browser does not let the page keep anything (in a private window, perhaps)")]
@@ -89,13 +89,13 @@ pub enum StoreError {
     Busy,
 }
 
-/// A store that is silent for so long is taken to refuse.
+/// A store that has not answered for so long is taken to refuse.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// A place for records.
 #[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]
 pub trait Store {
-    /// Nobody else has the run in hand while it lives.
+    /// While this value lives no other tab gets the lock of the run.
     type Lock: 'static;
     /// Keys of all that is kept, oldest first.
     ///
@@ -121,10 +121,10 @@ pub trait Store {
 }
 
 impl Change {
-    /// What becomes of a record.
+    /// The record after this change; `None`: there is none.
     ///
     /// # Errors
-    /// [`StoreError::Gone`] where it is not what the change was made for.
+    /// [`StoreError::Gone`] where the change needs a record that is not there, or that was changed in the meantime.
     pub fn apply(self, record: Option<Record>) -> Result<Option<Record>, StoreError> {
         let there = |record: Option<Record>| record.ok_or(StoreError::Gone);
         Ok(match self {
@@ -149,7 +149,7 @@ impl Change {
         })
     }
 
-    /// Of which run.
+    /// The key of the run that is changed.
     #[must_use]
     pub fn key(&self) -> &str {
         match self {
@@ -164,22 +164,22 @@ impl Change {
 }
 
 impl Record {
-    /// Books alone: the run is gone.
+    /// The record of a removed run: its books alone.
     fn gone(self) -> Self {
         let entry = Entry { name: String::new(), note: String::new(), pinned: false, card: String::new() };
         Self { entry, file: String::new(), ..self }
     }
 
-    /// Whether there is more than books.
+    /// Whether the run itself is there, and not its books alone.
     fn is_kept(&self) -> bool {
         !self.file.is_empty()
     }
 }
 
-/// Books that count for no digits.
+/// The same books, counting for no digits.
 #[must_use]
 pub fn forgotten(books: &str) -> String {
-    // What cannot be read counts for none.
+    // Books that cannot be read name no digits.
     RunLog::from_json(books).map_or_else(|_| books.to_owned(), |books| books.of_no_digits().to_json())
 }
 

@@ -1,4 +1,4 @@
-//! The four pictures of one step as few numbers: norms, magnitudes by rank, distribution functions, weight images.
+//! What the page draws of one step, in few numbers: its four vectors' norms, magnitudes by rank, distribution functions, weight images.
 
 use serde::{Deserialize, Serialize};
 
@@ -256,21 +256,21 @@ mod tests {
     fn a_step_becomes_norms_ranks_and_distributions() {
         let trace = trace(7850, 0.01);
         let noise = NoiseSpec::Gaussian { sigma: 2.0 }.build().unwrap();
-        let pictures = StepSnapshot::new(&trace, &LINEAR, Some(noise.as_ref())).unwrap();
-        assert!((pictures.factor - 0.01).abs() < 1e-6);
-        assert!(pictures.tiles[0].norm > pictures.tiles[1].norm);
-        for tile in &pictures.tiles {
+        let snapshot = StepSnapshot::new(&trace, &LINEAR, Some(noise.as_ref())).unwrap();
+        assert!((snapshot.factor - 0.01).abs() < 1e-6);
+        assert!(snapshot.tiles[0].norm > snapshot.tiles[1].norm);
+        for tile in &snapshot.tiles {
             assert!(tile.ranks.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 >= w[1].1));
             assert_eq!(tile.picture.len(), 7840);
         }
         // Sorting by magnitude gives what merging the two ends gives.
         let mut sorted: Vec<f32> = trace.noisy.iter().map(|v| v.abs()).collect();
         sorted.sort_unstable_by(|a, b| b.total_cmp(a));
-        assert_eq!(pictures.tiles[2].ranks, by_rank(&sorted));
-        assert!(pictures.empirical.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
-        let (_, share, expected) = pictures.gap.unwrap();
+        assert_eq!(snapshot.tiles[2].ranks, by_rank(&sorted));
+        assert!(snapshot.empirical.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
+        let (_, share, expected) = snapshot.gap.unwrap();
         assert!((share - expected).abs() < 0.03, "noise drowns the sum, so the curves nearly agree");
-        let (ranks, low, high) = pictures.rank_range();
+        let (ranks, low, high) = snapshot.rank_range();
         assert!(ranks >= 7850.0 && low > 0.0 && high > low);
     }
 
@@ -279,10 +279,10 @@ mod tests {
         let envelope = Envelope::draw(EnvelopeShape::Gaussian, 3, 7850, 1).unwrap();
         let first = f64::from(envelope.vector(0)[0]);
         let task = Task { envelope: Some(envelope.into()), expected_lot: 256.0, ..LINEAR };
-        let pictures = StepSnapshot::new(&trace(7850, 1.0), &task, None).unwrap();
-        assert_eq!(pictures.envelope[0], (1.0, 256.0 * first));
-        assert!(pictures.envelope.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 >= w[1].1));
-        assert!(pictures.rank_range().2 > 256.0 * first);
+        let snapshot = StepSnapshot::new(&trace(7850, 1.0), &task, None).unwrap();
+        assert_eq!(snapshot.envelope[0], (1.0, 256.0 * first));
+        assert!(snapshot.envelope.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 >= w[1].1));
+        assert!(snapshot.rank_range().2 > 256.0 * first);
         let without = StepSnapshot::new(&trace(7850, 1.0), &LINEAR, None).unwrap();
         assert!(without.envelope.is_empty());
     }
@@ -295,8 +295,8 @@ mod tests {
         assert_eq!(StepSnapshot::new(&uneven, &LINEAR, None), None);
         let one = |x: f32| StepTrace { raw: vec![x], encoded: vec![x], noisy: vec![x], denoised: vec![x] };
         for x in [0.0, f32::NAN, f32::INFINITY, 1.0] {
-            let pictures = StepSnapshot::new(&one(x), &LINEAR, None).unwrap();
-            let (ranks, low, high) = pictures.rank_range();
+            let snapshot = StepSnapshot::new(&one(x), &LINEAR, None).unwrap();
+            let (ranks, low, high) = snapshot.rank_range();
             assert!(ranks > 1.0 && low < high, "{x}");
         }
     }

@@ -1,5 +1,5 @@
-//! The browser's own database: what the page keeps for its next visit. Its name is the site's path, so that two sites of one origin do not meet in
-//! it; what an older version kept under one name for all is moved once.
+//! The run store in the browser's own database. The database's name holds the site's path, so that two sites of one origin do not share it; what an
+//! older version kept under one name for all sites is moved once.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -10,7 +10,7 @@ use web_sys::{DomException, IdbDatabase, IdbFactory, IdbObjectStore, IdbOpenDbRe
 
 use super::run_store::{Change, Entry, Record, Spent, StoreError, forgotten};
 
-/// What older versions called it on every site of an origin; the present name goes on with the site's path.
+/// The database's name in older versions; today the site's path follows it.
 const NAME: &str = "hushgrad";
 /// Key → name, what changed, pinned, card.
 const RUNS: &str = "runs";
@@ -28,13 +28,13 @@ pub struct Database {
     open: RefCell<Option<IdbDatabase>>,
 }
 
-/// A lock of the browser's, held until this goes.
+/// A Web Lock, held until this is dropped. `None`: the browser has no locks.
 pub struct Lock(Option<Function>);
 
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Some(release) = &self.0 {
-            // It settles a promise of ours, which cannot fail.
+            // The function resolves our own promise, which cannot fail.
             drop(release.call0(&JsValue::NULL));
         }
     }
@@ -157,7 +157,7 @@ impl Database {
     }
 }
 
-/// What went wrong within a transaction.
+/// What went wrong within a transaction: an error of the store's, or what the browser threw.
 enum Fault {
     Told(StoreError),
     Thrown(JsValue),
@@ -179,7 +179,7 @@ impl Transaction {
     fn new(database: &IdbDatabase, mode: &str) -> Result<Self, Fault> {
         let stores: Array = STORES.iter().map(|store| JsValue::from_str(store)).collect();
         let options = Object::new();
-        // Written when it says so, also if the computer is switched off.
+        // With strict durability a transaction completes only after it is on the disk.
         Reflect::set(&options, &"durability".into(), &"strict".into())?;
         let begin: Function = Reflect::get(database, &"transaction".into())?.dyn_into()?;
         let inner = begin.call3(database, &stores, &mode.into(), &options)?.unchecked_into();
@@ -190,7 +190,7 @@ impl Transaction {
         self.inner.object_store(name)
     }
 
-    /// Waits until it is written: a full disk is told only here.
+    /// Waits until the transaction is written. A full disk shows only here.
     async fn end(mut self) -> Result<(), Fault> {
         let promise = Promise::new(&mut |written, refused| {
             self.inner.set_oncomplete(Some(&written));
@@ -210,7 +210,7 @@ impl Drop for Transaction {
         if !self.ended {
             self.inner.set_oncomplete(None);
             self.inner.set_onabort(None);
-            // Refused only where it has ended, of which nobody heard in time.
+            // Aborting fails only if the transaction has ended already.
             drop(self.inner.abort());
         }
     }
@@ -335,7 +335,7 @@ async fn open_database(name: &str) -> Result<IdbDatabase, Fault> {
     });
     request.set_onupgradeneeded(Some(make.unchecked_ref()));
     let database: IdbDatabase = done(&request).await?.unchecked_into();
-    // Who wants to delete it need not wait for this thread.
+    // Another tab that deletes or upgrades the database does not have to wait for this thread.
     let closed = database.clone();
     let close = Closure::<dyn FnMut()>::new(move || closed.close());
     database.set_onversionchange(Some(close.as_ref().unchecked_ref()));
@@ -343,13 +343,13 @@ async fn open_database(name: &str) -> Result<IdbDatabase, Fault> {
     Ok(database)
 }
 
-/// Takes over what an older version kept; where that fails it stays, and is tried again at the next visit.
+/// Moves the runs that an older version kept into this database. Where that fails they stay where they are until the next visit.
 async fn move_older(to: &IdbDatabase) {
     let moved = async {
         let factory = factory()?;
         let request = factory.open(NAME)?;
         let opened: IdbOpenDbRequest = request.clone();
-        // There is none: then none is made.
+        // Opening a database that does not exist would create it; aborting prevents that.
         let stop = Closure::once_into_js(move || drop(opened.transaction().map(|made| made.abort())));
         request.set_onupgradeneeded(Some(stop.unchecked_ref()));
         let older: IdbDatabase = done(&request).await?.unchecked_into();
@@ -370,7 +370,7 @@ async fn move_older(to: &IdbDatabase) {
             }
         }
         write.end().await?;
-        // Nothing waits for it.
+        // Nothing depends on the deletion.
         drop(factory.delete_database(NAME)?);
         Ok::<(), Fault>(())
     };
@@ -388,16 +388,16 @@ async fn done(request: &IdbRequest) -> Result<JsValue, JsValue> {
     }
 }
 
-/// None outside of a secure context.
+/// `navigator.locks`; `None` outside of a secure context.
 fn locks() -> Option<JsValue> {
     let navigator = Reflect::get(&js_sys::global(), &"navigator".into()).ok()?;
     Reflect::get(&navigator, &"locks".into()).ok().filter(JsValue::is_object)
 }
 
-/// A promise, and what keeps it.
+/// A promise, and the function that resolves it.
 fn pair() -> (Function, Promise) {
     let mut keep = None;
     let promise = Promise::new(&mut |resolve, _| keep = Some(resolve));
-    // Promise calls the closure before it is made.
+    // The constructor of Promise calls its closure at once.
     (keep.unwrap_or_else(|| Function::new_no_args("")), promise)
 }

@@ -1,25 +1,27 @@
-//! How far ahead of a run its books are written: releases are reserved in blocks, so that what is written after a crash is never less than what
-//! happened. How much is reserved follows the run's own speed.
+//! How far ahead of a run its books are written. Releases are reserved in blocks before they happen, so that after a crash the books never say
+//! less than what happened. The size of a block follows the run's own speed.
 
 use std::time::Duration;
 
 use web_time::Instant;
 
-/// A block takes about this long: as much as a crash may count that did not happen.
+/// The run uses a block up in about this time. After a crash, releases of about so much time may be counted that did not happen.
 const BLOCK: Duration = Duration::from_secs(1);
-/// Releases of the first block, whose speed nobody knows.
+/// Releases of the first block, when the run's speed is not known yet.
 const FIRST: u64 = 4;
-/// A block is at most so many times the one before: a short look at the clock may be wrong.
+/// A block is at most so many times as large as the one before, because a speed that was measured over a short time may be wrong.
 const GROWTH: u64 = 8;
 
 /// How far a run's releases are written, counted since its books were opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteAhead {
+    /// Releases that are written as spent.
     written: u64,
-    /// What is being written now.
+    /// Up to where a block is being written now.
     asked: Option<u64>,
+    /// Releases of a block.
     block: u64,
-    /// When a block was asked for last, and what was released by then.
+    /// When a block was asked for last, and how many releases had happened by then.
     looked: Option<(Instant, u64)>,
 }
 
@@ -42,14 +44,14 @@ impl WriteAhead {
         self.asked.is_some()
     }
 
-    /// How far is written.
+    /// Releases that are written as spent, whether they happened or not.
     #[must_use]
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Up to where to write now, so that no step has to wait; nothing while that is being done or not due. `most`: releases that the run will
-    /// make in all.
+    /// Up to where to write now, so that no step has to wait; `None` while a block is being written or none is due. `most`: releases that the
+    /// run will make in all.
     pub fn due(&mut self, released: u64, most: Option<u64>, now: Instant) -> Option<u64> {
         if self.asked.is_some() || 2 * self.left(released) > self.block + 1 {
             return None;
@@ -68,14 +70,14 @@ impl WriteAhead {
         self.asked
     }
 
-    /// A block is written; one that was asked for before the books were closed is none any more.
+    /// A block is written. The answer to a block that was asked for before the books were closed is ignored.
     pub fn wrote(&mut self, upto: u64) {
         if self.asked.take_if(|asked| *asked == upto).is_some() {
             self.written = self.written.max(upto);
         }
     }
 
-    /// Nothing came of the block that was asked for.
+    /// The block that was asked for could not be written.
     pub const fn refused(&mut self) {
         (self.asked, self.looked) = (None, None);
     }
@@ -99,56 +101,56 @@ mod tests {
     #[test]
     fn blocks_follow_the_speed_of_the_run() {
         let start = Instant::now();
-        let (mut book, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(u64, u64)>);
+        let (mut blocks, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(u64, u64)>);
         let (mut waited, mut writes) = (0, 0);
         for now in 0..20_000 {
             // It takes 20 ms to write.
             if let Some((upto, since)) = asked
                 && now >= since + 20
             {
-                book.wrote(upto);
+                blocks.wrote(upto);
                 asked = None;
             }
-            if let Some(upto) = book.due(released, None, at(start, now)) {
+            if let Some(upto) = blocks.due(released, None, at(start, now)) {
                 asked = Some((upto, now));
                 writes += 1;
             }
-            if book.left(released) > 0 {
+            if blocks.left(released) > 0 {
                 released += 1;
             } else {
                 waited += 1;
             }
-            assert!(book.left(released) <= 3000, "{book:?} at {released}");
+            assert!(blocks.left(released) <= 3000, "{blocks:?} at {released}");
         }
         assert!(waited < 200 && writes < 80, "{waited} {writes}");
-        assert!(book.left(released) > 100, "{book:?}");
+        assert!(blocks.left(released) > 100, "{blocks:?}");
         // Much slower: blocks shrink to single steps.
         let mut now = 20_000;
         for _ in 0..4000 {
             now += 2000;
-            if let Some(upto) = book.due(released, None, at(start, now)) {
-                book.wrote(upto);
+            if let Some(upto) = blocks.due(released, None, at(start, now)) {
+                blocks.wrote(upto);
             }
-            assert!(book.left(released) > 0);
+            assert!(blocks.left(released) > 0);
             released += 1;
         }
-        assert!(book.left(released) <= 2, "{book:?} at {released}");
+        assert!(blocks.left(released) <= 2, "{blocks:?} at {released}");
     }
 
     #[test]
     fn no_more_is_reserved_than_the_run_will_take_and_closing_is_exact() {
         let now = Instant::now();
-        let mut book = WriteAhead::new(0);
-        assert_eq!(book.due(0, Some(3), now), Some(3));
-        assert_eq!(book.due(0, Some(3), now), None, "it is being written");
-        assert_eq!(book.left(0), 0, "what is not written may not happen");
-        book.wrote(3);
-        assert_eq!((book.left(0), book.left(3), book.left(9)), (3, 0, 0));
-        assert_eq!(book.due(3, Some(3), now), None);
-        let asked = book.due(3, None, now).unwrap();
-        book.close(2);
+        let mut blocks = WriteAhead::new(0);
+        assert_eq!(blocks.due(0, Some(3), now), Some(3));
+        assert_eq!(blocks.due(0, Some(3), now), None, "it is being written");
+        assert_eq!(blocks.left(0), 0, "what is not written may not happen");
+        blocks.wrote(3);
+        assert_eq!((blocks.left(0), blocks.left(3), blocks.left(9)), (3, 0, 0));
+        assert_eq!(blocks.due(3, Some(3), now), None);
+        let asked = blocks.due(3, None, now).unwrap();
+        blocks.close(2);
         // What was asked for before is void.
-        book.wrote(asked);
-        assert_eq!((book.written(), book.left(2)), (2, 0));
+        blocks.wrote(asked);
+        assert_eq!((blocks.written(), blocks.left(2)), (2, 0));
     }
 }

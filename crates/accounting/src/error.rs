@@ -1,6 +1,6 @@
 //! What can be wrong with a mechanism, a ledger or a question about it.
 
-use super::{decimal::quoted, noise::NoiseError};
+use super::{decimal::quoted, envelope::EnvelopeError, noise::NoiseError};
 
 /// What this crate refuses. Each error names the field, its value and what would be right; none is a reason to assume a smaller ε.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -68,9 +68,9 @@ pub enum PrivacyError {
          their losses do not add up to one guarantee; account for them apart"
     )]
     MixedUnits,
-    /// Vectors that are no envelope, or a stored profile that no vectors have; the text says where.
+    /// Vectors that are no envelope, or a stored profile that no vectors have.
     #[error("envelope: {0}")]
-    Envelope(String),
+    Envelope(#[from] EnvelopeError),
     /// A ledger that cannot be read, or that no run writes.
     #[error("ledger, {place}: {problem}")]
     Ledger {

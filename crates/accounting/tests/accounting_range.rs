@@ -7,7 +7,7 @@ use std::time::Instant;
 use hushgrad_accounting::{
     PrivacyError,
     calibrate::{self, Calibrated, Method, Target},
-    envelope::EnvelopeProfile,
+    envelope::{EnvelopeError, EnvelopeProfile},
     ledger::{PrivacyUnit, Release, Sensitivity},
     noise::{CustomDensity, NoiseSpec},
     pld::Pld,
@@ -271,10 +271,18 @@ fn impossible_questions_are_refused() {
         assert!(pld.delta(epsilon).is_err());
     }
     assert!(pld.delta(f64::INFINITY).is_ok_and(|delta| delta.value <= 1e-6));
-    for vectors in
-        [vec![], vec![vec![]], vec![vec![0.0, -0.0]], vec![vec![5e-324]], vec![vec![1e100]], vec![vec![f64::NAN]]]
-    {
+    let not_finite = |vector, entry| EnvelopeError::NotFinite { vector, entry };
+    let uneven = EnvelopeError::Uneven { vector: 1, coordinates: 2, expected: 1 };
+    for (vectors, why) in [
+        (vec![], EnvelopeError::NoVector),
+        (vec![vec![]], EnvelopeError::NoCoordinates),
+        (vec![vec![1.0], vec![1.0, 2.0]], uneven),
+        (vec![vec![0.0, -0.0]], EnvelopeError::Zero),
+        (vec![vec![5e-324]], EnvelopeError::Zero),
+        (vec![vec![1e100]], not_finite(0, 0)),
+        (vec![vec![1.0, 1.0], vec![1.0, f64::NAN]], not_finite(1, 1)),
+    ] {
         let vectors: Vec<&[f64]> = vectors.iter().map(Vec::as_slice).collect();
-        assert!(matches!(EnvelopeProfile::from_vectors_f64(vectors), Err(PrivacyError::Envelope(_))));
+        assert_eq!(EnvelopeProfile::from_vectors_f64(vectors), Err(PrivacyError::Envelope(why)));
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{
     encoding::{LONGEST, encode, pairs},
+    error::LinkError,
     noise_query::{KEYS, NoiseQuery, PSIS},
 };
 use crate::{
@@ -68,25 +69,22 @@ pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
     let (ground, rest): (Vec<_>, Vec<_>) = pairs(query).into_iter().partition(|(key, _)| key == "preset");
     for (key, value) in ground.into_iter().chain(rest) {
         if let Err(problem) = link.take(&key, &value) {
-            problems.push(problem);
+            problems.push(problem.to_string());
         }
     }
     (link, problems)
 }
 
 impl Link {
-    fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
+    fn take(&mut self, key: &str, value: &str) -> Result<(), LinkError> {
         let settings = &mut self.settings;
-        let read = |number: Number| number.parse(value).map_err(|problem| format!("In the link, {key}: {problem}"));
+        let read =
+            |number: Number| number.parse(value).map_err(|problem| LinkError::Number { key: key.to_owned(), problem });
         match key {
             "v" => match value.parse::<u32>() {
                 Ok(version) if version <= VERSION => {}
-                Ok(version) => {
-                    return Err(format!(
-                        "The link is of version {version}, and this page reads {VERSION}; parts of it may be missing."
-                    ));
-                }
-                Err(_) => return Err(format!("The link's version (v) must be a number; “{}” is not.", clipped(value))),
+                Ok(version) => return Err(LinkError::Later { version, known: VERSION }),
+                Err(_) => return Err(LinkError::Version(clipped(value))),
             },
             "preset" => {
                 let preset = Preset::by_key(value);
@@ -96,10 +94,11 @@ impl Link {
             }
             "density" | "lab-density" => {
                 if value.is_empty() || value.chars().count() > LONGEST_FORMULA {
-                    return Err(format!(
-                        "In the link, {key} must be a formula of 1 to {LONGEST_FORMULA} characters; “{}” is not.",
-                        clipped(value)
-                    ));
+                    return Err(LinkError::Formula {
+                        key: key.to_owned(),
+                        value: clipped(value),
+                        most: LONGEST_FORMULA,
+                    });
                 }
                 let formula = if key == "density" { &mut settings.formula } else { &mut self.query.formula };
                 value.clone_into(formula);
@@ -213,8 +212,8 @@ fn keys<C: Choice>(all: &[C]) -> Vec<&'static str> {
     all.iter().map(|choice| choice.key()).collect()
 }
 
-fn wrong(key: &str, value: &str, allowed: &[&str]) -> String {
-    format!("In the link, {key} must be one of {}; “{}” is not.", allowed.join(", "), clipped(value))
+fn wrong(key: &str, value: &str, allowed: &[&str]) -> LinkError {
+    LinkError::Choice { key: key.to_owned(), value: clipped(value), allowed: allowed.join(", ") }
 }
 
 #[cfg(test)]

@@ -1,19 +1,20 @@
-//! The visitor's own files: the page has them, this thread asks for as much of them as it wants.
+//! The visitor's own files stay with the page, and this thread asks for pieces of them.
 
-use super::{Agent, Host};
+use super::state::Agent;
 use crate::{
     data::{
         incoming::{Incoming, Piece},
         visitor::VisitorError,
     },
     worker::{
+        host::Host,
         loader::{self, Arrival},
         protocol::Event,
     },
 };
 
 impl<H: Host> Agent<H> {
-    /// Files of these names and sizes are there for the asking. One load of files is read at a time, the last one.
+    /// Begins to read files of these names and sizes. Only the load that was asked for last is read.
     pub(super) async fn await_files(&mut self, load: u32, files: Vec<(String, u64)>) {
         if let Some((before, _)) = self.incoming.take() {
             self.arrive(before, Arrival::End(VisitorError::Superseded.into())).await;
@@ -27,8 +28,9 @@ impl<H: Host> Agent<H> {
         }
     }
 
+    /// Takes the piece that was asked for last, and asks for the next. `None`: the page could not read it.
     pub(super) async fn take_piece(&mut self, load: u32, bytes: Option<Vec<u8>>) {
-        // A load that others have made stale is not read on.
+        // A later load has brought digits: this one is not read further.
         let heard = self.loads.contains(&load);
         let Some((_, incoming)) = self.incoming.as_mut().filter(|(wanted, _)| *wanted == load) else { return };
         if !heard {
@@ -48,7 +50,7 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Asks for the next piece, or takes the digits that all of them make.
+    /// Asks for the next piece, or makes digits of all pieces.
     async fn go_on_reading(&mut self) {
         let Some((load, incoming)) = self.incoming.take() else { return };
         if let Some(Piece { file, bytes }) = incoming.next() {

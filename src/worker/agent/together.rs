@@ -1,6 +1,9 @@
-//! What all runs on the same digits add up to, in this browser: whoever sees several of them may learn as much as they tell together.
+//! What all runs on the same digits cost together in this browser: whoever sees several of them may learn as much as they tell together.
 
-use super::{Agent, Host, within, write};
+use super::{
+    state::Agent,
+    time_limit::{within, write},
+};
 use crate::{
     accounting::{
         composition::{self, Total},
@@ -9,6 +12,7 @@ use crate::{
         sampling::NeighbouringRelation,
     },
     worker::{
+        host::Host,
         protocol::Event,
         run_log::RunLog,
         run_store::{Change, Spent, StoreError},
@@ -16,7 +20,7 @@ use crate::{
 };
 
 impl<H: Host> Agent<H> {
-    /// Tells the page what the runs on its digits cost together, beside the loop.
+    /// Tells the page what all runs on the digits loaded last cost together. It is computed in a task beside the loop.
     pub(super) fn add_up(&self) {
         let (Some(session), Some(digits), true) = (&self.session, self.opening.clone(), self.keeps) else { return };
         let (delta, mut spent) = (session.plan().config.delta, self.memory.spent());
@@ -24,9 +28,9 @@ impl<H: Host> Agent<H> {
         self.host.spawn(async move {
             match within(&*host, host.spent()).await {
                 Ok(more) => spent.extend(more),
-                // Nothing was kept by earlier visits.
+                // A browser that keeps nothing has nothing of earlier visits.
                 Err(StoreError::Refused) => {}
-                // A sum without what is not read would be too small.
+                // Without the runs that cannot be read the sum would be too small.
                 Err(error) => {
                     let sentence =
                         format!("What all runs on these digits cost together is not known, because {error}.");
@@ -37,7 +41,7 @@ impl<H: Host> Agent<H> {
         });
     }
 
-    /// From here on the runs before do not count, whose digits are nobody's secret; the run that stands does.
+    /// Stops counting earlier runs on these digits, because the visitor says that the digits are public. The current run still counts.
     pub(super) async fn forget(&mut self) {
         let Some(digits) = self.opening.clone() else { return };
         let begun = self.session.as_ref().is_some_and(|session| session.step_count() > 0);
@@ -49,7 +53,7 @@ impl<H: Host> Agent<H> {
             };
             spent.into_iter().filter(theirs).map(|spent| Change::Forget { key: spent.key }).collect()
         };
-        // It forgets by key: nothing of it can be refused.
+        // Memory never refuses to forget a key.
         drop(self.memory.write(of_these(self.memory.spent())));
         let forgotten = match within(&*self.host, self.host.spent()).await {
             Ok(spent) => write(&*self.host, of_these(spent)).await,
@@ -68,7 +72,7 @@ fn sentence(spent: &[Spent], digits: &str, delta: f64) -> String {
         .iter()
         .filter_map(|spent| match RunLog::from_json(&spent.books) {
             Ok(books) if books.digits() != Some(digits) => None,
-            // Books that say nothing that can be believed promise nothing.
+            // Books that cannot be read may hide any cost: they count as a run without a guarantee.
             read => Some(read.and_then(|books| books.with(spent.reserved)).ok().flatten()),
         })
         .collect();
@@ -81,7 +85,7 @@ fn sentence(spent: &[Spent], digits: &str, delta: f64) -> String {
         _ if without > 0 => format!("none, as {without} of them had no guarantee"),
         Ok(Total { epsilon, delta: paid, neighbours }) => {
             let which = if neighbours == NeighbouringRelation::ReplaceOne { ", replace-one" } else { "" };
-            // As it was set, where it is that.
+            // A δ that is the one that was set is written as it was set.
             let paid = if paid == delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
             format!("ε ≤ {} at δ = {paid}{which}", decimal::upper(epsilon, 3))
         }

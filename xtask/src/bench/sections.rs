@@ -1,11 +1,19 @@
 //! Sections of a Markdown file between two comments, each written by the command that measured it. `hushgrad reproduce` has
 //! this file, too.
 
+/// A file's section cannot be written.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SectionError {
+    /// One of the two marks is there without the other after it.
+    #[error("it has no pair of marks, {open} and after it {close}; mend or remove them")]
+    Marks { open: String, close: String },
+}
+
 /// `text` with `section` between the marks of `name`; a new section goes to the end, under `heading`.
 ///
 /// # Errors
-/// In words, when one of the two marks is there without the other after it.
-pub fn with_section(text: &str, name: &str, heading: &str, section: &str) -> Result<String, String> {
+/// When one of the two marks is there without the other after it.
+pub fn with_section(text: &str, name: &str, heading: &str, section: &str) -> Result<String, SectionError> {
     let (open, close) = (format!("<!-- {name} -->"), format!("<!-- /{name} -->"));
     let section = section.trim_end();
     match (text.find(&open), text.find(&close)) {
@@ -14,7 +22,7 @@ pub fn with_section(text: &str, name: &str, heading: &str, section: &str) -> Res
             Ok(format!("{before}\n{section}\n{after}"))
         }
         (None, None) => Ok(format!("{}\n\n## {heading}\n\n{open}\n{section}\n{close}\n", text.trim_end())),
-        _ => Err(format!("it has no pair of marks, {open} and after it {close}; mend or remove them")),
+        _ => Err(SectionError::Marks { open, close }),
     }
 }
 
@@ -30,7 +38,9 @@ mod tests {
         let second = with_section(&more, "speed", "Speed", "| b |").unwrap();
         assert_eq!(second, more.replace("| a |", "| b |"));
         for torn in ["<!-- speed -->", "<!-- /speed -->", "<!-- /speed --><!-- speed -->"] {
-            assert!(with_section(torn, "speed", "Speed", "x").is_err(), "{torn}");
+            let marks = ["<!-- speed -->", "<!-- /speed -->"].map(str::to_owned);
+            let [open, close] = marks;
+            assert_eq!(with_section(torn, "speed", "Speed", "x"), Err(SectionError::Marks { open, close }), "{torn}");
         }
     }
 }

@@ -9,6 +9,29 @@ use crate::{
     shard_writer,
 };
 
+/// Why a file's bytes are not MNIST's.
+#[derive(Debug, thiserror::Error)]
+enum FileError {
+    #[error("it is no whole gzip file: {0}")]
+    Gzip(std::io::Error),
+    #[error("it has {found} bytes where {expected} are due")]
+    Size { found: usize, expected: u64 },
+    #[error("its SHA-256 is another")]
+    Digest,
+}
+
+/// Why MNIST cannot be downloaded.
+#[derive(Debug, thiserror::Error)]
+enum DownloadError {
+    #[error("there is no `curl` to download it with")]
+    NoCurl,
+    #[error("there is no mirror to download it from")]
+    NoMirror,
+    /// What went wrong with the last mirror.
+    #[error(transparent)]
+    Mirror(Error),
+}
+
 /// Folder of the four files, each checked. `None`: none to be had; the page draws its own, and says so.
 pub type Digits = Option<PathBuf>;
 
@@ -72,25 +95,25 @@ fn read(folder: &Path, file: &MnistFile) -> Result<Vec<u8>> {
 }
 
 /// The file's bytes, unpacked if they are gzip, when they are what they must be.
-fn unpack(file: &MnistFile, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, String> {
+fn unpack(file: &MnistFile, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, FileError> {
     let mut plain = bytes;
     if plain.starts_with(&[0x1f, 0x8b]) {
         let mut unpacked = Vec::new();
         // One byte more than it may have is enough to know.
         let mut limited = flate2::read::MultiGzDecoder::new(&plain[..]).take(file.bytes + 1);
-        limited.read_to_end(&mut unpacked).map_err(|e| format!("it is no whole gzip file: {e}"))?;
+        limited.read_to_end(&mut unpacked).map_err(FileError::Gzip)?;
         plain = unpacked;
     }
     if plain.len() as u64 != file.bytes {
-        return Err(format!("it has {} bytes where {} are due", plain.len(), file.bytes));
+        return Err(FileError::Size { found: plain.len(), expected: file.bytes });
     }
-    if digest(&[&plain]) != file.sha256 { Err("its SHA-256 is another".to_owned()) } else { Ok(plain) }
+    if digest(&[&plain]) != file.sha256 { Err(FileError::Digest) } else { Ok(plain) }
 }
 
 /// The four files from the first mirror that has them all, or why not.
-fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::Result<&'static str, String> {
-    let curl = which("curl").ok_or("there is no `curl` to download it with")?;
-    let mut why = String::new();
+fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::Result<&'static str, DownloadError> {
+    let curl = which("curl").ok_or(DownloadError::NoCurl)?;
+    let mut why = DownloadError::NoMirror;
     for mirror in MIRRORS {
         let got = project.install(folder, |into| {
             FILES.iter().try_for_each(|file| {
@@ -104,7 +127,7 @@ fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::R
         });
         match got {
             Ok(()) => return Ok(mirror),
-            Err(error) => why = error.to_string(),
+            Err(error) => why = DownloadError::Mirror(error),
         }
     }
     Err(why)
@@ -127,9 +150,10 @@ mod tests {
         assert_eq!(unpack(&file, content.to_vec()).unwrap(), content);
         assert_eq!(unpack(&file, gzip(content)).unwrap(), content);
         let refused = |bytes: &[u8]| unpack(&file, bytes.to_vec()).unwrap_err();
-        assert!(refused(b"idy").contains("SHA-256"));
-        assert!(refused(b"idx2").contains("4 bytes"));
-        assert!(refused(&gzip(&[0; 100_000])).contains("4 bytes"), "reads no further than it must");
-        assert!(refused(&gzip(content)[..12]).contains("gzip"));
+        let is_too_long = |error| matches!(error, FileError::Size { found: 4, expected: 3 });
+        assert!(matches!(refused(b"idy"), FileError::Digest));
+        assert!(is_too_long(refused(b"idx2")));
+        assert!(is_too_long(refused(&gzip(&[0; 100_000]))), "reads no further than it must");
+        assert!(matches!(refused(&gzip(content)[..12]), FileError::Gzip(_)));
     }
 }

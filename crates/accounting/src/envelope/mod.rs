@@ -9,6 +9,7 @@
 mod ball;
 mod bins;
 mod dominating;
+mod error;
 mod orders;
 mod rows;
 mod series;
@@ -19,6 +20,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::ball::l2_log_moments;
+pub use self::error::EnvelopeError;
 use self::{
     bins::{Bins, Tally},
     dominating::DominatingVector,
@@ -102,28 +104,23 @@ impl EnvelopeProfile {
     }
 
     fn build<T: Copy + Into<f64> + Sync>(vectors: &[&[T]]) -> Result<Self, PrivacyError> {
-        let fail = |problem: String| Err(PrivacyError::Envelope(problem));
-        let Some(dimension) = vectors.first().map(|v| v.len()) else {
-            return fail("there is no vector".into());
-        };
+        let dimension = vectors.first().map(|v| v.len()).ok_or(EnvelopeError::NoVector)?;
         if dimension == 0 {
-            return fail("its vectors have no coordinates".into());
+            return Err(EnvelopeError::NoCoordinates.into());
         }
         if vectors.len() > MOST_VECTORS {
-            return fail(format!("it has {} vectors; {MOST_VECTORS} is the most", vectors.len()));
+            return Err(EnvelopeError::TooManyVectors { vectors: vectors.len(), most: MOST_VECTORS }.into());
         }
-        if let Some(v) = vectors.iter().position(|vector| vector.len() != dimension) {
-            return fail(format!("vector {v} has {} coordinates, vector 0 has {dimension}", vectors[v].len()));
+        if let Some(vector) = vectors.iter().position(|vector| vector.len() != dimension) {
+            let coordinates = vectors[vector].len();
+            return Err(EnvelopeError::Uneven { vector, coordinates, expected: dimension }.into());
         }
         let mut largest = 0.0f64;
-        for (v, top) in parallel::map(vectors, |vector| top(vector)).into_iter().enumerate() {
-            match top {
-                Ok(top) => largest = largest.max(top),
-                Err(bad) => return fail(format!("entry {bad} of vector {v} is not a finite number below 1e100")),
-            }
+        for (vector, top) in parallel::map(vectors, |vector| top(vector)).into_iter().enumerate() {
+            largest = largest.max(top.map_err(|entry| EnvelopeError::NotFinite { vector, entry })?);
         }
         if largest < 1e-100 {
-            return fail("every entry is zero (or below 1e-100): nothing would ever be learned".into());
+            return Err(EnvelopeError::Zero.into());
         }
         if let Some(vectors) = exact(vectors) {
             let squared_norm = vectors.iter().map(dominating::squares).fold(0.0, f64::max);
@@ -259,45 +256,39 @@ impl EnvelopeProfile {
     }
 
     /// Checks what was read, and takes its sums upwards where their last digits leave room.
-    fn check(&mut self) -> Result<(), PrivacyError> {
-        let fail = |problem: String| Err(PrivacyError::Envelope(problem));
+    fn check(&mut self) -> Result<(), EnvelopeError> {
         let (dimension, largest) = (self.dimension, self.largest);
         if dimension == 0 || self.is_empty() {
-            return fail("it has no vector or no coordinate".into());
+            return Err(EnvelopeError::Empty);
         }
         if self.len() > MOST_VECTORS {
-            return fail(format!("it has {} vectors; {MOST_VECTORS} is the most", self.len()));
+            return Err(EnvelopeError::TooManyVectors { vectors: self.len(), most: MOST_VECTORS });
         }
         if !(1e-100..1e100).contains(&largest) {
-            return fail(format!("its largest entry is {largest}; it must be finite and above 0"));
+            return Err(EnvelopeError::Largest(largest));
         }
         let (written, squared_norm) = match &mut self.form {
             Form::Exact { vectors } => {
                 let entries: usize = vectors.iter().map(|vector| vector.len().max(1)).sum();
                 if entries > EXACT_LIMIT {
-                    return fail(format!(
-                        "it lists {entries} entries; {EXACT_LIMIT} is the most, of all its vectors together"
-                    ));
+                    return Err(EnvelopeError::TooManyEntries { entries, most: EXACT_LIMIT });
                 }
-                if let Some(v) = vectors.iter().position(|vector| !validation::is_possible(vector, largest, dimension))
-                {
-                    return fail(format!(
-                        "vector {v} has entries that none of {dimension} coordinates up to {largest} has"
-                    ));
+                let is_impossible = |vector: &DominatingVector| !validation::is_possible(vector, largest, dimension);
+                if let Some(vector) = vectors.iter().position(is_impossible) {
+                    return Err(EnvelopeError::Entries { vector, dimension, largest });
                 }
                 let squares = vectors.iter().map(dominating::squares).fold(0.0, f64::max);
                 (squares, squares)
             }
             Form::Moments { octaves, vectors, covers } => {
                 let written = vectors.iter().map(|sums| square_sum(sums)).fold(0.0, f64::max);
-                validation::check_moments(dimension, largest, *octaves, vectors, covers)
-                    .map_err(PrivacyError::Envelope)?;
+                validation::check_moments(dimension, largest, *octaves, vectors, covers)?;
                 (written, vectors.iter().map(|sums| square_sum(sums)).fold(0.0, f64::max))
             }
         };
         let agrees = (self.squared_norm - written).abs() <= 1e-9 * written;
         if !agrees {
-            return fail(format!("its squared norm is {}, its entries give {written}", self.squared_norm));
+            return Err(EnvelopeError::SquaredNorm { stated: self.squared_norm, found: written });
         }
         self.squared_norm = squared_norm;
         Ok(())

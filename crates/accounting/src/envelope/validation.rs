@@ -14,6 +14,7 @@
 use super::{
     bins,
     dominating::{self, DominatingVector},
+    error::EnvelopeError,
     series::{Panel, Sums, TERMS},
 };
 
@@ -126,46 +127,41 @@ pub(super) fn is_possible(cover: &DominatingVector, largest: f64, dimension: u64
 /// Checks sums and dominating vectors, and raises the sums where they need it.
 ///
 /// # Errors
-/// What no set of vectors can have, in words.
+/// What no set of vectors can have.
 pub(super) fn check_moments(
     dimension: u64,
     largest: f64,
     octaves: usize,
     vectors: &mut [Vec<f64>],
     covers: &[DominatingVector],
-) -> Result<(), String> {
+) -> Result<(), EnvelopeError> {
     if octaves > bins::OCTAVES {
-        return Err(format!("it has {octaves} octaves; {} is the most", bins::OCTAVES));
+        return Err(EnvelopeError::TooManyOctaves { octaves, most: bins::OCTAVES });
     }
     if covers.len() > dominating::MOST_VECTORS {
-        return Err(format!("it has {} covers; {} is the most", covers.len(), dominating::MOST_VECTORS));
+        return Err(EnvelopeError::TooManyDominating { vectors: covers.len(), most: dominating::MOST_VECTORS });
     }
-    for (c, cover) in covers.iter().enumerate() {
+    for (vector, cover) in covers.iter().enumerate() {
         if cover.len() > dominating::MOST_ENTRIES || !is_possible(cover, largest, dimension) {
-            return Err(format!(
-                "its cover {c} has entries that no vector has, or more than {}",
-                dominating::MOST_ENTRIES
-            ));
+            return Err(EnvelopeError::Dominating { vector, most: dominating::MOST_ENTRIES });
         }
     }
     let panels = Panel::ladder(largest, octaves);
     let series = step_series();
     let of_dominating: Vec<Vec<f64>> = covers.iter().map(|cover| of_vector(&panels, cover)).collect();
-    for (v, sums) in vectors.iter_mut().enumerate() {
-        let wanted = panels.len() * TERMS;
-        if sums.len() != wanted {
-            return Err(format!("vector {v} has {} sums; its panels need {wanted}", sums.len()));
+    for (vector, sums) in vectors.iter_mut().enumerate() {
+        let expected = panels.len() * TERMS;
+        if sums.len() != expected {
+            return Err(EnvelopeError::Sums { vector, sums: sums.len(), expected });
         }
         let (blocks, _) = sums.as_chunks_mut::<TERMS>();
         let mut count = 0.0;
         for (panel, block) in panels.iter().zip(blocks.iter_mut()) {
-            *block = raised(block).ok_or_else(|| format!("vector {v} has sums that no entries give"))?;
+            *block = raised(block).ok_or(EnvelopeError::Impossible { vector })?;
             count += entries(panel, block);
         }
         if count.is_nan() || count > dimension as f64 * (1.0 + 1e-9) {
-            return Err(format!(
-                "vector {v} has sums that take {count:.0} entries, more than its {dimension} coordinates"
-            ));
+            return Err(EnvelopeError::TooLong { vector, entries: count, dimension });
         }
         let mine = growing(&panels, |p| {
             let dot = |row: &Sums| row.iter().zip(&blocks[p]).map(|(c, s)| c * s).sum::<f64>();
@@ -175,7 +171,7 @@ pub(super) fn check_moments(
         });
         let covers_it = |other: &Vec<f64>| mine.iter().zip(other).all(|(mine, other)| *mine <= other * (1.0 + 1e-9));
         if !of_dominating.iter().any(covers_it) {
-            return Err(format!("vector {v} has larger entries than each of its covers"));
+            return Err(EnvelopeError::NotDominated { vector });
         }
     }
     Ok(())

@@ -1,111 +1,33 @@
-//! The run that stands is saved as it is trained, and put down exactly when it stands still.
-
-use std::time::Duration;
+//! The current run is saved while it is trained; when it stands still, its books are brought down to the steps that it really did.
 
 use web_time::Instant;
 
-use super::{Agent, Host, Message, ahead::Place, write};
+use super::{ahead::Place, state::Agent, time_limit::write};
 use crate::{
     engine::Engine,
-    plot::series::{Curve, decimate},
     train::{
         error::{ConfigError, SessionError},
-        projection::Point,
-        report::{Privacy, Report},
+        report::Report,
         run_file::{RunCard, RunFile},
         session::Session,
     },
     worker::{
-        protocol::Label,
+        host::Host,
+        inbox::Message,
         run_store::{Change, Entry, StoreError},
     },
 };
 
-/// A playing run is saved at most this often.
-const SAVE_EVERY: Duration = Duration::from_secs(2);
-/// And so seldom that it takes at most this part of the time.
-const SAVE_SHARE: u32 = 100;
-/// Points of a saved curve.
-const POINTS: usize = 1000;
-
-/// What is saved of the run that stands, beside its engine's state and its books.
-#[derive(Default)]
-pub(super) struct Saving {
-    pub label: Label,
-    /// Test accuracy where it was measured last, and at which step.
-    accuracy: Option<(u64, f64)>,
-    accuracies: Curve,
-    improved: Curve,
-    classic: Curve,
-    /// The step that is saved, and where its accuracy was measured.
-    saved: Option<(u64, Option<u64>)>,
-    /// When it was saved last, and what that took.
-    last: Option<(Instant, Duration)>,
-    /// The page knows that it cannot be.
-    pub told: bool,
-}
-
-impl Saving {
-    /// Of a run that goes on.
-    pub fn of(card: &RunCard) -> Self {
-        let curve = |points: &[Point]| {
-            let mut curve = Curve::default();
-            points.iter().for_each(|point| curve.push(*point));
-            curve
-        };
-        Self {
-            label: Label { name: card.name.clone(), note: card.note.clone(), pinned: false },
-            accuracy: card.accuracy.map(|accuracy| (card.report.step, accuracy)),
-            accuracies: curve(&card.accuracy_curve),
-            improved: curve(&card.improved_curve),
-            classic: curve(&card.classic_curve),
-            ..Self::default()
-        }
-    }
-
-    /// What the page is told is what the curves show.
-    pub fn note(&mut self, report: &Report) {
-        let step = report.step as f64;
-        if let Some(accuracy) = report.test_accuracy {
-            self.accuracy = Some((report.step, accuracy));
-            self.accuracies.push((step, accuracy));
-        }
-        if let Privacy::Bounded(bound) = &report.privacy {
-            self.improved.push((step, bound.improved.epsilon));
-            self.classic.push((step, bound.classic.epsilon));
-        }
-    }
-
-    fn measured(&self) -> Option<u64> {
-        self.accuracy.map(|(step, _)| step)
-    }
-
-    pub fn saved(&mut self, step: u64) {
-        self.saved = Some((step, self.measured()));
-        self.told = false;
-    }
-
-    fn is_saved(&self, step: u64) -> bool {
-        self.saved == Some((step, self.measured()))
-    }
-
-    pub fn entry(&self, file: &RunFile) -> Entry {
-        let Label { name, note, pinned } = self.label.clone();
-        Entry { name, note, pinned, card: file.run.to_json() }
-    }
-}
-
 impl<H: Host> Agent<H> {
-    /// The run that stands as a file.
+    /// The current run as a run file.
     pub(super) async fn file(&mut self) -> Result<RunFile, SessionError> {
         let saving = &self.saving;
         let session =
             self.session.as_mut().ok_or(ConfigError::Contradiction { field: "run", sentence: "there is none yet" })?;
         let state = session.engine().state().await?;
-        let report = session.report(saving.accuracy.filter(|(step, _)| *step == session.step_count()).map(|(_, a)| a));
+        let report = session.report(saving.accuracy_at(session.step_count()));
         let report = Report { test_set: self.run_test_set, ..report.await? };
-        let [accuracy_curve, improved_curve, classic_curve] =
-            [&saving.accuracies, &saving.improved, &saving.classic].map(|curve| decimate(curve.points(), POINTS));
+        let [accuracy_curve, improved_curve, classic_curve] = saving.curves();
         let card = RunCard {
             name: saving.label.name.clone(),
             note: saving.label.note.clone(),
@@ -115,7 +37,7 @@ impl<H: Host> Agent<H> {
             train: session.plan().train_examples,
             test: self.slices.iter().map(|slice| slice.len() as u32).sum(),
             report,
-            accuracy: saving.accuracy.map(|(_, accuracy)| accuracy),
+            accuracy: saving.last_accuracy(),
             accuracy_curve,
             improved_curve,
             classic_curve,
@@ -123,24 +45,23 @@ impl<H: Host> Agent<H> {
         Ok(RunFile::new(card, session.ledger().cloned(), state))
     }
 
-    /// The run that stands, as the list and as *Continue* want it.
+    /// The current run as the store keeps it: its entry in the list, and its run file as JSON.
     pub(super) async fn written(&mut self) -> Result<(Entry, String), SessionError> {
         let start = Instant::now();
         let file = self.file().await?;
         let written = (self.saving.entry(&file), file.to_json());
-        self.saving.last = Some((Instant::now(), start.elapsed()));
+        self.saving.wrote(start);
         Ok(written)
     }
 
-    /// While a run plays.
+    /// Saves the playing run, when that is due.
     pub(super) async fn save_now_and_then(&mut self) {
-        let due = |(last, took): (Instant, Duration)| last.elapsed() >= SAVE_EVERY.max(took.saturating_mul(SAVE_SHARE));
-        if self.saving.last.is_none_or(due) {
+        if self.saving.is_due() {
             self.save().await;
         }
     }
 
-    /// Saves the run as it stands, beside its own steps.
+    /// Saves the current run, while its steps go on. A run that the store does not hold is not saved.
     pub(super) async fn save(&mut self) {
         let placed = self.ahead.as_ref().filter(|ahead| ahead.place == Place::Browser).map(|ahead| ahead.key.clone());
         let step = self.session.as_ref().map(Session::step_count);
@@ -156,13 +77,14 @@ impl<H: Host> Agent<H> {
         });
     }
 
+    /// Takes the store's answer to a save.
     pub(super) fn take_saved(&mut self, run: u32, step: u64, result: Result<(), StoreError>) {
         if run != self.runs {
             return;
         }
         match result {
             Ok(()) => self.saving.saved(step),
-            // The next block of its books finds out what to do.
+            // The answer to the next block of its books stops the run.
             Err(StoreError::Gone) => {}
             Err(error) => self.tell_unsaved(error),
         }
@@ -179,11 +101,11 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Another run takes the place of this one. What never took a step leaves nothing.
+    /// Makes room for another run: this one is closed, or, if it never took a step, deleted.
     pub(super) async fn put_away(&mut self) {
         let begun = self.session.as_ref().is_some_and(|session| session.step_count() > 0);
         match self.ahead.as_ref().filter(|ahead| !begun && ahead.place == Place::Browser) {
-            // What stays is a row of no steps that counts too much.
+            // Where that fails a run of no steps stays in the list, and its ε counts releases that did not happen.
             Some(ahead) => drop(
                 write(&*self.host, vec![Change::Remove { key: ahead.key.clone(), reserved: None, spent: false }]).await,
             ),
@@ -191,8 +113,8 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// The run stands still: it is saved, and its books count the steps that it did and no others. A device that is lost keeps its
-    /// parameters to itself.
+    /// Saves the run, which stands still, and writes exactly the releases that happened into its books. The parameters of a device that is
+    /// lost cannot be read: then only the books are written.
     pub(super) async fn put_down(&mut self) {
         let Some(place) = self.ahead.as_ref().map(|ahead| ahead.place) else { return };
         if !matches!(place, Place::Browser | Place::Memory) {
@@ -205,7 +127,7 @@ impl<H: Host> Agent<H> {
         let saved = new.is_some();
         let mut changes: Vec<_> =
             new.into_iter().map(|(entry, file)| Change::Save { key: key.clone(), entry, file }).collect();
-        if ahead.book.written() != released || ahead.book.is_asked() {
+        if ahead.blocks.written() != released || ahead.blocks.is_asked() {
             changes.push(Change::Reserve { key, count: released, exact: true });
         }
         if changes.is_empty() {
@@ -217,7 +139,7 @@ impl<H: Host> Agent<H> {
         };
         match result {
             Ok(()) => {
-                ahead.book.close(released);
+                ahead.blocks.close(released);
                 if saved {
                     self.saving.saved(step);
                 }

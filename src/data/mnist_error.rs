@@ -1,0 +1,93 @@
+//! Why MNIST cannot be had on this machine.
+
+use std::path::PathBuf;
+
+use super::{
+    idx::{self, IdxError},
+    mnist_files::Place,
+    visitor::VisitorError,
+};
+
+/// Largest file that is opened at all, packed or not, in bytes: what the largest accepted IDX file takes.
+pub(super) const MAX_FILE_BYTES: u64 = 16 + idx::MAX_EXAMPLES as u64 * idx::PIXELS as u64;
+
+/// A place that does not hold MNIST, and why.
+#[derive(Debug)]
+pub struct Tried {
+    pub place: Place,
+    pub fault: PlaceError,
+}
+
+impl std::fmt::Display for Tried {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({}): {}", self.place.folder.display(), self.place.why, self.fault)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum MnistError {
+    /// Nothing was found anywhere.
+    #[error("MNIST is not on this machine; looked in {}. Set MNIST_DIR to a folder with its four files", list(.tried))]
+    Absent { tried: Vec<Tried> },
+    /// `MNIST_DIR` was asked for by name, so nothing else was tried.
+    #[error("MNIST_DIR={}: {fault}", .folder.display())]
+    MnistDir { folder: PathBuf, fault: FolderError },
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    #[error("the folder does not exist")]
+    NoFolder,
+    #[error("that is a file; name the folder that holds it")]
+    NoFolderButAFile,
+    #[error("{0} (plain or .gz) is not there")]
+    Missing(&'static str),
+    #[error("{} cannot be read: {error}", .path.display())]
+    Read { path: PathBuf, error: std::io::Error },
+    #[error("{} has {bytes} bytes; expected at most {MAX_FILE_BYTES}", .path.display())]
+    TooLarge { path: PathBuf, bytes: u64 },
+    #[error(transparent)]
+    Idx(#[from] IdxError),
+    #[error("{file} is not MNIST's: SHA-256 of the unpacked bytes is {found}; expected {expected}")]
+    Digest { file: String, found: String, expected: &'static str },
+    #[error("the folder holds no IDX file (names with idx1, idx3 or ubyte)")]
+    NoFiles,
+    #[error(transparent)]
+    Files(#[from] VisitorError),
+}
+
+/// Why MNIST could not be downloaded from a mirror. What the cache held before stays.
+#[derive(Debug, thiserror::Error)]
+pub enum DownloadError {
+    #[error("cannot make {}: {error}", .folder.display())]
+    Make { folder: PathBuf, error: std::io::Error },
+    #[error("`curl` does not run ({0})")]
+    Curl(std::io::Error),
+    /// The text is curl's own, and names the file and the mirror.
+    #[error("{0}")]
+    Refused(String),
+    /// What the mirror sent is not MNIST.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error("cannot replace {}: {error}", .folder.display())]
+    Replace { folder: PathBuf, error: std::io::Error },
+    #[error("cannot write {}: {error}", .folder.display())]
+    Write { folder: PathBuf, error: std::io::Error },
+}
+
+/// Why a place, a folder of this machine or a mirror, does not give MNIST.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Download(#[from] DownloadError),
+}
+
+fn list(tried: &[Tried]) -> String {
+    if tried.is_empty() {
+        return "no place at all (no MNIST_DIR, no checkout, no home folder)".to_owned();
+    }
+    tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,82 @@
+//! Digits on their way: loads are begun, what they bring is taken, and a run that has released nothing takes the fuller data.
+
+use super::state::Agent;
+use crate::{
+    data::Digits,
+    worker::{
+        host::Host,
+        inbox::Message,
+        loader::{self, Arrival},
+        protocol::{DataRequest, Event},
+    },
+};
+
+impl<H: Host> Agent<H> {
+    /// Begins to load digits, beside the loop.
+    pub(super) async fn load(&mut self, load: u32, from: DataRequest) {
+        self.loads.push(load);
+        let from = match from {
+            DataRequest::Files(files) => return self.await_files(load, files).await,
+            other => other,
+        };
+        let (host, reply) = (self.host.clone(), self.reply.clone());
+        // Sending fails only after the loop has ended.
+        let deliver = move |arrival| drop(reply.unbounded_send(Message::Arrival { load, arrival }));
+        self.host.clone().spawn(async move { loader::load(&*host, from, deliver).await });
+    }
+
+    /// Takes a part of what a load brings.
+    pub(super) async fn arrive(&mut self, load: u32, arrival: Arrival) {
+        // A later load has brought digits: this one is ignored.
+        if !self.loads.contains(&load) {
+            return;
+        }
+        match arrival {
+            Arrival::Progress { done, total } => {
+                if self.loads.last() == Some(&load) {
+                    self.host.send(Event::Loading { done, total });
+                }
+            }
+            Arrival::Digits { digits, complete } => self.take_digits(load, digits, complete).await,
+            Arrival::Notice(sentence) => self.host.send(Event::Notice(sentence.to_owned())),
+            Arrival::Gap(error) => {
+                self.host.send(Event::NotLoaded { load, over: false, sentence: error.to_string() });
+            }
+            Arrival::End(error) => {
+                self.loads.retain(|&other| other != load);
+                self.arriving = self.arriving.filter(|&other| other != load);
+                self.host.send(Event::NotLoaded { load, over: true, sentence: error.to_string() });
+            }
+        }
+    }
+
+    /// Takes digits, with which the next run starts.
+    async fn take_digits(&mut self, load: u32, digits: Digits, complete: bool) {
+        self.loads.retain(|&other| other > load || other == load && !complete);
+        self.arriving = (!complete).then_some(load);
+        self.host.send(Event::Loaded {
+            load,
+            name: digits.train.name.clone(),
+            source: digits.source,
+            train: digits.train.len() as u32,
+            test: digits.test.len() as u32,
+            test_set: digits.test_set,
+            complete,
+        });
+        self.opening = Some(digits.train.opening_digest());
+        self.digits = Some(digits);
+        // A run that has released nothing starts anew on the fuller data. Any other keeps the data that its ε is about.
+        if let Some(session) = &self.session
+            && session.step_count() == 0
+            && (!self.playing || self.hold.is_some())
+        {
+            let config = session.plan().config.clone();
+            let was_playing = self.playing;
+            self.start(config).await;
+            self.set_playing(was_playing && self.session.is_some());
+            if complete {
+                self.hold = None;
+            }
+        }
+    }
+}

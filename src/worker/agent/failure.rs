@@ -1,0 +1,39 @@
+//! What becomes of a run whose engine fails.
+
+use super::state::Agent;
+use crate::{
+    engine::{Backend, Engine},
+    train::{error::SessionError, session::Session},
+    worker::host::Host,
+};
+
+impl<H: Host> Agent<H> {
+    /// A run whose GPU fails goes on from its last checkpoint on the CPU; its ledger counts every step that was released, also those that
+    /// are now trained a second time. Any other failure pauses the run.
+    pub(super) async fn fail(&mut self, error: SessionError) {
+        self.evaluation.next = None;
+        let on_gpu = self.session.as_mut().is_some_and(|session| session.engine().info().backend == Backend::Gpu);
+        let moved = match error {
+            SessionError::Engine(error) if on_gpu => {
+                let why = self.leave_gpu(&error);
+                self.move_to_cpu(&why).await.map(|()| why.reason)
+            }
+            other => Err(other),
+        };
+        match moved {
+            Ok(why) => {
+                let step = self.checkpoint.as_ref().map_or(0, |(step, _)| *step);
+                let done = self.session.as_ref().map_or(0, Session::step_count);
+                self.problem(None, &format!(
+                    "{why}; the run goes on from its last checkpoint on the CPU, with its parameters after step {step} of {done}, and ε counts every step that was released"
+                ));
+                self.evaluate_now();
+            }
+            Err(error) => {
+                self.set_playing(false);
+                self.put_down().await;
+                self.problem(None, &error);
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What the page asks of the model beside its training: to read a drawn digit, to count which digits are taken for which, and to train the
+//! run's non-private baseline.
+
+use super::{engines::Prepared, pace::YIELD_EVERY, state::Agent};
+use crate::{
+    data::Dataset,
+    engine::{Engine, EngineError, reading},
+    model::PIXELS,
+    train::{config::RunConfig, error::SessionError, plan::Plan, session::Session},
+    worker::{background::baseline_of, host::Host, protocol::Event},
+};
+
+impl<H: Host> Agent<H> {
+    /// Reads a drawn digit: 784 pixels in [0, 1].
+    pub(super) async fn predict(&mut self, pixels: &[f32]) {
+        let fine = pixels.len() == PIXELS && pixels.iter().all(|p| (0.0..=1.0).contains(p));
+        if !fine {
+            return self.problem(None, &"a drawn digit must have 784 pixels between 0 and 1");
+        }
+        let Some(session) = &mut self.session else { return };
+        let reading = session.plan().config.reading;
+        match reading::predict(session.engine(), pixels, reading).await {
+            Ok(classes) => self.host.send(Event::Prediction(classes)),
+            Err(error) => self.fail(error.into()).await,
+        }
+    }
+
+    /// Begins to count which digits of the test set the current model takes for which.
+    pub(super) async fn count_confusion(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        let (step, plan) = (session.step_count(), session.plan());
+        let (task, reading) = (plan.task.clone(), plan.config.reading);
+        let parameters = match session.engine().state().await {
+            Ok(state) => state.read_with().to_vec(),
+            Err(error) => return self.fail(error.into()).await,
+        };
+        let counted = self.slices.first().map(|first| self.background.count(&task, reading, &parameters, step, first));
+        if let Some(Err(error)) = counted {
+            self.problem(None, &error);
+        }
+    }
+
+    /// Begins to train the current run's non-private baseline.
+    pub(super) async fn train_baseline(&mut self) {
+        let (Some(session), Some(train)) = (&self.session, self.run_data.clone()) else {
+            return self.host.send(Event::NoBaseline);
+        };
+        let config = baseline_of(&session.plan().config, session.step_count());
+        if let Err(error) = self.begin_baseline(config, &train).await {
+            self.problem(None, &error);
+            self.host.send(Event::NoBaseline);
+        }
+    }
+
+    async fn begin_baseline(&mut self, config: RunConfig, train: &Dataset) -> Result<(), SessionError> {
+        let plan = Plan::new(config, train.len() as u32)?;
+        let Prepared { plan, engine, .. } = self.build(plan, train, None).await?;
+        self.background.train_baseline(Session::new(plan, engine)?);
+        Ok(())
+    }
+
+    /// Does the next piece of the background jobs, if there are any.
+    pub(super) async fn advance_background(&mut self) {
+        if self.background.idle() {
+            return;
+        }
+        match self.background.advance(&self.slices, YIELD_EVERY).await {
+            Ok(Some(done)) => self.host.send(done),
+            Ok(None) => {}
+            Err(error) => {
+                self.background.clear();
+                match error {
+                    // The baseline begins again on the CPU. The run moves there when its own next step fails.
+                    SessionError::Engine(lost @ EngineError::DeviceLost(_)) => {
+                        self.leave_gpu(&lost);
+                        self.train_baseline().await;
+                    }
+                    error => {
+                        self.problem(None, &error);
+                        self.host.send(Event::NoBaseline);
+                    }
+                }
+            }
+        }
+    }
+}

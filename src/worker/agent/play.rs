@@ -1,0 +1,117 @@
+//! Steps of the run, and the reports between them.
+
+use std::time::Duration;
+
+use web_time::Instant;
+
+use super::{pace::YIELD_EVERY, state::Agent};
+use crate::{
+    train::{report::Report, session::Session},
+    worker::{host::Host, protocol::Event, snapshot::StepSnapshot},
+};
+
+/// A playing run reports at most this often.
+const REPORT_EVERY: Duration = Duration::from_millis(50);
+/// Training examples whose features are computed between two looks at the clock.
+const PREPARED_AT_A_TIME: usize = 16;
+
+impl<H: Host> Agent<H> {
+    /// Computes a part of the features that the run's first step waits for; `true`: some are left.
+    pub(super) async fn preparing(&mut self) -> bool {
+        let start = Instant::now();
+        while let Some(session) = &mut self.session {
+            match session.prepare(PREPARED_AT_A_TIME).await {
+                Ok(0) => return false,
+                Ok(_) if start.elapsed() >= YIELD_EVERY => {
+                    if !std::mem::replace(&mut self.told_of_features, true) {
+                        let sentence =
+                            "Before the first step, the features of all digits are computed, once.".to_owned();
+                        self.host.send(Event::Notice(sentence));
+                    }
+                    return true;
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    self.fail(error).await;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Takes steps until the loop must look into its inbox, or until the next release is not written yet.
+    pub(super) async fn play_on(&mut self) {
+        if self.slow > Duration::ZERO {
+            if self.may_release() {
+                self.step(true).await;
+                self.wake = Some(Instant::now() + self.slow);
+            }
+        } else {
+            let start = Instant::now();
+            while self.playing && self.may_release() && start.elapsed() < YIELD_EVERY {
+                self.step(false).await;
+            }
+        }
+        self.after_steps().await;
+    }
+
+    /// Takes one step, if its release is written; `traced`: the page is sent what happened in it.
+    pub(super) async fn step(&mut self, traced: bool) {
+        if self.session.as_ref().is_some_and(Session::complete) {
+            return self.set_playing(false);
+        }
+        // No step runs whose release is not written.
+        let may = self.may_release();
+        let Some(session) = self.session.as_mut().filter(|_| may) else { return };
+        let done = if traced {
+            session.traced_step().await.map(|trace| {
+                let task = &session.plan().task;
+                let noise = task.noise.as_ref().and_then(|noise| noise.build().ok());
+                if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
+                    self.host.send(Event::Snapshot { step: session.step_count(), snapshot });
+                }
+            })
+        } else {
+            session.step().await
+        };
+        if let Err(error) = done {
+            return self.fail(error).await;
+        }
+        if self.session.as_ref().is_some_and(Session::complete) {
+            self.set_playing(false);
+            self.put_down().await;
+            self.evaluate_now();
+        }
+    }
+
+    /// Reports, saves, and begins an evaluation, each when it is due.
+    async fn after_steps(&mut self) {
+        let now = Instant::now();
+        if self.playing && self.last_report.is_none_or(|last| now.duration_since(last) >= REPORT_EVERY) {
+            let due = self.evaluation.is_due(now);
+            self.report(None).await;
+            self.save_now_and_then().await;
+            if due {
+                self.evaluate_now();
+            }
+        }
+    }
+
+    /// Tells the page where the run stands, after the ledger's events.
+    pub(super) async fn report(&mut self, accuracy: Option<f64>) {
+        let Some(session) = &mut self.session else { return };
+        match session.report(accuracy).await {
+            Ok(report) => {
+                let report = Report { test_set: self.run_test_set, ..report };
+                self.saving.note(&report);
+                if let Some(ledger) = session.ledger() {
+                    self.host.send(Event::Released(ledger.events().to_vec()));
+                }
+                self.host.send(Event::Report(report, session.teaching()));
+            }
+            Err(error) => return self.fail(error).await,
+        }
+        self.last_report = Some(Instant::now());
+    }
+}

@@ -1,0 +1,103 @@
+//! What each request of the page has the agent do.
+
+use std::time::Duration;
+
+use web_time::Instant;
+
+use super::{ahead::Place, state::Agent};
+use crate::{
+    engine::Engine,
+    train::session::Session,
+    worker::{
+        host::Host,
+        protocol::{Event, Request},
+    },
+};
+
+/// Play waits this long for digits that are on their way: on a part of them each example is drawn more often, which costs more.
+const WAIT_FOR_DIGITS: Duration = Duration::from_millis(1500);
+
+impl<H: Host> Agent<H> {
+    /// Does what a request asks.
+    pub(super) async fn answer(&mut self, request: Request) {
+        match request {
+            Request::Open { backend, keep } => {
+                self.keeps = keep;
+                if keep {
+                    self.list();
+                }
+                self.open(backend).await;
+            }
+            Request::Load { load, from } => self.load(load, from).await,
+            Request::Piece { load, bytes } => self.take_piece(load, bytes).await,
+            Request::Start(config) => {
+                self.start(config).await;
+            }
+            Request::Reset => match self.session.as_ref().map(|session| session.plan().config.clone()) {
+                Some(config) => self.start(config).await,
+                None => self.problem(None, &"there is no run to reset yet; wait for the digits to load"),
+            },
+            Request::Play => match &self.session {
+                Some(session) if session.complete() => {
+                    self.host.send(Event::Notice(
+                        "The run has done all its steps. Reset it, or plan more steps.".to_owned(),
+                    ));
+                }
+                Some(_) if self.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Gone) => {
+                    self.problem(None, &format!("the run's books are not here any more; {}", self.books_lost()));
+                }
+                Some(session) => {
+                    let waits = self.arriving.is_some() && session.step_count() == 0;
+                    self.hold = waits.then(|| Instant::now() + WAIT_FOR_DIGITS);
+                    self.set_playing(true);
+                }
+                None => self.problem(None, &"there is no run to play yet; wait for the digits to load"),
+            },
+            Request::Pause => {
+                if self.playing {
+                    self.hold = None;
+                    self.set_playing(false);
+                    self.put_down().await;
+                    self.evaluate_now();
+                }
+            }
+            Request::StepOnce => {
+                self.set_playing(false);
+                if self.session.as_ref().is_some_and(|session| !session.complete()) {
+                    self.write_one_ahead().await;
+                }
+                self.step(true).await;
+                self.evaluate_now();
+            }
+            Request::SlowMotion { milliseconds } => {
+                self.slow = Duration::from_millis(milliseconds.min(60_000).into());
+                self.wake = None;
+            }
+            Request::Predict { pixels } => self.predict(&pixels).await,
+            Request::Confusion => self.count_confusion().await,
+            Request::TrainBaseline => self.train_baseline().await,
+            Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
+                Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
+                Some(None) => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),
+                None => self.problem(None, &"there is no run to export yet; wait for the digits to load"),
+            },
+            Request::ExportParameters => {
+                if let Some(session) = &mut self.session {
+                    match session.engine().state().await {
+                        Ok(state) => self.host.send(Event::Parameters(state.read_with().to_vec())),
+                        Err(error) => self.fail(error.into()).await,
+                    }
+                }
+            }
+            Request::Ping => self.host.send(Event::Pong),
+            Request::Save => self.save().await,
+            Request::Label { key, label } => self.label(key, label),
+            Request::Delete { key } => self.delete(key).await,
+            Request::Forget => self.forget().await,
+            Request::KeepFile { card, bytes } => self.keep_file(*card, bytes).await,
+            Request::ExportRun { key } => self.export_run(&key).await,
+            Request::Continue { key } => self.continue_run(&key).await,
+            Request::Requests => self.host.send(Event::Requests(self.host.requests())),
+        }
+    }
+}

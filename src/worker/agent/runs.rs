@@ -1,0 +1,135 @@
+//! What the run store holds is listed, named, handed out as files, deleted, and added to from files.
+
+use std::time::Duration;
+
+use super::{
+    ahead::Place,
+    run_key::new_key,
+    state::Agent,
+    stored_run::{TakeError, settled, shown},
+    time_limit::{within, write},
+};
+use crate::{
+    train::run_file::RunCard,
+    worker::{
+        host::Host,
+        protocol::{Event, Label},
+        run_store::{Change, Entry, Record, StoreError},
+    },
+};
+
+impl<H: Host> Agent<H> {
+    /// Tells the page of every stored run, accounted for anew, in a task beside the loop.
+    pub(super) fn list(&self) {
+        let host = self.host.clone();
+        self.host.spawn(async move {
+            let keys = match within(&*host, host.keys()).await {
+                Ok(keys) => keys,
+                // Such a browser lets nothing be written either; the page says so when there is something to write.
+                Err(StoreError::Refused) => return,
+                Err(error) => {
+                    let sentence = format!(
+                        "the runs of earlier visits cannot be listed, because {error}; reload the page to try again"
+                    );
+                    return host.send(Event::problem(None, &sentence));
+                }
+            };
+            for key in keys {
+                if let Ok(Some(record)) = within(&*host, host.read(&key)).await {
+                    host.send(shown(key, &record));
+                }
+                // Only the loop may yield; a task beside it sleeps.
+                host.sleep(Duration::ZERO).await;
+            }
+        });
+    }
+
+    /// Names or pins a run.
+    pub(super) fn label(&mut self, key: String, label: Label) {
+        if !self.keeps {
+            return;
+        }
+        let change = Change::Label { key: key.clone(), name: label.name.clone(), pinned: label.pinned };
+        if let Some(ahead) = self.ahead.as_ref().filter(|ahead| ahead.key == key) {
+            self.saving.label = label;
+            if ahead.place == Place::Unwritten {
+                return;
+            }
+        }
+        // Memory never refuses a label.
+        drop(self.memory.write(vec![change.clone()]));
+        let host = self.host.clone();
+        // A label that cannot be written is lost; the page shows it until it is reloaded.
+        self.host.spawn(async move { drop(write(&*host, vec![change]).await) });
+    }
+
+    /// Deletes a run. Its books stay, as what was released stays released.
+    pub(super) async fn delete(&mut self, key: String) {
+        let change = || vec![Change::Remove { key: key.clone(), reserved: None, spent: true }];
+        let in_memory = self.memory.read(&key).is_some();
+        drop(self.memory.write(change()));
+        if in_memory || !self.keeps {
+            return;
+        }
+        let locked = within(&*self.host, self.host.lock(&key)).await;
+        let deleted = match locked {
+            Ok(_) => write(&*self.host, change()).await,
+            Err(error) => Err(error),
+        };
+        match deleted {
+            // Where the browser keeps nothing, or the run is gone, nothing is left to delete.
+            Ok(()) | Err(StoreError::Refused | StoreError::Gone) => {}
+            Err(error) => {
+                self.problem(
+                    None,
+                    &format!("the run is not deleted: {error}; close the other tab, or try again later"),
+                );
+                if let Ok(Some(record)) = within(&*self.host, self.host.read(&key)).await {
+                    self.host.send(shown(key, &record));
+                }
+            }
+        }
+    }
+
+    /// Keeps the run of a run file that the accountant has checked.
+    pub(super) async fn keep_file(&mut self, card: RunCard, bytes: Vec<u8>) {
+        let Ok(text) = String::from_utf8(bytes) else {
+            return self.problem(None, &"the file is no run file of this page; nothing was kept");
+        };
+        let entry =
+            Entry { name: card.name.clone(), note: "from a file".to_owned(), pinned: true, card: card.to_json() };
+        // It has no books of its own: its ledger is in the file, and is read and checked with it.
+        let (key, record) = (new_key(0), Record { entry, file: text, books: None, reserved: 0 });
+        let begin = || vec![Change::Begin { key: key.clone(), record: record.clone() }];
+        if let Err(error) = write(&*self.host, begin()).await {
+            // In memory a new record is always taken.
+            drop(self.memory.write(begin()));
+            self.refuse_to_keep(error);
+        }
+        self.host.send(shown(key, &record));
+    }
+
+    /// The record of a stored run.
+    pub(super) async fn read(&self, key: &str) -> Result<Record, TakeError> {
+        match self.memory.read(key) {
+            Some(record) => Ok(record.clone()),
+            None => within(&*self.host, self.host.read(key)).await?.ok_or(TakeError::Absent),
+        }
+    }
+
+    /// Sends a run, the current one or a stored one, to the page as a run file.
+    pub(super) async fn export_run(&mut self, key: &str) {
+        let file = if self.ahead.as_ref().is_some_and(|ahead| ahead.key == key) {
+            match self.file().await {
+                Ok(file) => Ok(file),
+                Err(error) => return self.fail(error).await,
+            }
+        } else {
+            self.read(key).await.and_then(|record| Ok(settled(&record)?.0))
+        };
+        match file {
+            Ok(file) => self.host.send(Event::RunFile(file.to_json())),
+            Err(error) => self.problem(None, &error),
+        }
+    }
+}

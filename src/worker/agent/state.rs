@@ -1,0 +1,125 @@
+//! What the training thread's loop holds from one message to the next.
+
+use std::{rc::Rc, time::Duration};
+
+use futures::channel::mpsc::UnboundedSender;
+use web_time::Instant;
+
+use super::{ahead::Ahead, evaluation::Evaluation, saving::Saving};
+use crate::{
+    data::{Dataset, Digits, TestSet, incoming::Incoming},
+    engine::{AnyEngine, EngineFactory, EngineInfo},
+    mechanism::State,
+    train::session::Session,
+    worker::{
+        background::BackgroundJobs,
+        host::Host,
+        inbox::Message,
+        protocol::{Event, Fallback},
+        run_store::{Memory, StoreError},
+    },
+};
+
+/// The owner of the run: the loop calls it with each message, and for each piece of work.
+pub(super) struct Agent<H: Host> {
+    pub host: Rc<H>,
+    /// The loop's own inbox, for tasks beside it.
+    pub reply: UnboundedSender<Message>,
+    /// Builds engines on the GPU as long as that was asked for and works, else on the CPU.
+    pub factory: EngineFactory,
+    /// Why it builds them on the CPU, where the GPU was asked for.
+    pub fallback: Option<Fallback>,
+    /// The engine and the fallback that the page was told of last.
+    pub opened: Option<(EngineInfo, Option<Fallback>)>,
+    /// The digits loaded last: the next run is trained on them.
+    pub digits: Option<Digits>,
+    /// Numbers of the loads under way, in the order in which they were asked for. A load that brings digits ends those before it.
+    pub loads: Vec<u32>,
+    /// The load of `digits`, while more of them are on their way.
+    pub arriving: Option<u32>,
+    /// The visitor's files that are being read, with the number of their load.
+    pub incoming: Option<(u32, Incoming)>,
+    /// The current run's test set, cut into slices.
+    pub slices: Vec<Dataset>,
+    pub session: Option<Session<AnyEngine>>,
+    /// The current run's training set; `digits` may be newer.
+    pub run_data: Option<Dataset>,
+    /// Where the current run's test set came from.
+    pub run_test_set: Option<TestSet>,
+    /// Runs since the thread began; the number of the current one.
+    pub runs: u32,
+    pub playing: bool,
+    /// How long slow motion waits after each step; zero: it is off.
+    pub slow: Duration,
+    /// Whether the page was told that the run's first step waits for its features.
+    pub told_of_features: bool,
+    /// Until when a run at step 0 waits for the rest of its digits.
+    pub hold: Option<Instant>,
+    /// When slow motion takes the next step.
+    pub wake: Option<Instant>,
+    /// A step and the engine's state after it: after the last evaluation on the GPU, or where the run was continued. A run whose device is
+    /// lost goes on from there.
+    pub checkpoint: Option<(u64, State)>,
+    /// Whether the page wants its runs kept.
+    pub keeps: bool,
+    /// Digest of the digits loaded last, by which runs on the same digits are found.
+    pub opening: Option<String>,
+    /// The current run's books.
+    pub ahead: Option<Ahead<H::Lock>>,
+    pub saving: Saving,
+    /// Runs that the browser refused to keep.
+    pub memory: Memory,
+    /// Why it refused the last of them.
+    pub refusal: Option<StoreError>,
+    pub last_report: Option<Instant>,
+    pub evaluation: Evaluation,
+    pub background: BackgroundJobs,
+}
+
+impl<H: Host> Agent<H> {
+    pub fn new(host: Rc<H>, reply: UnboundedSender<Message>) -> Self {
+        Self {
+            host,
+            reply,
+            factory: EngineFactory::cpu(),
+            fallback: None,
+            opened: None,
+            digits: None,
+            loads: Vec::new(),
+            arriving: None,
+            incoming: None,
+            slices: Vec::new(),
+            session: None,
+            run_data: None,
+            run_test_set: None,
+            runs: 0,
+            playing: false,
+            slow: Duration::ZERO,
+            told_of_features: false,
+            hold: None,
+            wake: None,
+            checkpoint: None,
+            keeps: false,
+            opening: None,
+            ahead: None,
+            saving: Saving::default(),
+            memory: Memory::default(),
+            refusal: None,
+            last_report: None,
+            evaluation: Evaluation::default(),
+            background: BackgroundJobs::default(),
+        }
+    }
+
+    /// Tells the page that something failed; `field`: the setting at fault, where one is.
+    pub fn problem(&self, field: Option<&str>, error: &dyn std::fmt::Display) {
+        self.host.send(Event::problem(field, error));
+    }
+
+    pub fn set_playing(&mut self, playing: bool) {
+        if self.playing != playing {
+            self.playing = playing;
+            self.host.send(Event::Playing(playing));
+        }
+    }
+}
