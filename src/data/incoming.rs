@@ -35,6 +35,7 @@ pub struct Incoming {
 pub struct Piece {
     /// Place among the files, from 0.
     pub file: u32,
+    /// Bytes of that file, from 0; the end is excluded.
     pub bytes: Range<u64>,
 }
 

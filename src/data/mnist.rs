@@ -15,7 +15,9 @@ const MAX_FILE_BYTES: u64 = 16 + idx::MAX_EXAMPLES as u64 * idx::PIXELS as u64;
 /// MNIST, and where it was found.
 #[derive(Clone, Debug)]
 pub struct Found {
+    /// 60,000 training and 10,000 test images, checked against their digests.
     pub digits: Digits,
+    /// The folder that holds them.
     pub place: Place,
     /// Places looked at before, and what was wrong with them.
     pub tried: Vec<Tried>,
@@ -24,7 +26,9 @@ pub struct Found {
 /// A place that does not hold MNIST, and why.
 #[derive(Debug, Clone)]
 pub struct Tried {
+    /// The folder that was looked into.
     pub place: Place,
+    /// What was wrong with it.
     pub fault: String,
 }
 
@@ -34,7 +38,9 @@ impl std::fmt::Display for Tried {
     }
 }
 
+/// Why there is no MNIST.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum MnistError {
     /// Nothing was found anywhere.
     #[error("MNIST is not on this machine; looked in {}. Set MNIST_DIR to a folder with its four files", list(.tried))]
@@ -46,6 +52,7 @@ pub enum MnistError {
 
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum FolderError {
     #[error("the folder does not exist")]
     NoFolder,

@@ -1,5 +1,7 @@
 //! Images and labels: IDX files, the digits that the program draws itself, datasets in memory.
 
+#![warn(missing_docs)]
+
 mod digest;
 pub mod idx;
 pub mod incoming;
@@ -35,6 +37,7 @@ pub struct Dataset {
 #[derive(Clone, Debug, Default)]
 struct Shared(Arc<RwLock<Features>>);
 
+/// A model's fixed features of a set's images, one byte each, image by image: of as many of the first images as were asked for.
 #[derive(Debug, Default)]
 pub struct Features {
     of: Option<Arc<[u8]>>,
@@ -105,11 +108,13 @@ impl Dataset {
         features
     }
 
+    /// Number of examples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
+    /// Whether it has no example.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
@@ -148,9 +153,13 @@ impl Dataset {
 /// A training set (private) and a test set.
 #[derive(Clone, Debug)]
 pub struct Digits {
+    /// What is trained on.
     pub train: Dataset,
+    /// What accuracy is measured on.
     pub test: Dataset,
+    /// Where both came from.
     pub source: Source,
+    /// Where the test set came from.
     pub test_set: TestSet,
 }
 

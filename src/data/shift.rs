@@ -7,7 +7,9 @@ const SIDE: usize = 28;
 /// By how many pixels an image is moved; what leaves the field is lost, what comes in is paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
+    /// Pixels to the right; negative to the left.
     pub right: i8,
+    /// Pixels downwards; negative upwards.
     pub down: i8,
 }
 

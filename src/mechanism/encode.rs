@@ -16,9 +16,20 @@ pub const BUCKET_SHIFT: u32 = 23 - 9;
 /// An [`EncoderSpec`] with its vectors drawn: ready to encode gradients of one length.
 #[derive(Clone, Debug)]
 pub enum Encoder {
+    /// No bound.
     None,
-    Clip { norm: f64 },
-    Envelope { envelope: Arc<Envelope>, pre_scale: f32 },
+    /// Scaled down to a norm.
+    Clip {
+        /// Largest L2 norm.
+        norm: f64,
+    },
+    /// Clamped into an envelope, by rank.
+    Envelope {
+        /// Ψ, with vectors as long as the gradients.
+        envelope: Arc<Envelope>,
+        /// Gradients are multiplied by this first.
+        pre_scale: f32,
+    },
 }
 
 impl EncoderSpec {

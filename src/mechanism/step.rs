@@ -24,7 +24,9 @@ pub struct Algorithm {
 /// What a step changes; each of length P.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
+    /// θ, in flat order.
     pub parameters: Vec<f32>,
+    /// The momentum of each parameter.
     pub momentum: Vec<f32>,
     /// The mean of the iterates, where one is kept.
     pub average: Option<Vec<f32>>,
@@ -56,8 +58,11 @@ impl State {
 pub struct Trace {
     /// Σg, of the finite gradients.
     pub raw: Vec<f32>,
+    /// The sum of the encoded gradients.
     pub encoded: Vec<f32>,
+    /// The same with noise: what is released.
     pub noisy: Vec<f32>,
+    /// The noisy sum times `denoise_factor`.
     pub denoised: Vec<f32>,
     /// Examples whose gradient was not finite; each contributed zero.
     pub non_finite: u64,

@@ -1,5 +1,7 @@
 //! The architectures, and the layout of their parameters in one flat vector.
 
+#![warn(missing_docs)]
+
 use core::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -30,7 +32,9 @@ pub fn pixel(byte: u8) -> f32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
+    /// tanh x.
     Tanh,
+    /// max(0, x).
     Relu,
 }
 
@@ -56,6 +60,7 @@ pub enum Architecture {
 /// One weight matrix (or convolution kernel) and its bias in the flat vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
+    /// Its name in files, such as `conv1`.
     pub name: &'static str,
     /// First weight in the flat vector; the biases follow the weights.
     pub offset: usize,
@@ -95,6 +100,7 @@ impl std::fmt::Display for Architecture {
 }
 
 impl Architecture {
+    /// Every architecture.
     pub const ALL: [Self; 5] = [Self::Linear, Self::Scattering, Self::Mlp, Self::CnnTanh, Self::CnnRelu];
 
     /// Numbers that the first layer takes: pixels in [0, 1], or the values of features ([`scattering::value`]).

@@ -65,12 +65,17 @@ fn softmax(logits: &[f64; CLASSES]) -> [f64; CLASSES] {
 /// One thing that a model does between pixels and logits.
 #[derive(Clone, Copy, Debug)]
 pub enum Stage {
+    /// Wx + b.
     Dense(Layer),
+    /// A convolution and its biases.
     Convolution(Layer, Geometry),
+    /// The activation, on each value.
     Activation(Activation),
     /// 2×2 windows, stride 1, of `channels` squares of `side`.
     MaxPool {
+        /// Squares, one after the other.
         channels: usize,
+        /// Values in a row of a square.
         side: usize,
     },
 }
@@ -78,9 +83,13 @@ pub enum Stage {
 /// A convolution over squares of `side`, zero-padded by `padding`.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
+    /// Values in a row of an input square.
     pub side: usize,
+    /// Values in a row of the kernel, which is square.
     pub kernel: usize,
+    /// Positions from one output to the next.
     pub stride: usize,
+    /// Zeros around the input, on each side.
     pub padding: usize,
 }
 
