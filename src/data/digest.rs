@@ -8,7 +8,7 @@ use super::{Dataset, idx::PIXELS};
 const DOMAIN: &[u8] = b"hushgrad-digits-1\n";
 
 impl Dataset {
-    /// What these examples are called whatever their order and the set's name: 64 lower-case hexadecimal digits.
+    /// A name for these examples, 64 lower-case hexadecimal digits. It depends neither on their order nor on the name of the set.
     ///
     /// SHA-256 of `hushgrad-digits-1` and a line feed, the number of examples (u64, little-endian) and the examples' own SHA-256 in ascending order; an example's is that of
     /// its label's byte and its 784 pixels. Two sets have the same name if and only if they hold the same examples equally often, but for a
@@ -20,7 +20,7 @@ impl Dataset {
         self.digest_of(usize::MAX)
     }
 
-    /// [`Dataset::digest`] of the first 1000 examples alone, which takes milliseconds. Sets that begin alike are taken for one.
+    /// [`Dataset::digest`] of the first 1000 examples alone, which takes milliseconds. Two sets that share them have the same one.
     #[must_use]
     pub fn opening_digest(&self) -> String {
         self.digest_of(1000)

@@ -43,7 +43,7 @@ impl Incoming {
     /// Files of these names and sizes, in bytes.
     ///
     /// # Errors
-    /// None, more than four, an empty one, one that is larger than any of digits, or more in all than fit in memory.
+    /// No file, more than four, an empty file, a file larger than 500,000 images take, or more than 512 MB in all.
     pub fn new(files: Vec<(String, u64)>) -> Result<Self, VisitorError> {
         Self::within(MOST_OF_ALL, files)
     }

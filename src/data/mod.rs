@@ -45,7 +45,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Those of `data`, as far as they are known.
+    /// The features of the first images of `data`, as many as are known; none where these are of another set.
     #[must_use]
     pub fn of(&self, data: &Dataset) -> &[u8] {
         if self.belong_to(data) { &self.bytes } else { &[] }
@@ -94,7 +94,7 @@ impl Dataset {
         Ok(Self::new(name, images.1.elements, labels.1.elements))
     }
 
-    /// The images' features, to read: by any number at a time, so that runs beside each other do not wait.
+    /// The images' features, locked for reading. Any number of runs may read at a time.
     pub fn features(&self) -> RwLockReadGuard<'_, Features> {
         self.features.0.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -84,7 +84,7 @@ pub struct LotSum {
 }
 
 impl Algorithm {
-    /// Puts the pieces together, and refuses those that do not fit.
+    /// Algorithm 1 of these parts. `expected_lot` > 0 divides the noisy sum; `momentum` is in [0, 1).
     ///
     /// # Errors
     /// A denoiser that has no noise to compare with; noise parameters out of range.
@@ -115,8 +115,8 @@ impl Algorithm {
 
     /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters.
     ///
-    /// `gradient` writes the loss gradient of an example of `lot` at the given parameters over a slice of length P; a mean of iterates
-    /// keeps `average_keeps` of itself.
+    /// `gradient` takes an example of `lot` and the parameters, and writes the gradient of its loss over a slice of length P. `noise_key` is a fresh
+    /// 256-bit key. `average_keeps`, in [0, 1], is the weight of the old mean in the new mean of iterates.
     ///
     /// # Panics
     /// When parameters and momentum have different lengths, or Ψ another.

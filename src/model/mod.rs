@@ -21,7 +21,7 @@ pub const CLASSES: usize = 10;
 /// Hidden units of the [`Architecture::Mlp`].
 pub const MLP_HIDDEN: usize = 128;
 
-/// A pixel's grey value in [0, 1]: every engine's to the last bit, as a feature's byte may turn on it.
+/// A pixel's grey value in [0, 1]. All engines compute it to the same bits, because the byte of a feature may depend on the last one.
 #[inline(always)]
 #[must_use]
 pub fn pixel(byte: u8) -> f32 {
@@ -112,7 +112,7 @@ impl Architecture {
         }
     }
 
-    /// Activation between layers (irrelevant where there is one).
+    /// Activation between layers; of no effect in a model of one layer.
     #[must_use]
     pub const fn activation(self) -> Activation {
         match self {

@@ -12,9 +12,9 @@ const ROWS: usize = 20;
 const NOTHING: &str = "–";
 /// The class of runs without a colour of their own.
 pub const GHOST: &str = "ghost";
-/// That of a lower bound in a chart of upper ones, and so rounded down.
+/// The class of a lower bound in a chart of upper ones; its values are rounded down.
 pub const AT_LEAST: &str = "ghost at-least";
-/// That of a value that somebody has set, which is no bound.
+/// The class of a value that somebody has set, which is no bound.
 pub const BUDGET: &str = "line-budget";
 
 /// One curve.
