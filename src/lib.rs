@@ -30,7 +30,8 @@
 //!     ..RunConfig::default()
 //! };
 //! let plan = Plan::new(config, 600)?;
-//! let engine = CpuEngine::new(plan.task.clone(), digits.train, &plan.initial_parameters(), Performance::default())?;
+//! let start = plan.initial_parameters();
+//! let engine = CpuEngine::new(plan.task.clone(), digits.train, &start, Performance::default())?;
 //! let mut session = Session::new(plan, engine)?;
 //! pollster::block_on(async {
 //!     while !session.complete() {
@@ -61,8 +62,8 @@
 //! | [`model`] | architectures and their per-example gradients | the above |
 //! | [`engine`] | one trait; the plain reference, the CPU engine and the WebGPU engine | the above |
 //! | [`train`] | configuration, plan, session, report | the above |
-//! | [`worker`] | the page's two threads, and what may be asked of them | the above |
 //! | [`plot`] | charts as plain data and as SVG, for the page and the native tool | the type of a point of [`train`] |
+//! | [`worker`] | the page's two threads, and what may be asked of them | the above |
 //! | [`ui`] | the page (feature `page`): plain logic everywhere, Leptos in the browser | [`worker`]'s messages, [`plot`], plain data of the rest |
 //!
 //! No module uses one below it in this table. Nothing in [`accounting`] knows a tensor; nothing that computes gradients knows ε.

@@ -150,7 +150,7 @@ pub trait Noise: Debug + Send + Sync {
     }
 }
 
-/// How well a sampler computes.
+/// How far a sampler may be from its distribution: the error of its arithmetic, and the bits of its uniform numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplerAccuracy {
     /// |ẑ − z| over the noise's scale plus the largest length on the way: |z|, or the radius of which z is a cosine.
