@@ -58,6 +58,7 @@ impl fmt::Display for Kind {
 /// A checked file: images of 28×28 bytes, or labels below 10; at least one, at most [`MAX_EXAMPLES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idx {
+    /// Images or labels.
     pub kind: Kind,
     /// `count × 784` pixels, or `count` labels.
     pub elements: Vec<u8>,
@@ -91,6 +92,7 @@ pub(crate) fn sha256(parts: &[&[u8]]) -> String {
 
 /// Why a file, or a pair of files, was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum IdxError {
     #[error("{file}: {fault}")]
     File { file: String, fault: Fault },
@@ -102,6 +104,7 @@ pub enum IdxError {
 
 /// What is wrong with one file: the field, what was found there, what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum Fault {
     #[error("the file is empty (0 bytes); expected an IDX file, plain or gzipped")]
     Empty,
@@ -147,11 +150,17 @@ pub enum Fault {
 /// A field of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
+    /// The two zero bytes that a file begins with.
     Magic,
+    /// The third byte: 0x08, unsigned bytes.
     ElementType,
+    /// The fourth byte: 3 for images, 1 for labels.
     Dimensions,
+    /// The number of images or labels.
     Count,
+    /// Pixels from top to bottom.
     Rows,
+    /// Pixels from left to right.
     Columns,
 }
 

@@ -35,6 +35,7 @@ pub struct Incoming {
 pub struct Piece {
     /// Place among the files, from 0.
     pub file: u32,
+    /// Bytes of that file, from 0; the end is excluded.
     pub bytes: Range<u64>,
 }
 
@@ -42,7 +43,7 @@ impl Incoming {
     /// Prepares to receive files of these names and sizes in bytes.
     ///
     /// # Errors
-    /// No file, more than four, an empty one, one that is larger than any file of digits, or more bytes in all than fit in memory.
+    /// No file, more than four, an empty file, a file larger than 500,000 images take, or more than 512 MB in all.
     pub fn new(files: Vec<(String, u64)>) -> Result<Self, VisitorError> {
         Self::within(MOST_OF_ALL, files)
     }

@@ -14,7 +14,9 @@ use super::{
 /// MNIST, and where it was found.
 #[derive(Debug)]
 pub struct Found {
+    /// 60,000 training and 10,000 test images, checked against their digests.
     pub digits: Digits,
+    /// The folder that holds them.
     pub place: Place,
     /// Places looked at before, and what was wrong with them.
     pub tried: Vec<Tried>,

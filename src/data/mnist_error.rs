@@ -14,7 +14,9 @@ pub(super) const MAX_FILE_BYTES: u64 = 16 + idx::MAX_EXAMPLES as u64 * idx::PIXE
 /// A place that does not hold MNIST, and why.
 #[derive(Debug)]
 pub struct Tried {
+    /// The folder that was looked into.
     pub place: Place,
+    /// What was wrong with it.
     pub fault: PlaceError,
 }
 
@@ -24,7 +26,9 @@ impl std::fmt::Display for Tried {
     }
 }
 
+/// Why there is no MNIST.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum MnistError {
     /// Nothing was found anywhere.
     #[error("MNIST is not on this machine; looked in {}. Set MNIST_DIR to a folder with its four files", list(.tried))]
@@ -36,6 +40,7 @@ pub enum MnistError {
 
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum FolderError {
     #[error("the folder does not exist")]
     NoFolder,
@@ -59,6 +64,7 @@ pub enum FolderError {
 
 /// Why MNIST could not be downloaded from a mirror. What the cache held before stays.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum DownloadError {
     #[error("cannot make {}: {error}", .folder.display())]
     Make { folder: PathBuf, error: std::io::Error },
@@ -78,6 +84,7 @@ pub enum DownloadError {
 
 /// Why a place, a folder of this machine or a mirror, does not give MNIST.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum PlaceError {
     #[error(transparent)]
     Folder(#[from] FolderError),

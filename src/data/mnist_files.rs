@@ -24,21 +24,25 @@ impl MnistFile {
     }
 }
 
+/// 60,000 training images.
 pub const TRAIN_IMAGES: MnistFile = MnistFile {
     name: "train-images-idx3-ubyte",
     bytes: 47_040_016,
     sha256: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
 };
+/// 60,000 training labels.
 pub const TRAIN_LABELS: MnistFile = MnistFile {
     name: "train-labels-idx1-ubyte",
     bytes: 60_008,
     sha256: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
 };
+/// 10,000 test images.
 pub const TEST_IMAGES: MnistFile = MnistFile {
     name: "t10k-images-idx3-ubyte",
     bytes: 7_840_016,
     sha256: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
 };
+/// 10,000 test labels.
 pub const TEST_LABELS: MnistFile = MnistFile {
     name: "t10k-labels-idx1-ubyte",
     bytes: 10_008,
@@ -55,10 +59,13 @@ pub const MIRRORS: [&str; 2] =
 /// Where MNIST may lie on this machine, and who said so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
+    /// Why it is looked into.
     pub why: Why,
+    /// The folder with the four files.
     pub folder: PathBuf,
 }
 
+/// Why MNIST may lie in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The environment variable `MNIST_DIR`. Somebody asked for it: when it does not hold MNIST, that is an error, not a reason to look elsewhere.

@@ -1,5 +1,7 @@
 //! Images and labels: IDX files, the digits that the program draws itself, datasets in memory.
 
+#![warn(missing_docs)]
+
 mod digest;
 pub mod idx;
 pub mod incoming;
@@ -37,6 +39,7 @@ pub struct Dataset {
 #[derive(Clone, Debug, Default)]
 struct Shared(Arc<RwLock<Features>>);
 
+/// A model's fixed features of a set's images, one byte each, image by image: of as many of the first images as were asked for.
 #[derive(Debug, Default)]
 pub struct Features {
     of: Option<Arc<[u8]>>,
@@ -44,7 +47,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// The features of `data`, as far as they have been computed.
+    /// The features of the first images of `data`, as many as are known; none where these are of another set.
     #[must_use]
     pub fn of(&self, data: &Dataset) -> &[u8] {
         if self.belong_to(data) { &self.bytes } else { &[] }
@@ -93,7 +96,7 @@ impl Dataset {
         Ok(Self::new(name, images.1.elements, labels.1.elements))
     }
 
-    /// The images' features for reading. Any number of readers may hold them, so that runs beside each other do not wait.
+    /// The images' features, locked for reading. Any number of runs may read at a time.
     pub fn features(&self) -> RwLockReadGuard<'_, Features> {
         self.features.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,11 +110,13 @@ impl Dataset {
         features
     }
 
+    /// Number of examples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
+    /// Whether it has no example.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
@@ -150,9 +155,13 @@ impl Dataset {
 /// A training set (private) and a test set.
 #[derive(Clone, Debug)]
 pub struct Digits {
+    /// What is trained on.
     pub train: Dataset,
+    /// What accuracy is measured on.
     pub test: Dataset,
+    /// Where both came from.
     pub source: Source,
+    /// Where the test set came from.
     pub test_set: TestSet,
 }
 

@@ -28,7 +28,9 @@ pub const PIXELS: usize = 28 * 28;
 /// A training or a test set: 784 bytes an image, one byte a label.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'a> {
+    /// 784 bytes an image, row by row.
     pub pixels: &'a [u8],
+    /// A byte an image, 0 to 9.
     pub labels: &'a [u8],
 }
 

@@ -29,6 +29,7 @@ const MNIST_SHARDS: [&str; 7] = [
 
 /// Why the site's dataset cannot be had, as a whole or in part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum ShardError {
     #[error("{MANIFEST}: {fault}")]
     Manifest { fault: ManifestFault },
@@ -48,6 +49,7 @@ pub enum ShardError {
 
 /// What is wrong with a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum ManifestFault {
     #[error("{bytes} bytes; expected at most {MAX_MANIFEST_BYTES}")]
     TooLarge { bytes: usize },
@@ -77,7 +79,9 @@ pub enum ManifestFault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
+    /// The training set.
     Train,
+    /// The test set.
     Test,
 }
 
@@ -222,12 +226,14 @@ pub struct Assembler {
 }
 
 impl Assembler {
+    /// No shard has arrived yet.
     #[must_use]
     pub fn new(manifest: Manifest) -> Self {
         let shards = manifest.shards.len();
         Self { manifest, arrived: vec![None; shards], failed: vec![false; shards] }
     }
 
+    /// What is being collected.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest

@@ -7,7 +7,9 @@ const SIDE: usize = 28;
 /// By how many pixels an image is moved. Pixels that leave the field are lost, and those that enter are paper (0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
+    /// Pixels to the right; negative to the left.
     pub right: i8,
+    /// Pixels downwards; negative upwards.
     pub down: i8,
 }
 

@@ -13,7 +13,7 @@ impl Dataset {
     /// About one example of every `n`, and the others, each part in order: `(others, held out)`.
     ///
     /// An example is held out by a coin of its own, which its pixels and its label decide: a file with one example more or less is split as before but
-    /// for that one. So the guarantee of a training on the others, of one of them more or less, is as much a guarantee for the file. Equal
+    /// for that one. So an add-or-remove-one guarantee for a training on the others is a guarantee for the whole file, too. Equal
     /// examples are held out together or not at all. Either part may be empty.
     ///
     /// # Panics
@@ -26,8 +26,8 @@ impl Dataset {
 
     /// One example of every `n` that follow each other, and the others, in order: `(others, held out)`.
     ///
-    /// For tuning on public order alone, as MNIST's: places decide, so one example less may move all that come after it to the other part, and
-    /// no guarantee for the whole follows from one for a part. It begins after the split.
+    /// It is meant for tuning on a set whose order is public, such as MNIST. Places decide: where one example is missing, all that follow may change
+    /// parts. So a guarantee for a training on one part is a guarantee for that part, and not for the whole set.
     ///
     /// Spread over the file, not cut off its end: files are often sorted by label. Which one of the `n` is drawn, always the
     /// same for one length: files also repeat. MNIST's training images come from an easier and a harder source in turn.

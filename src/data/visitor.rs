@@ -17,6 +17,7 @@ pub(super) const MAX_FILES: usize = 4;
 
 /// Why a drop was refused; nothing of it was taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum VisitorError {
     #[error(transparent)]
     Idx(#[from] IdxError),
@@ -74,7 +75,9 @@ fn size(bytes: u64) -> String {
 /// Which part of a file has no example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
+    /// No example is left to train on.
     Training,
+    /// No example is held out to test with.
     Test,
 }
 
@@ -90,7 +93,9 @@ impl std::fmt::Display for Missing {
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
+    /// Examples to train on.
     Training,
+    /// Examples to test with.
     Test,
 }
 

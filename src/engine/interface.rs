@@ -34,6 +34,7 @@ pub struct EngineInfo {
     pub device: String,
 }
 
+/// Where an engine computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {

@@ -10,15 +10,26 @@ use super::{
 
 /// Buckets of magnitudes, 512 to an octave, for 32 octaves: see [`first_bucket`].
 pub const BUCKETS: usize = 1 << 14;
-/// Leaves exponent and leading 9 bits of the significand of an f32.
+/// An f32's bits shifted right by this are its exponent and the leading 9 bits of its significand.
 pub const BUCKET_SHIFT: u32 = 23 - 9;
 
 /// An [`EncoderSpec`] with its vectors drawn: ready to encode gradients of one length.
 #[derive(Clone, Debug)]
 pub enum Encoder {
+    /// No bound.
     None,
-    Clip { norm: f64 },
-    Envelope { envelope: Arc<Envelope>, pre_scale: f32 },
+    /// Scaled down to a norm.
+    Clip {
+        /// Largest L2 norm.
+        norm: f64,
+    },
+    /// Clamped into an envelope, by rank.
+    Envelope {
+        /// Ψ, with vectors as long as the gradients.
+        envelope: Arc<Envelope>,
+        /// Gradients are multiplied by this first.
+        pre_scale: f32,
+    },
 }
 
 impl EncoderSpec {
@@ -127,7 +138,7 @@ pub fn finite_norm(gradient: &[f32]) -> Option<f64> {
     (square as f32).is_finite().then(|| square.sqrt())
 }
 
-/// g·min(1, `target`/‖g‖): Abadi et al. 2016, Algorithm 1; the target is below the bound, with room for what is rounded.
+/// Scales the gradient, in place, to g·min(1, `target`/‖g‖): Abadi et al. 2016, Algorithm 1; the target is below the bound, with room for what is rounded.
 pub fn clip(gradient: &mut [f32], norm: f64, target: f64) {
     let factor = (target / norm).min(1.0);
     for g in gradient {
@@ -185,7 +196,7 @@ pub fn bucket_bounds(counts: &[u32], psi: &[f32]) -> Vec<f32> {
     bounds
 }
 
-/// enc_i = clamp(h_i, −ψ, ψ) with the bound of its bucket (Algorithm 2), on `grid` where there is one.
+/// Clamps each coordinate, in place, to ±ψ with ψ the bound of its bucket (Algorithm 2), and rounds it to `grid` where there is one.
 pub fn clamp_by_rank(gradient: &mut [f32], bounds: &[f32], first: i32, grid: Option<SumGrid>) {
     for g in gradient {
         let bound = bounds[bucket(g.abs(), first)];

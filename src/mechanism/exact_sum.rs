@@ -36,7 +36,7 @@ pub struct SumGrid {
 }
 
 impl SumGrid {
-    /// For coordinates of at most `bound`, which is positive and from 1e-9 to 1e9, as encoders have them; beyond, the nearest of both.
+    /// The grid for coordinates of magnitude at most `bound`, 1e-9 to 1e9 as encoders have them. A bound outside that range is taken as its nearer end.
     #[must_use]
     pub fn of(bound: f64) -> Self {
         // Exact: both factors are powers of two.

@@ -1,5 +1,5 @@
-//! Sums and noise on a power-of-two grid: what is released then holds no bit that tells more than the noisy sum. The theory, and what it costs, is in
-//! `privacy/rounding.rs`; engines that offer a grid run this.
+//! Sums and noise on a power-of-two grid, so that no bit of what is released says more than the noisy sum does. [`crate::accounting::rounding`] has the
+//! theory and the price; every engine that offers a grid runs this code.
 
 use super::noise::{NONCE, chacha20_block};
 use crate::accounting::{noise::Noise, rounding::GridRounding};
@@ -41,7 +41,7 @@ impl GridSum {
         self.steps.iter().map(|&steps| (steps as f64 * self.grid.spacing()) as f32).collect()
     }
 
-    /// noisy ← sum + z, z by [`Noise::draw`] and to the nearest grid point; then in f32, which is post-processing. What leaves the grid's range is zero,
+    /// Writes sum + z to `noisy`, z by [`Noise::draw`] and to the nearest grid point; then in f32, which is post-processing. What leaves the grid's range is zero,
     /// as a function of the noisy sum or of noise far beyond its cutoff.
     ///
     /// # Panics

@@ -1,5 +1,7 @@
 //! Algorithms 1 and 2 on plain slices: the reference that every engine is compared with.
 
+#![warn(missing_docs)]
+
 use serde::{Deserialize, Serialize};
 
 pub mod denoise;
@@ -23,13 +25,17 @@ pub enum EncoderSpec {
     /// No bound: no privacy either.
     None,
     /// Scaled down to L2 norm `norm` where it is longer (DP-SGD, Abadi et al. 2016).
-    Clip { norm: f64 },
+    Clip {
+        /// Largest L2 norm, 1e-9 to 1e9.
+        norm: f64,
+    },
     /// Algorithm 2: clamped into the envelope Ψ by rank.
     Envelope {
+        /// Distribution of the vectors' entries.
         shape: EnvelopeShape,
-        /// Number of vectors n in Ψ; each has L2 norm 1.
+        /// Number of vectors n in Ψ, 1 to [`error::MAX_VECTORS`]; each has L2 norm 1.
         vectors: u32,
-        /// Gradients are multiplied by this before they are encoded (1 is best for norm-1 vectors; see docs).
+        /// Gradients are multiplied by this before they are encoded, 1e-9 to 1e9. The larger it is, the more of their coordinates are clamped.
         pre_scale: f64,
         /// Ψ is public: it is drawn from this seed.
         seed: u64,
@@ -54,6 +60,7 @@ pub enum EnvelopeShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Denoiser {
+    /// The noisy sum is used as it is.
     None,
     /// Multiplied by the Kolmogorov–Smirnov distance between its values and the noise's distribution.
     KolmogorovSmirnov,

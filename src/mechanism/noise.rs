@@ -62,7 +62,7 @@ pub fn noise_at(key: &[u32; 8], i: u32, noise: &dyn Noise) -> f64 {
     noise.draw(words_at(key, i))
 }
 
-/// sum_i + z_i, in f64 and rounded once.
+/// Writes sum_i + z_i to `noisy`, added in f64 and rounded to f32 once; z_i is [`noise_at`]. Both slices have length P.
 ///
 /// # Panics
 /// When the lengths differ.

@@ -24,7 +24,9 @@ pub struct Algorithm {
 /// What a step changes; each of length P.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
+    /// θ, in flat order.
     pub parameters: Vec<f32>,
+    /// The momentum of each parameter.
     pub momentum: Vec<f32>,
     /// The mean of the iterates, where one is kept.
     pub average: Option<Vec<f32>>,
@@ -56,8 +58,11 @@ impl State {
 pub struct Trace {
     /// Σg, of the finite gradients.
     pub raw: Vec<f32>,
+    /// The sum of the encoded gradients.
     pub encoded: Vec<f32>,
+    /// The same with noise: what is released.
     pub noisy: Vec<f32>,
+    /// The noisy sum times `denoise_factor`.
     pub denoised: Vec<f32>,
     /// Examples whose gradient was not finite; each contributed zero.
     pub non_finite: u64,
@@ -79,7 +84,7 @@ pub struct LotSum {
 }
 
 impl Algorithm {
-    /// Puts the pieces together, and refuses those that do not fit.
+    /// Algorithm 1 of these parts. `expected_lot` > 0 divides the noisy sum; `momentum` is in [0, 1).
     ///
     /// # Errors
     /// A denoiser that has no noise to compare with; noise parameters out of range.
@@ -110,8 +115,8 @@ impl Algorithm {
 
     /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters.
     ///
-    /// `gradient` writes the loss gradient of an example of `lot` at the given parameters over a slice of length P; a mean of iterates
-    /// keeps `average_keeps` of itself.
+    /// `gradient` takes an example of `lot` and the parameters, and writes the gradient of its loss over a slice of length P. `noise_key` is a fresh
+    /// 256-bit key. `average_keeps`, in [0, 1], is the weight of the old mean in the new mean of iterates.
     ///
     /// # Panics
     /// When parameters and momentum have different lengths, or Ψ another.

@@ -3,9 +3,13 @@
 /// A convolution over squares of `side`, zero-padded by `padding`.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
+    /// Values in a row of an input square.
     pub side: usize,
+    /// Values in a row of the kernel, which is square.
     pub kernel: usize,
+    /// Positions from one output to the next.
     pub stride: usize,
+    /// Zeros around the input, on each side.
     pub padding: usize,
 }
 

@@ -1,5 +1,7 @@
 //! The architectures, and the layout of their parameters in one flat vector.
 
+#![warn(missing_docs)]
+
 use core::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -20,7 +22,7 @@ pub const CLASSES: usize = 10;
 /// Hidden units of the [`Architecture::Mlp`].
 pub const MLP_HIDDEN: usize = 128;
 
-/// A pixel's grey value in [0, 1]: every engine's to the last bit, as a feature's byte may turn on it.
+/// A pixel's grey value in [0, 1]. All engines compute it to the same bits, because the byte of a feature may depend on the last one.
 #[inline(always)]
 #[must_use]
 pub fn pixel(byte: u8) -> f32 {
@@ -31,7 +33,9 @@ pub fn pixel(byte: u8) -> f32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
+    /// tanh x.
     Tanh,
+    /// max(0, x).
     Relu,
 }
 
@@ -57,6 +61,7 @@ pub enum Architecture {
 /// One weight matrix (or convolution kernel) and its bias in the flat vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
+    /// Its name in files, such as `conv1`.
     pub name: &'static str,
     /// First weight in the flat vector; the biases follow the weights.
     pub offset: usize,
@@ -96,6 +101,7 @@ impl std::fmt::Display for Architecture {
 }
 
 impl Architecture {
+    /// Every architecture.
     pub const ALL: [Self; 5] = [Self::Linear, Self::Scattering, Self::Mlp, Self::CnnTanh, Self::CnnRelu];
 
     /// Numbers that the first layer takes: pixels in [0, 1], or the values of features ([`scattering::value`]).
@@ -107,7 +113,7 @@ impl Architecture {
         }
     }
 
-    /// Activation between layers (irrelevant where there is one).
+    /// Activation between layers; of no effect in a model of one layer.
     #[must_use]
     pub const fn activation(self) -> Activation {
         match self {

@@ -66,12 +66,17 @@ fn softmax(logits: &[f64; CLASSES]) -> [f64; CLASSES] {
 /// One thing that a model does between pixels and logits.
 #[derive(Clone, Copy, Debug)]
 pub enum Stage {
+    /// Wx + b.
     Dense(Layer),
+    /// A convolution and its biases.
     Convolution(Layer, Geometry),
+    /// The activation, on each value.
     Activation(Activation),
     /// 2×2 windows, stride 1, of `channels` squares of `side`.
     MaxPool {
+        /// Squares, one after the other.
         channels: usize,
+        /// Values in a row of a square.
         side: usize,
     },
 }

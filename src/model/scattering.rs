@@ -16,6 +16,7 @@ pub const ANGLES: usize = 8;
 pub const SCALES: usize = 2;
 /// Averages are read at 7×7 places, every fourth pixel of the square but the first.
 pub const GRID: usize = 7;
+/// Pixels from one of these places to the next.
 pub const SPACING: usize = 4;
 /// The mean, a first-order map for each scale and angle, a second-order map for each pair of angles.
 pub const CHANNELS: usize = 1 + SCALES * ANGLES + ANGLES * ANGLES;
@@ -28,6 +29,7 @@ pub const GROUP: usize = 3 * GRID * GRID;
 pub const FLOOR: f64 = 1e-5;
 /// A feature's byte is ⌊24·z + ½⌋ of its normalised value z, less its [`centre`], plus 128.
 pub const STEPS: f64 = 24.0;
+/// The byte of a feature that equals its [`centre`].
 pub const ZERO: f64 = 128.0;
 /// z is divided by this before it is a model's input: the features together then weigh about as much as the bias.
 const WEIGHT: f32 = 16.0;

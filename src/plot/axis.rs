@@ -3,20 +3,26 @@
 /// One axis: data from `low` to `high`, on `start` to `end` pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
+    /// The value at `start`.
     pub low: f64,
+    /// The value at `end`.
     pub high: f64,
+    /// The pixel where the axis begins.
     pub start: f64,
+    /// The pixel where the axis ends; below `start` where values grow upwards.
     pub end: f64,
     /// Equal factors are equal distances. `low` must be above 0.
     pub logarithmic: bool,
 }
 
 impl Axis {
+    /// Equal differences are equal distances.
     #[must_use]
     pub const fn linear(low: f64, high: f64, start: f64, end: f64) -> Self {
         Self { low, high, start, end, logarithmic: false }
     }
 
+    /// Equal factors are equal distances; `low` is above 0.
     #[must_use]
     pub const fn logarithmic(low: f64, high: f64, start: f64, end: f64) -> Self {
         Self { low, high, start, end, logarithmic: true }

@@ -12,9 +12,9 @@ const ROWS: usize = 20;
 const NOTHING: &str = "–";
 /// The class of runs without a colour of their own.
 pub const GHOST: &str = "ghost";
-/// That of a lower bound in a chart of upper ones, and so rounded down.
+/// The class of a lower bound in a chart of upper ones; its values are rounded down.
 pub const AT_LEAST: &str = "ghost at-least";
-/// That of a value that somebody has set, which is no bound.
+/// The class of a value that somebody has set, which is no bound.
 pub const BUDGET: &str = "line-budget";
 
 /// One curve.
@@ -24,14 +24,18 @@ pub struct Line {
     pub class: &'static str,
     /// In the legend, the read-out and the table; empty where it is in none of them.
     pub name: String,
+    /// (x, y), in order of x.
     pub points: Vec<Point>,
 }
 
 /// All that a chart draws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
+    /// Its curves; a later one is drawn over an earlier one.
     pub lines: Vec<Line>,
+    /// The horizontal axis.
     pub x: Range,
+    /// The vertical axis.
     pub y: Range,
     /// Whether each point stands for itself: then the table has a row for each of them.
     pub scatter: bool,
@@ -42,9 +46,13 @@ pub struct Drawing {
 /// An axis without its pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
+    /// The smallest value that it shows.
     pub low: f64,
+    /// The largest value that it shows.
     pub high: f64,
+    /// Whether equal factors are equal distances.
     pub logarithmic: bool,
+    /// What stands beside the axis.
     pub label: &'static str,
     /// How values are written, on ticks and in the read-out.
     pub write: Write,
@@ -53,7 +61,9 @@ pub struct Range {
 /// How the values of an axis are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
+    /// A whole number.
     Whole,
+    /// A share, in percent.
     Percent,
     /// An upper bound on a share, rounded up.
     PercentAtMost,
@@ -69,6 +79,7 @@ pub enum Write {
 pub struct Readout {
     /// In data, not in pixels.
     pub x: f64,
+    /// One line of text.
     pub text: String,
     /// What it speaks of: class and point.
     pub marks: Vec<(&'static str, Point)>,

@@ -21,8 +21,8 @@ fn grouped(digits: &str) -> String {
     out
 }
 
-/// A finite number with so many decimals, a half away from 0. The standard library is exact to the last digit of any number,
-/// and six kilobytes of program.
+/// A finite number with `decimals` decimals; a half is rounded away from 0. The standard library's formatting is exact for any
+/// number of digits, but adds six kilobytes to the page's program.
 #[must_use]
 pub fn fixed(x: f64, decimals: usize) -> String {
     let unit = 10u64.pow(decimals as u32);

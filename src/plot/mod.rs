@@ -6,6 +6,8 @@
 //! | [`axis`], [`series`] | ticks, scales, thinned-out curves |
 //! | [`drawing`], [`picture`] | what a chart shows, and the same as SVG |
 
+#![warn(missing_docs)]
+
 pub mod axis;
 pub mod drawing;
 pub mod format;

@@ -27,7 +27,7 @@ pub fn decimate(points: &[Point], budget: usize) -> Vec<Point> {
     kept
 }
 
-/// A growing curve that forgets detail, never the shape: beyond `limit` points, every second one goes.
+/// A growing curve that forgets detail, never the shape: beyond 4,096 points it is thinned to half of them by [`decimate`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     points: Vec<Point>,
@@ -50,11 +50,13 @@ impl Curve {
         }
     }
 
+    /// The points that are kept, in order of x.
     #[must_use]
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
+    /// The point with the largest x.
     #[must_use]
     pub fn last(&self) -> Option<Point> {
         self.points.last().copied()

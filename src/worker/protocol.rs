@@ -91,6 +91,7 @@ pub enum Request {
     Requests,
 }
 
+/// Which engine the page asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackendChoice {
     /// WebGPU where it is there and computes known steps as the CPU does; else the CPU. Which is faster is not measured.

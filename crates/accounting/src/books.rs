@@ -96,7 +96,7 @@ impl Books {
     /// The books as they were after the first `count` releases.
     ///
     /// # Errors
-    /// None but those of [`Books::with_events`], which what happened cannot have.
+    /// As [`Books::with_events`]; a beginning of events that happened has none of them.
     pub fn after(&self, count: u64) -> Result<Self, PrivacyError> {
         let mut left = count;
         let events = self.ledger.events().iter().map(|event| {

@@ -43,7 +43,7 @@ pub enum Method {
 pub struct Target<'a> {
     /// ε to keep, in nats: above 0, below 1e6.
     pub epsilon: f64,
-    /// δ at which, in (0, 1).
+    /// The δ at which ε is kept, in (0, 1).
     pub delta: f64,
     /// The accountant that must keep it. The tight one needs least noise.
     pub method: Method,

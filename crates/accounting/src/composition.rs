@@ -73,9 +73,9 @@ fn append<'a>(to: &mut Ledger, events: impl Iterator<Item = (&'a Release, u64)>)
 pub struct Total {
     /// Upper bound, by Rényi accounting.
     pub epsilon: f64,
-    /// δ at which.
+    /// The δ at which `epsilon` holds. It is the δ that was asked for.
     pub delta: f64,
-    /// What it protects.
+    /// The neighbouring relation for which it holds.
     pub neighbours: NeighbouringRelation,
 }
 

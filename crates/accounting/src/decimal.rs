@@ -13,14 +13,14 @@ enum Side {
     Below,
 }
 
-/// An upper bound with so many decimals, never below `x`; as a power of ten, with as many decimals before it, where a number below 1 would not keep two digits, and
-/// from 10^15 on. What is not a number is no bound: `∞`.
+/// The upper bound `x` with `decimals` decimals, rounded up: `0.5671` with two is `0.57`. A number too small to keep two digits, or of 10^15 and more,
+/// is written as a power of ten with as many decimals. NaN is no bound and gives `∞`.
 #[must_use]
 pub fn upper(x: f64, decimals: usize) -> String {
     placed(x, decimals, Side::Above)
 }
 
-/// A lower bound, likewise never above `x`. What is not a number is no bound: `−∞`.
+/// The lower bound `x` as [`upper`] writes an upper one, rounded down. NaN is no bound and gives `−∞`.
 #[must_use]
 pub fn lower(x: f64, decimals: usize) -> String {
     placed(x, decimals, Side::Below)
@@ -32,7 +32,8 @@ pub fn upper_power(x: f64, decimals: usize) -> String {
     power(x, decimals, Side::Above)
 }
 
-/// An upper bound on a share of 1, in percent with so many decimals and without the sign: 0.1234 → `12.4`. A tiny one is a unit of the last decimal.
+/// The upper bound `share`, in [0, 1], in percent with `decimals` decimals, rounded up, without the sign: 0.1234 with one is `12.4`. A share above 0
+/// is at least a unit of the last decimal.
 #[must_use]
 pub fn upper_percent(share: f64, decimals: usize) -> String {
     fixed(share, 2, decimals, Side::Above)

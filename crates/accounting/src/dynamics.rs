@@ -46,20 +46,20 @@ pub enum DynamicsError {
     NoExamples,
 }
 
-/// The quantities of the theorem, before they are checked.
+/// The quantities of the theorem, before [`Setting::checked`]. All are positive and finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
-    /// η.
+    /// η: step size, at most 1/β.
     pub step_size: f64,
     /// σ: each update adds N(0, 2ησ²) to every coordinate.
     pub noise: f64,
     /// S: how far, in L2, the sum of gradients moves when one example is replaced (2L for L-Lipschitz losses).
     pub sensitivity: f64,
-    /// λ.
+    /// λ: every example's loss is λ-strongly convex in θ.
     pub strong_convexity: f64,
-    /// β.
+    /// β: every example's loss is β-smooth in θ; at least λ.
     pub smoothness: f64,
-    /// n.
+    /// n: number of training examples, at least 1.
     pub examples: u64,
 }
 
@@ -87,8 +87,8 @@ pub struct RenyiBounds {
     pub upper: f64,
     /// Which argument gave it.
     pub argument: Argument,
-    /// What some loss of the class (1-strongly convex and 1-smooth) really leaks (the paper's lower bound): no bound of that class
-    /// can be below. For λ ≠ 1 it is only the formula.
+    /// The paper's lower bound: some 1-strongly convex and 1-smooth loss leaks as much, so no upper bound for that class can be smaller.
+    /// For λ ≠ 1 it is the same formula without a proof.
     pub lower: f64,
 }
 
@@ -199,13 +199,13 @@ pub struct OptimalTraining {
 pub struct Problem {
     /// L: bound on the gradient of one example's loss.
     pub lipschitz: f64,
-    /// λ.
+    /// λ: strong convexity of the loss in θ.
     pub strong_convexity: f64,
-    /// β.
+    /// β: smoothness of the loss in θ, at least λ.
     pub smoothness: f64,
-    /// n.
+    /// n: number of training examples, at least 1.
     pub examples: u64,
-    /// d.
+    /// d: number of parameters.
     pub dimension: u64,
 }
 

@@ -67,8 +67,8 @@ impl Group {
         Self { name: name.into(), dimension, clip }
     }
 
-    /// The number of right answers in the sample: one coordinate, and an example adds 0 or 1. Accuracy on *training* data, private,
-    /// without a test set.
+    /// The number of right answers in the sample: one coordinate, to which an example adds 0 or 1. Released with noise, it gives a private
+    /// estimate of the accuracy on *training* data.
     #[must_use]
     pub fn correct_answers() -> Self {
         Self::new("correct answers", 1, 1.0)
@@ -153,7 +153,7 @@ impl Groups {
         }
     }
 
-    /// The one Gaussian query that this release equals, for a ledger: every part divided by its σ_g, and by what that leaves of the norm.
+    /// The one Gaussian query that this release equals, for a ledger: norm 1, noise of standard deviation [`Groups::noise_multiplier`].
     #[must_use]
     pub fn release(&self, sampling: Sampling) -> Release {
         let noise = NoiseSpec::Gaussian { sigma: self.noise_multiplier() };

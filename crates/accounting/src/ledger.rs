@@ -97,12 +97,12 @@ pub struct Release {
     pub sampling: Sampling,
     /// What bounds one example's part in the sum.
     pub sensitivity: Sensitivity,
-    /// `None`: no noise was added, and there is no guarantee whatever came before or after.
+    /// The noise on each coordinate of the sum. `None`: no noise was added, and the whole ledger has no guarantee.
     pub noise: Option<NoiseSpec>,
-    /// Always written, and wanted: left out, it would be read as some unit, and ε depends on it.
+    /// What one example or micro-batch is to the guarantee. JSON always names it, and a ledger without it is refused: ε depends on it.
     pub unit: PrivacyUnit,
-    /// The grid that sums and noise were rounded to: then ε counts what inexact noise tells. `None`: floating-point sums, of which ε is that of
-    /// real numbers.
+    /// The grid that sums and noise were rounded to: ε then includes what the inexact noise reveals. `None`: sums are floating-point numbers, and ε
+    /// is that of the mechanism in real numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid: Option<Grid>,
 }

@@ -27,8 +27,9 @@
 //! ledger.record_many(step, 3515);
 //!
 //! let account = Books::of(ledger)?.account(1e-5)?;
-//! assert_eq!(format!("{:.3}", account.classic.epsilon), "1.593"); // Mironov 2017
-//! assert_eq!(format!("{:.3}", account.improved.epsilon), "1.281"); // Canonne, Kamath & Steinke 2020
+//! // The conversions of Mironov 2017 and of Canonne, Kamath & Steinke 2020.
+//! assert_eq!(format!("{:.3}", account.classic.epsilon), "1.593");
+//! assert_eq!(format!("{:.3}", account.improved.epsilon), "1.281");
 //! println!("{account}"); // with every assumption, a line each
 //! # Ok::<(), hushgrad_accounting::PrivacyError>(())
 //! ```
@@ -99,7 +100,8 @@
 //! };
 //!
 //! let family = NoiseSpec::Gaussian { sigma: 1.0 }; // the scale is what is sought
-//! let step = Release::new(Sampling::Poisson { rate: 256.0 / 60_000.0 }, Sensitivity::L2 { norm: 1.0 }, Some(family));
+//! let sampling = Sampling::Poisson { rate: 256.0 / 60_000.0 };
+//! let step = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(family));
 //! let target = Target { epsilon: 1.0, delta: 1e-5, method: Method::Tight, orders: Orders::All };
 //! let found = noise_scale(&step, 3515, &target)?;
 //! assert!(found.epsilon <= 1.0);

@@ -123,7 +123,8 @@ fn ln_delta_rounding(mu: f64, epsilon: f64) -> f64 {
     exponent + 1e-12
 }
 
-/// δ(ε) of the Gaussian mechanism from above, as [`epsilon_gaussian`] is: 0 where `mu` is, or ε is infinite, and there alone.
+/// An upper bound on δ(ε), in [0, 1], of the Gaussian mechanism with sensitivity/σ = `mu`, rounding included. It is 0 only where `mu` is 0 or
+/// `epsilon` is infinite.
 #[must_use]
 pub fn delta_gaussian(mu: f64, epsilon: f64) -> f64 {
     if mu == 0.0 || epsilon == f64::INFINITY {

@@ -27,7 +27,7 @@ pub struct Account {
     pub improved: Bound,
     /// Tight accounting, where it has a price for these releases, and there are at most 64 kinds of them; never above the improved conversion.
     pub tight: Option<Tight>,
-    /// What of it is for inexact noise, where releases were made on a grid.
+    /// The part of each ε and of δ that pays for inexact noise; `None` where no release was made on a grid.
     pub rounding: Option<RoundingCost>,
     /// Releases in all.
     pub steps: u64,

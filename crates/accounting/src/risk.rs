@@ -26,22 +26,22 @@ pub enum RiskError {
     NoPoints,
 }
 
-/// A bound on every test between neighbouring datasets: a trade-off function from above.
+/// A bound on every test between neighbouring datasets: a lower bound on the trade-off function of Dong, Roth & Su 2022.
 ///
 /// Rates outside [0, 1] are taken as the nearer end; NaN gives NaN.
 pub trait AttackBound {
-    /// The smallest false-*negative* rate (1 − true-positive rate) at this false-positive rate. Precise where it is
-    /// near 0, as [`AttackBound::best_true_positive_rate`] is where *that* is near 0.
+    /// A lower bound on any test's false-*negative* rate (1 − true-positive rate) at this false-positive rate, in [0, 1]. It keeps its
+    /// relative precision near 0; [`AttackBound::best_true_positive_rate`] keeps it where the true-positive rate is near 0.
     fn least_false_negative_rate(&self, false_positive_rate: f64) -> f64;
 
-    /// The largest true-positive rate at this false-positive rate.
+    /// An upper bound on any test's true-positive rate at this false-positive rate, in [0, 1].
     fn best_true_positive_rate(&self, false_positive_rate: f64) -> f64;
 
-    /// The largest true-positive rate minus false-positive rate of any test; the total variation distance.
+    /// An upper bound on any test's true-positive rate minus its false-positive rate, in [0, 1]: the total variation distance.
     fn advantage(&self) -> f64;
 
-    /// How sure an attacker who knew the member with probability `prior` can become, when a best test at
-    /// `false_positive_rate` says "member".
+    /// An upper bound on the posterior belief in membership, in [0, 1], of an attacker whose belief before was `prior`, after a best test at
+    /// `false_positive_rate` has said "member".
     fn posterior_if_flagged(&self, prior: f64, false_positive_rate: f64) -> f64 {
         let hit = prior * self.best_true_positive_rate(false_positive_rate);
         let miss = (1.0 - prior) * false_positive_rate;
@@ -148,7 +148,7 @@ pub struct GaussianPrivacy {
 }
 
 impl GaussianPrivacy {
-    /// μ = √steps·sensitivity/σ for unsampled Gaussian releases, at least 0.
+    /// `mu` ≥ 0, which may be infinite (no guarantee). Unsampled Gaussian releases have μ = √steps·sensitivity/σ.
     ///
     /// # Errors
     /// [`RiskError::Mu`].
@@ -156,12 +156,12 @@ impl GaussianPrivacy {
         if mu >= 0.0 { Ok(Self { mu }) } else { Err(RiskError::Mu(mu)) }
     }
 
-    /// δ(ε), the whole curve at one point.
+    /// δ(ε) in [0, 1] at `epsilon` in nats. Balle & Wang 2018, Theorem 8.
     pub fn delta(&self, epsilon: f64) -> f64 {
         normal::ln_delta_gaussian(self.mu, epsilon).exp()
     }
 
-    /// ε(δ).
+    /// The smallest ε ≥ 0, in nats, with δ(ε) ≤ `delta`, rounded up.
     pub fn epsilon(&self, delta: f64) -> f64 {
         normal::epsilon_gaussian(self.mu, delta)
     }

@@ -72,6 +72,8 @@ pub(super) struct OnGrid {
 }
 
 impl OnGrid {
+    /// Noise of `noise` on `grid`.
+    ///
     /// # Errors
     /// As [`Grid::validate`], and [`PrivacyError::Unpriced`] for a family whose sampler has no known error bound.
     pub fn new(grid: Grid, noise: &NoiseSpec) -> Result<Self, PrivacyError> {
@@ -107,14 +109,14 @@ pub(super) fn cost_of_all(
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RoundingCost {
-    /// Added to ε.
+    /// What is added to ε, in nats.
     pub loss: f64,
-    /// τ: with ε that of the result, (1 + e^ε)·τ is added to δ.
+    /// τ, a total variation distance in [0, 1]: (1 + e^ε)·τ is added to δ, where ε already includes `loss`.
     pub total_variation: f64,
 }
 
 impl RoundingCost {
-    /// (ε, δ) of what really runs, from that of the exact mechanism.
+    /// (ε, δ) of the mechanism that runs, from an (ε, δ) of the exact one: ε + `loss`, and e^loss·δ + (1 + e^(ε + loss))·τ, at most 1.
     #[must_use]
     pub fn apply(&self, epsilon: f64, delta: f64) -> (f64, f64) {
         let epsilon = epsilon + self.loss;
@@ -122,8 +124,7 @@ impl RoundingCost {
         (epsilon, delta.min(1.0))
     }
 
-    /// The other way: an ε of what really runs at `delta`, where `exact` gives that of the exact mechanism at any δ. Infinite where τ leaves
-    /// nothing of δ.
+    /// An ε of the mechanism that runs, at `delta`. `exact` gives the exact mechanism's ε at any δ. The answer is infinite where τ takes all of δ.
     ///
     /// # Errors
     /// What `exact` refuses.
@@ -170,13 +171,13 @@ impl GridRounding {
         Self::new((exponent - f64::from(bits)).clamp(-1e6, 1e6) as i32)
     }
 
-    /// log₂ g.
+    /// log₂ of the spacing.
     #[must_use]
     pub fn exponent(&self) -> i32 {
         self.exponent
     }
 
-    /// g.
+    /// The spacing, 2^exponent.
     #[must_use]
     pub fn spacing(&self) -> f64 {
         2.0_f64.powi(self.exponent)
@@ -226,7 +227,7 @@ impl GridRounding {
         self.cost_of(noise, accuracy, coordinates, steps, failure)
     }
 
-    /// The same for a sampler of `noise` that is as accurate as you say.
+    /// As [`GridRounding::cost`], for a sampler of `noise` whose accuracy is given.
     ///
     /// # Errors
     /// `failure` outside (0, 1), or an error so large against the grid that no bound holds: take a coarser grid, or noise of lighter tails.

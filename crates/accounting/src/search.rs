@@ -31,7 +31,7 @@ pub struct Candidate {
     pub noise: NoiseSpec,
     /// ε that this scale costs, at most the target.
     pub epsilon: f64,
-    /// By the criterion; infinite values come last.
+    /// Its error by the criterion, in the unit of the noise; infinite values come last.
     pub error: f64,
     /// E|Z|; infinite for Cauchy noise.
     pub mean_absolute: f64,
@@ -48,7 +48,7 @@ pub struct Ranking {
     pub refused: Vec<(NoiseSpec, PrivacyError)>,
 }
 
-/// The families a search covers unless told otherwise.
+/// The families that a search usually compares, each at scale 1.
 #[must_use]
 pub fn families() -> Vec<NoiseSpec> {
     let scale = 1.0;

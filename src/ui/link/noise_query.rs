@@ -14,8 +14,9 @@ pub const KEYS: [&str; 9] = [
     "exponent",
     "density",
 ];
-/// Where those of the visitor stand.
+/// Where the visitor's exponent stands among them.
 pub const EXPONENT: usize = 7;
+/// Where the visitor's formula stands among them.
 pub const FORMULA: usize = 8;
 /// What a link says where nothing is ticked.
 const NOTHING: &str = "none";

@@ -12,12 +12,14 @@ pub enum Control {
     Number(Number),
 }
 
-/// Each stands in the panel by itself.
+/// The training digits, which stand in the panel by themselves.
 pub const DIGITS: Control = Control::Select(Select::Digits);
+/// The model, which stands in the panel by itself.
 pub const MODEL: Control = Control::Select(Select::Model);
+/// The denoiser, which stands in the panel by itself.
 pub const DENOISER: Control = Control::Select(Select::Denoiser);
 
-/// The others, by fieldset and in order.
+/// The controls of the fieldset *Privacy*, in order.
 pub const PRIVACY: &[Control] = &[
     Control::Select(Select::Encoder),
     Control::Number(Number::ClipNorm),
@@ -32,7 +34,9 @@ pub const PRIVACY: &[Control] = &[
     Control::Number(Number::Budget),
     Control::Number(Number::Delta),
 ];
+/// The controls of the fieldset *Training*, in order.
 pub const TRAINING: &[Control] = &[Control::Number(Number::Lot), Control::Number(Number::LearningRate)];
+/// The controls of the advanced settings, in order.
 pub const ADVANCED: &[Control] = &[
     Control::Select(Select::Sampling),
     Control::Number(Number::Steps),

@@ -110,18 +110,20 @@ pub trait Noise: Debug + Send + Sync {
     /// Nasr, Shokri & Houmansadr 2020, eq. 5.
     fn log_moments(&self, tau: f64, out: &mut [f64]);
 
-    /// At least `norm`²·ln I_k(τ)/τ² for every 0 < τ ≤ `reach`, k = 2, …, `orders` + 1, proven: of a density whose steps no few shifts show. `None` of a smooth one.
+    /// For each k = 2, …, `orders` + 1, a proven upper bound on `norm`²·ln I_k(τ)/τ² over all 0 < τ ≤ `reach`. `None` for smooth densities, of
+    /// which a few shifts τ show the supremum; a table's narrow steps may lie between any few.
     fn l2_ceiling(&self, _norm: f64, _reach: f64, _orders: usize) -> Option<Vec<f64>> {
         None
     }
 
-    /// By how much ln I_k(τ)/τ² may be above its limit at 0, relative, at shifts below this one, for steps so narrow that few larger ones show them; up to order `orders` + 1.
+    /// A bound on how far ln I_k(τ)/τ² exceeds its limit at τ → 0, relative to it, for shifts τ below `_shift` and k up to `orders` + 1. It is 0
+    /// for smooth densities; a table's steps that are narrower than `_shift` do not show at larger shifts.
     fn hidden_below(&self, _shift: f64, _orders: usize) -> f64 {
         0.0
     }
 
-    /// Where that is much: at most how far `unit`²·ln I_k(τ)/τ² is above a function of τ on a range of it, k = 2, …, `orders` + 1, proven. `floor` says for a range within
-    /// what that function is not below, by order.
+    /// For each k = 2, …, `orders` + 1, a proven bound on how far `unit`²·ln I_k(τ)/τ² exceeds a given function of τ on `range`. `floor` gives, for
+    /// any part of the range, a lower bound on that function for each k. Asked where [`Noise::hidden_below`] is not negligible.
     fn excess_over(
         &self,
         _range: (f64, f64),
@@ -148,14 +150,14 @@ pub trait Noise: Debug + Send + Sync {
     }
 }
 
-/// How well a sampler computes.
+/// How far a sampler may be from its distribution: the error of its arithmetic, and the bits of its uniform numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplerAccuracy {
     /// |ẑ − z| over the noise's scale plus the largest length on the way: |z|, or the radius of which z is a cosine.
     pub error: f64,
     /// Bits of each uniform number.
     pub uniform_bits: u32,
-    /// Intervals of uniform numbers that make a grid cell, those of all its uniform numbers together.
+    /// How many intervals of uniform numbers give one grid cell, at most, summed over the numbers of a draw.
     pub intervals: u32,
 }
 

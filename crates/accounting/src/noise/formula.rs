@@ -19,7 +19,7 @@ const LONGEST: usize = 1000;
 /// Deepest nesting.
 const DEEPEST: usize = 60;
 
-/// A formula that has been read.
+/// A formula in one variable x, parsed.
 #[derive(Clone, Debug)]
 pub struct Formula(Node);
 

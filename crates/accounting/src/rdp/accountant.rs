@@ -15,8 +15,9 @@ use crate::{
     sequence::{CompositionTerm, SATURATED, Sequence},
 };
 
-/// Curves at most; and how many of noise that is not Gaussian, or of lots of a fixed size, each of which takes up to some tenths of a second.
+/// Most curves of one accountant.
 pub const MOST_CURVES: usize = 1024;
+/// Most curves of noise that is not Gaussian, or of lots of a fixed size: each takes up to some tenths of a second.
 pub const MOST_SLOW_CURVES: usize = 64;
 /// Terms that each conversion may add up to look for a better order than the best of 2..=256: half a second.
 const MOST_TERMS: f64 = 5e6;

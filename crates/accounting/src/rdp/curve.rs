@@ -166,8 +166,8 @@ impl RdpCurve {
         self.0.on_grid.as_deref()
     }
 
-    /// ε(α) at any order for which a bound is known: integers from 2 to 1024 (Gaussian: 2^17, or half that
-    /// where sampling exchanges vectors), for the Gaussian also fractions.
+    /// ε(α), in nats, at `order` α > 1; `None` where no bound is known. Known are integers from 2 to 1024 (Gaussian noise: to 2^17, or half
+    /// that where sampling exchanges vectors), and for Gaussian noise fractions, too.
     #[must_use]
     pub fn at(&self, order: f64) -> Option<f64> {
         let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);

@@ -1,8 +1,8 @@
 """Reference values at other parameter values than accounting.json's, of the same kinds and schema.
 
     python3 -m venv /tmp/reference && /tmp/reference/bin/pip install mpmath dp-accounting
-    /tmp/reference/bin/python tests/golden/other_cases.py [SEED [KIND ...]] > other.json
-    HUSHGRAD_REFERENCE=$PWD/other.json cargo test --test accounting
+    /tmp/reference/bin/python crates/accounting/tests/golden/other_cases.py [SEED [KIND ...]] > /tmp/other.json
+    HUSHGRAD_REFERENCE=/tmp/other.json cargo test -p hushgrad-accounting --test accounting
 
 Moments, sums and conversions are computed by mpmath from the definitions, in 40 digits or more; tight values come from
 dp_accounting. Nothing is shared with this crate's code.
