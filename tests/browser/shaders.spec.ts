@@ -6,7 +6,7 @@ import { expect, hook, open, test } from "./fixtures";
 for (const name of ["scatter", "standardise"]) {
   test(`the browser compiles the kernel ${name}`, async ({ page, site }) => {
     const part = (file: string) => readFileSync(resolve("../../shaders", `${file}.wgsl`), "utf8");
-    const code = `${part("scattering")}\n${part(name)}`;
+    const code = `${part("shared/scattering")}\n${part(name)}`;
     await page.goto(site.url);
     const messages = await page.evaluate(async (code) => {
       const gpu = (navigator as unknown as { gpu: any }).gpu;
