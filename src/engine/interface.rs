@@ -119,7 +119,7 @@ pub trait Engine {
     /// As [`Engine::step`].
     async fn metrics(&mut self) -> Result<Metrics, EngineError>;
 
-    /// The logits of each image of `data`, of the mean of iterates where there is one. [`reading`] makes digits of them.
+    /// The logits of each image of `data`, of the mean of iterates where there is one. [`reading`](super::reading) makes digits of them.
     ///
     /// # Errors
     /// As [`Engine::step`].

@@ -19,6 +19,6 @@ pub use self::{
     factory::{AnyEngine, EngineFactory},
     interface::{Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_length, check_state},
     reading::{Confusion, Reading},
-    scores::{Probabilities, Scores},
+    scores::{Probabilities, Scores, softmax},
     task::{Performance, Task},
 };

@@ -6,7 +6,7 @@ use hushgrad::{
     data::{Dataset, Shift},
     engine::{
         Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
-        Task, check_state, cpu::scattering::features, reading,
+        Task, check_state, cpu::scattering::features, softmax,
     },
     mechanism::{Algorithm, EncoderSpec, LotSum, State},
     model::{CLASSES, PIXELS, pixel, scattering},
@@ -175,7 +175,7 @@ impl BurnEngine {
         self.push_image(image, &mut inputs);
         let logits = self.model.logits(&parameters, &inputs).await?;
         check_length("logits", logits.len(), CLASSES)?;
-        Ok(reading::softmax(&core::array::from_fn(|class| logits[class])))
+        Ok(softmax(&core::array::from_fn(|class| logits[class])))
     }
 }
 
