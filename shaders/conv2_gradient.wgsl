@@ -18,8 +18,9 @@ fn put(at: u32, v: vec4<f32>) {
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let base = id.y * STRIDE;
-    if (id.x >= ROWS * CHANNELS_2 / 8u) {
-        let o = id.x - ROWS * CHANNELS_2 / 8u;
+    let weights = ROWS * CHANNELS_2 / 8u;
+    if (id.x >= weights) {
+        let o = id.x - weights;
         if (o < CHANNELS_2) {
             var sum = 0.0;
             for (var p = 0u; p < AREA_2; p++) {

@@ -7,6 +7,9 @@ override DELTA: u32;
 override TARGET: u32;
 override WEIGHTS: u32;
 
+// Pairs of rows of an input channel; of an odd number the last has one.
+override PAIRS: u32 = (POOLED_1 + 1u) / 2u;
+
 // The taps (ky, kx), (ky, kx+1), (ky+1, kx), (ky+1, kx+1) from w = (ky, kx).
 fn taps(w: u32) -> vec4<f32> {
     return vec4<f32>(parameters[w], parameters[w + 1u], parameters[w + KERNEL_2], parameters[w + KERNEL_2 + 1u]);
@@ -23,12 +26,12 @@ fn put(at: u32, below: bool, v: vec4<f32>) {
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    let e = id.x / (CHANNELS_1 * ((POOLED_1 + 1u) / 2u));
+    let e = id.x / (CHANNELS_1 * PAIRS);
     if (e >= chunk_count()) {
         return;
     }
-    let channel = (id.x / ((POOLED_1 + 1u) / 2u)) % CHANNELS_1;
-    let y = id.x % ((POOLED_1 + 1u) / 2u);
+    let channel = (id.x / PAIRS) % CHANNELS_1;
+    let y = id.x % PAIRS;
     var g0 = vec4<f32>();
     var g1 = g0;
     var g2 = g0;

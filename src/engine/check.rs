@@ -96,10 +96,7 @@ impl Known {
         known.noise = task.noise.as_ref().map(|noise| noise.with_scale(SCALE * reach));
         let noise = known.noise.as_ref().map(NoiseSpec::build).transpose()?;
         let p = known.model.parameters();
-        let encoder = match &known.envelope {
-            Some(envelope) => Encoder::with_envelope(&known.encoder, Arc::clone(envelope), p)?,
-            None => Encoder::new(&known.encoder, p)?,
-        };
+        let encoder = known.prepared_encoder(p)?;
 
         let mut data = synthetic::dataset(1, 0, EXAMPLES as usize);
         data.images = data.images.iter().enumerate().map(|(i, &byte)| if i < PIXELS { 0 } else { byte }).collect();

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     data::{Dataset, Shift},
     mechanism::State,
+    model::{CLASSES, PIXELS},
 };
 
 /// What one step needs from outside.
@@ -66,6 +67,18 @@ pub struct StepTrace {
 /// [`Unsupported::Length`].
 pub fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), EngineError> {
     if found == expected { Ok(()) } else { Err(Unsupported::Length { what, found, expected }.into()) }
+}
+
+/// Whether `data` has [`PIXELS`] bytes an image and a label below [`CLASSES`] for each.
+///
+/// # Errors
+/// [`Unsupported::Length`], [`Unsupported::Label`].
+pub fn check_dataset(data: &Dataset) -> Result<(), EngineError> {
+    check_length("bytes of images", data.images.len(), data.labels.len() * PIXELS)?;
+    match data.labels.iter().find(|&&label| usize::from(label) >= CLASSES) {
+        Some(&label) => Err(Unsupported::Label(label).into()),
+        None => Ok(()),
+    }
 }
 
 /// Whether `state` is one of so many parameters.

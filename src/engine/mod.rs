@@ -17,7 +17,7 @@ mod task;
 pub use self::{
     error::{EngineError, Unsupported},
     factory::{AnyEngine, EngineFactory},
-    interface::{Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_length, check_state},
+    interface::{Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_dataset, check_length, check_state},
     reading::{Confusion, Reading},
     scores::{Probabilities, Scores, softmax},
     task::{Performance, Task},

@@ -46,15 +46,23 @@ impl Task {
         }
     }
 
+    /// Its encoder, for gradients of length `p`, with the task's own Ψ.
+    ///
+    /// # Errors
+    /// When the encoder is refused, or Ψ's vectors are not of length `p`.
+    pub fn prepared_encoder(&self, p: usize) -> Result<Encoder, MechanismError> {
+        match &self.envelope {
+            Some(envelope) => Encoder::with_envelope(&self.encoder, Arc::clone(envelope), p),
+            None => Encoder::new(&self.encoder, p),
+        }
+    }
+
     /// Algorithm 1 of this task, over gradients of length `p`.
     ///
     /// # Errors
     /// When encoder, noise or denoiser is refused, or Ψ's vectors are not of length `p`.
     pub fn algorithm(&self, p: usize) -> Result<Algorithm, MechanismError> {
-        let encoder = match &self.envelope {
-            Some(envelope) => Encoder::with_envelope(&self.encoder, Arc::clone(envelope), p)?,
-            None => Encoder::new(&self.encoder, p)?,
-        };
+        let encoder = self.prepared_encoder(p)?;
         let algorithm = Algorithm::new(encoder, self.noise.as_ref(), self.denoiser, self.expected_lot, self.momentum)?;
         Ok(algorithm.on_grid(self.grid))
     }

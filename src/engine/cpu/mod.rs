@@ -28,7 +28,7 @@ use self::{
 };
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
-    Unsupported, check_length, check_state,
+    Unsupported, check_dataset, check_length, check_state,
 };
 use crate::{
     data::{Dataset, Shift},
@@ -104,10 +104,7 @@ impl CpuEngine {
         let on_grid = match task.grid {
             None => None,
             Some(grid) => {
-                let encoder = match &task.envelope {
-                    Some(envelope) => Encoder::with_envelope(&task.encoder, Arc::clone(envelope), p)?,
-                    None => Encoder::new(&task.encoder, p)?,
-                };
+                let encoder = task.prepared_encoder(p)?;
                 Some(OnGrid { encoder, sum: GridSum::new(grid, p) })
             }
         };
@@ -335,14 +332,6 @@ fn encoding(task: &Task) -> Result<Encoding, EngineError> {
 /// to ← as many of `from`.
 fn round(from: &[f64], to: &mut [f32]) {
     to.iter_mut().zip(from).for_each(|(to, &from)| *to = from as f32);
-}
-
-fn check_dataset(data: &Dataset) -> Result<(), EngineError> {
-    check_length("bytes of images", data.images.len(), data.labels.len() * PIXELS)?;
-    match data.labels.iter().find(|&&label| label > 9) {
-        Some(&label) => Err(Unsupported::Label(label).into()),
-        None => Ok(()),
-    }
 }
 
 struct BuildPool<'a> {

@@ -11,8 +11,7 @@ use super::{
 };
 use crate::{
     data::Dataset,
-    engine::{EngineError, Unsupported},
-    model::{CLASSES, PIXELS},
+    engine::{EngineError, Unsupported, check_dataset},
 };
 
 /// A dataset on the device: words of each example, and the indices of the examples in hand.
@@ -51,13 +50,7 @@ impl Examples {
         if data.is_empty() {
             return Err(Unsupported::NoExamples.into());
         }
-        if data.images.len() != data.len() * PIXELS {
-            let (found, expected) = (data.images.len(), data.len() * PIXELS);
-            return Err(Unsupported::Length { what: "bytes of images", found, expected }.into());
-        }
-        if let Some(label) = data.labels.iter().find(|&&label| usize::from(label) >= CLASSES) {
-            return Err(Unsupported::Label(*label).into());
-        }
+        check_dataset(data)?;
         let bytes = len as u64 * words as u64 * 4;
         fits(gpu, WHAT, bytes)?;
         let indices_bytes = len as u64 * 4;

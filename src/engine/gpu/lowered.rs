@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::{buffers::Buffers, device::Gpu, families::Family, layout::Encoding, memory::Owned};
 use crate::{
-    engine::{EngineError, Task, Unsupported},
+    engine::{EngineError, Task, Unsupported, check_length},
     mechanism::{
         Denoiser, EncoderSpec,
         encode::first_bucket,
@@ -88,14 +88,13 @@ impl<'a> Lowered<'a> {
             }
             EncoderSpec::Envelope { pre_scale, .. } => (Encoding::Envelope, 0.0, pre_scale as f32),
         };
-        let envelope = match (encoding, task.envelope.as_deref()) {
-            (Encoding::Envelope, None) => return Err(Unsupported::NoEnvelope.into()),
-            (Encoding::Envelope, Some(envelope)) if envelope.dimension() != dimension => {
-                let (what, found) = ("entries of an envelope's vector", envelope.dimension());
-                return Err(Unsupported::Length { what, found, expected: dimension }.into());
+        let envelope = match encoding {
+            Encoding::Plain | Encoding::Clip => None,
+            Encoding::Envelope => {
+                let envelope = task.envelope.as_deref().ok_or(Unsupported::NoEnvelope)?;
+                check_length("entries of an envelope's vector", envelope.dimension(), dimension)?;
+                Some(envelope)
             }
-            (Encoding::Envelope, envelope) => envelope,
-            (Encoding::Plain | Encoding::Clip, _) => None,
         };
         let denoise = task.denoiser == Denoiser::KolmogorovSmirnov;
         if denoise && task.noise.is_none() {
@@ -106,13 +105,14 @@ impl<'a> Lowered<'a> {
         Ok(Self { dimension, encoding, envelope, grid, denoise, family, clip, pre_scale, momentum, expected_lot })
     }
 
-    /// 1/g, a power of two; 1 where sums are not exact.
-    fn steps(&self) -> f32 {
-        self.grid.map_or(1.0, |grid| grid.step().recip())
+    /// 1/g, a power of two, where sums are exact.
+    fn inverse_step(&self) -> Option<f32> {
+        self.grid.map(|grid| grid.step().recip())
     }
 
     /// A run without a lot.
     pub fn run(&self, buffers: &Buffers) -> Run {
+        let steps = self.inverse_step().unwrap_or(1.0);
         Run {
             count: 0,
             chunk: buffers.chunk,
@@ -120,8 +120,8 @@ impl<'a> Lowered<'a> {
             dimension: self.dimension as u32,
             clip: self.clip,
             pre_scale: self.pre_scale,
-            steps: self.steps(),
-            first_bucket: first_bucket(self.pre_scale * self.steps()),
+            steps,
+            first_bucket: first_bucket(self.pre_scale * steps),
         }
     }
 
@@ -140,7 +140,7 @@ impl<'a> Lowered<'a> {
             average_at: buffers.average_at,
             average_keeps: 0.0,
             step: self.grid.map_or(0.0, SumGrid::step),
-            inverse_step: self.grid.map_or(0.0, |grid| grid.step().recip()),
+            inverse_step: self.inverse_step().unwrap_or(0.0),
         }
     }
 

@@ -15,6 +15,7 @@ pub const PADDED: usize = CONV1.padded_side();
 /// First convolution: channels, sides of kernel and output.
 pub const C1: usize = CHANNELS1;
 pub const K1: usize = CONV1.kernel;
+const P1: usize = CONV1.padding;
 pub const S1: usize = CONV1.output_side();
 /// What max-pooling leaves of it.
 pub const Q1: usize = POOLED1;
@@ -31,10 +32,10 @@ fn window<T, const N: usize>(from: &[T], start: usize) -> &[T; N] {
     from[start..].first_chunk().expect("windows lie inside their buffers")
 }
 
-/// Rows of the 14 output rows whose input row 2y + ky − 3 lies inside the image.
+/// Output rows whose input row 2y + ky − padding lies inside the image.
 #[inline(always)]
 fn rows_inside(ky: usize) -> std::ops::Range<usize> {
-    3usize.saturating_sub(ky).div_ceil(2)..S1.min((IMAGE + 3 - ky).div_ceil(2))
+    P1.saturating_sub(ky).div_ceil(2)..S1.min((IMAGE + P1 - ky).div_ceil(2))
 }
 
 /// out = w ∗ image + b, before the activation, `X` columns at a time. `image`: 28×34; `out`: 16×14×14.
@@ -53,7 +54,7 @@ impl<S: Simd, const C: usize, const X: usize> Kernel<S> for Conv1Forward<'_, S, 
         let (weights, biases) = weights.split_at(C1 * K1 * K1);
         let columns = s.rolled(K1);
         for y in 0..S1 {
-            let taps = 3usize.saturating_sub(2 * y)..K1.min(IMAGE + 3 - 2 * y);
+            let taps = P1.saturating_sub(2 * y)..K1.min(IMAGE + P1 - 2 * y);
             // The last columns overlap those before where X does not divide the row.
             for x0 in (0..S1).step_by(X).map(|x0| x0.min(S1 - X)) {
                 for o in (0..C1).step_by(C) {
