@@ -9,7 +9,7 @@ use crate::{
         link::noise_query::{EXPONENT, FORMULA, PSIS},
         settings::{FORMULA as FIRST_FORMULA, Number},
         size::{
-            closures::{bool_fn, on_event, text_fn},
+            closures::{bool_fn, on_event, text_fn, text_memo},
             decimal::decimal,
         },
         state::{COLOURS, Origin, as_sentence},
@@ -93,6 +93,7 @@ fn envelope(lab: Lab) -> AnyView {
 
 /// For which ε.
 fn epsilon(lab: Lab) -> AnyView {
+    let text = text_memo(move || format::exact(lab.page.lab.query.with(|query| query.epsilon)));
     let set = move |event: leptos::ev::Event| match Number::Budget.parse(&event_target_value(&event)) {
         // Empty, it becomes what it was.
         Ok(epsilon) => lab.ask(|query| query.epsilon = epsilon.unwrap_or(query.epsilon)),
@@ -104,7 +105,7 @@ fn epsilon(lab: Lab) -> AnyView {
         "All cost ε =".into_any(),
         ["All cost ε", "What all steps together may cost; each noise is made as wide as it must be for that, and no wider."],
         view! {
-            <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=text_fn(move || format::exact(lab.page.lab.query.with(|query| query.epsilon)))
+            <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=text_fn(move || text.get())
                 on:change=on_event(set) />
         }
         .into_any(),
@@ -137,6 +138,7 @@ fn exponent(lab: Lab) -> AnyView {
 
 /// A density of the visitor's own.
 fn formula(lab: Lab) -> AnyView {
+    let text = text_memo(move || lab.formula());
     let compare = move |event: leptos::ev::Event| {
         lab.ask(|query| (query.formula, query.chosen[FORMULA]) = (event_target_value(&event), true));
     };
@@ -147,7 +149,7 @@ fn formula(lab: Lab) -> AnyView {
         [DENSITY, DENSITY_HINT],
         view! {
             <input type="text" id="lab-formula" data-testid="lab-formula" spellcheck="false" autocomplete="off" aria-describedby="lab-refusal" placeholder=FIRST_FORMULA
-                prop:value=text_fn(move || lab.formula()) on:change=on_event(compare) />
+                prop:value=text_fn(move || text.get()) on:change=on_event(compare) />
         }
         .into_any(),
     )

@@ -42,3 +42,9 @@ pub fn bool_memo(read: impl Fn() -> bool + Send + Sync + 'static) -> Memo<bool> 
     let read: Box<dyn Fn() -> bool + Send + Sync> = Box::new(read);
     Memo::new(move |_| read())
 }
+
+/// A text: those who read it hear only of a change. What is typed into a field lasts until the field's own value changes.
+pub fn text_memo(read: impl Fn() -> String + Send + Sync + 'static) -> Memo<String> {
+    let read: Box<dyn Fn() -> String + Send + Sync> = Box::new(read);
+    Memo::new(move |_| read())
+}

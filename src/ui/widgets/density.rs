@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::hint::labelled;
 use crate::ui::{
     settings::Family,
-    size::closures::{bool_memo, on_event, text_fn, view_fn},
+    size::closures::{bool_memo, on_event, text_fn, text_memo, view_fn},
     state::{Origin, Page},
 };
 
@@ -17,6 +17,8 @@ pub const DENSITY_HINT: &str = "Any formula that is symmetric about 0, has a sin
 /// Where the set-up's noise is a density of the visitor's own: its formula.
 pub fn density_field(page: Page) -> impl IntoView {
     let shown = bool_memo(move || page.settings.with(|settings| settings.family == Family::Custom));
+    // The accountant's answers change the settings while the next formula is being typed.
+    let formula = text_memo(move || page.settings.with(|settings| settings.formula.clone()));
     let problem = move || page.messages.of(Origin::Density).unwrap_or_default();
     let typed = move |event: leptos::ev::Event| {
         let typed = event_target_value(&event).trim().to_owned();
@@ -26,7 +28,7 @@ pub fn density_field(page: Page) -> impl IntoView {
         shown.get().then(|| {
             let field = view! {
                 <input type="text" id="density" data-testid="density" spellcheck="false" autocomplete="off" aria-describedby="density-error"
-                    prop:value=text_fn(move || page.settings.with(|settings| settings.formula.clone())) on:change=on_event(typed) />
+                    prop:value=text_fn(move || formula.get()) on:change=on_event(typed) />
                 <p class="field-error" id="density-error">{text_fn(problem)}</p>
             };
             labelled("density", "label".to_owned(), DENSITY.into_any(), [DENSITY, DENSITY_HINT], field.into_any())
