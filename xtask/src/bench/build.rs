@@ -68,18 +68,19 @@ pub fn run(project: &Project, rows: &[Row]) -> Result<()> {
     let claim = project.claim()?;
     let digits = mnist::ensure(project)?;
     drop(claim);
-    let place = Place::new(project, digits)?;
+    let rows: Vec<Row> =
+        Row::value_variants().iter().copied().filter(|row| rows.is_empty() || rows.contains(row)).collect();
+    let place = Place::new(project, digits, rows.first() == Some(&Row::TestWarm))?;
     project.say("Builds");
-    let mut lines = Vec::new();
-    for &row in Row::value_variants().iter().filter(|row| rows.is_empty() || rows.contains(row)) {
+    for row in rows {
         let step = project.step(row.what_and_goal().0);
         let took = place.measure(row, &step)?;
         step.done(&clock(took));
-        lines.push((row, row.line(took)));
+        // At once: a row that fails does not take those before it along.
+        let kept = fs::read_to_string(project.root.join(report::FILE)).unwrap_or_default();
+        report::write(project, "build", "Builds", &section(&[(row, row.line(took))], &kept)?)?;
     }
-    remove(&place.folder)?;
-    let kept = fs::read_to_string(project.root.join(report::FILE)).unwrap_or_default();
-    report::write(project, "build", "Builds", &section(&lines, &kept)?)
+    remove(&place.folder)
 }
 
 /// The table: what was measured now, and what `before` says of the rest.
@@ -102,13 +103,25 @@ struct Place {
 }
 
 impl Place {
-    fn new(project: &Project, mnist: Digits) -> Result<Self> {
+    /// `again`: what a bench that failed has compiled in it stays.
+    fn new(project: &Project, mnist: Digits, again: bool) -> Result<Self> {
         let folder = project.cache.join("bench-build");
-        make_empty(&folder)?;
         let [checkout, cache, target] = ["checkout", "cache", "target"].map(|name| folder.join(name));
+        let place = Self { folder, checkout, cache, target, mnist };
+        if again && place.target.is_dir() && place.checkout.is_dir() {
+            let git = |words: &str| {
+                let mut command = project.command("git", words);
+                command.current_dir(&place.checkout);
+                command
+            };
+            project.run("the last commit", git("fetch --quiet").arg(&project.root).arg("HEAD"))?;
+            project.run("a checkout of it", &mut git("checkout --quiet --force FETCH_HEAD"))?;
+            return Ok(place);
+        }
+        make_empty(&place.folder)?;
         let mut clone = project.command("git", "clone --quiet --local");
-        project.run("a clone of the last commit", clone.arg(&project.root).arg(&checkout))?;
-        Ok(Self { folder, checkout, cache, target, mnist })
+        project.run("a clone of the last commit", clone.arg(&project.root).arg(&place.checkout))?;
+        Ok(place)
     }
 
     /// Forgets what was compiled and installed.
@@ -150,7 +163,12 @@ impl Place {
                 cargo(tests).and_then(|_| self.change(ACCOUNTING)).and_then(|()| cargo(tests))
             }
             Row::TestCold => self.empty().and_then(|()| cargo("xtask test")),
-            Row::TestWarm => self.change(ACCOUNTING).and_then(|()| cargo("xtask test")),
+            Row::TestWarm => {
+                if !self.target.is_dir() {
+                    cargo("xtask test")?;
+                }
+                self.change(ACCOUNTING).and_then(|()| cargo("xtask test"))
+            }
         }
     }
 
@@ -205,7 +223,11 @@ impl Place {
     fn change(&self, file: &str) -> Result<()> {
         self.edit(file, |text| {
             let count = text.matches("fn bench_of_builds_").count();
-            format!("{text}\n/// Nothing: it makes this file another one.\npub const fn bench_of_builds_{count}() -> usize {{\n    {count}\n}}\n")
+            let code = format!("/// Nothing: it makes this file another one.\n#[must_use]\npub const fn bench_of_builds_{count}() -> usize {{\n    {count}\n}}\n\n");
+            // Lints want a file's tests last.
+            let place = text.find("#[cfg(test)]").unwrap_or(text.len());
+            let (before, tests) = text.split_at(place);
+            format!("{before}{code}{tests}")
         })
     }
 
