@@ -103,12 +103,12 @@ struct Place {
 }
 
 impl Place {
-    /// `again`: what a bench that failed has compiled in it stays.
+    /// `again`: what a bench that failed has compiled in it stays, if a whole run of the tests is in it.
     fn new(project: &Project, mnist: Digits, again: bool) -> Result<Self> {
         let folder = project.cache.join("bench-build");
         let [checkout, cache, target] = ["checkout", "cache", "target"].map(|name| folder.join(name));
         let place = Self { folder, checkout, cache, target, mnist };
-        if again && place.target.is_dir() && place.checkout.is_dir() {
+        if again && place.tested().is_file() {
             let git = |words: &str| {
                 let mut command = project.command("git", words);
                 command.current_dir(&place.checkout);
@@ -122,6 +122,20 @@ impl Place {
         let mut clone = project.command("git", "clone --quiet --local");
         project.run("a clone of the last commit", clone.arg(&project.root).arg(&place.checkout))?;
         Ok(place)
+    }
+
+    /// There after a whole run of the tests: it goes with what that has compiled.
+    fn tested(&self) -> PathBuf {
+        self.target.join("bench-tested")
+    }
+
+    /// Runs all tests.
+    fn test(&self, step: &Step<'_>) -> Result<Duration> {
+        let start = Instant::now();
+        step.run(&mut self.command("cargo", "xtask test"))?;
+        let took = start.elapsed();
+        fs::write(self.tested(), "")?;
+        Ok(took)
     }
 
     /// Forgets what was compiled and installed.
@@ -162,12 +176,12 @@ impl Place {
                 let tests = "test --quiet --package hushgrad-accounting --lib";
                 cargo(tests).and_then(|_| self.change(ACCOUNTING)).and_then(|()| cargo(tests))
             }
-            Row::TestCold => self.empty().and_then(|()| cargo("xtask test")),
+            Row::TestCold => self.empty().and_then(|()| self.test(step)),
             Row::TestWarm => {
-                if !self.target.is_dir() {
-                    cargo("xtask test")?;
+                if !self.tested().is_file() {
+                    self.test(step)?;
                 }
-                self.change(ACCOUNTING).and_then(|()| cargo("xtask test"))
+                self.change(ACCOUNTING).and_then(|()| self.test(step))
             }
         }
     }
@@ -221,9 +235,9 @@ impl Place {
 
     /// Adds code that no program has had: a change of a comment would leave programs as they were.
     fn change(&self, file: &str) -> Result<()> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_millis());
         self.edit(file, |text| {
-            let count = text.matches("fn bench_of_builds_").count();
-            let code = format!("/// Nothing: it makes this file another one.\n#[must_use]\npub const fn bench_of_builds_{count}() -> usize {{\n    {count}\n}}\n\n");
+            let code = format!("/// Nothing: it makes this file another one.\n#[must_use]\npub const fn bench_of_builds_{now}() -> u128 {{\n    {now}\n}}\n\n");
             // Lints want a file's tests last.
             let place = text.find("#[cfg(test)]").unwrap_or(text.len());
             let (before, tests) = text.split_at(place);
