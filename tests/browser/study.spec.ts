@@ -134,6 +134,24 @@ test("the formulas are those of the mechanism that runs", async ({ page, site })
   for (const other of ["enc(", "Student", "D of the last step"]) await expect(formulas).not.toContainText(other);
 });
 
+test("a formula that is being typed outlasts what the accountant answers, and all else that is set", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=50&noise=custom&density=1%2Fcosh(x)&lab=1`);
+  for (const field of ["lab-formula", "lab-epsilon", "density"]) {
+    const typed = page.getByTestId(field);
+    await typed.fill("7");
+    // A script sets something else: the field keeps its focus.
+    await page.locator("#number-clip").evaluate((clip: HTMLInputElement) => {
+      clip.value = String(Number(clip.value) / 2);
+      for (const kind of ["input", "change"]) clip.dispatchEvent(new Event(kind, { bubbles: true }));
+    });
+    await page.evaluate(() => (document.querySelector(".noise-lab input[type=checkbox]") as HTMLElement).click());
+    await expect(page.getByTestId("lab-table")).toHaveAttribute("aria-busy", "false");
+    await page.waitForFunction(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true), 50))));
+    await expect(typed).toHaveValue("7");
+    await typed.press("Escape");
+  }
+});
+
 test("every control has its sentence, and its ends where it has any", async ({ page, site }) => {
   await open(page, site, `${query}&encoder=envelope&noise=custom&schedule=linear&steps=50&lab=1`);
   await page.getByText("Advanced", { exact: true }).click();
