@@ -259,6 +259,13 @@ impl<E: Engine> Session<E> {
         Ok(Metrics { non_finite: self.count_non_finite(), ..metrics })
     }
 
+    /// The examples that the last step drew, by index, and the copies that their gradients were means over. Private: for the trainer's own
+    /// screen.
+    #[must_use]
+    pub fn drawn(&self) -> (&[u32], &[Shift]) {
+        (&self.lot, &self.shifts)
+    }
+
     /// Share of `test` that the model gets right.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ pub mod inbox;
 pub mod lab;
 pub mod load_error;
 pub mod loader;
+pub mod look;
 pub mod protocol;
 pub mod run_log;
 pub mod run_store;

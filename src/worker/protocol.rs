@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::snapshot::StepSnapshot;
+use super::{
+    look::{LotView, Person},
+    snapshot::StepSnapshot,
+};
 use crate::{
     accounting::ledger,
     data,
@@ -40,6 +43,10 @@ pub enum Request {
     Pause,
     /// One step, traced, then pause.
     StepOnce,
+    /// Look at what another of the digits adds that the last [`Event::Lot`] showed: the one at this place. Answered by [`Event::Person`].
+    Ring {
+        place: u32,
+    },
     /// A new run with the same configuration, on the digits loaded last, paused at step 0.
     Reset,
     /// Milliseconds to wait after each step (slow motion); steps are traced while this is over zero.
@@ -168,6 +175,17 @@ pub enum Event {
     Snapshot {
         step: u64,
         snapshot: StepSnapshot,
+    },
+    /// The digits of that step's lot, and what one of them adds; sent after [`Event::Snapshot`].
+    Lot {
+        step: u64,
+        lot: LotView,
+        person: Option<Box<Person>>,
+    },
+    /// What another of them adds.
+    Person {
+        step: u64,
+        person: Box<Person>,
     },
     Prediction([f32; 10]),
     /// Row: the digit that was drawn; column: the digit that the model read. `step`: of the model.

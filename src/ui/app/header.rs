@@ -23,7 +23,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
             <svg class="logo" width="28" height="28" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
                 <path class="wave" d="M2 20c3 0 3-9 6-9s3 13 6 13 3-17 6-17 3 11 5 11 2-4 5-4"></path></svg>
             <h1>"hushgrad"</h1>
-            <p class="tagline">"Train a model privately, in your browser, and watch what it costs."</p>
+            <p class="tagline">"Learn from 60,000 people’s handwriting without giving any one of them away."</p>
             {preset_choice(page)}
             <label class="theme"><span class="visually-hidden">"Theme"</span>
                 <select data-testid="theme" prop:value=text_fn(move || page.appearance.theme.get().key()) on:change=on_event(move |event| {

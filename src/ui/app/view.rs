@@ -6,7 +6,7 @@ use super::{address::address, drops::drops, header::header, help::help_dialog, k
 use crate::ui::{
     browser, embed, lessons, link, noise_lab, results, runs, setup,
     size::closures::{bool_fn, on_click, text_fn},
-    stage::{step, sweep_bar::sweep_bar, transport},
+    stage::{stations, step, sweep_bar::sweep_bar, transport},
     state::{Page, Panel},
     widgets::messages::messages,
 };
@@ -28,6 +28,7 @@ pub fn start(root: web_sys::HtmlElement) {
             page.connect();
             if !browser::is_embedded() {
                 page.save_when_hidden();
+                page.load_recorded_step();
             }
         };
         request_animation_frame(move || set_timeout(connect, std::time::Duration::ZERO));
@@ -59,11 +60,12 @@ fn view(page: Page) -> impl IntoView {
         <a class="skip" href="#results">"To the results"</a>
         {header(page, help)}
         <section class="top" aria-label="Run and messages">{transport::bar(page)}{messages(page)}{sweep_bar(page)}</section>
-        <nav class="tabs" aria-label="Panels">{tab(Panel::Setup, "Set-up")}{tab(Panel::Step, "One step")}{tab(Panel::Results, "Results")}</nav>
+        <nav class="tabs" aria-label="Panels">{tab(Panel::Step, "Stage")}{tab(Panel::Results, "Results")}{tab(Panel::Setup, "Set-up")}</nav>
         <main class="panels" class:with-lesson=bool_fn(move || page.lessons.open.with(Option::is_some)) class:with-lab=bool_fn(move || page.lab.open.get())>
-            <div class="left">{lessons::panel::panel(page)}
-            <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel::panel(page)}</section></div>
+            {lessons::panel::panel(page)}
             {noise_lab::panel::panel(page)}
+            <section class="panel stage" data-testid="stage" aria-label="One person, in or out">{stations::stage(page)}</section>
+            <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel::panel(page)}</section>
             <section class=class(Panel::Step, "step") aria-label="One step">{step::panel(page)}</section>
             <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label="Results">{results::panel::panel(page)}</section>
             {runs::panel::panel(page)}

@@ -37,7 +37,7 @@ pub struct Link {
 impl Default for Link {
     fn default() -> Self {
         Self {
-            settings: Settings::default(),
+            settings: presets::first_settings(),
             backend: BackendChoice::Automatic,
             speed: Speed::Max,
             theme: None,
@@ -51,7 +51,17 @@ impl Default for Link {
 /// Reads a query (`?model=mlp&sigma=2`), and says in a sentence each what was wrong with it.
 #[must_use]
 pub fn read(query: &str) -> (Link, Vec<String>) {
-    read_onto(Link::default(), query)
+    let mut ground = Link::default();
+    // A link that names a setting lays it on what the page opened with before there was a first preset: links of before mean what they meant.
+    if query.len() <= LONGEST && pairs(query).iter().any(|(key, _)| names_a_setting(key)) {
+        ground.settings = Settings::default();
+    }
+    read_onto(ground, query)
+}
+
+/// Whether a key of a link sets something of the run.
+fn names_a_setting(key: &str) -> bool {
+    matches!(key, "preset" | "density") || Number::by_key(key).is_some() || Select::by_key(key).is_some()
 }
 
 /// Reads a query on the ground of `link`: what it does not name stays.
@@ -147,9 +157,10 @@ impl Link {
     pub fn write(&self) -> String {
         let settings = &self.settings;
         let mut pairs: Vec<(&str, String)> = vec![];
+        let first = *settings == presets::first_settings();
         let preset = Preset::of(settings).filter(|preset| preset.settings(&Settings::default()) != Settings::default());
         let default = preset.map_or_else(Settings::default, |preset| preset.settings(&Settings::default()));
-        if let Some(preset) = preset {
+        if let Some(preset) = preset.filter(|_| !first) {
             pairs.push(("preset", preset.key.to_owned()));
         }
         for select in Select::ALL {
@@ -167,6 +178,10 @@ impl Link {
             if value != default.number(number) {
                 pairs.push((number.spec().key, value.map_or_else(String::new, format::exact)));
             }
+        }
+        // Something must be named, or it would be read as what the page opens with.
+        if pairs.is_empty() && !first {
+            pairs.push(("preset", "dp-sgd".to_owned()));
         }
         if self.speed != Speed::Max {
             pairs.push(("speed", self.speed.key().to_owned()));

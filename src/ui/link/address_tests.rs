@@ -13,17 +13,34 @@ fn the_default_state_is_an_empty_query() {
     assert_eq!(Link::default().write(), "");
     assert_eq!(read(""), (Link::default(), vec![]));
     assert_eq!(read("?utm_source=x&foo"), (Link::default(), vec![]));
+    assert_eq!(Link::default().settings, presets::first_settings());
+}
+
+/// The state of a link that names something of the run.
+fn ground() -> Link {
+    Link { settings: Settings::default(), ..Link::default() }
+}
+
+#[test]
+fn a_link_that_names_a_setting_means_what_it_always_meant() {
+    assert_eq!(ground().write(), "v=1&preset=dp-sgd");
+    for query in ["?preset=dp-sgd", "?lot=256", "?dataset=mnist", "?steps="] {
+        assert_eq!(read(query), (ground(), vec![]), "{query}");
+    }
+    for query in ["?backend=cpu", "?theme=dark", "?lab=1", "?speed=slow"] {
+        assert_eq!(read(query).0.settings, presets::first_settings(), "{query}");
+    }
 }
 
 #[test]
 fn links_are_short_and_readable() {
-    let mut link = Link::default();
+    let mut link = ground();
     link.settings.family = Family::StudentT;
     link.settings.scale = 1.5;
     link.backend = BackendChoice::Cpu;
     assert_eq!(link.write(), "v=1&noise=student-t&sigma=1.5&backend=cpu");
     assert_eq!(read("?v=1&noise=student-t&sigma=1.5&backend=cpu"), (link, vec![]));
-    let mut link = Link::default();
+    let mut link = ground();
     link.settings.sampling = SamplingPolicy::Shuffled;
     assert_eq!(link.write(), "v=1&sampling=shuffled");
 }
@@ -32,7 +49,7 @@ fn links_are_short_and_readable() {
 fn a_preset_is_one_word_and_can_be_changed() {
     for preset in presets::all() {
         let link = Link { settings: preset.settings(&Settings::default()), ..Link::default() };
-        let expected = if preset.key == "dp-sgd" { String::new() } else { format!("v=1&preset={}", preset.key) };
+        let expected = if preset.key == "quick-linear" { String::new() } else { format!("v=1&preset={}", preset.key) };
         assert_eq!(link.write(), expected);
         assert_eq!(read(&link.write()), (link, vec![]));
     }

@@ -35,7 +35,7 @@ pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
 /// The recorded run, while there is no other.
 fn recorded_line(page: Page, column: Column) -> Option<Line> {
     let line = || Line { class: "line-recorded", name: recorded::NAME.to_owned(), points: recorded::curve(column) };
-    (!page.has_own_run()).then(line)
+    page.shows_recorded().then(line)
 }
 
 /// Steps that the charts show: all that are planned, else all that were done. Where runs are pinned, shadows go no further than they do: those of a

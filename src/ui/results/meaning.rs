@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::attacker::{allowed, attacker};
 use crate::{
     accounting::risk::PrivacyCurve,
-    plot::format,
+    plot::{format, series::Point},
     train::report::{OrderedEpsilon, Privacy, PrivacyBound},
     ui::{
         size::closures::{bool_fn, on_event, text_fn, view_fn},
@@ -37,20 +37,36 @@ fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
     )
 }
 
+/// What is known of the run's privacy.
+#[derive(Clone, Copy)]
+pub struct Known {
+    privacy: Memo<Option<Privacy>>,
+    /// The whole curve, where the run stands still and tight accounting knows it.
+    whole: Memo<Option<Vec<Point>>>,
+    /// What any attacker can do at most.
+    pub attack: Memo<Option<PrivacyCurve>>,
+}
+
+impl Known {
+    /// Of the run that stands.
+    pub fn of(page: Page) -> Self {
+        let privacy = shown_bound(page);
+        let whole = Memo::new(move |_| {
+            let released = page.spending.released.get();
+            page.spending.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
+        });
+        let attack = Memo::new(move |_| {
+            let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
+            // What is shown is rounded up, and holds until something else is shown.
+            let epsilon = format::shown(page.spending.epsilon().unwrap_or(bound.improved.epsilon));
+            PrivacyCurve::new(whole.get().unwrap_or_default().into_iter().chain([(epsilon, bound.delta)])).ok()
+        });
+        Self { privacy, whole, attack }
+    }
+}
+
 /// What the run's ε says: an attacker's reach, both conversions, the assumptions.
-pub fn meaning(page: Page) -> impl IntoView {
-    let privacy = shown_bound(page);
-    // Where the run stands still, tight accounting knows the whole curve; until then there is one point of it.
-    let whole = Memo::new(move |_| {
-        let released = page.spending.released.get();
-        page.spending.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
-    });
-    let attack = Memo::new(move |_| {
-        let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
-        // What is shown is rounded up, and holds until something else is shown.
-        let epsilon = format::shown(page.spending.epsilon().unwrap_or(bound.improved.epsilon));
-        PrivacyCurve::new(whole.get().unwrap_or_default().into_iter().chain([(epsilon, bound.delta)])).ok()
-    });
+pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl IntoView {
     let sentence = move || {
         Some(match privacy.get() {
             None => view! { <p>"Nothing has been released yet."</p> }.into_any(),

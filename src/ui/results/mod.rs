@@ -9,6 +9,7 @@
 //! | [`digit`] | a drawing made into the picture that models know |
 //! | `meaning` | what ε says |
 //! | `numbers` | where the run stands in numbers |
+//! | `odds` | the attacker's odds, in people of a hundred |
 //! | `pad` | the pad to draw on |
 //! | `panel` | the panel |
 //! | [`recorded`] | a run made before, for empty charts |
@@ -26,6 +27,8 @@ pub mod digit;
 mod meaning;
 #[cfg(target_arch = "wasm32")]
 mod numbers;
+#[cfg(target_arch = "wasm32")]
+mod odds;
 #[cfg(target_arch = "wasm32")]
 mod pad;
 #[cfg(target_arch = "wasm32")]

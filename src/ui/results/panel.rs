@@ -5,20 +5,23 @@ use leptos::prelude::*;
 use super::{
     confusion,
     curves::{accuracy_chart, epsilon_chart},
-    meaning::meaning,
+    meaning::{Known, meaning},
     numbers::numbers,
+    odds::odds,
     pad::pad,
 };
 use crate::ui::{lessons::formulas::formulas, size::closures::view_fn, state::Page};
 
 /// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
+    let known = Known::of(page);
     view! {
+        {odds(page, known.attack)}
         <h2>"Results"</h2>
         {accuracy_chart(page, 165.0)}
         {epsilon_chart(page, 150.0)}
-        {view_fn(move || (!page.has_own_run()).then(|| recorded_note().into_any()))}
-        {meaning(page)}
+        {view_fn(move || page.shows_recorded().then(|| recorded_note().into_any()))}
+        {meaning(page, known)}
         {pad(page)}
         {confusion::panel(page)}
         {formulas(page)}
@@ -28,5 +31,5 @@ pub fn panel(page: Page) -> impl IntoView {
 }
 
 fn recorded_note() -> impl IntoView {
-    view! { <p class="recorded" data-testid="recorded">"Recorded: MNIST, the linear model, the first settings of this page. Press Play, and your own run takes its place."</p> }
+    view! { <p class="recorded" data-testid="recorded">"Recorded: MNIST, with these settings. Press Play, and your own run takes its place."</p> }
 }

@@ -3,6 +3,13 @@
 use super::values::Settings;
 use crate::train::presets;
 
+/// What the page opens with, where a link names no setting: the first preset on MNIST.
+#[must_use]
+pub fn first_settings() -> Settings {
+    let ground = Settings::default();
+    Preset::by_key(presets::FIRST).map_or_else(|| ground.clone(), |first| first.settings(&ground))
+}
+
 /// One entry of the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {

@@ -19,27 +19,27 @@ pub const MODEL: Control = Control::Select(Select::Model);
 /// The denoiser, which stands in the panel by itself.
 pub const DENOISER: Control = Control::Select(Select::Denoiser);
 
+/// The controls that stand on the stage, under the station that they act on: the lot, the bound, the noise.
+pub const LOT: &[Control] = &[Control::Number(Number::Lot)];
+pub const BOUND: &[Control] = &[Control::Number(Number::ClipNorm), Control::Number(Number::PreScale)];
+pub const NOISE: &[Control] = &[Control::Select(Select::Noise), Control::Number(Number::Scale)];
+
 /// The controls of the fieldset *Privacy*, in order.
 pub const PRIVACY: &[Control] = &[
     Control::Select(Select::Encoder),
-    Control::Number(Number::ClipNorm),
     Control::Select(Select::Shape),
-    Control::Number(Number::PreScale),
     Control::Number(Number::Vectors),
-    Control::Select(Select::Noise),
     Control::Density,
-    Control::Number(Number::Scale),
     Control::Number(Number::Nu),
     Control::Number(Number::Exponent),
     Control::Number(Number::Budget),
     Control::Number(Number::Delta),
 ];
 /// The controls of the fieldset *Training*, in order.
-pub const TRAINING: &[Control] = &[Control::Number(Number::Lot), Control::Number(Number::LearningRate)];
+pub const TRAINING: &[Control] = &[Control::Number(Number::LearningRate), Control::Number(Number::Steps)];
 /// The controls of the advanced settings, in order.
 pub const ADVANCED: &[Control] = &[
     Control::Select(Select::Sampling),
-    Control::Number(Number::Steps),
     Control::Select(Select::Schedule),
     Control::Number(Number::RateEnd),
     Control::Number(Number::Momentum),
@@ -78,8 +78,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_setting_has_one_place_in_the_panel() {
-        let placed: Vec<Control> = [&[DIGITS, MODEL, DENOISER], PRIVACY, TRAINING, ADVANCED].concat();
+    fn every_setting_has_one_place() {
+        let placed: Vec<Control> =
+            [&[DIGITS, MODEL, DENOISER], LOT, BOUND, NOISE, PRIVACY, TRAINING, ADVANCED].concat();
         let settings = Select::ALL.map(Control::Select).into_iter().chain(Number::ALL.map(Control::Number));
         for control in settings {
             assert_eq!(placed.iter().filter(|each| **each == control).count(), 1, "{control:?}");

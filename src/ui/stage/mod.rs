@@ -1,8 +1,11 @@
-//! The run on the stage: the transport, and one step taken apart.
+//! The run on the stage: one person in or out, the transport, and one step taken apart.
 //!
 //! | module | what it is |
 //! | --- | --- |
 //! | `badge` | which backend runs |
+//! | `colours` | numbers as colours |
+//! | `lot` | the digits of a step's lot, one of which is ringed |
+//! | `stations` | the stage: the sum with that one and without it, before the noise and after |
 //! | `step` | one step taken apart |
 //! | `step_picture` | its pictures |
 //! | `step_plot` | its plots |
@@ -12,6 +15,12 @@
 
 #[cfg(target_arch = "wasm32")]
 mod badge;
+#[cfg(target_arch = "wasm32")]
+mod colours;
+#[cfg(target_arch = "wasm32")]
+mod lot;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod stations;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod step;
 #[cfg(target_arch = "wasm32")]

@@ -28,7 +28,7 @@ impl Appearance {
         Self {
             theme: RwSignal::new(theme.unwrap_or_else(browser::stored_theme)),
             theme_in_link: RwSignal::new(theme.is_some()),
-            panel: RwSignal::new(Panel::Results),
+            panel: RwSignal::new(Panel::Step),
         }
     }
 

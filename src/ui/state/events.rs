@@ -52,6 +52,8 @@ impl Page {
                 self.take_report(report);
             }
             Event::Snapshot { step, snapshot } => self.snapshots.take(step, snapshot),
+            Event::Lot { step, lot, person } => self.snapshots.take_people(step, lot, person.map(|person| *person)),
+            Event::Person { step, person } => self.snapshots.take_person(step, *person),
             Event::Prediction(classes) => self.pad.take_prediction(classes),
             Event::Pong => {}
             Event::Confusion { step, counts } => self.confusion.take(step, *counts),

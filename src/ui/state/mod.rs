@@ -29,6 +29,7 @@
 //! | `sweep_runs` | … the runs of a sweep |
 //! | `lesson_steps`, `names` | … a lesson's step is done; the numbers in its text |
 //! | `run_files` | … a run file is opened |
+//! | `recorded_step` | … the step is fetched that was made before |
 
 pub mod answered;
 #[cfg(target_arch = "wasm32")]
@@ -69,6 +70,8 @@ mod play;
 #[cfg(target_arch = "wasm32")]
 mod projection;
 #[cfg(target_arch = "wasm32")]
+mod recorded_step;
+#[cfg(target_arch = "wasm32")]
 mod run;
 #[cfg(target_arch = "wasm32")]
 mod run_files;
@@ -92,4 +95,5 @@ pub(super) use self::{
     page::Page,
     projection::OPEN_EPOCHS,
     run_list::{Past, pin_class},
+    snapshots::People,
 };

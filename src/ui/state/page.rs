@@ -22,7 +22,7 @@ use super::{
 use crate::{
     ui::{
         link::Link,
-        settings::{Number, Settings},
+        settings::{Number, Settings, presets::first_settings},
         threads::{accountant::AccountantClient, training::TrainingClient},
     },
     worker::protocol::NetworkRequest,
@@ -113,6 +113,12 @@ impl Page {
         let current = self.runs.current.get_value();
         let (name, pinned) = (current.name, current.pinned);
         Some(Past { run: info.run, name, note, pinned, settings, info, curves, last, accuracy })
+    }
+
+    /// Whether what was recorded may be shown: under its own settings alone, and while there is nothing of the visitor's own.
+    #[must_use]
+    pub fn shows_recorded(self) -> bool {
+        !self.has_own_run() && self.settings.with(|settings| *settings == first_settings())
     }
 
     /// Whether a run of the visitor's own can be drawn.

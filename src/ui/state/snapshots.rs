@@ -8,7 +8,11 @@ use leptos::prelude::*;
 use super::run::Run;
 use crate::{
     ui::{browser, settings::Speed, threads::training::TrainingClient},
-    worker::{protocol::Request, snapshot::StepSnapshot},
+    worker::{
+        look::{LotView, Person},
+        protocol::Request,
+        snapshot::StepSnapshot,
+    },
 };
 
 /// Tiles are drawn anew at most this often; at full speed a step is looked into at most this often, too.
@@ -19,11 +23,20 @@ const LOOK_MS: u32 = 1000;
 #[derive(Default)]
 struct Inner {
     due: Option<Timeout>,
-    /// The step that the tiles show next.
+    /// The step that the tiles show next, and the people in it.
     next: Option<(u64, StepSnapshot)>,
+    next_people: Option<People>,
     /// When a step was last looked into, and whether one is being waited for.
     looked_at: f64,
     looking: bool,
+}
+
+/// The lot of a step, and the one of its images that is ringed.
+#[derive(Clone, PartialEq)]
+pub struct People {
+    pub step: u64,
+    pub lot: Arc<LotView>,
+    pub person: Option<Arc<Person>>,
 }
 
 /// The step that is shown. Copied freely.
@@ -32,6 +45,12 @@ pub struct Snapshots {
     trainer: TrainingClient,
     run: Run,
     pub shown: RwSignal<Option<(u64, Arc<StepSnapshot>)>>,
+    /// The people in a step of the run that stands.
+    pub people: RwSignal<Option<People>>,
+    /// Those of a step that was made before, with the first settings.
+    pub recorded: RwSignal<Option<People>>,
+    /// Whether the sums are shown as they would be without the image that is ringed.
+    pub without: RwSignal<bool>,
     inner: StoredValue<Inner, LocalStorage>,
 }
 
@@ -39,7 +58,15 @@ impl Snapshots {
     /// No step yet.
     #[must_use]
     pub fn new(trainer: TrainingClient, run: Run) -> Self {
-        Self { trainer, run, shown: RwSignal::new(None), inner: StoredValue::new_local(Inner::default()) }
+        Self {
+            trainer,
+            run,
+            shown: RwSignal::new(None),
+            people: RwSignal::new(None),
+            recorded: RwSignal::new(None),
+            without: RwSignal::new(false),
+            inner: StoredValue::new_local(Inner::default()),
+        }
     }
 
     /// Takes a step, which the tiles show soon.
@@ -61,13 +88,40 @@ impl Snapshots {
         });
     }
 
+    /// Takes the people of the step that was taken last.
+    pub fn take_people(self, step: u64, lot: LotView, person: Option<Person>) {
+        let people = People { step, lot: Arc::new(lot), person: person.map(Arc::new) };
+        if self.inner.with_value(|inner| inner.due.is_none()) {
+            return self.people.set(Some(people));
+        }
+        self.inner.update_value(|inner| inner.next_people = Some(people));
+    }
+
+    /// Takes what another image adds, if its step is still shown.
+    pub fn take_person(self, step: u64, person: Person) {
+        self.people.update(|people| {
+            if let Some(people) = people.as_mut().filter(|people| people.step == step) {
+                people.person = Some(Arc::new(person));
+            }
+        });
+    }
+
+    /// Rings another image of the step that is shown.
+    pub fn ring(self, place: u32) {
+        self.trainer.send(Request::Ring { place });
+    }
+
     fn show(self) {
         let next = self.inner.try_update_value(|inner| {
             inner.due = None;
-            inner.next.take()
+            (inner.next.take(), inner.next_people.take())
         });
-        if let Some(Some((step, pictures))) = next {
+        let Some((next, people)) = next else { return };
+        if let Some((step, pictures)) = next {
             self.shown.set(Some((step, Arc::new(pictures))));
+        }
+        if people.is_some() {
+            self.people.set(people);
         }
     }
 
@@ -98,8 +152,10 @@ impl Snapshots {
     /// Shows no step any more.
     pub fn forget(self) {
         self.shown.set(None);
+        self.people.set(None);
         self.inner.update_value(|inner| {
             inner.next = None;
+            inner.next_people = None;
             inner.looking = false;
         });
     }

@@ -6,8 +6,10 @@ use web_time::Instant;
 
 use super::{pace::YIELD_EVERY, state::Agent};
 use crate::{
-    train::{report::Report, session::Session},
-    worker::{host::Host, protocol::Event, snapshot::StepSnapshot},
+    engine::Engine,
+    rng::SystemRng,
+    train::{error::SessionError, report::Report, session::Session},
+    worker::{host::Host, look::LookedAt, protocol::Event, snapshot::StepSnapshot},
 };
 
 /// A playing run reports at most this often.
@@ -64,17 +66,7 @@ impl<H: Host> Agent<H> {
         // No step runs whose release is not written.
         let may = self.may_release();
         let Some(session) = self.session.as_mut().filter(|_| may) else { return };
-        let done = if traced {
-            session.traced_step().await.map(|trace| {
-                let task = &session.plan().task;
-                let noise = task.noise.as_ref().and_then(|noise| noise.build().ok());
-                if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
-                    self.host.send(Event::Snapshot { step: session.step_count(), snapshot });
-                }
-            })
-        } else {
-            session.step().await
-        };
+        let done = if traced { self.looked_step().await } else { session.step().await };
         if let Err(error) = done {
             return self.fail(error).await;
         }
@@ -82,6 +74,31 @@ impl<H: Host> Agent<H> {
             self.set_playing(false);
             self.put_down().await;
             self.evaluate_now();
+        }
+    }
+
+    /// Takes one step, and sends what happened in it.
+    async fn looked_step(&mut self) -> Result<(), SessionError> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        let before = session.engine().state().await?.parameters;
+        let trace = session.traced_step().await?;
+        let (step, task) = (session.step_count(), &session.plan().task);
+        let noise = task.noise.as_ref().and_then(|noise| noise.build().ok());
+        if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
+            self.host.send(Event::Snapshot { step, snapshot });
+        }
+        let Some(train) = &self.run_data else { return Ok(()) };
+        let look = LookedAt::new(step, task, train, session.drawn(), before, trace, &mut SystemRng::new()?);
+        self.host.send(Event::Lot { step, lot: look.lot(), person: look.person(None).map(Box::new) });
+        self.looked_at = Some(look);
+        Ok(())
+    }
+
+    /// Sends what another digit of the step adds that was looked into last.
+    pub(super) fn ring(&self, place: usize) {
+        let look = self.looked_at.as_ref();
+        if let Some((step, person)) = look.and_then(|look| Some((look.step, look.person(Some(place))?))) {
+            self.host.send(Event::Person { step, person: Box::new(person) });
         }
     }
 

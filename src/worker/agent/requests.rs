@@ -69,6 +69,7 @@ impl<H: Host> Agent<H> {
                 self.step(true).await;
                 self.evaluate_now();
             }
+            Request::Ring { place } => self.ring(place as usize),
             Request::SlowMotion { milliseconds } => {
                 self.slow = Duration::from_millis(milliseconds.min(60_000).into());
                 self.wake = None;

@@ -15,6 +15,7 @@ use crate::{
         background::BackgroundJobs,
         host::Host,
         inbox::Message,
+        look::LookedAt,
         protocol::{Event, Fallback},
         run_store::{Memory, StoreError},
     },
@@ -74,6 +75,8 @@ pub(super) struct Agent<H: Host> {
     pub last_report: Option<Instant>,
     pub evaluation: Evaluation,
     pub background: BackgroundJobs,
+    /// The step that was looked into last.
+    pub looked_at: Option<LookedAt>,
 }
 
 impl<H: Host> Agent<H> {
@@ -108,6 +111,7 @@ impl<H: Host> Agent<H> {
             last_report: None,
             evaluation: Evaluation::default(),
             background: BackgroundJobs::default(),
+            looked_at: None,
         }
     }
 

@@ -1,0 +1,35 @@
+//! A tool of the page rather than an example: makes the step that the stage shows before there is one of the visitor's own, on digits that the
+//! program draws.
+//!
+//! `cargo run --release --no-default-features --example record_step > www/step.txt`
+
+use futures_executor::block_on;
+use hushgrad::{
+    data::synthetic,
+    engine::{Engine, Performance, cpu::CpuEngine},
+    rng::SystemRng,
+    train::{plan::Plan, presets, session::Session},
+    worker::look::{LookedAt, text},
+};
+
+/// The step is this one: the model has learned a little, and still is wrong about some.
+const STEP: u64 = 12;
+const TRAIN: u32 = 60_000;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let train = synthetic::digits(1, TRAIN, 1).train;
+    let first = presets::Preset::by_key(presets::FIRST).ok_or("the first preset is in the table")?;
+    let plan = Plan::new(first.config(), TRAIN)?;
+    let engine = CpuEngine::new(plan.task.clone(), train.clone(), &plan.initial_parameters(), Performance::default())?;
+    let mut session = Session::new(plan, engine)?;
+    for _ in 1..STEP {
+        block_on(session.step())?;
+    }
+    let before = block_on(session.engine().state())?.parameters;
+    let trace = block_on(session.traced_step())?;
+    let task = session.plan().task.clone();
+    let look = LookedAt::new(STEP, &task, &train, session.drawn(), before, trace, &mut SystemRng::new()?);
+    let text = text::write(STEP, &look.lot(), look.person(None).as_ref()).ok_or("the lot is empty")?;
+    print!("{text}");
+    Ok(())
+}

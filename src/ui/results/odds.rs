@@ -1,0 +1,94 @@
+//! What an attacker can find out, in people of a hundred: odds as pictures and words (Nanayakkara et al. 2023).
+
+use leptos::prelude::*;
+
+use crate::{
+    accounting::risk::{AttackBound, PrivacyCurve},
+    plot::format,
+    ui::{
+        settings::Settings,
+        size::closures::{bool_fn, text_fn},
+        state::Page,
+    },
+};
+
+/// People of a hundred that the attacker accuses wrongly.
+const ACCUSED: u32 = 5;
+/// Circles in a row, and units from one to the next.
+const ROW: u32 = 10;
+const UNIT: u32 = 10;
+
+/// What the odds are of.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    /// What was released so far.
+    Released,
+    /// What is planned, before there is anything.
+    Planned,
+    /// Nothing is known yet, or nothing is bounded.
+    Nothing,
+}
+
+/// People of a hundred in the data that any attacker finds at most who accuses five of a hundred that were not in it. Whole people: rounded up.
+#[must_use]
+pub fn found(curve: &PrivacyCurve) -> u32 {
+    let people = (curve.best_true_positive_rate(f64::from(ACCUSED) / 100.0) * 100.0).ceil();
+    if people.is_finite() { (people.max(0.0) as u32).clamp(ACCUSED, 100) } else { 100 }
+}
+
+/// The odds: of what was released, by `attack`; before there is anything, of what is planned.
+pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
+    let unbounded = Memo::new(move |_| page.settings.with(Settings::no_guarantee).is_some());
+    let planned = move || {
+        let delta = page.settings.with(|settings| settings.delta);
+        let tight = page.cost.tight.with(|points| points.last().map(|point| point.1));
+        let epsilon = tight
+            .or_else(|| page.cost.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon)));
+        PrivacyCurve::new([(format::shown(epsilon?), delta)]).ok()
+    };
+    let stepped = move || page.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0));
+    let now = Memo::new(move |_| {
+        if unbounded.get() {
+            return (Of::Nothing, Some(100));
+        }
+        if stepped() {
+            return match attack.get() {
+                Some(curve) => (Of::Released, Some(found(&curve))),
+                None => (Of::Nothing, Some(100)),
+            };
+        }
+        planned().map_or((Of::Nothing, None), |curve| (Of::Planned, Some(found(&curve))))
+    });
+    let number = move || now.get().1.map_or_else(|| "–".to_owned(), |found| found.to_string());
+    let lead = move || match now.get() {
+        (Of::Nothing, Some(_)) => "Nothing bounds what an attacker finds here.",
+        (Of::Nothing, None) => "What may an attacker find? It is being computed.",
+        (Of::Planned, _) => "When the planned steps are done and all of them are released:",
+        (Of::Released, _) => "With everything released so far:",
+    };
+    let grid = move |people: Box<dyn Fn() -> u32 + Send + Sync>, class: &'static str| {
+        view! { <svg class=format!("people {class}") viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(people()))></svg> }.into_any()
+    };
+    view! {
+        <section class="odds" data-testid="odds" aria-label="Odds">
+            <h2>"Was this image in?"</h2>
+            <p class="odds-lead">{text_fn(lead)}</p>
+            <div class="odds-grids" class:unknown=bool_fn(move || now.get().1.is_none())>
+                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>"Of 100 people whose image was "<strong>"not in"</strong>", the attacker accuses "<strong>{ACCUSED.to_string()}</strong>"."</p></div>
+                <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>"Of 100 whose image "<strong>"was in"</strong>", at most "<strong data-testid="odds-found">{text_fn(number)}</strong>". Guessing finds 5."</p></div>
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+/// A hundred people, the first `accused` of whom are filled.
+fn dots(accused: u32) -> String {
+    (0..100)
+        .map(|i| {
+            let (x, y) = (i % ROW * UNIT + UNIT / 2, i / ROW * UNIT + UNIT / 2);
+            let class = if i < accused { " class=\"accused\"" } else { "" };
+            format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"3.6\"{class}/>")
+        })
+        .collect()
+}

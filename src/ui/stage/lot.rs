@@ -1,0 +1,114 @@
+//! The digits of a step's lot, one of which is ringed.
+
+use leptos::{html, prelude::*};
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, KeyboardEvent};
+
+use super::colours::put;
+use crate::{
+    plot::format,
+    ui::{
+        browser,
+        size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
+        state::{Page, People},
+    },
+    worker::look::{LotView, SHOWN},
+};
+
+/// Digits in a row, and pixels of a digit's side with the gap that follows.
+const COLUMNS: usize = 8;
+const CELL: usize = 29;
+
+/// The digits as one picture, under one button each. The arrow keys move the ring.
+pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
+    let canvas = NodeRef::<html::Canvas>::new();
+    let lot = Memo::new(move |_| people.get().map(|people| people.lot));
+    effect(move || {
+        let theme = page.appearance.theme.get();
+        let Some(canvas) = canvas.get() else { return };
+        lot.with(|lot| draw(&canvas, lot.as_deref(), browser::is_dark(theme)));
+    });
+    let ringed = Memo::new(move |_| people.with(|people| Some(people.as_ref()?.person.as_ref()?.place)));
+    let labels = Memo::new(move |_| lot.with(|lot| lot.as_ref().map_or_else(Vec::new, |lot| lot.labels.clone())));
+    // A recorded step is a picture: nothing in it can be asked.
+    let fixed = Memo::new(move |_| page.snapshots.people.with(Option::is_none));
+    let buttons = move || {
+        let labels = labels.get();
+        let count = labels.len();
+        let one = |(place, label): (usize, u8)| {
+            let place = place as u32;
+            let here = bool_fn(move || ringed.get() == Some(place));
+            view! {
+                <button type="button" aria-label=format!("A {label}, {} of the {count} shown", place + 1) aria-pressed=text_fn(move || (ringed.get() == Some(place)).to_string())
+                    class:ringed=here tabindex=text_fn(move || if ringed.get().unwrap_or(0) == place { "0" } else { "-1" }) disabled=bool_fn(move || fixed.get())
+                    on:click=on_click(move |_| page.snapshots.ring(place))></button>
+            }
+        };
+        Some(labels.into_iter().enumerate().map(one).collect_view().into_any())
+    };
+    let moved = move |event: KeyboardEvent| {
+        let by = match event.key().as_str() {
+            "ArrowRight" => 1,
+            "ArrowLeft" => -1,
+            "ArrowDown" => COLUMNS as i32,
+            "ArrowUp" => -(COLUMNS as i32),
+            _ => return,
+        };
+        event.prevent_default();
+        let to = ringed.get_untracked().unwrap_or(0) as i32 + by;
+        let parent = event
+            .target()
+            .and_then(|target| target.dyn_into::<HtmlElement>().ok())
+            .and_then(|one| one.parent_element());
+        let next = parent
+            .and_then(|parent| parent.children().item(to as u32))
+            .and_then(|next| next.dyn_into::<HtmlElement>().ok());
+        if let (true, Some(next)) = (to >= 0, next) {
+            drop(next.focus());
+            next.click();
+        }
+    };
+    let caption = move || {
+        lot.with(|lot| {
+            lot.as_ref().map_or_else(
+                || "Each step draws some people's digits at random.".to_owned(),
+                |lot| {
+                    let (drawn, shown) = (format::integer(lot.drawn.into()), lot.labels.len());
+                    if lot.drawn as usize > shown {
+                        format!("{drawn} drawn at random, {shown} of them here.")
+                    } else {
+                        format!("{drawn} drawn at random.")
+                    }
+                },
+            )
+        })
+    };
+    view! {
+        <div class="lot" on:keydown=moved>
+            <canvas class="lot-digits" node_ref=canvas width=(COLUMNS * CELL - 1).to_string() height=(SHOWN / COLUMNS * CELL - 1).to_string() role="img" aria-label="Digits of the lot"></canvas>
+            <div class="lot-buttons" role="group" aria-label="Whose digit: arrow keys ring another">{view_fn(buttons)}</div>
+        </div>
+        <p class="caption" data-testid="stage-lot">{text_fn(caption)}</p>
+    }
+    .into_any()
+}
+
+fn draw(canvas: &web_sys::HtmlCanvasElement, lot: Option<&LotView>, dark: bool) {
+    let (width, height) = (COLUMNS * CELL - 1, SHOWN / COLUMNS * CELL - 1);
+    let (paper, ink) = if dark { ([32u8, 36, 43], [236u8, 234, 229]) } else { ([240u8, 240, 238], [29u8, 33, 39]) };
+    let mut bytes = vec![0; width * height * 4];
+    for place in 0..SHOWN {
+        let digit = lot.map_or(&[][..], |lot| lot.digit(place));
+        let (left, top) = (place % COLUMNS * CELL, place / COLUMNS * CELL);
+        for at in 0..28 * 28 {
+            let share = u16::from(digit.get(at).copied().unwrap_or(0));
+            let pixel = ((top + at / 28) * width + left + at % 28) * 4;
+            for colour in 0..3 {
+                let mixed = (u16::from(paper[colour]) * (255 - share) + u16::from(ink[colour]) * share) / 255;
+                bytes[pixel + colour] = mixed as u8;
+            }
+            bytes[pixel + 3] = 255;
+        }
+    }
+    put(canvas, &bytes, width as u32, height as u32);
+}

@@ -1,0 +1,176 @@
+//! The stage: a lot of digits, one of them ringed; the sum with it and without it, before the noise and after.
+
+use std::sync::Arc;
+
+use leptos::{html, prelude::*};
+
+use super::{colours::paint, lot::lot};
+use crate::{
+    mechanism::EncoderSpec,
+    plot::format,
+    ui::{
+        browser,
+        settings::{Family, Settings},
+        setup::{
+            control::controls,
+            layout::{BOUND, LOT, NOISE},
+        },
+        size::closures::{bool_fn, effect, on_click, on_event, text_fn, view_fn},
+        state::Page,
+        widgets::teaching::teaching,
+    },
+    worker::look::Person,
+};
+
+/// Digits that are shown of a length.
+const DIGITS: i32 = 3;
+
+/// Reads one picture of what an image adds: its numbers, and where their colours are full.
+type Read = fn(&Person, bool) -> (Vec<f32>, f64);
+
+/// The whole stage.
+pub fn stage(page: Page) -> impl IntoView {
+    // A step of the visitor's own; before there is one, the recorded step, under its own settings alone.
+    let people = Memo::new(move |_| {
+        let own = page.snapshots.people.get();
+        own.or_else(|| page.snapshots.recorded.get().filter(|_| page.shows_recorded()))
+    });
+    let person = Memo::new(move |_| people.with(|people| people.as_ref()?.person.clone()));
+    let own = move || page.snapshots.people.with(Option::is_some);
+    let title = move || match people.with(|people| people.as_ref().map(|people| people.step)) {
+        Some(step) if own() => format!("Step {}. Is this person's digit in it?", format::integer(step)),
+        Some(_) => "A recorded step. Is this person's digit in it?".to_owned(),
+        None => "Is this person's digit in it?".to_owned(),
+    };
+    view! {
+        <div class="stage-head">
+            <h2>"One person, in or out"</h2>
+            <p class="stage-title" data-testid="stage-step">{text_fn(title)}</p>
+            {switch(page)}
+        </div>
+        <ol class="stations">
+            <li class="station station-lot"><h3><span>"A lot of people"</span>{teaching()}</h3>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
+            <li class="station"><h3><span>"What this one adds"</span>{teaching()}</h3>
+                {picture(page, person, "alone", |person, _| (person.alone.clone(), person.full_alone()))}
+                <p class="caption" data-testid="stage-alone">{text_fn(move || alone(page, person.get()))}</p>
+                <div class="knobs">{controls(page, BOUND)}</div></li>
+            <li class="station"><h3><span>"The sum of all"</span>{teaching()}</h3>
+                {picture(page, person, "sum", |person, without| (sum(person, without, 0), person.full))}
+                {difference(page, person, "difference-before", "With minus without: ", |person, _| (person.difference(0), person.full_alone()))}
+                <p class="caption">{text_fn(move || before(page))}</p></li>
+            <li class="station"><h3><span>{text_fn(move || if noisy(page) { "+ noise: this is released" } else { "No noise: this is released" })}</span></h3>
+                {picture(page, person, "released", |person, without| (sum(person, without, 1), person.full))}
+                {difference(page, person, "difference-after", "With minus without: ", |person, _| (person.difference(1), person.full_alone()))}
+                <p class="caption">{text_fn(move || after(page))}</p>
+                <div class="knobs">{controls(page, NOISE)}</div></li>
+        </ol>
+        <p class="stage-says" data-testid="stage-says">{text_fn(move || says(page, person.with(Option::is_some)))}
+            {view_fn(move || person.with(Option::is_none).then(|| view! {
+                " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>"Take a step apart"</button>
+            }.into_any()))}</p>
+    }
+    .into_any()
+}
+
+fn sum(person: &Person, without: bool, after: usize) -> Vec<f32> {
+    if without { person.without[after].clone() } else { person.with[after].clone() }
+}
+
+/// With it or without it.
+fn switch(page: Page) -> AnyView {
+    let without = page.snapshots.without;
+    let option = move |id: &'static str, label: &'static str, value: bool| {
+        view! {
+            <input type="radio" name="with-without" id=id data-testid=id prop:checked=bool_fn(move || without.get() == value) on:change=on_event(move |_| without.set(value)) />
+            <label for=id>{label}</label>
+        }
+    };
+    view! {
+        <fieldset class="speed switch"><legend class="visually-hidden">"The sums with this image, or without it"</legend>
+            {option("with-it", "With this image", false)}{option("without-it", "Without it", true)}</fieldset>
+    }
+    .into_any()
+}
+
+/// A picture of the step, painted anew when the step, the switch or the theme changes.
+fn canvas(page: Page, person: Memo<Option<Arc<Person>>>, hook: &'static str, label: String, read: Read) -> AnyView {
+    let canvas = NodeRef::<html::Canvas>::new();
+    effect(move || {
+        let (theme, without) = (page.appearance.theme.get(), page.snapshots.without.get());
+        let Some(canvas) = canvas.get() else { return };
+        person.with(|person| match person {
+            Some(person) => {
+                let (values, full) = read(person, without);
+                paint(&canvas, person.layout(), &values, full, browser::is_dark(theme));
+            }
+            None => canvas.set_width(28),
+        });
+    });
+    view! { <canvas class="one-picture" data-testid=format!("stage-{hook}") node_ref=canvas width="28" height="28" role="img" aria-label=label></canvas> }.into_any()
+}
+
+fn picture(page: Page, person: Memo<Option<Arc<Person>>>, hook: &'static str, read: Read) -> AnyView {
+    let label = match hook {
+        "alone" => "What the ringed image adds to the sum",
+        "sum" => "The sum before the noise",
+        _ => "The sum after the noise",
+    };
+    canvas(page, person, hook, label.to_owned(), read)
+}
+
+fn difference(
+    page: Page,
+    person: Memo<Option<Arc<Person>>>,
+    hook: &'static str,
+    title: &'static str,
+    read: Read,
+) -> AnyView {
+    let when = if hook.ends_with("after") { "after the noise" } else { "before the noise" };
+    view! { <div class="difference"><span>{title}</span>{canvas(page, person, hook, format!("The sum with the ringed image minus the sum without it, {when}"), read)}</div> }
+        .into_any()
+}
+
+fn noisy(page: Page) -> bool {
+    page.settings.with(|settings| settings.family != Family::None)
+}
+
+/// The length of what it adds.
+fn alone(page: Page, person: Option<Arc<Person>>) -> String {
+    let Some(person) = person else { return "Its gradient: how it would change the model.".to_owned() };
+    let short = |value: f64| format::number(format::significant(value, DIGITS));
+    let encoder = page.run.info.with(|run| run.as_ref().map(|run| run.config.encoder.clone()));
+    let norm = short(person.norm);
+    match encoder {
+        Some(EncoderSpec::None) => format!("Its gradient, of length {norm}. Nothing bounds it."),
+        Some(EncoderSpec::Envelope { .. }) => {
+            format!("Its gradient, of length {norm}, held under the envelope: {}.", short(person.bounded))
+        }
+        // What is below the bound is added as it is; its coordinates are rounded to the grid of exact sums.
+        Some(EncoderSpec::Clip { norm: most }) if person.norm <= most => {
+            format!("Its gradient, of length {norm}: short enough to stay whole.")
+        }
+        _ => format!("Its gradient, of length {norm}, cut to {}.", short(person.bounded)),
+    }
+}
+
+fn before(page: Page) -> &'static str {
+    if noisy(page) {
+        "Somebody who knows all others' images could subtract them, and would hold this digit."
+    } else {
+        "Somebody who knows all others' images can subtract them, and holds this digit."
+    }
+}
+
+fn after(page: Page) -> &'static str {
+    if noisy(page) { "The same subtraction leaves static: no digit to be held." } else { "Nothing hides it." }
+}
+
+fn says(page: Page, there: bool) -> String {
+    if !there {
+        return "Press Play or Step: each step draws a lot, and one person in it is ringed.".to_owned();
+    }
+    if let Some(reason) = page.settings.with(Settings::no_guarantee) {
+        return format!("No guarantee: {reason} One person's digit can be read from what is released.");
+    }
+    "The noise is as large as one person may matter, so nobody can tell who was in. All of them together still point the same way, and that the model learns.".to_owned()
+}
