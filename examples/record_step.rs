@@ -17,7 +17,7 @@ const STEP: u64 = 12;
 const TRAIN: u32 = 60_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let train = synthetic::digits(1, TRAIN, 1).train;
+    let train = synthetic::digits(1, TRAIN as usize, 1).train;
     let first = presets::Preset::by_key(presets::FIRST).ok_or("the first preset is in the table")?;
     let plan = Plan::new(first.config(), TRAIN)?;
     let engine = CpuEngine::new(plan.task.clone(), train.clone(), &plan.initial_parameters(), Performance::default())?;

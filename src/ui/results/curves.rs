@@ -115,7 +115,7 @@ fn epsilon(page: Page) -> Drawing {
             lines.push(Line { class: "line-epsilon", name: "tight".to_owned(), points: tight.to_vec() });
         }
     });
-    lines.splice(0..0, recorded_line(page, Column::Improved));
+    lines.splice(0..0, recorded_line(page, Column::Tight));
     let shown = steps(page, &mut lines);
     let planned = page.settings.with(|settings| settings.steps.is_some());
     if let Some(Ok(projection)) = page.cost.projection.get() {

@@ -49,16 +49,16 @@ pub fn stage(page: Page) -> impl IntoView {
             {switch(page)}
         </div>
         <ol class="stations">
-            <li class="station station-lot"><h3><span>"A lot of people"</span>{teaching()}</h3>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
-            <li class="station"><h3><span>"What this one adds"</span>{teaching()}</h3>
+            <li class="station station-lot"><h3>"A lot of people"</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
+            <li class="station"><h3>"What this one adds"</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "alone", |person, _| (person.alone.clone(), person.full_alone()))}
                 <p class="caption" data-testid="stage-alone">{text_fn(move || alone(page, person.get()))}</p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
-            <li class="station"><h3><span>"The sum of all"</span>{teaching()}</h3>
+            <li class="station"><h3>"The sum of all"</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "sum", |person, without| (sum(person, without, 0), person.full))}
                 {difference(page, person, "difference-before", "With minus without: ", |person, _| (person.difference(0), person.full_alone()))}
                 <p class="caption">{text_fn(move || before(page))}</p></li>
-            <li class="station"><h3><span>{text_fn(move || if noisy(page) { "+ noise: this is released" } else { "No noise: this is released" })}</span></h3>
+            <li class="station"><h3>{text_fn(move || if noisy(page) { "The sum + noise" } else { "The sum, without noise" })}</h3><p class="marks"><span class="released">"released"</span></p>
                 {picture(page, person, "released", |person, without| (sum(person, without, 1), person.full))}
                 {difference(page, person, "difference-after", "With minus without: ", |person, _| (person.difference(1), person.full_alone()))}
                 <p class="caption">{text_fn(move || after(page))}</p>
@@ -170,7 +170,7 @@ fn says(page: Page, there: bool) -> String {
         return "Press Play or Step: each step draws a lot, and one person in it is ringed.".to_owned();
     }
     if let Some(reason) = page.settings.with(Settings::no_guarantee) {
-        return format!("No guarantee: {reason} One person's digit can be read from what is released.");
+        return reason.to_owned();
     }
-    "The noise is as large as one person may matter, so nobody can tell who was in. All of them together still point the same way, and that the model learns.".to_owned()
+    "The noise is as large as what one person may add, so what is released tells hardly anything of who was in: how much at most, ε says. All people together still point the same way, and that the model learns.".to_owned()
 }
