@@ -19,6 +19,10 @@ const LEAST_STEPS: u64 = 60;
 const MOST_STEPS: u64 = 400;
 /// Without clipping, a larger rate does not train.
 const MOST_RATE: f64 = 0.5;
+/// While a run plays, its baseline may take this share of the time.
+const SHARE: f64 = 0.3;
+/// Beyond the first steps, of which 1, 2, 4, 8, … are measured, a baseline is measured every so many.
+const MEASURED_EVERY: u64 = 40;
 /// The size of the Kolmogorov–Smirnov factor, by which a denoised run's rate is so much larger.
 const DENOISED: f64 = 0.006;
 
@@ -26,7 +30,24 @@ const DENOISED: f64 = 0.006;
 #[derive(Default)]
 pub struct BackgroundJobs {
     counting: Option<Counting>,
-    baseline: Option<Session<AnyEngine>>,
+    baseline: Option<Baseline>,
+}
+
+/// A baseline that is being trained.
+struct Baseline {
+    session: Session<AnyEngine>,
+    /// The slice of the test set that comes next, and how many images were read right so far, while it is measured.
+    measuring: Option<(usize, u32)>,
+    /// It waits until then, so that the run goes on.
+    rests_until: Option<Instant>,
+}
+
+impl Baseline {
+    /// Whether its step is one after which it is measured.
+    fn is_measured(&self) -> bool {
+        let step = self.session.step_count();
+        step.is_power_of_two() || step.is_multiple_of(MEASURED_EVERY) || self.session.complete()
+    }
 }
 
 struct Counting {
@@ -74,8 +95,8 @@ impl BackgroundJobs {
     }
 
     /// Begins to train a baseline, which was made by [`baseline_of`].
-    pub fn train_baseline(&mut self, baseline: Session<AnyEngine>) {
-        self.baseline = Some(baseline);
+    pub fn train_baseline(&mut self, session: Session<AnyEngine>) {
+        self.baseline = Some(Baseline { session, measuring: None, rests_until: None });
     }
 
     /// Drops all jobs, for instance when another run has started.
@@ -83,8 +104,13 @@ impl BackgroundJobs {
         *self = Self::default();
     }
 
-    /// A piece of work, of about `time`; `Some` when something is done.
-    pub async fn advance(&mut self, test: &[Dataset], time: Duration) -> Result<Option<Event>, SessionError> {
+    /// A piece of work, of about `time`; `Some` when something is done. While the run is `playing`, a baseline lets it have most of the time.
+    pub async fn advance(
+        &mut self,
+        test: &[Dataset],
+        time: Duration,
+        playing: bool,
+    ) -> Result<Option<Event>, SessionError> {
         if let Some(counting) = &mut self.counting {
             let Some(slice) = test.get(counting.next) else {
                 let done = self.counting.take();
@@ -103,16 +129,50 @@ impl BackgroundJobs {
         }
         let start = Instant::now();
         let Some(baseline) = &mut self.baseline else { return Ok(None) };
-        while !baseline.complete() && start.elapsed() < time {
-            baseline.step().await?;
-        }
-        if !baseline.complete() {
+        if playing && baseline.rests_until.is_some_and(|until| start < until) {
             return Ok(None);
         }
-        let (model, steps) = (baseline.plan().config.model, baseline.step_count());
-        let parameters = baseline.engine().state().await?.read_with().to_vec();
+        let said = baseline.piece(test, start, time).await?;
+        let took = start.elapsed();
+        baseline.rests_until = Some(start + took.mul_f64(1.0 / SHARE));
+        if said.is_some() || !baseline.session.complete() || baseline.measuring.is_some() {
+            return Ok(said);
+        }
+        let (model, steps) = (baseline.session.plan().config.model, baseline.session.step_count());
+        let parameters = baseline.session.engine().state().await?.read_with().to_vec();
         self.baseline = None;
         Ok(Some(Event::Baseline { model, steps, parameters }))
+    }
+}
+
+impl Baseline {
+    /// Steps and measurements, for about `time`; `Some` when a measurement is done.
+    async fn piece(&mut self, test: &[Dataset], start: Instant, time: Duration) -> Result<Option<Event>, SessionError> {
+        loop {
+            match self.measuring {
+                Some((slice, right)) => {
+                    let reading = self.session.plan().config.reading;
+                    let Some(images) = test.get(slice) else {
+                        self.measuring = None;
+                        let images: usize = test.iter().map(Dataset::len).sum();
+                        let accuracy = f64::from(right) / images.max(1) as f64;
+                        return Ok(Some(Event::BaselineMeasured { step: self.session.step_count(), accuracy }));
+                    };
+                    let more = reading::count_correct(self.session.engine(), images, reading).await?;
+                    self.measuring = Some((slice + 1, right + more));
+                }
+                None if self.session.complete() => return Ok(None),
+                None => {
+                    self.session.step().await?;
+                    if self.is_measured() {
+                        self.measuring = Some((0, 0));
+                    }
+                }
+            }
+            if start.elapsed() >= time {
+                return Ok(None);
+            }
+        }
     }
 }
 

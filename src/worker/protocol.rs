@@ -193,6 +193,11 @@ pub enum Event {
         step: u64,
         counts: Box<Confusion>,
     },
+    /// The non-private baseline's test accuracy after so many of its steps.
+    BaselineMeasured {
+        step: u64,
+        accuracy: f64,
+    },
     /// The non-private baseline's parameters after its steps.
     Baseline {
         model: Architecture,

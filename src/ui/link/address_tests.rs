@@ -85,7 +85,10 @@ fn bad_values_are_named_and_the_rest_is_taken() {
         read("?sampling=all").1,
         ["In the link, sampling must be one of poisson, fixed-size, shuffled; “all” is not."]
     );
-    assert!(read("?preset=x").1[0].starts_with("In the link, preset must be one of quick-linear, quick-cnn, no-privacy, dp-sgd, "));
+    assert!(
+        read("?preset=x").1[0]
+            .starts_with("In the link, preset must be one of quick-linear, quick-cnn, no-privacy, dp-sgd, ")
+    );
     let (link, problems) = read(&format!("?sigma={}", "1".repeat(100_000)));
     assert_eq!(link, Link::default());
     assert_eq!(problems.len(), 1);

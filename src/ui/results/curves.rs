@@ -83,6 +83,11 @@ fn accuracy(page: Page) -> Drawing {
             name: "this run".to_owned(),
             points: curves.accuracy.points().to_vec(),
         });
+        let open = curves.baseline.points();
+        if !open.is_empty() {
+            let name = "without privacy".to_owned();
+            lines.insert(0, Line { class: "line-open", name, points: open.to_vec() });
+        }
     });
     let last = lines.last().and_then(|line| line.points.last().copied());
     lines.extend(recorded_line(page, Column::Accuracy));

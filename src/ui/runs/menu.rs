@@ -21,7 +21,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
         view! { <button type="button" on:click=on_click(move |_| act(page))>{name}</button> }
     };
     view! {
-        <details class="menu" data-testid="export">
+        <details class="menu seldom" data-testid="export">
             <summary>"Export"</summary>
             <div class="menu-items">
                 {item("Run (JSON)", |page| with_current(page, |_| page.run.export()))}

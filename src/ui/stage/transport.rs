@@ -19,7 +19,7 @@ pub fn bar(page: Page) -> impl IntoView {
     view! {
         <section class="transport" aria-label="Transport">
             <div class="buttons">
-                <button type="button" class="quiet" data-testid="reset" title="Start again from step 0 (r)" on:click=on_click(move |_| page.run.reset())>
+                <button type="button" class="quiet seldom" data-testid="reset" title="Start again from step 0 (r)" on:click=on_click(move |_| page.run.reset())>
                     {icon("M12 5V2L7 6.5 12 11V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-8z")}<span>"Reset"</span>
                 </button>
                 <button type="button" class="play" class:primary=bool_fn(move || !page.run.playing.get()) data-testid="play" title="Train (space)"

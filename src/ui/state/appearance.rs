@@ -11,6 +11,8 @@ pub struct Appearance {
     /// Whether the link names a theme: then it goes on with the link, and is not the visitor's own affair.
     pub theme_in_link: RwSignal<bool>,
     pub panel: RwSignal<Panel>,
+    /// Whether a phone shows what is seldom wanted of header and transport.
+    pub more: RwSignal<bool>,
 }
 
 /// Panels of the page: tabs on a phone.
@@ -29,6 +31,7 @@ impl Appearance {
             theme: RwSignal::new(theme.unwrap_or_else(browser::stored_theme)),
             theme_in_link: RwSignal::new(theme.is_some()),
             panel: RwSignal::new(Panel::Step),
+            more: RwSignal::new(false),
         }
     }
 

@@ -20,6 +20,8 @@ pub struct Curves {
     pub classic: Curve,
     /// By tight accounting, where the accountant was asked.
     pub tight: Curve,
+    /// Test accuracy of the same model, trained beside it without privacy.
+    pub baseline: Curve,
 }
 
 /// A chart that can be exported: what it is called as a file, its title, and what it shows.

@@ -10,7 +10,8 @@ use super::{
     run::ParametersFor,
 };
 use crate::{
-    model::safetensors,
+    data::Source,
+    model::{Architecture, safetensors},
     plot::format,
     train::report::{Privacy, Report},
     ui::{
@@ -42,6 +43,7 @@ impl Page {
                 self.run.playing.set(playing);
                 if playing {
                     self.messages.clear(Origin::Run);
+                    self.train_beside();
                 } else {
                     self.spending.account();
                 }
@@ -57,6 +59,10 @@ impl Page {
             Event::Prediction(classes) => self.pad.take_prediction(classes),
             Event::Pong => {}
             Event::Confusion { step, counts } => self.confusion.take(step, *counts),
+            Event::BaselineMeasured { step, accuracy } => {
+                self.run.curves.update_value(|curves| curves.baseline.push((step as f64, accuracy)));
+                self.charts.schedule();
+            }
             Event::Baseline { model, parameters, .. } => self.pad.take_baseline(model, parameters),
             Event::NoBaseline => self.pad.training_baseline.set(false),
             Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
@@ -71,6 +77,30 @@ impl Page {
             Event::Requests(requests) => self.requests.set(requests),
             Event::Notice(sentence) => self.messages.notify(sentence),
             Event::Problem(problem) => self.take_problem(problem),
+        }
+    }
+
+    /// Trains the same model without privacy beside a private run that begins: of public digits, which it may look at as it likes, and where its steps
+    /// are light. Another baseline is trained when it is asked for.
+    fn train_beside(self) {
+        let begins = self.run.report.with_untracked(|report| {
+            report.as_ref().is_none_or(|report| report.step == 0 && matches!(report.privacy, Privacy::Bounded(_)))
+        });
+        let light = self.run.info.with_untracked(|run| {
+            run.as_ref().is_some_and(|run| run.config.model == Architecture::Linear && run.config.noise.is_some())
+        });
+        let public = self.digits.loaded.with_untracked(|loaded| {
+            loaded.as_ref().is_some_and(|loaded| matches!(loaded.source, Source::Mnist | Source::Synthetic))
+        });
+        let known = self.run.curves.with_value(|curves| !curves.baseline.points().is_empty());
+        if begins
+            && light
+            && public
+            && !known
+            && self.sweeps.current.with_untracked(Option::is_none)
+            && !browser::is_embedded()
+        {
+            self.pad.train_baseline();
         }
     }
 

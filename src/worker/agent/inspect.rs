@@ -45,7 +45,8 @@ impl<H: Host> Agent<H> {
         let (Some(session), Some(train)) = (&self.session, self.run_data.clone()) else {
             return self.host.send(Event::NoBaseline);
         };
-        let config = baseline_of(&session.plan().config, session.step_count());
+        let (config, step) = (&session.plan().config, session.step_count());
+        let config = baseline_of(config, config.steps.unwrap_or(step).max(step));
         if let Err(error) = self.begin_baseline(config, &train).await {
             self.problem(None, &error);
             self.host.send(Event::NoBaseline);
@@ -64,7 +65,7 @@ impl<H: Host> Agent<H> {
         if self.background.idle() {
             return;
         }
-        match self.background.advance(&self.slices, YIELD_EVERY).await {
+        match self.background.advance(&self.slices, YIELD_EVERY, self.playing).await {
             Ok(Some(done)) => self.host.send(done),
             Ok(None) => {}
             Err(error) => {

@@ -14,6 +14,9 @@ use crate::{
 
 /// A playing run reports at most this often.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
+/// The last of the first steps after which the model is evaluated, and how long that may take.
+const LAST_MARKED: u64 = 64;
+const MARKED_WITHIN: Duration = Duration::from_millis(120);
 /// Training examples whose features are computed between two looks at the clock.
 const PREPARED_AT_A_TIME: usize = 16;
 
@@ -53,9 +56,21 @@ impl<H: Host> Agent<H> {
             let start = Instant::now();
             while self.playing && self.may_release() && start.elapsed() < YIELD_EVERY {
                 self.step(false).await;
+                if self.is_marked() {
+                    self.report(None).await;
+                    self.evaluate_now();
+                    break;
+                }
             }
         }
         self.after_steps().await;
+    }
+
+    /// Whether the step is one of the first, after which the model is evaluated so that its curve has a beginning: 1, 2, 4, 8, …, where that is soon done.
+    fn is_marked(&self) -> bool {
+        let step = self.session.as_ref().map_or(0, Session::step_count);
+        let quick = self.evaluation.last.is_some_and(|(_, took)| took <= MARKED_WITHIN);
+        step.is_power_of_two() && step <= LAST_MARKED && quick && self.evaluation.next.is_none()
     }
 
     /// Takes one step, if its release is written; `traced`: the page is sent what happened in it.
