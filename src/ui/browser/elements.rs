@@ -38,6 +38,12 @@ pub fn press(id: &str) -> bool {
     true
 }
 
+/// Whether the visitor's system has nothing against motion.
+#[must_use]
+pub fn may_move() -> bool {
+    !matches!(window().match_media("(prefers-reduced-motion: reduce)"), Ok(Some(list)) if list.matches())
+}
+
 /// What the browser calls itself.
 #[must_use]
 pub fn user_agent() -> String {

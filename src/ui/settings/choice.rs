@@ -93,7 +93,7 @@ impl Speed {
     #[must_use]
     pub const fn wait(self) -> u32 {
         match self {
-            Self::Slow => 2000,
+            Self::Slow => 3000,
             Self::Normal => 100,
             Self::Max => 0,
         }

@@ -19,6 +19,7 @@ pub fn badge(page: Page) -> impl IntoView {
         page.device.engine.with(|engine| match engine {
             Some((info, _)) if info.backend == Backend::Gpu => ("gpu", "WebGPU"),
             Some(_) => ("cpu", "CPU"),
+            None if page.device.stopped.get() => ("", "Stopped"),
             None => ("", "Starting…"),
         })
     };
@@ -39,6 +40,9 @@ pub fn badge(page: Page) -> impl IntoView {
             }
             Some((info, None)) if info.backend == Backend::Gpu => {
                 Some("WebGPU was checked: known steps gave the CPU's numbers.".to_owned())
+            }
+            None if page.device.stopped.get() => {
+                Some("The training thread failed several times, and no other is started. Reload the page.".to_owned())
             }
             _ => None,
         })

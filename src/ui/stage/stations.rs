@@ -26,7 +26,7 @@ use crate::{
 const DIGITS: i32 = 3;
 
 /// Reads one picture of what an image adds: its numbers, and where their colours are full.
-type Read = fn(&Person, bool) -> (Vec<f32>, f64);
+type Read = fn(&Person, bool, f64) -> (Vec<f32>, f64);
 
 /// The whole stage.
 pub fn stage(page: Page) -> impl IntoView {
@@ -49,18 +49,18 @@ pub fn stage(page: Page) -> impl IntoView {
             {switch(page)}
         </div>
         <ol class="stations">
-            <li class="station station-lot"><h3>"A lot of people"</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
-            <li class="station"><h3>"What this one adds"</h3><p class="marks">{teaching()}</p>
-                {picture(page, person, "alone", |person, _| (person.alone.clone(), person.full_alone()))}
+            <li class=lit(page, 0)><h3>"A lot of people"</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
+            <li class=lit(page, 1)><h3>"What this one adds"</h3><p class="marks">{teaching()}</p>
+                {picture(page, person, "alone", |person, _, _| (person.alone.clone(), person.full_alone()))}
                 <p class="caption" data-testid="stage-alone">{text_fn(move || alone(page, person.get()))}</p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
-            <li class="station"><h3>"The sum of all"</h3><p class="marks">{teaching()}</p>
-                {picture(page, person, "sum", |person, without| (sum(person, without, 0), person.full))}
-                {difference(page, person, "difference-before", "With minus without: ", |person, _| (person.difference(0), person.full_alone()))}
+            <li class=lit(page, 2)><h3>"The sum of all"</h3><p class="marks">{teaching()}</p>
+                {picture(page, person, "sum", |person, without, _| (sum(person, without, 0), person.full))}
+                {difference(page, person, "difference-before", "With minus without: ", |person, _, _| (person.difference(0), person.full_alone()))}
                 <p class="caption">{text_fn(move || before(page))}</p></li>
-            <li class="station"><h3>{text_fn(move || if noisy(page) { "The sum + noise" } else { "The sum, without noise" })}</h3><p class="marks"><span class="released">"released"</span></p>
-                {picture(page, person, "released", |person, without| (sum(person, without, 1), person.full))}
-                {difference(page, person, "difference-after", "With minus without: ", |person, _| (person.difference(1), person.full_alone()))}
+            <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { "The sum + noise" } else { "The sum, without noise" })}</h3><p class="marks"><span class="released">"released"</span></p>
+                {picture(page, person, "released", |person, without, fallen| (falling(person, without, fallen), person.full))}
+                {difference(page, person, "difference-after", "With minus without: ", |person, _, _| (person.difference(1), person.full_alone()))}
                 <p class="caption">{text_fn(move || after(page))}</p>
                 <div class="knobs">{controls(page, NOISE)}</div></li>
         </ol>
@@ -74,6 +74,27 @@ pub fn stage(page: Page) -> impl IntoView {
 
 fn sum(person: &Person, without: bool, after: usize) -> Vec<f32> {
     if without { person.without[after].clone() } else { person.with[after].clone() }
+}
+
+/// The sum on which so much of the noise has fallen: coordinate by coordinate, in no order.
+fn falling(person: &Person, without: bool, fallen: f64) -> Vec<f32> {
+    let (before, after) = (sum(person, without, 0), sum(person, without, 1));
+    // A multiplicative hash of the place, between 0 and 1.
+    let when = |place: usize| f64::from((place as u32).wrapping_mul(0x9e37_79b9) >> 8) / f64::from(1 << 24);
+    before
+        .iter()
+        .zip(&after)
+        .enumerate()
+        .map(|(place, (before, after))| if when(place) < fallen { *after } else { *before })
+        .collect()
+}
+
+/// The class of a station, which is lit while a step is walked through.
+fn lit(page: Page, station: usize) -> Box<dyn Fn() -> String + Send> {
+    text_fn(move || {
+        let name = if station == 0 { "station station-lot" } else { "station" };
+        if page.snapshots.lit.get() == Some(station) { format!("{name} lit") } else { name.to_owned() }
+    })
 }
 
 /// With it or without it.
@@ -97,10 +118,12 @@ fn canvas(page: Page, person: Memo<Option<Arc<Person>>>, hook: &'static str, lab
     let canvas = NodeRef::<html::Canvas>::new();
     effect(move || {
         let (theme, without) = (page.appearance.theme.get(), page.snapshots.without.get());
+        // Only what was released is painted anew while the noise falls.
+        let fallen = if hook == "released" { page.snapshots.fallen.get() } else { 1.0 };
         let Some(canvas) = canvas.get() else { return };
         person.with(|person| match person {
             Some(person) => {
-                let (values, full) = read(person, without);
+                let (values, full) = read(person, without, fallen);
                 paint(&canvas, person.layout(), &values, full, browser::is_dark(theme));
             }
             None => canvas.set_width(28),
@@ -168,6 +191,22 @@ fn after(page: Page) -> &'static str {
 fn says(page: Page, there: bool) -> String {
     if !there {
         return "Press Play or Step: each step draws a lot, and one person in it is ringed.".to_owned();
+    }
+    // Station by station, while the step is walked through.
+    let noisy = noisy(page);
+    match page.snapshots.lit.get() {
+        Some(0) => return "1. A lot is drawn by chance. Nobody outside knows whose digits are in it.".to_owned(),
+        Some(1) => {
+            return "2. Each image says how it would change the model. None may say it louder than the bound allows."
+                .to_owned();
+        }
+        Some(2) => {
+            return "3. All of them are added up. With this image or without it, the sum differs by just what it adds."
+                .to_owned();
+        }
+        Some(_) if noisy => return "4. Noise falls on every number of the sum. Only this is released.".to_owned(),
+        Some(_) => return "4. No noise falls: the sum itself is released.".to_owned(),
+        None => {}
     }
     if let Some(reason) = page.settings.with(Settings::no_guarantee) {
         return reason.to_owned();

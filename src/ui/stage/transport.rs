@@ -61,7 +61,7 @@ fn speed(page: Page) -> impl IntoView {
     let (button, sentence) = hint(
         "speed",
         "Speed",
-        "Slow and normal take each step apart, and wait two seconds or a tenth of one after it; max does not wait. What is computed is the same.",
+        "Slow and normal take each step apart, and wait three seconds or a tenth of one after it; max does not wait. What is computed is the same.",
     );
     view! { <fieldset class="speed" data-testid="speed"><legend class="visually-hidden">"Speed"</legend>{options}{button}{sentence}</fieldset> }.into_any()
 }

@@ -53,6 +53,7 @@ impl Page {
         self.forget_run();
         self.run.lose();
         self.device.engine.set(None);
+        self.device.stopped.set(!again);
         self.digits.forget();
         let why = why.trim_end_matches('.');
         self.messages.put(Origin::Thread, match again {

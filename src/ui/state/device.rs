@@ -15,13 +15,15 @@ pub struct Device {
     pub choice: BackendChoice,
     /// What runs, and why not WebGPU, where it was wanted.
     pub engine: RwSignal<Option<(EngineInfo, Option<Fallback>)>>,
+    /// Whether the training thread failed so often that no other is started.
+    pub stopped: RwSignal<bool>,
 }
 
 impl Device {
     /// No engine yet.
     #[must_use]
     pub fn new(choice: BackendChoice) -> Self {
-        Self { choice, engine: RwSignal::new(None) }
+        Self { choice, engine: RwSignal::new(None), stopped: RwSignal::new(false) }
     }
 
     /// What the training thread is asked for. Where another embed has the GPU it is the CPU; links go on saying what the address said.

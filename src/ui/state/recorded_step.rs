@@ -20,6 +20,7 @@ impl Page {
             {
                 let people = People { step, lot: Arc::new(lot), person: Some(Arc::new(person)) };
                 self.snapshots.recorded.set(Some(people));
+                self.snapshots.walk();
             }
         });
     }

@@ -210,6 +210,7 @@ fn past_of(run: u32, settings: Settings, kept: KeptRun) -> Past {
             improved: curve(card.improved_curve),
             classic: curve(card.classic_curve),
             tight: Curve::default(),
+            baseline: Curve::default(),
         }),
         last: card.report,
         accuracy: card.accuracy,

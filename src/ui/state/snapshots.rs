@@ -18,11 +18,16 @@ use crate::{
 /// Tiles are drawn anew at most this often; at full speed a step is looked into at most this often, too.
 const TILES_MS: u32 = 250;
 const LOOK_MS: u32 = 1000;
+/// Stations that a walk goes through, beats at each, and milliseconds of a beat: 600 a station.
+const STATIONS: usize = 4;
+const BEATS: usize = 6;
+const BEAT_MS: u32 = 100;
 
 /// What no view depends on.
 #[derive(Default)]
 struct Inner {
     due: Option<Timeout>,
+    walking: Option<Timeout>,
     /// The step that the tiles show next, and the people in it.
     next: Option<(u64, StepSnapshot)>,
     next_people: Option<People>,
@@ -51,6 +56,10 @@ pub struct Snapshots {
     pub recorded: RwSignal<Option<People>>,
     /// Whether the sums are shown as they would be without the image that is ringed.
     pub without: RwSignal<bool>,
+    /// The station that is lit while a step is walked through.
+    pub lit: RwSignal<Option<usize>>,
+    /// Share of the noise that has fallen onto the sum.
+    pub fallen: RwSignal<f64>,
     inner: StoredValue<Inner, LocalStorage>,
 }
 
@@ -65,6 +74,8 @@ impl Snapshots {
             people: RwSignal::new(None),
             recorded: RwSignal::new(None),
             without: RwSignal::new(false),
+            lit: RwSignal::new(None),
+            fallen: RwSignal::new(1.0),
             inner: StoredValue::new_local(Inner::default()),
         }
     }
@@ -122,7 +133,36 @@ impl Snapshots {
         }
         if people.is_some() {
             self.people.set(people);
+            if !self.run.playing.get_untracked() || self.run.speed.get_untracked() == Speed::Slow {
+                self.walk();
+            }
         }
+    }
+
+    /// Walks through the step that is shown, station by station; the noise falls at the last. Not where no motion is wanted.
+    pub fn walk(self) {
+        if !browser::may_move() {
+            return;
+        }
+        self.beat(0);
+    }
+
+    /// One beat of the walk, and the next.
+    fn beat(self, beat: usize) {
+        let station = beat / BEATS;
+        let over = station >= STATIONS;
+        self.lit.set((!over).then_some(station));
+        let fallen = (beat + 1).saturating_sub(BEATS * (STATIONS - 1)) as f64 / BEATS as f64;
+        self.fallen.set(if over { 1.0 } else { fallen });
+        let next = (!over).then(|| Timeout::new(BEAT_MS, move || self.beat(beat + 1)));
+        self.inner.update_value(|inner| inner.walking = next);
+    }
+
+    /// Ends a walk.
+    fn stand(self) {
+        self.inner.update_value(|inner| inner.walking = None);
+        self.lit.set(None);
+        self.fallen.set(1.0);
     }
 
     /// Asks for a look into a step now and then at full speed, where steps are not traced, so that the tiles live.
@@ -153,6 +193,7 @@ impl Snapshots {
     pub fn forget(self) {
         self.shown.set(None);
         self.people.set(None);
+        self.stand();
         self.inner.update_value(|inner| {
             inner.next = None;
             inner.next_people = None;
