@@ -233,6 +233,28 @@ pub mod text {
         bytes.map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// A picture as two words: the bits of its largest magnitude, and a byte for each value.
+    #[must_use]
+    pub fn picture(values: &[f32]) -> String {
+        let most = values.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
+        let byte = |value: &f32| ((value / most * 127.0).round() + 128.0) as u8;
+        format!("{} {}", most.to_bits(), hex(values.iter().map(byte)))
+    }
+
+    /// The greys of hexadecimal digits.
+    fn nibble(byte: u8) -> Option<u8> {
+        (byte as char).to_digit(16).map(|digit| digit as u8)
+    }
+
+    /// Reads what [`picture`] wrote; `None`: it is none.
+    #[must_use]
+    pub fn read_picture(text: &str) -> Option<Vec<f32>> {
+        let (most, bytes) = text.split_once(' ')?;
+        let most = f32::from_bits(most.parse().ok()?);
+        let value = |pair: &[u8]| Some((f32::from(nibble(pair[0])? * 16 + nibble(pair[1])?) - 128.0) / 127.0 * most);
+        Some(bytes.as_bytes().chunks_exact(2).map_while(value).collect())
+    }
+
     /// Writes a step of the linear model; `None` where it has no person.
     #[must_use]
     pub fn write(step: u64, lot: &LotView, person: Option<&Person>) -> Option<String> {
@@ -250,11 +272,7 @@ pub mod text {
         let digits =
             lot.pixels.chunks(PIXELS).map(|digit| digit.iter().map(|byte| format!("{:x}", byte >> 4)).collect());
         let [with, without] = [&person.with, &person.without];
-        let pictures = [&person.alone, &with[0], &with[1], &without[0], &without[1]].map(|values| {
-            let most = values.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
-            let byte = |value: &f32| ((value / most * 127.0).round() + 128.0) as u8;
-            format!("{} {}", most.to_bits(), hex(values.iter().map(byte)))
-        });
+        let pictures = [&person.alone, &with[0], &with[1], &without[0], &without[1]].map(|values| picture(values));
         let lines: Vec<String> = [head.join(" "), labels].into_iter().chain(digits).chain(pictures).collect();
         Some(lines.join("\n") + "\n")
     }
@@ -266,19 +284,11 @@ pub mod text {
         let head: Vec<u32> = lines.next()?.split(' ').map_while(|word| word.parse().ok()).collect();
         let &[step, drawn, place, norm, bounded, full] = head.as_slice() else { return None };
         let labels: Vec<u8> = lines.next()?.bytes().map(|digit| digit.wrapping_sub(b'0')).collect();
-        let nibble = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
         let mut pixels = Vec::with_capacity(labels.len() * PIXELS);
         for _ in &labels {
             pixels.extend(lines.next()?.bytes().map_while(nibble).map(|grey| grey * 17));
         }
-        let mut picture = || -> Option<Vec<f32>> {
-            let (most, bytes) = lines.next()?.split_once(' ')?;
-            let most = f32::from_bits(most.parse().ok()?);
-            let value =
-                |pair: &[u8]| Some((f32::from(nibble(pair[0])? * 16 + nibble(pair[1])?) - 128.0) / 127.0 * most);
-            let values: Vec<f32> = bytes.as_bytes().chunks_exact(2).map_while(value).collect();
-            (values.len() == PIXELS).then_some(values)
-        };
+        let mut picture = || read_picture(lines.next()?).filter(|values| values.len() == PIXELS);
         let [alone, sum, released, sum_without, released_without] =
             [picture()?, picture()?, picture()?, picture()?, picture()?];
         let number = |bits: u32| f64::from(f32::from_bits(bits));

@@ -9,11 +9,12 @@ use crate::ui::{
     settings::{Choice, Theme},
     setup::preset::preset_choice,
     size::closures::{bool_fn, on_click, on_event, text_fn},
+    stage::preset_cards,
     state::Page,
 };
 
 /// The header.
-pub fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
+pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dialog>) -> impl IntoView {
     let themes = Theme::ALL
         .iter()
         .map(|&theme| view! { <option value=theme.key() selected=bool_fn(move || page.appearance.theme.get() == theme)>{theme.label()}</option> })
@@ -25,6 +26,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>) -> impl IntoView {
             <h1>"hushgrad"</h1>
             <p class="tagline">"Learn from 60,000 people’s handwriting without giving any one of them away."</p>
             {preset_choice(page)}
+            <button type="button" class="quiet" data-testid="cards" title="Ready-made runs: what they learn, and at what ε" on:click=on_click(move |_| preset_cards::open(page, cards))>"Presets"</button>
             <label class="theme seldom"><span class="visually-hidden">"Theme"</span>
                 <select data-testid="theme" prop:value=text_fn(move || page.appearance.theme.get().key()) on:change=on_event(move |event| {
                     if let Some(theme) = Theme::by_key(&event_target_value(&event)) {

@@ -6,7 +6,7 @@ use super::{address::address, drops::drops, header::header, help::help_dialog, k
 use crate::ui::{
     browser, embed, lessons, link, noise_lab, results, runs, setup,
     size::closures::{bool_fn, on_click, text_fn},
-    stage::{stations, step, sweep_bar::sweep_bar, transport},
+    stage::{preset_cards, stations, step, sweep_bar::sweep_bar, transport},
     state::{Page, Panel},
     widgets::messages::messages,
 };
@@ -43,7 +43,7 @@ pub fn start(root: web_sys::HtmlElement) {
 }
 
 fn view(page: Page) -> impl IntoView {
-    let help = NodeRef::<html::Dialog>::new();
+    let [help, cards] = [NodeRef::<html::Dialog>::new(), NodeRef::new()];
     keys(page, help);
     let dropping = drops(page);
     address(page);
@@ -58,7 +58,7 @@ fn view(page: Page) -> impl IntoView {
     };
     view! {
         <a class="skip" href="#results">"To the results"</a>
-        {header(page, help)}
+        {header(page, help, cards)}
         <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label="Run and messages">{transport::bar(page)}{messages(page)}{sweep_bar(page)}</section>
         <nav class="tabs" aria-label="Panels">{tab(Panel::Step, "Stage")}{tab(Panel::Results, "Results")}{tab(Panel::Setup, "Set-up")}</nav>
         <main class="panels" class:with-lesson=bool_fn(move || page.lessons.open.with(Option::is_some)) class:with-lab=bool_fn(move || page.lab.open.get())>
@@ -74,6 +74,7 @@ fn view(page: Page) -> impl IntoView {
         <p class="visually-hidden" role="status" aria-live="polite">{text_fn(move || page.messages.spoken.get())}</p>
         <div class="drop-here" hidden=bool_fn(move || !dropping.get()) aria-hidden="true"><p>"Drop IDX files: images and labels"</p></div>
         {help_dialog(help)}
+        {preset_cards::cards_dialog(page, cards)}
     }
     .into_any()
 }

@@ -13,8 +13,10 @@
 //! | [`numbers`], [`selects`] | the tables |
 //! | [`meaning`] | what settings promise, and what changed |
 //! | [`presets`] | ready-made settings |
+//! | [`cards`] | what became of them |
 //! | [`sweep`] | four runs that differ in one number |
 
+pub mod cards;
 pub mod choice;
 pub mod config;
 pub mod meaning;

@@ -24,7 +24,7 @@ pub fn preset_choice(page: Page) -> impl IntoView {
         "Ready-made runs: each sets everything but the digits, and says what there is to see.",
     );
     view! {
-        <div class="preset"><label class="small-label" for="preset">"Preset"</label>{button}
+        <div class="preset"><label class="small-label visually-hidden" for="preset">"Preset"</label>{button}
             <select id="preset" data-testid="preset" aria-label="Preset" prop:value=text_fn(move || preset.get()) on:change=on_event(move |event| {
                 if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
                     page.choose_preset(preset);

@@ -6,6 +6,7 @@
 //! | `colours` | numbers as colours |
 //! | `lot` | the digits of a step's lot, one of which is ringed |
 //! | `stations` | the stage: the sum with that one and without it, before the noise and after |
+//! | `preset_cards` | ready-made runs as cards |
 //! | `step` | one step taken apart |
 //! | `step_picture` | its pictures |
 //! | `step_plot` | its plots |
@@ -19,6 +20,8 @@ mod badge;
 mod colours;
 #[cfg(target_arch = "wasm32")]
 mod lot;
+#[cfg(target_arch = "wasm32")]
+pub(super) mod preset_cards;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod stations;
 #[cfg(target_arch = "wasm32")]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::{html, prelude::*};
 
-use super::{colours::paint, lot::lot};
+use super::{colours::paint, lot::lot, preset_cards};
 use crate::{
     mechanism::EncoderSpec,
     plot::format,
@@ -52,7 +52,7 @@ pub fn stage(page: Page) -> impl IntoView {
             <li class=lit(page, 0)><h3>"A lot of people"</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
             <li class=lit(page, 1)><h3>"What this one adds"</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "alone", |person, _, _| (person.alone.clone(), person.full_alone()))}
-                <p class="caption" data-testid="stage-alone">{text_fn(move || alone(page, person.get()))}</p>
+                <p class="caption" data-testid="stage-length">{text_fn(move || alone(page, person.get()))}</p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
             <li class=lit(page, 2)><h3>"The sum of all"</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "sum", |person, without, _| (sum(person, without, 0), person.full))}
@@ -68,6 +68,7 @@ pub fn stage(page: Page) -> impl IntoView {
             {view_fn(move || person.with(Option::is_none).then(|| view! {
                 " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>"Take a step apart"</button>
             }.into_any()))}</p>
+        {preset_cards::next(page)}
     }
     .into_any()
 }

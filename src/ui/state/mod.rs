@@ -13,6 +13,7 @@
 //! | `digits` | the digits at hand and on their way |
 //! | `run` | the run that stands |
 //! | `snapshots` | steps taken apart |
+//! | `cards` | cards of ready-made runs |
 //! | `charts` | charts and curves |
 //! | `run_list` | earlier runs |
 //! | `projection` | what the settings will cost |
@@ -34,6 +35,8 @@
 pub mod answered;
 #[cfg(target_arch = "wasm32")]
 mod appearance;
+#[cfg(target_arch = "wasm32")]
+mod cards;
 #[cfg(target_arch = "wasm32")]
 mod changes;
 #[cfg(target_arch = "wasm32")]

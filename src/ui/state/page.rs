@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::{
     appearance::Appearance,
+    cards::Cards,
     charts::Charts,
     confusion::ConfusionTable,
     device::Device,
@@ -47,6 +48,7 @@ pub struct Page {
     pub lessons: Lessons,
     pub lab: NoiseLab,
     pub sweeps: Sweeps,
+    pub cards: Cards,
     pub messages: Messages,
     pub appearance: Appearance,
     /// What the training thread asked of the network.
@@ -77,6 +79,7 @@ impl Page {
             lab,
             lessons: Lessons::new(link.lesson),
             sweeps: Sweeps::new(),
+            cards: Cards::new(),
             messages: Messages::new(problems),
             appearance: Appearance::new(link.theme),
             requests: RwSignal::new(vec![]),

@@ -103,7 +103,7 @@ impl Snapshots {
     pub fn take_people(self, step: u64, lot: LotView, person: Option<Person>) {
         let people = People { step, lot: Arc::new(lot), person: person.map(Arc::new) };
         if self.inner.with_value(|inner| inner.due.is_none()) {
-            return self.people.set(Some(people));
+            return self.show_people(people);
         }
         self.inner.update_value(|inner| inner.next_people = Some(people));
     }
@@ -131,11 +131,16 @@ impl Snapshots {
         if let Some((step, pictures)) = next {
             self.shown.set(Some((step, Arc::new(pictures))));
         }
-        if people.is_some() {
-            self.people.set(people);
-            if !self.run.playing.get_untracked() || self.run.speed.get_untracked() == Speed::Slow {
-                self.walk();
-            }
+        if let Some(people) = people {
+            self.show_people(people);
+        }
+    }
+
+    /// Shows the people of a step; at leisure the step is walked through.
+    fn show_people(self, people: People) {
+        self.people.set(Some(people));
+        if !self.run.playing.get_untracked() || self.run.speed.get_untracked() == Speed::Slow {
+            self.walk();
         }
     }
 

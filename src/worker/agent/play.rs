@@ -16,7 +16,7 @@ use crate::{
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 /// The last of the first steps after which the model is evaluated, and how long that may take.
 const LAST_MARKED: u64 = 64;
-const MARKED_WITHIN: Duration = Duration::from_millis(120);
+const MARKED_WITHIN: Duration = Duration::from_millis(500);
 /// Training examples whose features are computed between two looks at the clock.
 const PREPARED_AT_A_TIME: usize = 16;
 

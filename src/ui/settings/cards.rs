@@ -1,0 +1,83 @@
+//! What became of ready-made runs, as their cards show it: each was trained once on MNIST by `cargo run --example record_presets`.
+
+use super::presets::Preset;
+use crate::{
+    ui::size::decimal::decimal,
+    worker::{look::text::read_picture, snapshot::PictureLayout},
+};
+
+/// One card.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Card {
+    pub preset: Preset,
+    pub steps: u64,
+    /// Share of the test digits that were read right.
+    pub accuracy: f64,
+    /// ε by tight accounting; `None`: no guarantee.
+    pub epsilon: Option<f64>,
+    /// What the model has learned: the weights of one digit, or the filters of the first layer.
+    pub picture: Vec<f32>,
+}
+
+impl Card {
+    /// How the picture is cut.
+    #[must_use]
+    pub fn layout(&self) -> PictureLayout {
+        let (images, side, columns) = if self.picture.len() == 28 * 28 { (1, 28, 1) } else { (16, 8, 4) };
+        PictureLayout { images, side, columns, caption: "what it has learned" }
+    }
+
+    /// Magnitude at which the picture's colours are full.
+    #[must_use]
+    pub fn full(&self) -> f64 {
+        self.picture.iter().map(|value| f64::from(value.abs())).fold(f64::MIN_POSITIVE, f64::max)
+    }
+}
+
+/// Reads the table: `key steps accuracy tight picture` by line, after one of column names. A line that is no card is left out.
+#[must_use]
+pub fn read(table: &str) -> Vec<Card> {
+    let card = |line: &str| {
+        let mut words = line.splitn(5, ' ');
+        let preset = Preset::by_key(words.next()?)?;
+        let steps = words.next()?.parse().ok()?;
+        let accuracy = decimal(words.next()?)?;
+        let epsilon = match words.next()? {
+            "none" => None,
+            epsilon => Some(decimal(epsilon)?),
+        };
+        Some(Card { preset, steps, accuracy, epsilon, picture: read_picture(words.next()?)? })
+    };
+    table.lines().skip(1).filter_map(card).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::{presets, projection::planned};
+
+    #[test]
+    fn cards_say_what_their_runs_cost() {
+        let cards = read(include_str!("../../../www/presets.txt"));
+        assert!(cards.len() >= 5, "{}", cards.len());
+        for card in cards {
+            let key = card.preset.key;
+            let config = presets::Preset::by_key(key).unwrap().config();
+            let layout = card.layout();
+            assert_eq!(card.picture.len(), layout.images * layout.side * layout.side, "{key}");
+            assert!(card.accuracy > 0.85 && card.accuracy < 1.0 && card.full() > 0.0, "{key}");
+            assert_eq!(card.epsilon.is_none(), config.noise.is_none(), "{key}");
+            let Some(shown) = card.epsilon else { continue };
+            let bound = planned(&config, 60_000, card.steps).unwrap().tight(config.delta).unwrap().value;
+            assert!(shown >= bound && shown < bound * 1.01, "{key}: {shown} for {bound}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_card_is_left_out() {
+        for line in ["", "x", "quick-linear", "quick-linear 1 0.5", "quick-linear 1 0.5 none", "nobody 1 0.5 none 1 00"]
+        {
+            assert_eq!(read(&format!("head\n{line}")), [], "{line}");
+        }
+    }
+}

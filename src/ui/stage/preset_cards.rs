@@ -1,0 +1,122 @@
+//! Ready-made runs as cards: what they learn, how well, at what ε.
+
+use std::sync::Arc;
+
+use leptos::{html, prelude::*};
+
+use super::colours::paint;
+use crate::{
+    plot::format,
+    ui::{
+        browser,
+        settings::{cards::Card, presets::Preset},
+        size::closures::{effect, on_click, text_fn, view_fn},
+        state::Page,
+    },
+};
+
+/// The runs that are offered at the end of one, in this order.
+const NEXT: [&str; 3] = ["quick-linear", "quick-cnn", "fast-3"];
+
+/// Opens the cards.
+pub fn open(page: Page, dialog: NodeRef<html::Dialog>) {
+    page.cards.load();
+    if let Some(dialog) = dialog.get_untracked()
+        && !dialog.open()
+    {
+        // Refused only if the dialog has left the page.
+        drop(dialog.show_modal());
+    }
+}
+
+/// The dialog with a card for each run that was recorded.
+pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
+    let close = move || {
+        if let Some(dialog) = dialog.get_untracked() {
+            dialog.close();
+        }
+    };
+    let cards = move || {
+        Some(match page.cards.all.get() {
+            None => view! { <p>"Fetching the cards…"</p> }.into_any(),
+            Some(all) if all.is_empty() => {
+                view! { <p>"The cards cannot be fetched now. The list of presets has the same runs."</p> }.into_any()
+            }
+            Some(all) => {
+                let one = |card: &Card| {
+                    let preset = card.preset;
+                    let choose = move |_| {
+                        close();
+                        page.choose_preset(preset);
+                    };
+                    view! {
+                        <li><button type="button" class="card" data-testid=format!("card-{}", preset.key) on:click=on_click(choose)>
+                            {picture(page, Arc::new(card.clone()))}
+                            <strong>{preset.label}</strong><span class="card-numbers">{numbers(card)}</span><span class="card-note">{preset.note}</span>
+                        </button></li>
+                    }
+                };
+                view! { <ul class="cards">{all.iter().map(one).collect_view()}</ul> }.into_any()
+            }
+        })
+    };
+    view! {
+        <dialog class="cards-dialog" node_ref=dialog aria-labelledby="cards-title">
+            <h2 id="cards-title">"Ready-made runs"</h2>
+            <p class="lead">"Each was trained once on MNIST. The picture is what the model has learned."</p>
+            {view_fn(cards)}
+            <button type="button" class="primary" data-testid="cards-close" on:click=on_click(move |_| close())>"Close"</button>
+        </dialog>
+    }
+    .into_any()
+}
+
+/// Accuracy, ε and steps.
+fn numbers(card: &Card) -> String {
+    let epsilon =
+        card.epsilon.map_or_else(|| "no guarantee".to_owned(), |epsilon| format!("ε ≤ {}", format::epsilon(epsilon)));
+    format!("{} of test digits, {epsilon}, {} steps", format::percent(card.accuracy), format::integer(card.steps))
+}
+
+fn picture(page: Page, card: Arc<Card>) -> AnyView {
+    let canvas = NodeRef::<html::Canvas>::new();
+    effect(move || {
+        let theme = page.appearance.theme.get();
+        if let Some(canvas) = canvas.get() {
+            paint(&canvas, card.layout(), &card.picture, card.full(), browser::is_dark(theme));
+        }
+    });
+    view! { <canvas class="one-picture" node_ref=canvas width="28" height="28" aria-hidden="true"></canvas> }.into_any()
+}
+
+/// At the end of one of the first runs: the two that come after it.
+pub fn next(page: Page) -> AnyView {
+    let done = Memo::new(move |_| {
+        let complete = page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete));
+        complete.then(|| page.settings.with(Preset::of).map(|preset| preset.key)).flatten()
+    });
+    effect(move || {
+        if done.get().is_some_and(|key| NEXT.contains(&key)) {
+            page.cards.load();
+        }
+    });
+    let offer = move || {
+        let at = NEXT.iter().position(|key| done.get() == Some(key))?;
+        let all = page.cards.all.get()?;
+        let others = NEXT.iter().skip(at + 1).filter_map(|key| all.iter().find(|card| card.preset.key == *key));
+        let button = |card: &Card| {
+            let preset = card.preset;
+            let go = move |_| {
+                page.choose_preset(preset);
+                page.play();
+            };
+            view! { <button type="button" data-testid=format!("next-{}", preset.key) on:click=on_click(go)><strong>{preset.label}</strong>": "{numbers(card)}</button> }
+        };
+        let buttons = others.map(button).collect_view();
+        Some(
+            view! { <div class="next-runs" data-testid="next-runs"><span>{text_fn(|| "Next:")}</span>{buttons}</div> }
+                .into_any(),
+        )
+    };
+    view_fn(offer).into_any()
+}

@@ -1,0 +1,204 @@
+import type { Page } from "@playwright/test";
+import { accessible } from "./axe";
+import { expect, hook, open, test, value } from "./fixtures";
+
+const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
+
+/** How much of each pixel of a picture is ink: its distance from the picture's palest. */
+const ink = (page: Page, id: string, cell?: number) =>
+  page.evaluate(
+    ([id, cell]) => {
+      const canvas = (id === "lot" ? document.querySelector(".lot-digits") : document.querySelector(`[data-testid="${id}"]`)) as HTMLCanvasElement;
+      const [left, top] = cell === undefined ? [0, 0] : [(cell % 8) * 29, Math.floor(cell / 8) * 29];
+      const { data } = canvas.getContext("2d")!.getImageData(left, top, 28, 28);
+      const paper = cell === undefined ? [255, 255, 255] : [240, 240, 238];
+      return [...Array(28 * 28).keys()].map((i) => Math.hypot(...[0, 1, 2].map((c) => data[4 * i + c] - paper[c])));
+    },
+    [id, cell] as const,
+  );
+
+function correlation(a: number[], b: number[]): number {
+  const mean = (x: number[]) => x.reduce((sum, v) => sum + v, 0) / x.length;
+  const [ma, mb] = [mean(a), mean(b)];
+  const cross = (x: number[], mx: number, y: number[], my: number) => x.reduce((sum, v, i) => sum + (v - mx) * (y[i] - my), 0);
+  return cross(a, ma, b, mb) / Math.sqrt(cross(a, ma, a, ma) * cross(b, mb, b, mb));
+}
+
+const ringed = (page: Page) => page.locator(".lot-buttons .ringed");
+/** The place of the digit that is ringed. */
+const place = (page: Page) => ringed(page).evaluate((button) => [...button.parentElement!.children].indexOf(button));
+
+/** Before the noise the difference is the ringed person's digit; after it, it is static. */
+async function tells(page: Page) {
+  const digit = await ink(page, "lot", await place(page));
+  expect(correlation(await ink(page, "stage-difference-before"), digit)).toBeGreaterThan(0.8);
+  expect(Math.abs(correlation(await ink(page, "stage-difference-after"), digit))).toBeLessThan(0.3);
+}
+
+test.use({ colorScheme: "light" });
+
+test("at first sight one person's digit is there before the noise, and static after; under its own settings alone", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu");
+  await expect(page.getByTestId("stage-step")).toContainText("A recorded step");
+  await expect(ringed(page)).toHaveCount(1);
+  await tells(page);
+  await expect(page.getByTestId("preset")).toHaveValue("quick-linear");
+  await hook(page, "lot").fill("300");
+  await hook(page, "lot").press("Enter");
+  await expect(page.getByTestId("stage-step")).not.toContainText("recorded");
+  await expect(ringed(page)).toHaveCount(0);
+});
+
+test("of one's own step any digit can be ringed, by a click and by the arrow keys, and the difference is that one's", async ({ page, site }) => {
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await open(page, site, query);
+  await hook(page, "step-once").click();
+  await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
+  await expect(page.getByTestId("stage-lot")).toContainText("drawn at random");
+  await tells(page);
+  const buttons = page.locator(".lot-buttons button");
+  const other = ((await place(page)) + 9) % 38;
+  await buttons.nth(other).click();
+  await expect.poll(() => place(page)).toBe(other);
+  await tells(page);
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => place(page)).toBe(other + 1);
+  await tells(page);
+  await expect(page.getByTestId("stage-length")).toHaveText(/of length [\d.]+, cut to (1|0\.99\d*)\.$/);
+});
+
+test("without the ringed image the sum is another, and what is released is another draw", async ({ page, site }) => {
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await open(page, site, query);
+  await hook(page, "step-once").click();
+  await expect(ringed(page)).toHaveCount(1);
+  const [sum, released] = [await ink(page, "stage-sum"), await ink(page, "stage-released")];
+  await page.getByText("Without it", { exact: true }).click();
+  await expect.poll(async () => correlation(await ink(page, "stage-released"), released)).toBeLessThan(0.5);
+  const without = await ink(page, "stage-sum");
+  expect(without).not.toEqual(sum);
+  expect(correlation(without, sum)).toBeGreaterThan(0.7);
+});
+
+test("without noise the digit is in what is released, and no guarantee is claimed", async ({ page, site }) => {
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await open(page, site, "?backend=cpu&preset=no-privacy&dataset=synthetic");
+  await hook(page, "step-once").click();
+  await expect(ringed(page)).toHaveCount(1);
+  const digit = await ink(page, "lot", await place(page));
+  expect(correlation(await ink(page, "stage-difference-after"), digit)).toBeGreaterThan(0.8);
+  await expect(page.getByTestId("stage-says")).toContainText("no privacy guarantee");
+  await expect(page.getByTestId("odds-found")).toHaveText("100");
+  await expect(page.getByTestId("odds")).toContainText("Nothing bounds");
+});
+
+test("the odds are of what is planned, then of what was released, and are those of the privacy curve", async ({ page, site }) => {
+  await open(page, site, query + "&steps=40");
+  const found = page.getByTestId("odds-found");
+  await expect(page.getByTestId("odds")).toContainText("planned steps");
+  await expect(found).toHaveText(/^\d+$/);
+  const planned = Number(await found.textContent());
+  expect(planned).toBeGreaterThan(5);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(40);
+  await expect(page.getByTestId("odds")).toContainText("released so far");
+  await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+  await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
+  const share = Number.parseFloat((await page.getByTestId("attack-found").textContent())!);
+  await expect(found).toHaveText(String(Math.ceil(share)));
+  expect(Number(await found.textContent())).toBeLessThanOrEqual(planned);
+  await expect(page.locator(".people.right .accused")).toHaveCount(Math.ceil(share));
+});
+
+test("slow motion walks the stations, and noise falls at the last; not where no motion is wanted", async ({ page, site }) => {
+  await open(page, site, query);
+  await page.evaluate(() => {
+    const seen: string[] = ((window as { seen?: string[] }).seen = []);
+    new MutationObserver(() => {
+      const at = [...document.querySelectorAll(".station")].findIndex((station) => station.classList.contains("lit"));
+      if (at >= 0 && seen.at(-1) !== String(at)) seen.push(String(at));
+    }).observe(document.querySelector(".stations")!, { attributes: true, subtree: true });
+  });
+  const seen = () => page.evaluate(() => (window as { seen?: string[] }).seen!.join(""));
+  await expect(page.locator(".station.lit")).toHaveCount(0);
+  await hook(page, "step-once").click();
+  await expect.poll(seen).toMatch(/0123$/);
+  await expect(page.locator(".station.lit")).toHaveCount(0);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const before = await seen();
+  await hook(page, "step-once").click();
+  await expect(page.getByTestId("stage-step")).toContainText("Step 2.");
+  await page.waitForTimeout(800);
+  expect(await seen()).toBe(before);
+});
+
+test("a private run is shown beside the same model without privacy, from its first steps on", async ({ page, site }) => {
+  await open(page, site, query + "&steps=100");
+  const chart = page.locator(".results .chart").first();
+  await expect(chart.locator("path.line-open")).toHaveCount(0);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(100);
+  await expect(chart.locator("path.line-open")).toHaveCount(1);
+  await chart.locator(".as-table summary").click();
+  const head = chart.locator("thead th");
+  await expect(head.filter({ hasText: "without privacy" })).toHaveCount(1);
+  // The baseline ends at its hundredth step, and the curves begin at the first.
+  const steps = async () => (await chart.locator("tbody th").allTextContents()).map((text) => Number(text.replace(/\D/g, "")));
+  await expect.poll(steps).toEqual(expect.arrayContaining([1, 2, 4, 8, 100]));
+  // A run without privacy is its own baseline.
+  await page.getByTestId("preset").selectOption("no-privacy");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(20);
+  await hook(page, "pause").click();
+  await expect(chart.locator("path.line-open")).toHaveCount(0);
+});
+
+for (const width of [320, 390, 1440, 2560]) {
+  test(`the stage fits a screen ${width} pixels wide`, async ({ page, site }) => {
+    await page.setViewportSize({ width, height: 900 });
+    await open(page, site, query);
+    await expect(page.getByTestId("stage")).toBeVisible();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    const lot = (await page.locator(".lot-digits").boundingBox())!;
+    expect(lot.width / 8).toBeGreaterThanOrEqual(24);
+    expect(lot.y).toBeLessThan(520);
+    if (width < 720) {
+      const bar = (await page.locator(".transport").boundingBox())!;
+      expect(bar.height).toBeLessThanOrEqual(66);
+      expect((await page.locator("header.bar").boundingBox())!.height).toBeLessThanOrEqual(60);
+      await page.getByTestId("more").click();
+      await expect(page.getByTestId("preset")).toBeVisible();
+      await expect(hook(page, "reset")).toBeVisible();
+    }
+  });
+}
+
+test("presets are cards with what they learn, how well, and at what ε; one is chosen by its card", async ({ page, site }) => {
+  await open(page, site, query);
+  await page.getByTestId("cards").click();
+  const cards = page.locator(".cards .card");
+  await expect(cards.first()).toBeVisible();
+  expect(await cards.count()).toBeGreaterThanOrEqual(5);
+  await expect(page.getByTestId("card-quick-linear")).toContainText(/9\d\.\d% of test digits, ε ≤ 0\.53\d, 400 steps/);
+  await expect(page.getByTestId("card-no-privacy")).toContainText("no guarantee");
+  await accessible(page, "the cards");
+  await page.getByTestId("card-quick-cnn").click();
+  await expect(page.locator(".cards-dialog")).toBeHidden();
+  await expect(page.getByTestId("preset")).toHaveValue("quick-cnn");
+  await page.getByTestId("cards").click();
+  await page.keyboard.press("Escape");
+  await expect(page.locator(".cards-dialog")).toBeHidden();
+});
+
+test("a run that has ended offers the next two, and one of them begins at a click", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu");
+  await expect(page.getByTestId("next-runs")).toHaveCount(0);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBe(400);
+  const next = page.getByTestId("next-runs").locator("button");
+  await expect(next).toHaveCount(2);
+  await expect(next.first()).toContainText("ε ≤ 0.55");
+  await next.first().click();
+  await expect(page.getByTestId("preset")).toHaveValue("quick-cnn");
+  await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBeGreaterThan(0);
+});
