@@ -8,6 +8,7 @@
 //! | `panel` | the panel |
 //! | `share` | links and frames |
 //! | `trade_off` | accuracy for its price |
+//! | `verdict` | what the last sweep has shown |
 
 #[cfg(target_arch = "wasm32")]
 mod chart_files;
@@ -20,3 +21,5 @@ pub(super) mod panel;
 pub(super) mod share;
 #[cfg(target_arch = "wasm32")]
 mod trade_off;
+#[cfg(target_arch = "wasm32")]
+mod verdict;

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::trade_off::trade_off;
+use super::{trade_off::trade_off, verdict::sweep_verdict};
 use crate::{
     plot::{drawing::GHOST, format},
     train::report::Privacy,
@@ -29,6 +29,7 @@ pub fn panel(page: Page) -> impl IntoView {
         <section class="panel runs" data-testid="runs" aria-label="Runs">
             <h2>"Runs"</h2>
             <p class="lead" hidden=bool_fn(move || !empty())>"Change anything, and the run that ends is kept here, to be compared with the next."</p>
+            {sweep_verdict(page)}
             <div class="runs-row" hidden=bool_fn(empty)>
                 <div class="scroll" tabindex="0" role="region" aria-label="Earlier runs">
                     <table>

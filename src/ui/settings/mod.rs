@@ -15,6 +15,7 @@
 //! | [`presets`] | ready-made settings |
 //! | [`cards`] | what became of them |
 //! | [`sweep`] | four runs that differ in one number |
+//! | [`verdict`] | what they have shown |
 
 pub mod cards;
 pub mod choice;
@@ -28,6 +29,7 @@ pub mod slider;
 pub mod sweep;
 pub mod typed;
 pub mod values;
+pub mod verdict;
 
 pub use self::{
     choice::{Choice, Decay, Digits, Encoder, Family, Speed, Theme},

@@ -5,10 +5,11 @@ use leptos::prelude::*;
 use super::{appearance::Panel, charts::COLOURS, messages::as_sentence, page::Page, projection::planned_steps};
 use crate::{
     plot::{drawing::Line, format},
-    train::config::RunConfig,
+    train::{config::RunConfig, report::Privacy},
     ui::settings::{
         Number, Settings,
         sweep::{self, Sweep},
+        verdict::Outcome,
     },
     worker::{
         accounts::{Answer, Question},
@@ -41,6 +42,7 @@ impl Page {
         }
         self.lab.open.set(false);
         self.appearance.panel.set(Panel::Results);
+        self.sweeps.outcomes.set(Some((number, vec![])));
         self.sweeps.current.set(Some(sweep));
         self.next_of_sweep();
     }
@@ -130,9 +132,31 @@ impl Page {
         }
     }
 
+    /// Keeps what the run that stands came to.
+    fn note_outcome(self) {
+        let value = self
+            .sweeps
+            .current
+            .with_untracked(|sweep| sweep.as_ref().and_then(|sweep| sweep.values.get(sweep.at).copied()));
+        let epsilon = self.run.report.with_untracked(|report| match report.as_ref().map(|report| &report.privacy) {
+            Some(Privacy::Bounded(bound)) => {
+                Some(untrack(|| self.spending.epsilon()).unwrap_or(bound.improved.epsilon).min(bound.improved.epsilon))
+            }
+            _ => None,
+        });
+        if let (Some(value), Some(accuracy)) = (value, self.run.accuracy.get_untracked()) {
+            self.sweeps.outcomes.update(|outcomes| {
+                if let Some((_, outcomes)) = outcomes {
+                    outcomes.push(Outcome { value, accuracy, epsilon });
+                }
+            });
+        }
+    }
+
     /// The run that stands is complete and measured: the next of its sweep begins.
     pub(super) fn end_run_of_sweep(self) {
         if self.sweeps.owns(self.run.info.with_untracked(|run| run.as_ref().map(|run| run.run))) {
+            self.note_outcome();
             self.sweeps.advance();
             self.next_of_sweep();
         }

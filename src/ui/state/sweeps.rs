@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::ui::settings::sweep::Sweep;
+use crate::ui::settings::{Number, sweep::Sweep, verdict::Outcome};
 
 /// The sweeps. Copied freely.
 #[derive(Clone, Copy)]
@@ -10,13 +10,15 @@ pub struct Sweeps {
     pub current: RwSignal<Option<Sweep>>,
     /// Runs of the last sweep.
     pub runs: StoredValue<Vec<u32>>,
+    /// What the runs of the last sweep came to, so far.
+    pub outcomes: RwSignal<Option<(Number, Vec<Outcome>)>>,
 }
 
 impl Sweeps {
     /// No sweep.
     #[must_use]
     pub fn new() -> Self {
-        Self { current: RwSignal::new(None), runs: StoredValue::new(vec![]) }
+        Self { current: RwSignal::new(None), runs: StoredValue::new(vec![]), outcomes: RwSignal::new(None) }
     }
 
     /// Whether a sweep waits for its next run to stand.

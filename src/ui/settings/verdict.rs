@@ -1,0 +1,86 @@
+//! What a sweep has shown, in a sentence made of its runs' own numbers.
+
+use super::numbers::Number;
+use crate::plot::format;
+
+/// One run of a sweep that has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// Of the number that was swept.
+    pub value: f64,
+    /// Share of the test images that were read right.
+    pub accuracy: f64,
+    /// Upper bound on ε; `None`: no guarantee.
+    pub epsilon: Option<f64>,
+}
+
+/// Accuracies closer than this are taken for the same: another run of the same settings may differ by as much.
+const CHANCE: f64 = 0.005;
+/// Two ε this close, relative to the larger, are called the same.
+const SAME: f64 = 0.01;
+
+/// The verdict on `number` from its runs; `None` where fewer than two have ended.
+#[must_use]
+pub fn verdict(number: Number, outcomes: &[Outcome]) -> Option<String> {
+    let label = number.spec().label;
+    let best = *outcomes.iter().max_by(|a, b| a.accuracy.total_cmp(&b.accuracy))?;
+    let worst = *outcomes.iter().min_by(|a, b| a.accuracy.total_cmp(&b.accuracy))?;
+    let [first, .., last] = outcomes else { return None };
+    let percent = |outcome: &Outcome| format::percent(outcome.accuracy);
+    let value = |outcome: &Outcome| format::number(outcome.value);
+    let epsilons: Option<Vec<f64>> = outcomes.iter().map(|outcome| outcome.epsilon).collect();
+    let accuracy = if best.accuracy - worst.accuracy < CHANCE {
+        format!("{label} hardly matters to accuracy here: {} to {}", percent(&worst), percent(&best))
+    } else {
+        format!(
+            "{label} {} reads best, {}; {} reads worst, {}",
+            value(&best),
+            percent(&best),
+            value(&worst),
+            percent(&worst)
+        )
+    };
+    let privacy = match epsilons {
+        None => "no ε is claimed for all of them".to_owned(),
+        Some(all) => {
+            let (least, most) = all.iter().fold((f64::INFINITY, 0f64), |(low, high), e| (low.min(*e), high.max(*e)));
+            if most - least <= SAME * most {
+                format!("ε is the same for all, at most {}", format::epsilon(most))
+            } else {
+                let end = |outcome: &Outcome| outcome.epsilon.map_or_else(String::new, format::epsilon);
+                format!("ε goes from {} at {} to {} at {}", end(first), value(first), end(last), value(last))
+            }
+        }
+    };
+    Some(format!("{accuracy}; {privacy}. One run each: half a point of accuracy may be chance."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(of: &[(f64, f64, Option<f64>)]) -> Vec<Outcome> {
+        of.iter().map(|&(value, accuracy, epsilon)| Outcome { value, accuracy, epsilon }).collect()
+    }
+
+    #[test]
+    fn a_verdict_is_made_of_the_runs_own_numbers() {
+        let rates = runs(&[(0.5, 0.80, Some(0.3)), (2.0, 0.88, Some(0.3)), (8.0, 0.85, Some(0.3))]);
+        assert_eq!(
+            verdict(Number::LearningRate, &rates).unwrap(),
+            "Learning rate 2 reads best, 88.0%; 0.5 reads worst, 80.0%; ε is the same for all, at most 0.3. One run each: half a point of accuracy may be chance."
+        );
+        let noise = runs(&[(0.5, 0.901, Some(4.0)), (8.0, 0.899, Some(0.1))]);
+        let said = verdict(Number::Scale, &noise).unwrap();
+        assert!(said.contains("hardly matters to accuracy here: 89.9% to 90.1%"), "{said}");
+        assert!(said.contains("ε goes from 4 at 0.5 to 0.1 at 8"), "{said}");
+        let open = runs(&[(1.0, 0.9, None), (2.0, 0.95, Some(1.0))]);
+        assert!(verdict(Number::Lot, &open).unwrap().contains("no ε is claimed"));
+    }
+
+    #[test]
+    fn one_run_has_no_verdict() {
+        assert_eq!(verdict(Number::Lot, &[]), None);
+        assert_eq!(verdict(Number::Lot, &runs(&[(1.0, 0.9, None)])), None);
+    }
+}
