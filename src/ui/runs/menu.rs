@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
-    chart_files::{charts, png},
+    chart_files::{NOTHING_YET, charts, png},
     export,
 };
 use crate::{
@@ -54,7 +54,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
 fn with_current(page: Page, act: impl FnOnce(&Past)) {
     match page.current() {
         Some(past) => act(&past),
-        None => page.messages.notice.set(Some("There is nothing to export before the first step.".to_owned())),
+        None => page.messages.notify(NOTHING_YET.to_owned()),
     }
 }
 

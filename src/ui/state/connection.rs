@@ -54,6 +54,7 @@ impl Page {
         self.run.lose();
         self.device.engine.set(None);
         self.digits.forget();
+        self.run.set_arriving(false);
         let why = why.trim_end_matches('.');
         self.messages.put(Origin::Thread, match again {
             true => format!("The training thread failed: {why}. Another one has been started.{kept}"),

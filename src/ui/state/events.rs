@@ -39,7 +39,7 @@ impl Page {
             Event::LedgerOpened { run, ledger, release } => self.spending.open_ledger(run, ledger, release),
             Event::Released(events) => self.spending.take_events(events),
             Event::Playing(playing) => {
-                self.run.playing.set(playing);
+                self.run.follow(playing);
                 if playing {
                     self.messages.clear(Origin::Run);
                 } else {
