@@ -58,6 +58,7 @@ async function start() {
     throw error;
   }
   boot?.opens();
+  watch();
 }
 
 // A menu is open while it is used: a choice in it, Escape, a click elsewhere and a focus that moves on close it.
@@ -89,6 +90,30 @@ addEventListener("click", ({ target }) => {
   };
   large.showPopover();
 });
+
+// What is said lies over the page, at one edge of it or, where that would cover what has the focus, at the other.
+function keepOff() {
+  const [box, focus] = [document.querySelector(".overlay"), document.activeElement];
+  if (!box || !focus || focus === document.body || box.contains(focus)) return;
+  const covers = () => {
+    const [a, b] = [box, focus].map((each) => each.getBoundingClientRect());
+    return a.height > 0 && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  };
+  if (!covers()) return;
+  box.classList.toggle("moved");
+  if (covers()) box.classList.toggle("moved");
+}
+
+/** The page stands: what it says is watched from now on. */
+function watch() {
+  const box = document.querySelector(".overlay");
+  if (!box) return;
+  new ResizeObserver(keepOff).observe(box);
+  for (const kind of ["focusin", "scroll", "resize"]) addEventListener(kind, keepOff, { capture: true, passive: true });
+}
+
+// On paper the page's address stands at its end.
+addEventListener("beforeprint", () => (document.body.dataset.address = location.href));
 
 // The next visit needs no network; this one is not kept waiting for that.
 const register = () => {

@@ -58,7 +58,7 @@ fn view(page: Page) -> impl IntoView {
     view! {
         <a class="skip" href="#results">"To the results"</a>
         {header(page, help)}
-        <section class="top" aria-label="Run and messages">{transport::bar(page)}{messages(page)}{sweep_bar(page)}</section>
+        <section class="top" aria-label="Run and messages">{transport::bar(page)}<div class="overlay">{messages(page)}{sweep_bar(page)}</div></section>
         <nav class="tabs" aria-label="Panels">{tab(Panel::Setup, "Set-up")}{tab(Panel::Step, "One step")}{tab(Panel::Results, "Results")}</nav>
         <main class="panels" class:with-lesson=bool_fn(move || page.lessons.open.with(Option::is_some)) class:with-lab=bool_fn(move || page.lab.open.get())>
             <div class="left">{lessons::panel::panel(page)}

@@ -43,7 +43,10 @@ pub fn panel(page: Page) -> impl IntoView {
             // While a run plays it costs more than was added up.
             <p class="small-label" data-testid="together" hidden=bool_fn(move || page.run.playing.get() || page.runs.together.with(String::is_empty))>
                 {text_fn(move || page.runs.together.get())}" "
-                <button type="button" title="For digits that are public: the runs before count no more" on:click=on_click(move |_| page.trainer.send(Request::Forget))>"Forget them"</button></p>
+                <button type="button" title="For digits that are public: the runs before count no more" on:click=on_click(move |_| {
+                    page.runs.end_undo();
+                    page.trainer.send(Request::Forget);
+                })>"Forget them"</button></p>
         </section>
     }
     .into_any()

@@ -49,6 +49,7 @@ impl Page {
             }
         };
         self.leave_sweep();
+        self.runs.end_undo();
         self.list_current();
         self.forget_run();
         self.run.lose();

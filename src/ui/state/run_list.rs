@@ -84,9 +84,13 @@ impl RunList {
             // Runs of other visits count down from the top, runs of the training thread up from 1.
             let others = || all.iter().map(|past| past.run).filter(|run| *run > u32::MAX / 2).min();
             let run = known.map_or_else(|| others().map_or(u32::MAX, |run| run - 1), |place| all[place].run);
-            let past = past_of(run, Settings::of_config(&kept.card.config, digits), kept);
+            let mut past = past_of(run, Settings::of_config(&kept.card.config, digits), kept);
             match known {
-                Some(place) => all[place] = past,
+                Some(place) => {
+                    // Tight ε is in no card.
+                    Arc::make_mut(&mut past.curves).tight = all[place].curves.tight.clone();
+                    all[place] = past;
+                }
                 // Those of this visit stay the last.
                 None => {
                     let place = all.iter().position(|other| other.run <= u32::MAX / 2).unwrap_or(all.len());
