@@ -13,6 +13,7 @@ use crate::{
         widgets::{
             chart::{Frame, chart},
             teaching::teaching,
+            word::word,
         },
     },
     worker::protocol::Request,
@@ -33,7 +34,7 @@ pub fn panel(page: Page) -> impl IntoView {
                 <div class="scroll" tabindex="0" role="region" aria-label="Earlier runs">
                     <table>
                         <thead><tr><th scope="col">"Run"</th><th scope="col">"What changed"</th><th scope="col">"Steps"</th>
-                            <th scope="col">"Accuracy"</th><th scope="col" title="By Rényi accounting, which is known of every run">"ε ≤ (Rényi)"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
+                            <th scope="col">"Accuracy"</th><th scope="col" title="By Rényi accounting, which is known of every run">"ε ≤ ("{word("renyi", "Rényi")}")"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
                         <tbody>{view_fn(rows)}</tbody>
                     </table>
                 </div>

@@ -4,6 +4,7 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{PointerEvent, ResizeObserver};
 
+use super::word::named;
 use crate::{
     plot::{drawing::Drawing, format, picture},
     ui::{
@@ -87,11 +88,13 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
         let (x, _) = untrack(axes);
         hover.set(Some(x.value(f64::from(event.client_x()) - left)));
     };
+    // A word that is being read stays while its curve moves.
+    let keys = Memo::new(move |_| {
+        drawing.with(|d| d.legend().map(|line| (line.class, line.name.clone())).collect::<Vec<_>>())
+    });
     let legend = move || {
-        drawing.with(|d| {
-            d.legend()
-                .map(|line| view! { <span class=format!("key {}", line.class)>{line.name.clone()}</span> })
-                .collect_view()
+        keys.with(|keys| {
+            keys.iter().map(|(class, name)| view! { <span class=format!("key {class}")>{named(name)}</span> }).collect_view()
         })
     };
     let plotted = view! {
