@@ -174,6 +174,15 @@ impl Spending {
         Some(planned.saturating_sub(done))
     }
 
+    /// What happened, where there is a ledger, for the accountant to read; it is told of it where it was not.
+    pub fn told_events(self) -> Option<Vec<Event>> {
+        let ledger = self.ledger.get_value()?;
+        if !ledger.told {
+            self.tell_ledger(&ledger);
+        }
+        Some(ledger.events)
+    }
+
     fn tell_ledger(self, ledger: &RunLedger) {
         self.ledger.update_value(|ledger| ledger.iter_mut().for_each(|ledger| ledger.told = true));
         let question = Question::Ledger { run: ledger.run, ledger: ledger.json.to_string() };
