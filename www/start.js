@@ -119,7 +119,7 @@ addEventListener("click", async ({ target }) => {
     return ["The glossary did not come", `${error.message ?? error}. Check the connection, and press the word again.`];
   });
   [parts[0].textContent, parts[1].textContent] = told ?? [word.textContent, "There is no text on this word."];
-  document.body.append(explained);
+  (word.closest("dialog") ?? document.body).append(explained);
   explained.showPopover({ source: word });
   const [at, own] = [word, explained].map((each) => each.getBoundingClientRect());
   const [width, height] = [root.clientWidth, root.clientHeight];

@@ -9,6 +9,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     await hook(page, "reset").click();
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(1);
+    await page.getByTestId("epsilon-meaning").locator("summary").first().click();
     await page.getByTestId("share").click();
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     await page.emulateMedia({ media: "print", colorScheme });
@@ -16,7 +17,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       const visible = (selector: string) => [...document.querySelectorAll<HTMLElement>(selector)].filter((each) => each.checkVisibility() && each.getBoundingClientRect().height > 1);
       const picture = document.querySelector("canvas.weights, .stage canvas");
       return {
-        pressed: visible("button, select, input:not(.name), summary").map((each) => each.outerHTML.slice(0, 80)),
+        pressed: visible("button:not(.word), select, input:not(.name), details:not([open])").filter((each) => !each.matches(".meaning p select")).map((each) => each.outerHTML.slice(0, 80)),
         charts: visible(".chart .plot").length,
         pictures: visible("canvas").length,
         // Painted for a dark screen, it is turned over.
@@ -28,6 +29,9 @@ for (const colorScheme of ["light", "dark"] as const) {
         wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
       };
     });
+    // Words and what is chosen in a sentence are a part of what is told.
+    await expect(page.getByTestId("epsilon-meaning").getByRole("row").nth(1)).toContainText("tight");
+    await expect(page.getByTestId("epsilon-meaning").getByRole("combobox").first()).toBeVisible();
     expect(seen.pressed).toEqual([]);
     expect(seen.charts).toBeGreaterThan(1);
     expect(seen.pictures).toBeGreaterThan(0);
