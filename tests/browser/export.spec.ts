@@ -84,8 +84,7 @@ test("charts as SVG: each by its name, with title, legend, and a curve in a colo
   await expect(page.locator(".picture")).toHaveCount(0);
 });
 
-// Nothing was trained: of these charts that of ε alone shows something of the visitor's own.
-const results = ["epsilon"];
+const results = ["accuracy", "epsilon"];
 for (const [where, more, width, tab, charts] of [
   ["beside the open noise lab, and those of the lab", "&lab=gaussian", 1440, "", [...results, "noise-density", "noise-orders", "noise-tail"]],
   ["on a phone that shows the set-up", "", 360, "Set-up", results],
@@ -135,4 +134,33 @@ test("weights as safetensors: names, types, shapes, and every byte", async ({ pa
   const values = Array.from({ length: 7850 }, (_, i) => bytes.readFloatLE(8 + length + 4 * i));
   expect(values.every(Number.isFinite)).toBe(true);
   expect(new Set(values).size).toBeGreaterThan(1_000);
+});
+
+test("the recorded run is exported as nobody's own", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  for (const item of ["Curves (CSV)", "Run (JSON)", "Privacy label (HTML)"]) {
+    await page.getByTestId("notice").evaluateAll((all) => all.forEach((each) => each.parentElement?.querySelector("button")?.click()));
+    await exported(page, item, 0);
+    await expect(page.getByTestId("notice"), item).toContainText("nothing to export before the first step");
+  }
+  await expect(page.locator(".results path.line-recorded").first()).toBeAttached();
+  // What the model reads before it is trained, and what is set will cost, are the visitor's own.
+  for (const file of await exported(page, "Charts (SVG)", 2)) {
+    const picture = readFileSync(await file.path(), "utf8");
+    expect(picture).not.toContain("recorded");
+    expect(picture).toContain(file.suggestedFilename().includes("accuracy") ? "this run" : "projected");
+  }
+});
+
+test("the chart of ε names each of its lines", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&steps=60");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(60);
+  const chart = page.locator(".chart").filter({ has: page.getByRole("heading", { name: "ε spent" }) });
+  const legend = chart.locator(".legend .key");
+  await expect(legend.filter({ hasText: /^tight$/ })).toBeVisible();
+  const drawn = await chart.locator("svg path").evaluateAll((all) => all.map((each) => each.getAttribute("class") ?? "").filter((name) => name.startsWith("line-")));
+  const named = await legend.evaluateAll((all) => all.map((each) => each.className.replace("key ", "")));
+  expect(drawn.length).toBeGreaterThan(2);
+  for (const line of drawn) expect(named, line).toContain(line);
 });

@@ -6,7 +6,7 @@ import { expect, exported, hook, open, test, tight, value } from "./fixtures";
 const STEPS = 30;
 const query = `?backend=cpu&dataset=synthetic&steps=${STEPS}`;
 
-test("a run's privacy label: page, Markdown and registry entry say what the page shows", async ({ page, site }, info) => {
+test("a run's privacy label: page, Markdown and registry entry say what the page shows", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(STEPS);
@@ -33,10 +33,8 @@ test("a run's privacy label: page, Markdown and registry entry say what the page
   expect(Number(/^ +epsilon: (\S+)$/m.exec(files.yaml)?.[1])).toBeCloseTo(bound, 5);
 
   // It is a page of its own, and accessible.
-  const path = info.outputPath("label.html");
-  (await import("node:fs")).writeFileSync(path, files.html);
   const other = await page.context().newPage();
-  await other.goto(`file://${path}`);
+  await other.setContent(files.html);
   await expect(other.getByRole("heading", { level: 1 })).toContainText("Privacy label: Run 1");
   await expect(other.getByRole("img")).toHaveCount(2);
   expect(await violations(other)).toEqual([]);

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { exported, expect, hook, open, rows, test, value } from "./fixtures";
+import { expect, hook, open, rows, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
@@ -24,6 +24,8 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
   test(`what is said moves nothing and covers nothing that has the focus, at ${width}`, async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, query);
+    await expect(page.getByTestId("projection")).toContainText("tight accounting");
+    await page.waitForTimeout(1_000);
     const before = await places(page);
     await page.getByTestId("share").click();
     await expect(page.getByTestId("notice")).toBeVisible();
@@ -80,39 +82,4 @@ test("a run that was deleted is had back for a while, where it was, and its ε s
   await expect(undo).toBeVisible();
   await expect(undo).toHaveCount(0, { timeout: 15_000 });
   await expect(rows(page)).toHaveCount(1);
-});
-
-test("the recorded run is exported as nobody's own", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic");
-  for (const item of ["Curves (CSV)", "Run (JSON)", "Privacy label (HTML)"]) {
-    await page.getByTestId("notice").evaluateAll((all) => all.forEach((each) => each.parentElement?.querySelector("button")?.click()));
-    await exported(page, item, 0);
-    await expect(page.getByTestId("notice"), item).toContainText("nothing to export before the first step");
-  }
-  // What is set has a price before any step: that is the visitor's own.
-  const files = await exported(page, "Charts (SVG)", 1);
-  expect(files.map((file) => file.suggestedFilename())).toEqual(["hushgrad-epsilon.svg"]);
-});
-
-test("the chart of ε names each of its lines", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic&steps=60");
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(60);
-  const chart = page.locator(".chart").filter({ has: page.getByRole("heading", { name: "ε spent" }) });
-  const legend = chart.locator(".legend .key");
-  await expect(legend.filter({ hasText: /^tight$/ })).toBeVisible();
-  const drawn = await chart.locator("svg path").evaluateAll((all) => all.map((each) => each.getAttribute("class") ?? "").filter((name) => name.startsWith("line-")));
-  const named = await legend.evaluateAll((all) => all.map((each) => each.className.replace("key ", "")));
-  expect(drawn.length).toBeGreaterThan(2);
-  for (const line of drawn) expect(named, line).toContain(line);
-});
-
-test("the noise lab's “Train with it” sets the steps that it compared at", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic&lot=512&lab=gaussian,student-t");
-  const lab = page.getByTestId("lab");
-  await expect(page.getByTestId("lab-table").locator("tbody tr")).toHaveCount(2);
-  const steps = /For ([\d,]+) steps/.exec((await lab.textContent()) ?? "")?.[1];
-  await lab.getByRole("button", { name: /^Train with it/ }).last().click();
-  await expect(page.getByTestId("notice")).toContainText(`with which ${steps} steps keep`);
-  await expect(page).toHaveURL(new RegExp(`steps=${steps?.replace(",", "")}\\b`));
 });

@@ -518,3 +518,13 @@ test("at 400% zoom and on a phone nothing is wider than the screen", async ({ pa
   await page.goto(site.url + query);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
 });
+
+test("the noise lab's “Train with it” sets the steps that it compared at", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&lot=512&lab=gaussian,student-t");
+  const lab = page.getByTestId("lab");
+  await expect(page.getByTestId("lab-table").locator("tbody tr")).toHaveCount(2);
+  const steps = /For ([\d,]+) steps/.exec((await lab.textContent()) ?? "")?.[1];
+  await lab.getByRole("button", { name: /^Train with it/ }).last().click();
+  await expect(page.getByTestId("notice")).toContainText(`with which ${steps} steps keep`);
+  await expect(page).toHaveURL(new RegExp(`steps=${steps?.replace(",", "")}\\b`));
+});
