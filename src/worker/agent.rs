@@ -66,7 +66,9 @@ fn poll(inbox: &mut UnboundedReceiver<Message>) -> Option<Option<Message>> {
 impl<H: Host> Agent<H> {
     /// Whether there is nothing to do until the next message.
     fn idle(&self) -> bool {
-        (!self.playing || self.awaits_digits() || self.waits_for_books()) && self.evaluation.next.is_none() && self.background.idle()
+        (!self.playing || self.awaits_digits() || self.waits_for_books())
+            && self.evaluation.next.is_none()
+            && self.background.idle()
     }
 
     async fn receive(&mut self, message: Message) {

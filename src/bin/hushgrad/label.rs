@@ -95,9 +95,15 @@ fn together(own: Option<Ledger>, others: &[PathBuf], delta: f64) -> Result<Strin
     }
     let known: Vec<&Ledger> = ledgers.iter().flatten().collect();
     if known.len() < runs {
-        return Ok(format!("All {runs} runs on these data together: no guarantee, as {} of them had none.", runs - known.len()));
+        return Ok(format!(
+            "All {runs} runs on these data together: no guarantee, as {} of them had none.",
+            runs - known.len()
+        ));
     }
     let total = composition::total(&known, delta)?;
     let which = if total.neighbours == NeighbouringRelation::ReplaceOne { ", replace one" } else { "" };
-    Ok(format!("All {runs} runs on these data together: ε ≤ {} at δ = {delta:e}{which}, by Rényi accounting.", upper(total.epsilon, 3)))
+    Ok(format!(
+        "All {runs} runs on these data together: ε ≤ {} at δ = {delta:e}{which}, by Rényi accounting.",
+        upper(total.epsilon, 3)
+    ))
 }

@@ -129,7 +129,9 @@ fn happened(ledger: &Ledger) -> Vec<&Release> {
 fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyError> {
     let Account { classic, improved, tight, .. } = match books.account(delta) {
         Ok(account) => account,
-        Err(error @ (PrivacyError::Infinite | PrivacyError::Inexact | PrivacyError::NoNoise | PrivacyError::NoBound)) => {
+        Err(
+            error @ (PrivacyError::Infinite | PrivacyError::Inexact | PrivacyError::NoNoise | PrivacyError::NoBound),
+        ) => {
             return Ok(Err(error.to_string()));
         }
         Err(error) => return Err(error),
@@ -197,7 +199,9 @@ fn tuning(together: &str) -> String {
         "Counted here is this training alone. Whatever else was run on the same data, to choose settings or for any other purpose, adds to it for whoever sees it."
             .to_owned()
     } else {
-        format!("{together} Settings that were chosen by what those runs showed are paid for by that sum, and not by this training's ε alone.")
+        format!(
+            "{together} Settings that were chosen by what those runs showed are paid for by that sum, and not by this training's ε alone."
+        )
     }
 }
 
@@ -210,7 +214,10 @@ fn uncovered(card: Option<&RunCard>) -> Vec<String> {
     ];
     if let Some(card) = card {
         all.push(match card.report.test_set {
-            Some(TestSet::Public) => "Test accuracy: it is of public images, and tells nothing of the training data but through the model.".to_owned(),
+            Some(TestSet::Public) => {
+                "Test accuracy: it is of public images, and tells nothing of the training data but through the model."
+                    .to_owned()
+            }
             Some(TestSet::Visitor | TestSet::HeldOut) => {
                 "Test accuracy: it is of private images, and no ε here covers what it tells of them.".to_owned()
             }

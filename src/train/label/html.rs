@@ -35,14 +35,17 @@ pub fn page(label: &PrivacyLabel) -> String {
         escaped(&odds(label))
     );
     if let Ok(bounds) = &label.bounds {
-        let grids = [("100 whose example was not in", ACCUSED, ""), ("100 whose example was in", bounds.found, "at most ")];
+        let grids =
+            [("100 whose example was not in", ACCUSED, ""), ("100 whose example was in", bounds.found, "at most ")];
         let grids = grids.map(|(who, accused, most)| hundred(who, accused, most)).concat();
         out.push_str(&format!("<div class=\"hundreds\">{grids}</div>\n"));
     }
     for (heading, rows) in sections(label) {
         let rows: String = rows
             .iter()
-            .map(|(name, value)| format!("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name), escaped(value)))
+            .map(|(name, value)| {
+                format!("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name), escaped(value))
+            })
             .collect();
         out.push_str(&format!("<section><h2>{heading}</h2>\n<table>\n{rows}</table></section>\n"));
     }

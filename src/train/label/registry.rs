@@ -91,7 +91,9 @@ deployment:
         details = text(&details),
         releases = text(&format!("{} noisy sums, every one of which may be seen.", label.releases)),
         tuning = text(&label.tuning),
-        composition = text("Privacy loss distributions composed by FFT (tight), and Rényi divergences; the smallest bound is stated."),
+        composition = text(
+            "Privacy loss distributions composed by FFT (tight), and Rényi divergences; the smallest bound is stated."
+        ),
         utility = of("Test accuracy").unwrap_or_else(|| OPEN.to_owned()),
     )
 }

@@ -36,7 +36,10 @@ fn numbers_are_the_accountant_s() {
     assert_eq!((bounds.improved, bounds.classic), (account.improved, account.classic));
     assert_eq!(bounds.tight, Some((account.tight.unwrap().value, "proven".to_owned())));
     assert_eq!(bounds.epsilon(), account.tight.unwrap().value);
-    assert_eq!((label.releases, label.unit.as_str(), label.neighbours.as_str()), (300, "one example", "add or remove one"));
+    assert_eq!(
+        (label.releases, label.unit.as_str(), label.neighbours.as_str()),
+        (300, "one example", "add or remove one")
+    );
     assert!(label.sampling.starts_with("Poisson, rate 0.00426"), "{}", label.sampling);
     // Sampled noise is no Gaussian shift.
     assert_eq!(bounds.mu, None);
@@ -86,7 +89,10 @@ fn without_a_bound_there_is_no_number() {
 #[test]
 fn every_form_says_the_same_and_takes_no_name_for_markup() {
     let books = gaussian(Sampling::Poisson { rate: 0.01 }, 1.1, 100);
-    let label = PrivacyLabel { name: "<b>a|b \"c\"\n".to_owned(), ..of(&books, Subject { together: "All 2 runs together: ε ≤ 2.", ..Subject::default() }) };
+    let label = PrivacyLabel {
+        name: "<b>a|b \"c\"\n".to_owned(),
+        ..of(&books, Subject { together: "All 2 runs together: ε ≤ 2.", ..Subject::default() })
+    };
     let bounds = label.bounds.as_ref().unwrap();
     let epsilon = crate::accounting::decimal::upper(bounds.epsilon(), 3);
     let [html, markdown, yaml] = [Format::Html, Format::Markdown, Format::Registry].map(|format| write(&label, format));

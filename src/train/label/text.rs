@@ -30,10 +30,14 @@ pub fn odds(label: &PrivacyLabel) -> String {
 
 /// All names and values.
 pub fn sections(label: &PrivacyLabel) -> Vec<Section> {
-    let own = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let own =
+        |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let mut all: Vec<Section> = vec![];
     if !label.about.is_empty() {
-        all.push(("The training", label.about.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()));
+        all.push((
+            "The training",
+            label.about.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        ));
     }
     let releases = label.releases.to_string();
     all.push((
@@ -58,7 +62,10 @@ fn how_much(bounds: &Bounds, delta: f64) -> Vec<(String, String)> {
     };
     let mut rows = vec![("δ".to_owned(), format!("{delta:e}"))];
     rows.extend(bounds.tight.as_ref().map(|(epsilon, rigor)| {
-        (format!("ε ≤ {}", upper(*epsilon, DECIMALS)), format!("tight: privacy loss distributions, composed by FFT; {rigor}"))
+        (
+            format!("ε ≤ {}", upper(*epsilon, DECIMALS)),
+            format!("tight: privacy loss distributions, composed by FFT; {rigor}"),
+        )
     }));
     rows.push(renyi("conversion of Canonne, Kamath and Steinke 2020", bounds.improved));
     rows.push(renyi("conversion of Mironov 2017", bounds.classic));

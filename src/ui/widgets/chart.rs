@@ -94,7 +94,9 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
     });
     let legend = move || {
         keys.with(|keys| {
-            keys.iter().map(|(class, name)| view! { <span class=format!("key {class}")>{named(name)}</span> }).collect_view()
+            keys.iter()
+                .map(|(class, name)| view! { <span class=format!("key {class}")>{named(name)}</span> })
+                .collect_view()
         })
     };
     let plotted = view! {

@@ -38,7 +38,8 @@ pub fn door(of: &str) -> Option<&'static str> {
 
 /// A word with a door.
 pub fn word(key: &'static str, text: &str) -> AnyView {
-    view! { <button type="button" class="word" data-word=key aria-haspopup="dialog">{text.to_owned()}</button> }.into_any()
+    view! { <button type="button" class="word" data-word=key aria-haspopup="dialog">{text.to_owned()}</button> }
+        .into_any()
 }
 
 /// A name, with a door where there is one.
