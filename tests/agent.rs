@@ -625,6 +625,34 @@ fn a_refused_file_leaves_the_load_that_is_under_way_alone() {
     }
 }
 
+/// On a part of the digits each would be drawn more often, for as long as the run lasts.
+#[test]
+fn the_first_step_waits_for_all_digits() {
+    let files = shards("patience");
+    let without_the_last: Vec<_> = files.iter().filter(|(name, _)| !name.starts_with("train-01")).cloned().collect();
+    for (files, train) in [(files, 10_050), (without_the_last, 10_000)] {
+        for request in [Request::Play, Request::StepOnce] {
+            let mut thread = Thread::with_slow_site(files.clone());
+            (0..3).for_each(|_| drop(thread.one_arrives()));
+            assert_eq!(started(&thread.ask_and_settle(Request::Start(short()))).train, 10_000);
+            let events = thread.ask_and_settle(request.clone());
+            let stepped = |e: &Event| matches!(e, Event::Report(report, _) if report.step > 0);
+            assert!(!events.iter().any(stepped), "{request:?}: {events:?}");
+            let events = thread.one_arrives();
+            assert!(events.iter().any(stepped), "{request:?}: {events:?}");
+            assert_eq!(started(&events).train, train);
+        }
+        // Who changes their mind waits for nothing.
+        let mut thread = Thread::with_slow_site(files.clone());
+        (0..3).for_each(|_| drop(thread.one_arrives()));
+        thread.ask_and_settle(Request::Start(short()));
+        for request in [Request::StepOnce, Request::Play, Request::Pause] {
+            thread.ask_and_settle(request);
+        }
+        assert_eq!(Thread::last_report(&thread.one_arrives()).step, 0);
+    }
+}
+
 #[test]
 fn an_overtaken_load_is_not_heard() {
     let whole = shards("overtaken");

@@ -58,6 +58,7 @@ async function start() {
     throw error;
   }
   boot?.opens();
+  watch();
 }
 
 // A menu is open while it is used: a choice in it, Escape, a click elsewhere and a focus that moves on close it.
@@ -88,6 +89,71 @@ addEventListener("click", ({ target }) => {
     if (document.activeElement === document.body) button.focus();
   };
   large.showPopover();
+});
+
+// A word of the field is explained beside it; the texts are fetched when the first is asked for.
+let glossary;
+const explained = Object.assign(document.createElement("div"), { className: "explained", popover: "auto", role: "dialog", tabIndex: -1 });
+explained.setAttribute("aria-labelledby", "explained-word");
+const parts = ["h2", "p", "button"].map((kind) => explained.appendChild(document.createElement(kind)));
+parts[0].id = "explained-word";
+Object.assign(parts[2], { type: "button", textContent: "Close", onclick: () => explained.hidePopover() });
+
+/** Texts by word. */
+async function read() {
+  const [address, integrity] = document.querySelector("meta[name=hushgrad-glossary]").content.split("#");
+  const answer = await fetch(new URL(address, here), { integrity: integrity ?? "", cache: "no-cache" });
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return new Map((await answer.text()).trim().split("\n\n").map((entry) => {
+    const [head, text] = entry.split("\n");
+    const [key, ...title] = head.split(": ");
+    return [key, [title.join(": "), text]];
+  }));
+}
+
+addEventListener("click", async ({ target }) => {
+  const word = target.closest("[data-word]");
+  if (!word) return;
+  const told = await (glossary ??= read()).then((texts) => texts.get(word.dataset.word), (error) => {
+    glossary = null;
+    return ["The glossary did not come", `${error.message ?? error}. Check the connection, and press the word again.`];
+  });
+  [parts[0].textContent, parts[1].textContent] = told ?? [word.textContent, "There is no text on this word."];
+  (word.closest("dialog") ?? document.body).append(explained);
+  explained.showPopover({ source: word });
+  const [at, own] = [word, explained].map((each) => each.getBoundingClientRect());
+  const [width, height] = [root.clientWidth, root.clientHeight];
+  const below = at.bottom + 6 + own.height <= height || at.top < own.height + 6;
+  explained.style.left = `${Math.max(8, Math.min(at.left, width - own.width - 8))}px`;
+  explained.style.top = `${Math.max(8, Math.min(below ? at.bottom + 6 : at.top - own.height - 6, height - own.height - 8))}px`;
+  explained.focus();
+});
+
+// What is said lies over the page, at one edge of it or, where that would cover what has the focus, at the other.
+function keepOff() {
+  const [box, focus] = [document.querySelector(".overlay"), document.activeElement];
+  if (!box || !focus || focus === document.body || box.contains(focus)) return;
+  const covers = () => {
+    const [a, b] = [box, focus].map((each) => each.getBoundingClientRect());
+    return a.height > 0 && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  };
+  if (!covers()) return;
+  box.classList.toggle("moved");
+  if (covers()) box.classList.toggle("moved");
+}
+
+/** The page stands: what it says is watched from now on. */
+function watch() {
+  const box = document.querySelector(".overlay");
+  if (!box) return;
+  new ResizeObserver(keepOff).observe(box);
+  for (const kind of ["focusin", "scroll", "resize"]) addEventListener(kind, keepOff, { capture: true, passive: true });
+}
+
+// On paper the page's address stands at its end.
+addEventListener("beforeprint", () => {
+  document.body.dataset.address = location.href;
+  root.dataset.painted = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 });
 
 // The next visit needs no network; this one is not kept waiting for that.

@@ -14,6 +14,8 @@ const NOTHING: &str = "–";
 pub const GHOST: &str = "ghost";
 /// The class of a lower bound in a chart of upper ones; its values are rounded down.
 pub const AT_LEAST: &str = "ghost at-least";
+/// The class of the run that comes with the page.
+pub const RECORDED: &str = "line-recorded";
 /// The class of a value that somebody has set, which is no bound.
 pub const BUDGET: &str = "line-budget";
 

@@ -5,6 +5,7 @@ pub mod books;
 mod check;
 pub mod config;
 pub mod error;
+pub mod label;
 mod limits;
 pub mod plan;
 pub mod presets;

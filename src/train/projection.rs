@@ -208,6 +208,18 @@ mod tests {
         assert_eq!(project(&config, 60_000, 1).unwrap().curve.len(), 1);
     }
 
+    /// However many points are asked for at once, as the page asks before Play.
+    #[test]
+    fn tight_before_is_tight_after_for_heavy_tails() {
+        for vectors in [20, 100] {
+            let config = under(EnvelopeShape::Gaussian, vectors, NoiseSpec::StudentT { nu: 9.0, scale: 1.0 });
+            let before = tight(&config, 60_000, &[5, 22, 50, 88, 138, 200]).unwrap();
+            let after = planned(&config, 60_000, 200).unwrap().tight(config.delta).unwrap();
+            assert_eq!(before.last(), Some(&(200.0, after.value)), "{vectors}");
+            assert_eq!(after.rigor, Rigor::Proven);
+        }
+    }
+
     /// Where the best order is the largest there is, too.
     #[test]
     fn wide_noise_is_priced_at_once() {

@@ -17,6 +17,7 @@ use crate::{
     },
     train::{
         config::RunConfig,
+        label::{self, PrivacyLabel, Subject},
         projection::{self, Point, Projection},
         report::OrderedEpsilon,
         run_file::{RunCard, RunFile, RunFileError},
@@ -43,6 +44,8 @@ pub enum Question {
     Spent { run: u32, events: Vec<Event>, release: u32, ahead: Vec<u64>, delta: f64 },
     /// The privacy curve of these events about their tight ε.
     Curve { run: u32, events: Vec<Event>, delta: f64, epsilon: f64 },
+    /// The privacy label of the run of this card: with `events`, of what these of its ledger cost. `together`: what is known of all runs on the same digits.
+    Label { run: u32, events: Option<Vec<Event>>, card: Box<RunCard>, together: String, format: label::Format },
     /// A noise at the scale that spends a given ε.
     Compare(ComparisonQuery),
     /// A density of the visitor's own, by formula.
@@ -64,6 +67,7 @@ pub enum Answer {
     Ledger(Result<(), String>),
     Spent(Result<Spent, String>),
     Curve(Result<Vec<Point>, String>),
+    Label(Result<String, String>),
     Compare(Box<Result<NoiseComparison, String>>),
     Density(Result<CustomDensity, String>),
     HiddenStates([Vec<Point>; 3]),
@@ -129,6 +133,16 @@ impl Accounts {
             Question::Curve { run, events, delta, epsilon } => {
                 let curve = |books: &Books| Ok(books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE)?);
                 Answer::Curve(in_words(self.of(run, events).and_then(curve)))
+            }
+            Question::Label { run, events, card, together, format } => {
+                let subject = Subject { card: Some(&card), together: &together };
+                let written = |books: Option<&Books>| -> Result<String, BooksError> {
+                    Ok(label::write(&PrivacyLabel::new(books, card.config.delta, subject)?, format))
+                };
+                Answer::Label(in_words(match events {
+                    Some(events) => self.of(run, events).and_then(|books| written(Some(books))),
+                    None => written(None),
+                }))
             }
             Question::Compare(query) => Answer::Compare(Box::new(in_words(lab::compare(&query)))),
             Question::Density(formula) => Answer::Density(in_words(lab::read(&formula))),

@@ -66,7 +66,9 @@ fn poll(inbox: &mut UnboundedReceiver<Message>) -> Option<Option<Message>> {
 impl<H: Host> Agent<H> {
     /// Whether there is nothing to do until the next message.
     fn idle(&self) -> bool {
-        (!self.playing || self.waits_for_books()) && self.evaluation.next.is_none() && self.background.idle()
+        (!self.playing || self.awaits_digits() || self.waits_for_books())
+            && self.evaluation.next.is_none()
+            && self.background.idle()
     }
 
     async fn receive(&mut self, message: Message) {
@@ -86,8 +88,8 @@ impl<H: Host> Agent<H> {
         }
         if let Some(slice) = self.evaluation.next {
             self.evaluate_slice(slice).await;
-        } else if self.hold.is_some_and(|until| Instant::now() < until) {
-            self.host.sleep(SLEEP).await;
+        } else if self.awaits_digits() {
+            // The digits that come wake the loop.
         } else if let Some(left) = self.wake.take().and_then(|wake| wake.checked_duration_since(Instant::now())) {
             self.wake = Some(Instant::now() + left);
             self.host.sleep(left.min(SLEEP)).await;

@@ -78,6 +78,10 @@ pub enum Request {
     Delete {
         key: String,
     },
+    /// Bring back the run that was deleted last; answered by [`Event::Kept`].
+    Restore {
+        key: String,
+    },
     /// Stop counting earlier runs on these digits in [`Event::Together`].
     Forget,
     /// Keep the run of a run file, whose card the accountant has computed.

@@ -405,9 +405,18 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     let two = total(&together(&events));
     assert!(two > one && together(&events).contains("All 2 runs"), "{}", together(&events));
     // A run that is deleted was seen all the same.
-    thread.ask_and_settle(Request::Delete { key: first });
+    thread.ask_and_settle(Request::Delete { key: first.clone() });
     let (_, _, events) = step(&mut thread);
     assert!(together(&events).contains("All 3 runs") && total(&together(&events)) > two, "{}", together(&events));
+    // Nor does it count twice once it is brought back, as it was, and it comes back once.
+    assert!(!kept(&visit(&browser).1).iter().any(|run| run.key == first));
+    let events = thread.ask_and_settle(Request::Restore { key: first.clone() });
+    assert!(kept(&events).iter().any(|run| run.key == first && run.card.report.step == 1), "{events:?}");
+    assert!(kept(&visit(&browser).1).iter().any(|run| run.key == first));
+    assert!(sentence(&thread.ask_and_settle(Request::Restore { key: first.clone() })).contains("not here any more"));
+    let (mut again, _) = visit(&browser);
+    let events = again.ask_and_settle(Request::Start(endless()));
+    assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
     // A run that goes on counts what it adds.
     let third = kept(&visit(&browser).1).last().unwrap().key.clone();
     let events = thread.ask_and_settle(Request::Continue { key: third });

@@ -135,3 +135,19 @@ test("weights as safetensors: names, types, shapes, and every byte", async ({ pa
   expect(values.every(Number.isFinite)).toBe(true);
   expect(new Set(values).size).toBeGreaterThan(1_000);
 });
+
+test("the recorded run is exported as nobody's own", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  for (const item of ["Curves (CSV)", "Run (JSON)", "Privacy label (HTML)"]) {
+    await page.getByTestId("notice").evaluateAll((all) => all.forEach((each) => each.parentElement?.querySelector("button")?.click()));
+    await exported(page, item, 0);
+    await expect(page.getByTestId("notice"), item).toContainText("nothing to export before the first step");
+  }
+  await expect(page.locator(".results path.line-recorded").first()).toBeAttached();
+  // What the model reads before it is trained, and what is set will cost, are the visitor's own.
+  for (const file of await exported(page, "Charts (SVG)", 2)) {
+    const picture = readFileSync(await file.path(), "utf8");
+    expect(picture).not.toContain("recorded");
+    expect(picture).toContain(file.suggestedFilename().includes("accuracy") ? "this run" : "projected");
+  }
+});

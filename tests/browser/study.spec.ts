@@ -518,3 +518,26 @@ test("at 400% zoom and on a phone nothing is wider than the screen", async ({ pa
   await page.goto(site.url + query);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
 });
+
+test("the noise lab's “Train with it” sets the steps that it compared at", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&lot=512&lab=gaussian,student-t");
+  const lab = page.getByTestId("lab");
+  await expect(page.getByTestId("lab-table").locator("tbody tr")).toHaveCount(2);
+  const steps = /For ([\d,]+) steps/.exec((await lab.textContent()) ?? "")?.[1];
+  await lab.getByRole("button", { name: /^Train with it/ }).last().click();
+  await expect(page.getByTestId("notice")).toContainText(`with which ${steps} steps keep`);
+  await expect(page).toHaveURL(new RegExp(`steps=${steps?.replace(",", "")}\\b`));
+});
+
+test("the chart of ε names each of its lines", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&steps=60");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(60);
+  const chart = page.locator(".chart").filter({ has: page.getByRole("heading", { name: "ε spent" }) });
+  const legend = chart.locator(".legend .key");
+  await expect(legend.filter({ hasText: /^tight$/ })).toBeVisible();
+  const drawn = await chart.locator("svg path").evaluateAll((all) => all.map((each) => each.getAttribute("class") ?? "").filter((name) => name.startsWith("line-")));
+  const named = await legend.evaluateAll((all) => all.map((each) => each.className.replace("key ", "")));
+  expect(drawn.length).toBeGreaterThan(2);
+  for (const line of drawn) expect(named, line).toContain(line);
+});

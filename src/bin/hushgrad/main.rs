@@ -9,6 +9,8 @@ mod density;
 #[cfg(not(target_arch = "wasm32"))]
 mod distort;
 #[cfg(not(target_arch = "wasm32"))]
+mod label;
+#[cfg(not(target_arch = "wasm32"))]
 mod pretrain;
 #[cfg(not(target_arch = "wasm32"))]
 mod reproduce;
@@ -45,6 +47,8 @@ fn main() -> std::process::ExitCode {
         Adapters,
         /// Recompute ε from the ledger of a run
         Account(account::Arguments),
+        /// Write the privacy label of a run or a ledger
+        Label(label::Arguments),
         /// Find the noise, the steps or the rate that a target ε allows
         Calibrate(calibrate::Arguments),
         /// Measure again what the project states
@@ -60,6 +64,7 @@ fn main() -> std::process::ExitCode {
         },
         Command::Adapters => train::list_adapters(),
         Command::Account(arguments) => account::run(&arguments),
+        Command::Label(arguments) => label::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pretrain(arguments) => pretrain::run(&arguments),

@@ -59,7 +59,7 @@ fn view(page: Page) -> impl IntoView {
     view! {
         <a class="skip" href="#results">"To the results"</a>
         {header(page, help, cards)}
-        <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label="Run and messages">{transport::bar(page)}{messages(page)}{sweep_bar(page)}</section>
+        <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label="Run and messages">{transport::bar(page)}<div class="overlay">{messages(page)}{sweep_bar(page)}</div></section>
         <nav class="tabs" aria-label="Panels">{tab(Panel::Step, "Stage")}{tab(Panel::Results, "Results")}{tab(Panel::Setup, "Set-up")}</nav>
         <main class="panels" class:with-lesson=bool_fn(move || page.lessons.open.with(Option::is_some)) class:with-lab=bool_fn(move || page.lab.open.get())>
             {lessons::panel::panel(page)}

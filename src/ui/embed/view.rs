@@ -18,7 +18,7 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
     let whole = move || format!("./?{}", page.link().write());
     view! {
         <main class="embed" data-hide=options.hide>
-            <div class="top">{transport::bar(page)}{messages(page)}</div>
+            <div class="top">{transport::bar(page)}<div class="overlay">{messages(page)}</div></div>
             <div class="embed-charts">
                 <div class="embed-accuracy">{accuracy_chart(page, 140.0)}</div>
                 <div class="embed-epsilon">{epsilon_chart(page, 140.0)}</div>

@@ -25,7 +25,7 @@ pub fn answers(lab: Lab) -> impl IntoView {
     let rows = move || {
         lab.compared.with(|compared| {
             let base = gaussian(compared);
-            Some(compared.iter().map(|(which, _, compared)| row(lab, *which, compared, base)).collect_view().into_any())
+            Some(compared.iter().map(|compared| row(lab, compared, base)).collect_view().into_any())
         })
     };
     let (about, fisher) = hint(
@@ -66,7 +66,8 @@ fn signed(share: f64) -> String {
     format!("{sign}{}%", format::fixed(share.abs() * 100.0, 2))
 }
 
-fn row(lab: Lab, which: usize, compared: &Result<NoiseComparison, String>, base: Option<(f64, f64)>) -> AnyView {
+fn row(lab: Lab, (which, trial, compared): &Compared, base: Option<(f64, f64)>) -> AnyView {
+    let (which, steps) = (*which, trial.steps);
     let name =
         view! { <th scope="row"><span class=format!("key swatch {}", COLOURS[which])></span>{NAMES[which]}</th> };
     match compared {
@@ -84,7 +85,7 @@ fn row(lab: Lab, which: usize, compared: &Result<NoiseComparison, String>, base:
                     <td>{against(compared.l1, base.map(|base| base.0))}</td><td>{against(compared.l2, base.map(|base| base.1))}</td>
                     <td>{format::number((compared.effective_sigma * 1e4).round() / 1e4)}</td>
                     <td><svg class=format!("draws {}", COLOURS[which]) viewBox="0 0 160 16" aria-hidden="true">{dots}</svg></td>
-                    <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=on_click(move |_| lab.train_with(&chosen))>"Train with it"</button></td></tr>
+                    <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=on_click(move |_| lab.train_with(&chosen, steps))>"Train with it"</button></td></tr>
             }
             .into_any()
         }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     accounting::noise::NoiseSpec,
     mechanism::EnvelopeShape,
-    plot::{drawing::Line, series::Point},
+    plot::{drawing::Line, format, series::Point},
     train::projection::round_up,
     ui::{
         link::{NoiseQuery, noise_query::FORMULA},
@@ -160,9 +160,9 @@ impl Lab {
         })
     }
 
-    /// A run's noise becomes this one. It is to spend what was asked for here, too: many vectors of another length cost more than the lab's one, so the
+    /// A run's noise becomes this one, for as many steps as it was compared at. It is to spend what was asked for here, too: many vectors of another length cost more than the lab's one, so the
     /// scale follows from the budget.
-    pub fn train_with(self, compared: &NoiseComparison) {
+    pub fn train_with(self, compared: &NoiseComparison, steps: u64) {
         let noise = compared.noise.clone();
         let epsilon = self.page.lab.query.with_untracked(|query| query.epsilon);
         let shape = if self.page.lab.query.with_untracked(|query| query.psi) == Psi::HeavyTailed {
@@ -173,6 +173,7 @@ impl Lab {
         // Any noise but the Gaussian wants an envelope.
         self.page.change(|settings| {
             (settings.encoder, settings.shape, settings.budget) = (Encoder::Envelope, shape, Some(epsilon));
+            settings.steps = Some(steps);
             settings.scale = round_up(noise.scale());
             settings.family = match noise {
                 NoiseSpec::Gaussian { .. } => Family::Gaussian,
@@ -196,6 +197,6 @@ impl Lab {
             };
         });
         self.page.lab.open.set(false);
-        self.page.messages.notice.set(Some("The noise is set, under an envelope, at the scale with which the run keeps that budget. Press Play to train with it.".to_owned()));
+        self.page.messages.notice.set(Some(format!("The noise is set, under an envelope, at the scale with which {} steps keep that budget. Press Play to train with it.", format::integer(steps))));
     }
 }

@@ -6,7 +6,7 @@ use super::recorded::{self, Column};
 use crate::{
     plot::{
         axis,
-        drawing::{BUDGET, Drawing, GHOST, Line, Range, Write},
+        drawing::{BUDGET, Drawing, GHOST, Line, RECORDED, Range, Write},
         format,
         series::Point,
     },
@@ -34,7 +34,7 @@ pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
 
 /// The recorded run, while there is no other.
 fn recorded_line(page: Page, column: Column) -> Option<Line> {
-    let line = || Line { class: "line-recorded", name: recorded::NAME.to_owned(), points: recorded::curve(column) };
+    let line = || Line { class: RECORDED, name: recorded::NAME.to_owned(), points: recorded::curve(column) };
     page.shows_recorded().then(line)
 }
 

@@ -10,7 +10,10 @@ use crate::{
     ui::{
         size::closures::{bool_fn, on_event, text_fn, view_fn},
         state::Page,
-        widgets::chart::{Frame, chart},
+        widgets::{
+            chart::{Frame, chart},
+            word::named,
+        },
     },
     worker::accounts::TightEpsilon,
 };
@@ -121,7 +124,7 @@ fn tight(page: Page) -> Option<AnyView> {
         ),
     };
     let row = view! {
-        <tr><th scope="row">"tight"</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
+        <tr><th scope="row">{named("tight")}</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
     };
     Some(row.into_any())
 }
@@ -129,13 +132,13 @@ fn tight(page: Page) -> Option<AnyView> {
 fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {
     let row = |name: &'static str, source: &'static str, value: OrderedEpsilon| {
         view! {
-            <tr><th scope="row">{name}</th><td>{format::epsilon(value.epsilon)}</td><td>{format::number(value.order)}</td><td>{source}</td></tr>
+            <tr><th scope="row">{named(name)}</th><td>{format::epsilon(value.epsilon)}</td><td>{format::number(value.order)}</td><td>{source}</td></tr>
         }
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Both conversions">
         <table>
-            <thead><tr><th scope="col">"Conversion"</th><th scope="col">"ε ≤"</th><th scope="col">"order α"</th><th scope="col">"source"</th></tr></thead>
+            <thead><tr><th scope="col">"Conversion"</th><th scope="col">"ε ≤"</th><th scope="col">{named("order α")}</th><th scope="col">"source"</th></tr></thead>
             <tbody>
                 {view_fn(move || tight(page))}
                 {row("improved", "Canonne, Kamath, Steinke 2020", bound.improved)}

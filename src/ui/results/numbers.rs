@@ -9,7 +9,7 @@ use crate::{
     ui::{
         size::closures::{text_fn, view_fn},
         state::Page,
-        widgets::teaching::teaching,
+        widgets::{teaching::teaching, word::word},
     },
     worker::protocol::RunInfo,
 };
@@ -61,9 +61,9 @@ pub fn numbers(page: Page) -> impl IntoView {
     };
     view! {
         <dl class="numbers" aria-label="This run">
-            <div><dt>"Epoch"</dt><dd data-testid="epoch">{of(|report, _| format::fixed(report.epoch, 2))}</dd></div>
+            <div><dt>{word("epoch", "Epoch")}</dt><dd data-testid="epoch">{of(|report, _| format::fixed(report.epoch, 2))}</dd></div>
             <div><dt>{drawn(true)}</dt><dd data-testid="drawn">{drawn(false)}</dd></div>
-            <div><dt>"Last lot " {teaching()}</dt><dd>{of(|_, teaching| format::integer(teaching.lot_size.into()))}</dd></div>
+            <div><dt>"Last "{word("lot", "lot")}" " {teaching()}</dt><dd>{of(|_, teaching| format::integer(teaching.lot_size.into()))}</dd></div>
             <div><dt>"Training time " {teaching()}</dt><dd data-testid="training-time">{of(|_, teaching| format::duration(teaching.training_seconds))}</dd></div>
             <div><dt>"Examples a second " {teaching()}</dt><dd data-testid="examples-per-second">{text_fn(speed)}</dd></div>
             <div><dt>"Learning rate"</dt><dd>{of(|report, _| format::number(report.learning_rate))}</dd></div>

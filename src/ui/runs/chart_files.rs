@@ -5,9 +5,12 @@ use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlImageElement, XmlSerializer};
 
 use crate::{
-    plot::picture,
+    plot::{drawing::RECORDED, picture},
     ui::{browser, state::Page},
 };
+
+/// What is said where there is no run to export.
+pub const NOTHING_YET: &str = "There is nothing to export before the first step.";
 
 /// What the style sheet says of a picture's parts, for files that have none.
 const STYLE: [&str; 8] =
@@ -15,16 +18,23 @@ const STYLE: [&str; 8] =
 
 /// Hands every chart that shows something to `give`: name of the file without its ending, SVG, width and height.
 pub fn charts(page: Page, give: fn(String, &str, (f64, f64))) {
+    let mut given = false;
     for (name, title, drawing) in page.charts.exportable.get_value() {
-        let drawing = drawing.get_untracked();
+        let mut drawing = drawing.get_untracked();
+        // The recorded run is nobody's own.
+        drawing.lines.retain(|line| line.class != RECORDED);
         if drawing.is_empty() {
             continue;
         }
+        given = true;
         let (svg, size) = picture::svg(title, &drawing);
         match styled(&svg) {
             Ok(svg) => give(format!("hushgrad-{name}"), &svg, size),
             Err(error) => leptos::logging::error!("{name} could not be drawn: {error:?}"),
         }
+    }
+    if !given {
+        page.messages.notify(NOTHING_YET.to_owned());
     }
 }
 

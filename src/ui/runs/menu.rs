@@ -3,10 +3,11 @@
 use leptos::prelude::*;
 
 use super::{
-    chart_files::{charts, png},
-    export,
+    chart_files::{NOTHING_YET, charts, png},
+    export, label,
 };
 use crate::{
+    train::label::Format,
     ui::{
         browser,
         size::closures::{on_click, on_event},
@@ -33,6 +34,9 @@ pub fn export_menu(page: Page) -> impl IntoView {
                     browser::download("hushgrad-curves.csv", "text/csv", text.as_bytes());
                 }))}
                 {item("Privacy ledger (JSON)", |page| page.trainer.send(Request::ExportLedger))}
+                {item("Privacy label (HTML)", |page| label::save(page, Format::Html))}
+                {item("Privacy label (Markdown)", |page| label::save(page, Format::Markdown))}
+                {item("Privacy label (YAML)", |page| label::save(page, Format::Registry))}
                 {item("Weights (safetensors)", Page::export_weights)}
                 {item("Charts (SVG)", |page| charts(page, |name, svg, _| browser::download(&(name + ".svg"), "image/svg+xml", svg.as_bytes())))}
                 {item("Charts (PNG)", |page| charts(page, |name, svg, size| png(name + ".png", svg, size)))}
@@ -54,7 +58,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
 fn with_current(page: Page, act: impl FnOnce(&Past)) {
     match page.current() {
         Some(past) => act(&past),
-        None => page.messages.notice.set(Some("There is nothing to export before the first step.".to_owned())),
+        None => page.messages.notify(NOTHING_YET.to_owned()),
     }
 }
 

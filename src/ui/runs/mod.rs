@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `chart_files` | charts as files |
 //! | [`export`] | curves as a file |
+//! | `label` | the privacy label |
 //! | `menu` | the export menu |
 //! | `panel` | the panel |
 //! | `share` | links and frames |
@@ -13,6 +14,8 @@
 #[cfg(target_arch = "wasm32")]
 mod chart_files;
 pub mod export;
+#[cfg(target_arch = "wasm32")]
+mod label;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod menu;
 #[cfg(target_arch = "wasm32")]

@@ -13,6 +13,7 @@ use crate::{
         widgets::{
             chart::{Frame, chart},
             teaching::teaching,
+            word::word,
         },
     },
     worker::protocol::Request,
@@ -34,7 +35,7 @@ pub fn panel(page: Page) -> impl IntoView {
                 <div class="scroll" tabindex="0" role="region" aria-label="Earlier runs">
                     <table>
                         <thead><tr><th scope="col">"Run"</th><th scope="col">"What changed"</th><th scope="col">"Steps"</th>
-                            <th scope="col">"Accuracy"</th><th scope="col" title="By Rényi accounting, which is known of every run">"ε ≤ (Rényi)"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
+                            <th scope="col">"Accuracy"</th><th scope="col" title="By Rényi accounting, which is known of every run">"ε ≤ ("{word("renyi", "Rényi")}")"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
                         <tbody>{view_fn(rows)}</tbody>
                     </table>
                 </div>
@@ -44,7 +45,10 @@ pub fn panel(page: Page) -> impl IntoView {
             // While a run plays it costs more than was added up.
             <p class="small-label" data-testid="together" hidden=bool_fn(move || page.run.playing.get() || page.runs.together.with(String::is_empty))>
                 {text_fn(move || page.runs.together.get())}" "
-                <button type="button" title="For digits that are public: the runs before count no more" on:click=on_click(move |_| page.trainer.send(Request::Forget))>"Forget them"</button></p>
+                <button type="button" title="For digits that are public: the runs before count no more" on:click=on_click(move |_| {
+                    page.runs.end_undo();
+                    page.trainer.send(Request::Forget);
+                })>"Forget them"</button></p>
         </section>
     }
     .into_any()

@@ -5,8 +5,9 @@ use leptos::prelude::*;
 use crate::{
     plot::format,
     ui::{
-        size::closures::text_fn,
+        size::closures::{bool_memo, text_fn, text_memo, view_fn},
         state::{OPEN_EPOCHS, Page},
+        widgets::word::word,
     },
 };
 
@@ -15,14 +16,19 @@ pub fn projection(page: Page) -> impl IntoView {
     let text = move || {
         let Some(Ok(projection)) = page.cost.projection.get() else { return String::new() };
         let (epsilon, steps) = (format::epsilon(projection.end.improved.epsilon), format::integer(projection.steps));
-        let text = match page.settings.with(|settings| settings.steps) {
+        match page.settings.with(|settings| settings.steps) {
             Some(_) => format!("The {steps} planned steps will cost ε ≤ {epsilon}"),
             None => format!("{OPEN_EPOCHS} passes over the data ({steps} steps) would cost ε ≤ {epsilon}"),
-        };
-        page.value_of("tight").map_or_else(
-            || format!("{text}."),
-            |tight| format!("{text} by Rényi accounting; tight accounting: ε ≤ {tight}."),
-        )
+        }
     };
-    view! { <p class="projection" data-testid="projection">{text_fn(text)}</p> }
+    let tight = text_memo(move || page.value_of("tight").unwrap_or_default());
+    let known = bool_memo(move || matches!(page.cost.projection.get(), Some(Ok(_))));
+    let rest = move || {
+        known.get().then(|| match tight.get() {
+            tight if tight.is_empty() => ".".into_any(),
+            tight => view! { " by "{word("renyi", "Rényi accounting")}"; "{word("tight", "tight accounting")}": ε ≤ "{tight}"." }
+                .into_any(),
+        })
+    };
+    view! { <p class="projection" data-testid="projection">{text_fn(text)}{view_fn(rest)}</p> }
 }

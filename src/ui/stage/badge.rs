@@ -9,6 +9,7 @@ use crate::{
         browser,
         size::closures::{bool_fn, text_fn},
         state::Page,
+        widgets::word::word,
     },
     worker::protocol::{BackendChoice, Fallback},
 };
@@ -51,7 +52,7 @@ pub fn badge(page: Page) -> impl IntoView {
         <details class="badge">
             <summary><span class="dot" class:gpu=bool_fn(move || kind().0 == "gpu")></span>
                 <span data-testid="backend" data-value=text_fn(move || kind().0)>{text_fn(move || kind().1)}</span></summary>
-            <div class="badge-text"><p>{text_fn(device)}</p><p data-testid="backend-reason">{text_fn(move || reason().unwrap_or_default())}</p></div>
+            <div class="badge-text"><p>{text_fn(device)}</p><p data-testid="backend-reason">{text_fn(move || reason().unwrap_or_default())}</p><p>{word("webgpu", "What is WebGPU?")}</p></div>
         </details>
     }
     .into_any()

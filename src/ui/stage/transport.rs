@@ -22,9 +22,9 @@ pub fn bar(page: Page) -> impl IntoView {
                 <button type="button" class="quiet seldom" data-testid="reset" title="Start again from step 0 (r)" on:click=on_click(move |_| page.run.reset())>
                     {icon("M12 5V2L7 6.5 12 11V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-8z")}<span>"Reset"</span>
                 </button>
-                <button type="button" class="play" class:primary=bool_fn(move || !page.run.playing.get()) data-testid="play" title="Train (space)"
+                <button type="button" class="play" class:primary=bool_fn(move || !page.run.playing.get()) class:starting=bool_fn(move || page.run.starting.get()) data-testid="play" title="Train (space)"
                     on:click=on_click(move |_| if !page.run.playing.get_untracked() { page.play() })>
-                    {icon("M7 4v16l13-8z")}<span>"Play"</span>
+                    {icon("M7 4v16l13-8z")}<span>{text_fn(move || if page.run.starting.get() { "Starting…" } else { "Play" })}</span>
                 </button>
                 <button type="button" class="play" class:primary=bool_fn(move || page.run.playing.get()) data-testid="pause" title="Pause (space)"
                     on:click=on_click(move |_| page.run.pause())>

@@ -85,7 +85,7 @@ impl Page {
     }
 
     /// A run of the settings, unless the one that stands is of them.
-    fn restart(self) {
+    pub(super) fn restart(self) {
         let config = self.settings.with_untracked(Settings::config);
         if self.run.info.with_untracked(|run| run.as_ref().is_some_and(|run| run.config == config)) {
             return self.run.stay();

@@ -49,12 +49,14 @@ impl Page {
             }
         };
         self.leave_sweep();
+        self.runs.end_undo();
         self.list_current();
         self.forget_run();
         self.run.lose();
         self.device.engine.set(None);
         self.device.stopped.set(!again);
         self.digits.forget();
+        self.run.set_arriving(false);
         let why = why.trim_end_matches('.');
         self.messages.put(Origin::Thread, match again {
             true => format!("The training thread failed: {why}. Another one has been started.{kept}"),

@@ -76,17 +76,29 @@ impl Page {
         if let Some(before) = self.digits.end_load(load) {
             self.set_digits(before);
         }
+        if self.digits.end_part(load) {
+            self.run.set_arriving(false);
+            self.run.stay();
+        }
     }
 
     /// Digits have come: a run starts on those that were awaited.
     pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits) {
-        let (own, train) = (loaded.choice(), loaded.train);
+        let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
+        self.run.set_arriving(!complete);
         let Some(arrival) = self.digits.arrive(load, loaded) else { return };
         // While others are awaited, the choice is theirs.
         if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {
             self.set_digits(own);
         }
-        if arrival.awaited || self.run.info.with_untracked(Option::is_none) {
+        // What a budget allows follows from the number of all digits.
+        if !complete && self.settings.with_untracked(|settings| settings.budget.is_some()) {
+            return self.cost.schedule();
+        }
+        if arrival.rest && self.run.is_at_start() && self.run.info.with_untracked(Option::is_some) {
+            // The training thread's run is of all of them already.
+            self.follow_budget(Some(train), None, Self::restart);
+        } else if arrival.awaited || arrival.rest || self.run.info.with_untracked(Option::is_none) {
             self.follow_budget(Some(train), None, Self::start);
         } else {
             self.cost.schedule();

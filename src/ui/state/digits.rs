@@ -50,13 +50,17 @@ struct Loads {
     last: u32,
     /// Loads that have brought nothing yet.
     awaited: Vec<Awaited>,
+    /// The load that has brought a part of its digits.
+    arriving: Option<u32>,
 }
 
 /// What the arrival of digits means.
 pub struct Arrival {
     /// Whether they were awaited.
     pub awaited: bool,
-    /// Whether no others are.
+    /// Whether a part of them had come before.
+    pub rest: bool,
+    /// Whether no others are awaited.
     pub last: bool,
 }
 
@@ -125,6 +129,16 @@ impl DigitSets {
         });
     }
 
+    /// A load brings nothing more. Whether it had brought a part of its digits, which is all that there is of them then.
+    pub fn end_part(self, load: u32) -> bool {
+        let part = self.loads.try_update_value(|loads| loads.arriving.take_if(|arriving| *arriving == load).is_some());
+        let part = part.unwrap_or_default();
+        if part {
+            self.loaded.update(|loaded| loaded.iter_mut().for_each(|loaded| loaded.complete = true));
+        }
+        part
+    }
+
     /// Ends a load that brings nothing more. What the choice of digits was before it, where it was changed for this load and no later one.
     pub fn end_load(self, load: u32) -> Option<Digits> {
         let (before, last) = self.loads.try_update_value(|loads| {
@@ -145,11 +159,13 @@ impl DigitSets {
             let place = loads.awaited.iter().position(|awaited| awaited.load == load);
             let files = place.map(|place| loads.awaited.remove(place).files);
             loads.awaited.retain(|awaited| awaited.load > load);
+            let rest = loads.arriving == Some(load);
+            loads.arriving = (!complete).then_some(load);
             let awaited = files.is_some();
             if let Some(files) = files.filter(|_| own) {
                 loads.own_files = files;
             }
-            Arrival { awaited, last: loads.awaited.is_empty() }
+            Arrival { awaited, rest, last: loads.awaited.is_empty() }
         })?;
         if complete {
             if arrival.last {
@@ -164,7 +180,10 @@ impl DigitSets {
 
     /// Nothing is known of any digits: the thread that had them is gone.
     pub fn forget(self) {
-        self.loads.update_value(|loads| loads.awaited.clear());
+        self.loads.update_value(|loads| {
+            loads.awaited.clear();
+            loads.arriving = None;
+        });
         self.loaded.set(None);
         self.loading.set(None);
     }

@@ -40,10 +40,9 @@ impl Page {
             Event::LedgerOpened { run, ledger, release } => self.spending.open_ledger(run, ledger, release),
             Event::Released(events) => self.spending.take_events(events),
             Event::Playing(playing) => {
-                self.run.playing.set(playing);
+                self.run.follow(playing);
                 if playing {
                     self.messages.clear(Origin::Run);
-                    self.train_beside();
                 } else {
                     self.spending.account();
                 }
@@ -80,26 +79,25 @@ impl Page {
         }
     }
 
-    /// Trains the same model without privacy beside a private run that begins: of public digits, which it may look at as it likes, and where its steps
-    /// are light. Another baseline is trained when it is asked for.
+    /// Trains the same model without privacy beside a private run that plays: of public digits, which it may look at as it likes, and where its steps are
+    /// light. Another baseline is trained when it is asked for.
     fn train_beside(self) {
-        let begins = self.run.report.with_untracked(|report| {
-            report.as_ref().is_none_or(|report| report.step == 0 && matches!(report.privacy, Privacy::Bounded(_)))
+        if !self.run.playing.get_untracked() || browser::is_embedded() {
+            return;
+        }
+        let bounded = self.run.report.with_untracked(|report| {
+            report.as_ref().is_some_and(|report| report.step > 0 && matches!(report.privacy, Privacy::Bounded(_)))
         });
-        let light = self.run.info.with_untracked(|run| {
-            run.as_ref().is_some_and(|run| run.config.model == Architecture::Linear && run.config.noise.is_some())
+        let run = self.run.info.with_untracked(|run| {
+            run.as_ref().filter(|run| run.config.model == Architecture::Linear).map(|run| run.run)
         });
         let public = self.digits.loaded.with_untracked(|loaded| {
-            loaded.as_ref().is_some_and(|loaded| matches!(loaded.source, Source::Mnist | Source::Synthetic))
+            loaded.as_ref().is_some_and(|loaded| {
+                loaded.complete && matches!(loaded.source, Source::Mnist | Source::Synthetic)
+            })
         });
         let known = self.run.curves.with_value(|curves| !curves.baseline.points().is_empty());
-        if begins
-            && light
-            && public
-            && !known
-            && self.sweeps.current.with_untracked(Option::is_none)
-            && !browser::is_embedded()
-        {
+        if bounded && public && !known && self.sweeps.current.with_untracked(Option::is_none) && self.pad.first_beside(run) {
             self.pad.train_baseline();
         }
     }
@@ -192,6 +190,7 @@ impl Page {
             }
         }
         self.snapshots.look();
+        self.train_beside();
     }
 
     /// Tells the screen reader where the run stands: at once if `now`, else every ten seconds.

@@ -36,6 +36,8 @@ pub struct Pad {
     /// Whether a non-private baseline of the run is being trained.
     pub training_baseline: RwSignal<bool>,
     predicted_at: StoredValue<f64>,
+    /// The run beside which a baseline was trained last.
+    beside: StoredValue<Option<u32>>,
 }
 
 impl Pad {
@@ -50,6 +52,7 @@ impl Pad {
             other: RwSignal::new(None),
             training_baseline: RwSignal::new(false),
             predicted_at: StoredValue::new(0.0),
+            beside: StoredValue::new(None),
         }
     }
 
@@ -86,6 +89,11 @@ impl Pad {
         if self.drawing.with_untracked(Option::is_some) {
             self.prediction.set(Some(classes));
         }
+    }
+
+    /// Whether there is a run, and no baseline was trained beside it yet; from now on there was.
+    pub fn first_beside(self, run: Option<u32>) -> bool {
+        run.is_some() && self.beside.try_update_value(|beside| beside.replace(run.unwrap_or_default())) != Some(run)
     }
 
     /// Trains a non-private baseline of the run.

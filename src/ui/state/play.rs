@@ -10,11 +10,15 @@ impl Page {
         // Not whenever a run plays: what is said of a run that goes on by itself stays.
         self.messages.notice.set(None);
         self.run.play();
+        if self.run.is_awaited() {
+            self.messages.spoken.set("Starting as soon as all digits are there.".to_owned());
+        }
     }
 
     /// Plays, or pauses.
     pub fn toggle(self) {
-        if self.run.playing.get_untracked() { self.run.pause() } else { self.play() }
+        let plays = self.run.playing.get_untracked() || self.run.starting.get_untracked();
+        if plays { self.run.pause() } else { self.play() }
     }
 
     /// Exports the model.

@@ -79,7 +79,8 @@ impl ProjectedCost {
             let steps = planned_steps(&settings, train);
             let question = Question::Projection { config: settings.config(), train, steps };
             self.accountant.ask_latest(Topic::Projection, question, move |answer| {
-                if let Answer::Projection(projection) = answer {
+                // Of other digits that have come since, another answer comes.
+                if let (Answer::Projection(projection), true) = (answer, self.digits.train() == Some(train)) {
                     self.projection.set(Some(projection.map(Arc::new)));
                     self.project_tight(train);
                 }
@@ -108,6 +109,7 @@ impl ProjectedCost {
         let question = Question::Tight { config: settings.config(), train, steps: at };
         self.accountant.ask_latest(Topic::Tight, question, move |answer| {
             if let Answer::Tight(Ok(points)) = answer
+                && self.digits.train() == Some(train)
                 && self.settings.with_untracked(|now| *now == settings)
             {
                 self.tight.set(points);

@@ -55,6 +55,10 @@ pub struct Run {
     trainer: TrainingClient,
     pub info: RwSignal<Option<RunInfo>>,
     pub playing: RwSignal<bool>,
+    /// Steps were asked for, and the first has not come: the digits, the noise or the engine are on their way.
+    pub starting: RwSignal<bool>,
+    /// More of the digits are on their way.
+    arriving: StoredValue<bool>,
     pub speed: RwSignal<Speed>,
     pub report: RwSignal<Option<Report>>,
     /// Set before the report that it belongs to.
@@ -72,6 +76,8 @@ impl Run {
             trainer,
             info: RwSignal::new(None),
             playing: RwSignal::new(false),
+            starting: RwSignal::new(false),
+            arriving: StoredValue::new(false),
             speed: RwSignal::new(speed),
             report: RwSignal::new(None),
             teaching: RwSignal::new(Teaching::default()),
@@ -85,6 +91,7 @@ impl Run {
 
     /// Plays; a run that is complete plays from its start.
     pub fn play(self) {
+        self.starting.set(self.is_at_start() || self.is_complete());
         if self.is_awaited() {
             self.inner.update_value(|inner| inner.play_when_ready = true);
             return;
@@ -105,6 +112,7 @@ impl Run {
 
     /// Takes one step, which is taken apart.
     pub fn step_once(self) {
+        self.starting.set(self.is_at_start() || self.is_complete());
         if self.is_awaited() {
             self.inner.update_value(|inner| inner.step_when_ready = true);
             return;
@@ -162,11 +170,23 @@ impl Run {
 
     // A run that is yet to come.
 
-    /// Whether what is asked for now is meant for a run that is yet to come: the first, or one of settings whose noise is
-    /// still being sought.
+    /// Whether what is asked for now is meant for a run that is yet to come: the first, one of settings whose noise is still being sought, or one of
+    /// all digits, where a part of them is there.
     #[must_use]
     pub fn is_awaited(self) -> bool {
-        self.info.with_untracked(Option::is_none) || self.inner.with_value(|inner| inner.settling)
+        let unsettled = self.info.with_untracked(Option::is_none) || self.inner.with_value(|inner| inner.settling);
+        unsettled || self.arriving.get_value() && self.is_at_start()
+    }
+
+    /// Whether no step has been taken.
+    #[must_use]
+    pub fn is_at_start(self) -> bool {
+        self.report.with_untracked(|report| report.as_ref().is_none_or(|report| report.step == 0))
+    }
+
+    /// Says whether more of the digits are on their way.
+    pub fn set_arriving(self, arriving: bool) {
+        self.arriving.set_value(arriving);
     }
 
     /// Says whether the noise of newer settings is being sought.
@@ -195,6 +215,7 @@ impl Run {
 
     /// Drops what was asked of a run that is yet to come.
     pub fn drop_wishes(self) {
+        self.starting.set(false);
         self.inner.update_value(|inner| (inner.play_when_ready, inner.step_when_ready) = (false, false));
     }
 
@@ -217,7 +238,17 @@ impl Run {
     pub fn begin(self, info: RunInfo, settings: Settings) {
         self.info.set(Some(info));
         self.inner.update_value(|inner| inner.settings = Some(settings));
-        self.do_asked();
+        if !self.is_awaited() {
+            self.do_asked();
+        }
+    }
+
+    /// The thread plays, or does not any more.
+    pub fn follow(self, playing: bool) {
+        self.playing.set(playing);
+        if !playing && !self.is_awaited() {
+            self.starting.set(false);
+        }
     }
 
     /// The run's thread is gone: the next thread counts its runs from this one on.
@@ -240,6 +271,7 @@ impl Run {
     pub fn take(self, report: Report) {
         if report.step > 0 {
             self.trainer.forgive();
+            self.starting.set(false);
         }
         let step = report.step as f64;
         self.curves.update_value(|curves| {

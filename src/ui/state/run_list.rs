@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use super::charts::{Charts, Curves};
@@ -17,6 +18,8 @@ use crate::{
 
 /// So many earlier runs are listed, and more only where they are pinned.
 const MOST_PAST: usize = 100;
+/// A run that was deleted can be had back for so long, in milliseconds.
+const UNDO_MS: u32 = 10_000;
 /// Colours of pinned runs, in the order of pinning.
 const PINNED: [&str; 4] = ["line-pin-0", "line-pin-1", "line-pin-2", "line-pin-3"];
 
@@ -52,6 +55,9 @@ pub struct RunList {
     charts: Charts,
     pub past: RwSignal<Vec<Past>>,
     pub current: StoredValue<Current>,
+    /// The run that was deleted last, and its place, while it can be had back.
+    pub deleted: RwSignal<Option<(usize, Past)>>,
+    undo_until: StoredValue<Option<Timeout>, LocalStorage>,
     /// What all runs on these digits cost together, as of when the run stood still last.
     pub together: RwSignal<String>,
 }
@@ -65,6 +71,8 @@ impl RunList {
             charts,
             past: RwSignal::new(vec![]),
             current: StoredValue::new(Current::default()),
+            deleted: RwSignal::new(None),
+            undo_until: StoredValue::new_local(None),
             together: RwSignal::new(String::new()),
         }
     }
@@ -76,9 +84,13 @@ impl RunList {
             // Runs of other visits count down from the top, runs of the training thread up from 1.
             let others = || all.iter().map(|past| past.run).filter(|run| *run > u32::MAX / 2).min();
             let run = known.map_or_else(|| others().map_or(u32::MAX, |run| run - 1), |place| all[place].run);
-            let past = past_of(run, Settings::of_config(&kept.card.config, digits), kept);
+            let mut past = past_of(run, Settings::of_config(&kept.card.config, digits), kept);
             match known {
-                Some(place) => all[place] = past,
+                Some(place) => {
+                    // Tight ε is in no card.
+                    Arc::make_mut(&mut past.curves).tight = all[place].curves.tight.clone();
+                    all[place] = past;
+                }
                 // Those of this visit stay the last.
                 None => {
                     let place = all.iter().position(|other| other.run <= u32::MAX / 2).unwrap_or(all.len());
@@ -103,15 +115,33 @@ impl RunList {
         }
     }
 
-    /// Deletes an earlier run, here and where it is kept.
+    /// Deletes an earlier run, here and where it is kept. For a while it can be had back.
     pub fn delete(self, run: u32) {
         let gone = self.past.try_update(|all| {
             let place = all.iter().position(|past| past.run == run)?;
-            Some(all.remove(place).info.key)
+            Some((place, all.remove(place)))
         });
         self.charts.refresh();
-        if let Some(Some(key)) = gone {
-            self.trainer.send(Request::Delete { key });
+        if let Some(Some((place, past))) = gone {
+            self.trainer.send(Request::Delete { key: past.info.key.clone() });
+            self.deleted.set(Some((place, past)));
+            let over = Timeout::new(UNDO_MS, move || self.deleted.set(None));
+            self.undo_until.set_value(Some(over));
+        }
+    }
+
+    /// Brings back the run that was deleted last, here and where it was kept.
+    pub fn undelete(self) {
+        let Some((place, past)) = self.deleted.try_update(Option::take).flatten() else { return };
+        self.trainer.send(Request::Restore { key: past.info.key.clone() });
+        self.past.update(|all| all.insert(place.min(all.len()), past));
+        self.charts.refresh();
+    }
+
+    /// What was deleted stays deleted.
+    pub fn end_undo(self) {
+        if self.deleted.with_untracked(Option::is_some) {
+            self.deleted.set(None);
         }
     }
 
@@ -133,6 +163,7 @@ impl RunList {
     #[must_use]
     pub fn begin(self, info: &RunInfo) -> Option<Past> {
         self.current.update_value(|current| current.in_memory_only = false);
+        self.end_undo();
         let continued = self.past.try_update(|all| {
             let place = all.iter().position(|past| Some(&past.info.key) == info.continues.as_ref())?;
             Some(all.remove(place))

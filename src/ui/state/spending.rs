@@ -142,7 +142,12 @@ impl Spending {
         }
         let RunLedger { run, release, events, .. } = ledger;
         let since = self.released.get_untracked().saturating_sub(before.map_or(0, |answered| answered.spent.releases));
-        let ahead = if playing && since > 0 { vec![since, 4 * since] } else { AHEAD.to_vec() };
+        let mut ahead = if playing && since > 0 { vec![since, 4 * since] } else { AHEAD.to_vec() };
+        // Nobody is shown the bound of more steps than are planned.
+        if let Some(left) = self.steps_left() {
+            ahead.iter_mut().for_each(|more| *more = left.min(*more));
+            ahead.dedup();
+        }
         let step = self.run.report.with_untracked(|report| report.as_ref().map(|report| report.step));
         let question = Question::Spent { run, events: events.clone(), release, ahead, delta };
         self.accountant.ask_latest(Topic::Spent, question, move |answer| {
@@ -160,6 +165,22 @@ impl Spending {
                 self.account();
             }
         });
+    }
+
+    /// Planned steps that are left, where there is an end.
+    fn steps_left(self) -> Option<u64> {
+        let planned = self.run.info.with_untracked(|info| info.as_ref().and_then(|info| info.config.steps))?;
+        let done = self.run.report.with_untracked(|report| report.as_ref().map_or(0, |report| report.step));
+        Some(planned.saturating_sub(done))
+    }
+
+    /// What happened, where there is a ledger, for the accountant to read; it is told of it where it was not.
+    pub fn told_events(self) -> Option<Vec<Event>> {
+        let ledger = self.ledger.get_value()?;
+        if !ledger.told {
+            self.tell_ledger(&ledger);
+        }
+        Some(ledger.events)
     }
 
     fn tell_ledger(self, ledger: &RunLedger) {

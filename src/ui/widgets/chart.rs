@@ -4,6 +4,7 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{PointerEvent, ResizeObserver};
 
+use super::word::named;
 use crate::{
     plot::{drawing::Drawing, format, picture},
     ui::{
@@ -87,10 +88,14 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
         let (x, _) = untrack(axes);
         hover.set(Some(x.value(f64::from(event.client_x()) - left)));
     };
+    // A word that is being read stays while its curve moves.
+    let keys = Memo::new(move |_| {
+        drawing.with(|d| d.legend().map(|line| (line.class, line.name.clone())).collect::<Vec<_>>())
+    });
     let legend = move || {
-        drawing.with(|d| {
-            d.legend()
-                .map(|line| view! { <span class=format!("key {}", line.class)>{line.name.clone()}</span> })
+        keys.with(|keys| {
+            keys.iter()
+                .map(|(class, name)| view! { <span class=format!("key {class}")>{named(name)}</span> })
                 .collect_view()
         })
     };
@@ -121,7 +126,8 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
 
 /// By it `www/start.js` enlarges the tile or the chart that it stands in.
 pub fn enlarge(title: &'static str) -> AnyView {
-    view! { <button type="button" class="quiet enlarge" title="Enlarge" aria-expanded="false" aria-label=format!("Enlarge: {title}")></button> }
+    view! { <button type="button" class="quiet enlarge" title="Enlarge" aria-expanded="false" aria-label=format!("Enlarge: {title}")>
+        <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d="M14 3h7v7h-2V6.4l-4.3 4.3-1.4-1.4L17.6 5H14zM10 21H3v-7h2v3.6l4.3-4.3 1.4 1.4L6.4 19H10z"></path></svg></button> }
         .into_any()
 }
 

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::word::{door, word};
 use crate::ui::size::closures::{bool_fn, on_click, text_fn};
 
 /// ⓘ and the sentence that it shows.
@@ -11,8 +12,9 @@ pub fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyVi
         <button type="button" class="hint" aria-label=format!("About: {label}") aria-controls=format!("{id}-hint")
             aria-expanded=text_fn(move || open.get().to_string()) on:click=on_click(move |_| open.update(|open| *open = !*open))>"i"</button>
     };
+    let more = door(id).map(|key| view! { " "{word(key, "More")} });
     let sentence =
-        view! { <p class="hint-text" id=format!("{id}-hint") hidden=bool_fn(move || !open.get())>{text}</p> };
+        view! { <p class="hint-text" id=format!("{id}-hint") hidden=bool_fn(move || !open.get())>{text}{more}</p> };
     (button.into_any(), sentence.into_any())
 }
 

@@ -1,4 +1,5 @@
-//! The error and the notice.
+//! The error, the notice, and the way back from what was deleted. They lie over the page and move nothing in it; `www/start.js` keeps them off what has
+//! the focus.
 
 use leptos::prelude::*;
 
@@ -24,6 +25,11 @@ pub fn messages(page: Page) -> impl IntoView {
             {view_fn(move || page.messages.notice.get().map(|notice| view! {
                 <div class="notice"><p role="status" data-testid="notice">{notice}</p>
                     <button type="button" class="quiet" aria-label="Dismiss the notice" on:click=on_click(move |_| page.messages.notice.set(None))>"×"</button></div>
+            }.into_any()))}
+            {view_fn(move || page.runs.deleted.with(|deleted| deleted.as_ref().map(|(_, past)| past.name.clone())).map(|name| view! {
+                <div class="notice" data-testid="undo"><p role="status">{format!("“{name}” is deleted. What it released stays counted.")}</p>
+                    <button type="button" on:click=on_click(move |_| page.runs.undelete())>"Undo"</button>
+                    <button type="button" class="quiet" aria-label="Dismiss the notice" on:click=on_click(move |_| page.runs.end_undo())>"×"</button></div>
             }.into_any()))}
         </div>
     }

@@ -9,6 +9,7 @@
 //! | `number` | a labelled number |
 //! | `select` | a labelled choice |
 //! | `teaching` | the mark of a teaching view |
+//! | `word` | words with a door |
 
 pub mod chart;
 pub mod density;
@@ -17,3 +18,4 @@ pub mod messages;
 pub mod number;
 pub mod select;
 pub mod teaching;
+pub mod word;

@@ -46,12 +46,14 @@ impl<H: Host> Agent<H> {
                 self.loads.retain(|&other| other != load);
                 self.arriving = self.arriving.filter(|&other| other != load);
                 self.host.send(Event::NotLoaded { load, over: true, sentence: error.to_string() });
+                self.end_wait().await;
             }
         }
     }
 
     /// Takes digits, with which the next run starts.
     async fn take_digits(&mut self, load: u32, digits: Digits, complete: bool) {
+        let awaited = self.awaits_digits();
         self.loads.retain(|&other| other > load || other == load && !complete);
         self.arriving = (!complete).then_some(load);
         self.host.send(Event::Loaded {
@@ -68,15 +70,21 @@ impl<H: Host> Agent<H> {
         // A run that has released nothing starts anew on the fuller data. Any other keeps the data that its ε is about.
         if let Some(session) = &self.session
             && session.step_count() == 0
-            && (!self.playing || self.hold.is_some())
+            && (!self.playing || awaited)
         {
             let config = session.plan().config.clone();
             let was_playing = self.playing;
             self.start(config).await;
             self.set_playing(was_playing && self.session.is_some());
-            if complete {
-                self.hold = None;
-            }
+        }
+        self.end_wait().await;
+    }
+
+    /// The step that waited for digits is taken, once no more are on their way.
+    async fn end_wait(&mut self) {
+        if self.step_awaits_digits && !self.awaits_digits() {
+            self.step_awaits_digits = false;
+            self.step_once().await;
         }
     }
 }

@@ -73,6 +73,15 @@ impl<H: Host> Agent<H> {
         step.is_power_of_two() && step <= LAST_MARKED && quick && self.evaluation.next.is_none()
     }
 
+    /// Takes one step, which is taken apart, and looks at what the model reads then.
+    pub(super) async fn step_once(&mut self) {
+        if self.session.as_ref().is_some_and(|session| !session.complete()) {
+            self.write_one_ahead().await;
+        }
+        self.step(true).await;
+        self.evaluate_now();
+    }
+
     /// Takes one step, if its release is written; `traced`: the page is sent what happened in it.
     pub(super) async fn step(&mut self, traced: bool) {
         if self.session.as_ref().is_some_and(Session::complete) {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use web_time::Instant;
-
 use super::{ahead::Place, state::Agent};
 use crate::{
     engine::Engine,
@@ -13,9 +11,6 @@ use crate::{
         protocol::{Event, Request},
     },
 };
-
-/// Play waits this long for digits that are on their way: on a part of them each example is drawn more often, which costs more.
-const WAIT_FOR_DIGITS: Duration = Duration::from_millis(1500);
 
 impl<H: Host> Agent<H> {
     /// Does what a request asks.
@@ -46,16 +41,15 @@ impl<H: Host> Agent<H> {
                 Some(_) if self.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Gone) => {
                     self.problem(None, &format!("the run's books are not here any more; {}", self.books_lost()));
                 }
-                Some(session) => {
-                    let waits = self.arriving.is_some() && session.step_count() == 0;
-                    self.hold = waits.then(|| Instant::now() + WAIT_FOR_DIGITS);
+                Some(_) => {
+                    self.step_awaits_digits = false;
                     self.set_playing(true);
                 }
                 None => self.problem(None, &"there is no run to play yet; wait for the digits to load"),
             },
             Request::Pause => {
+                self.step_awaits_digits = false;
                 if self.playing {
-                    self.hold = None;
                     self.set_playing(false);
                     self.put_down().await;
                     self.evaluate_now();
@@ -63,11 +57,10 @@ impl<H: Host> Agent<H> {
             }
             Request::StepOnce => {
                 self.set_playing(false);
-                if self.session.as_ref().is_some_and(|session| !session.complete()) {
-                    self.write_one_ahead().await;
+                self.step_awaits_digits = self.awaits_digits();
+                if !self.step_awaits_digits {
+                    self.step_once().await;
                 }
-                self.step(true).await;
-                self.evaluate_now();
             }
             Request::Ring { place } => self.ring(place as usize),
             Request::SlowMotion { milliseconds } => {
@@ -94,6 +87,7 @@ impl<H: Host> Agent<H> {
             Request::Save => self.save().await,
             Request::Label { key, label } => self.label(key, label),
             Request::Delete { key } => self.delete(key).await,
+            Request::Restore { key } => self.restore(&key).await,
             Request::Forget => self.forget().await,
             Request::KeepFile { card, bytes } => self.keep_file(*card, bytes).await,
             Request::ExportRun { key } => self.export_run(&key).await,

@@ -67,6 +67,7 @@ impl<H: Host> Agent<H> {
     pub(super) async fn delete(&mut self, key: String) {
         let change = || vec![Change::Remove { key: key.clone(), reserved: None, spent: true }];
         let in_memory = self.memory.read(&key).is_some();
+        self.deleted = self.read(&key).await.ok().map(|record| (key.clone(), record));
         drop(self.memory.write(change()));
         if in_memory || !self.keeps {
             return;
@@ -91,6 +92,27 @@ impl<H: Host> Agent<H> {
         }
     }
 
+    /// Brings back the run that was deleted last, over its books, which stayed.
+    pub(super) async fn restore(&mut self, key: &str) {
+        let Some((key, record)) = self.deleted.take_if(|(deleted, _)| deleted == key) else {
+            return self.problem(None, &"the run cannot be brought back: it is not here any more");
+        };
+        self.put(key, record).await;
+    }
+
+    /// Puts a record into the store or, where the browser refuses or its books are there, into memory, and shows it in the list.
+    async fn put(&mut self, key: String, record: Record) {
+        let begin = || vec![Change::Begin { key: key.clone(), record: record.clone() }];
+        if self.memory.spent().iter().any(|spent| spent.key == key) {
+            drop(self.memory.write(begin()));
+        } else if let Err(error) = write(&*self.host, begin()).await {
+            // In memory a new record is always taken.
+            drop(self.memory.write(begin()));
+            self.refuse_to_keep(error);
+        }
+        self.host.send(shown(key, &record));
+    }
+
     /// Keeps the run of a run file that the accountant has checked.
     pub(super) async fn keep_file(&mut self, card: RunCard, bytes: Vec<u8>) {
         let Ok(text) = String::from_utf8(bytes) else {
@@ -99,14 +121,7 @@ impl<H: Host> Agent<H> {
         let entry =
             Entry { name: card.name.clone(), note: "from a file".to_owned(), pinned: true, card: card.to_json() };
         // It has no books of its own: its ledger is in the file, and is read and checked with it.
-        let (key, record) = (new_key(0), Record { entry, file: text, books: None, reserved: 0 });
-        let begin = || vec![Change::Begin { key: key.clone(), record: record.clone() }];
-        if let Err(error) = write(&*self.host, begin()).await {
-            // In memory a new record is always taken.
-            drop(self.memory.write(begin()));
-            self.refuse_to_keep(error);
-        }
-        self.host.send(shown(key, &record));
+        self.put(new_key(0), Record { entry, file: text, books: None, reserved: 0 }).await;
     }
 
     /// The record of a stored run.

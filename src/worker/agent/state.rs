@@ -17,7 +17,7 @@ use crate::{
         inbox::Message,
         look::LookedAt,
         protocol::{Event, Fallback},
-        run_store::{Memory, StoreError},
+        run_store::{Memory, Record, StoreError},
     },
 };
 
@@ -54,8 +54,8 @@ pub(super) struct Agent<H: Host> {
     pub slow: Duration,
     /// Whether the page was told that the run's first step waits for its features.
     pub told_of_features: bool,
-    /// Until when a run at step 0 waits for the rest of its digits.
-    pub hold: Option<Instant>,
+    /// A single step was asked for, and waits for the rest of its digits.
+    pub step_awaits_digits: bool,
     /// When slow motion takes the next step.
     pub wake: Option<Instant>,
     /// A step and the engine's state after it: after the last evaluation on the GPU, or where the run was continued. A run whose device is
@@ -68,6 +68,8 @@ pub(super) struct Agent<H: Host> {
     /// The current run's books.
     pub ahead: Option<Ahead<H::Lock>>,
     pub saving: Saving,
+    /// The run that was deleted last, so that the page can have it back.
+    pub deleted: Option<(String, Record)>,
     /// Runs that the browser refused to keep.
     pub memory: Memory,
     /// Why it refused the last of them.
@@ -99,13 +101,14 @@ impl<H: Host> Agent<H> {
             playing: false,
             slow: Duration::ZERO,
             told_of_features: false,
-            hold: None,
+            step_awaits_digits: false,
             wake: None,
             checkpoint: None,
             keeps: false,
             opening: None,
             ahead: None,
             saving: Saving::default(),
+            deleted: None,
             memory: Memory::default(),
             refusal: None,
             last_report: None,
@@ -118,6 +121,12 @@ impl<H: Host> Agent<H> {
     /// Tells the page that something failed; `field`: the setting at fault, where one is.
     pub fn problem(&self, field: Option<&str>, error: &dyn std::fmt::Display) {
         self.host.send(Event::problem(field, error));
+    }
+
+    /// Whether the run's first step waits for digits that are on their way: on a part of them each example would be drawn more often, which costs more
+    /// for as long as the run lasts.
+    pub fn awaits_digits(&self) -> bool {
+        self.arriving.is_some() && self.session.as_ref().is_some_and(|session| session.step_count() == 0)
     }
 
     pub fn set_playing(&mut self, playing: bool) {

@@ -53,6 +53,8 @@ impl<H: Host> Agent<H> {
             };
             spent.into_iter().filter(theirs).map(|spent| Change::Forget { key: spent.key }).collect()
         };
+        // What was deleted before has books that still count.
+        self.deleted = None;
         // Memory never refuses to forget a key.
         drop(self.memory.write(of_these(self.memory.spent())));
         let forgotten = match within(&*self.host, self.host.spent()).await {

@@ -91,9 +91,9 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
         let Some(address) = named else { continue };
         let name = address.split('?').next().unwrap_or(address).trim_start_matches("./");
         let (link, meta) = (tag.starts_with("<link "), tag.starts_with("<meta "));
-        let asked_by_page = ["lessons", "digits", "step", "presets"]
+        let asked_by_page = ["lessons", "glossary", "digits", "step", "presets"]
             .iter()
-            .any(|what| tag.contains(&format!("name=\"hushgrad-{what}\"")));
+            .any(|name| tag.contains(&format!("name=\"hushgrad-{name}\"")));
         let module_or_sheet = tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"modulepreload\"");
         if link && !module_or_sheet || meta && !asked_by_page || !staging.join(name).is_file() {
             continue;

@@ -1,0 +1,109 @@
+//! `hushgrad label`: the privacy label of a run file or of a ledger.
+
+use std::{error::Error, path::PathBuf};
+
+use hushgrad::{
+    accounting::{books::Books, composition, decimal::upper, ledger::Ledger, sampling::NeighbouringRelation},
+    train::{
+        label::{self, Format, PrivacyLabel, Subject},
+        run_file::{RunCard, RunFile},
+    },
+};
+
+use super::account::say;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A run file, or a ledger, as `hushgrad train` or the page writes them
+    file: PathBuf,
+    #[arg(long, value_enum, default_value_t = Form::Md)]
+    format: Form,
+    /// δ of a ledger; a run file has its own [default: 1e-5]
+    #[arg(long)]
+    delta: Option<f64>,
+    /// Another run on the same data, as a run file or a ledger: all of them are counted together
+    #[arg(long, value_name = "FILE")]
+    with: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Form {
+    /// A page to print
+    Html,
+    /// Markdown
+    Md,
+    /// An entry for OpenDP's registry of deployments
+    Yaml,
+}
+
+/// What a file holds: a run with its ledger, or a ledger alone.
+struct Read {
+    card: Option<RunCard>,
+    ledger: Option<Ledger>,
+}
+
+/// Writes the label to standard output.
+///
+/// # Errors
+/// When a file cannot be read or is impossible, or runs cannot be counted together.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let Read { card, ledger } = read(&arguments.file)?;
+    let delta = match (&card, arguments.delta) {
+        (Some(card), Some(delta)) if card.config.delta != delta => {
+            return Err(format!("the run has its own δ, {:e}, and --delta says {delta:e}", card.config.delta).into());
+        }
+        (Some(card), _) => card.config.delta,
+        (None, delta) => delta.unwrap_or(1e-5),
+    };
+    let books = ledger.clone().map(Books::of).transpose()?;
+    let together = together(ledger, &arguments.with, delta)?;
+    let subject = Subject { card: card.as_ref(), together: &together };
+    let label = PrivacyLabel::new(books.as_ref(), delta, subject)?;
+    let format = match arguments.format {
+        Form::Html => Format::Html,
+        Form::Md => Format::Markdown,
+        Form::Yaml => Format::Registry,
+    };
+    say(label::write(&label, format).trim_end())
+}
+
+fn read(file: &std::path::Path) -> Result<Read, Box<dyn Error>> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: Option<String>,
+    }
+    let path = file.display().to_string();
+    let bytes = std::fs::read(file).map_err(|error| format!("cannot read {path}: {error}"))?;
+    let head: Option<Head> = serde_json::from_slice(&bytes).ok();
+    if head.and_then(|head| head.format).is_some_and(|format| format == "hushgrad-run") {
+        let RunFile { run, ledger, .. } = RunFile::to_show(&path, &bytes)?;
+        return Ok(Read { card: Some(run), ledger });
+    }
+    let text = String::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))?;
+    Ok(Read { card: None, ledger: Some(Ledger::from_json(&text).map_err(|error| format!("{path}: {error}"))?) })
+}
+
+/// What all runs cost together, as a sentence; empty where there is one.
+fn together(own: Option<Ledger>, others: &[PathBuf], delta: f64) -> Result<String, Box<dyn Error>> {
+    if others.is_empty() {
+        return Ok(String::new());
+    }
+    let runs = others.len() + 1;
+    let mut ledgers = vec![own];
+    for file in others {
+        ledgers.push(read(file)?.ledger);
+    }
+    let known: Vec<&Ledger> = ledgers.iter().flatten().collect();
+    if known.len() < runs {
+        return Ok(format!(
+            "All {runs} runs on these data together: no guarantee, as {} of them had none.",
+            runs - known.len()
+        ));
+    }
+    let total = composition::total(&known, delta)?;
+    let which = if total.neighbours == NeighbouringRelation::ReplaceOne { ", replace one" } else { "" };
+    Ok(format!(
+        "All {runs} runs on these data together: ε ≤ {} at δ = {delta:e}{which}, by Rényi accounting.",
+        upper(total.epsilon, 3)
+    ))
+}

@@ -1,0 +1,229 @@
+//! What a label says.
+
+use crate::{
+    accounting::{
+        PrivacyError,
+        books::Books,
+        ledger::{Event, Ledger, Release},
+        pld::{Method, Tight},
+        report::{Account, assumptions},
+        risk::{AttackBound, GaussianPrivacy, PrivacyCurve},
+    },
+    data::TestSet,
+    engine::Backend,
+    train::{
+        config::Start,
+        report::{OrderedEpsilon, Privacy},
+        run_file::RunCard,
+    },
+};
+
+/// Of so many outsiders of a hundred the attacker is allowed to be wrong.
+pub const ACCUSED: u32 = 5;
+/// Points of the privacy curve on either side of ε, and their relative precision.
+const CURVE: u32 = 8;
+const CURVE_TOLERANCE: f64 = 1e-3;
+
+/// What a label is about, beside what was released.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Subject<'a> {
+    /// The run; `None` where there is a ledger alone.
+    pub card: Option<&'a RunCard>,
+    /// What all runs on the same data cost together, as a sentence; empty where that is not known.
+    pub together: &'a str,
+}
+
+/// Upper bounds on what was given away.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    /// ε by tight accounting, and how far it is proven.
+    pub tight: Option<(f64, String)>,
+    /// ε by Rényi accounting: the improved conversion, and the classic one.
+    pub improved: OrderedEpsilon,
+    pub classic: OrderedEpsilon,
+    /// μ of Gaussian differential privacy, where all noise is Gaussian and no sampling amplifies.
+    pub mu: Option<f64>,
+    /// Of a hundred whose example was in, so many are accused at most by who accuses [`ACCUSED`] of a hundred whose example was not.
+    pub found: u32,
+}
+
+impl Bounds {
+    /// The smallest ε.
+    #[must_use]
+    pub fn epsilon(&self) -> f64 {
+        self.tight.as_ref().map_or(self.improved.epsilon, |(tight, _)| tight.min(self.improved.epsilon))
+    }
+}
+
+/// The label of a training.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrivacyLabel {
+    pub name: String,
+    /// What the training was of: names and values.
+    pub about: Vec<(&'static str, String)>,
+    pub delta: f64,
+    /// Noisy sums that were released.
+    pub releases: u64,
+    pub unit: String,
+    pub neighbours: String,
+    pub sampling: String,
+    /// The bounds, or why there is no guarantee.
+    pub bounds: Result<Bounds, String>,
+    /// What it rests on, a phrase each.
+    pub assumptions: Vec<String>,
+    /// What the search for its settings cost, and the runs beside it.
+    pub tuning: String,
+    /// What no number here covers, a sentence each.
+    pub uncovered: Vec<String>,
+}
+
+impl PrivacyLabel {
+    /// The label of what `books` hold, at `delta`. Without books it says that there is no guarantee.
+    ///
+    /// # Errors
+    /// What the accountant refuses for another reason than that there is no bound.
+    pub fn new(books: Option<&Books>, delta: f64, subject: Subject) -> Result<Self, PrivacyError> {
+        let ledger = books.map(Books::ledger);
+        let refused = subject.card.and_then(|card| match &card.report.privacy {
+            Privacy::NoGuarantee { reason } => Some(reason.clone()),
+            Privacy::Bounded(_) => None,
+        });
+        let bounds = match (books, refused) {
+            (Some(books), None) => bounds(books, delta)?,
+            (_, Some(reason)) => Err(reason),
+            (None, None) => Err("nothing tells what was released".to_owned()),
+        };
+        let happened = ledger.map(happened).unwrap_or_default();
+        let each = |say: fn(&Release) -> String| -> String {
+            let mut said: Vec<String> = vec![];
+            for phrase in happened.iter().map(|release| say(release)) {
+                if !said.contains(&phrase) {
+                    said.push(phrase);
+                }
+            }
+            if said.is_empty() { "nothing was released".to_owned() } else { said.join("; ") }
+        };
+        Ok(Self {
+            name: subject.card.map_or_else(|| "A training".to_owned(), |card| card.name.clone()),
+            about: subject.card.map(about).unwrap_or_default(),
+            delta,
+            releases: ledger.map_or(0, Ledger::steps),
+            unit: each(|release| release.unit.to_string()),
+            neighbours: each(|release| release.sampling.neighbours().to_string()),
+            sampling: each(|release| release.sampling.to_string()),
+            bounds,
+            assumptions: ledger.map(assumptions).unwrap_or_default(),
+            tuning: tuning(subject.together),
+            uncovered: uncovered(subject.card),
+        })
+    }
+}
+
+/// The releases of a ledger that happened.
+fn happened(ledger: &Ledger) -> Vec<&Release> {
+    let of = |event: &Event| ledger.releases().get(event.release as usize);
+    ledger.events().iter().filter_map(of).collect()
+}
+
+/// What was given away at most, or why there is no bound.
+fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyError> {
+    let Account { classic, improved, tight, .. } = match books.account(delta) {
+        Ok(account) => account,
+        Err(
+            error @ (PrivacyError::Infinite | PrivacyError::Inexact | PrivacyError::NoNoise | PrivacyError::NoBound),
+        ) => {
+            return Ok(Err(error.to_string()));
+        }
+        Err(error) => return Err(error),
+    };
+    let mut points = vec![(improved.epsilon, delta)];
+    if let Some(tight) = tight {
+        points.extend(books.curve_about(tight.value, delta, CURVE, CURVE_TOLERANCE)?);
+    }
+    let found = match PrivacyCurve::new(points) {
+        Ok(curve) => of_a_hundred(curve.best_true_positive_rate(f64::from(ACCUSED) / 100.0)),
+        // No accountant gives such a point.
+        Err(_) => 100,
+    };
+    let mu = tight.filter(|tight| tight.method == Method::ClosedForm).and_then(|tight| mu_of(tight.value, delta));
+    let tight = tight.map(|Tight { value, rigor, .. }| (value, rigor.to_string()));
+    Ok(Ok(Bounds { tight, improved, classic, mu, found }))
+}
+
+/// People of a hundred, rounded up.
+pub(super) fn of_a_hundred(share: f64) -> u32 {
+    (share * 100.0).ceil().clamp(0.0, 100.0) as u32
+}
+
+/// The least μ, rounded up, whose ε at δ is at least this one.
+fn mu_of(epsilon: f64, delta: f64) -> Option<f64> {
+    let reaches = |mu: f64| GaussianPrivacy::new(mu).is_ok_and(|privacy| privacy.epsilon(delta) >= epsilon);
+    let mut high = 1.0;
+    while !reaches(high) {
+        high *= 2.0;
+        if high > 1e6 {
+            return None;
+        }
+    }
+    let mut low = 0.0;
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if reaches(middle) { high = middle } else { low = middle }
+    }
+    (epsilon > 0.0).then_some(high)
+}
+
+fn about(card: &RunCard) -> Vec<(&'static str, String)> {
+    let config = &card.config;
+    let accuracy = card.accuracy.map(|share| format!("{:.1} % of {} test images", 100.0 * share, card.test));
+    let engine = match card.engine.backend {
+        Backend::Cpu => "CPU",
+        Backend::Gpu => "graphics card",
+    };
+    let start = match config.start {
+        Start::Random => "random parameters",
+        Start::Pretrained => "parameters pre-trained on digits that the program draws, which are nobody's",
+    };
+    let mut about = vec![
+        ("Data", format!("{}, {} training examples", card.data, card.train)),
+        ("Model", format!("{}, {} parameters, from {start}", config.model, config.model.parameters())),
+        ("Steps", card.report.step.to_string()),
+        ("Trained on", format!("{engine}, {}", card.engine.device)),
+    ];
+    about.extend(accuracy.map(|accuracy| ("Test accuracy", accuracy)));
+    about
+}
+
+fn tuning(together: &str) -> String {
+    if together.is_empty() {
+        "Counted here is this training alone. Whatever else was run on the same data, to choose settings or for any other purpose, adds to it for whoever sees it."
+            .to_owned()
+    } else {
+        format!(
+            "{together} Settings that were chosen by what those runs showed are paid for by that sum, and not by this training's ε alone."
+        )
+    }
+}
+
+fn uncovered(card: Option<&RunCard>) -> Vec<String> {
+    let mut all = vec![
+        "Several examples of one person: the guarantee is of one protected unit, and whoever has more of them in the data has more at stake.".to_owned(),
+        "Settings that were chosen by looking at the data, but for the runs that are counted above.".to_owned(),
+        "What is learnt about everybody: a model may tell something of a person who is not in the data at all.".to_owned(),
+        "The device: its times, its memory, whoever watches it, and a source of randomness that somebody can predict.".to_owned(),
+    ];
+    if let Some(card) = card {
+        all.push(match card.report.test_set {
+            Some(TestSet::Public) => {
+                "Test accuracy: it is of public images, and tells nothing of the training data but through the model."
+                    .to_owned()
+            }
+            Some(TestSet::Visitor | TestSet::HeldOut) => {
+                "Test accuracy: it is of private images, and no ε here covers what it tells of them.".to_owned()
+            }
+            None => "Test accuracy: whether its images are public is not recorded.".to_owned(),
+        });
+        all.push("Teaching views: sums before the noise, single gradients, sizes of drawn lots, exact times. They are for the screen of who trains, and no file has them.".to_owned());
+    }
+    all
+}

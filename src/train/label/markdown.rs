@@ -1,0 +1,40 @@
+//! A label as Markdown.
+
+use super::{
+    facts::PrivacyLabel,
+    text::{headline, odds, sections},
+};
+
+/// The page.
+pub fn page(label: &PrivacyLabel) -> String {
+    let mut out = format!(
+        "# Privacy label: {}\n\n**{}**\n\n{}\n",
+        one_line(&label.name),
+        headline(label),
+        one_line(&odds(label))
+    );
+    for (heading, rows) in sections(label) {
+        out.push_str(&format!("\n## {heading}\n\n| | |\n| --- | --- |\n"));
+        for (name, value) in rows {
+            out.push_str(&format!("| {} | {} |\n", one_line(&name), one_line(&value)));
+        }
+    }
+    for (heading, lines) in [("It rests on", &label.assumptions), ("Not covered", &label.uncovered)] {
+        if !lines.is_empty() {
+            out.push_str(&format!("\n## {heading}\n\n"));
+            lines.iter().for_each(|line| out.push_str(&format!("- {}\n", one_line(line))));
+        }
+    }
+    out
+}
+
+/// A name is somebody's own text: it stays in its cell, and no character of it is markup.
+fn one_line(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).fold(String::new(), |mut out, c| {
+        if matches!(c, '\\' | '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#') {
+            out.push('\\');
+        }
+        out.push(c);
+        out
+    })
+}

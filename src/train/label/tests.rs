@@ -1,0 +1,113 @@
+use super::{
+    facts::{ACCUSED, PrivacyLabel, Subject, of_a_hundred},
+    *,
+};
+use crate::{
+    accounting::{
+        books::Books,
+        ledger::{Ledger, Release, Sensitivity},
+        noise::NoiseSpec,
+        risk::{AttackBound, EpsilonDelta, GaussianPrivacy, PrivacyCurve},
+        sampling::Sampling,
+    },
+    train::{config::RunConfig, projection},
+};
+
+const DELTA: f64 = 1e-5;
+
+fn gaussian(sampling: Sampling, sigma: f64, steps: u64) -> Books {
+    let mut ledger = Ledger::new();
+    let noise = Some(NoiseSpec::Gaussian { sigma });
+    let id = ledger.register(Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, noise)).unwrap();
+    ledger.record_many(id, steps);
+    Books::of(ledger).unwrap()
+}
+
+fn of(books: &Books, subject: Subject) -> PrivacyLabel {
+    PrivacyLabel::new(Some(books), DELTA, subject).unwrap()
+}
+
+#[test]
+fn numbers_are_the_accountant_s() {
+    let books = projection::planned(&RunConfig::default(), 60_000, 300).unwrap();
+    let label = of(&books, Subject::default());
+    let account = books.account(DELTA).unwrap();
+    let bounds = label.bounds.as_ref().unwrap();
+    assert_eq!((bounds.improved, bounds.classic), (account.improved, account.classic));
+    assert_eq!(bounds.tight, Some((account.tight.unwrap().value, "proven".to_owned())));
+    assert_eq!(bounds.epsilon(), account.tight.unwrap().value);
+    assert_eq!(
+        (label.releases, label.unit.as_str(), label.neighbours.as_str()),
+        (300, "one example", "add or remove one")
+    );
+    assert!(label.sampling.starts_with("Poisson, rate 0.00426"), "{}", label.sampling);
+    // Sampled noise is no Gaussian shift.
+    assert_eq!(bounds.mu, None);
+    // What other points of the curve, computed more finely, leave an attacker; and no more than (ε, δ) alone does.
+    let points = books.curve_about(bounds.epsilon(), DELTA, 6, 1e-4).unwrap();
+    let finer = 100.0 * PrivacyCurve::new(points).unwrap().best_true_positive_rate(0.05);
+    let alone = EpsilonDelta::new(bounds.epsilon(), DELTA).unwrap().best_true_positive_rate(0.05);
+    let found = f64::from(bounds.found);
+    assert!((-0.1..1.1).contains(&(found - finer)) && found <= (100.0 * alone).ceil(), "{found} {finer} {alone}");
+    assert!(bounds.found > ACCUSED);
+}
+
+#[test]
+fn unsampled_gaussian_noise_has_a_mu_and_its_odds() {
+    let books = gaussian(Sampling::Shuffled { batches: 10 }, 4.0, 40);
+    let label = of(&books, Subject::default());
+    let bounds = label.bounds.unwrap();
+    // Four epochs of noise 4: μ = √4 / 4.
+    let mu = bounds.mu.unwrap();
+    assert!((0.5..0.5 + 1e-9).contains(&mu), "{mu}");
+    let truth = GaussianPrivacy::new(0.5).unwrap().best_true_positive_rate(0.05);
+    assert!((0..=1).contains(&(i64::from(bounds.found) - i64::from(of_a_hundred(truth)))), "{} {truth}", bounds.found);
+}
+
+#[test]
+fn people_are_rounded_up() {
+    assert_eq!([0.0, 0.05, 0.0501, 0.9999, 1.0, 1.2].map(of_a_hundred), [0, 5, 6, 100, 100, 100]);
+}
+
+#[test]
+fn without_a_bound_there_is_no_number() {
+    let label = PrivacyLabel::new(None, DELTA, Subject::default()).unwrap();
+    assert!(label.bounds.is_err());
+    let mut ledger = Ledger::new();
+    let open = Release::new(Sampling::Poisson { rate: 0.1 }, Sensitivity::L2 { norm: 1.0 }, None);
+    ledger.register(open).unwrap();
+    // What did not happen needs no noise.
+    let nothing = of(&Books::of(ledger).unwrap(), Subject::default());
+    assert_eq!(nothing.bounds.as_ref().unwrap().epsilon(), 0.0);
+    for format in [Format::Html, Format::Markdown, Format::Registry] {
+        let text = write(&label, format);
+        assert!(text.contains("No guarantee") && !text.contains("ε ≤"), "{text}");
+        assert!(!text.contains("epsilon:"), "{text}");
+    }
+}
+
+#[test]
+fn every_form_says_the_same_and_takes_no_name_for_markup() {
+    let books = gaussian(Sampling::Poisson { rate: 0.01 }, 1.1, 100);
+    let label = PrivacyLabel {
+        name: "<b>a|b \"c\"\n".to_owned(),
+        ..of(&books, Subject { together: "All 2 runs together: ε ≤ 2.", ..Subject::default() })
+    };
+    let bounds = label.bounds.as_ref().unwrap();
+    let epsilon = crate::accounting::decimal::upper(bounds.epsilon(), 3);
+    let [html, markdown, yaml] = [Format::Html, Format::Markdown, Format::Registry].map(|format| write(&label, format));
+    for text in [&html, &markdown, &yaml] {
+        assert!(text.contains(&format!("ε ≤ {epsilon} at δ = 1e-5")), "{text}");
+        assert!(text.contains(&format!("accuse 5; of 100 whose example was, at most {}", bounds.found)), "{text}");
+        assert!(text.contains("All 2 runs together: ε ≤ 2.") && text.contains("one example"), "{text}");
+    }
+    assert!(html.contains("&lt;b&gt;a|b &quot;c&quot;") && !html.contains("<b>"));
+    assert!(markdown.contains(r"\<b\>a\|b"));
+    assert_eq!(html.matches("class=\"accused\"").count() as u32, ACCUSED + bounds.found);
+    assert!(yaml.contains(r#"name: "<b>a|b \"c\"""#), "{yaml}");
+    // As readers of YAML take numbers.
+    assert!(yaml.contains("delta: 1.0e-5\n"), "{yaml}");
+    let line = yaml.lines().find(|line| line.trim_start().starts_with("epsilon:")).unwrap();
+    let stated: f64 = line.split_once(": ").unwrap().1.parse().unwrap();
+    assert!(stated >= bounds.epsilon() && stated < bounds.epsilon() + 1e-5, "{line}");
+}

@@ -1,0 +1,99 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { accessible } from "./axe";
+import { expect, hook, open, test, value } from "./fixtures";
+
+const query = "?backend=cpu&dataset=synthetic&steps=6";
+
+/** Word and title of each entry. */
+const entries = new Map(
+  readFileSync("../../www/glossary.txt", "utf8").trim().split("\n\n").map((entry) => {
+    const [head, ...text] = entry.split("\n");
+    const [key, ...title] = head.split(": ");
+    expect(text, key).toHaveLength(1);
+    return [key, title.join(": ")] as const;
+  }),
+);
+
+test("each word that has a door has a text, and each text has a door or is told of another", () => {
+  const sources = (folder: string): string[] =>
+    readdirSync(folder, { withFileTypes: true }).flatMap((each) =>
+      each.isDirectory() ? sources(join(folder, each.name)) : [readFileSync(join(folder, each.name), "utf8")],
+    );
+  const text = sources("../../src/ui").join("\n");
+  const doors = /DOORS[^=]*= \[([^;]*)\];/.exec(text)?.[1] ?? "";
+  const keys = [...doors.matchAll(/\("[^"]+", "([a-z-]+)"\)/g), ...text.matchAll(/\bword\("([a-z-]+)"/g)].map((found) => found[1]);
+  expect(keys.length).toBeGreaterThan(20);
+  for (const key of keys) expect([...entries.keys()], key).toContain(key);
+});
+
+test("a word is explained where it stands, by keyboard, and its text is fetched only then", async ({ page, site, watched }) => {
+  await open(page, site, query);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(6);
+  await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+  const asked = () => watched.requests.filter((url) => url.includes("glossary.txt") && !url.includes("sw.js")).length;
+  // The copy for a visit without a network is made of all files.
+  const before = asked();
+  const dialog = page.getByRole("dialog");
+  for (const word of ["classic", "improved", "tight", "order α"]) {
+    const door = page.getByTestId("epsilon-meaning").getByRole("button", { name: word, exact: true });
+    await door.focus();
+    await page.keyboard.press("Enter");
+    await expect(dialog).toBeVisible();
+    const key = await door.getAttribute("data-word");
+    await expect(dialog.getByRole("heading")).toHaveText(entries.get(key ?? "") ?? "");
+    await expect(dialog).toBeFocused();
+    const [a, b] = [await door.boundingBox(), await dialog.boundingBox()];
+    expect(Math.min(Math.abs(a!.y + a!.height - b!.y), Math.abs(b!.y + b!.height - a!.y)), "beside the word").toBeLessThan(20);
+    if (word === "classic") await accessible(page, "a word that is explained");
+    await page.keyboard.press("Escape");
+    await expect(dialog).toBeHidden();
+    await expect(door).toBeFocused();
+  }
+  expect(asked()).toBeLessThanOrEqual(before + 1);
+});
+
+test("every word of every panel opens, at 390 as at 1440", async ({ page, site }) => {
+  await open(page, site, query);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(6);
+  await page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("details:not(.menu)").forEach((each) => (each.open = true)));
+  await page.locator(".hint").evaluateAll((all) => all.forEach((hint) => (hint as HTMLElement).click()));
+  const words = [...new Set(await page.locator("[data-word]").evaluateAll((all) => all.map((each) => (each as HTMLElement).dataset.word!)))];
+  expect(words).toEqual(expect.arrayContaining(["classic", "improved", "tight", "order", "lot", "encoder", "renyi", "webgpu", "epoch", "sampling"]));
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    for (const word of words) {
+      const door = page.locator(`[data-word="${word}"]:visible`).first();
+      if ((await door.count()) === 0) continue;
+      await door.click();
+      const dialog = page.getByRole("dialog");
+      await expect(dialog.getByRole("heading")).toHaveText(entries.get(word) ?? "");
+      const box = (await dialog.boundingBox())!;
+      expect(box.x, word).toBeGreaterThanOrEqual(0);
+      expect(box.x + box.width, word).toBeLessThanOrEqual(width);
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await expect(dialog).toBeHidden();
+    }
+  }
+});
+
+// A service worker would have the file.
+test.describe("without a service worker", () => {
+  test.use({ serviceWorkers: "block" });
+
+  test("a glossary that does not come is said, and comes at the next press", async ({ page, site, watched }) => {
+    watched.allowed.push(/glossary/, /404/);
+    await open(page, site, query);
+    site.missing.add("glossary.txt");
+    const door = page.locator("[data-word=epoch]");
+    await door.click();
+    const dialog = page.getByRole("dialog");
+    await expect(dialog).toContainText("did not come");
+    await page.keyboard.press("Escape");
+    site.missing.delete("glossary.txt");
+    await door.click();
+    await expect(dialog.getByRole("heading")).toHaveText("epoch");
+  });
+});

@@ -1,0 +1,140 @@
+import type { Page } from "@playwright/test";
+import { expect, hook, test, tight, value } from "./fixtures";
+import type { Site } from "./server";
+
+/** Opens the page over a line on which the last shards do not come until they are let go. */
+async function openSlowly(page: Page, site: Site, query: string) {
+  const manifest = await (await page.request.get(`${site.url}data/manifest.json`)).text();
+  const shards = [...new Set(manifest.match(/train-[0-9a-z.-]+\.shard/g) ?? [])];
+  test.skip(shards.length < 2, "this site carries no digits");
+  let letGo = () => {};
+  const gate = new Promise<void>((done) => (letGo = done));
+  for (const shard of shards.slice(1)) site.held.set(`data/${shard}`, gate);
+  await page.goto(site.url + query);
+  await expect(page.getByTestId("digits-in-use")).toContainText("10,000 to train on");
+  return letGo;
+}
+
+/** Long enough for many steps on a part of the digits. */
+const LONG = 2_500;
+
+// The next visit would have the digits already.
+test.use({ serviceWorkers: "block" });
+
+for (const act of ["play", "step-once"] as const) {
+  test(`a run that is begun while digits arrive waits for all of them: ${act}`, async ({ page, site }) => {
+    const letGo = await openSlowly(page, site, "?backend=cpu&steps=40");
+    const play = hook(page, "play");
+    await expect(play).toHaveText("Play");
+    await hook(page, act).click();
+    await expect(play).toHaveText("Starting…");
+    await page.waitForTimeout(LONG);
+    expect(await value(page, "step")).toBe(0);
+    letGo();
+    await expect.poll(() => value(page, "step")).toBe(act === "play" ? 40 : 1);
+    await expect(play).toHaveText("Play");
+    // 256 of 60,000, and not of 10,000.
+    await expect(page.getByTestId("drawn")).toHaveText("0.427%");
+    await expect(page.getByTestId("digits-in-use")).not.toContainText("The run that stands");
+    await expect(page.getByTestId("runs").getByRole("row").filter({ has: page.getByRole("textbox") })).toHaveCount(0);
+  });
+}
+
+test("Pause ends the wait", async ({ page, site }) => {
+  const letGo = await openSlowly(page, site, "?backend=cpu");
+  await hook(page, "play").click();
+  await expect(hook(page, "play")).toHaveText("Starting…");
+  await hook(page, "pause").click();
+  await expect(hook(page, "play")).toHaveText("Play");
+  await page.keyboard.press("Space");
+  await expect(hook(page, "play")).toHaveText("Starting…");
+  await page.keyboard.press("Space");
+  await expect(hook(page, "play")).toHaveText("Play");
+  letGo();
+  await expect(page.getByTestId("digits-in-use")).toContainText("60,000 to train on");
+  await page.waitForTimeout(500);
+  expect(await value(page, "step")).toBe(0);
+});
+
+test("what a lesson's link plays has the ε of all digits", async ({ page, site }) => {
+  const letGo = await openSlowly(page, site, "?backend=cpu&lesson=composition");
+  await page.waitForTimeout(LONG);
+  expect(await value(page, "step")).toBe(0);
+  letGo();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(20);
+  await expect(page.getByTestId("drawn")).toHaveText("0.427%");
+  // Of 10,000 it was 3.65 in the end.
+  await hook(page, "pause").click();
+  await expect.poll(() => tight(page)).toBeLessThan(1);
+});
+
+test("a budget plans its steps and its noise for all digits", async ({ page, site }) => {
+  const letGo = await openSlowly(page, site, "?backend=cpu&epsilon=1");
+  await hook(page, "play").click();
+  letGo();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(5);
+  await hook(page, "pause").click();
+  await expect(page).toHaveURL(/steps=1171\b/);
+  await expect(page.getByTestId("drawn")).toHaveText("0.427%");
+});
+
+test("an embed that plays at once waits for all digits, and says so", async ({ page, site }) => {
+  const manifest = await (await page.request.get(`${site.url}data/manifest.json`)).text();
+  const shards = [...new Set(manifest.match(/train-[0-9a-z.-]+\.shard/g) ?? [])];
+  test.skip(shards.length < 2, "this site carries no digits");
+  let letGo = () => {};
+  const gate = new Promise<void>((done) => (letGo = done));
+  for (const shard of shards.slice(1)) site.held.set(`data/${shard}`, gate);
+  await page.setViewportSize({ width: 640, height: 400 });
+  await page.goto(`${site.url}embed.html?backend=cpu&steps=30`);
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await hook(page, "play").click();
+  await expect(hook(page, "play").getByText("Starting…")).toBeVisible();
+  await page.waitForTimeout(LONG);
+  expect(await value(page, "step")).toBe(0);
+  letGo();
+  await expect.poll(() => value(page, "step")).toBe(30);
+  // By Rényi accounting of 60,000; of 10,000 it is 1.2.
+  expect(await value(page, "epsilon")).toBeLessThan(0.8);
+});
+
+test("Play before anything has come says that it starts, and starts", async ({ page, site }) => {
+  let letGo = () => {};
+  const gate = new Promise<void>((done) => (letGo = done));
+  await page.route(/manifest\.json/, async (route) => {
+    await gate;
+    await route.continue();
+  });
+  await page.goto(`${site.url}?backend=cpu&steps=5`);
+  await hook(page, "play").click();
+  await expect(hook(page, "play")).toHaveText("Starting…");
+  letGo();
+  await expect.poll(() => value(page, "step")).toBe(5);
+  await expect(hook(page, "play")).toHaveText("Play");
+});
+
+test("ε before Play, while it plays and after are of the same steps: Student-t", async ({ page, site }) => {
+  await page.goto(`${site.url}?backend=cpu&preset=student-t&steps=200`);
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
+  await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);
+  const end = page.getByTestId("epsilon-end");
+  // Rényi's bound comes first, the tight one a moment later.
+  await expect(page.getByTestId("projection")).toContainText("tight accounting");
+  const before = Number(/[\d.]+/.exec((await end.textContent()) ?? "")?.[0]);
+  const shown: number[] = [];
+  await page.exposeFunction("shows", (text: string) => void shown.push(Number(/[\d.]+/.exec(text)?.[0])));
+  await page.evaluate(() => {
+    const epsilon = document.querySelector("[data-testid=epsilon]")!;
+    const look = () => {
+      if ((epsilon as HTMLElement).dataset.tight) (window as unknown as { shows(text: string): void }).shows(epsilon.textContent!);
+    };
+    new MutationObserver(look).observe(epsilon, { characterData: true, childList: true, subtree: true, attributes: true });
+  });
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(200);
+  await page.waitForTimeout(LONG);
+  const after = Number(/[\d.]+/.exec((await hook(page, "epsilon").textContent()) ?? "")?.[0]);
+  expect(after).toBe(before);
+  expect(shown.length).toBeGreaterThan(0);
+  expect(Math.max(...shown)).toBe(before);
+});
