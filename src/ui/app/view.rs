@@ -59,9 +59,10 @@ fn view(page: Page) -> impl IntoView {
         <a class="skip" href="#results">"To the results"</a>
         {header(page, help)}
         <section class="top" aria-label="Run and messages">{transport::bar(page)}{messages(page)}{sweep_bar(page)}</section>
+        {lessons::panel::panel(page)}
         <nav class="tabs" aria-label="Panels">{tab(Panel::Setup, "Set-up")}{tab(Panel::Step, "One step")}{tab(Panel::Results, "Results")}</nav>
-        <main class="panels" class:with-lesson=bool_fn(move || page.lessons.open.with(Option::is_some)) class:with-lab=bool_fn(move || page.lab.open.get())>
-            <div class="left">{lessons::panel::panel(page)}
+        <main class="panels" class:with-lab=bool_fn(move || page.lab.open.get())>
+            <div class="left">
             <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel::panel(page)}</section></div>
             {noise_lab::panel::panel(page)}
             <section class=class(Panel::Step, "step") aria-label="One step">{step::panel(page)}</section>

@@ -1,9 +1,10 @@
-//! Lessons and formulas as one text file: `# key | number | title` begins a lesson, `## title` a step, `@word rest` tells the
+//! Lessons and formulas as one text file: `# key | title` begins a lesson, `## title` a step, `@word rest` tells the
 //! page what to do there, `% key | formula | explanation | condition` is a formula, and any other line is a paragraph.
 
 /// All that the file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LessonSet {
+    /// Their numbers are their places, from 1.
     pub lessons: Vec<Lesson>,
     pub formulas: Vec<Formula>,
 }
@@ -13,7 +14,6 @@ pub struct LessonSet {
 pub struct Lesson {
     /// Name in links.
     pub key: String,
-    pub number: String,
     pub title: String,
     pub steps: Vec<Step>,
 }
@@ -23,16 +23,40 @@ pub struct Lesson {
 pub struct Step {
     pub title: String,
     pub parts: Vec<Part>,
-    /// The settings to take, as a query.
+    pub question: Option<Question>,
+    /// The settings to take, as a query; without them, those of the step before, and its runs.
     pub set: Option<String>,
+    /// Settings of runs to compare with, as queries.
+    pub also: Vec<String>,
+    /// How far its run is.
+    pub until: Option<Until>,
     /// The panel to look at: `results`, `step`, `setup`, `lab`.
     pub show: String,
-    /// `play` or `step`.
-    pub act: Option<String>,
     /// The hook of the element that the text speaks of.
     pub point: Option<String>,
     /// The envelope of the noise lab.
     pub psi: Option<String>,
+}
+
+/// How far the run is that a step speaks of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Until {
+    /// It need not have begun.
+    #[default]
+    Set,
+    /// A step was taken, and taken apart.
+    Step,
+    /// All steps are done.
+    End,
+}
+
+/// What a step's text is true of: it is brought about before the text says a number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scene<'a> {
+    pub set: &'a str,
+    /// Runs that are trained to their end first, unless they are there.
+    pub also: &'a [String],
+    pub until: Until,
 }
 
 /// What a step is made of, in order.
@@ -43,8 +67,24 @@ pub enum Part {
     Formula(String),
     /// Name of a figure.
     Figure(String),
-    Question(String),
-    Answer(String),
+}
+
+/// A question with answers to choose from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Question {
+    pub ask: String,
+    pub choices: Vec<Choice>,
+    /// The whole answer, which is shown once one was chosen.
+    pub answer: String,
+}
+
+/// An answer to choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    pub right: bool,
+    pub text: String,
+    /// Why it is right or wrong.
+    pub why: String,
 }
 
 /// A formula, which opens to its explanation.
@@ -75,8 +115,8 @@ impl LessonSet {
                     lesson.steps.push(Step { title: title.to_owned(), ..Step::default() });
                 }
             } else if let Some(rest) = line.strip_prefix("# ") {
-                if let Ok([key, number, title]) = <[String; 3]>::try_from(fields(rest)) {
-                    set.lessons.push(Lesson { key, number, title, steps: vec![] });
+                if let Ok([key, title]) = <[String; 2]>::try_from(fields(rest)) {
+                    set.lessons.push(Lesson { key, title, steps: vec![] });
                 }
             } else if let Some(step) = set.lessons.last_mut().and_then(|lesson| lesson.steps.last_mut()) {
                 step.take(line);
@@ -91,11 +131,12 @@ impl LessonSet {
         self.formulas.iter().find(|formula| formula.key == key)
     }
 
-    /// Lesson and step that a link names: `key` or `key.step`, steps from 1.
+    /// Lesson and step that a link names: `key` or `key.step`, or a lesson's number instead of its key; all from 1.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<(usize, usize)> {
         let (key, step) = name.split_once('.').unwrap_or((name, "1"));
-        let at = self.lessons.iter().position(|lesson| lesson.key == key || lesson.number == key)?;
+        let number = |at: usize| key.parse() == Ok(at + 1);
+        let at = (0..self.lessons.len()).find(|&at| self.lessons[at].key == key || number(at))?;
         let last = self.lessons[at].steps.len().checked_sub(1)?;
         Some((at, step.parse::<usize>().unwrap_or(1).saturating_sub(1).min(last)))
     }
@@ -109,43 +150,42 @@ impl Step {
         let rest = rest.to_owned();
         match word {
             "set" => self.set = Some(rest),
+            "also" => self.also.push(rest),
+            "run" => self.until = Some(if rest == "all" { Until::End } else { Until::Step }),
             "set-lab" => self.psi = Some(rest),
             "show" => self.show = rest,
-            "do" => self.act = Some(rest),
             "point" => self.point = Some(rest),
             "formula" => self.parts.push(Part::Formula(rest)),
             "figure" => self.parts.push(Part::Figure(rest)),
-            "ask" => self.parts.push(Part::Question(rest)),
-            "answer" => self.parts.push(Part::Answer(rest)),
+            "ask" => self.question.get_or_insert_default().ask = rest,
+            "answer" => self.question.get_or_insert_default().answer = rest,
+            "choice" => {
+                let (text, why) = rest.split_once(" | ").unwrap_or((&rest, ""));
+                let (right, text) = text.strip_prefix("+ ").map_or((false, text), |text| (true, text));
+                let text = text.strip_prefix("- ").unwrap_or(text).to_owned();
+                self.question.get_or_insert_default().choices.push(Choice { right, text, why: why.to_owned() });
+            }
             _ => {}
         }
     }
 }
 
 impl Lesson {
-    /// The settings that hold at a step: those of the last step that set any.
+    /// What the text of a step is true of.
     #[must_use]
-    pub fn settings_at(&self, step: usize) -> Option<&str> {
-        self.steps.iter().take(step + 1).rev().find_map(|step| step.set.as_deref())
+    pub fn scene(&self, step: usize) -> Scene<'_> {
+        let mut scene = Scene::default();
+        for step in self.steps.iter().take(step + 1) {
+            if let Some(set) = &step.set {
+                scene = Scene { set, ..Scene::default() };
+            }
+            if !step.also.is_empty() {
+                scene.also = &step.also;
+            }
+            scene.until = step.until.unwrap_or(scene.until);
+        }
+        scene
     }
-}
-
-/// A text whose `{names}` are replaced by what `value` says of them; an unknown one becomes a dash.
-#[must_use]
-pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
-        out.push_str(before);
-        let Some((name, tail)) = after.split_once('}') else {
-            rest = after;
-            break;
-        };
-        out.push_str(&value(name).unwrap_or_else(|| "–".to_owned()));
-        rest = tail;
-    }
-    out.push_str(rest);
-    out
 }
 
 #[cfg(test)]
