@@ -1,50 +1,154 @@
+import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { accessible, violations } from "./axe";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, open, rows, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic";
-const LESSONS = ["Why noise", "One step in slow motion", "Why ε only goes up", "Denoising is free", "The shape of noise", "The paper's claims"];
 
-for (const [at, title] of LESSONS.entries()) {
+interface Step {
+  /** As links name it: `why-noise.2`. */
+  name: string;
+  title: string;
+  point?: string;
+  asks: boolean;
+}
+
+/** The lessons as they are written. */
+const LESSONS: { key: string; title: string; steps: Step[] }[] = [];
+for (const line of readFileSync("../../www/lessons.txt", "utf8").split("\n")) {
+  const lesson = LESSONS[LESSONS.length - 1];
+  const step = lesson?.steps[lesson.steps.length - 1];
+  if (line.startsWith("# ")) {
+    const [key, title] = line.slice(2).split(" | ");
+    LESSONS.push({ key, title, steps: [] });
+  } else if (line.startsWith("## ")) lesson.steps.push({ name: `${lesson.key}.${lesson.steps.length + 1}`, title: line.slice(3), asks: false });
+  else if (line.startsWith("@point ")) step.point = line.slice(7);
+  else if (line.startsWith("@ask ")) step.asks = true;
+}
+const STEPS = LESSONS.flatMap((lesson) => lesson.steps);
+
+const lesson = (page: Page) => page.getByTestId("lesson");
+
+/** Until what the open step speaks of is there: no sentence waits for its numbers. */
+async function ready(page: Page, step: Step) {
+  await expect(lesson(page).getByRole("heading", { level: 3 }).first()).toHaveText(step.title);
+  await expect(page.getByTestId("lesson-wait"), step.name).toBeHidden({ timeout: 120_000 });
+}
+
+/** Parts of the strip, and of what it points at, that are out of sight, covered, or scrolled away. */
+const hiddenParts = (page: Page, point: string | undefined) =>
+  page.evaluate((point) => {
+    const strip = document.querySelector(".lesson")!;
+    const wrong: string[] = [];
+    const look = (element: Element, what: string, within: Element) => {
+      const box = element.getBoundingClientRect();
+      if (box.width === 0 || box.height === 0) return void wrong.push(`${what} is not there`);
+      if (box.left < 0 || box.top < 0 || box.right > innerWidth + 0.5 || box.bottom > innerHeight + 0.5)
+        wrong.push(`${what} is out of the window: ${[box.left, box.top, box.right, box.bottom].map(Math.round)}`);
+      for (const x of [0.05, 0.5, 0.95]) {
+        for (const y of [0.05, 0.5, 0.95]) {
+          const top = document.elementFromPoint(box.left + x * box.width, box.top + y * box.height);
+          if (!top || !(within.contains(top) || top.contains(element))) return void wrong.push(`${what} is covered by ${top?.outerHTML.slice(0, 80)}`);
+        }
+      }
+    };
+    const body = strip.querySelector(".lesson-body")!;
+    if (body.scrollHeight > body.clientHeight + 1) wrong.push(`the text scrolls: ${body.scrollHeight} in ${body.clientHeight}`);
+    for (const each of strip.querySelectorAll("h2, h3, p, .formula, .choice, .chart, button")) {
+      if ((each as HTMLElement).checkVisibility() && each.textContent !== "") look(each, (each.textContent ?? "").trim().slice(0, 30) || each.className, strip);
+    }
+    const pointed = document.querySelector(".pointed");
+    if (point) {
+      const named = document.querySelector(`[data-testid="${point}"]`);
+      if (!pointed) wrong.push(`nothing is framed for ${point}`);
+      else {
+        if (!named || !(pointed.contains(named) || named.contains(pointed))) wrong.push(`what is framed is not ${point}`);
+        look(pointed, `what is framed (${point})`, pointed);
+      }
+    } else if (pointed) wrong.push("something is framed that no text speaks of");
+    return wrong;
+  }, point);
+
+for (const [place, { title, key, steps }] of LESSONS.entries()) {
   test(`lesson “${title}” is clicked through, is accessible, and ends with a question and a link`, async ({ page, site }) => {
     await open(page, site, query);
     await page.getByTestId("lessons").locator("summary").click();
-    await page.getByTestId("lessons").getByRole("button").nth(at).click();
-    const lesson = page.getByTestId("lesson");
-    await expect(lesson.getByRole("heading", { level: 2 })).toContainText(title);
-    const steps = Number((await lesson.getByText(/^1 of \d$/).textContent())?.at(-1));
-    expect(steps).toBeGreaterThan(4);
-    for (let step = 1; step <= steps; step++) {
-      await expect(lesson.getByText(`${step} of ${steps}`)).toBeVisible();
-      await expect(lesson.getByRole("heading", { level: 3 }).first()).toBeFocused();
-      await expect(lesson).not.toContainText("{");
+    const item = page.getByTestId("lessons").getByRole("button").nth(place);
+    await expect(item).toHaveText(`${place + 1}${title}`);
+    await item.click();
+    await expect(lesson(page).getByRole("heading", { level: 2 })).toHaveText(`Lesson ${place + 1} · ${title}`);
+    expect(steps.length).toBeGreaterThan(4);
+    for (const [at, step] of steps.entries()) {
+      await expect(lesson(page).getByText(`${at + 1} of ${steps.length}`)).toBeVisible();
+      await expect(lesson(page).getByRole("heading", { level: 3 }).first()).toBeFocused();
+      await ready(page, step);
+      await expect(lesson(page)).not.toContainText(/[{}]|–/);
       await expect(hook(page, "error")).toHaveText("");
-      await expect(page).toHaveURL(new RegExp(`lesson=[a-z-]+\\.${step}`));
-      if (step === 1 || step === steps) await accessible(page, `${title}, step ${step}`);
-      else expect(await violations(page), `${title}, step ${step}`).toEqual([]);
-      if (step < steps) await page.getByTestId("lesson-next").click();
+      await expect(page).toHaveURL(new RegExp(`lesson=${key}\\.${at + 1}`));
+      if (at === 0 || step.asks) await accessible(page, step.name);
+      else expect(await violations(page), step.name).toEqual([]);
+      if (at + 1 < steps.length) await page.getByTestId("lesson-next").click();
     }
-    await expect(lesson.locator(".question")).toContainText("?");
-    await lesson.getByText("An answer").click();
     const link = await page.getByTestId("lesson-link").getAttribute("href");
     await page.goto(site.url + link + "&backend=cpu&dataset=synthetic");
-    await expect(page.getByTestId("lesson").getByText(`${steps} of ${steps}`)).toBeVisible();
+    await ready(page, steps[steps.length - 1]);
     await page.getByTestId("lesson-back").click();
-    await expect(page.getByTestId("lesson").getByText(`${steps - 1} of ${steps}`)).toBeVisible();
+    await expect(lesson(page).getByText(`${steps.length - 1} of ${steps.length}`)).toBeVisible();
   });
 }
 
-test("a lesson sets the page up and plays; its formulas hold the run's numbers", async ({ page, site }) => {
-  await open(page, site, `${query}&lesson=why-noise`);
-  await expect(page.getByTestId("lesson")).toBeVisible();
-  await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
-  await expect(hook(page, "epsilon")).toHaveText("no guarantee");
-  for (let i = 0; i < 3; i++) await page.getByTestId("lesson-next").click();
-  await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
-  await page.getByTestId("lesson").locator(".formula summary").click();
-  await expect(page.getByTestId("lesson").locator(".formula p")).toContainText("L = 256");
-  await page.getByRole("button", { name: "Close the lesson" }).click();
-  await expect(page.getByTestId("lesson")).toHaveCount(0);
+for (const [width, height] of [[390, 844], [1440, 900]]) {
+  test(`at ${width} by ${height} each step's text, Next and what it points at are in view at once`, async ({ page, site }) => {
+    test.setTimeout(600_000);
+    await page.setViewportSize({ width, height });
+    await open(page, site, query);
+    await page.getByTestId("lessons").locator("summary").click();
+    await page.getByTestId("lessons").getByRole("button").first().click();
+    for (const [at, step] of STEPS.entries()) {
+      if (at > 0) await page.getByTestId("lesson-next").click();
+      await ready(page, step);
+      await expect.poll(() => hiddenParts(page, step.point), `${step.name}, ${step.title}`).toEqual([]);
+      if (!step.asks) continue;
+      for (const choice of await page.getByTestId("lesson-choices").getByRole("button").all()) {
+        await choice.click();
+        await expect.poll(() => hiddenParts(page, step.point), `${step.name}, answered`).toEqual([]);
+      }
+    }
+  });
+}
+
+test("a question answers at once, by keyboard, and says why", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=composition.6`);
+  const choices = page.getByTestId("lesson-choices").getByRole("button");
+  const why = page.getByTestId("lesson-why");
+  await expect(choices).toHaveCount(3);
+  await expect(why).toHaveText("");
+  await expect(lesson(page).getByText("An answer")).toBeHidden();
+  await choices.first().focus();
+  await page.keyboard.press("Enter");
+  await expect(choices.first()).toHaveAttribute("aria-pressed", "true");
+  await expect(why).toContainText("No. Nothing in ε knows of time.");
+  await accessible(page, "a wrong answer");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Space");
+  await expect(choices.first()).toHaveAttribute("aria-pressed", "false");
+  await expect(why).toContainText("Right. What was released stays released");
+  await accessible(page, "the right answer");
+  await lesson(page).getByText("An answer").click();
+  await expect(lesson(page)).toContainText("a loss that forgets");
+});
+
+test("numbers and keys of lessons open what they always did", async ({ page, site }) => {
+  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims" };
+  await open(page, site, query);
+  for (const [number, key] of Object.entries(old)) {
+    for (const name of [number, key]) {
+      await page.goto(`${site.url}${query}&lesson=${name}`);
+      await expect(page).toHaveURL(new RegExp(`lesson=${key}\\.1`));
+      await expect(lesson(page).getByRole("heading", { level: 2 })).toContainText(`Lesson ${number} · `);
+    }
+  }
 });
 
 test("a lesson that is not there is named", async ({ page, site }) => {
@@ -52,36 +156,93 @@ test("a lesson that is not there is named", async ({ page, site }) => {
   await expect(hook(page, "error")).toContainText("“nonsense”");
 });
 
-test("lessons are walked through by keyboard, and fit a phone", async ({ page, site }) => {
-  await page.setViewportSize({ width: 360, height: 740 });
+test("closing a lesson puts back what was set before it, and so does its button", async ({ page, site }) => {
+  await open(page, site, `${query}&sigma=2&lot=128&steps=40&speed=normal&lab=1`);
+  const settings = async () => [await hook(page, "noise-scale").inputValue(), await hook(page, "lot").inputValue(), await hook(page, "noise-family").inputValue()];
+  expect(await settings()).toEqual(["2", "128", "gaussian"]);
+  await page.getByTestId("lessons").locator("summary").click();
+  await page.getByTestId("lessons").getByRole("button").first().click();
+  await ready(page, STEPS[0]);
+  expect(await settings()).not.toEqual(["2", "128", "gaussian"]);
+  await expect(page.getByTestId("lab")).toHaveCount(0);
+  // In the midst of it: the step says that it is not shown any more, and takes its settings again.
+  await page.getByTestId("lesson-restore").click();
+  await expect.poll(settings).toEqual(["2", "128", "gaussian"]);
+  await expect(page.getByTestId("lesson-wait")).toContainText("The settings are not those of this step.");
+  await expect(lesson(page)).not.toContainText("of the test digits, which it was not trained on");
+  await page.getByTestId("lesson-again").click();
+  await ready(page, STEPS[0]);
+  await expect(hook(page, "epsilon")).toHaveText("no guarantee");
+  for (let i = 0; i < 3; i++) await page.getByTestId("lesson-next").click();
+  await page.getByRole("button", { name: "Close the lesson" }).click();
+  await expect(lesson(page)).toHaveCount(0);
+  await expect.poll(settings).toEqual(["2", "128", "gaussian"]);
+  await expect(page.getByTestId("lab")).toBeVisible();
+  await expect(page.locator("#speed-normal")).toBeChecked();
+  await expect(page).toHaveURL(/sigma=2/);
+  await expect(page).not.toHaveURL(/lesson=/);
+});
+
+test("a step says nothing of a run that is not its own", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=composition.2`);
+  await ready(page, STEPS.find(({ name }) => name === "composition.2")!);
+  await expect(lesson(page)).toContainText("600 steps cost 600 times as much");
+  await page.locator("#number-lot").fill("300");
+  await page.locator("#number-lot").press("Enter");
+  await expect(page.getByTestId("lesson-wait")).toContainText("The settings are not those of this step.");
+  await expect(lesson(page)).not.toContainText("times as much");
+  // The address keeps what was set, and a link with it stays the visitor's.
+  await expect(page).toHaveURL(/lot=300/);
+  await page.reload();
+  await expect(page.getByTestId("lesson-wait")).toContainText("The settings are not those of this step.");
+  await expect(hook(page, "lot")).toHaveValue("300");
+  // Started anew, the step is not there until it is trained again.
+  await page.getByTestId("lesson-again").click();
+  await expect(page.getByTestId("lesson-wait")).toBeHidden();
+  await hook(page, "reset").click();
+  await expect(page.getByTestId("lesson-wait")).toContainText("It stands at step 0 of 600: press Play, and it goes on.");
+  await hook(page, "play").click();
+  await expect(page.getByTestId("lesson-wait")).toContainText("It trains: step");
+  await expect(page.getByTestId("lesson-wait")).toBeHidden();
+  await expect(lesson(page)).toContainText("600 steps cost 600 times as much");
+});
+
+test("a finished run is not thrown away by the steps that speak of it", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=denoising.2`);
+  await ready(page, STEPS.find(({ name }) => name === "denoising.2")!);
+  const [accuracy, runs] = [await hook(page, "accuracy").textContent(), await rows(page).count()];
+  for (const name of ["denoising.3", "denoising.4", "denoising.5"]) {
+    await page.getByTestId("lesson-next").click();
+    await ready(page, STEPS.find((step) => step.name === name)!);
+    expect(await value(page, "step")).toBe(200);
+    await expect(hook(page, "accuracy")).toHaveText(accuracy!);
+    await expect(rows(page)).toHaveCount(runs);
+  }
+});
+
+test("a product stays one, and emphasis is shown", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=shape-of-noise.4`);
+  await expect(lesson(page)).toContainText("exp(-abs(x)^1.5)+0.1*exp(-x^2/9)");
+  await page.getByTestId("lesson-back").click();
+  await expect(lesson(page).locator("em")).toHaveText("one");
+});
+
+test("lessons are walked through by keyboard, and fit a small phone", async ({ page, site }) => {
+  await page.setViewportSize({ width: 320, height: 640 });
   await open(page, site, query);
   await page.getByTestId("lessons").locator("summary").focus();
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("lessons").getByRole("button").first()).toBeVisible();
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await expect(page.getByTestId("lesson").getByRole("heading", { level: 3 })).toBeFocused();
+  await expect(lesson(page).getByRole("heading", { level: 3 })).toBeFocused();
   await page.getByTestId("lesson-next").focus();
   await page.keyboard.press("Enter");
-  await expect(page.getByTestId("lesson").getByText("2 of 6")).toBeVisible();
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
-});
-
-test("on a phone each step of each lesson shows what it points at", async ({ page, site }) => {
-  const steps: { title: string; point?: string }[] = [];
-  for (const line of readFileSync("../../www/lessons.txt", "utf8").split("\n")) {
-    if (line.startsWith("## ")) steps.push({ title: line.slice(3) });
-    if (line.startsWith("@point ")) steps[steps.length - 1].point = line.slice(7);
-  }
-  await page.setViewportSize({ width: 360, height: 740 });
-  await open(page, site, query);
-  await page.getByTestId("lessons").locator("summary").click();
-  await page.getByTestId("lessons").getByRole("button").first().press("Enter");
-  for (const [at, { title, point }] of steps.entries()) {
-    if (at > 0) await page.getByTestId("lesson-next").press("Enter");
-    await expect(page.getByTestId("lesson").getByRole("heading", { level: 3 }).first()).toHaveText(title);
-    if (!point) continue;
-    const pointed = page.locator(`.pointed[data-testid="${point}"], .pointed:has([data-testid="${point}"])`);
-    await expect(pointed, `${title}: ${point}`).toBeVisible();
+  await expect(lesson(page).getByText(`2 of ${LESSONS[0].steps.length}`)).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+  // However small the screen: what turns the page is in sight.
+  for (const button of ["lesson-back", "lesson-next"]) {
+    const box = (await page.getByTestId(button).boundingBox())!;
+    expect(box.y >= 0 && box.y + box.height <= 640 && box.height >= 24, button).toBe(true);
   }
 });

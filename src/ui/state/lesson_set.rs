@@ -196,24 +196,27 @@ mod tests {
         train::config::SamplingPolicy,
         ui::{
             link,
-            settings::{Choice, Encoder, Family, Settings},
+            settings::{Choice as _, Encoder, Family, Settings},
+            state::lesson_text::{fill, is_of_run, names},
         },
     };
 
     const TEXT: &str = include_str!("../../../www/lessons.txt");
     /// What [`fill`] is given by the page.
-    const NAMES: [&str; 26] = [
+    const NAMES: [&str; 34] = [
         "lot",
         "train",
         "sigma",
         "clip",
         "noise",
+        "noise-length",
         "rate",
         "q",
         "steps",
         "planned",
         "delta",
         "epsilon",
+        "epsilon-1",
         "classic",
         "improved",
         "order",
@@ -222,39 +225,69 @@ mod tests {
         "factor",
         "floor",
         "accuracy",
+        "accuracy-1",
+        "accuracy-2",
         "tight",
         "projected",
+        "projected-classic",
         "nu",
         "exponent",
         "density",
         "pre-scale",
         "momentum",
+        "norm-0",
+        "norm-1",
+        "norm-2",
     ];
 
     #[test]
     fn every_lesson_is_whole() {
         let set = LessonSet::read(TEXT);
-        let numbers: Vec<&str> = set.lessons.iter().map(|lesson| lesson.number.as_str()).collect();
-        // Numbers are addresses (`?lesson=7.2`), so none is given anew; 6 is that of a lesson on attacks, which is not written.
-        assert_eq!(numbers, ["1", "2", "3", "4", "5", "7"]);
+        // Numbers are places and addresses (`?lesson=7.2`): who puts a lesson before another changes what links open.
+        let keys: Vec<&str> = set.lessons.iter().map(|lesson| lesson.key.as_str()).collect();
+        assert_eq!(
+            keys,
+            ["why-noise", "one-step", "composition", "denoising", "shape-of-noise", "bigger", "claims"]
+        );
         for lesson in &set.lessons {
-            assert!((5..=7).contains(&lesson.steps.len()), "{}", lesson.key);
-            for step in &lesson.steps {
-                let text = step.parts.iter().filter(|part| matches!(part, Part::Text(_) | Part::Question(_))).count();
-                assert!(text >= 1, "{}: {} says nothing", lesson.key, step.title);
+            assert!((5..=8).contains(&lesson.steps.len()), "{}", lesson.key);
+            assert!(lesson.steps[0].set.is_some(), "{} would take what the lesson before has left", lesson.key);
+            for (at, step) in lesson.steps.iter().enumerate() {
+                let name = format!("{}: {}", lesson.key, step.title);
+                assert!(!step.parts.is_empty() || step.question.is_some(), "{name} says nothing");
                 assert!(["results", "step", "setup", "lab", ""].contains(&step.show.as_str()), "{}", step.show);
-                assert!(step.act.as_deref().is_none_or(|act| ["play", "step"].contains(&act)));
-                if let Some(set) = &step.set {
-                    assert_eq!(link::read(set).1, Vec::<String>::new(), "{}: {}", lesson.key, step.title);
+                let scene = lesson.scene(at);
+                for query in std::iter::once(scene.set).chain(scene.also.iter().map(String::as_str)) {
+                    assert_eq!(link::read(query).1, Vec::<String>::new(), "{name}");
+                }
+                for query in scene.also {
+                    assert!(link::read(query).0.settings.steps.is_some(), "{name} compares with a run without an end");
+                }
+                let texts = step.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
+                for name_of in texts.flat_map(|text| names(text)).filter(|name| is_of_run(name)) {
+                    let place = name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon"].contains(what));
+                    match place.and_then(|(_, place)| place.parse::<usize>().ok()) {
+                        Some(place) => assert!(place <= scene.also.len(), "{name}: {name_of}"),
+                        None => assert_ne!(scene.until, Until::Set, "{name}: {name_of} of a run that is not begun"),
+                    }
                 }
                 for part in &step.parts {
                     if let Part::Formula(key) = part {
                         assert!(set.formula(key).is_some(), "{key}");
                     }
                 }
+                // What is asked is gated by nothing, and says no number of a run.
+                if let Some(asked) = &step.question {
+                    let all = asked.choices.iter().flat_map(|choice| [&choice.text, &choice.why]);
+                    for text in all.chain([&asked.ask, &asked.answer]) {
+                        assert!(!text.is_empty() && names(text).all(|name| !is_of_run(name)), "{name}: {text}");
+                    }
+                    assert!((2..=4).contains(&asked.choices.len()), "{name}");
+                    assert_eq!(asked.choices.iter().filter(|choice| choice.right).count(), 1, "{name}");
+                }
             }
             let last = &lesson.steps[lesson.steps.len() - 1];
-            assert!(matches!(last.parts.as_slice(), [.., Part::Question(_), Part::Answer(_)]), "{}", lesson.key);
+            assert!(last.question.is_some(), "{}", lesson.key);
         }
     }
 
@@ -264,7 +297,7 @@ mod tests {
             "lot" | "projection" | "denoiser" => "setup",
             "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
             "digit-pad" | "epsilon-meaning" | "runs" => "results",
-            "noise-lab" | "lab-table" | "lab-psi" | "lab-formula" => "lab",
+            "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
             "accuracy" | "epsilon" => "",
             _ => panic!("{hook} is in no known panel"),
         }
@@ -367,16 +400,23 @@ mod tests {
     }
 
     #[test]
-    fn names_are_filled_in_and_links_are_found() {
-        let value = |name: &str| (name == "sigma").then(|| "1.1".to_owned());
-        assert_eq!(fill("σ = {sigma}, {x}; {open", value), "σ = 1.1, –; open");
+    fn links_are_found_and_scenes_go_on() {
         let set = LessonSet::read(TEXT);
         assert_eq!(set.find("why-noise"), Some((0, 0)));
-        assert_eq!(set.find("7.2"), Some((5, 1)));
+        // As before there were a sixth.
+        assert_eq!((set.find("7.2"), set.find("claims.2")), (Some((6, 1)), Some((6, 1))));
         assert_eq!(set.find("denoising.99"), Some((3, set.lessons[3].steps.len() - 1)));
-        assert_eq!(set.find("nothing"), None);
-        assert!(set.lessons[0].settings_at(2).unwrap().contains("no-privacy"));
-        assert!(set.lessons[0].settings_at(4).unwrap().contains("dp-sgd"));
+        assert_eq!((set.find("nothing"), set.find("0"), set.find("99")), (None, None, None));
+        let set = LessonSet::read("# a | A\n## 1\n@set x=1\n@also y=1\n@run 1\n## 2\n@run all\n## 3\n@set x=2\n@ask Q?\n@choice + Yes | So.\n@choice - No | Not.\n@answer A.");
+        let lesson = &set.lessons[0];
+        let also = ["y=1".to_owned()];
+        assert_eq!(lesson.scene(0), Scene { set: "x=1", also: &also, until: Until::Step });
+        assert_eq!(lesson.scene(1), Scene { set: "x=1", also: &also, until: Until::End });
+        assert_eq!(lesson.scene(2), Scene { set: "x=2", also: &[], until: Until::Set });
+        let asked = lesson.steps[2].question.as_ref().unwrap();
+        let read: Vec<_> = asked.choices.iter().map(|choice| (choice.right, &*choice.text, &*choice.why)).collect();
+        assert_eq!(read, [(true, "Yes", "So."), (false, "No", "Not.")]);
+        assert_eq!((&*asked.ask, &*asked.answer), ("Q?", "A."));
         assert_eq!(LessonSet::read("junk\n@do x\n# a\n% b | c"), LessonSet::default());
     }
 }
