@@ -246,3 +246,81 @@ test("lessons are walked through by keyboard, and fit a small phone", async ({ p
     expect(box.y >= 0 && box.y + box.height <= 640 && box.height >= 24, button).toBe(true);
   }
 });
+
+/** Where else the page shows a number that a step says. */
+async function shown(page: Page, what: string): Promise<string> {
+  const [kind, at] = what.split(":");
+  const text = async (id: string) => (await page.getByTestId(id).first().textContent()) ?? "";
+  const bound = async (row: string, cell: number) => {
+    const meaning = page.getByTestId("epsilon-meaning");
+    if ((await meaning.getAttribute("open")) === null) await meaning.locator("summary").first().click();
+    return (await meaning.getByRole("row", { name: row }).getByRole("cell").nth(cell).textContent()) ?? "";
+  };
+  switch (kind) {
+    case "step":
+    case "accuracy":
+      return (await text(kind)).split(" / ")[0];
+    case "epsilon":
+      return (await text("epsilon")).replace("≤ ", "");
+    case "run":
+      return (await rows(page).nth(Number(at)).locator("td").nth(2).textContent())!.replace(/[^\d.%]/g, "");
+    case "norm":
+      return text(`norm-${at}`);
+    case "improved":
+      return bound("improved", 0);
+    case "order":
+      return bound("improved", 1);
+    case "projected":
+      return /ε ≤ ([\d.]+) by Rényi/.exec(await text("projection"))![1];
+    case "tight":
+      return /tight accounting: ε ≤ ([\d.]+)\./.exec(await text("projection"))![1];
+    default:
+      return page.locator(`#number-${kind}`).inputValue();
+  }
+}
+
+/** What steps say of their runs, and where the page shows the same. */
+const SAYS: [step: string, says: RegExp, shown: string[]][] = [
+  ["why-noise.1", /After (\d+) steps it reads ([\d.]+%)/, ["step", "accuracy"]],
+  ["why-noise.4", /length (\d+), so[^]*?([\d.]+%), where it was ([\d.]+%) without the cut/, ["clip", "accuracy", "run:0"]],
+  ["why-noise.5", /scale ([\d.]+) [^]*?ε ≤ ([\d.]+)\.([\d.]+%) with the noise, ([\d.]+%) with the cut alone/, ["sigma", "epsilon", "accuracy", "run:0"]],
+  ["why-noise.6", /rate is (\S+) instead of 0\.5[^]*?([\d.]+%) instead of ([\d.]+%), at the same ε ≤ ([\d.]+)\. In the open it was ([\d.]+%)/, ["rate", "accuracy", "run:1", "epsilon", "run:0"]],
+  ["why-noise.7", /ε ≤ ([\d.]+) after (\d+) steps/, ["epsilon", "step"]],
+  ["one-step.1", /all pulls, ([\d.]+) long/, ["norm:0"]],
+  ["one-step.2", /is ([\d.]+) long instead of ([\d.]+)\./, ["norm:1", "norm:0"]],
+  ["one-step.3", /of size ([\d.]+) falls[^]*?share, ([\d.]+) long/, ["sigma", "norm:1"]],
+  ["one-step.5", /Steps so far: (\d+); ε ≤ ([\d.]+),/, ["step", "epsilon"]],
+  ["composition.1", /ε ≤ ([\d.]+) after (\d+) steps/, ["epsilon", "step"]],
+  ["composition.2", /: (\d+) steps cost (\d+) times[^]*?α = ([\d.]+), and says ε ≤ ([\d.]+)\. [^]*?ε ≤ ([\d.]+)\./, ["step", "step", "order", "improved", "epsilon"]],
+  ["composition.3", /(\d+) steps cost ε ≤ ([\d.]+); with 256 images it was ([\d.]+)/, ["step", "epsilon", "of:composition.1"]],
+  ["composition.4", /will cost ε ≤ ([\d.]+) by tight accounting, and ≤ ([\d.]+) by[^]*?600 steps cost ([\d.]+):/, ["tight", "projected", "of:composition.1"]],
+  ["denoising.1", /≤ ([\d.]+) after (\d+) steps\.[^]*?: ([\d.]+%)\./, ["epsilon", "step", "accuracy"]],
+  ["denoising.2", /ε ≤ ([\d.]+); without the denoiser it was ([\d.]+)\./, ["epsilon", "epsilon"]],
+  ["denoising.4", /: ([\d.]+%) with the denoiser, ([\d.]+%) without/, ["accuracy", "run:0"]],
+  ["claims.3", /(\d+) steps with[^]*?: ([\d.]+%) at ε ≤ ([\d.]+)\./, ["step", "accuracy", "epsilon"]],
+  ["claims.4", /σ = ([\d.]+),[^]*?: ([\d.]+%) at ε ≤ ([\d.]+)\. The run before had ([\d.]+%) at ([\d.]+)\./, ["sigma", "accuracy", "epsilon", "run:0", "of:claims.3"]],
+];
+
+test("each number that a step says is the one that the page shows, also when the step is opened by link", async ({ page, site }) => {
+  test.setTimeout(600_000);
+  const epsilons: Record<string, string> = {};
+  await open(page, site, query);
+  for (const [name, says, sources] of SAYS) {
+    // Nothing is left of the steps before.
+    await page.evaluate(async () => {
+      for (const { name } of await indexedDB.databases()) if (name) indexedDB.deleteDatabase(name);
+    });
+    await page.goto("about:blank");
+    await page.goto(`${site.url}${query}&lesson=${name}`);
+    await ready(page, STEPS.find((step) => step.name === name)!);
+    const text = (await lesson(page).locator(".lesson-text").textContent()) ?? "";
+    expect(text, name).toMatch(says);
+    const said = says.exec(text)!.slice(1);
+    for (const [at, source] of sources.entries()) {
+      const [kind, of] = source.split(":");
+      const there = kind === "of" ? epsilons[of] : await shown(page, source);
+      expect(said[at], `${name}: ${source}`).toBe(there);
+    }
+    epsilons[name] = await shown(page, "epsilon");
+  }
+});

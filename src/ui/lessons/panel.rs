@@ -102,7 +102,7 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
     view! {
         <section class="lesson" aria-label="Lesson" data-testid="lesson" node_ref=node>
             <div class="lesson-head">
-                <h2>{format!("Lesson {} · {}", at + 1, lesson.title)}</h2>
+                <h2><span class="word">"Lesson "</span>{format!("{} · {}", at + 1, lesson.title)}</h2>
                 <button type="button" class="quiet" data-testid="lesson-restore" on:click=on_click(move |_| page.restore_settings())>"Put my settings back"</button>
                 <button type="button" class="quiet close" aria-label="Close the lesson" title="Close the lesson; your settings come back" on:click=on_click(move |_| page.close_lesson())>"×"</button>
             </div>

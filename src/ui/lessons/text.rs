@@ -6,7 +6,7 @@ use crate::ui::{
     size::closures::{bool_fn, bool_memo, on_click, text_fn, view_fn},
     state::{
         Page, Standing,
-        lesson_text::{emphasis, fill, is_of_run, names},
+        lesson_text::{emphasis, fill, names},
     },
 };
 
@@ -23,11 +23,9 @@ pub fn filled(page: Page, text: &str) -> AnyView {
 /// The paragraphs, and in place of those whose numbers are not there yet a sentence that says so.
 pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
     let standing = Memo::new(move |_| page.standing());
-    let true_now = move |text: &str| match standing.get() {
-        _ if !text.contains('{') => true,
-        Standing::Ready => names(text).all(|name| page.value_of(name).is_some()),
-        Standing::Coming(_) => names(text).all(|name| !is_of_run(name) && page.value_of(name).is_some()),
-        Standing::Other => false,
+    let true_now = move |text: &str| {
+        let says = || standing.get() == Standing::Ready && names(text).all(|name| page.value_of(name).is_some());
+        !text.contains('{') || says()
     };
     let all: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
     let waits = bool_memo(move || !all.iter().all(|text| true_now(text)));

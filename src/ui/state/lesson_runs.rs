@@ -164,7 +164,7 @@ impl Page {
             return Standing::Other;
         }
         let same = self.settings.with(|now| now.config() == staged.settings.config());
-        if same && (staged.until == Until::Set || self.is_at(&staged.settings, staged.until)) {
+        if same && self.has_all_digits() && self.is_at(&staged.settings, staged.until) {
             return Standing::Ready;
         }
         let whole = self.has_all_digits();

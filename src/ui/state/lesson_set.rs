@@ -197,13 +197,13 @@ mod tests {
         ui::{
             link,
             settings::{Choice as _, Encoder, Family, Settings},
-            state::lesson_text::{fill, is_of_run, names},
+            state::lesson_text::{fill, names},
         },
     };
 
     const TEXT: &str = include_str!("../../../www/lessons.txt");
     /// What [`fill`] is given by the page.
-    const NAMES: [&str; 34] = [
+    const NAMES: [&str; 35] = [
         "lot",
         "train",
         "sigma",
@@ -227,6 +227,7 @@ mod tests {
         "accuracy",
         "accuracy-1",
         "accuracy-2",
+        "accuracy-3",
         "tight",
         "projected",
         "projected-classic",
@@ -239,6 +240,26 @@ mod tests {
         "norm-1",
         "norm-2",
     ];
+
+    /// Names whose numbers are a run's.
+    const OF_RUNS: [&str; 11] = [
+        "steps",
+        "epsilon",
+        "classic",
+        "improved",
+        "order",
+        "exp-epsilon",
+        "factor",
+        "accuracy",
+        "norm-0",
+        "norm-1",
+        "norm-2",
+    ];
+
+    fn is_of_run(name: &str) -> bool {
+        let run = name.rsplit_once('-').filter(|(_, place)| place.parse::<usize>().is_ok()).map_or(name, |(what, _)| what);
+        OF_RUNS.contains(&name) || OF_RUNS.contains(&run)
+    }
 
     #[test]
     fn every_lesson_is_whole() {

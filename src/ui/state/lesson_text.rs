@@ -1,24 +1,5 @@
 //! The text of lessons and formulas: names in braces that become numbers, and emphasis.
 
-/// Names whose numbers are a run's: they are told once the run is there that a step speaks of. `epsilon-1` is of the first run to
-/// compare with, and so on.
-const OF_RUNS: [&str; 14] = [
-    "steps",
-    "epsilon",
-    "classic",
-    "improved",
-    "order",
-    "exp-epsilon",
-    "factor",
-    "accuracy",
-    "norm-0",
-    "norm-1",
-    "norm-2",
-    "accuracy-1",
-    "accuracy-2",
-    "epsilon-1",
-];
-
 /// A text whose `{names}` are replaced by what `value` says of them; an unknown one becomes a dash.
 #[must_use]
 pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
@@ -40,12 +21,6 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
 /// The names in braces.
 pub fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
-}
-
-/// Whether a name's number is a run's.
-#[must_use]
-pub fn is_of_run(name: &str) -> bool {
-    OF_RUNS.contains(&name)
 }
 
 /// A text in pieces, each with whether it is emphasised: `*so*`. A sign between letters or digits, as in `0.1*x`, is a product's.
@@ -81,7 +56,6 @@ mod tests {
         let value = |name: &str| (name == "sigma").then(|| "1.1".to_owned());
         assert_eq!(fill("σ = {sigma}, {x}; {open", value), "σ = 1.1, –; open");
         assert_eq!(names("σ = {sigma}, {x}; {open").collect::<Vec<_>>(), ["sigma", "x"]);
-        assert!(is_of_run("epsilon-1") && !is_of_run("sigma"));
     }
 
     #[test]
