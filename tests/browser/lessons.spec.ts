@@ -289,7 +289,7 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
   ["one-step.1", /all pulls, ([\d.]+) long/, ["norm:0"]],
   ["one-step.2", /is ([\d.]+) long instead of ([\d.]+)\./, ["norm:1", "norm:0"]],
   ["one-step.3", /of size ([\d.]+) falls[^]*?share, ([\d.]+) long/, ["sigma", "norm:1"]],
-  ["one-step.5", /Steps so far: (\d+); ε ≤ ([\d.]+),/, ["step", "epsilon"]],
+  ["one-step.5", /Steps so far: (\d+); ε ≤ ([\d.]+), as much/, ["step", "of:one-step.1"]],
   ["composition.1", /ε ≤ ([\d.]+) after (\d+) steps/, ["epsilon", "step"]],
   ["composition.2", /: (\d+) steps cost (\d+) times[^]*?α = ([\d.]+), and says ε ≤ ([\d.]+)\. [^]*?ε ≤ ([\d.]+)\./, ["step", "step", "order", "improved", "epsilon"]],
   ["composition.3", /(\d+) steps cost ε ≤ ([\d.]+); with 256 images it was ([\d.]+)/, ["step", "epsilon", "of:composition.1"]],
@@ -297,8 +297,13 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
   ["denoising.1", /≤ ([\d.]+) after (\d+) steps\.[^]*?: ([\d.]+%)\./, ["epsilon", "step", "accuracy"]],
   ["denoising.2", /ε ≤ ([\d.]+); without the denoiser it was ([\d.]+)\./, ["epsilon", "epsilon"]],
   ["denoising.4", /: ([\d.]+%) with the denoiser, ([\d.]+%) without/, ["accuracy", "run:0"]],
+  ["bigger.1", /reads ([\d.]+%) of the test digits after (\d+) steps\.[^]*?reads ([\d.]+%)\./, ["accuracy", "step", "run:0"]],
+  ["bigger.2", /tile 2 is ([\d.]+) long/, ["norm:1"]],
+  ["bigger.3", /≤ ([\d.]+) for the large model, ≤ ([\d.]+) for[^]*?: ([\d.]+%) and ([\d.]+%), at the same/, ["epsilon", "epsilon", "accuracy", "run:0"]],
+  ["bigger.4", /large model reads ([\d.]+%), the linear one ([\d.]+%)\.In the open it was ([\d.]+%) against ([\d.]+%)\./, ["accuracy", "run:2", "run:1", "run:0"]],
   ["claims.3", /(\d+) steps with[^]*?: ([\d.]+%) at ε ≤ ([\d.]+)\./, ["step", "accuracy", "epsilon"]],
   ["claims.4", /σ = ([\d.]+),[^]*?: ([\d.]+%) at ε ≤ ([\d.]+)\. The run before had ([\d.]+%) at ([\d.]+)\./, ["sigma", "accuracy", "epsilon", "run:0", "of:claims.3"]],
+  ["claims.5", /the improved one gives ([\d.]+)\.Tight accounting gives ([\d.]+),/, ["projected", "tight"]],
 ];
 
 test("each number that a step says is the one that the page shows, also when the step is opened by link", async ({ page, site }) => {
@@ -322,5 +327,38 @@ test("each number that a step says is the one that the page shows, also when the
       expect(said[at], `${name}: ${source}`).toBe(there);
     }
     epsilons[name] = await shown(page, "epsilon");
+  }
+});
+
+/** What steps say in words of numbers of MNIST, which come in the order of the text. */
+const HOLDS: [step: string, says: RegExp, holds: (...numbers: number[]) => boolean][] = [
+  ["why-noise.4", /([\d.]+)%, where it was ([\d.]+)%/, (cut, open) => open - cut > 3],
+  ["why-noise.5", /([\d.]+)% with the noise, ([\d.]+)% with the cut alone/, (noisy, cut) => Math.abs(cut - noisy) < 2],
+  ["why-noise.6", /([\d.]+)% instead of ([\d.]+)%[^]*?open it was ([\d.]+)%/, (longer, short, open) => longer - short > 2 && open - longer < 4],
+  ["why-noise.7", /ε ≤ ([\d.]+) [^]*?e\^ε = ([\d.]+) times/, (epsilon, factor) => Math.abs(factor / Math.exp(epsilon) - 1) < 0.01],
+  ["one-step.1", /([\d.]+) long/, (length) => length > 36],
+  ["one-step.3", /, ([\d.]+) long in all[^]*?share, ([\d.]+) long/, (noise, sum) => Math.abs(noise - 1.1 * Math.sqrt(7850)) < 0.5 && sum > 10],
+  ["composition.4", /ε ≤ ([\d.]+) by tight[^]*?600 steps cost ([\d.]+):/, (all, quarter) => Math.abs(all / quarter - 2) < 0.1],
+  ["denoising.4", /factor is ([\d.]+); of pure noise it would be about ([\d.]+)\./, (factor, floor) => Math.abs(factor / floor - 1) < 0.5],
+  ["bigger.1", /reads ([\d.]+)%[^]*?reads ([\d.]+)%/, (large, linear) => large - linear > 1.5],
+  ["bigger.3", /: ([\d.]+)% and ([\d.]+)%/, (large, linear) => linear - large > 3],
+  ["bigger.4", /reads ([\d.]+)%, the linear one ([\d.]+)%[^]*?was ([\d.]+)% against ([\d.]+)%/, (a, b, c, d) => a - b < (c - d) / 2],
+  ["claims.4", /% at ε ≤ ([\d.]+)\.[^]*?% at ([\d.]+)\./, (gaussian, student) => gaussian !== student && Math.abs(student / gaussian - 1) < 0.15],
+  ["claims.5", /gives ([\d.]+) here; the improved one gives ([\d.]+)\.Tight accounting gives ([\d.]+),/, (classic, improved, tight) => classic > improved && improved > tight && Math.abs(classic - 3.2) < 0.3],
+];
+
+test("what steps say of MNIST in words holds on MNIST", async ({ page, site }) => {
+  test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
+  test.setTimeout(600_000);
+  for (const [name, says, holds] of HOLDS) {
+    await page.goto("about:blank");
+    await page.goto(`${site.url}?backend=cpu&lesson=${name}`);
+    await ready(page, STEPS.find((step) => step.name === name)!);
+    // A run that began while digits came would be of fewer.
+    await expect(page.getByTestId("digits-in-use")).toContainText("60,000 to train on");
+    const text = (await lesson(page).locator(".lesson-text").textContent()) ?? "";
+    expect(text, name).toMatch(says);
+    const numbers = says.exec(text)!.slice(1).map(Number);
+    expect(holds(...numbers), `${name}: ${text}`).toBe(true);
   }
 });

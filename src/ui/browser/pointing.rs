@@ -47,7 +47,7 @@ pub fn point_at(hook: Option<&str>) {
 
 /// Tells the style sheet what the edges of the window are covered by: `--lesson-floor` under the strip, `--clear-top` and
 /// `--clear-bottom` with it. Returns how much is clear between them.
-pub fn make_room() -> f64 {
+fn make_room() -> f64 {
     let height = number(window().inner_height());
     let (mut top, mut floor) = (0.0, 0.0);
     let fixed = document().query_selector_all(FIXED).ok();

@@ -9,9 +9,9 @@ use web_sys::ResizeObserver;
 use super::{formulas::formula, hidden_states::hidden_states, question::question, text::paragraphs};
 use crate::ui::{
     browser,
-    size::closures::{effect, on_click, on_event, view_fn},
+    size::closures::{bool_memo, effect, on_click, on_event, view_fn},
     state::{
-        Page,
+        Page, Standing,
         lesson_set::{Lesson, LessonSet, Part},
     },
 };
@@ -45,15 +45,15 @@ pub fn menu(page: Page) -> impl IntoView {
 pub fn panel(page: Page) -> impl IntoView {
     page.follow_lessons();
     let open = Memo::new(move |_| page.lessons.open.get());
+    // What comes moves what stands below it.
+    let ready = bool_memo(move || page.standing() == Standing::Ready);
     effect(move || {
         let place = open.get();
-        let set = page.lessons.set.get_untracked();
-        let point = place.zip(set).and_then(|((lesson, step), set)| set.lessons[lesson].steps[step].point.clone());
+        ready.track();
         for wait in SHOWN_MS {
-            let point = point.clone();
             let show = move || {
                 if open.try_get_untracked() == Some(place) {
-                    browser::point_at(point.as_deref());
+                    point(page, place);
                 }
             };
             set_timeout(show, std::time::Duration::from_millis(wait));
@@ -63,6 +63,13 @@ pub fn panel(page: Page) -> impl IntoView {
         let (at, set) = (open.get()?, page.lessons.set.get_untracked()?);
         Some(strip(page, &set, at))
     })
+}
+
+/// Frames what a step points at.
+fn point(page: Page, place: Option<(usize, usize)>) {
+    let set = page.lessons.set.get_untracked();
+    let hook = place.zip(set).and_then(|((lesson, step), set)| set.lessons[lesson].steps[step].point.clone());
+    browser::point_at(hook.as_deref());
 }
 
 fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyView {
@@ -76,7 +83,7 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
             drop(title.focus());
         }
     });
-    follow_height(node);
+    follow_height(node, move || point(page, Some((at, step))));
     let texts: Vec<&String> =
         now.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None }).collect();
     let side = |part: &Part| match part {
@@ -122,13 +129,11 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
     .into_any()
 }
 
-/// The page keeps as much room free as the strip takes.
-fn follow_height(node: NodeRef<html::Section>) {
+/// What is pointed at stays clear of the strip, however high that becomes.
+fn follow_height(node: NodeRef<html::Section>, point: impl Fn() + Copy + 'static) {
     effect(move || {
         let Some(element) = node.get() else { return };
-        let measure = Closure::<dyn Fn()>::new(|| {
-            browser::make_room();
-        });
+        let measure = Closure::<dyn Fn()>::new(point);
         if let Ok(observer) = ResizeObserver::new(measure.as_ref().unchecked_ref()) {
             observer.observe(&element);
             let kept = StoredValue::new_local((observer, measure));
