@@ -1,50 +1,154 @@
+import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { accessible, violations } from "./axe";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, open, rows, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic";
-const LESSONS = ["Why noise", "One step in slow motion", "Why ε only goes up", "Denoising is free", "The shape of noise", "The paper's claims"];
 
-for (const [at, title] of LESSONS.entries()) {
+interface Step {
+  /** As links name it: `why-noise.2`. */
+  name: string;
+  title: string;
+  point?: string;
+  asks: boolean;
+}
+
+/** The lessons as they are written. */
+const LESSONS: { key: string; title: string; steps: Step[] }[] = [];
+for (const line of readFileSync("../../www/lessons.txt", "utf8").split("\n")) {
+  const lesson = LESSONS[LESSONS.length - 1];
+  const step = lesson?.steps[lesson.steps.length - 1];
+  if (line.startsWith("# ")) {
+    const [key, title] = line.slice(2).split(" | ");
+    LESSONS.push({ key, title, steps: [] });
+  } else if (line.startsWith("## ")) lesson.steps.push({ name: `${lesson.key}.${lesson.steps.length + 1}`, title: line.slice(3), asks: false });
+  else if (line.startsWith("@point ")) step.point = line.slice(7);
+  else if (line.startsWith("@ask ")) step.asks = true;
+}
+const STEPS = LESSONS.flatMap((lesson) => lesson.steps);
+
+const lesson = (page: Page) => page.getByTestId("lesson");
+
+/** Until what the open step speaks of is there: no sentence waits for its numbers. */
+async function ready(page: Page, step: Step) {
+  await expect(lesson(page).getByRole("heading", { level: 3 }).first()).toHaveText(step.title);
+  await expect(page.getByTestId("lesson-wait"), step.name).toBeHidden({ timeout: 120_000 });
+}
+
+/** Parts of the strip, and of what it points at, that are out of sight, covered, or scrolled away. */
+const hiddenParts = (page: Page, point: string | undefined) =>
+  page.evaluate((point) => {
+    const strip = document.querySelector(".lesson")!;
+    const wrong: string[] = [];
+    const look = (element: Element, what: string, within: Element) => {
+      const box = element.getBoundingClientRect();
+      if (box.width === 0 || box.height === 0) return void wrong.push(`${what} is not there`);
+      if (box.left < 0 || box.top < 0 || box.right > innerWidth + 0.5 || box.bottom > innerHeight + 0.5)
+        wrong.push(`${what} is out of the window: ${[box.left, box.top, box.right, box.bottom].map(Math.round)}`);
+      for (const x of [0.05, 0.5, 0.95]) {
+        for (const y of [0.05, 0.5, 0.95]) {
+          const top = document.elementFromPoint(box.left + x * box.width, box.top + y * box.height);
+          if (!top || !(within.contains(top) || top.contains(element))) return void wrong.push(`${what} is covered by ${top?.outerHTML.slice(0, 80)}`);
+        }
+      }
+    };
+    const body = strip.querySelector(".lesson-body")!;
+    if (body.scrollHeight > body.clientHeight + 1) wrong.push(`the text scrolls: ${body.scrollHeight} in ${body.clientHeight}`);
+    for (const each of strip.querySelectorAll("h2, h3, p, .formula, .choice, .chart, button")) {
+      if ((each as HTMLElement).checkVisibility() && each.textContent !== "") look(each, (each.textContent ?? "").trim().slice(0, 30) || each.className, strip);
+    }
+    const pointed = document.querySelector(".pointed");
+    if (point) {
+      const named = document.querySelector(`[data-testid="${point}"]`);
+      if (!pointed) wrong.push(`nothing is framed for ${point}`);
+      else {
+        if (!named || !(pointed.contains(named) || named.contains(pointed))) wrong.push(`what is framed is not ${point}`);
+        look(pointed, `what is framed (${point})`, pointed);
+      }
+    } else if (pointed) wrong.push("something is framed that no text speaks of");
+    return wrong;
+  }, point);
+
+for (const [place, { title, key, steps }] of LESSONS.entries()) {
   test(`lesson “${title}” is clicked through, is accessible, and ends with a question and a link`, async ({ page, site }) => {
     await open(page, site, query);
     await page.getByTestId("lessons").locator("summary").click();
-    await page.getByTestId("lessons").getByRole("button").nth(at).click();
-    const lesson = page.getByTestId("lesson");
-    await expect(lesson.getByRole("heading", { level: 2 })).toContainText(title);
-    const steps = Number((await lesson.getByText(/^1 of \d$/).textContent())?.at(-1));
-    expect(steps).toBeGreaterThan(4);
-    for (let step = 1; step <= steps; step++) {
-      await expect(lesson.getByText(`${step} of ${steps}`)).toBeVisible();
-      await expect(lesson.getByRole("heading", { level: 3 }).first()).toBeFocused();
-      await expect(lesson).not.toContainText("{");
+    const item = page.getByTestId("lessons").getByRole("button").nth(place);
+    await expect(item).toHaveText(`${place + 1}${title}`);
+    await item.click();
+    await expect(lesson(page).getByRole("heading", { level: 2 })).toHaveText(`Lesson ${place + 1} · ${title}`);
+    expect(steps.length).toBeGreaterThan(4);
+    for (const [at, step] of steps.entries()) {
+      await expect(lesson(page).getByText(`${at + 1} of ${steps.length}`)).toBeVisible();
+      await expect(lesson(page).getByRole("heading", { level: 3 }).first()).toBeFocused();
+      await ready(page, step);
+      await expect(lesson(page)).not.toContainText(/[{}]|–/);
       await expect(hook(page, "error")).toHaveText("");
-      await expect(page).toHaveURL(new RegExp(`lesson=[a-z-]+\\.${step}`));
-      if (step === 1 || step === steps) await accessible(page, `${title}, step ${step}`);
-      else expect(await violations(page), `${title}, step ${step}`).toEqual([]);
-      if (step < steps) await page.getByTestId("lesson-next").click();
+      await expect(page).toHaveURL(new RegExp(`lesson=${key}\\.${at + 1}`));
+      if (at === 0 || step.asks) await accessible(page, step.name);
+      else expect(await violations(page), step.name).toEqual([]);
+      if (at + 1 < steps.length) await page.getByTestId("lesson-next").click();
     }
-    await expect(lesson.locator(".question")).toContainText("?");
-    await lesson.getByText("An answer").click();
     const link = await page.getByTestId("lesson-link").getAttribute("href");
     await page.goto(site.url + link + "&backend=cpu&dataset=synthetic");
-    await expect(page.getByTestId("lesson").getByText(`${steps} of ${steps}`)).toBeVisible();
+    await ready(page, steps[steps.length - 1]);
     await page.getByTestId("lesson-back").click();
-    await expect(page.getByTestId("lesson").getByText(`${steps - 1} of ${steps}`)).toBeVisible();
+    await expect(lesson(page).getByText(`${steps.length - 1} of ${steps.length}`)).toBeVisible();
   });
 }
 
-test("a lesson sets the page up and plays; its formulas hold the run's numbers", async ({ page, site }) => {
-  await open(page, site, `${query}&lesson=why-noise`);
-  await expect(page.getByTestId("lesson")).toBeVisible();
-  await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
-  await expect(hook(page, "epsilon")).toHaveText("no guarantee");
-  for (let i = 0; i < 3; i++) await page.getByTestId("lesson-next").click();
-  await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
-  await page.getByTestId("lesson").locator(".formula summary").click();
-  await expect(page.getByTestId("lesson").locator(".formula p")).toContainText("L = 256");
-  await page.getByRole("button", { name: "Close the lesson" }).click();
-  await expect(page.getByTestId("lesson")).toHaveCount(0);
+for (const [width, height] of [[390, 844], [1440, 900]]) {
+  test(`at ${width} by ${height} each step's text, Next and what it points at are in view at once`, async ({ page, site }) => {
+    test.setTimeout(600_000);
+    await page.setViewportSize({ width, height });
+    await open(page, site, query);
+    await page.getByTestId("lessons").locator("summary").click();
+    await page.getByTestId("lessons").getByRole("button").first().click();
+    for (const [at, step] of STEPS.entries()) {
+      if (at > 0) await page.getByTestId("lesson-next").click();
+      await ready(page, step);
+      await expect.poll(() => hiddenParts(page, step.point), `${step.name}, ${step.title}`).toEqual([]);
+      if (!step.asks) continue;
+      for (const choice of await page.getByTestId("lesson-choices").getByRole("button").all()) {
+        await choice.click();
+        await expect.poll(() => hiddenParts(page, step.point), `${step.name}, answered`).toEqual([]);
+      }
+    }
+  });
+}
+
+test("a question answers at once, by keyboard, and says why", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=composition.6`);
+  const choices = page.getByTestId("lesson-choices").getByRole("button");
+  const why = page.getByTestId("lesson-why");
+  await expect(choices).toHaveCount(3);
+  await expect(why).toHaveText("");
+  await expect(lesson(page).getByText("An answer")).toBeHidden();
+  await choices.first().focus();
+  await page.keyboard.press("Enter");
+  await expect(choices.first()).toHaveAttribute("aria-pressed", "true");
+  await expect(why).toContainText("No. Nothing in ε knows of time.");
+  await accessible(page, "a wrong answer");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Space");
+  await expect(choices.first()).toHaveAttribute("aria-pressed", "false");
+  await expect(why).toContainText("Right. What was released stays released");
+  await accessible(page, "the right answer");
+  await lesson(page).getByText("An answer").click();
+  await expect(lesson(page)).toContainText("a loss that forgets");
+});
+
+test("numbers and keys of lessons open what they always did", async ({ page, site }) => {
+  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims" };
+  await open(page, site, query);
+  for (const [number, key] of Object.entries(old)) {
+    for (const name of [number, key]) {
+      await page.goto(`${site.url}${query}&lesson=${name}`);
+      await expect(page).toHaveURL(new RegExp(`lesson=${key}\\.1`));
+      await expect(lesson(page).getByRole("heading", { level: 2 })).toContainText(`Lesson ${number} · `);
+    }
+  }
 });
 
 test("a lesson that is not there is named", async ({ page, site }) => {
@@ -52,36 +156,209 @@ test("a lesson that is not there is named", async ({ page, site }) => {
   await expect(hook(page, "error")).toContainText("“nonsense”");
 });
 
-test("lessons are walked through by keyboard, and fit a phone", async ({ page, site }) => {
-  await page.setViewportSize({ width: 360, height: 740 });
+test("closing a lesson puts back what was set before it, and so does its button", async ({ page, site }) => {
+  await open(page, site, `${query}&sigma=2&lot=128&steps=40&speed=normal&lab=1`);
+  const settings = async () => [await hook(page, "noise-scale").inputValue(), await hook(page, "lot").inputValue(), await hook(page, "noise-family").inputValue()];
+  expect(await settings()).toEqual(["2", "128", "gaussian"]);
+  await page.getByTestId("lessons").locator("summary").click();
+  await page.getByTestId("lessons").getByRole("button").first().click();
+  await ready(page, STEPS[0]);
+  expect(await settings()).not.toEqual(["2", "128", "gaussian"]);
+  await expect(page.getByTestId("lab")).toHaveCount(0);
+  // In the midst of it: the step says that it is not shown any more, and takes its settings again.
+  await page.getByTestId("lesson-restore").click();
+  await expect.poll(settings).toEqual(["2", "128", "gaussian"]);
+  await expect(page.getByTestId("lesson-wait")).toContainText("The settings are not those of this step.");
+  await expect(lesson(page)).not.toContainText("of the test digits, which it was not trained on");
+  await page.getByTestId("lesson-again").click();
+  await ready(page, STEPS[0]);
+  await expect(hook(page, "epsilon")).toHaveText("no guarantee");
+  for (let i = 0; i < 3; i++) await page.getByTestId("lesson-next").click();
+  await page.getByRole("button", { name: "Close the lesson" }).click();
+  await expect(lesson(page)).toHaveCount(0);
+  await expect.poll(settings).toEqual(["2", "128", "gaussian"]);
+  await expect(page.getByTestId("lab")).toBeVisible();
+  await expect(page.locator("#speed-normal")).toBeChecked();
+  await expect(page).toHaveURL(/sigma=2/);
+  await expect(page).not.toHaveURL(/lesson=/);
+});
+
+test("a step says nothing of a run that is not its own", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=composition.2`);
+  await ready(page, STEPS.find(({ name }) => name === "composition.2")!);
+  await expect(lesson(page)).toContainText("600 steps cost 600 times as much");
+  await page.locator("#number-lot").fill("300");
+  await page.locator("#number-lot").press("Enter");
+  await expect(page.getByTestId("lesson-wait")).toContainText("The settings are not those of this step.");
+  await expect(lesson(page)).not.toContainText("times as much");
+  // The address keeps what was set, and a link with it stays the visitor's.
+  await expect(page).toHaveURL(/lot=300/);
+  await page.reload();
+  await expect(page.getByTestId("lesson-wait")).toContainText("The settings are not those of this step.");
+  await expect(hook(page, "lot")).toHaveValue("300");
+  // Started anew, the step is not there until it is trained again.
+  await page.getByTestId("lesson-again").click();
+  await expect(page.getByTestId("lesson-wait")).toBeHidden();
+  await hook(page, "reset").click();
+  await expect(page.getByTestId("lesson-wait")).toContainText("It stands at step 0 of 600: press Play, and it goes on.");
+  await hook(page, "play").click();
+  await expect(page.getByTestId("lesson-wait")).toContainText("It trains: step");
+  await expect(page.getByTestId("lesson-wait")).toBeHidden();
+  await expect(lesson(page)).toContainText("600 steps cost 600 times as much");
+});
+
+test("a finished run is not thrown away by the steps that speak of it", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=denoising.2`);
+  await ready(page, STEPS.find(({ name }) => name === "denoising.2")!);
+  const [accuracy, runs] = [await hook(page, "accuracy").textContent(), await rows(page).count()];
+  for (const name of ["denoising.3", "denoising.4", "denoising.5"]) {
+    await page.getByTestId("lesson-next").click();
+    await ready(page, STEPS.find((step) => step.name === name)!);
+    expect(await value(page, "step")).toBe(200);
+    await expect(hook(page, "accuracy")).toHaveText(accuracy!);
+    await expect(rows(page)).toHaveCount(runs);
+  }
+});
+
+test("a product stays one, and emphasis is shown", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=shape-of-noise.4`);
+  await expect(lesson(page)).toContainText("exp(-abs(x)^1.5)+0.1*exp(-x^2/9)");
+  await page.getByTestId("lesson-back").click();
+  await expect(lesson(page).locator("em")).toHaveText("one");
+});
+
+test("lessons are walked through by keyboard, and fit a small phone", async ({ page, site }) => {
+  await page.setViewportSize({ width: 320, height: 640 });
   await open(page, site, query);
   await page.getByTestId("lessons").locator("summary").focus();
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("lessons").getByRole("button").first()).toBeVisible();
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await expect(page.getByTestId("lesson").getByRole("heading", { level: 3 })).toBeFocused();
+  await expect(lesson(page).getByRole("heading", { level: 3 })).toBeFocused();
   await page.getByTestId("lesson-next").focus();
   await page.keyboard.press("Enter");
-  await expect(page.getByTestId("lesson").getByText("2 of 6")).toBeVisible();
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+  await expect(lesson(page).getByText(`2 of ${LESSONS[0].steps.length}`)).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+  // However small the screen: what turns the page is in sight.
+  for (const button of ["lesson-back", "lesson-next"]) {
+    const box = (await page.getByTestId(button).boundingBox())!;
+    expect(box.y >= 0 && box.y + box.height <= 640 && box.height >= 24, button).toBe(true);
+  }
 });
 
-test("on a phone each step of each lesson shows what it points at", async ({ page, site }) => {
-  const steps: { title: string; point?: string }[] = [];
-  for (const line of readFileSync("../../www/lessons.txt", "utf8").split("\n")) {
-    if (line.startsWith("## ")) steps.push({ title: line.slice(3) });
-    if (line.startsWith("@point ")) steps[steps.length - 1].point = line.slice(7);
+/** Where else the page shows a number that a step says. */
+async function shown(page: Page, what: string): Promise<string> {
+  const [kind, at] = what.split(":");
+  const text = async (id: string) => (await page.getByTestId(id).first().textContent()) ?? "";
+  const bound = async (row: string, cell: number) => {
+    const meaning = page.getByTestId("epsilon-meaning");
+    if ((await meaning.getAttribute("open")) === null) await meaning.locator("summary").first().click();
+    return (await meaning.getByRole("row", { name: row }).getByRole("cell").nth(cell).textContent()) ?? "";
+  };
+  switch (kind) {
+    case "step":
+    case "accuracy":
+      return (await text(kind)).split(" / ")[0];
+    case "epsilon":
+      return (await text("epsilon")).replace("≤ ", "");
+    case "run":
+      return (await rows(page).nth(Number(at)).locator("td").nth(2).textContent())!.replace(/[^\d.%]/g, "");
+    case "norm":
+      return text(`norm-${at}`);
+    case "improved":
+      return bound("improved", 0);
+    case "order":
+      return bound("improved", 1);
+    case "projected":
+      return /ε ≤ ([\d.]+) by Rényi/.exec(await text("projection"))![1];
+    case "tight":
+      return /tight accounting: ε ≤ ([\d.]+)\./.exec(await text("projection"))![1];
+    default:
+      return page.locator(`#number-${kind}`).inputValue();
   }
-  await page.setViewportSize({ width: 360, height: 740 });
+}
+
+/** What steps say of their runs, and where the page shows the same. */
+const SAYS: [step: string, says: RegExp, shown: string[]][] = [
+  ["why-noise.1", /After (\d+) steps it reads ([\d.]+%)/, ["step", "accuracy"]],
+  ["why-noise.4", /length (\d+), so[^]*?([\d.]+%), where it was ([\d.]+%) without the cut/, ["clip", "accuracy", "run:0"]],
+  ["why-noise.5", /scale ([\d.]+) [^]*?ε ≤ ([\d.]+)\.([\d.]+%) with the noise, ([\d.]+%) with the cut alone/, ["sigma", "epsilon", "accuracy", "run:0"]],
+  ["why-noise.6", /rate is (\S+) instead of 0\.5[^]*?([\d.]+%) instead of ([\d.]+%), at the same ε ≤ ([\d.]+)\. In the open it was ([\d.]+%)/, ["rate", "accuracy", "run:1", "epsilon", "run:0"]],
+  ["why-noise.7", /ε ≤ ([\d.]+) after (\d+) steps/, ["epsilon", "step"]],
+  ["one-step.1", /all pulls, ([\d.]+) long/, ["norm:0"]],
+  ["one-step.2", /is ([\d.]+) long instead of ([\d.]+)\./, ["norm:1", "norm:0"]],
+  ["one-step.3", /of size ([\d.]+) falls[^]*?share, ([\d.]+) long/, ["sigma", "norm:1"]],
+  ["one-step.5", /Steps so far: (\d+); ε ≤ ([\d.]+), as much/, ["step", "of:one-step.1"]],
+  ["composition.1", /ε ≤ ([\d.]+) after (\d+) steps/, ["epsilon", "step"]],
+  ["composition.2", /: (\d+) steps cost (\d+) times[^]*?α = ([\d.]+), and says ε ≤ ([\d.]+)\. [^]*?ε ≤ ([\d.]+)\./, ["step", "step", "order", "improved", "epsilon"]],
+  ["composition.3", /(\d+) steps cost ε ≤ ([\d.]+); with 256 images it was ([\d.]+)/, ["step", "epsilon", "of:composition.1"]],
+  ["composition.4", /will cost ε ≤ ([\d.]+) by tight accounting, and ≤ ([\d.]+) by[^]*?600 steps cost ([\d.]+):/, ["tight", "projected", "of:composition.1"]],
+  ["denoising.1", /≤ ([\d.]+) after (\d+) steps\.[^]*?: ([\d.]+%)\./, ["epsilon", "step", "accuracy"]],
+  ["denoising.2", /ε ≤ ([\d.]+); without the denoiser it was ([\d.]+)\./, ["epsilon", "epsilon"]],
+  ["denoising.4", /: ([\d.]+%) with the denoiser, ([\d.]+%) without/, ["accuracy", "run:0"]],
+  ["bigger.1", /reads ([\d.]+%) of the test digits after (\d+) steps\.[^]*?reads ([\d.]+%)\./, ["accuracy", "step", "run:0"]],
+  ["bigger.2", /tile 2 is ([\d.]+) long/, ["norm:1"]],
+  ["bigger.3", /≤ ([\d.]+) for the large model, ≤ ([\d.]+) for[^]*?: ([\d.]+%) and ([\d.]+%), at the same/, ["epsilon", "epsilon", "accuracy", "run:0"]],
+  ["bigger.4", /large model reads ([\d.]+%), the linear one ([\d.]+%)\.In the open it was ([\d.]+%) against ([\d.]+%)\./, ["accuracy", "run:2", "run:1", "run:0"]],
+  ["claims.3", /(\d+) steps with[^]*?: ([\d.]+%) at ε ≤ ([\d.]+)\./, ["step", "accuracy", "epsilon"]],
+  ["claims.4", /σ = ([\d.]+),[^]*?: ([\d.]+%) at ε ≤ ([\d.]+)\. The run before had ([\d.]+%) at ([\d.]+)\./, ["sigma", "accuracy", "epsilon", "run:0", "of:claims.3"]],
+  ["claims.5", /the improved one gives ([\d.]+)\.Tight accounting gives ([\d.]+),/, ["projected", "tight"]],
+];
+
+test("each number that a step says is the one that the page shows, also when the step is opened by link", async ({ page, site }) => {
+  test.setTimeout(600_000);
+  const epsilons: Record<string, string> = {};
   await open(page, site, query);
-  await page.getByTestId("lessons").locator("summary").click();
-  await page.getByTestId("lessons").getByRole("button").first().press("Enter");
-  for (const [at, { title, point }] of steps.entries()) {
-    if (at > 0) await page.getByTestId("lesson-next").press("Enter");
-    await expect(page.getByTestId("lesson").getByRole("heading", { level: 3 }).first()).toHaveText(title);
-    if (!point) continue;
-    const pointed = page.locator(`.pointed[data-testid="${point}"], .pointed:has([data-testid="${point}"])`);
-    await expect(pointed, `${title}: ${point}`).toBeVisible();
+  for (const [name, says, sources] of SAYS) {
+    // Nothing is left of the steps before.
+    await page.evaluate(async () => {
+      for (const { name } of await indexedDB.databases()) if (name) indexedDB.deleteDatabase(name);
+    });
+    await page.goto("about:blank");
+    await page.goto(`${site.url}${query}&lesson=${name}`);
+    await ready(page, STEPS.find((step) => step.name === name)!);
+    const text = (await lesson(page).locator(".lesson-text").textContent()) ?? "";
+    expect(text, name).toMatch(says);
+    const said = says.exec(text)!.slice(1);
+    for (const [at, source] of sources.entries()) {
+      const [kind, of] = source.split(":");
+      const there = kind === "of" ? epsilons[of] : await shown(page, source);
+      expect(said[at], `${name}: ${source}`).toBe(there);
+    }
+    epsilons[name] = await shown(page, "epsilon");
+  }
+});
+
+/** What steps say in words of numbers of MNIST, which come in the order of the text. */
+const HOLDS: [step: string, says: RegExp, holds: (...numbers: number[]) => boolean][] = [
+  ["why-noise.4", /([\d.]+)%, where it was ([\d.]+)%/, (cut, open) => open - cut > 3],
+  ["why-noise.5", /([\d.]+)% with the noise, ([\d.]+)% with the cut alone/, (noisy, cut) => Math.abs(cut - noisy) < 2],
+  ["why-noise.6", /([\d.]+)% instead of ([\d.]+)%[^]*?open it was ([\d.]+)%/, (longer, short, open) => longer - short > 2 && open - longer < 4],
+  ["why-noise.7", /ε ≤ ([\d.]+) [^]*?e\^ε = ([\d.]+) times/, (epsilon, factor) => Math.abs(factor / Math.exp(epsilon) - 1) < 0.01],
+  ["one-step.1", /([\d.]+) long/, (length) => length > 36],
+  ["one-step.3", /, ([\d.]+) long in all[^]*?share, ([\d.]+) long/, (noise, sum) => Math.abs(noise - 1.1 * Math.sqrt(7850)) < 0.5 && sum > 10],
+  ["composition.4", /ε ≤ ([\d.]+) by tight[^]*?600 steps cost ([\d.]+):/, (all, quarter) => Math.abs(all / quarter - 2) < 0.1],
+  ["denoising.4", /factor is ([\d.]+); of pure noise it would be about ([\d.]+)\./, (factor, floor) => Math.abs(factor / floor - 1) < 0.5],
+  ["bigger.1", /reads ([\d.]+)%[^]*?reads ([\d.]+)%/, (large, linear) => large - linear > 1.5],
+  ["bigger.3", /: ([\d.]+)% and ([\d.]+)%/, (large, linear) => linear - large > 3],
+  ["bigger.4", /reads ([\d.]+)%, the linear one ([\d.]+)%[^]*?was ([\d.]+)% against ([\d.]+)%/, (a, b, c, d) => a - b < (c - d) / 2],
+  ["claims.4", /% at ε ≤ ([\d.]+)\.[^]*?% at ([\d.]+)\./, (gaussian, student) => gaussian !== student && Math.abs(student / gaussian - 1) < 0.15],
+  ["claims.5", /gives ([\d.]+) here; the improved one gives ([\d.]+)\.Tight accounting gives ([\d.]+),/, (classic, improved, tight) => classic > improved && improved > tight && Math.abs(classic - 3.2) < 0.3],
+];
+
+test("what steps say of MNIST in words holds on MNIST", async ({ page, site }) => {
+  test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
+  test.setTimeout(600_000);
+  for (const [name, says, holds] of HOLDS) {
+    await page.goto("about:blank");
+    await page.goto(`${site.url}?backend=cpu&lesson=${name}`);
+    await ready(page, STEPS.find((step) => step.name === name)!);
+    // A run that began while digits came would be of fewer.
+    await expect(page.getByTestId("digits-in-use")).toContainText("60,000 to train on");
+    const text = (await lesson(page).locator(".lesson-text").textContent()) ?? "";
+    expect(text, name).toMatch(says);
+    const numbers = says.exec(text)!.slice(1).map(Number);
+    expect(holds(...numbers), `${name}: ${text}`).toBe(true);
   }
 });

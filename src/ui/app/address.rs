@@ -2,7 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::ui::{browser, link::Link, size::closures::effect, state::Page};
+use crate::ui::{
+    browser,
+    link::Link,
+    settings::{Settings, Speed},
+    size::closures::effect,
+    state::Page,
+};
 
 /// The address follows the settings, so that it can be shared at any moment.
 pub fn address(page: Page) {
@@ -10,7 +16,12 @@ pub fn address(page: Page) {
     effect(move || {
         let lesson = page.lessons.name();
         let (lab, query) = (page.lab.open.get(), page.lab.query.get());
-        let link = Link { lesson, lab, query, ..page.link() };
+        let mut link = Link { lesson, lab, query, ..page.link() };
+        // An open step takes its own settings; the address names only what else is set.
+        if page.is_staged() {
+            link.settings = Settings { digits: link.settings.digits, ..Settings::default() };
+            link.speed = Speed::Max;
+        }
         // A link stays as it came until something is changed.
         if std::mem::take(&mut first) {
             return;

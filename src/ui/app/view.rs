@@ -60,9 +60,9 @@ fn view(page: Page) -> impl IntoView {
         <a class="skip" href="#results">"To the results"</a>
         {header(page, help, cards)}
         <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label="Run and messages">{transport::bar(page)}<div class="overlay">{messages(page)}{sweep_bar(page)}</div></section>
+        {lessons::panel::panel(page)}
         <nav class="tabs" aria-label="Panels">{tab(Panel::Step, "Stage")}{tab(Panel::Results, "Results")}{tab(Panel::Setup, "Set-up")}</nav>
-        <main class="panels" class:with-lesson=bool_fn(move || page.lessons.open.with(Option::is_some)) class:with-lab=bool_fn(move || page.lab.open.get())>
-            {lessons::panel::panel(page)}
+        <main class="panels" class:with-lab=bool_fn(move || page.lab.open.get())>
             {noise_lab::panel::panel(page)}
             <section class="panel stage" data-testid="stage" aria-label="One person, in or out">{stations::stage(page)}</section>
             <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel::panel(page)}</section>

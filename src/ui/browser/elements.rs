@@ -10,26 +10,6 @@ pub fn now() -> f64 {
     window().performance().map_or(0.0, |clock| clock.now())
 }
 
-/// Draws a frame around the element of a hook, and none around the last; brings it into sight.
-pub fn point_at(hook: Option<&str>) {
-    const CLASS: &str = "pointed";
-    let one = |selector: &str| document().query_selector(selector).ok().flatten();
-    if let Some(old) = one(&format!(".{CLASS}")) {
-        drop(old.class_list().remove_1(CLASS));
-    }
-    let Some(element) = hook.and_then(|hook| one(&format!("[data-testid=\"{hook}\"]"))) else { return };
-    let whole = element.closest(".control, .tile, .readouts div").ok().flatten().unwrap_or(element);
-    drop(whole.class_list().add_1(CLASS));
-    // Only as far as needed.
-    let options = js_sys::Object::new();
-    drop(js_sys::Reflect::set(&options, &"block".into(), &"nearest".into()));
-    if let Ok(scroll) = js_sys::Reflect::get(&whole, &"scrollIntoView".into())
-        && let Some(scroll) = scroll.dyn_ref::<js_sys::Function>()
-    {
-        drop(scroll.call1(&whole, &options));
-    }
-}
-
 /// Presses the button, or opens the picker, of this id; false where there is none.
 pub fn press(id: &str) -> bool {
     let element = document().get_element_by_id(id);

@@ -6,12 +6,14 @@
 //! | `elements` | elements of the page, and its clock |
 //! | `files` | files |
 //! | `frame` | the frame around an embedded page |
+//! | `pointing` | the element that a lesson speaks of, in sight |
 //! | `theme` | colours |
 
 mod address;
 mod elements;
 mod files;
 mod frame;
+mod pointing;
 mod theme;
 
-pub use self::{address::*, elements::*, files::*, frame::*, theme::*};
+pub use self::{address::*, elements::*, files::*, frame::*, pointing::*, theme::*};

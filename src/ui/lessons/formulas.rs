@@ -6,7 +6,8 @@ use crate::ui::{
     size::closures::{on_event, text_fn, view_fn},
     state::{
         Page,
-        lesson_set::{LessonSet, fill},
+        lesson_set::LessonSet,
+        lesson_text::fill,
     },
 };
 

@@ -22,7 +22,7 @@ pub fn hidden_states(page: Page) -> impl IntoView {
             curves.set(found);
         }
     });
-    chart(page, Frame { title: "Leak of K steps", file: "hidden-states", height: 190.0, full: true }, move || {
+    chart(page, Frame { title: "Leak of K steps", file: "hidden-states", height: 130.0, full: true }, move || {
         let names = [("line-n1", "every model seen"), ("line-n2", "only the last seen"), (AT_LEAST, "at least")];
         let lines: Vec<Line> = curves.with(|curves| {
             let line = |((class, name), points): (&(&'static str, &str), &Vec<Point>)| Line {

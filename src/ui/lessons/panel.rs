@@ -1,28 +1,32 @@
-//! LESSONS: the list, and the lesson that is open.
+//! LESSONS: the list, and the strip of the lesson that is open.
 
 use std::sync::Arc;
 
 use leptos::{html, prelude::*};
+use wasm_bindgen::{JsCast, closure::Closure};
+use web_sys::ResizeObserver;
 
-use super::{formulas::formula, hidden_states::hidden_states};
+use super::{formulas::formula, hidden_states::hidden_states, question::question, text::paragraphs};
 use crate::ui::{
     browser,
-    size::closures::{effect, on_click, on_event, text_fn, view_fn},
+    size::closures::{bool_memo, effect, on_click, on_event, view_fn},
     state::{
-        Page,
-        lesson_set::{Lesson, LessonSet, Part, fill},
+        Page, Standing,
+        lesson_set::{Lesson, LessonSet, Part},
     },
 };
+
+/// Milliseconds until the panels that a step asks for are there, and until they have their size.
+const SHOWN_MS: [u64; 2] = [60, 400];
 
 /// The menu in the header.
 pub fn menu(page: Page) -> impl IntoView {
     let items = move || {
         page.lessons.set.get().map(|set| {
             let item = |(at, lesson): (usize, &Lesson)| {
-                let (number, title) = (lesson.number.clone(), lesson.title.clone());
                 view! {
-                    <button type="button" on:click=on_click(move |_| page.enter((at, 0), true))>
-                        <span class="lesson-number">{number}</span>{title}</button>
+                    <button type="button" on:click=on_click(move |_| page.enter((at, 0)))>
+                        <span class="lesson-number">{(at + 1).to_string()}</span>{lesson.title.clone()}</button>
                 }
             };
             set.lessons.iter().enumerate().map(item).collect_view().into_any()
@@ -37,66 +41,86 @@ pub fn menu(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// The lesson that is open.
+/// The strip of the lesson that is open.
 pub fn panel(page: Page) -> impl IntoView {
+    page.follow_lessons();
     let open = Memo::new(move |_| page.lessons.open.get());
+    // What comes moves what stands below it.
+    let ready = bool_memo(move || page.standing() == Standing::Ready);
     effect(move || {
-        if let (Some((lesson, step)), Some(set)) = (open.get(), page.lessons.set.get_untracked()) {
-            let point = set.lessons[lesson].steps[step].point.clone();
-            // After the panels that the step asks for are there.
-            set_timeout(move || browser::point_at(point.as_deref()), std::time::Duration::from_millis(60));
-        } else {
-            browser::point_at(None);
+        let place = open.get();
+        ready.track();
+        for wait in SHOWN_MS {
+            let show = move || {
+                if open.try_get_untracked() == Some(place) {
+                    point(page, place);
+                }
+            };
+            set_timeout(show, std::time::Duration::from_millis(wait));
         }
     });
     view_fn(move || {
         let (at, set) = (open.get()?, page.lessons.set.get_untracked()?);
-        Some(lesson(page, &set, at))
+        Some(strip(page, &set, at))
     })
 }
 
-fn lesson(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyView {
+/// Frames what a step points at.
+fn point(page: Page, place: Option<(usize, usize)>) {
+    let set = page.lessons.set.get_untracked();
+    let hook = place.zip(set).and_then(|((lesson, step), set)| set.lessons[lesson].steps[step].point.clone());
+    browser::point_at(hook.as_deref());
+}
+
+fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyView {
     let lesson = &set.lessons[at];
     let now = &lesson.steps[step];
     let last = step + 1 == lesson.steps.len();
-    let title = NodeRef::<html::H3>::new();
+    let (node, title) = (NodeRef::<html::Section>::new(), NodeRef::<html::H3>::new());
     // Who turns a page by keyboard or hears it read goes on at its title.
     effect(move || {
         if let Some(title) = title.get() {
             drop(title.focus());
         }
     });
-    let parts = now.parts.iter().map(|each| part(page, set, each)).collect_view();
-    let next_lesson = (at + 1 < set.lessons.len()).then(|| set.lessons[at + 1].title.clone());
-    let next = move |_| {
-        if !last {
-            page.enter((at, step + 1), true);
-        } else if next_lesson.is_some() {
-            page.enter((at + 1, 0), true);
-        } else {
-            page.close_lesson();
-        }
+    follow_height(node, move || point(page, Some((at, step))));
+    let texts: Vec<&String> =
+        now.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None }).collect();
+    let side = |part: &Part| match part {
+        Part::Text(_) => None,
+        Part::Formula(key) => Some(formula(page, set, key)),
+        Part::Figure(_) => Some(hidden_states(page).into_any()),
     };
-    let next_label = match (last, set.lessons.get(at + 1)) {
+    let side = now.parts.iter().filter_map(side).collect_view();
+    let asked = now.question.as_ref().map(|asked| question(page, asked));
+    let next_lesson = set.lessons.get(at + 1).map(|next| next.title.clone());
+    let next_label = match (last, &next_lesson) {
         (false, _) => "Next".to_owned(),
-        (true, Some(next)) => format!("Next lesson: {}", next.title),
+        (true, Some(title)) => format!("Next lesson: {title}"),
         (true, None) => "Finish".to_owned(),
     };
-    let link = last.then(|| {
-        let set = lesson.settings_at(step).unwrap_or_default();
-        let address = format!("?{set}{}lesson={}.{}", if set.is_empty() { "" } else { "&" }, lesson.key, step + 1);
-        view! { <p><a data-testid="lesson-link" href=address>"Link to this state"</a></p> }
-    });
+    let next = move |_| match (last, next_lesson.is_some()) {
+        (false, _) => page.enter((at, step + 1)),
+        (true, true) => page.enter((at + 1, 0)),
+        (true, false) => page.close_lesson(),
+    };
+    let address = format!("?lesson={}.{}", lesson.key, step + 1);
+    let link = last.then(|| view! { <p><a data-testid="lesson-link" href=address>"Link to this state"</a></p> });
     view! {
-        <section class="panel lesson" aria-label="Lesson" data-testid="lesson">
+        <section class="lesson" aria-label="Lesson" data-testid="lesson" node_ref=node>
             <div class="lesson-head">
-                <h2>{format!("Lesson {} · {}", lesson.number, lesson.title)}</h2>
-                <button type="button" class="quiet" aria-label="Close the lesson" on:click=on_click(move |_| page.close_lesson())>"×"</button>
+                <h2><span class="word">"Lesson "</span>{format!("{} · {}", at + 1, lesson.title)}</h2>
+                <button type="button" class="quiet" data-testid="lesson-restore" on:click=on_click(move |_| page.restore_settings())>"Put my settings back"</button>
+                <button type="button" class="quiet close" aria-label="Close the lesson" title="Close the lesson; your settings come back" on:click=on_click(move |_| page.close_lesson())>"×"</button>
             </div>
-            <h3 tabindex="-1" node_ref=title>{now.title.clone()}</h3>
-            {parts}{link}
+            <div class="lesson-body">
+                <h3 tabindex="-1" node_ref=title>{now.title.clone()}</h3>
+                <div class="lesson-text">{paragraphs(page, &texts)}{link}</div>
+                {asked}
+                <div class="lesson-side">{side}</div>
+            </div>
             <div class="lesson-turn">
-                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| page.enter((at, step.saturating_sub(1)), true))>"Back"</button>
+                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| page.enter((at, step.saturating_sub(1))))>"Back"</button>
                 <span>{format!("{} of {}", step + 1, lesson.steps.len())}</span>
                 <button type="button" class="primary" data-testid="lesson-next" on:click=on_click(next)>{next_label}</button>
             </div>
@@ -105,19 +129,15 @@ fn lesson(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVi
     .into_any()
 }
 
-fn part(page: Page, set: &LessonSet, part: &Part) -> AnyView {
-    let filled = move |text: &String| {
-        let text = text.clone();
-        text_fn(move || fill(&text, |name| page.value_of(name)).replace('*', ""))
-    };
-    match part {
-        Part::Text(text) => view! { <p>{filled(text)}</p> }.into_any(),
-        Part::Question(text) => view! { <p class="question">{filled(text)}</p> }.into_any(),
-        Part::Answer(text) => {
-            view! { <details class="lesson-answer"><summary>"An answer"</summary><p>{filled(text)}</p></details> }
-                .into_any()
+/// What is pointed at stays clear of the strip, however high that becomes.
+fn follow_height(node: NodeRef<html::Section>, point: impl Fn() + Copy + 'static) {
+    effect(move || {
+        let Some(element) = node.get() else { return };
+        let measure = Closure::<dyn Fn()>::new(point);
+        if let Ok(observer) = ResizeObserver::new(measure.as_ref().unchecked_ref()) {
+            observer.observe(&element);
+            let kept = StoredValue::new_local((observer, measure));
+            on_cleanup(move || kept.with_value(|(observer, _)| observer.disconnect()));
         }
-        Part::Formula(key) => formula(page, set, key),
-        Part::Figure(_) => hidden_states(page).into_any(),
-    }
+    });
 }

@@ -1,9 +1,10 @@
-//! Lessons and formulas as one text file: `# key | number | title` begins a lesson, `## title` a step, `@word rest` tells the
+//! Lessons and formulas as one text file: `# key | title` begins a lesson, `## title` a step, `@word rest` tells the
 //! page what to do there, `% key | formula | explanation | condition` is a formula, and any other line is a paragraph.
 
 /// All that the file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LessonSet {
+    /// Their numbers are their places, from 1.
     pub lessons: Vec<Lesson>,
     pub formulas: Vec<Formula>,
 }
@@ -13,7 +14,6 @@ pub struct LessonSet {
 pub struct Lesson {
     /// Name in links.
     pub key: String,
-    pub number: String,
     pub title: String,
     pub steps: Vec<Step>,
 }
@@ -23,16 +23,40 @@ pub struct Lesson {
 pub struct Step {
     pub title: String,
     pub parts: Vec<Part>,
-    /// The settings to take, as a query.
+    pub question: Option<Question>,
+    /// The settings to take, as a query; without them, those of the step before, and its runs.
     pub set: Option<String>,
+    /// Settings of runs to compare with, as queries.
+    pub also: Vec<String>,
+    /// How far its run is.
+    pub until: Option<Until>,
     /// The panel to look at: `results`, `step`, `setup`, `lab`.
     pub show: String,
-    /// `play` or `step`.
-    pub act: Option<String>,
     /// The hook of the element that the text speaks of.
     pub point: Option<String>,
     /// The envelope of the noise lab.
     pub psi: Option<String>,
+}
+
+/// How far the run is that a step speaks of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Until {
+    /// It need not have begun.
+    #[default]
+    Set,
+    /// A step was taken, and taken apart.
+    Step,
+    /// All steps are done.
+    End,
+}
+
+/// What a step's text is true of: it is brought about before the text says a number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scene<'a> {
+    pub set: &'a str,
+    /// Runs that are trained to their end first, unless they are there.
+    pub also: &'a [String],
+    pub until: Until,
 }
 
 /// What a step is made of, in order.
@@ -43,8 +67,24 @@ pub enum Part {
     Formula(String),
     /// Name of a figure.
     Figure(String),
-    Question(String),
-    Answer(String),
+}
+
+/// A question with answers to choose from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Question {
+    pub ask: String,
+    pub choices: Vec<Choice>,
+    /// The whole answer, which is shown once one was chosen.
+    pub answer: String,
+}
+
+/// An answer to choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    pub right: bool,
+    pub text: String,
+    /// Why it is right or wrong.
+    pub why: String,
 }
 
 /// A formula, which opens to its explanation.
@@ -75,8 +115,8 @@ impl LessonSet {
                     lesson.steps.push(Step { title: title.to_owned(), ..Step::default() });
                 }
             } else if let Some(rest) = line.strip_prefix("# ") {
-                if let Ok([key, number, title]) = <[String; 3]>::try_from(fields(rest)) {
-                    set.lessons.push(Lesson { key, number, title, steps: vec![] });
+                if let Ok([key, title]) = <[String; 2]>::try_from(fields(rest)) {
+                    set.lessons.push(Lesson { key, title, steps: vec![] });
                 }
             } else if let Some(step) = set.lessons.last_mut().and_then(|lesson| lesson.steps.last_mut()) {
                 step.take(line);
@@ -91,11 +131,12 @@ impl LessonSet {
         self.formulas.iter().find(|formula| formula.key == key)
     }
 
-    /// Lesson and step that a link names: `key` or `key.step`, steps from 1.
+    /// Lesson and step that a link names: `key` or `key.step`, or a lesson's number instead of its key; all from 1.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<(usize, usize)> {
         let (key, step) = name.split_once('.').unwrap_or((name, "1"));
-        let at = self.lessons.iter().position(|lesson| lesson.key == key || lesson.number == key)?;
+        let number = |at: usize| key.parse() == Ok(at + 1);
+        let at = (0..self.lessons.len()).find(|&at| self.lessons[at].key == key || number(at))?;
         let last = self.lessons[at].steps.len().checked_sub(1)?;
         Some((at, step.parse::<usize>().unwrap_or(1).saturating_sub(1).min(last)))
     }
@@ -109,43 +150,42 @@ impl Step {
         let rest = rest.to_owned();
         match word {
             "set" => self.set = Some(rest),
+            "also" => self.also.push(rest),
+            "run" => self.until = Some(if rest == "all" { Until::End } else { Until::Step }),
             "set-lab" => self.psi = Some(rest),
             "show" => self.show = rest,
-            "do" => self.act = Some(rest),
             "point" => self.point = Some(rest),
             "formula" => self.parts.push(Part::Formula(rest)),
             "figure" => self.parts.push(Part::Figure(rest)),
-            "ask" => self.parts.push(Part::Question(rest)),
-            "answer" => self.parts.push(Part::Answer(rest)),
+            "ask" => self.question.get_or_insert_default().ask = rest,
+            "answer" => self.question.get_or_insert_default().answer = rest,
+            "choice" => {
+                let (text, why) = rest.split_once(" | ").unwrap_or((&rest, ""));
+                let (right, text) = text.strip_prefix("+ ").map_or((false, text), |text| (true, text));
+                let text = text.strip_prefix("- ").unwrap_or(text).to_owned();
+                self.question.get_or_insert_default().choices.push(Choice { right, text, why: why.to_owned() });
+            }
             _ => {}
         }
     }
 }
 
 impl Lesson {
-    /// The settings that hold at a step: those of the last step that set any.
+    /// What the text of a step is true of.
     #[must_use]
-    pub fn settings_at(&self, step: usize) -> Option<&str> {
-        self.steps.iter().take(step + 1).rev().find_map(|step| step.set.as_deref())
+    pub fn scene(&self, step: usize) -> Scene<'_> {
+        let mut scene = Scene::default();
+        for step in self.steps.iter().take(step + 1) {
+            if let Some(set) = &step.set {
+                scene = Scene { set, ..Scene::default() };
+            }
+            if !step.also.is_empty() {
+                scene.also = &step.also;
+            }
+            scene.until = step.until.unwrap_or(scene.until);
+        }
+        scene
     }
-}
-
-/// A text whose `{names}` are replaced by what `value` says of them; an unknown one becomes a dash.
-#[must_use]
-pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
-        out.push_str(before);
-        let Some((name, tail)) = after.split_once('}') else {
-            rest = after;
-            break;
-        };
-        out.push_str(&value(name).unwrap_or_else(|| "–".to_owned()));
-        rest = tail;
-    }
-    out.push_str(rest);
-    out
 }
 
 #[cfg(test)]
@@ -156,24 +196,27 @@ mod tests {
         train::config::SamplingPolicy,
         ui::{
             link,
-            settings::{Choice, Encoder, Family, Settings},
+            settings::{Choice as _, Encoder, Family, Settings},
+            state::lesson_text::{fill, names},
         },
     };
 
     const TEXT: &str = include_str!("../../../www/lessons.txt");
     /// What [`fill`] is given by the page.
-    const NAMES: [&str; 26] = [
+    const NAMES: [&str; 35] = [
         "lot",
         "train",
         "sigma",
         "clip",
         "noise",
+        "noise-length",
         "rate",
         "q",
         "steps",
         "planned",
         "delta",
         "epsilon",
+        "epsilon-1",
         "classic",
         "improved",
         "order",
@@ -182,39 +225,90 @@ mod tests {
         "factor",
         "floor",
         "accuracy",
+        "accuracy-1",
+        "accuracy-2",
+        "accuracy-3",
         "tight",
         "projected",
+        "projected-classic",
         "nu",
         "exponent",
         "density",
         "pre-scale",
         "momentum",
+        "norm-0",
+        "norm-1",
+        "norm-2",
     ];
+
+    /// Names whose numbers are a run's.
+    const OF_RUNS: [&str; 11] = [
+        "steps",
+        "epsilon",
+        "classic",
+        "improved",
+        "order",
+        "exp-epsilon",
+        "factor",
+        "accuracy",
+        "norm-0",
+        "norm-1",
+        "norm-2",
+    ];
+
+    fn is_of_run(name: &str) -> bool {
+        let run = name.rsplit_once('-').filter(|(_, place)| place.parse::<usize>().is_ok()).map_or(name, |(what, _)| what);
+        OF_RUNS.contains(&name) || OF_RUNS.contains(&run)
+    }
 
     #[test]
     fn every_lesson_is_whole() {
         let set = LessonSet::read(TEXT);
-        let numbers: Vec<&str> = set.lessons.iter().map(|lesson| lesson.number.as_str()).collect();
-        // Numbers are addresses (`?lesson=7.2`), so none is given anew; 6 is that of a lesson on attacks, which is not written.
-        assert_eq!(numbers, ["1", "2", "3", "4", "5", "7"]);
+        // Numbers are places and addresses (`?lesson=7.2`): who puts a lesson before another changes what links open.
+        let keys: Vec<&str> = set.lessons.iter().map(|lesson| lesson.key.as_str()).collect();
+        assert_eq!(
+            keys,
+            ["why-noise", "one-step", "composition", "denoising", "shape-of-noise", "bigger", "claims"]
+        );
         for lesson in &set.lessons {
-            assert!((5..=7).contains(&lesson.steps.len()), "{}", lesson.key);
-            for step in &lesson.steps {
-                let text = step.parts.iter().filter(|part| matches!(part, Part::Text(_) | Part::Question(_))).count();
-                assert!(text >= 1, "{}: {} says nothing", lesson.key, step.title);
+            assert!((5..=8).contains(&lesson.steps.len()), "{}", lesson.key);
+            assert!(lesson.steps[0].set.is_some(), "{} would take what the lesson before has left", lesson.key);
+            for (at, step) in lesson.steps.iter().enumerate() {
+                let name = format!("{}: {}", lesson.key, step.title);
+                assert!(!step.parts.is_empty() || step.question.is_some(), "{name} says nothing");
                 assert!(["results", "step", "setup", "lab", ""].contains(&step.show.as_str()), "{}", step.show);
-                assert!(step.act.as_deref().is_none_or(|act| ["play", "step"].contains(&act)));
-                if let Some(set) = &step.set {
-                    assert_eq!(link::read(set).1, Vec::<String>::new(), "{}: {}", lesson.key, step.title);
+                let scene = lesson.scene(at);
+                for query in std::iter::once(scene.set).chain(scene.also.iter().map(String::as_str)) {
+                    assert_eq!(link::read(query).1, Vec::<String>::new(), "{name}");
+                }
+                for query in scene.also {
+                    assert!(link::read(query).0.settings.steps.is_some(), "{name} compares with a run without an end");
+                }
+                let texts = step.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
+                for name_of in texts.flat_map(|text| names(text)).filter(|name| is_of_run(name)) {
+                    let place = name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon"].contains(what));
+                    match place.and_then(|(_, place)| place.parse::<usize>().ok()) {
+                        Some(place) => assert!(place <= scene.also.len(), "{name}: {name_of}"),
+                        None => assert_ne!(scene.until, Until::Set, "{name}: {name_of} of a run that is not begun"),
+                    }
                 }
                 for part in &step.parts {
                     if let Part::Formula(key) = part {
                         assert!(set.formula(key).is_some(), "{key}");
                     }
                 }
+                // What is asked is gated by nothing, and says no number of a run.
+                if let Some(asked) = &step.question {
+                    let all = asked.choices.iter().flat_map(|choice| [&choice.text, &choice.why]);
+                    for text in all.chain([&asked.ask, &asked.answer]) {
+                        assert!(!text.is_empty() && names(text).all(|name| !is_of_run(name)), "{name}: {text}");
+                    }
+                    assert!((2..=4).contains(&asked.choices.len()), "{name}");
+                    assert_eq!(asked.choices.iter().filter(|choice| choice.right).count(), 1, "{name}");
+                }
             }
             let last = &lesson.steps[lesson.steps.len() - 1];
-            assert!(matches!(last.parts.as_slice(), [.., Part::Question(_), Part::Answer(_)]), "{}", lesson.key);
+            assert!(last.question.is_some(), "{}", lesson.key);
         }
     }
 
@@ -224,7 +318,7 @@ mod tests {
             "lot" | "projection" | "denoiser" => "setup",
             "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
             "digit-pad" | "epsilon-meaning" | "runs" => "results",
-            "noise-lab" | "lab-table" | "lab-psi" | "lab-formula" => "lab",
+            "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
             "accuracy" | "epsilon" => "",
             _ => panic!("{hook} is in no known panel"),
         }
@@ -327,16 +421,23 @@ mod tests {
     }
 
     #[test]
-    fn names_are_filled_in_and_links_are_found() {
-        let value = |name: &str| (name == "sigma").then(|| "1.1".to_owned());
-        assert_eq!(fill("σ = {sigma}, {x}; {open", value), "σ = 1.1, –; open");
+    fn links_are_found_and_scenes_go_on() {
         let set = LessonSet::read(TEXT);
         assert_eq!(set.find("why-noise"), Some((0, 0)));
-        assert_eq!(set.find("7.2"), Some((5, 1)));
+        // As before there were a sixth.
+        assert_eq!((set.find("7.2"), set.find("claims.2")), (Some((6, 1)), Some((6, 1))));
         assert_eq!(set.find("denoising.99"), Some((3, set.lessons[3].steps.len() - 1)));
-        assert_eq!(set.find("nothing"), None);
-        assert!(set.lessons[0].settings_at(2).unwrap().contains("no-privacy"));
-        assert!(set.lessons[0].settings_at(4).unwrap().contains("dp-sgd"));
+        assert_eq!((set.find("nothing"), set.find("0"), set.find("99")), (None, None, None));
+        let set = LessonSet::read("# a | A\n## 1\n@set x=1\n@also y=1\n@run 1\n## 2\n@run all\n## 3\n@set x=2\n@ask Q?\n@choice + Yes | So.\n@choice - No | Not.\n@answer A.");
+        let lesson = &set.lessons[0];
+        let also = ["y=1".to_owned()];
+        assert_eq!(lesson.scene(0), Scene { set: "x=1", also: &also, until: Until::Step });
+        assert_eq!(lesson.scene(1), Scene { set: "x=1", also: &also, until: Until::End });
+        assert_eq!(lesson.scene(2), Scene { set: "x=2", also: &[], until: Until::Set });
+        let asked = lesson.steps[2].question.as_ref().unwrap();
+        let read: Vec<_> = asked.choices.iter().map(|choice| (choice.right, &*choice.text, &*choice.why)).collect();
+        assert_eq!(read, [(true, "Yes", "So."), (false, "No", "Not.")]);
+        assert_eq!((&*asked.ask, &*asked.answer), ("Q?", "A."));
         assert_eq!(LessonSet::read("junk\n@do x\n# a\n% b | c"), LessonSet::default());
     }
 }

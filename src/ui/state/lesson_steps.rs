@@ -1,4 +1,4 @@
-//! Steps of lessons: the page takes their settings, shows their panels and does what they say.
+//! Steps of lessons: the page shows their panels and takes their settings, and gives the visitor's own back.
 
 use std::sync::Arc;
 
@@ -6,7 +6,8 @@ use leptos::prelude::*;
 
 use super::{
     appearance::Panel,
-    lesson_set::{LessonSet, Step},
+    lesson_set::LessonSet,
+    lessons::{Before, Staged},
     messages::Origin,
     page::Page,
 };
@@ -29,8 +30,7 @@ impl Page {
                     let found = wanted.as_deref().and_then(|name| set.find(name));
                     self.lessons.set.set(Some(Arc::new(set)));
                     match (found, wanted) {
-                        // A link brings its own settings; only a bare one starts the lesson's.
-                        (Some(place), Some(name)) => self.enter(place, !name.contains('.')),
+                        (Some(place), _) => self.enter_by_link(place),
                         (None, Some(name)) => self.messages.put(
                             Origin::Address,
                             format!("The link asks for the lesson “{name}”, and there is none of that name."),
@@ -46,49 +46,87 @@ impl Page {
         });
     }
 
-    /// Opens a step of a lesson; with `act`, the page takes its settings and does what it says.
-    pub fn enter(self, (lesson, step): (usize, usize), act: bool) {
-        let Some(set) = self.lessons.set.get_untracked() else { return };
-        let Some(now) = set.lessons.get(lesson).and_then(|lesson| lesson.steps.get(step)) else { return };
-        self.lessons.open.set(Some((lesson, step)));
-        // A link that opens the lab says what it is asked, too.
-        let ask = act || !self.lab.open.get_untracked();
-        if ask {
-            self.lab.open.set(now.show == "lab");
+    /// Opens a step that a link names. Settings of the link's own are the visitor's: they stay, and the step says that they are not its.
+    fn enter_by_link(self, place: (usize, usize)) {
+        let mine = self.settings.get_untracked();
+        let plain = Settings { digits: mine.digits, ..Settings::default() };
+        let (lab, query) = (self.lab.open.get_untracked(), self.lab.query.get_untracked());
+        self.enter(place);
+        let of_step = self.lessons.staged.with_untracked(|staged| staged.as_ref().map(|staged| staged.settings.clone()));
+        if of_step.as_ref() == Some(&mine) {
+            // They are the lesson's, which the address went on with.
+            self.lessons.before.update_value(|before| before.iter_mut().for_each(|b| b.settings = plain.clone()));
+        } else if mine != plain {
+            self.restore_settings();
         }
+        if lab {
+            self.lab.open.set(true);
+            self.lab.query.set(query);
+        }
+    }
+
+    /// Opens a step of a lesson: what its text is true of is brought about.
+    pub fn enter(self, (lesson, step): (usize, usize)) {
+        let Some(set) = self.lessons.set.get_untracked() else { return };
+        let Some(lesson_of) = set.lessons.get(lesson) else { return };
+        let Some(now) = lesson_of.steps.get(step) else { return };
+        if self.lessons.open.with_untracked(Option::is_none) {
+            self.lessons.before.set_value(Some(Before {
+                settings: self.settings.get_untracked(),
+                speed: self.run.speed.get_untracked(),
+                panel: self.appearance.panel.get_untracked(),
+                lab: self.lab.open.get_untracked(),
+                query: self.lab.query.get_untracked(),
+            }));
+        }
+        self.lessons.open.set(Some((lesson, step)));
+        self.lab.open.set(now.show == "lab");
         self.appearance.panel.set(match now.show.as_str() {
             "step" => Panel::Step,
             "setup" => Panel::Setup,
             _ => Panel::Results,
         });
-        match now.psi.as_deref() {
-            Some("one") if ask => self.lab.query.update(|query| query.psi = Psi::Entries(1)),
-            _ if ask && now.show == "lab" => self.lab.query.update(|query| query.psi = Psi::Spread),
-            _ => {}
+        if now.show == "lab" {
+            let psi = if now.psi.as_deref() == Some("one") { Psi::Entries(1) } else { Psi::Spread };
+            self.lab.query.update(|query| query.psi = psi);
         }
-        if act {
-            self.act(now);
+        let scene = lesson_of.scene(step);
+        let digits = self.settings.with_untracked(|settings| settings.digits);
+        let read = |query: &str| Settings { digits, ..link::read(query).0.settings };
+        self.snapshots.set_speed(link::read(scene.set).0.speed);
+        self.stage(Staged {
+            settings: read(scene.set),
+            until: scene.until,
+            also: scene.also.iter().map(|query| read(query)).collect(),
+        });
+    }
+
+    /// Gives the visitor their settings back; the lesson stays open.
+    pub fn restore_settings(self) {
+        let Some(before) = self.lessons.before.get_value() else { return };
+        self.lessons.done.set(true);
+        self.run.pause();
+        self.snapshots.set_speed(before.speed);
+        self.change(|settings| *settings = Settings { digits: settings.digits, ..before.settings });
+    }
+
+    /// Takes the open step's settings again.
+    pub fn stage_again(self) {
+        if let Some(place) = self.lessons.open.get_untracked() {
+            self.lessons.staged.set(None);
+            self.enter(place);
         }
     }
 
-    fn act(self, step: &Step) {
-        if let Some(query) = &step.set {
-            let (link, _) = link::read(query);
-            let digits = self.settings.with_untracked(|settings| settings.digits);
-            self.snapshots.set_speed(link.speed);
-            self.run.pause();
-            self.change(|settings| *settings = Settings { digits, ..link.settings });
-        }
-        match step.act.as_deref() {
-            Some("play") => self.play(),
-            Some("step") => self.run.step_once(),
-            _ => {}
-        }
-    }
-
-    /// Closes the lesson, and the noise lab with it.
+    /// Closes the lesson: everything is set as it was before.
     pub fn close_lesson(self) {
+        self.restore_settings();
+        self.lessons.staged.set(None);
         self.lessons.open.set(None);
-        self.lab.open.set(false);
+        if let Some(before) = self.lessons.before.try_update_value(Option::take).flatten() {
+            self.appearance.panel.set(before.panel);
+            self.lab.query.set(before.query);
+            self.lab.open.set(before.lab);
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | [`lesson_set`] | lessons and formulas as they are written |
+//! | [`lesson_text`] | the names and the emphasis in their text |
 //! | [`answered`] | what the accountant has said of a run, and what it holds for |
 //! | `messages` | problems, notices, words for the screen reader |
 //! | `appearance` | theme, and the panel that a phone shows |
@@ -28,7 +29,8 @@
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and come |
 //! | `sweep_runs` | … the runs of a sweep |
-//! | `lesson_steps`, `names` | … a lesson's step is done; the numbers in its text |
+//! | `lesson_steps`, `lesson_runs` | … a lesson's step is opened; the runs that it speaks of |
+//! | `names` | … the numbers in its text |
 //! | `run_files` | … a run file is opened |
 //! | `recorded_step` | … the step is fetched that was made before |
 
@@ -53,9 +55,12 @@ mod digit_choice;
 mod digits;
 #[cfg(target_arch = "wasm32")]
 mod events;
+#[cfg(target_arch = "wasm32")]
+mod lesson_runs;
 pub mod lesson_set;
 #[cfg(target_arch = "wasm32")]
 mod lesson_steps;
+pub mod lesson_text;
 #[cfg(target_arch = "wasm32")]
 mod lessons;
 #[cfg(target_arch = "wasm32")]
@@ -93,6 +98,7 @@ mod sweeps;
 pub(super) use self::{
     appearance::Panel,
     charts::{COLOURS, Curves},
+    lesson_runs::Standing,
     messages::{Origin, as_sentence},
     pad::OtherModel,
     page::Page,

@@ -26,9 +26,6 @@ impl Page {
             });
             spent.filter(|spent| spent.epsilon > 0.0).map(|spent| (spent.epsilon, spent.order))
         };
-        // What the page shows large.
-        let headline =
-            || bound(false).map(|(improved, _)| self.spending.epsilon().map_or(improved, |tight| tight.min(improved)));
         let projected = || self.cost.known();
         match name {
             "lot" => Some(format::integer(self.settings.with(|s| s.lot).into())),
@@ -50,13 +47,14 @@ impl Page {
             "floor" => Some(format::number(0.8687 / (parameters() as f64).sqrt())),
             "steps" => report(|report| Some(report.step as f64)).map(|steps| format::integer(steps as u64)),
             "planned" => projected().map(|projection| format::integer(projection.steps)),
+            "projected-classic" => projected().map(|projection| format::epsilon(projection.end.classic.epsilon)),
             "projected" => projected().map(|projection| format::epsilon(projection.end.improved.epsilon)),
             "tight" => self.cost.tight.with(|points| points.last().map(|point| format::epsilon(point.1))),
-            "epsilon" => headline().map(format::epsilon),
+            "epsilon" => self.headline().map(format::epsilon),
             "improved" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
             "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
             "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
-            "exp-epsilon" => headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
+            "exp-epsilon" => self.headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
             // A run without a denoiser has none, and a run that has not begun none yet.
             "factor" => report(|report| (report.step > 0).then_some(report.denoise_factor))
                 .filter(|_| {
@@ -64,7 +62,25 @@ impl Page {
                 })
                 .map(|f| format::number((f * 1e5).round() / 1e5)),
             "accuracy" => self.run.accuracy.get().map(format::percent),
-            _ => None,
+            "norm-0" | "norm-1" | "norm-2" => self.snapshots.shown.with(|shown| {
+                let tile = &shown.as_ref()?.1.tiles[usize::from(name.as_bytes()[5] - b'0')];
+                Some(format::number(format::significant(tile.norm, 3)))
+            }),
+            // Of as many draws as there are parameters.
+            "noise-length" => {
+                let of_one = self.settings.with(|s| s.scale * clip(s));
+                Some(format::number(format::significant(of_one * (parameters() as f64).sqrt(), 3)))
+            }
+            _ => self.value_compared(name),
         }
+    }
+
+    /// The ε that the page shows large; none of a run that has released nothing, or has no guarantee.
+    pub(super) fn headline(self) -> Option<f64> {
+        let improved = self.run.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
+            Some(Privacy::Bounded(bound)) => Some(bound.improved.epsilon),
+            _ => None,
+        })?;
+        (improved > 0.0).then(|| self.spending.epsilon().map_or(improved, |tight| tight.min(improved)))
     }
 }

@@ -93,7 +93,7 @@ impl Pad {
 
     /// Whether there is a run, and no baseline was trained beside it yet; from now on there was.
     pub fn first_beside(self, run: Option<u32>) -> bool {
-        run.is_some() && self.beside.try_update_value(|beside| beside.replace(run.unwrap_or_default())) != Some(run)
+        run.is_some() && self.beside.try_update_value(|beside| std::mem::replace(beside, run)) != Some(run)
     }
 
     /// Trains a non-private baseline of the run.

@@ -207,6 +207,11 @@ impl Run {
         self.inner.update_value(|inner| inner.play_when_ready = play);
     }
 
+    /// The next run takes a step as soon as it stands.
+    pub fn step_next(self) {
+        self.inner.update_value(|inner| inner.step_when_ready = true);
+    }
+
     /// The next run plays if this one does, or if that was asked for.
     pub fn play_on(self) {
         let playing = self.playing.get_untracked();

@@ -103,6 +103,17 @@ impl Spending {
         answered.spent.tight.clone().filter(|_| same)
     }
 
+    /// Whether the accountant has said all that it can of exactly what happened.
+    #[must_use]
+    pub fn is_answered(self) -> bool {
+        self.released.track();
+        let answered = self.answered.get();
+        self.ledger.with_value(|ledger| match (ledger, answered) {
+            (Some(ledger), Some(answered)) => ledger.events == answered.events,
+            _ => false,
+        })
+    }
+
     /// A run stands, with this ledger: what its first steps will cost is asked before they run.
     pub fn open_ledger(self, run: u32, json: String, release: u32) {
         if browser::is_embedded() {

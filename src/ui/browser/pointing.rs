@@ -1,0 +1,87 @@
+//! The element that a lesson speaks of, framed and in sight; and the lesson's strip, which is fixed to the foot of the window, above
+//! whatever else is.
+
+use leptos::prelude::{document, window};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
+
+/// What may be fixed to an edge of the window.
+const FIXED: &str = ".top, .transport, .messages, header.bar";
+const STRIP: &str = ".lesson";
+const POINTED: &str = "pointed";
+/// Room around what is framed.
+const FRAME: f64 = 12.0;
+
+/// Draws a frame around the element of a hook, and none around the last; brings it into sight. Where it is higher than the window is
+/// clear, its heading is framed.
+pub fn point_at(hook: Option<&str>) {
+    if let Some(old) = one(&format!(".{POINTED}")) {
+        drop(old.class_list().remove_1(POINTED));
+    }
+    let clear = make_room();
+    let Some(element) = hook.and_then(|hook| one(&format!("[data-testid=\"{hook}\"]"))) else { return };
+    let around = |selector: &str| element.closest(selector).ok().flatten();
+    if let Some(details) = around("details:not([open])") {
+        // A setting that is folded away would not be there. What is itself a fold is pointed at as it is.
+        if details != element {
+            drop(details.set_attribute("open", ""));
+        }
+    }
+    let whole = around(".control, .tile, .readouts div");
+    let heading = element.query_selector("summary, h2, h3, legend").ok().flatten();
+    let fits = |element: &Element| {
+        let height = element.get_bounding_client_rect().height();
+        height > 0.0 && height + 2.0 * FRAME <= clear
+    };
+    let found = [whole, Some(element.clone()), heading].into_iter().flatten().find(fits).unwrap_or(element);
+    drop(found.class_list().add_1(POINTED));
+    // Only as far as needed.
+    let options = js_sys::Object::new();
+    drop(js_sys::Reflect::set(&options, &"block".into(), &"nearest".into()));
+    if let Ok(scroll) = js_sys::Reflect::get(&found, &"scrollIntoView".into())
+        && let Some(scroll) = scroll.dyn_ref::<js_sys::Function>()
+    {
+        drop(scroll.call1(&found, &options));
+    }
+}
+
+/// Tells the style sheet what the edges of the window are covered by: `--lesson-floor` under the strip, `--clear-top` and
+/// `--clear-bottom` with it. Returns how much is clear between them.
+fn make_room() -> f64 {
+    let height = number(window().inner_height());
+    let (mut top, mut floor) = (0.0, 0.0);
+    let fixed = document().query_selector_all(FIXED).ok();
+    for at in 0..fixed.as_ref().map_or(0, web_sys::NodeList::length) {
+        let Some(element) = fixed.as_ref().and_then(|all| all.item(at)).and_then(|node| node.dyn_into::<Element>().ok())
+        else {
+            continue;
+        };
+        let Some(style) = window().get_computed_style(&element).ok().flatten() else { continue };
+        let value = |name: &str| style.get_property_value(name).unwrap_or_default();
+        let (position, place) = (value("position"), element.get_bounding_client_rect());
+        let (sticky, fixed) = (position == "sticky", position == "fixed");
+        if place.height() == 0.0 || !(sticky || fixed) {
+            continue;
+        }
+        if (fixed && place.top() > height / 2.0) || (sticky && value("top") == "auto") {
+            floor = f64::max(floor, place.height());
+        } else {
+            top = f64::max(top, place.height());
+        }
+    }
+    let strip = one(STRIP).map_or(0.0, |strip| strip.get_bounding_client_rect().height());
+    if let Some(root) = document().document_element().and_then(|root| root.dyn_into::<HtmlElement>().ok()) {
+        for (name, size) in [("--lesson-floor", floor), ("--clear-top", top), ("--clear-bottom", floor + strip)] {
+            drop(root.style().set_property(name, &format!("{}px", size.ceil() as u32)));
+        }
+    }
+    height - top - floor - strip
+}
+
+fn one(selector: &str) -> Option<Element> {
+    document().query_selector(selector).ok().flatten()
+}
+
+fn number(value: Result<wasm_bindgen::JsValue, wasm_bindgen::JsValue>) -> f64 {
+    value.ok().and_then(|value| value.as_f64()).unwrap_or_default()
+}

@@ -1,0 +1,51 @@
+//! A step's paragraphs. Those with numbers wait until the page shows what they speak of.
+
+use leptos::prelude::*;
+
+use crate::ui::{
+    size::closures::{bool_fn, bool_memo, on_click, text_fn, view_fn},
+    state::{
+        Page, Standing,
+        lesson_text::{emphasis, fill, names},
+    },
+};
+
+/// A text with its numbers and its emphasis.
+pub fn filled(page: Page, text: &str) -> AnyView {
+    let piece = |(strong, piece): (bool, &str)| {
+        let piece = piece.to_owned();
+        let text = text_fn(move || fill(&piece, |name| page.value_of(name)));
+        if strong { view! { <em>{text}</em> }.into_any() } else { text.into_any() }
+    };
+    emphasis(text).into_iter().map(piece).collect_view().into_any()
+}
+
+/// The paragraphs, and in place of those whose numbers are not there yet a sentence that says so.
+pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
+    let standing = Memo::new(move |_| page.standing());
+    let true_now = move |text: &str| {
+        let says = || standing.get() == Standing::Ready && names(text).all(|name| page.value_of(name).is_some());
+        !text.contains('{') || says()
+    };
+    let all: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
+    let waits = bool_memo(move || !all.iter().all(|text| true_now(text)));
+    let paragraph = |text: &&String| {
+        let (shown, text) = ((*text).clone(), filled(page, text));
+        let hidden = bool_memo(move || !true_now(&shown));
+        view! { <p hidden=bool_fn(move || hidden.get())>{text}</p> }
+    };
+    let other = bool_memo(move || standing.get() == Standing::Other);
+    let sentence = move || match standing.get() {
+        Standing::Ready => "The numbers of this sentence are on their way.".to_owned(),
+        Standing::Coming(sentence) => format!("{sentence} Then numbers stand here."),
+        Standing::Other => "The settings are not those of this step.".to_owned(),
+    };
+    view! {
+        {texts.iter().map(paragraph).collect_view()}
+        <p class="lesson-wait" data-testid="lesson-wait" hidden=bool_fn(move || !waits.get() && !other.get())>{text_fn(sentence)}" "
+            {view_fn(move || other.get().then(|| view! {
+                <button type="button" data-testid="lesson-again" on:click=on_click(move |_| page.stage_again())>"Take this step's settings"</button>
+            }.into_any()))}</p>
+    }
+    .into_any()
+}

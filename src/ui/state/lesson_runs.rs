@@ -1,0 +1,198 @@
+//! The runs that a lesson's step speaks of are trained before its text says a number: first those to compare with, then its own.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::{
+    lesson_set::Until,
+    lessons::{Compared, Staged},
+    page::Page,
+};
+use crate::{
+    plot::format,
+    train::report::Privacy,
+    ui::{settings::Settings, size::closures::effect},
+};
+
+/// Where the page stands to what the open step's text is true of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// It is there.
+    Ready,
+    /// It comes: how far it is.
+    Coming(String),
+    /// The visitor has set something else.
+    Other,
+}
+
+impl Page {
+    /// Takes a step's settings, and has its runs trained.
+    pub(super) fn stage(self, staged: Staged) {
+        let same = self.lessons.staged.with_untracked(|now| now.as_deref() == Some(&staged));
+        if same && untrack(|| self.is_staged()) {
+            return;
+        }
+        self.leave_sweep();
+        // Of part of the digits every number would be another: until all are there, what will be trained is only set.
+        if !untrack(|| self.has_all_digits()) {
+            let digits = staged.settings.digits;
+            self.change(|now| *now = Settings { digits, ..staged.settings.clone() });
+        }
+        self.lessons.begun.set_value(None);
+        self.lessons.done.set(false);
+        self.lessons.staged.set(Some(Arc::new(staged)));
+    }
+
+    /// Goes on with what the open step speaks of whenever something has happened.
+    pub fn follow_lessons(self) {
+        effect(move || self.go_on());
+    }
+
+    fn go_on(self) {
+        let (Some(staged), false, true) =
+            (self.lessons.staged.get(), self.lessons.done.get(), self.has_all_digits())
+        else {
+            return;
+        };
+        let now = self.settings.get();
+        let next = staged.also.iter().find(|settings| !self.keep_compared(settings));
+        let (settings, until) = next.map_or((&staged.settings, staged.until), |settings| (settings, Until::End));
+        let config = settings.config();
+        if self.lessons.begun.with_value(|begun| begun.as_ref() == Some(&config)) {
+            // Who sets something in the midst of it goes their own way.
+            if now.config() != config || (next.is_none() && self.is_at(settings, until)) {
+                self.lessons.done.set(true);
+            }
+        } else {
+            self.lessons.begun.set_value(Some(config));
+            untrack(|| self.train_to(&Settings { digits: now.digits, ..settings.clone() }, until));
+            // Once more: it may be there already.
+            self.lessons.staged.notify();
+        }
+        if until == Until::End {
+            self.keep_compared(settings);
+        }
+    }
+
+    /// The run that stands goes on if it is of these settings; else one of them begins.
+    fn train_to(self, settings: &Settings, until: Until) {
+        if self.is_at(settings, Until::Set) {
+            self.change(|now| *now = settings.clone());
+            let report = self.run.report.get_untracked();
+            match until {
+                Until::Step if !self.is_at(settings, until) => self.run.step_once(),
+                Until::End if !report.is_some_and(|report| report.complete) => self.run.play(),
+                _ => {}
+            }
+        } else {
+            self.run.pause();
+            self.begin(settings.clone(), until == Until::End);
+            if until == Until::Step {
+                self.run.step_next();
+            }
+        }
+    }
+
+    fn has_all_digits(self) -> bool {
+        self.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete))
+    }
+
+    /// Whether the run that stands is of these settings and of all digits, and is so far.
+    fn is_at(self, settings: &Settings, until: Until) -> bool {
+        let train = self.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
+        let config = settings.config();
+        let stands =
+            self.run.info.with(|run| run.as_ref().is_some_and(|run| run.config == config && Some(run.train) == train));
+        stands
+            && self.run.report.with(|report| match (report, until) {
+                (_, Until::Set) => true,
+                (None, _) => false,
+                (Some(report), until) => {
+                    let told = matches!(report.privacy, Privacy::NoGuarantee { .. }) || self.spending.is_answered();
+                    told && match until {
+                        Until::End => report.complete && report.test_accuracy.is_some(),
+                        _ => report.step > 0 && self.snapshots.shown.with(Option::is_some),
+                    }
+                }
+            })
+    }
+
+    /// Keeps accuracy and ε of the run that stands, where it is of these settings and over. Whether they are known of such a run that is
+    /// still there.
+    fn keep_compared(self, settings: &Settings) -> bool {
+        if self.is_at(settings, Until::End)
+            && let Some(info) = self.run.info.get()
+        {
+            let (accuracy, epsilon) = (self.run.accuracy.get(), self.headline());
+            let compared = Compared { key: info.key, config: info.config, train: info.train, data: info.data, accuracy, epsilon };
+            if self.lessons.compared.with_untracked(|all| all.last() != Some(&compared)) {
+                self.lessons.compared.update(|all| {
+                    all.retain(|other| other.config != compared.config);
+                    all.push(compared);
+                });
+            }
+            return true;
+        }
+        self.compared(settings).is_some()
+    }
+
+    /// What is known of a run of these settings on these digits that is over, and still there.
+    fn compared(self, settings: &Settings) -> Option<Compared> {
+        let config = settings.config();
+        let (train, data, key) = self.run.info.with(|run| run.as_ref().map(|run| (run.train, run.data.clone(), run.key.clone())))?;
+        let found = self.lessons.compared.with(|all| {
+            all.iter().find(|each| each.config == config && each.train == train && each.data == data).cloned()
+        })?;
+        let there = key == found.key || self.runs.past.with(|past| past.iter().any(|past| past.info.key == found.key));
+        there.then_some(found)
+    }
+
+    /// Whether what is set is the open step's, or about to be.
+    #[must_use]
+    pub fn is_staged(self) -> bool {
+        let Some(staged) = self.lessons.staged.get() else { return false };
+        let config = staged.settings.config();
+        !self.lessons.done.get() || self.settings.with(|now| now.config() == config)
+    }
+
+    /// Where the page stands to the open step.
+    #[must_use]
+    pub fn standing(self) -> Standing {
+        let Some(staged) = self.lessons.staged.get() else { return Standing::Ready };
+        if !self.is_staged() {
+            return Standing::Other;
+        }
+        let same = self.settings.with(|now| now.config() == staged.settings.config());
+        if same && self.has_all_digits() && self.is_at(&staged.settings, staged.until) {
+            return Standing::Ready;
+        }
+        let whole = self.has_all_digits();
+        let done = self.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
+        let of = self.run.info.with(|run| run.as_ref().and_then(|run| run.config.steps));
+        let of = of.map_or_else(String::new, |steps| format!(" of {}", format::integer(steps)));
+        let done = format::integer(done);
+        Standing::Coming(match (whole, self.run.playing.get(), same) {
+            (false, ..) => "The digits are on their way; then it trains.".to_owned(),
+            (_, true, true) => format!("It trains: step {done}{of}."),
+            (_, true, false) => format!("It trains what to compare with: step {done}{of}."),
+            (_, false, _) if self.lessons.done.get() && staged.until == Until::End => {
+                format!("It stands at step {done}{of}: press Play, and it goes on.")
+            }
+            (_, false, _) if self.lessons.done.get() => "Press Step, and it goes on.".to_owned(),
+            _ => "It trains in a moment.".to_owned(),
+        })
+    }
+
+    /// What a text's `{accuracy-1}` or `{epsilon-1}` stands for: of the first run that the open step compares with, and so on.
+    pub(super) fn value_compared(self, name: &str) -> Option<String> {
+        let (what, place) = name.rsplit_once('-')?;
+        let staged = self.lessons.staged.get()?;
+        let compared = self.compared(staged.also.get(place.parse::<usize>().ok()?.checked_sub(1)?)?)?;
+        match what {
+            "accuracy" => compared.accuracy.map(format::percent),
+            "epsilon" => compared.epsilon.map(format::epsilon),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The text of lessons and formulas: names in braces that become numbers, and emphasis.
+
+/// A text whose `{names}` are replaced by what `value` says of them; an unknown one becomes a dash.
+#[must_use]
+pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let Some((name, tail)) = after.split_once('}') else {
+            rest = after;
+            break;
+        };
+        out.push_str(&value(name).unwrap_or_else(|| "–".to_owned()));
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The names in braces.
+pub fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
+}
+
+/// A text in pieces, each with whether it is emphasised: `*so*`. A sign between letters or digits, as in `0.1*x`, is a product's.
+#[must_use]
+pub fn emphasis(text: &str) -> Vec<(bool, &str)> {
+    let mut pieces = vec![];
+    let mut rest = text;
+    let mut from = 0;
+    while let Some(found) = rest[from..].find('*') {
+        let start = from + found;
+        let opens = !rest[..start].ends_with(|before: char| before.is_alphanumeric() || before == ')');
+        match rest[start + 1..].find('*').filter(|_| opens) {
+            Some(length) => {
+                pieces.push((false, &rest[..start]));
+                pieces.push((true, &rest[start + 1..start + 1 + length]));
+                rest = &rest[start + length + 2..];
+                from = 0;
+            }
+            None => from = start + 1,
+        }
+    }
+    pieces.push((false, rest));
+    pieces.retain(|(_, piece)| !piece.is_empty());
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_filled_in() {
+        let value = |name: &str| (name == "sigma").then(|| "1.1".to_owned());
+        assert_eq!(fill("σ = {sigma}, {x}; {open", value), "σ = 1.1, –; open");
+        assert_eq!(names("σ = {sigma}, {x}; {open").collect::<Vec<_>>(), ["sigma", "x"]);
+    }
+
+    #[test]
+    fn emphasis_is_told_from_a_product() {
+        assert_eq!(emphasis("of *other* shapes"), [(false, "of "), (true, "other"), (false, " shapes")]);
+        assert_eq!(emphasis("*all*"), [(true, "all")]);
+        for product in ["exp(-abs(x)^1.5)+0.1*exp(-x^2/9)", "2*x*y", "(a)*b"] {
+            assert_eq!(emphasis(product), [(false, product)]);
+        }
+        assert_eq!(emphasis("0.1*x, *so*"), [(false, "0.1*x, "), (true, "so")]);
+    }
+}
