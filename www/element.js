@@ -89,6 +89,8 @@
     static observedAttributes = [...keys, "src", "height", "title"];
 
     #frame = null;
+    /** Whether it is on the page, and its attributes were read. */
+    #stands = false;
     #origin = "";
     #met = false;
     #started = false;
@@ -130,10 +132,12 @@
       this.#watcher.observe(this, { attributes: true });
       const how = { attributes: true, attributeFilter: ["class", "style", "data-theme", "data-bs-theme", "data-color-mode", "data-md-color-scheme", "data-jp-theme-light"] };
       for (const around of [document.documentElement, document.body]) if (around) this.#watcher.observe(around, how);
+      this.#stands = true;
       this.#build();
     }
 
     disconnectedCallback() {
+      this.#stands = false;
       removeEventListener("message", this.#hear);
       this.#dark.removeEventListener("change", this.#follow);
       this.#watcher.disconnect();
@@ -145,7 +149,7 @@
     }
 
     attributeChangedCallback(name, before, now) {
-      if (!this.#frame || before === now) return;
+      if (!this.#stands || before === now) return;
       // All that changes in one turn is applied at once.
       if (!this.#changed) queueMicrotask(() => this.#apply());
       this.#changed = (this.#changed ?? new Set()).add(name);
@@ -182,6 +186,7 @@
       } catch {
         return this.#refuse(`<hush-grad>: “${base}” is no address.`);
       }
+      if (this.#refused) this.#refuse("");
       for (const { name, value } of this.attributes) if (keys.includes(name)) url.searchParams.set(name, value);
       this.#address.textContent = `A live run of private training: ${new URL(`.${url.search}`, url).href}`;
       this.#theme = themeAround(this);
@@ -231,7 +236,8 @@
     #apply() {
       const changed = [...(this.#changed ?? [])];
       this.#changed = null;
-      if (!this.#frame || !this.isConnected) return;
+      if (!this.#stands) return;
+      if (!this.#frame) return this.#build();
       const of = (list) => changed.filter((name) => list.includes(name));
       if (changed.includes("title")) this.#name();
       if (changed.includes("height")) this.#frame.style.height = `${Math.max(this.#height, Number.parseInt(this.#frame.style.height, 10))}px`;
@@ -244,6 +250,7 @@
         const state = Object.fromEntries(all.map((name) => [name, this.getAttribute(name)]));
         this.setState(state).then(() => this.#refuse(""), ({ message }) => this.#refuse(message));
       }
+      return undefined;
     }
 
     /** What changes on the page around: its theme, or an attribute that is none of ours. */

@@ -7,7 +7,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::threads::{PROBE, RELAXED};
+use super::{
+    sharing,
+    threads::{PROBE, RELAXED},
+};
 use crate::{bytes::digest, prelude::*};
 
 /// Files that no visitor of the page itself waits for.
@@ -48,7 +51,9 @@ fn fill(staging: &Path, in_any_frame: bool) -> Result<()> {
         listed.insert(name_in(staging, &path), Listed { bytes: content.len(), sha256: digest(&[&content]) });
     }
     let version = digest(&[json!(listed).to_string().as_bytes()])[..16].to_owned();
-    let others = listed.iter().filter(|(name, _)| *name != SERVICE_WORKER);
+    let others = listed.iter().filter(|(name, _)| {
+        *name != SERVICE_WORKER && !sharing::ELSEWHERE.iter().any(|folder| name.starts_with(folder))
+    });
     let others = others.map(|(name, file)| (name.as_str(), file.sha256.as_str()));
     let (digits, own): (BTreeMap<_, _>, BTreeMap<_, _>) = others.partition(|(name, _)| name.starts_with("data/"));
     // Without a second program for training there is nothing to choose, and no browser passes the test of nothing.
@@ -168,6 +173,7 @@ mod tests {
         <!-- boot.js -->
         <meta name="hushgrad-worker" content="./worker-1_loader.js"><meta name="hushgrad-lessons" content="./lessons.txt">
         <meta name="hushgrad-digits" content="./data/manifest.json">
+        <meta name="hushgrad-embed-dialog" content="./embed_dialog.js">
         <link rel="icon" href="./icon-1.svg"><link rel="stylesheet" href="./style-1.css">
         <link rel="modulepreload" href="./app-1.js"></head>
         <script type="module" src="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm"></script>"#;
@@ -177,7 +183,7 @@ mod tests {
         let made = embedded(INDEX_HTML, include_str!("../../../www/embed.html")).unwrap();
         assert!(made.contains(r#"data-start="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm""#), "{made}");
         assert!(made.contains(r#"<meta name="hushgrad-worker" content="./worker-1_loader.js">"#));
-        assert!(made.contains(r#"<link rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg"));
+        assert!(made.contains(r#"<link crossorigin rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg"));
         // Behind a poster nothing is loaded ahead.
         assert!(!made.contains("preload") && !made.contains("xtask"));
         assert!(embedded("", include_str!("../../../www/embed.html")).is_none());
@@ -199,6 +205,7 @@ mod tests {
                 ("style-1.css", "css"),
                 ("lessons.txt", "# a"),
                 ("embed.js", "embed"),
+                ("embed_dialog.js", "dialog"),
                 ("embed.css", "css"),
                 ("embed.html", include_str!("../../../www/embed.html")),
                 ("sw.js", include_str!("../../../www/sw.js")),
@@ -276,12 +283,13 @@ mod tests {
             assert!(page.contains(r#"<meta name="referrer" content="no-referrer">"#), "{page}");
             let sheet = page.find("rel=\"stylesheet\"").unwrap();
             assert!(page.find("run()").unwrap() < sheet, "nothing that may hang comes before the watchdog");
-            assert!(
-                page.contains(&format!(r#"<link integrity="{}" rel="stylesheet" href="./style-1.css">"#, whole("css")))
-            );
+            let cors = if page == &embed { "crossorigin " } else { "" };
+            let sheet = format!(r#"<link integrity="{}" {cors}rel="stylesheet" href="./style-1.css">"#, whole("css"));
+            assert!(page.contains(&sheet), "{page}");
             let lessons = format!("./lessons.txt?is={}#{}", key("# a"), whole("# a"));
             assert!(page.contains(&lessons), "{page}");
             assert!(page.contains(&format!("./data/manifest.json?is={}#", key("{}"))), "{page}");
+            assert!(page.contains(&format!("\"./embed_dialog.js?is={}\"", key("dialog"))), "{page}");
             assert!(
                 page.contains(&format!("./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm&amp;is={}\"", key("start"))),
                 "{page}"
