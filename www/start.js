@@ -13,13 +13,14 @@ globalThis.trustedTypes?.createPolicy("default", {
   createScriptURL: (url) => (made.has(url) || new URL(url, here).href.startsWith(here) ? url : null),
 });
 
-/** What a thread is started from. A page without an origin of its own starts none from its host's files; but from a script of its own,
-    which may load them where the host allows that (CORS). */
+/** A page without an origin of its own starts no thread from its host's files; but from a script of its own, which may load them where the
+    host allows that (CORS). Chromium starts no module so, but a classic script, which may import one. */
+const apart = self.origin === "null";
 function startable(url) {
-  if (self.origin !== "null") return url;
   const whole = new URL(url, here).href;
-  if (!whole.startsWith(here)) return url;
-  const script = URL.createObjectURL(new Blob([`import ${JSON.stringify(whole)};`], { type: "text/javascript" }));
+  if (!apart || !whole.startsWith(here)) return url;
+  const code = `import(${JSON.stringify(whole)}).catch((error) => setTimeout(() => { throw error; }));`;
+  const script = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   made.add(script);
   return script;
 }
@@ -27,8 +28,8 @@ function startable(url) {
 // gloo-worker keeps the workers that it makes to itself, and only they tell when a thread fails.
 globalThis.Worker = class extends Worker {
   constructor(url, how) {
-    let read = false;
-    super(startable(url), { get type() { return (read = true), how.type; } });
+    let read = apart;
+    super(startable(url), apart ? {} : { get type() { return (read = true), how.type; } });
     const what = url.includes("accountant") ? "The accountant" : "The training thread";
     if (!read) boot?.says("This browser cannot run the page: it lacks modules in workers. Firefox has them from version 114 on.");
     let alive = false;
