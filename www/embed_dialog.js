@@ -13,7 +13,7 @@ const STYLE = `
   .embed-dialog label { display: grid; gap: 2px; font-size: 0.87rem; color: var(--soft); }
   .embed-dialog label.tick { display: flex; align-items: center; gap: 8px; min-height: 34px; color: var(--ink); }
   .embed-dialog .preview { overflow: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--paper); }
-  .embed-dialog iframe { display: block; border: 0; max-width: 100%; }
+  .embed-dialog iframe { display: block; margin: 0 auto; border: 0; max-width: 100%; }
   .embed-dialog .snippet { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 4px 10px; align-items: end; margin-top: 12px; }
   .embed-dialog textarea { grid-column: 1 / -1; width: 100%; box-sizing: border-box; font: 0.8rem/1.45 ui-monospace, monospace; resize: vertical; background: var(--paper); color: var(--ink); border: 1px solid var(--control); border-radius: 6px; padding: 8px; }
   .embed-dialog h3 { margin: 0; font-size: 0.95rem; }
