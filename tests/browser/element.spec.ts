@@ -120,7 +120,7 @@ for (const width of [360, 640, 720, 900, 1200]) {
 }
 
 test("a plain frame is not measured, and is as high as its author says", async ({ browser, site }) => {
-  await around(browser, `<!doctype html><title>host</title><iframe width="640" height="300" src="${site.url}embed.html?preset=cpu&dataset=synthetic&backend=cpu"></iframe>`, async (page) => {
+  await around(browser, `<!doctype html><title>host</title><iframe width="640" height="300" style="border: 0" src="${site.url}embed.html?preset=cpu&dataset=synthetic&backend=cpu"></iframe>`, async (page) => {
     await expect(inside(page).getByTestId("step")).toHaveAttribute("data-value", "0");
     expect((await page.locator("iframe").boundingBox())!.height).toBe(300);
     await expect(inside(page).locator("html[data-fit]")).toHaveCount(0);
