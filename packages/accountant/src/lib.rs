@@ -56,7 +56,8 @@ fn account_of(ledger: &str, delta: f64) -> Answer {
     let account = books::account(&ledger, delta).map_err(sentence)?;
     let mut whole = serde_json::to_value(&account).map_err(sentence)?;
     // Every bound holds, so the smallest does.
-    let least = account.tight.as_ref().map_or(account.improved.epsilon, |tight| tight.value.min(account.improved.epsilon));
+    let least =
+        account.tight.as_ref().map_or(account.improved.epsilon, |tight| tight.value.min(account.improved.epsilon));
     whole["epsilon"] = json!(least);
     whole["text"] = json!(account.to_string());
     Ok(whole.to_string())
@@ -79,13 +80,14 @@ fn attack_of(ledger: &str, delta: f64, share: f64) -> Answer {
     let ledger = Ledger::from_json(ledger).map_err(sentence)?;
     let account = books::account(&ledger, delta).map_err(sentence)?;
     let points = match account.tight {
-        Some(tight) => Pld::of(&ledger)
-            .and_then(|pld| pld.curve_about(tight.value, account.delta, POINTS))
-            .map_err(sentence)?,
+        Some(tight) => {
+            Pld::of(&ledger).and_then(|pld| pld.curve_about(tight.value, account.delta, POINTS)).map_err(sentence)?
+        }
         None => vec![(account.improved.epsilon, account.delta)],
     };
     let curve = PrivacyCurve::new(points).map_err(sentence)?;
-    Ok(json!({ "true-positive-rate": curve.best_true_positive_rate(share), "advantage": curve.advantage() }).to_string())
+    Ok(json!({ "true-positive-rate": curve.best_true_positive_rate(share), "advantage": curve.advantage() })
+        .to_string())
 }
 
 /// The safe end of what a target allows: the least noise scale (`noise`), the most steps (`steps`) or the largest Poisson rate (`rate`) of a
@@ -140,7 +142,9 @@ mod tests {
     const STEP: &str = r#"{"sampling":{"poisson":{"rate":0.004266666666666667}},"sensitivity":{"l2":{"norm":1}},"noise":{"gaussian":{"sigma":1.1}},"unit":"example"}"#;
 
     fn ledger() -> String {
-        format!(r#"{{"format":"hushgrad-ledger","version":1,"releases":[{STEP}],"events":[{{"release":0,"count":3515}}]}}"#)
+        format!(
+            r#"{{"format":"hushgrad-ledger","version":1,"releases":[{STEP}],"events":[{{"release":0,"count":3515}}]}}"#
+        )
     }
 
     fn read(answer: Answer) -> Value {
@@ -152,7 +156,10 @@ mod tests {
     fn answers_are_those_of_the_crate() {
         let account = read(account_of(&ledger(), 1e-5));
         let three = |value: &Value| format!("{:.3}", value.as_f64().unwrap());
-        assert_eq!((three(&account["classic"]["epsilon"]), three(&account["improved"]["epsilon"])), ("1.593".into(), "1.281".into()));
+        assert_eq!(
+            (three(&account["classic"]["epsilon"]), three(&account["improved"]["epsilon"])),
+            ("1.593".into(), "1.281".into())
+        );
         assert_eq!(three(&account["epsilon"]), "1.134");
         assert_eq!(account["steps"], 3515);
         let found = read(calibrate_of("noise", STEP, 3515.0, r#"{"epsilon":1,"delta":1e-5}"#));
@@ -164,9 +171,15 @@ mod tests {
     fn what_has_no_safe_answer_is_a_sentence() {
         let open = ledger().replace(r#"{"gaussian":{"sigma":1.1}}"#, "null");
         assert!(account_of(&open, 1e-5).unwrap_err().contains("no guarantee"));
-        assert!(account_of("{}", 1e-5).is_err() && account_of(&ledger(), 0.0).is_err() && account_of(&ledger(), f64::NAN).is_err());
+        assert!(
+            account_of("{}", 1e-5).is_err()
+                && account_of(&ledger(), 0.0).is_err()
+                && account_of(&ledger(), f64::NAN).is_err()
+        );
         assert!(attack_of(&ledger(), 1e-5, 2.0).unwrap_err().contains("from 0 to 1"));
-        assert!(calibrate_of("noise", STEP, 1.5, r#"{"epsilon":1,"delta":1e-5}"#).unwrap_err().contains("whole number"));
+        assert!(
+            calibrate_of("noise", STEP, 1.5, r#"{"epsilon":1,"delta":1e-5}"#).unwrap_err().contains("whole number")
+        );
         assert!(calibrate_of("luck", STEP, 1.0, r#"{"epsilon":1,"delta":1e-5}"#).is_err());
         assert!(calibrate_of("noise", STEP, 1.0, r#"{"epsilon":1,"delta":1e-5,"methd":"tight"}"#).is_err());
         assert!(density_of("x").is_err() && density_of("1/cosh(x)").is_ok());

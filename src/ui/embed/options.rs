@@ -68,7 +68,8 @@ pub fn read(query: &str) -> (Options, Vec<String>) {
             "view" => match VIEWS.iter().find(|(name, _)| *name == value) {
                 Some((_, view)) => options.view = *view,
                 None if value == "attack" => problems.push(
-                    "In the link, view: this version has no attack to show in a frame; both curves are shown.".to_owned(),
+                    "In the link, view: this version has no attack to show in a frame; both curves are shown."
+                        .to_owned(),
                 ),
                 None => problems.push(wrong("view", &value, &VIEWS.map(|(name, _)| name))),
             },
@@ -76,7 +77,8 @@ pub fn read(query: &str) -> (Options, Vec<String>) {
         }
     }
     if options.view == View::Lesson && pairs(query).iter().all(|(key, _)| key != "lesson") {
-        problems.push("In the link, view=lesson shows the lesson that lesson names, such as lesson=why-noise.".to_owned());
+        problems
+            .push("In the link, view=lesson shows the lesson that lesson names, such as lesson=why-noise.".to_owned());
     }
     (options, problems)
 }
@@ -141,7 +143,11 @@ mod tests {
             // What stands between a pair of backticks, and is no mark of omission.
             let names: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
             assert!(names.len() > 4, "{names:?}");
-            let lists = if key == "view" { names.iter().map(|name| format!("{name}&lesson=x")).collect() } else { vec![names.join(",")] };
+            let lists = if key == "view" {
+                names.iter().map(|name| format!("{name}&lesson=x")).collect()
+            } else {
+                vec![names.join(",")]
+            };
             for list in lists {
                 assert_eq!(read(&format!("{key}={list}")).1, Vec::<String>::new());
             }

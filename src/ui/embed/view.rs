@@ -25,8 +25,13 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
     let whole = move || format!("./?{}", page.link().write());
     page.lab.open.set(options.view == View::Lab);
     let shown = match options.view {
-        View::Stage => view! { <section class="embed-view" aria-label="One step">{step::panel(page)}</section> }.into_any(),
-        View::Results => view! { <section class="embed-view" aria-label="Results">{results::panel::panel(page)}</section> }.into_any(),
+        View::Stage => {
+            view! { <section class="embed-view" aria-label="One step">{step::panel(page)}</section> }.into_any()
+        }
+        View::Results => {
+            view! { <section class="embed-view" aria-label="Results">{results::panel::panel(page)}</section> }
+                .into_any()
+        }
         View::Lab => noise_lab::panel::panel(page).into_any(),
         View::Lesson => view! { {lessons::panel::panel(page)}{charts(page)} }.into_any(),
         View::Run => charts(page),

@@ -183,7 +183,9 @@ mod tests {
         let made = embedded(INDEX_HTML, include_str!("../../../www/embed.html")).unwrap();
         assert!(made.contains(r#"data-start="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm""#), "{made}");
         assert!(made.contains(r#"<meta name="hushgrad-worker" content="./worker-1_loader.js">"#));
-        assert!(made.contains(r#"<link crossorigin rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg"));
+        assert!(
+            made.contains(r#"<link crossorigin rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg")
+        );
         // Behind a poster nothing is loaded ahead.
         assert!(!made.contains("preload") && !made.contains("xtask"));
         assert!(embedded("", include_str!("../../../www/embed.html")).is_none());

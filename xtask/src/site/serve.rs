@@ -173,7 +173,12 @@ mod tests {
         assert_eq!(two.matches("200 OK").count(), 2, "{two}");
         assert_eq!(two.matches("application/wasm").count(), 2);
         assert_eq!(two.matches("\0asm").count(), 1, "a HEAD carries no body");
-        for header in ["Access-Control-Allow-Origin: *", "Referrer-Policy: no-referrer", "X-Content-Type-Options: nosniff", "frame-ancestors 'self'"] {
+        for header in [
+            "Access-Control-Allow-Origin: *",
+            "Referrer-Policy: no-referrer",
+            "X-Content-Type-Options: nosniff",
+            "frame-ancestors 'self'",
+        ] {
             assert_eq!(two.matches(header).count(), 2, "{header}: {two}");
         }
         // Nothing that is asked for beside the path makes another page one to be framed.

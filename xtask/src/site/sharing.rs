@@ -18,7 +18,8 @@ const PICTURE_SIZE: [u32; 2] = [1440, 900];
 const PLACE: &str = "<!-- What a link to this page shows: `cargo xtask dist` puts it here. -->";
 const SITE: &str = "hushgrad";
 const TITLE: &str = "hushgrad: train privately, in your browser";
-const ABOUT: &str = "Train a small digit reader in your browser, with differential privacy, and watch what each step costs.";
+const ABOUT: &str =
+    "Train a small digit reader in your browser, with differential privacy, and watch what each step costs.";
 /// Of a frame that another site makes of a link.
 const FRAME: [u32; 2] = [640, 460];
 
@@ -33,7 +34,9 @@ impl std::str::FromStr for Address {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let host = ["https://", "http://"].into_iter().find_map(|scheme| text.strip_prefix(scheme));
         let whole = |host: &str| {
-            !host.starts_with(['/', ':']) && !host.is_empty() && !host.contains(['?', '#', '"', '<', '>', '&', ' ', '\\'])
+            !host.starts_with(['/', ':'])
+                && !host.is_empty()
+                && !host.contains(['?', '#', '"', '<', '>', '&', ' ', '\\'])
         };
         match host {
             Some(host) if whole(host) => Ok(Self(format!("{}/", text.trim_end_matches('/')))),
@@ -160,7 +163,7 @@ fn lessons(file: &str) -> Vec<Lesson> {
     for line in file.lines() {
         if let Some(head) = line.strip_prefix("# ") {
             let mut parts = head.split('|').map(str::trim);
-            if let (Some(key), Some(title)) = (parts.next(), parts.last()) {
+            if let (Some(key), Some(title)) = (parts.next(), parts.next_back()) {
                 all.push(Lesson { key: key.to_owned(), title: title.to_owned(), about: String::new() });
             }
         } else if let Some(lesson) = all.last_mut()
@@ -201,7 +204,9 @@ mod tests {
     fn an_address_is_a_folder_of_a_site() {
         assert_eq!(address().0, "https://example.org/play/");
         assert_eq!("http://127.0.0.1:8080/".parse::<Address>().unwrap().0, "http://127.0.0.1:8080/");
-        for wrong in ["", "example.org", "ftp://example.org/", "https://", "https:///x", "https://a/?b", "https://a/\"b"] {
+        for wrong in
+            ["", "example.org", "ftp://example.org/", "https://", "https:///x", "https://a/?b", "https://a/\"b"]
+        {
             assert!(wrong.parse::<Address>().is_err(), "{wrong}");
         }
     }
@@ -241,8 +246,12 @@ mod tests {
         assert!(lessons.len() > 5);
         for Lesson { key, title, about } in &lessons {
             assert!(about.len() > 40 && !about.contains(['{', '*', '@']) && !title.is_empty(), "{key}: {about}");
-            let page = lesson_page(&Lesson { key: key.clone(), title: title.clone(), about: about.clone() }, Some(&address()));
-            assert!(page.contains(&format!("url=../?lesson={key}")) && page.contains(&format!("lessons/{key}.json")), "{page}");
+            let page =
+                lesson_page(&Lesson { key: key.clone(), title: title.clone(), about: about.clone() }, Some(&address()));
+            assert!(
+                page.contains(&format!("url=../?lesson={key}")) && page.contains(&format!("lessons/{key}.json")),
+                "{page}"
+            );
         }
     }
 
