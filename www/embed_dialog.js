@@ -87,7 +87,7 @@ function build() {
   const [sizeLabel, size] = choice("Size", SIZES, "embed-size", draw);
   const [viewLabel, view] = choice("It shows", VIEWS, "embed-view", draw);
   const [controlsLabel, controls] = choice("Readers may change", CONTROLS, "embed-controls", draw);
-  const [themeLabel, theme] = choice("Theme", [["", "of the page around, or the reader's"], ["light", "light"], ["dark", "dark"]], "embed-theme", draw);
+  const [themeLabel, theme] = choice("Theme", [["", "of the page around"], ["light", "light"], ["dark", "dark"]], "embed-theme", draw);
   const poster = make("input", { type: "checkbox", checked: true });
   poster.dataset.testid = "embed-poster";
   poster.addEventListener("change", draw);

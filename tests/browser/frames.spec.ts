@@ -149,6 +149,8 @@ for (const path of [QUERY, `embed.html${QUERY}`]) {
         script: throws(() => (document.createElement("script").src = "https://elsewhere.example/x.js")),
         text: throws(() => (document.createElement("script").text = "1")),
         worker: throws(() => new Worker("https://elsewhere.example/x.js", { type: "module" })),
+        // An embed in a sandbox starts its threads from scripts of its own making, and from no others.
+        made: throws(() => new Worker(URL.createObjectURL(new Blob(["1"], { type: "text/javascript" })))),
         beside: throws(() => new Worker(new URL("/elsewhere.js", location.href), { type: "module" })),
         handler: throws(() => (box.innerHTML = "<img src=x onerror='1'>")),
         frame: throws(() => (box.innerHTML = "<iframe srcdoc=x></iframe>")),
@@ -158,7 +160,7 @@ for (const path of [QUERY, `embed.html${QUERY}`]) {
         policy: throws(() => (window as unknown as { trustedTypes: { createPolicy(name: string, rules: object): void } }).trustedTypes.createPolicy("mine", {})),
       };
     }, site.url);
-    expect(refused).toEqual({ script: true, text: true, worker: true, beside: true, handler: true, frame: true, chart: false, own: false, policy: true });
+    expect(refused).toEqual({ script: true, text: true, worker: true, made: true, beside: true, handler: true, frame: true, chart: false, own: false, policy: true });
     await context.close();
   });
 }

@@ -8,7 +8,6 @@ use serde_json::json;
 use crate::prelude::*;
 
 const INDEX: &str = "index.html";
-const LESSONS: &str = "lessons.txt";
 const MANIFEST: &str = "manifest.webmanifest";
 /// Folders that the service worker keeps nothing of: they are for other programs, and for people on their way to the page.
 pub const ELSEWHERE: [&str; 2] = ["lessons/", "share/"];
@@ -45,7 +44,7 @@ impl std::str::FromStr for Address {
     }
 }
 
-/// A lesson as `lessons.txt` names it.
+/// A lesson as the file of lessons names it.
 struct Lesson {
     key: String,
     title: String,
@@ -58,7 +57,12 @@ pub fn write(staging: &Path, root: &Path, address: Option<&Address>) -> Result<(
     let icon = index.split("<link ").find(|tag| tag.contains("rel=\"icon\"")).and_then(|tag| attribute(tag, "href"));
     let icon = icon.ok_or_else(|| wrong!("{INDEX} as Trunk made it names no icon"))?;
     fs::write(staging.join(MANIFEST), format!("{:#}\n", manifest(icon)))?;
-    let lessons = lessons(&fs::read_to_string(staging.join(LESSONS))?);
+    let file = index
+        .split("<meta ")
+        .find(|tag| tag.contains("name=\"hushgrad-lessons\""))
+        .and_then(|tag| attribute(tag, "content"));
+    let file = file.ok_or_else(|| wrong!("{INDEX} names no lessons"))?;
+    let lessons = lessons(&fs::read_to_string(staging.join(file.trim_start_matches("./")))?);
     for folder in ELSEWHERE {
         fs::create_dir_all(staging.join(folder))?;
     }
@@ -194,7 +198,7 @@ mod tests {
         let staging = tempfile::tempdir().unwrap();
         let index = include_str!("../../../www/index.html").replace("href=\"icon.svg\"", "href=\"./icon-1.svg\"");
         fs::write(staging.path().join(INDEX), index).unwrap();
-        fs::write(staging.path().join(LESSONS), include_str!("../../../www/lessons.txt")).unwrap();
+        fs::write(staging.path().join("lessons.txt"), include_str!("../../../www/lessons.txt")).unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         write(staging.path(), root, address).unwrap();
         staging
