@@ -17,6 +17,10 @@
   var LATE = 1;
   var PART = 2;
   var WHOLE = 3;
+  /** In a sandbox a page may have no origin of its own, and then the host has to let it load even its own files. */
+  var apart = self.origin === "null";
+  /** Whether the browser itself kept a file from such a page, whatever the host allows. */
+  var barred = false;
 
   function name(url) {
     return new URL(url, document.baseURI).pathname.split("/").pop() || "the page";
@@ -48,7 +52,7 @@
 
   /** What a host says of a file, in words; null where nothing is wrong with its answer. */
   function ask(url) {
-    if (self.origin === "null") return Promise.resolve("a sandbox without an origin of its own may not load it: allow-same-origin is missing");
+    if (barred) return Promise.resolve("this browser lets a sandbox without an origin of its own load nothing of the site that it came from: allow-same-origin is missing");
     var late = new Promise(function (done) { setTimeout(done, LIMIT, "the host does not answer"); });
     var said = fetch(url, { cache: "no-store" }).then(function (answer) {
       var type = (answer.headers.get("content-type") || "no type").split(";")[0];
@@ -58,7 +62,11 @@
       if (type === "text/html") return "the host answers with another page";
       if (/\.js$/.test(name(url)) ? !/javascript/.test(type) : SHEET.test(url) && type !== "text/css") return "the host calls it " + type;
       return null;
-    }, function () { return "the host cannot be reached"; });
+    }, function () {
+      return apart
+        ? "the host does not let a sandbox without an origin of its own load it: either allow-same-origin is missing in the frame, or Access-Control-Allow-Origin in the host's answers"
+        : "the host cannot be reached";
+    });
     return Promise.race([said, late]);
   }
 
@@ -87,6 +95,8 @@
     says: function (sentence) {
       show("", sentence, WHOLE);
     },
+    /** Whether the page is not to start at all. */
+    refused: false,
     /** Says that a file takes long, until it comes. */
     lags: function (url, what) {
       show(url, what + " (" + name(url) + ") is not there after " + SLOW / 1000 + " seconds. It may be on its way, or be damaged.", LATE);
@@ -148,6 +158,9 @@
     Promise.race([Promise.all(work), late]).then(function () { location.reload(); });
   }
 
+  document.addEventListener("securitypolicyviolation", function (event) {
+    if (apart && event.blockedURI.indexOf(location.protocol + "//" + location.host + "/") === 0) barred = true;
+  });
   // Of elements alone: a script's own errors have no address.
   addEventListener("error", function (event) {
     var tag = event.target;
@@ -164,10 +177,36 @@
   }
   var timer = setTimeout(late, SLOW);
 
+  function refuse(sentence) {
+    boot.refused = true;
+    clearTimeout(timer);
+    boot.says(sentence);
+  }
+
+  /** A page that is refused as it stands has nothing to try again, but another place to open. */
+  function elsewhere(text) {
+    document.addEventListener("DOMContentLoaded", function () {
+      var link = document.createElement("a");
+      link.href = location.href;
+      link.target = "_blank";
+      link.rel = "noopener";
+      link.textContent = text;
+      document.getElementById("again").replaceWith(link);
+    });
+  }
+
   root.dataset.boot = "";
   var module = "noModule" in document.createElement("script");
   var simd = typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array(SIMD));
   if (!module || !simd) {
-    boot.says("This browser cannot run the page: it lacks " + (module ? "WebAssembly with SIMD" : "JavaScript modules") + ". Chrome and Edge have it from version 91 on, Firefox from 114, Safari from 16.4.");
+    refuse("This browser cannot run the page: it lacks " + (module ? "WebAssembly with SIMD" : "JavaScript modules") + ". Chrome and Edge have it from version 91 on, Firefox from 114, Safari from 16.4.");
+  } else if (location.protocol === "file:") {
+    refuse("This page was opened as a file, and a browser starts no program from a file. Serve its folder, for example by “python3 -m http.server” in it, and open the address that this gives.");
+    document.addEventListener("DOMContentLoaded", function () { document.getElementById("again").remove(); });
+  } else if (apart && !root.hasAttribute("data-start")) {
+    refuse(window === top
+      ? "This tab was opened from a sandbox, so this page has no origin of its own: it could start no threads and keep nothing. Copy its address into a tab of your own."
+      : "This is the whole playground, which does not run in a sandbox without an origin of its own: it could start no threads and keep nothing. A page that wants it in a frame takes embed.html.");
+    elsewhere(window === top ? location.href : "Open it in a tab of its own");
   }
 })();

@@ -1,64 +1,158 @@
 // <hush-grad preset="dp-sgd" sigma="1.5" controls="sigma">: the playground in a page of yours. No dependency; loads as a
-// module and as a classic script. docs/embedding.md has its attributes, methods and events.
+// module and as a classic script. docs/embedding.md has its attributes, methods and events; the npm package `hush-grad` is
+// made of this file (packages/element).
 (() => {
-  if (customElements.get("hush-grad")) return;
+  // Where pages are rendered ahead there are no elements.
+  if (typeof customElements === "undefined" || customElements.get("hush-grad")) return;
   const SOURCE = "hushgrad";
   const VERSION = 1;
   const EVENTS = ["ready", "step", "paused", "complete", "state", "error"];
-  // Attributes of any element; all others go into the frame's address.
-  const PLAIN = /^(src|class|id|style|slot|hidden|title|lang|dir|tabindex|role|height|(data|aria)-.*|on.*)$/;
+  // What can be set while the frame stands: keys of the page's links.
+  const SETTINGS = `preset dataset model encoder shape noise density denoiser sampling schedule start reading averaging clip vectors
+    pre-scale envelope-seed epsilon sigma nu exponent lot rate rate-end momentum copies reach steps delta seed replay grid-bits speed`;
+  // What the frame is made with; when it changes, the frame is loaded anew.
+  const FRAME = `v backend theme controls hide view poster lesson lab lab-envelope lab-epsilon lab-exponent lab-density`;
+  const settings = SETTINGS.split(/\s+/);
+  const keys = [...settings, ...FRAME.split(" ")];
+  // Attributes of any element, and those that frameworks leave; no key is like them.
+  const PLAIN = /^(src|class|id|style|slot|part|exportparts|hidden|inert|title|lang|dir|translate|tabindex|autofocus|accesskey|role|is|nonce|height|popover|draggable|spellcheck|contenteditable|item\w+|xmlns|(data|aria|ng)-.*|on.*|[^a-z].*|.*[^a-z0-9-].*)$/;
   /** Milliseconds that an answer may take: the first one waits for the whole program. */
   const PATIENCE = 60_000;
+  /** Pixels that no frame is given more of, whatever it asks for. */
+  const HIGHEST = 6000;
   // A classic script knows its address; a module is named in the trace of an error.
-  const here = document.currentScript?.src || /https?:[^\s()]*element\.js[^\s():]*/.exec(new Error().stack ?? "")?.[0];
+  const scripts = [document.currentScript?.src, /https?:[^\s()]*element\.js[^\s():]*/.exec(new Error().stack ?? "")?.[0]];
+  const here = scripts.find((src) => /\/element\.js([?#]|$)/.test(src ?? ""));
+  /** A page in a sandbox, or from a file, has no origin, and what it frames may have none either. */
+  const apart = self.origin === "null";
+  const STYLE = `
+    :host { display: block; }
+    :host([hidden]) { display: none; }
+    iframe { display: block; width: 100%; border: 0; }
+    p { margin: 0 0 4px; padding: 6px 10px; border: 1px solid currentcolor; border-radius: 6px; font: 0.87rem/1.4 system-ui, sans-serif; }
+    p[hidden], slot, .print { display: none; }
+    @media print {
+      :host { break-inside: avoid; }
+      slot { display: contents; }
+      .print { display: block; font: 0.87rem/1.4 system-ui, sans-serif; overflow-wrap: anywhere; }
+      .print svg { display: block; width: 320px; height: 104px; fill: none; stroke: currentcolor; stroke-width: 2; }
+      .waiting iframe, .running svg { display: none; }
+    }`;
+
+  /** What the page says of itself in attributes and classes: `light`, `dark`, or nothing. */
+  function named(element) {
+    const { dataset, classList } = element;
+    if (dataset.jpThemeLight) return dataset.jpThemeLight === "false" ? "dark" : "light";
+    for (const value of [dataset.theme, dataset.bsTheme, dataset.colorMode, dataset.mdColorScheme]) {
+      const found = /dark|slate/i.test(value ?? "") ? "dark" : /light|default/i.test(value ?? "") ? "light" : "";
+      if (found) return found;
+    }
+    for (const theme of ["dark", "light"]) {
+      if (["", "theme-", "is-"].some((start) => classList.contains(start + theme)) || classList.contains(`${theme}-mode`) || classList.contains(`${theme}-theme`)) return theme;
+    }
+    return "";
+  }
+
+  /** The theme that stands around an element: as it is said, else as it is seen. */
+  function themeAround(element) {
+    let paper = "";
+    for (let at = element.parentNode; at; at = at.parentNode ?? at.host) {
+      if (at.nodeType === Node.DOCUMENT_FRAGMENT_NODE) at = at.host;
+      if (at.nodeType !== Node.ELEMENT_NODE) break;
+      const said = named(at);
+      if (said) return said;
+      const { backgroundColor } = getComputedStyle(at);
+      if (!paper && !/^(transparent|rgba\(.*, 0\))$/.test(backgroundColor)) paper = backgroundColor;
+    }
+    const schemes = getComputedStyle(element).colorScheme.split(" ");
+    const [light, dark] = ["light", "dark"].map((scheme) => schemes.includes(scheme));
+    if (light !== dark) return light ? "light" : "dark";
+    const [r, g, b] = (/^rgba?\(/.test(paper) && paper.match(/[\d.]+/g)) || [];
+    if (b !== undefined) return 0.3 * r + 0.6 * g + 0.1 * b < 110 ? "dark" : "light";
+    // A page that knows nothing of themes has white paper.
+    return light ? "system" : "light";
+  }
+
+  /** The curve of the poster, for paper. */
+  function picture() {
+    const [svg, path] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
+    svg.setAttribute("viewBox", "0 0 320 90");
+    svg.setAttribute("aria-hidden", "true");
+    path.setAttribute("d", "M0 78C60 76 80 40 130 30s110-12 190-14M0 80l18-1 17-5 18-9 17-11 17-11 18-5 17-8 17 0 17-4 17-1 17-5 17 1 17-2 17 1 17-4");
+    svg.append(path);
+    return svg;
+  }
 
   class HushGrad extends HTMLElement {
+    /** Where the playground lies, for elements without `src`: the site that this script came from. */
+    static site = here;
+    static observedAttributes = [...keys, "src", "height", "title"];
+
     #frame = null;
+    /** Whether it is on the page, and its attributes were read. */
+    #stands = false;
     #origin = "";
     #met = false;
+    #started = false;
+    /** Attributes that changed and have not been applied. */
+    #changed = null;
+    #theme = "";
+    #refused = "";
     /** Messages for when the frame has answered the first hello. */
     #queue = [];
     #answers = new Map();
     #count = 0;
     #hear = (event) => this.#take(event);
+    #watcher = new MutationObserver((records) => this.#look(records));
+    #dark = matchMedia("(prefers-color-scheme: dark)");
+    #follow = () => this.#tellTheme();
+    #box = document.createElement("div");
+    #problem = document.createElement("p");
+    #address = document.createElement("span");
+
+    constructor() {
+      super();
+      const root = this.attachShadow({ mode: "open" });
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(STYLE);
+      root.adoptedStyleSheets = [sheet];
+      this.#problem.setAttribute("part", "problem");
+      this.#problem.setAttribute("role", "alert");
+      this.#problem.hidden = true;
+      const print = document.createElement("div");
+      print.className = "print";
+      print.append(picture(), this.#address);
+      this.#box.append(document.createElement("slot"), print);
+      root.append(this.#problem, this.#box);
+    }
 
     connectedCallback() {
-      const base = this.getAttribute("src") ?? here;
-      if (!base) throw new Error("<hush-grad> needs the playground's address in its attribute src");
-      const url = new URL("embed.html", new URL(base, document.baseURI));
-      for (const { name, value } of this.attributes) if (!PLAIN.test(name)) url.searchParams.set(name, value);
-      this.#origin = url.origin;
-      this.#met = false;
-      // Its place is there before anything is loaded: nothing on the page jumps.
-      const height = Number.parseInt(this.getAttribute("height"), 10) || 400;
-      if (!this.style.display) this.style.display = "block";
-      this.style.minHeight = `${height}px`;
-      const frame = document.createElement("iframe");
-      frame.src = url.href;
-      frame.title = this.getAttribute("title") ?? "hushgrad: train a model privately";
-      frame.loading = "lazy";
-      frame.referrerPolicy = "no-referrer";
-      // Scripts of an origin of its own, a link to the whole playground, and copies of what is shown: no more.
-      frame.sandbox = "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
-      frame.allow = "clipboard-write";
-      Object.assign(frame.style, { display: "block", width: "100%", height: `${height}px`, border: "0" });
-      // A statement, and no returned expression: WebKit, which calls in the caller's place what a strict function returns, would take
-      // the frame itself for who posts.
-      frame.addEventListener("load", () => {
-        frame.contentWindow?.postMessage(this.#message({ type: "hello" }), this.#origin);
-      });
-      this.#frame = frame;
       addEventListener("message", this.#hear);
-      this.replaceChildren(frame);
+      this.#dark.addEventListener("change", this.#follow);
+      this.#watcher.observe(this, { attributes: true });
+      const how = { attributes: true, attributeFilter: ["class", "style", "data-theme", "data-bs-theme", "data-color-mode", "data-md-color-scheme", "data-jp-theme-light"] };
+      for (const around of [document.documentElement, document.body]) if (around) this.#watcher.observe(around, how);
+      this.#stands = true;
+      this.#build();
     }
 
     disconnectedCallback() {
+      this.#stands = false;
       removeEventListener("message", this.#hear);
-      for (const { refuse } of this.#answers.values()) refuse(new Error("<hush-grad> was taken off the page"));
-      this.#answers.clear();
+      this.#dark.removeEventListener("change", this.#follow);
+      this.#watcher.disconnect();
+      this.#forget("<hush-grad> was taken off the page");
       this.#queue = [];
+      this.#changed = null;
       this.#frame?.remove();
       this.#frame = null;
+    }
+
+    attributeChangedCallback(name, before, now) {
+      if (!this.#stands || before === now) return;
+      // All that changes in one turn is applied at once.
+      if (!this.#changed) queueMicrotask(() => this.#apply());
+      this.#changed = (this.#changed ?? new Set()).add(name);
     }
 
     play() {
@@ -82,10 +176,126 @@
       return this.#ask({ type: "setState", query: String(typeof state === "string" ? state : new URLSearchParams(state)) });
     }
 
+    /** The frame for what the attributes say. */
+    #build() {
+      const base = this.getAttribute("src") ?? HushGrad.site;
+      if (!base) return this.#refuse("<hush-grad> needs the playground's address in its attribute src.");
+      let url;
+      try {
+        url = new URL("embed.html", new URL(base, document.baseURI));
+      } catch {
+        return this.#refuse(`<hush-grad>: “${base}” is no address.`);
+      }
+      if (this.#refused) this.#refuse("");
+      for (const { name, value } of this.attributes) if (keys.includes(name)) url.searchParams.set(name, value);
+      this.#address.textContent = `A live run of private training: ${new URL(`.${url.search}`, url).href}`;
+      this.#theme = themeAround(this);
+      url.hash = `host-theme=${this.#theme}`;
+      this.#origin = url.origin;
+      this.#met = this.#started = false;
+      this.#box.className = "waiting";
+      const frame = document.createElement("iframe");
+      frame.src = url.href;
+      frame.part = "frame";
+      frame.loading = "lazy";
+      frame.referrerPolicy = "no-referrer";
+      // Scripts of an origin of its own, a link to the whole playground, and copies of what is shown: no more.
+      frame.sandbox = "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
+      frame.allow = "clipboard-write";
+      // A statement, and no returned expression: WebKit, which calls in the caller's place what a strict function returns, would take
+      // the frame itself for who posts.
+      frame.addEventListener("load", () => {
+        frame.contentWindow?.postMessage(this.#message({ type: "hello", theme: this.#theme, fit: true }), this.#target);
+      });
+      if (this.#frame) this.#forget("<hush-grad>: the frame was loaded anew");
+      this.#frame?.remove();
+      this.#frame = frame;
+      this.#name();
+      // Its place is there before anything is loaded: nothing on the page jumps.
+      frame.style.height = `${this.#height}px`;
+      this.#box.append(frame);
+      this.#check();
+      return undefined;
+    }
+
+    #name() {
+      this.#frame.title = this.getAttribute("title") ?? "hushgrad: train a model privately";
+    }
+
+    /** Pixels that the frame has at least. */
+    get #height() {
+      return Number.parseInt(this.getAttribute("height"), 10) || 400;
+    }
+
+    /** Whoever posts from a page without an origin cannot know that the frame has one. */
+    get #target() {
+      return apart ? "*" : this.#origin;
+    }
+
+    /** Applies what has changed: settings are set, all else is another frame. */
+    #apply() {
+      const changed = [...(this.#changed ?? [])];
+      this.#changed = null;
+      if (!this.#stands) return;
+      if (!this.#frame) return this.#build();
+      const of = (list) => changed.filter((name) => list.includes(name));
+      if (changed.includes("title")) this.#name();
+      if (changed.includes("height")) this.#frame.style.height = `${Math.max(this.#height, Number.parseInt(this.#frame.style.height, 10))}px`;
+      const [set, rest] = [of(settings), changed.filter((name) => !settings.includes(name) && !["title", "height"].includes(name))];
+      const settable = this.#started && set.every((name) => this.hasAttribute(name));
+      if (rest.length || (set.length && !settable)) this.#build();
+      else if (set.length) {
+        // A preset is the ground of all others.
+        const all = set.includes("preset") ? settings.filter((name) => this.hasAttribute(name)) : set;
+        const state = Object.fromEntries(all.map((name) => [name, this.getAttribute(name)]));
+        this.setState(state).then(() => this.#refuse(""), ({ message }) => this.#refuse(message));
+      }
+      return undefined;
+    }
+
+    /** What changes on the page around: its theme, or an attribute that is none of ours. */
+    #look(records) {
+      if (records.some(({ target }) => target !== this)) this.#tellTheme();
+      if (records.some(({ target, attributeName }) => target === this && !keys.includes(attributeName))) this.#check();
+    }
+
+    #tellTheme() {
+      const theme = themeAround(this);
+      if (theme === this.#theme) return;
+      this.#theme = theme;
+      if (this.#met) this.#send({ type: "theme", query: theme });
+    }
+
+    /** Refuses attributes that nobody knows: what is misspelt would be left aside in silence. */
+    #check() {
+      const unknown = this.getAttributeNames().filter((name) => !keys.includes(name) && !PLAIN.test(name));
+      if (unknown.length) this.#refuse(`<hush-grad> has no attribute ${unknown.map((name) => `“${name}”`).join(", ")}.`);
+      else if (this.#refused.startsWith("<hush-grad> has no attribute")) this.#refuse("");
+    }
+
+    /** Says what is refused: on the page, in the console and as an event. */
+    #refuse(message) {
+      if (message === this.#refused) return;
+      this.#refused = this.#problem.textContent = message;
+      this.#problem.hidden = !message;
+      if (!message) return;
+      console.warn(message);
+      // Who listens may come after the element.
+      setTimeout(() => this.dispatchEvent(new CustomEvent("error", { detail: { message } })));
+    }
+
+    #forget(why) {
+      for (const { refuse, timer } of this.#answers.values()) {
+        clearTimeout(timer);
+        refuse(new Error(why));
+      }
+      this.#answers.clear();
+    }
+
     #message = (message) => ({ source: SOURCE, v: VERSION, ...message });
 
     #send(message) {
-      if (this.#met) this.#frame?.contentWindow?.postMessage(this.#message(message), this.#origin);
+      if (this.#met) this.#frame?.contentWindow?.postMessage(this.#message(message), this.#target);
       else this.#queue.push(message);
     }
 
@@ -102,12 +312,19 @@
     }
 
     #take({ source, origin, data }) {
-      if (!this.#frame || source !== this.#frame.contentWindow || origin !== this.#origin) return;
+      if (!this.#frame || source !== this.#frame.contentWindow) return;
+      if (origin !== this.#origin && !(apart && origin === "null")) return;
       if (data?.source !== SOURCE || data.v !== VERSION) return;
       const { source: _, v: __, type, id, ...detail } = data;
+      if (typeof detail.started === "boolean") this.#started = detail.started;
+      if (detail.step > 0) this.#box.className = "running";
       if (type === "hello") {
         this.#met = true;
         this.#queue.splice(0).forEach((message) => this.#send(message));
+        return;
+      }
+      if (type === "size") {
+        if (detail.height > 0) this.#frame.style.height = `${Math.min(Math.max(detail.height, this.#height), HIGHEST)}px`;
         return;
       }
       const waiting = this.#answers.get(id);

@@ -4,17 +4,32 @@ const { boot, document: { documentElement: root } } = globalThis;
 const here = new URL(".", import.meta.url).href;
 const names = new URL(import.meta.url).searchParams;
 
+/** Scripts of one line that were made here. */
+const made = new Set();
+
 // The browser takes markup and addresses of scripts from this policy alone: no script, nothing that loads, own files only.
 globalThis.trustedTypes?.createPolicy("default", {
   createHTML: (html) => (/<(script|iframe|object|embed|base|form|meta|link|style)\b|<[^>]*\son\w+\s*=/i.test(html) ? null : html),
-  createScriptURL: (url) => (new URL(url, here).href.startsWith(here) ? url : null),
+  createScriptURL: (url) => (made.has(url) || new URL(url, here).href.startsWith(here) ? url : null),
 });
+
+/** A page without an origin of its own starts no thread from its host's files; but from a script of its own, which may load them where the
+    host allows that (CORS). Chromium starts no module so, but a classic script, which may import one. */
+const apart = self.origin === "null";
+function startable(url) {
+  const whole = new URL(url, here).href;
+  if (!apart || !whole.startsWith(here)) return url;
+  const code = `import(${JSON.stringify(whole)}).catch((error) => setTimeout(() => { throw error; }));`;
+  const script = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  made.add(script);
+  return script;
+}
 
 // gloo-worker keeps the workers that it makes to itself, and only they tell when a thread fails.
 globalThis.Worker = class extends Worker {
   constructor(url, how) {
-    let read = false;
-    super(url, { get type() { return (read = true), how.type; } });
+    let read = apart;
+    super(startable(url), apart ? {} : { get type() { return (read = true), how.type; } });
     const what = url.includes("accountant") ? "The accountant" : "The training thread";
     if (!read) boot?.says("This browser cannot run the page: it lacks modules in workers. Firefox has them from version 114 on.");
     let alive = false;
@@ -165,7 +180,20 @@ const register = () => {
   }
 };
 
-if (!root.dataset.start && root.dataset.frames !== "any" && foreign()) {
+// What another page embeds is shown, set and copied in a dialog that few visitors open.
+addEventListener("hushgrad-embed", async ({ detail }) => {
+  const dialog = document.querySelector("meta[name=hushgrad-embed-dialog]")?.content ?? "./embed_dialog.js";
+  const script = new URL(dialog, document.baseURI).href;
+  try {
+    (await import(script)).open(detail);
+  } catch (error) {
+    boot?.fails(script, "The dialog", String(error));
+  }
+});
+
+if (boot?.refused) {
+  // It says why.
+} else if (!root.dataset.start && root.dataset.frames !== "any" && foreign()) {
   boot?.says("This is the whole playground, which does not run within a page of another site.");
   const link = document.createElement("a");
   Object.assign(link, { href: location.href, target: "_blank", textContent: "Open it in a tab of its own" });

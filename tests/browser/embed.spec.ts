@@ -1,65 +1,16 @@
-import type { Browser, Page } from "@playwright/test";
+import type { Page } from "@playwright/test";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { around, call, CPU, element, heard, hosted, inside, within } from "./around";
+import { accessible } from "./axe";
 import { expect, hook, open, test } from "./fixtures";
-import { serve, type Site } from "./server";
+import type { Site } from "./server";
 
 const EXAMPLES = resolve("../../examples/embed");
 const ADDRESS = /https:\/\/hushgrad\.example\//g;
 
-/** A folder for as long as it is used. */
-async function within(use: (folder: string) => Promise<void>) {
-  const folder = mkdtempSync(join(tmpdir(), "hushgrad-embed-"));
-  try {
-    await use(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-/** Serves a folder from another origin than the playground's, and opens a page of it in a context of its own. */
-async function hosted(browser: Browser, folder: string, path: string, use: (page: Page) => Promise<void>) {
-  const host = await serve(folder, "/docs/");
-  const context = await browser.newContext({ viewport: { width: 900, height: 1200 } });
-  try {
-    const page = await context.newPage();
-    await page.goto(host.url + path);
-    await use(page);
-  } finally {
-    await context.close();
-    await host.close();
-  }
-}
-
-/** The same of one page. */
-const around = (browser: Browser, html: string, use: (page: Page) => Promise<void>) =>
-  within(async (folder) => {
-    writeFileSync(join(folder, "index.html"), html);
-    await hosted(browser, folder, "", use);
-  });
-
 const example = (file: string, site: Site) => readFileSync(join(EXAMPLES, file), "utf8").replace(ADDRESS, site.url);
-const element = (site: Site, attributes: string) =>
-  `<!doctype html><title>host</title><script src="${site.url}element.js"></script><hush-grad ${attributes}></hush-grad>`;
-const inside = (page: Page, n = 0) => page.frameLocator("iframe").nth(n);
-const CPU = `preset="cpu" dataset="synthetic" backend="cpu"`;
-
-/** Waits for one event of the element. */
-const heard = (page: Page, kind: string) =>
-  page.evaluate(
-    (kind) => new Promise<Record<string, unknown>>((done) => {
-      document.querySelector("hush-grad")!.addEventListener(kind, (event) => done((event as CustomEvent).detail), { once: true });
-    }),
-    kind,
-  );
-/** Calls a method of the element. */
-const call = (page: Page, method: string, argument?: unknown) =>
-  page.evaluate(
-    ([method, argument]) => (document.querySelector("hush-grad") as unknown as Record<string, (a: unknown) => unknown>)[method as string](argument),
-    [method, argument] as const,
-  ) as Promise<Record<string, unknown>>;
 
 test("the plain example: events and commands over the border of two origins", async ({ browser, site }) => {
   const html = example("html/index.html", site).replace("preset=", 'backend="cpu" preset=');
@@ -202,20 +153,47 @@ test("the element says when there is a run, and what is refused", async ({ brows
   });
 });
 
-test("the page's button copies a frame in which everything is set as on the page", async ({ page, context, browser, site }) => {
+test("the page's button opens a dialog: preview, choices, and both snippets to copy", async ({ page, context, browser, site }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, site, "?backend=cpu&dataset=synthetic&theme=dark");
   await hook(page, "noise-scale").fill("2.5");
   await hook(page, "noise-scale").press("Enter");
   await page.getByTestId("embed").click();
-  await expect(page.getByTestId("notice")).toContainText("<iframe");
+  const dialog = page.getByRole("dialog", { name: "In a page of yours" });
+  await expect(dialog).toBeVisible();
+  await expect(dialog.frameLocator("iframe").locator("#poster")).toBeVisible();
+  await accessible(page, "the dialog");
+  await page.getByTestId("embed-poster").uncheck();
+  await page.getByTestId("embed-size").selectOption("360 560");
+  await page.getByTestId("embed-controls").selectOption("sigma");
+  await expect(dialog.frameLocator("iframe").getByTestId("noise-scale"), "the preview is live").toHaveValue("2.5");
+  expect((await dialog.locator("iframe").boundingBox())!.width).toBe(360);
+  await page.getByTestId("embed-view").selectOption("results");
+  await expect(dialog.frameLocator("iframe").getByText("Draw a digit").first()).toBeVisible();
+
+  await page.getByTestId("embed-copy-frame").click();
+  await expect(page.getByTestId("embed-said")).toContainText("Copied");
   const frame = await page.evaluate(() => navigator.clipboard.readText());
+  await page.getByTestId("embed-copy-element").click();
+  const tag = await page.evaluate(() => navigator.clipboard.readText());
+  for (const snippet of [frame, tag]) {
+    expect(snippet).toContain(site.url);
+    expect(snippet).not.toContain("hushgrad.example");
+  }
   await around(browser, `<!doctype html><title>host</title>${frame}`, async (host) => {
     const whole = inside(host).getByRole("link", { name: "Open the whole playground" });
-    const all = /\?v=1&dataset=synthetic&sigma=2\.5&backend=cpu&theme=dark$/;
-    await expect(whole).toHaveAttribute("href", all);
+    await expect(whole).toHaveAttribute("href", /\?v=1&dataset=synthetic&sigma=2\.5&backend=cpu&theme=dark$/);
     await expect(inside(host).locator("html")).toHaveAttribute("data-theme", "dark");
+    expect((await host.locator("iframe").boundingBox())!.width).toBe(360);
   });
+  await around(browser, `<!doctype html><title>host</title>${tag}`, async (host) => {
+    await expect(inside(host).getByTestId("noise-scale")).toHaveValue("2.5");
+    await expect(host.locator("hush-grad [role=alert]")).toBeHidden();
+  });
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await expect(dialog.locator("iframe"), "nothing trains unseen").toHaveCount(0);
+  await expect(page.getByTestId("embed")).toBeFocused();
 });
 
 test("out of sight an embed rests, and plays on when it is back", async ({ browser, site }) => {
@@ -253,7 +231,7 @@ test("a frame hears nobody but the page around it", async ({ browser, site }) =>
     const frame = page.frames().find((frame) => frame.url().includes("embed.html"))!;
     await frame.evaluate(() => postMessage({ source: "hushgrad", v: 1, type: "step" }, "*"));
     // Of another version, from the right one.
-    await page.evaluate(() => document.querySelector("iframe")!.contentWindow!.postMessage({ source: "hushgrad", v: 2, type: "step" }, "*"));
+    await page.evaluate(() => document.querySelector("hush-grad")!.shadowRoot!.querySelector("iframe")!.contentWindow!.postMessage({ source: "hushgrad", v: 2, type: "step" }, "*"));
     await page.waitForTimeout(500);
     expect((await call(page, "getState")).step).toBe(0);
   });
@@ -301,7 +279,7 @@ test("no message makes the frame throw", async ({ browser, site }) => {
     const answers = await page.evaluate(async () => {
       const errors: string[] = [];
       addEventListener("message", ({ data }) => data?.type === "error" && errors.push(data.message));
-      const frame = document.querySelector("iframe")!.contentWindow!;
+      const frame = document.querySelector("hush-grad")!.shadowRoot!.querySelector("iframe")!.contentWindow!;
       const as = (more: object) => ({ source: "hushgrad", v: 1, ...more });
       const { port1 } = new MessageChannel();
       for (const message of [
@@ -317,17 +295,5 @@ test("no message makes the frame throw", async ({ browser, site }) => {
     expect(answers.length).toBeGreaterThan(5);
     for (const answer of answers) expect(answer.length).toBeLessThan(200);
     expect((await call(page, "getState")).step).toBe(0);
-  });
-});
-
-test("a sandbox that keeps the frame from its origin is named", async ({ browser, site }) => {
-  const frame = `<!doctype html><title>host</title><iframe sandbox="allow-scripts" width="640" height="400" src="${site.url}embed.html?dataset=synthetic&backend=cpu"></iframe>`;
-  await around(browser, frame, async (page) => {
-    await expect(inside(page).getByText("allow-same-origin")).toBeVisible();
-  });
-  await around(browser, frame.replace("allow-scripts", "allow-scripts allow-same-origin"), async (page) => {
-    await expect(inside(page).getByTestId("step")).toHaveAttribute("data-value", "0");
-    await page.waitForTimeout(3_500);
-    await expect(inside(page).getByText("allow-same-origin")).toHaveCount(0);
   });
 });

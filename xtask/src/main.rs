@@ -22,7 +22,7 @@ use bench::Bench;
 use checks::{count::Count, deny};
 use error::Result;
 use project::Project;
-use site::{Kind, build, pictures, serve};
+use site::{Kind, build, pictures, serve, sharing::Address};
 use tools::lints;
 
 /// Everything that must be done around cargo
@@ -51,6 +51,9 @@ enum Task {
     Dist {
         #[arg(long, value_name = "DIR", default_value = "dist")]
         out: PathBuf,
+        /// Where the site will stand, for what links to it show (https://…)
+        #[arg(long, value_name = "URL")]
+        address: Option<Address>,
     },
     /// Set up and run every check; the last line counts the tests
     Test,
@@ -93,17 +96,17 @@ fn run(task: Option<Task>) -> Result<bool> {
             let listener = serve::listen(port)?;
             let kind = if dist { Kind::Shipped } else { Kind::Quick };
             let out = project.target()?.join(kind.folder());
-            build::with_set_up(project, kind, &out)?;
             let address = format!("http://{}/", listener.local_addr()?);
+            build::with_set_up(project, kind, &out, address.parse().ok().as_ref())?;
             println!("\nhushgrad is at {address}  (Ctrl-C ends it)");
             if open && open::that_detached(&address).is_err() {
                 eprintln!("  nothing here opens a browser; please open the address yourself");
             }
             serve::serve(&listener, &out);
         }
-        Task::Dist { out } => {
+        Task::Dist { out, address } => {
             let out = std::path::absolute(&out)?;
-            let site = build::with_set_up(project, Kind::Shipped, &out)?;
+            let site = build::with_set_up(project, Kind::Shipped, &out, address.as_ref())?;
             println!("\n{}", site.table());
             println!("The site is in {}: copy it to any static host, under any path.", out.display());
             println!("It is {}.", site.check()?);
@@ -129,8 +132,9 @@ mod tests {
     fn the_command_line_is_read_or_refused() {
         assert_eq!(parsed("serve --open --port 9000"), Some(Task::Serve { open: true, port: Some(9000), dist: false }));
         assert_eq!(parsed("serve --dist"), Some(Task::Serve { open: false, port: None, dist: true }));
-        assert_eq!(parsed("dist --out x/y"), Some(Task::Dist { out: "x/y".into() }));
-        assert_eq!(parsed("dist"), Some(Task::Dist { out: "dist".into() }));
+        assert_eq!(parsed("dist --out x/y"), Some(Task::Dist { out: "x/y".into(), address: None }));
+        let address = "https://example.org/play/".parse().ok();
+        assert_eq!(parsed("dist --address https://example.org/play"), Some(Task::Dist { out: "dist".into(), address }));
         assert_eq!(parsed("test"), Some(Task::Test));
         assert_eq!(parsed("pictures"), Some(Task::Pictures));
         assert_eq!(parsed("deny"), Some(Task::Deny));
@@ -157,6 +161,7 @@ mod tests {
             "serve --port 70000",
             "test --open",
             "dist --out",
+            "dist --address example.org",
         ] {
             let words = ["xtask"].into_iter().chain(wrong.split_whitespace());
             assert!(Arguments::try_parse_from(words).is_err_and(|error| error.use_stderr()), "{wrong}");

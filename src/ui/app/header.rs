@@ -37,7 +37,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <button type="button" class="quiet more" data-testid="more" aria-expanded=text_fn(move || page.appearance.more.get().to_string()) on:click=on_click(move |_| page.appearance.more.update(|more| *more = !*more))>"More"</button>
             <button type="button" class="quiet seldom" data-testid="noise-lab" aria-pressed=text_fn(move || page.lab.open.get().to_string()) on:click=on_click(move |_| page.lab.open.update(|lab| *lab = !*lab))>"Noise lab"</button>
             <button type="button" class="quiet seldom" data-testid="share" title="Copy the link to this state" on:click=on_click(move |_| share::share(page))>"Share"</button>
-            <button type="button" class="quiet seldom" data-testid="embed" title="Copy a frame with this state for a page of yours" on:click=on_click(move |_| share::embed(page))>"Embed"</button>
+            <button type="button" class="quiet seldom" data-testid="embed" title="This state in a page of yours" aria-haspopup="dialog" on:click=on_click(move |_| share::embed(page))>"Embed"</button>
             {export_menu(page)}
             <button type="button" class="quiet help seldom" aria-label="Help and keys" title="Help and keys (?)" on:click=on_click(move |_| open(help))>"?"</button>
         </header>

@@ -6,9 +6,13 @@ use crate::ui::settings::{Choice, Theme};
 
 const THEME: &str = "hushgrad-theme";
 
-/// The theme that the browser keeps for this page; the system's where it keeps none.
+/// The theme of the page around this one, where that told it; else the one that the browser keeps for this page; the system's where it keeps none.
 #[must_use]
 pub fn stored_theme() -> Theme {
+    let around = document().document_element().and_then(|root| root.get_attribute("data-host-theme"));
+    if let Some(theme) = around.and_then(|key| Theme::by_key(&key)) {
+        return theme;
+    }
     let stored = storage().and_then(|storage| storage.get_item(THEME).ok().flatten());
     stored.and_then(|key| Theme::by_key(&key)).unwrap_or(Theme::System)
 }

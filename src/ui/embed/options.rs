@@ -5,6 +5,31 @@ use crate::ui::{link::encoding::pairs, settings::clipped, setup::layout::Control
 /// What can be hidden. Not ε: a private run always says what it costs.
 const PARTS: [&str; 8] = ["speed", "step", "reset", "backend", "accuracy", "accuracy-chart", "epsilon-chart", "link"];
 
+/// What stands under the bar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// Both curves.
+    #[default]
+    Run,
+    /// One step, taken apart.
+    Stage,
+    /// All results.
+    Results,
+    /// The lesson that the address names, above the curves.
+    Lesson,
+    /// The noise lab.
+    Lab,
+}
+
+/// Names of views in addresses.
+const VIEWS: [(&str, View); 5] = [
+    ("run", View::Run),
+    ("stage", View::Stage),
+    ("results", View::Results),
+    ("lesson", View::Lesson),
+    ("lab", View::Lab),
+];
+
 /// What an embed shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
@@ -12,6 +37,7 @@ pub struct Options {
     pub controls: Vec<Control>,
     /// Some of `PARTS`, with a space between.
     pub hide: String,
+    pub view: View,
 }
 
 /// Reads both lists, and says in a sentence each what was wrong with them.
@@ -39,8 +65,20 @@ pub fn read(query: &str) -> (Options, Vec<String>) {
                     }
                 }
             }
+            "view" => match VIEWS.iter().find(|(name, _)| *name == value) {
+                Some((_, view)) => options.view = *view,
+                None if value == "attack" => problems.push(
+                    "In the link, view: this version has no attack to show in a frame; both curves are shown."
+                        .to_owned(),
+                ),
+                None => problems.push(wrong("view", &value, &VIEWS.map(|(name, _)| name))),
+            },
             _ => {}
         }
+    }
+    if options.view == View::Lesson && pairs(query).iter().all(|(key, _)| key != "lesson") {
+        problems
+            .push("In the link, view=lesson shows the lesson that lesson names, such as lesson=why-noise.".to_owned());
     }
     (options, problems)
 }
@@ -66,17 +104,53 @@ mod tests {
         assert!(problems[0].contains("“magic” is none of them") && problems[0].contains("preset, dataset"));
         assert!(problems[1].starts_with("In the link, hide may name speed, "), "ε cannot be hidden: {problems:?}");
         assert_eq!(read(""), (Options::default(), vec![]));
+        assert_eq!(read("view=lab").0.view, View::Lab);
+        assert!(read("view=lesson").1[0].contains("such as lesson=why-noise"));
+        for (value, says) in [("attack", "has no attack"), ("x", "view may name run, stage, results, lesson, lab;")] {
+            let (options, problems) = read(&format!("view={value}"));
+            assert_eq!(options.view, View::Run);
+            assert!(problems[0].contains(says), "{problems:?}");
+        }
+    }
+
+    /// `<hush-grad>` refuses what it does not know; what it knows is written in its script.
+    #[test]
+    fn the_element_knows_every_key_and_no_other() {
+        let script = include_str!("../../../www/element.js");
+        let list = |name: &str| -> Vec<&str> {
+            let start = format!("const {name} = `");
+            let rest = &script[script.find(&start).unwrap() + start.len()..];
+            rest[..rest.find('`').unwrap()].split_whitespace().collect()
+        };
+        let mut known = list("SETTINGS");
+        known.sort_unstable();
+        let selects = Select::ALL.into_iter().map(|select| select.spec().key);
+        let numbers = Number::ALL.into_iter().map(|number| number.spec().key);
+        let mut keys: Vec<&str> = ["preset", "density", "speed"].into_iter().chain(selects).chain(numbers).collect();
+        keys.sort_unstable();
+        assert_eq!(known, keys);
+        let of_the_frame = list("FRAME");
+        for key in ["backend", "theme", "controls", "hide", "view", "poster", "lesson", "lab", "v"] {
+            assert!(of_the_frame.contains(&key), "{key}");
+        }
     }
 
     #[test]
     fn the_documented_names_are_known() {
         let page = include_str!("../../../docs/embedding.md");
-        for key in ["controls", "hide"] {
+        for key in ["controls", "hide", "view"] {
             let row = page.lines().find_map(|line| line.strip_prefix(&format!("| `{key}` |"))).unwrap();
             // What stands between a pair of backticks, and is no mark of omission.
             let names: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
-            assert!(names.len() > 6, "{names:?}");
-            assert_eq!(read(&format!("{key}={}", names.join(","))).1, Vec::<String>::new());
+            assert!(names.len() > 4, "{names:?}");
+            let lists = if key == "view" {
+                names.iter().map(|name| format!("{name}&lesson=x")).collect()
+            } else {
+                vec![names.join(",")]
+            };
+            for list in lists {
+                assert_eq!(read(&format!("{key}={list}")).1, Vec::<String>::new());
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     train::report::{Privacy, Report},
     ui::{
         link::{self, Link},
-        settings::{Digits, Settings},
+        settings::{Choice, Digits, Settings, Theme},
         size::closures::effect,
         state::{Page, as_sentence},
     },
@@ -119,6 +119,11 @@ pub fn talk(page: Page) {
             Some("pause") => page.run.pause(),
             Some("step") => page.run.step_once(),
             Some("reset") => page.run.reset(),
+            Some("theme") => {
+                if let Some(theme) = get("query").as_string().and_then(|key| Theme::by_key(&key)) {
+                    page.appearance.follow(theme);
+                }
+            }
             Some("getState") => tell(page, "state", &[id]),
             Some("setState") => set(page, get("query").as_string().unwrap_or_default(), None, id.1),
             _ => {}

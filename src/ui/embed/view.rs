@@ -2,12 +2,22 @@
 
 use leptos::prelude::*;
 
-use super::{options::Options, talk::talk};
+use super::{
+    options::{Options, View},
+    talk::talk,
+};
 use crate::ui::{
-    results::curves::{accuracy_chart, epsilon_chart},
-    setup::control::controls,
+    lessons, noise_lab,
+    results::{
+        self,
+        curves::{accuracy_chart, epsilon_chart},
+    },
+    setup::{
+        control::controls,
+        layout::{BOUND, Control, LOT, NOISE},
+    },
     size::closures::text_fn,
-    stage::transport,
+    stage::{stations, transport},
     state::Page,
     widgets::messages::messages,
 };
@@ -16,18 +26,43 @@ use crate::ui::{
 pub fn view(page: Page, options: Options) -> impl IntoView {
     talk(page);
     let whole = move || format!("./?{}", page.link().write());
+    page.lab.open.set(options.view == View::Lab);
+    // The stage has some of them itself, and each is there once.
+    let on_stage = |control: &Control| [LOT, BOUND, NOISE].iter().any(|knobs| knobs.contains(control));
+    let with: Vec<Control> =
+        options.controls.iter().copied().filter(|control| options.view != View::Stage || !on_stage(control)).collect();
+    let shown = match options.view {
+        View::Stage => {
+            view! { <section class="embed-view" aria-label="One person, in or out">{stations::stage(page)}</section> }
+                .into_any()
+        }
+        View::Results => {
+            view! { <section class="embed-view" aria-label="Results">{results::panel::panel(page)}</section> }
+                .into_any()
+        }
+        View::Lab => noise_lab::panel::panel(page).into_any(),
+        View::Lesson => view! { {lessons::panel::panel(page)}{charts(page)} }.into_any(),
+        View::Run => charts(page),
+    };
     view! {
         <main class="embed" data-hide=options.hide>
             <div class="top">{transport::bar(page)}<div class="overlay">{messages(page)}</div></div>
-            <div class="embed-charts">
-                <div class="embed-accuracy">{accuracy_chart(page, 140.0)}</div>
-                <div class="embed-epsilon">{epsilon_chart(page, 140.0)}</div>
-            </div>
-            <div class="embed-controls">{controls(page, &options.controls)}</div>
+            {shown}
+            <div class="embed-controls">{controls(page, &with)}</div>
             <p class="embed-foot"><span>"Trains in this page; nothing leaves your machine."</span>
                 <a href=text_fn(whole) target="_blank" rel="noopener">"Open the whole playground"</a></p>
             <p class="visually-hidden" role="status" aria-live="polite">{text_fn(move || page.messages.spoken.get())}</p>
         </main>
+    }
+    .into_any()
+}
+
+fn charts(page: Page) -> AnyView {
+    view! {
+        <div class="embed-charts">
+            <div class="embed-accuracy">{accuracy_chart(page, 140.0)}</div>
+            <div class="embed-epsilon">{epsilon_chart(page, 140.0)}</div>
+        </div>
     }
     .into_any()
 }

@@ -2,7 +2,9 @@
 
 use leptos::prelude::*;
 
-use crate::ui::{browser, state::Page};
+use web_sys::{CustomEvent, CustomEventInit};
+
+use crate::ui::{browser, link::Link, state::Page};
 
 /// Copies the address, which says everything that is set.
 pub fn share(page: Page) {
@@ -11,15 +13,14 @@ pub fn share(page: Page) {
     copy(page, address, copied.to_owned());
 }
 
-/// Copies a frame for another page to hold, in which everything is set as here.
+/// Opens the dialog (`www/embed_dialog.js`) that shows and copies a frame for another page to hold, in which everything is set as here.
 pub fn embed(page: Page) {
-    let query = untrack(move || page.link().write()).replace('&', "&amp;");
-    let address = browser::address("embed.html");
-    let frame = format!(
-        r#"<iframe src="{address}?{query}" title="hushgrad" width="640" height="400" style="border: 0"></iframe>"#
-    );
-    let copied = format!("Copied, to stand in a page of yours (docs/embedding.md says what else it can do): {frame}");
-    copy(page, frame, copied);
+    let link = Link { lesson: page.lessons.name(), ..untrack(move || page.link()) };
+    let init = CustomEventInit::new();
+    init.set_detail(&link.write().into());
+    if let Ok(event) = CustomEvent::new_with_event_init_dict("hushgrad-embed", &init) {
+        drop(window().dispatch_event(&event));
+    }
 }
 
 /// Copies a text, and says so, or shows it.

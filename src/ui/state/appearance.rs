@@ -42,6 +42,14 @@ impl Appearance {
         self.theme_in_link.set(true);
     }
 
+    /// Shows the theme of the page around this one, unless the link names one. It goes on with no link, and the browser does not keep it.
+    pub fn follow(self, theme: Theme) {
+        if !self.theme_in_link.get_untracked() {
+            browser::show_theme(theme);
+            self.theme.set(theme);
+        }
+    }
+
     /// Shows the visitor's theme, and keeps it.
     pub fn choose_theme(self, theme: Theme) {
         browser::apply_theme(theme);

@@ -92,12 +92,17 @@ impl Page {
             run.as_ref().filter(|run| run.config.model == Architecture::Linear).map(|run| run.run)
         });
         let public = self.digits.loaded.with_untracked(|loaded| {
-            loaded.as_ref().is_some_and(|loaded| {
-                loaded.complete && matches!(loaded.source, Source::Mnist | Source::Synthetic)
-            })
+            loaded
+                .as_ref()
+                .is_some_and(|loaded| loaded.complete && matches!(loaded.source, Source::Mnist | Source::Synthetic))
         });
         let known = self.run.curves.with_value(|curves| !curves.baseline.points().is_empty());
-        if bounded && public && !known && self.sweeps.current.with_untracked(Option::is_none) && self.pad.first_beside(run) {
+        if bounded
+            && public
+            && !known
+            && self.sweeps.current.with_untracked(Option::is_none)
+            && self.pad.first_beside(run)
+        {
             self.pad.train_baseline();
         }
     }

@@ -257,7 +257,8 @@ mod tests {
     ];
 
     fn is_of_run(name: &str) -> bool {
-        let run = name.rsplit_once('-').filter(|(_, place)| place.parse::<usize>().is_ok()).map_or(name, |(what, _)| what);
+        let run =
+            name.rsplit_once('-').filter(|(_, place)| place.parse::<usize>().is_ok()).map_or(name, |(what, _)| what);
         OF_RUNS.contains(&name) || OF_RUNS.contains(&run)
     }
 
@@ -266,10 +267,7 @@ mod tests {
         let set = LessonSet::read(TEXT);
         // Numbers are places and addresses (`?lesson=7.2`): who puts a lesson before another changes what links open.
         let keys: Vec<&str> = set.lessons.iter().map(|lesson| lesson.key.as_str()).collect();
-        assert_eq!(
-            keys,
-            ["why-noise", "one-step", "composition", "denoising", "shape-of-noise", "bigger", "claims"]
-        );
+        assert_eq!(keys, ["why-noise", "one-step", "composition", "denoising", "shape-of-noise", "bigger", "claims"]);
         for lesson in &set.lessons {
             assert!((5..=8).contains(&lesson.steps.len()), "{}", lesson.key);
             assert!(lesson.steps[0].set.is_some(), "{} would take what the lesson before has left", lesson.key);
@@ -284,7 +282,8 @@ mod tests {
                 for query in scene.also {
                     assert!(link::read(query).0.settings.steps.is_some(), "{name} compares with a run without an end");
                 }
-                let texts = step.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
+                let texts =
+                    step.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
                 for name_of in texts.flat_map(|text| names(text)).filter(|name| is_of_run(name)) {
                     let place = name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon"].contains(what));
                     match place.and_then(|(_, place)| place.parse::<usize>().ok()) {
@@ -428,7 +427,9 @@ mod tests {
         assert_eq!((set.find("7.2"), set.find("claims.2")), (Some((6, 1)), Some((6, 1))));
         assert_eq!(set.find("denoising.99"), Some((3, set.lessons[3].steps.len() - 1)));
         assert_eq!((set.find("nothing"), set.find("0"), set.find("99")), (None, None, None));
-        let set = LessonSet::read("# a | A\n## 1\n@set x=1\n@also y=1\n@run 1\n## 2\n@run all\n## 3\n@set x=2\n@ask Q?\n@choice + Yes | So.\n@choice - No | Not.\n@answer A.");
+        let set = LessonSet::read(
+            "# a | A\n## 1\n@set x=1\n@also y=1\n@run 1\n## 2\n@run all\n## 3\n@set x=2\n@ask Q?\n@choice + Yes | So.\n@choice - No | Not.\n@answer A.",
+        );
         let lesson = &set.lessons[0];
         let also = ["y=1".to_owned()];
         assert_eq!(lesson.scene(0), Scene { set: "x=1", also: &also, until: Until::Step });

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     prelude::*,
-    tools::{browser, cargo_tool, wasm_target},
+    tools::{browser, cargo_tool, python, wasm_target},
 };
 
 const EXAMPLE: &str = "accounting_bench";
@@ -40,7 +40,7 @@ pub fn run(project: &Project) -> Result<()> {
 
     project.say("The peer");
     let step = project.step("Python");
-    let python = peers::python(project, &step, &[PEER])?;
+    let python = python::with(project, &step, "peers", &[PEER])?;
     let said = step.run(&mut project.command(python, "benches/peers/dp_accounting_cases.py"))?;
     step.done(PEER.1);
 

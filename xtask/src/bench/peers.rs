@@ -5,26 +5,6 @@ use serde::Deserialize;
 use super::report::Samples;
 use crate::prelude::*;
 
-/// A Python of the cache's own with these packages, each in the version that it names; a folder for each combination.
-pub fn python(project: &Project, step: &Step<'_>, packages: &[(&str, &str)]) -> Result<PathBuf> {
-    let name: Vec<String> = packages.iter().map(|(package, version)| format!("{package}-{version}")).collect();
-    let folder = project.cache.join("peers").join(name.join("-"));
-    let python = |folder: &Path| folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if python(&folder).is_file() {
-        return Ok(python(&folder));
-    }
-    let outer = which("python3").or_else(|| which("python")).ok_or_else(|| {
-        let why = "no python3 on PATH, and the peer is a Python library";
-        Error::missing("Python 3", why, "Install it with its venv module (python.org).")
-    })?;
-    project.install(&folder, |into| {
-        step.run(project.command(outer, "-m venv").arg(into))?;
-        let mut pip = project.command(python(into), "-m pip install --no-cache-dir --disable-pip-version-check");
-        step.run(pip.args(packages.iter().map(|(package, version)| format!("{package}=={version}")))).map(drop)
-    })?;
-    Ok(python(&folder))
-}
-
 /// A bench that criterion has run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {

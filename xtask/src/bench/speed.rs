@@ -6,7 +6,7 @@ use super::{
     peers::{self, Measured},
     report::{self, Lines},
 };
-use crate::prelude::*;
+use crate::{prelude::*, tools::python};
 
 const OPACUS: &str = "1.6.0";
 const TORCH: &str = "2.15.0";
@@ -42,7 +42,7 @@ fn opacus(project: &Project) -> Result<PathBuf> {
     step.say(
         "PyTorch's package may bring libraries for graphics cards: up to 6 GB in the cache, to be deleted at will",
     );
-    let python = peers::python(project, &step, &[("opacus", OPACUS), ("torch", TORCH)])?;
+    let python = python::with(project, &step, "peers", &[("opacus", OPACUS), ("torch", TORCH)])?;
     step.gives(python, "")
 }
 

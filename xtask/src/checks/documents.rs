@@ -13,7 +13,8 @@ fn documents(root: &Path) -> Vec<PathBuf> {
     let docs = docs.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let at_root = ["README.md", "BENCHMARKS.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
     let of_crate = ["crates", "accounting", "README.md"].iter().collect::<PathBuf>();
-    docs.chain(at_root.map(|name| root.join(name))).chain([root.join(of_crate)]).collect()
+    let packages = ["element", "accountant", "python"].map(|name| root.join("packages").join(name).join("README.md"));
+    docs.chain(at_root.map(|name| root.join(name))).chain([root.join(of_crate)]).chain(packages).collect()
 }
 
 fn root() -> PathBuf {

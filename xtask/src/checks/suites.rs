@@ -4,7 +4,7 @@ use super::count::Count;
 use crate::{
     prelude::*,
     screen::Said,
-    tools::{browser, cargo_tool, engines::Engines, lints, mnist::Digits},
+    tools::{browser, cargo_tool, engines::Engines, lints, mnist::Digits, python},
 };
 
 /// rustfmt and clippy, which a minimal toolchain lacks.
@@ -60,6 +60,8 @@ pub fn browser_tests(
         // One test misses it, and fails.
         project.say(&error.to_string());
     }
+    // Without it tests are skipped, and counted so.
+    let python = python::documents(project).map_err(|error| project.say(&error.to_string()));
     let step = project.step(&format!("browser tests, {which}"));
     // The page's ε is compared with this program's.
     let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
@@ -72,6 +74,9 @@ pub fn browser_tests(
     command.env("HUSHGRAD_DATA", if digits.is_some() { "mnist" } else { "synthetic" });
     if let Ok(mdbook) = &mdbook {
         command.env("HUSHGRAD_MDBOOK", mdbook);
+    }
+    if let Ok(python) = &python {
+        command.env("HUSHGRAD_PYTHON", python);
     }
     let said = step.ask(&mut command)?;
     // Each test with its time.

@@ -1,7 +1,9 @@
 //! The static site: compile, bundle, shrink, name by content, add the digits, measure, put in place.
 
 use super::{
-    Kind, pages, shrink,
+    Kind, pages,
+    sharing::{self, Address},
+    shrink,
     sizes::{self, Sizes},
     threads::{self, RELAXED},
 };
@@ -44,19 +46,26 @@ impl Site {
 }
 
 /// Installs what a build needs, and builds.
-pub fn with_set_up(project: &Project, kind: Kind, out: &Path) -> Result<Site> {
+pub fn with_set_up(project: &Project, kind: Kind, out: &Path, address: Option<&Address>) -> Result<Site> {
     project.say("Set-up");
     let claim = project.claim()?;
     let wasm = wasm_target::ensure(project)?;
     let digits = mnist::ensure(project)?;
     project.say("Site");
-    let site = build(project, kind, &wasm, &digits, out);
+    let site = build(project, kind, &wasm, &digits, out, address);
     drop(claim);
     site
 }
 
-/// Builds the site and puts it into `out`, which is replaced as a whole, or not at all.
-pub fn build(project: &Project, kind: Kind, wasm: &Wasm, digits: &Digits, out: &Path) -> Result<Site> {
+/// Builds the site, which will stand at `address`, and puts it into `out`, which is replaced as a whole, or not at all.
+pub fn build(
+    project: &Project,
+    kind: Kind,
+    wasm: &Wasm,
+    digits: &Digits,
+    out: &Path,
+    address: Option<&Address>,
+) -> Result<Site> {
     if out.exists() && !out.join(pages::LIST).is_file() && fs::read_dir(out)?.next().is_some() {
         let out = out.display();
         return Err(Error::Usage(format!(
@@ -65,7 +74,7 @@ pub fn build(project: &Project, kind: Kind, wasm: &Wasm, digits: &Digits, out: &
     }
     let parent = out.parent().unwrap_or(&project.root);
     let (staging, old) = (parent.join(".unfinished-site"), parent.join(".unfinished-old-site"));
-    let made = make(project, kind, wasm, digits, &staging);
+    let made = make(project, kind, wasm, digits, &staging, address);
     if made.is_err() {
         remove(&staging)?;
     }
@@ -79,7 +88,14 @@ pub fn build(project: &Project, kind: Kind, wasm: &Wasm, digits: &Digits, out: &
     Ok(site)
 }
 
-fn make(project: &Project, kind: Kind, wasm: &Wasm, digits: &Digits, staging: &Path) -> Result<Site> {
+fn make(
+    project: &Project,
+    kind: Kind,
+    wasm: &Wasm,
+    digits: &Digits,
+    staging: &Path,
+    address: Option<&Address>,
+) -> Result<Site> {
     make_empty(staging)?;
     // Each program is looked through once: with the tests' quick site, and what that lacks with the site that ships.
     let bare_wasm = wasm.without_clippy();
@@ -110,6 +126,7 @@ fn make(project: &Project, kind: Kind, wasm: &Wasm, digits: &Digits, staging: &P
     threads::name_all(staging, kind)?;
     let step = project.step("digits for the page");
     step.done(&mnist::write_site(digits, &staging.join("data"))?);
+    sharing::write(staging, &project.root, address)?;
     pages::finish(staging)?;
     let sizes = if kind == Kind::Shipped {
         let step = project.step("measure");

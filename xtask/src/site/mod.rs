@@ -4,6 +4,7 @@ pub mod build;
 mod pages;
 pub mod pictures;
 pub mod serve;
+pub mod sharing;
 pub mod shrink;
 pub mod sizes;
 mod threads;

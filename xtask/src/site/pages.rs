@@ -7,11 +7,14 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::threads::{PROBE, RELAXED};
+use super::{
+    sharing,
+    threads::{PROBE, RELAXED},
+};
 use crate::{bytes::digest, prelude::*};
 
 /// Files that no visitor of the page itself waits for.
-pub const BESIDE: [&str; 4] = ["embed.css", "embed.js", "element.js", "sw.js"];
+pub const BESIDE: [&str; 5] = ["embed.css", "embed.js", "embed_dialog.js", "element.js", "sw.js"];
 /// Lists the files of a site with their digests; a folder that has it was made here and may be replaced.
 pub const LIST: &str = "files.json";
 const INDEX: &str = "index.html";
@@ -48,7 +51,9 @@ fn fill(staging: &Path, in_any_frame: bool) -> Result<()> {
         listed.insert(name_in(staging, &path), Listed { bytes: content.len(), sha256: digest(&[&content]) });
     }
     let version = digest(&[json!(listed).to_string().as_bytes()])[..16].to_owned();
-    let others = listed.iter().filter(|(name, _)| *name != SERVICE_WORKER);
+    let others = listed.iter().filter(|(name, _)| {
+        *name != SERVICE_WORKER && !sharing::ELSEWHERE.iter().any(|folder| name.starts_with(folder))
+    });
     let others = others.map(|(name, file)| (name.as_str(), file.sha256.as_str()));
     let (digits, own): (BTreeMap<_, _>, BTreeMap<_, _>) = others.partition(|(name, _)| name.starts_with("data/"));
     // Without a second program for training there is nothing to choose, and no browser passes the test of nothing.
@@ -91,9 +96,12 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
         let Some(address) = named else { continue };
         let name = address.split('?').next().unwrap_or(address).trim_start_matches("./");
         let (link, meta) = (tag.starts_with("<link "), tag.starts_with("<meta "));
-        let asked_by_page = ["lessons", "glossary", "digits", "step", "presets"]
-            .iter()
-            .any(|name| tag.contains(&format!("name=\"hushgrad-{name}\"")));
+        // A script is imported, which compares it with nothing; but its address is that of this version.
+        let imported = tag.contains("name=\"hushgrad-embed-dialog\"");
+        let asked_by_page = imported
+            || ["lessons", "glossary", "digits", "step", "presets"]
+                .iter()
+                .any(|name| tag.contains(&format!("name=\"hushgrad-{name}\"")));
         let module_or_sheet = tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"modulepreload\"");
         if link && !module_or_sheet || meta && !asked_by_page || !staging.join(name).is_file() {
             continue;
@@ -105,7 +113,7 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
         if !name.contains('-') {
             let more = if address.contains('?') { "&amp;" } else { "?" };
             // What the page fetches itself is compared by `fetch`, which is told so after a `#`.
-            let told = if meta { format!("#{whole}") } else { String::new() };
+            let told = if meta && !imported { format!("#{whole}") } else { String::new() };
             new = new.replacen(address, &format!("{address}{more}is={}{told}", &digest(&[&content])[..16]), 1);
         }
         if !meta {
@@ -137,7 +145,9 @@ fn embedded(index: &str, embed: &str) -> Option<String> {
     let linked = tags(index, "<link ").filter(|tag| tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"icon\""));
     let head: Vec<&str> = named.into_iter().chain(linked).collect();
     let place = embed.lines().find(|line| line.contains("cargo xtask dist"))?;
-    let filled = embed.replacen(place, &format!("  {}", head.join("\n  ")), 1);
+    // In a sandbox without an origin even what has a digest comes by CORS alone.
+    let head = head.join("\n  ").replace(" rel=\"stylesheet\"", " crossorigin rel=\"stylesheet\"");
+    let filled = embed.replacen(place, &format!("  {head}"), 1);
     filled.contains("data-start=\"./start.js\"").then(|| filled.replacen("./start.js", start, 1))
 }
 
@@ -165,6 +175,7 @@ mod tests {
         <!-- boot.js -->
         <meta name="hushgrad-worker" content="./worker-1_loader.js"><meta name="hushgrad-lessons" content="./lessons.txt">
         <meta name="hushgrad-digits" content="./data/manifest.json">
+        <meta name="hushgrad-embed-dialog" content="./embed_dialog.js">
         <link rel="icon" href="./icon-1.svg"><link rel="stylesheet" href="./style-1.css">
         <link rel="modulepreload" href="./app-1.js"></head>
         <script type="module" src="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm"></script>"#;
@@ -174,7 +185,9 @@ mod tests {
         let made = embedded(INDEX_HTML, include_str!("../../../www/embed.html")).unwrap();
         assert!(made.contains(r#"data-start="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm""#), "{made}");
         assert!(made.contains(r#"<meta name="hushgrad-worker" content="./worker-1_loader.js">"#));
-        assert!(made.contains(r#"<link rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg"));
+        assert!(
+            made.contains(r#"<link crossorigin rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg")
+        );
         // Behind a poster nothing is loaded ahead.
         assert!(!made.contains("preload") && !made.contains("xtask"));
         assert!(embedded("", include_str!("../../../www/embed.html")).is_none());
@@ -196,6 +209,7 @@ mod tests {
                 ("style-1.css", "css"),
                 ("lessons.txt", "# a"),
                 ("embed.js", "embed"),
+                ("embed_dialog.js", "dialog"),
                 ("embed.css", "css"),
                 ("embed.html", include_str!("../../../www/embed.html")),
                 ("sw.js", include_str!("../../../www/sw.js")),
@@ -273,12 +287,13 @@ mod tests {
             assert!(page.contains(r#"<meta name="referrer" content="no-referrer">"#), "{page}");
             let sheet = page.find("rel=\"stylesheet\"").unwrap();
             assert!(page.find("run()").unwrap() < sheet, "nothing that may hang comes before the watchdog");
-            assert!(
-                page.contains(&format!(r#"<link integrity="{}" rel="stylesheet" href="./style-1.css">"#, whole("css")))
-            );
+            let cors = if page == &embed { "crossorigin " } else { "" };
+            let sheet = format!(r#"<link integrity="{}" {cors}rel="stylesheet" href="./style-1.css">"#, whole("css"));
+            assert!(page.contains(&sheet), "{page}");
             let lessons = format!("./lessons.txt?is={}#{}", key("# a"), whole("# a"));
             assert!(page.contains(&lessons), "{page}");
             assert!(page.contains(&format!("./data/manifest.json?is={}#", key("{}"))), "{page}");
+            assert!(page.contains(&format!("\"./embed_dialog.js?is={}\"", key("dialog"))), "{page}");
             assert!(
                 page.contains(&format!("./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm&amp;is={}\"", key("start"))),
                 "{page}"

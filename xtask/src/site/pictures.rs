@@ -5,7 +5,7 @@ use crate::{prelude::*, tools::browser};
 
 pub fn run(project: &Project) -> Result<()> {
     let site = project.target()?.join(Kind::Quick.folder());
-    build::with_set_up(project, Kind::Quick, &site)?;
+    build::with_set_up(project, Kind::Quick, &site, None)?;
     let claim = project.claim()?;
     browser::playwright(project)?;
     let chromium = browser::chromium(project)?;

@@ -65,7 +65,7 @@ fn talk(stream: &TcpStream, folder: &Path) -> std::io::Result<()> {
         write!(
             out,
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-cache\r\n\
-             {connection}{framing}Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n\r\n"
+             {connection}{framing}Access-Control-Allow-Origin: *\r\nReferrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n\r\n"
         )?;
         if method != "HEAD" {
             out.write_all(&body)?;
@@ -173,7 +173,12 @@ mod tests {
         assert_eq!(two.matches("200 OK").count(), 2, "{two}");
         assert_eq!(two.matches("application/wasm").count(), 2);
         assert_eq!(two.matches("\0asm").count(), 1, "a HEAD carries no body");
-        for header in ["Referrer-Policy: no-referrer", "X-Content-Type-Options: nosniff", "frame-ancestors 'self'"] {
+        for header in [
+            "Access-Control-Allow-Origin: *",
+            "Referrer-Policy: no-referrer",
+            "X-Content-Type-Options: nosniff",
+            "frame-ancestors 'self'",
+        ] {
             assert_eq!(two.matches(header).count(), 2, "{header}: {two}");
         }
         // Nothing that is asked for beside the path makes another page one to be framed.

@@ -8,6 +8,7 @@ pub mod engines;
 pub mod lints;
 pub mod mnist;
 pub mod npm;
+pub mod python;
 pub mod wasm_target;
 
 /// What the browser runs is compiled for.

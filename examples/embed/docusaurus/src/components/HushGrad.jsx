@@ -1,4 +1,4 @@
-// src/components/HushGrad.jsx: the playground in a Docusaurus page. The script is loaded in the browser alone, once.
+// The playground in a Docusaurus page; it has the page's theme, and follows it. The script is loaded in the browser alone, once.
 import React, { useEffect, useRef } from "react";
 
 const SITE = "https://hushgrad.example/";

@@ -1,0 +1,149 @@
+// The dialog *Embed*: what of this page stands in a page of one's own, shown as it will be, and what to copy for it. It is
+// fetched when it is first opened. docs/embedding.md describes the frame and the element.
+
+const SITE = new URL(".", document.baseURI).href;
+const SANDBOX = "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
+const SIZES = [["640 400", "640 × 400"], ["100% 460", "as wide as the page, 460 high"], ["360 560", "360 × 560, as a phone"]];
+const VIEWS = [["", "both curves"], ["stage", "one step, taken apart"], ["results", "all results"], ["lesson", "a lesson"], ["lab", "the noise lab"]];
+/** What readers may change, as first proposal. */
+const CONTROLS = [["", "nothing"], ["sigma", "the noise"], ["sigma,clip", "noise and clip"], ["preset,sigma,rate", "preset, noise and rate"]];
+const STYLE = `
+  .embed-dialog { width: min(760px, calc(100vw - 32px)); max-width: none; max-height: calc(100dvh - 24px); overflow: auto; }
+  .embed-dialog .choices { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 8px 14px; margin: 10px 0; }
+  .embed-dialog label { display: grid; gap: 2px; font-size: 0.87rem; color: var(--soft); }
+  .embed-dialog label.tick { display: flex; align-items: center; gap: 8px; min-height: 34px; color: var(--ink); }
+  .embed-dialog .preview { overflow: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--paper); }
+  .embed-dialog iframe { display: block; margin: 0 auto; border: 0; max-width: 100%; }
+  .embed-dialog .snippet { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 4px 10px; align-items: end; margin-top: 12px; }
+  .embed-dialog textarea { grid-column: 1 / -1; width: 100%; box-sizing: border-box; font: 0.8rem/1.45 ui-monospace, monospace; resize: vertical; background: var(--paper); color: var(--ink); border: 1px solid var(--control); border-radius: 6px; padding: 8px; }
+  .embed-dialog h3 { margin: 0; font-size: 0.95rem; }
+  .embed-dialog .end { display: flex; flex-wrap: wrap; gap: 8px 14px; justify-content: space-between; align-items: center; margin-top: 14px; }
+  .embed-dialog [role="status"] { color: var(--soft); font-size: 0.87rem; }
+`;
+
+let dialog = null;
+
+/** An element with its properties and children. */
+function make(name, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children);
+  return element;
+}
+
+function choice(label, options, hook, change) {
+  const select = make("select", {}, ...options.map(([value, text]) => make("option", { value, textContent: text })));
+  select.dataset.testid = hook;
+  select.addEventListener("change", change);
+  return [make("label", { textContent: label }, select), select];
+}
+
+const quoted = (text) => String(text).replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+
+/** Both snippets for what is chosen, and the address of the frame in them. */
+export function snippets(query, { size, view, controls, poster, theme }) {
+  const all = new URLSearchParams(query);
+  const lesson = all.get("lesson");
+  all.delete("lesson");
+  if (view === "lesson") all.set("lesson", lesson ?? "why-noise");
+  if (view !== "lab") for (const key of [...all.keys()]) if (key.startsWith("lab")) all.delete(key);
+  if (theme) all.delete("theme");
+  for (const [key, value] of [["view", view], ["controls", controls], ["poster", poster ? "1" : ""], ["theme", theme]]) if (value) all.set(key, value);
+  // Every later version reads the links of this one; in an attribute it would say nothing.
+  const [width, height] = size.split(" ");
+  const address = `${SITE}embed.html?${String(all).replaceAll("%2C", ",")}`;
+  all.delete("v");
+  const attributes = [...all].map(([key, value]) => ` ${key}="${quoted(value)}"`).join("");
+  const box = width === "100%" ? "" : ` style="display: block; max-width: ${width}px"`;
+  return {
+    address, width, height,
+    frame: `<iframe src="${quoted(address)}" title="hushgrad: train a model privately" width="${width}" height="${height}" loading="lazy" referrerpolicy="no-referrer" sandbox="${SANDBOX}" allow="clipboard-write" style="border: 0"></iframe>`,
+    element: `<script src="${quoted(SITE)}element.js" defer></script>\n<hush-grad${attributes} height="${height}"${box}></hush-grad>`,
+  };
+}
+
+function build() {
+  const style = new CSSStyleSheet();
+  style.replaceSync(STYLE);
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, style];
+  const said = make("p", {});
+  said.setAttribute("role", "status");
+  said.dataset.testid = "embed-said";
+  const preview = make("div", { className: "preview" });
+  let query = "";
+  let shown = "";
+  const draw = () => {
+    const made = snippets(query, { size: size.value, view: view.value, controls: controls.value, poster: poster.checked, theme: theme.value });
+    texts.frame.value = made.frame;
+    texts.element.value = made.element;
+    said.textContent = "";
+    const key = `${made.address} ${size.value}`;
+    if (key === shown) return;
+    shown = key;
+    const frame = make("iframe", { title: "Preview of the frame", src: made.address });
+    frame.setAttribute("width", made.width);
+    frame.setAttribute("height", made.height);
+    preview.replaceChildren(frame);
+  };
+  const [sizeLabel, size] = choice("Size", SIZES, "embed-size", draw);
+  const [viewLabel, view] = choice("It shows", VIEWS, "embed-view", draw);
+  const [controlsLabel, controls] = choice("Readers may change", CONTROLS, "embed-controls", draw);
+  const [themeLabel, theme] = choice("Theme", [["", "of the page around"], ["light", "light"], ["dark", "dark"]], "embed-theme", draw);
+  const poster = make("input", { type: "checkbox", checked: true });
+  poster.dataset.testid = "embed-poster";
+  poster.addEventListener("change", draw);
+  const texts = {};
+  const snippet = (kind, title, more) => {
+    const text = make("textarea", { readOnly: true, rows: kind === "frame" ? 5 : 3, spellcheck: false });
+    text.setAttribute("aria-label", title);
+    text.dataset.testid = `embed-${kind}`;
+    texts[kind] = text;
+    const copy = make("button", { type: "button", textContent: "Copy" });
+    copy.setAttribute("aria-label", `Copy: ${title}`);
+    copy.dataset.testid = `embed-copy-${kind}`;
+    copy.addEventListener("click", async () => {
+      text.select();
+      try {
+        await navigator.clipboard.writeText(text.value);
+        said.textContent = `Copied: ${title.toLowerCase()}.`;
+      } catch {
+        said.textContent = "This browser does not let the page copy. The text is marked: copy it by the keyboard.";
+      }
+    });
+    return make("div", { className: "snippet" }, make("div", {}, make("h3", { textContent: title }), make("span", { className: "small", textContent: more })), copy, text);
+  };
+  const close = make("button", { type: "button", className: "primary", textContent: "Close" });
+  close.addEventListener("click", () => dialog.close());
+  const tick = make("label", { className: "tick" }, poster, "Load nothing before the reader clicks");
+  const title = make("h2", { id: "embed-title", textContent: "In a page of yours" });
+  dialog = make("dialog", { className: "embed-dialog" }, title,
+    make("p", { textContent: "A frame in which all is set as it is here. It trains on the reader's machine, and sends nothing anywhere." }),
+    make("div", { className: "choices" }, sizeLabel, viewLabel, controlsLabel, themeLabel, tick), preview,
+    snippet("frame", "A frame", "Works wherever HTML is let through."),
+    snippet("element", "The element", "Fits its height to what is in it, follows the page's theme, has methods and events."),
+    make("div", { className: "end" }, said, close));
+  dialog.setAttribute("aria-labelledby", "embed-title");
+  dialog.dataset.testid = "embed-dialog";
+  // Nothing trains in a preview that nobody sees.
+  dialog.addEventListener("close", () => {
+    preview.replaceChildren();
+    shown = "";
+  });
+  document.body.append(dialog);
+  return (next) => {
+    query = next;
+    const link = new URLSearchParams(query);
+    if (link.has("lesson")) view.value = "lesson";
+    else if (link.has("lab")) view.value = "lab";
+    theme.value = ["light", "dark"].includes(link.get("theme")) ? link.get("theme") : "";
+    draw();
+  };
+}
+
+let show = null;
+
+/** Opens the dialog for what the page's link says. */
+export function open(query) {
+  show ??= build();
+  show(query);
+  if (!dialog.open) dialog.showModal();
+}

@@ -1,0 +1,45 @@
+//! Pythons with packages: for what is measured beside Python libraries, and for the examples and the package that are tested with their own tools.
+
+use crate::prelude::*;
+
+/// What the examples in `examples/embed` and `packages/python` are built and tested with.
+const DOCUMENTS: [(&str, &str); 7] = [
+    ("mkdocs", "1.6.1"),
+    ("nbconvert", "7.17.2"),
+    ("ipykernel", "7.4.0"),
+    ("anywidget", "0.11.0"),
+    ("pytest", "9.2.0"),
+    ("build", "1.6.1"),
+    ("hatchling", "1.33.0"),
+];
+
+/// A Python of the cache's own with these packages, each in the version that it names; a folder of `kind` for each combination.
+pub fn with(project: &Project, step: &Step<'_>, kind: &str, packages: &[(&str, &str)]) -> Result<PathBuf> {
+    let name: Vec<String> = packages.iter().map(|(package, version)| format!("{package}-{version}")).collect();
+    let folder = project.cache.join(kind).join(name.join("-"));
+    let python = |folder: &Path| folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if python(&folder).is_file() {
+        return Ok(python(&folder));
+    }
+    let outer = which("python3").or_else(|| which("python")).ok_or_else(|| {
+        let why = "no python3 on PATH, and what is wanted is a Python library";
+        Error::missing("Python 3", why, "Install it with its venv module (python.org).")
+    })?;
+    project.install(&folder, |into| {
+        step.run(project.command(outer, "-m venv").arg(into))?;
+        let mut pip = project.command(python(into), "-m pip install --no-cache-dir --disable-pip-version-check");
+        step.run(pip.args(packages.iter().map(|(package, version)| format!("{package}=={version}")))).map(drop)
+    })?;
+    Ok(python(&folder))
+}
+
+/// The Python that `HUSHGRAD_PYTHON` names, else one of the cache's own.
+pub fn documents(project: &Project) -> Result<PathBuf> {
+    let step = project.step("MkDocs, nbconvert, anywidget");
+    let runs = |python: &Path| first_line(python, "--version").is_some();
+    if let Some(python) = asked("HUSHGRAD_PYTHON", named("HUSHGRAD_PYTHON"), runs)? {
+        return step.gives(python, "named by HUSHGRAD_PYTHON");
+    }
+    let python = with(project, &step, "pythons", &DOCUMENTS)?;
+    step.gives(python, "installed")
+}
