@@ -52,7 +52,8 @@ fn make_room() -> f64 {
     let (mut top, mut floor) = (0.0, 0.0);
     let fixed = document().query_selector_all(FIXED).ok();
     for at in 0..fixed.as_ref().map_or(0, web_sys::NodeList::length) {
-        let Some(element) = fixed.as_ref().and_then(|all| all.item(at)).and_then(|node| node.dyn_into::<Element>().ok())
+        let Some(element) =
+            fixed.as_ref().and_then(|all| all.item(at)).and_then(|node| node.dyn_into::<Element>().ok())
         else {
             continue;
         };

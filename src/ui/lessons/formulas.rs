@@ -5,11 +5,7 @@ use leptos::prelude::*;
 use super::text::is_true;
 use crate::ui::{
     size::closures::{on_event, text_fn, view_fn},
-    state::{
-        Page,
-        lesson_set::LessonSet,
-        lesson_text::fill,
-    },
+    state::{Page, lesson_set::LessonSet, lesson_text::fill},
 };
 
 /// A formula; it opens to its explanation, with the numbers of the run; of an open step's, once they are true.

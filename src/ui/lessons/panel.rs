@@ -6,7 +6,12 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::ResizeObserver;
 
-use super::{formulas::formula, hidden_states::hidden_states, question::question, text::{is_true, paragraphs}};
+use super::{
+    formulas::formula,
+    hidden_states::hidden_states,
+    question::question,
+    text::{is_true, paragraphs},
+};
 use crate::ui::{
     browser,
     size::closures::{bool_memo, effect, on_click, on_event, view_fn},

@@ -50,8 +50,7 @@ impl Page {
     }
 
     fn go_on(self) {
-        let (Some(staged), false, true) =
-            (self.lessons.staged.get(), self.lessons.done.get(), self.has_all_digits())
+        let (Some(staged), false, true) = (self.lessons.staged.get(), self.lessons.done.get(), self.has_all_digits())
         else {
             return;
         };
@@ -125,7 +124,8 @@ impl Page {
             && let Some(info) = self.run.info.get()
         {
             let (accuracy, epsilon) = (self.run.accuracy.get(), self.headline());
-            let compared = Compared { key: info.key, config: info.config, train: info.train, data: info.data, accuracy, epsilon };
+            let compared =
+                Compared { key: info.key, config: info.config, train: info.train, data: info.data, accuracy, epsilon };
             if self.lessons.compared.with_untracked(|all| all.last() != Some(&compared)) {
                 self.lessons.compared.update(|all| {
                     all.retain(|other| other.config != compared.config);
@@ -140,7 +140,8 @@ impl Page {
     /// What is known of a run of these settings on these digits that is over, and still there.
     fn compared(self, settings: &Settings) -> Option<Compared> {
         let config = settings.config();
-        let (train, data, key) = self.run.info.with(|run| run.as_ref().map(|run| (run.train, run.data.clone(), run.key.clone())))?;
+        let (train, data, key) =
+            self.run.info.with(|run| run.as_ref().map(|run| (run.train, run.data.clone(), run.key.clone())))?;
         let found = self.lessons.compared.with(|all| {
             all.iter().find(|each| each.config == config && each.train == train && each.data == data).cloned()
         })?;

@@ -52,7 +52,8 @@ impl Page {
         let plain = Settings { digits: mine.digits, ..Settings::default() };
         let (lab, query) = (self.lab.open.get_untracked(), self.lab.query.get_untracked());
         self.enter(place);
-        let of_step = self.lessons.staged.with_untracked(|staged| staged.as_ref().map(|staged| staged.settings.clone()));
+        let of_step =
+            self.lessons.staged.with_untracked(|staged| staged.as_ref().map(|staged| staged.settings.clone()));
         if of_step.as_ref() == Some(&mine) {
             // They are the lesson's, which the address went on with.
             self.lessons.before.update_value(|before| before.iter_mut().for_each(|b| b.settings = plain.clone()));
