@@ -2,20 +2,24 @@
 
 use leptos::prelude::*;
 
+use super::text::is_true;
 use crate::ui::{
     size::closures::{on_event, text_fn, view_fn},
     state::{Page, lesson_set::LessonSet, lesson_text::fill},
 };
 
-/// A formula; it opens to its explanation, with the numbers of the run.
-pub fn formula(page: Page, set: &LessonSet, key: &str) -> AnyView {
+/// A formula; it opens to its explanation, with the numbers of the run; of an open step's, once they are true.
+pub fn formula(page: Page, set: &LessonSet, key: &str, of_step: bool) -> AnyView {
     set.formula(key)
         .cloned()
         .map(|found| {
             let explanation = found.explanation;
             view! {
                 <details class="formula"><summary>{found.formula}</summary>
-                    <p>{text_fn(move || fill(&explanation, |name| page.value_of(name)))}</p></details>
+                    <p>{text_fn(move || match of_step && !is_true(page, &explanation) {
+                        true => "Its numbers are not there yet.".to_owned(),
+                        false => fill(&explanation, |name| page.value_of(name)),
+                    })}</p></details>
             }
         })
         .into_any()
@@ -36,7 +40,7 @@ pub fn formulas(page: Page) -> impl IntoView {
         let set = open.get().then(|| page.lessons.set.get()).flatten()?;
         let which = which.get();
         let shown = set.formulas.iter().enumerate().filter(|(at, _)| (which >> at) & 1 == 1);
-        Some(shown.map(|(_, each)| formula(page, &set, &each.key)).collect_view().into_any())
+        Some(shown.map(|(_, each)| formula(page, &set, &each.key, false)).collect_view().into_any())
     };
     view! {
         <details class="meaning" data-testid="formulas" on:toggle=on_event(move |_| { page.load_lessons(); open.set(true); })>

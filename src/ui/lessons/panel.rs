@@ -6,7 +6,12 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::ResizeObserver;
 
-use super::{formulas::formula, hidden_states::hidden_states, question::question, text::paragraphs};
+use super::{
+    formulas::formula,
+    hidden_states::hidden_states,
+    question::question,
+    text::{is_true, paragraphs},
+};
 use crate::ui::{
     browser,
     size::closures::{bool_memo, effect, on_click, on_event, view_fn},
@@ -46,7 +51,12 @@ pub fn panel(page: Page) -> impl IntoView {
     page.follow_lessons();
     let open = Memo::new(move |_| page.lessons.open.get());
     // What comes moves what stands below it.
-    let ready = bool_memo(move || page.standing() == Standing::Ready);
+    let ready = bool_memo(move || {
+        let (Some((lesson, step)), Some(set)) = (open.get(), page.lessons.set.get_untracked()) else { return false };
+        let parts = &set.lessons[lesson].steps[step].parts;
+        page.standing() == Standing::Ready
+            && parts.iter().all(|part| if let Part::Text(text) = part { is_true(page, text) } else { true })
+    });
     effect(move || {
         let place = open.get();
         ready.track();
@@ -88,7 +98,7 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
         now.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None }).collect();
     let side = |part: &Part| match part {
         Part::Text(_) => None,
-        Part::Formula(key) => Some(formula(page, set, key)),
+        Part::Formula(key) => Some(formula(page, set, key, true)),
         Part::Figure(_) => Some(hidden_states(page).into_any()),
     };
     let side = now.parts.iter().filter_map(side).collect_view();

@@ -20,19 +20,22 @@ pub fn filled(page: Page, text: &str) -> AnyView {
     emphasis(text).into_iter().map(piece).collect_view().into_any()
 }
 
+/// Whether a text may be said now: a number only once the page shows what it is of.
+pub fn is_true(page: Page, text: &str) -> bool {
+    let says = || page.standing() == Standing::Ready && names(text).all(|name| page.value_of(name).is_some());
+    !text.contains('{') || says()
+}
+
 /// The paragraphs, and in place of those whose numbers are not there yet a sentence that says so.
 pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
     let standing = Memo::new(move |_| page.standing());
-    let true_now = move |text: &str| {
-        let says = || standing.get() == Standing::Ready && names(text).all(|name| page.value_of(name).is_some());
-        !text.contains('{') || says()
-    };
     let all: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
-    let waits = bool_memo(move || !all.iter().all(|text| true_now(text)));
+    let waits = bool_memo(move || !all.iter().all(|text| is_true(page, text)));
     let paragraph = |text: &&String| {
-        let (shown, text) = ((*text).clone(), filled(page, text));
-        let hidden = bool_memo(move || !true_now(&shown));
-        view! { <p hidden=bool_fn(move || hidden.get())>{text}</p> }
+        let (asked, text) = ((*text).clone(), (*text).clone());
+        let shown = bool_memo(move || is_true(page, &asked));
+        // What is not true is nowhere, not only out of sight.
+        view_fn(move || shown.get().then(|| view! { <p>{filled(page, &text)}</p> }.into_any()))
     };
     let other = bool_memo(move || standing.get() == Standing::Other);
     let sentence = move || match standing.get() {

@@ -1,0 +1,253 @@
+//! Tests of the lessons as they are written.
+
+use super::{
+    super::lesson_text::{fill, names},
+    *,
+};
+use crate::{
+    mechanism::Denoiser,
+    train::config::SamplingPolicy,
+    ui::{
+        link,
+        settings::{Choice as _, Encoder, Family, Settings},
+    },
+};
+
+const TEXT: &str = include_str!("../../../www/lessons.txt");
+/// What [`fill`] is given by the page.
+const NAMES: [&str; 35] = [
+    "lot",
+    "train",
+    "sigma",
+    "clip",
+    "noise",
+    "noise-length",
+    "rate",
+    "q",
+    "steps",
+    "planned",
+    "delta",
+    "epsilon",
+    "epsilon-1",
+    "classic",
+    "improved",
+    "order",
+    "exp-epsilon",
+    "parameters",
+    "factor",
+    "floor",
+    "accuracy",
+    "accuracy-1",
+    "accuracy-2",
+    "accuracy-3",
+    "tight",
+    "projected",
+    "projected-classic",
+    "nu",
+    "exponent",
+    "density",
+    "pre-scale",
+    "momentum",
+    "norm-0",
+    "norm-1",
+    "norm-2",
+];
+
+/// Names whose numbers are a run's.
+const OF_RUNS: [&str; 11] = [
+    "steps",
+    "epsilon",
+    "classic",
+    "improved",
+    "order",
+    "exp-epsilon",
+    "factor",
+    "accuracy",
+    "norm-0",
+    "norm-1",
+    "norm-2",
+];
+
+fn is_of_run(name: &str) -> bool {
+    let run = name.rsplit_once('-').filter(|(_, place)| place.parse::<usize>().is_ok()).map_or(name, |(what, _)| what);
+    OF_RUNS.contains(&name) || OF_RUNS.contains(&run)
+}
+
+#[test]
+fn every_lesson_is_whole() {
+    let set = LessonSet::read(TEXT);
+    // Numbers are places and addresses (`?lesson=7.2`): who puts a lesson before another changes what links open.
+    let keys: Vec<&str> = set.lessons.iter().map(|lesson| lesson.key.as_str()).collect();
+    assert_eq!(keys, ["why-noise", "one-step", "composition", "denoising", "shape-of-noise", "bigger", "claims"]);
+    for lesson in &set.lessons {
+        assert!((5..=8).contains(&lesson.steps.len()), "{}", lesson.key);
+        assert!(lesson.steps[0].set.is_some(), "{} would take what the lesson before has left", lesson.key);
+        for (at, step) in lesson.steps.iter().enumerate() {
+            let name = format!("{}: {}", lesson.key, step.title);
+            assert!(!step.parts.is_empty() || step.question.is_some(), "{name} says nothing");
+            assert!(["results", "step", "setup", "lab", ""].contains(&step.show.as_str()), "{}", step.show);
+            let scene = lesson.scene(at);
+            for query in std::iter::once(scene.set).chain(scene.also.iter().map(String::as_str)) {
+                assert_eq!(link::read(query).1, Vec::<String>::new(), "{name}");
+            }
+            for query in scene.also {
+                assert!(link::read(query).0.settings.steps.is_some(), "{name} compares with a run without an end");
+            }
+            let texts =
+                step.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
+            for name_of in texts.flat_map(|text| names(text)).filter(|name| is_of_run(name)) {
+                let place = name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon"].contains(what));
+                match place.and_then(|(_, place)| place.parse::<usize>().ok()) {
+                    Some(place) => assert!(place <= scene.also.len(), "{name}: {name_of}"),
+                    None => assert_ne!(scene.until, Until::Set, "{name}: {name_of} of a run that is not begun"),
+                }
+            }
+            for part in &step.parts {
+                if let Part::Formula(key) = part {
+                    assert!(set.formula(key).is_some(), "{key}");
+                }
+            }
+            // What is asked is gated by nothing, and says no number of a run.
+            if let Some(asked) = &step.question {
+                let all = asked.choices.iter().flat_map(|choice| [&choice.text, &choice.why]);
+                for text in all.chain([&asked.ask, &asked.answer]) {
+                    assert!(!text.is_empty() && names(text).all(|name| !is_of_run(name)), "{name}: {text}");
+                }
+                assert!((2..=4).contains(&asked.choices.len()), "{name}");
+                assert_eq!(asked.choices.iter().filter(|choice| choice.right).count(), 1, "{name}");
+            }
+        }
+        let last = &lesson.steps[lesson.steps.len() - 1];
+        assert!(last.question.is_some(), "{}", lesson.key);
+    }
+}
+
+/// The panel that holds a hook's element; empty: it stands above them all.
+fn panel_of(hook: &str) -> &'static str {
+    match hook {
+        "lot" | "projection" | "denoiser" => "setup",
+        "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
+        "digit-pad" | "epsilon-meaning" | "runs" => "results",
+        "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
+        "accuracy" | "epsilon" => "",
+        _ => panic!("{hook} is in no known panel"),
+    }
+}
+
+#[test]
+fn what_a_step_points_at_is_in_the_panel_that_it_shows() {
+    for lesson in LessonSet::read(TEXT).lessons {
+        for step in lesson.steps {
+            let panel = step.point.as_deref().map_or("", panel_of);
+            let shown = if step.show.is_empty() { "results" } else { step.show.as_str() };
+            assert!(panel.is_empty() || panel == shown, "{}: {} shows {shown}", lesson.key, step.title);
+        }
+    }
+}
+
+/// All kinds of settings that conditions tell apart.
+fn kinds() -> impl Iterator<Item = Settings> {
+    let all = Encoder::ALL.iter().flat_map(|&encoder| Family::ALL.iter().map(move |&family| (encoder, family)));
+    all.flat_map(|(encoder, family)| {
+        let kind = move |&denoiser: &Denoiser| {
+            let (poisson, fixed, shuffled) =
+                (SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled);
+            let others = [(None, 0.0, poisson), (Some(1), 0.0, fixed), (None, 0.9, fixed), (None, 0.0, shuffled)];
+            others.map(|(replay, momentum, sampling)| Settings {
+                encoder,
+                family,
+                denoiser,
+                replay,
+                momentum,
+                sampling,
+                ..Settings::default()
+            })
+        };
+        Denoiser::ALL.iter().flat_map(kind)
+    })
+}
+
+#[test]
+fn the_formulas_of_a_run_are_those_of_its_mechanism() {
+    const LAWS: [&str; 9] = [
+        "gaussian",
+        "gaussian-unclipped",
+        "student-t",
+        "laplace",
+        "variance-gamma",
+        "hyperbolic-secant",
+        "generalized-gaussian",
+        "cauchy",
+        "custom",
+    ];
+    let set = LessonSet::read(TEXT);
+    assert_eq!(TEXT.lines().filter(|line| line.starts_with("% ")).count(), set.formulas.len());
+    assert!(set.formulas.len() <= 64, "the page keeps a bit for each");
+    for settings in kinds() {
+        let met: Vec<&Formula> = set.formulas.iter().filter(|each| settings.meet(&each.condition)).collect();
+        let count = |of: &dyn Fn(&str) -> bool| met.iter().filter(|each| of(&each.key)).count();
+        let says = |what: &str| met.iter().any(|each| each.formula.contains(what) || each.explanation.contains(what));
+        let noisy = settings.family != Family::None;
+        let clips = settings.encoder == Encoder::Clip;
+        let denoises = noisy && settings.denoiser != Denoiser::None;
+        assert_eq!(count(&|key| key.starts_with("step")), 1, "{settings:?}");
+        assert_eq!(count(&|key| LAWS.contains(&key)), usize::from(noisy), "{settings:?}");
+        assert_eq!(says("N(0"), settings.family == Family::Gaussian, "{settings:?}");
+        assert_eq!((says("{clip}"), says("clip(")), (clips, clips), "{settings:?}");
+        assert_eq!(says("enc(") && says("{pre-scale}"), settings.encoder == Encoder::Envelope, "{settings:?}");
+        assert_eq!((says("{factor}"), says("η·D·")), (denoises, denoises), "{settings:?}");
+        assert_eq!(says("{epsilon}"), settings.no_guarantee().is_none(), "{settings:?}");
+        assert_eq!(says("{momentum}"), settings.momentum > 0.0, "{settings:?}");
+        let bounded = settings.no_guarantee().is_none();
+        for (sampling, own) in [
+            (SamplingPolicy::Poisson, "Each image takes part with probability"),
+            (SamplingPolicy::FixedSize, "exactly {lot} of {train} images"),
+            (SamplingPolicy::Shuffled, "one batch of every epoch"),
+        ] {
+            assert_eq!(says(own), bounded && settings.sampling == sampling, "{settings:?}");
+        }
+        assert_eq!(says("exchanged"), bounded && settings.sampling == SamplingPolicy::FixedSize, "{settings:?}");
+        assert!(noisy || !(says(" Z") || says("{noise}")), "{settings:?}");
+    }
+    let used = |key: &str| TEXT.lines().any(|line| line == format!("@formula {key}"));
+    let shown = |formula: &Formula| used(&formula.key) || kinds().any(|settings| settings.meet(&formula.condition));
+    assert!(set.formulas.iter().all(shown), "a formula that nothing shows");
+    let mut keys: Vec<&str> = set.formulas.iter().map(|formula| formula.key.as_str()).collect();
+    keys.sort_unstable();
+    assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "a key of two formulas");
+}
+
+#[test]
+fn every_name_in_braces_is_known() {
+    let unknown = std::cell::RefCell::new(vec![]);
+    let _filled = fill(TEXT, |name| {
+        if !NAMES.contains(&name) {
+            unknown.borrow_mut().push(name.to_owned());
+        }
+        None
+    });
+    assert_eq!(unknown.into_inner(), Vec::<String>::new());
+}
+
+#[test]
+fn links_are_found_and_scenes_go_on() {
+    let set = LessonSet::read(TEXT);
+    assert_eq!(set.find("why-noise"), Some((0, 0)));
+    // As before there were a sixth.
+    assert_eq!((set.find("7.2"), set.find("claims.2")), (Some((6, 1)), Some((6, 1))));
+    assert_eq!(set.find("denoising.99"), Some((3, set.lessons[3].steps.len() - 1)));
+    assert_eq!((set.find("nothing"), set.find("0"), set.find("99")), (None, None, None));
+    let set = LessonSet::read(
+        "# a | A\n## 1\n@set x=1\n@also y=1\n@run 1\n## 2\n@run all\n## 3\n@set x=2\n@ask Q?\n@choice + Yes | So.\n@choice - No | Not.\n@answer A.",
+    );
+    let lesson = &set.lessons[0];
+    let also = ["y=1".to_owned()];
+    assert_eq!(lesson.scene(0), Scene { set: "x=1", also: &also, until: Until::Step });
+    assert_eq!(lesson.scene(1), Scene { set: "x=1", also: &also, until: Until::End });
+    assert_eq!(lesson.scene(2), Scene { set: "x=2", also: &[], until: Until::Set });
+    let asked = lesson.steps[2].question.as_ref().unwrap();
+    let read: Vec<_> = asked.choices.iter().map(|choice| (choice.right, &*choice.text, &*choice.why)).collect();
+    assert_eq!(read, [(true, "Yes", "So."), (false, "No", "Not.")]);
+    assert_eq!((&*asked.ask, &*asked.answer), ("Q?", "A."));
+    assert_eq!(LessonSet::read("junk\n@do x\n# a\n% b | c"), LessonSet::default());
+}
