@@ -42,6 +42,8 @@
     var opening = document.querySelector(".opening");
     if (opening) opening.hidden = level === WHOLE;
     dispatchEvent(new CustomEvent("hushgrad-failed", { detail: sentence }));
+    // Whoever put this page into a frame hears of it here where what talks to them did not come.
+    if (parent !== window && root.hasAttribute("data-start") && !boot.talks) parent.postMessage({ source: "hushgrad", v: 1, type: "error", message: sentence }, "*");
   }
 
   function hide() {
@@ -97,6 +99,8 @@
     },
     /** Whether the page is not to start at all. */
     refused: false,
+    /** Whether `embed.js` is there. */
+    talks: false,
     /** Says that a file takes long, until it comes. */
     lags: function (url, what) {
       show(url, what + " (" + name(url) + ") is not there after " + SLOW / 1000 + " seconds. It may be on its way, or be damaged.", LATE);

@@ -14,6 +14,7 @@ const GPU_PATIENCE = 250;
 /** Windows of a tab that are asked. */
 const MOST_WINDOWS = 200;
 
+if (globalThis.boot) globalThis.boot.talks = true;
 const root = document.documentElement;
 const poster = document.getElementById("poster");
 const query = new URLSearchParams(location.search);

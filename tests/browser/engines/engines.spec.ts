@@ -1,7 +1,8 @@
 import { expect, test as base } from "@playwright/test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { copied } from "../deploy";
 import { serve, type Site } from "../server";
 import type { Driver, Tab } from "./driver";
 import { firefox } from "./firefox";
@@ -139,6 +140,40 @@ for (const driver of [firefox, webkit]) {
         rmSync(folder, { recursive: true });
       }
     });
+
+    test("in a sandbox without an origin a frame trains, or its page is told why not", async ({ tab }) => copied(async (folder) => {
+      const own = await serve(folder, undefined, { "access-control-allow-origin": "*" });
+      const around = join(folder, "around");
+      mkdirSync(around);
+      writeFileSync(join(around, "index.html"), `<!doctype html><title>host</title><script src="${own.url}element.js"></script>
+        <hush-grad preset="cpu" dataset="synthetic" backend="cpu"></hush-grad><output></output>
+        <script>
+          const say = ({ detail }) => (document.querySelector("output").value = detail.message ?? detail.step);
+          for (const kind of ["step", "error"]) document.querySelector("hush-grad").addEventListener(kind, say);
+        </script>`);
+      const host = await serve(around, "/docs/", { "content-security-policy": "sandbox allow-scripts" });
+      const said = async () => {
+        await tab.goto(host.url);
+        expect(await tab.evaluate(() => self.origin)).toBe("null");
+        await tab.evaluate(() => (document.querySelector("hush-grad") as unknown as Playground).play());
+        const output = () => tab.evaluate(() => document.querySelector("output")!.value);
+        await expect.poll(output).not.toBe("");
+        return output();
+      };
+      try {
+        // A site that knows its address (`dist --address`) names it in the frame's policy.
+        const embed = join(folder, "embed.html");
+        const built = readFileSync(embed, "utf8");
+        writeFileSync(embed, built.replaceAll("'self'", `'self' ${own.url}`));
+        expect(await said()).toMatch(/^[1-9]/);
+        writeFileSync(embed, built);
+        // Without, WebKit takes no file of the site for the page's own.
+        expect(await said()).toMatch(driver.name === "WebKit" ? /this browser lets a sandbox without an origin of its own load nothing/ : /^[1-9]/);
+      } finally {
+        await host.close();
+        await own.close();
+      }
+    }));
 
     test("the second visit needs no server", async ({ tab, site }) => {
       await tab.goto(site.url + QUERY);

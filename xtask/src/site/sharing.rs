@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::prelude::*;
 
 const INDEX: &str = "index.html";
+const EMBED: &str = "embed.html";
 const MANIFEST: &str = "manifest.webmanifest";
 /// Folders that the service worker keeps nothing of: they are for other programs, and for people on their way to the page.
 pub const ELSEWHERE: [&str; 2] = ["lessons/", "share/"];
@@ -35,7 +36,7 @@ impl std::str::FromStr for Address {
         let whole = |host: &str| {
             !host.starts_with(['/', ':'])
                 && !host.is_empty()
-                && !host.contains(['?', '#', '"', '<', '>', '&', ' ', '\\'])
+                && !host.contains(['?', '#', '"', '\'', '<', '>', '&', ';', ',', ' ', '\\'])
         };
         match host {
             Some(host) if whole(host) => Ok(Self(format!("{}/", text.trim_end_matches('/')))),
@@ -78,6 +79,11 @@ pub fn write(staging: &Path, root: &Path, address: Option<&Address>) -> Result<(
     }
     if let Some(address) = address {
         fs::write(staging.join("share/oembed.json"), format!("{:#}\n", oembed(address, TITLE, "poster=1")))?;
+    }
+    if let Some(Address(address)) = address {
+        // WebKit takes a page without an origin of its own for no part of its own site: a sandboxed frame has to have it named.
+        let embed = fs::read_to_string(staging.join(EMBED))?;
+        fs::write(staging.join(EMBED), embed.replace("'self'", &format!("'self' {address}")))?;
     }
     let mut head = format!("<link rel=\"manifest\" href=\"./{MANIFEST}\">\n");
     head.push_str(&tags(TITLE, ABOUT, address, "", "share/oembed.json"));
@@ -198,6 +204,7 @@ mod tests {
         let staging = tempfile::tempdir().unwrap();
         let index = include_str!("../../../www/index.html").replace("href=\"icon.svg\"", "href=\"./icon-1.svg\"");
         fs::write(staging.path().join(INDEX), index).unwrap();
+        fs::write(staging.path().join(EMBED), include_str!("../../../www/embed.html")).unwrap();
         fs::write(staging.path().join("lessons.txt"), include_str!("../../../www/lessons.txt")).unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         write(staging.path(), root, address).unwrap();
@@ -208,9 +215,16 @@ mod tests {
     fn an_address_is_a_folder_of_a_site() {
         assert_eq!(address().0, "https://example.org/play/");
         assert_eq!("http://127.0.0.1:8080/".parse::<Address>().unwrap().0, "http://127.0.0.1:8080/");
-        for wrong in
-            ["", "example.org", "ftp://example.org/", "https://", "https:///x", "https://a/?b", "https://a/\"b"]
-        {
+        for wrong in [
+            "",
+            "example.org",
+            "ftp://example.org/",
+            "https://",
+            "https:///x",
+            "https://a/?b",
+            "https://a/\"b",
+            "https://a/;b",
+        ] {
             assert!(wrong.parse::<Address>().is_err(), "{wrong}");
         }
     }
@@ -241,7 +255,18 @@ mod tests {
         let index = fs::read_to_string(site.path().join(INDEX)).unwrap();
         assert!(index.contains("og:title") && index.contains("rel=\"manifest\"") && !index.contains("og:image"));
         assert!(!site.path().join("share/oembed.json").exists());
+        assert_eq!(fs::read_to_string(site.path().join(EMBED)).unwrap(), include_str!("../../../www/embed.html"));
         assert!(!index.contains(PLACE));
+    }
+
+    #[test]
+    fn a_frame_may_load_the_site_by_its_address_too() {
+        let site = written(Some(&address()));
+        let embed = fs::read_to_string(site.path().join(EMBED)).unwrap();
+        for rule in ["script-src 'self' ", "style-src 'self' ", "connect-src 'self' ", "worker-src 'self' "] {
+            assert!(embed.contains(&format!("{rule}{}", address().0)), "{rule}: {embed}");
+        }
+        assert!(!fs::read_to_string(site.path().join(INDEX)).unwrap().contains("'self' https:"));
     }
 
     #[test]
