@@ -111,6 +111,43 @@ fn ledger_of_one(files: &Files) {
     std::fs::write(files.0.join("ledger.json"), ledger.to_json()).unwrap();
 }
 
+#[test]
+fn a_label_says_of_a_run_and_of_its_ledger_what_they_cost() {
+    let files = Files::new("label");
+    let trained = hushgrad("train --data @ --lot 32 --steps 6 --ledger @ledger.json --out @run.json", &files.0);
+    assert!(trained.status.success(), "{}", text(&trained.stderr));
+    let account: serde_json::Value =
+        serde_json::from_slice(&hushgrad("account @ledger.json --json", &files.0).stdout).unwrap();
+    let epsilon = account["tight"]["value"].as_f64().unwrap();
+    let label = |words: &str| {
+        let out = hushgrad(&format!("label {words}"), &files.0);
+        assert!(out.status.success(), "{words}: {}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    let stated = format!("ε ≤ {} at δ = 1e-5", hushgrad::accounting::decimal::upper(epsilon, 3));
+    for format in ["html", "md", "yaml"] {
+        for file in ["run", "ledger"] {
+            let written = label(&format!("@{file}.json --format {format}"));
+            assert!(written.contains(&stated) && written.contains("add or remove one"), "{written}");
+            assert_eq!(written.contains("300 training examples"), file == "run", "{written}");
+        }
+    }
+    // What tuning cost is that of all runs.
+    let both = label("@run.json --with @ledger.json");
+    assert!(both.contains("All 2 runs on these data together: ε ≤ ") && both.contains(&stated), "{both}");
+    // One unsampled Gaussian release: μ = 1, and of 100 members at most 27 are found by who accuses 5 of 100 others, or few more by points of the curve.
+    ledger_of_one(&files);
+    let one = label("@ledger.json");
+    assert!(one.contains("μ ≤ 1.00"), "{one}");
+    let found: f64 = one.split("was, at most ").nth(1).unwrap().split('.').next().unwrap().parse().unwrap();
+    let truth = 100.0 * GaussianPrivacy::new(1.0).unwrap().best_true_positive_rate(0.05);
+    assert!(found >= truth && found < truth + 3.0, "{found} {truth}");
+    let out = hushgrad("label @run.json --delta 1e-6", &files.0);
+    assert!(!out.status.success() && text(&out.stderr).contains("its own δ"), "{}", text(&out.stderr));
+    let out = hushgrad("label @train-labels-idx1-ubyte", &files.0);
+    assert!(!out.status.success() && text(&out.stderr).contains("train-labels"), "{}", text(&out.stderr));
+}
+
 /// By the whole curve, not by ε at one δ, which would allow far more.
 #[test]
 fn an_account_says_what_an_attacker_can_do() {
