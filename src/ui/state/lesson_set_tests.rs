@@ -125,8 +125,8 @@ fn every_lesson_is_whole() {
 /// The panel that holds a hook's element; empty: it stands above them all.
 fn panel_of(hook: &str) -> &'static str {
     match hook {
-        "lot" | "projection" | "denoiser" => "setup",
-        "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
+        "projection" | "denoiser" => "setup",
+        "lot" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
         "digit-pad" | "epsilon-meaning" | "runs" => "results",
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
         "accuracy" | "epsilon" => "",
