@@ -50,7 +50,7 @@ test("each tab of a phone", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
-  for (const tab of ["Set-up", "One step", "Results"]) {
+  for (const tab of ["Set-up", "Stage", "Results"]) {
     await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: tab }).click();
     await accessible(page, tab);
   }

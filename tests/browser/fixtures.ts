@@ -118,11 +118,18 @@ export async function distracted(page: Page, failure?: string) {
   }), failure);
 }
 
+/** On a phone, shows what is seldom wanted of header and transport. */
+export async function allControls(page: Page) {
+  const more = page.getByTestId("more");
+  if ((await more.isVisible()) && (await more.getAttribute("aria-expanded")) === "false") await more.click();
+}
+
 /** What an item of the export menu saves: so many files. */
 export async function exported(page: Page, item: string, count = 1): Promise<Download[]> {
   const files: Download[] = [];
   const take = (file: Download) => void files.push(file);
   page.on("download", take);
+  await allControls(page);
   await page.getByTestId("export").locator("summary").click();
   await page.getByTestId("export").getByText(item).click();
   await expect.poll(() => files.length).toBe(count);

@@ -151,7 +151,7 @@ test("runs are pinned, named and deleted", async ({ page, site }) => {
 test("on a phone there are tabs, and nothing is wider than the screen", async ({ page, site }) => {
   await page.setViewportSize({ width: 360, height: 740 });
   await open(page, site, query);
-  for (const tab of ["Set-up", "One step", "Results"]) {
+  for (const tab of ["Set-up", "Stage", "Results"]) {
     await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: tab }).click();
     expect(await page.evaluate(() => document.documentElement.scrollWidth), tab).toBeLessThanOrEqual(360);
   }

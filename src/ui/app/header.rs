@@ -26,7 +26,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <h1>"hushgrad"</h1>
             <p class="tagline">"Learn from 60,000 people’s handwriting without giving any one of them away."</p>
             {preset_choice(page)}
-            <button type="button" class="quiet" data-testid="cards" title="Ready-made runs: what they learn, and at what ε" on:click=on_click(move |_| preset_cards::open(page, cards))>"Presets"</button>
+            <button type="button" class="quiet cards-button" data-testid="cards" title="Ready-made runs: what they learn, and at what ε" on:click=on_click(move |_| preset_cards::open(page, cards))>"Presets"</button>
             <label class="theme seldom"><span class="visually-hidden">"Theme"</span>
                 <select data-testid="theme" prop:value=text_fn(move || page.appearance.theme.get().key()) on:change=on_event(move |event| {
                     if let Some(theme) = Theme::by_key(&event_target_value(&event)) {
