@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::recorded::{Column, curve};
 use crate::{
     accounting::risk::{AttackBound, PrivacyCurve},
     plot::format,
@@ -44,7 +45,9 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
         let tight = page.cost.tight.with(|points| points.last().map(|point| point.1));
         let epsilon = tight
             .or_else(|| page.cost.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon)));
-        PrivacyCurve::new([(format::shown(epsilon?), delta)]).ok()
+        // Before the accountant has answered: what the recorded run of these settings cost.
+        let recorded = || page.shows_recorded().then(|| curve(Column::Tight).last().map(|point| point.1)).flatten();
+        PrivacyCurve::new([(format::shown(epsilon.or_else(recorded)?), delta)]).ok()
     };
     let stepped = move || page.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0));
     let now = Memo::new(move |_| {

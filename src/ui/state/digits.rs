@@ -89,6 +89,12 @@ impl DigitSets {
         }
     }
 
+    /// How many there are to train on, once all are there: what a run will cost depends on all of them.
+    #[must_use]
+    pub fn whole(self) -> Option<u32> {
+        self.loaded.with_untracked(|loaded| loaded.as_ref().filter(|loaded| loaded.complete).map(|loaded| loaded.train))
+    }
+
     /// How many digits there are to train on.
     #[must_use]
     pub fn train(self) -> Option<u32> {

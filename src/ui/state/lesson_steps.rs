@@ -12,7 +12,10 @@ use super::{
     page::Page,
 };
 use crate::{
-    ui::{browser, link, settings::Settings},
+    ui::{
+        browser, link,
+        settings::{Settings, presets::first_settings},
+    },
     worker::lab::Psi,
 };
 
@@ -49,7 +52,9 @@ impl Page {
     /// Opens a step that a link names. Settings of the link's own are the visitor's: they stay, and the step says that they are not its.
     fn enter_by_link(self, place: (usize, usize)) {
         let mine = self.settings.get_untracked();
-        let plain = Settings { digits: mine.digits, ..Settings::default() };
+        // What the page opens with where a link names no setting, and where it names the digits alone.
+        let plain = Settings { digits: mine.digits, ..first_settings() };
+        let named = Settings { digits: mine.digits, ..Settings::default() };
         let (lab, query) = (self.lab.open.get_untracked(), self.lab.query.get_untracked());
         self.enter(place);
         let of_step =
@@ -57,7 +62,7 @@ impl Page {
         if of_step.as_ref() == Some(&mine) {
             // They are the lesson's, which the address went on with.
             self.lessons.before.update_value(|before| before.iter_mut().for_each(|b| b.settings = plain.clone()));
-        } else if mine != plain {
+        } else if mine != plain && mine != named {
             self.restore_settings();
         }
         if lab {

@@ -74,8 +74,12 @@ impl ProjectedCost {
     /// Looks anew at what the settings will cost, once they stand still.
     pub fn schedule(self) {
         let due = Timeout::new(PROJECTION_MS, move || {
-            let train = self.digits.train();
-            let (Some(train), settings) = (train, self.settings.get_untracked()) else { return };
+            // Of a part of the digits everything costs more, and no run is of a part.
+            let train = self.digits.whole();
+            let (Some(train), settings) = (train, self.settings.get_untracked()) else {
+                self.projection.set(None);
+                return self.tight.set(vec![]);
+            };
             let steps = planned_steps(&settings, train);
             let question = Question::Projection { config: settings.config(), train, steps };
             self.accountant.ask_latest(Topic::Projection, question, move |answer| {
