@@ -59,7 +59,7 @@ pub fn panel(page: Page) -> impl IntoView {
     });
     effect(move || {
         let place = open.get();
-        ready.track();
+        let _now = ready.get();
         for wait in SHOWN_MS {
             let show = move || {
                 if open.try_get_untracked() == Some(place) {

@@ -56,14 +56,11 @@ impl Page {
         let plain = Settings { digits: mine.digits, ..first_settings() };
         let named = Settings { digits: mine.digits, ..Settings::default() };
         let (lab, query) = (self.lab.open.get_untracked(), self.lab.query.get_untracked());
-        self.enter(place);
-        let of_step =
-            self.lessons.staged.with_untracked(|staged| staged.as_ref().map(|staged| staged.settings.clone()));
-        if of_step.as_ref() == Some(&mine) {
-            // They are the lesson's, which the address went on with.
+        let of_step = self.staged_of(place).is_some_and(|staged| staged.settings == mine);
+        self.show(place, mine == plain || mine == named || of_step);
+        if of_step {
+            // The address went on with them: before the lesson there was nothing.
             self.lessons.before.update_value(|before| before.iter_mut().for_each(|b| b.settings = plain.clone()));
-        } else if mine != plain && mine != named {
-            self.restore_settings();
         }
         if lab {
             self.lab.open.set(true);
@@ -72,10 +69,16 @@ impl Page {
     }
 
     /// Opens a step of a lesson: what its text is true of is brought about.
-    pub fn enter(self, (lesson, step): (usize, usize)) {
-        let Some(set) = self.lessons.set.get_untracked() else { return };
-        let Some(lesson_of) = set.lessons.get(lesson) else { return };
-        let Some(now) = lesson_of.steps.get(step) else { return };
+    pub fn enter(self, place: (usize, usize)) {
+        self.show(place, true);
+    }
+
+    /// Shows a step; without `stage` all that is set stays.
+    fn show(self, (lesson, step): (usize, usize), stage: bool) {
+        let (Some(set), Some(staged)) = (self.lessons.set.get_untracked(), self.staged_of((lesson, step))) else {
+            return;
+        };
+        let now = &set.lessons[lesson].steps[step];
         if self.lessons.open.with_untracked(Option::is_none) {
             self.lessons.before.set_value(Some(Before {
                 settings: self.settings.get_untracked(),
@@ -96,15 +99,27 @@ impl Page {
             let psi = if now.psi.as_deref() == Some("one") { Psi::Entries(1) } else { Psi::Spread };
             self.lab.query.update(|query| query.psi = psi);
         }
-        let scene = lesson_of.scene(step);
+        if stage {
+            self.snapshots.set_speed(link::read(set.lessons[lesson].scene(step).set).0.speed);
+            self.stage(staged);
+        } else {
+            self.lessons.done.set(true);
+            self.lessons.staged.set(Some(Arc::new(staged)));
+        }
+    }
+
+    /// What a step's text is true of, on the digits that are chosen.
+    fn staged_of(self, (lesson, step): (usize, usize)) -> Option<Staged> {
+        let set = self.lessons.set.get_untracked()?;
+        let lesson = set.lessons.get(lesson).filter(|lesson| step < lesson.steps.len())?;
+        let scene = lesson.scene(step);
         let digits = self.settings.with_untracked(|settings| settings.digits);
         let read = |query: &str| Settings { digits, ..link::read(query).0.settings };
-        self.snapshots.set_speed(link::read(scene.set).0.speed);
-        self.stage(Staged {
+        Some(Staged {
             settings: read(scene.set),
             until: scene.until,
             also: scene.also.iter().map(|query| read(query)).collect(),
-        });
+        })
     }
 
     /// Gives the visitor their settings back; the lesson stays open.
