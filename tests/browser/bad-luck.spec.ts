@@ -235,7 +235,7 @@ test("a tab that was asleep goes on as if nothing had been", async ({ page, site
 test("an address of 100 KB is left aside in one sentence", async ({ page, site }) => {
   await open(page, site, `${query}&sigma=${"1".repeat(100_000)}`);
   await expect(hook(page, "error")).toContainText(/The address is 100,0\d\d characters long/);
-  await expect(hook(page, "noise-scale")).toHaveValue("1.1");
+  await expect(hook(page, "noise-scale")).toHaveValue("1.4");
   await hook(page, "model").selectOption("mlp");
   expect(page.url().length).toBeLessThan(200);
 });
