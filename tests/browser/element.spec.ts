@@ -152,7 +152,7 @@ test("children stand in where the element is unknown, and on paper", async ({ br
 });
 
 const VIEWS: [string, string][] = [
-  [`view="run"`, "Test accuracy"], [`view="stage"`, "One step"], [`view="results"`, "Draw a digit"], [`view="lesson" lesson="why-noise"`, "Lesson 1"], [`view="lab"`, "Design your own"],
+  [`view="run"`, "Test accuracy"], [`view="stage"`, "One person, in or out"], [`view="results"`, "Draw a digit"], [`view="lesson" lesson="why-noise"`, "Lesson 1"], [`view="lab"`, "Design your own"],
 ];
 for (const [view, text] of VIEWS) {
   test(`${view}: the frame shows it, and nobody is kept out`, async ({ browser, site }) => {

@@ -44,6 +44,7 @@ test("charts as SVG: each by its name, with title, legend, and a curve in a colo
   await runs.getByRole("textbox").fill("a < b & c");
   await runs.getByRole("textbox").press("Enter");
   await complete(page);
+  await expect(page.locator(".results path.line-open")).toHaveCount(1);
   // Files are read on paper.
   await page.getByTestId("theme").selectOption("dark");
   const files = new Map<string, string>();
@@ -71,11 +72,11 @@ test("charts as SVG: each by its name, with title, legend, and a curve in a colo
     expect(picture.paper, name).toBe("rgb(255, 255, 255)");
     expect(picture.size[0], name).toBe(720);
   }
-  const [pinned, ours] = ["rgb(176, 65, 122)", "rgb(10, 94, 168)"];
+  const [pinned, ours, openly] = ["rgb(176, 65, 122)", "rgb(10, 94, 168)", "rgb(63, 125, 150)"];
   const accuracy = await read("accuracy");
-  expect([...accuracy.curves].sort()).toEqual([ours, pinned]);
-  expect(accuracy.texts).toEqual(expect.arrayContaining(["a < b & c", "this run"]));
-  expect(accuracy.legend).toBe(2);
+  expect([...accuracy.curves].sort()).toEqual([ours, pinned, openly].sort());
+  expect(accuracy.texts).toEqual(expect.arrayContaining(["a < b & c", "this run", "without privacy"]));
+  expect(accuracy.legend).toBe(3);
   const prices = await read("trade-off");
   expect(prices.curves).toEqual([]);
   expect([...prices.points].sort()).toEqual([ours, pinned]);
@@ -137,7 +138,7 @@ test("weights as safetensors: names, types, shapes, and every byte", async ({ pa
 });
 
 test("the recorded run is exported as nobody's own", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await open(page, site, "?backend=cpu");
   for (const item of ["Curves (CSV)", "Run (JSON)", "Privacy label (HTML)"]) {
     await page.getByTestId("notice").evaluateAll((all) => all.forEach((each) => each.parentElement?.querySelector("button")?.click()));
     await exported(page, item, 0);
