@@ -37,7 +37,7 @@ impl<H: Host> Agent<H> {
         self.evaluation.next = Some(slice + 1).filter(|&next| next < self.slices.len());
         if self.evaluation.next.is_none() {
             let examples: usize = self.slices.iter().map(Dataset::len).sum();
-            self.evaluation.last = Some((Instant::now(), self.evaluation.spent));
+            self.evaluation.end();
             if session.engine().info().backend == Backend::Gpu {
                 match session.engine().state().await {
                     Ok(state) => self.checkpoint = Some((session.step_count(), state)),

@@ -22,12 +22,22 @@ pub(super) struct Evaluation {
     pub spent: Duration,
     /// When the last evaluation ended, and how long it took.
     pub last: Option<(Instant, Duration)>,
+    /// When the evaluation under way began, and how long the last one took from its beginning to its end, with the turns of the event loop between slices.
+    pub began: Option<Instant>,
+    pub lasted: Option<Duration>,
 }
 
 impl Evaluation {
     /// Begins anew, with the first slice.
-    pub const fn begin(&mut self) {
+    pub fn begin(&mut self) {
         (self.next, self.correct, self.spent) = (Some(0), 0, Duration::ZERO);
+        self.began = Some(Instant::now());
+    }
+
+    /// Ends it: the last slice is done.
+    pub fn end(&mut self) {
+        self.last = Some((Instant::now(), self.spent));
+        self.lasted = self.began.take().map(|began| began.elapsed());
     }
 
     /// Whether another evaluation keeps within its share of the time.

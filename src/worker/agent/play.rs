@@ -69,7 +69,7 @@ impl<H: Host> Agent<H> {
     /// Whether the step is one of the first, after which the model is evaluated so that its curve has a beginning: 1, 2, 4, 8, …, where that is soon done.
     fn is_marked(&self) -> bool {
         let step = self.session.as_ref().map_or(0, Session::step_count);
-        let quick = self.evaluation.last.is_some_and(|(_, took)| took <= MARKED_WITHIN);
+        let quick = self.evaluation.lasted.is_some_and(|lasted| lasted <= MARKED_WITHIN);
         step.is_power_of_two() && step <= LAST_MARKED && quick && self.evaluation.next.is_none()
     }
 
