@@ -108,7 +108,7 @@ fn switch(page: Page) -> AnyView {
         }
     };
     view! {
-        <fieldset class="speed switch"><legend class="visually-hidden">"The sums with this image, or without it"</legend>
+        <fieldset class="switch"><legend class="visually-hidden">"The sums with this image, or without it"</legend>
             {option("with-it", "With this image", false)}{option("without-it", "Without it", true)}</fieldset>
     }
     .into_any()
