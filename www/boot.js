@@ -148,7 +148,9 @@
       return Promise.all(names.map(function (file) { return take(new URL(file, here)); }));
     }
     var named = [].slice.call(document.querySelectorAll("link[href], script[src], meta[name^=hushgrad-]"));
-    var work = named.map(function (tag) { return take(new URL(tag.href || tag.src || tag.content, here)); });
+    // What a link tells others of this site's address is no file of the page.
+    var files = named.map(function (tag) { return new URL(tag.href || tag.src || tag.content, here); });
+    var work = files.filter(function (url) { return url.origin === new URL(here).origin; }).map(function (url) { return take(url); });
     work.push(fetch("files.json", { cache: "reload" }).then(function (answer) { return answer.json(); }).then(all).catch(function () {}));
     // A service worker of before may keep what is wrong: the next one takes its place.
     if (navigator.serviceWorker) {

@@ -137,7 +137,7 @@ test("what the noise lab is asked goes through its link and back; what is wrong 
 test("an address of 100 KB gets a sentence, and the page works", async ({ page, site }) => {
   await open(page, site, `?backend=cpu&dataset=synthetic&sigma=${"1".repeat(100_000)}`);
   await expect(hook(page, "error")).toContainText("characters long");
-  await expect(hook(page, "noise-scale")).toHaveValue("1.1");
+  await expect(hook(page, "noise-scale")).toHaveValue("1.4");
 });
 
 test("the share button copies the address, or shows it", async ({ page, site, context }) => {
