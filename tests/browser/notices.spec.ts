@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { expect, hook, open, rows, test, value } from "./fixtures";
+import { allControls, expect, hook, open, rows, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
@@ -25,6 +25,7 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
     await page.setViewportSize({ width, height });
     await open(page, site, query);
     await expect(page.getByTestId("projection")).toContainText("tight accounting");
+    await allControls(page);
     await page.waitForTimeout(1_000);
     const before = await places(page);
     await page.getByTestId("share").click();

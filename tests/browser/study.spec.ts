@@ -203,7 +203,7 @@ test("a table says nothing of a curve that has ended, and has a row for each run
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
 
-  const prices = page.getByTestId("runs").locator(".chart");
+  const prices = page.getByTestId("runs").locator(".runs-row .chart");
   await prices.locator(".as-table summary").click();
   await expect(prices.locator("thead th")).toHaveText(["run", "ε (Rényi)", "accuracy"]);
   await expect(prices.locator("tbody th")).toHaveText(["Run 1", "this run"]);
