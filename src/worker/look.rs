@@ -277,7 +277,7 @@ pub mod text {
         Some(lines.join("\n") + "\n")
     }
 
-    /// Reads what [`write`] wrote; `None`: it is no such text.
+    /// Reads what [`write()`] wrote; `None`: it is no such text.
     #[must_use]
     pub fn read(text: &str) -> Option<(u64, LotView, Person)> {
         let mut lines = text.lines();

@@ -43,7 +43,7 @@ pub struct Bounds {
     pub classic: OrderedEpsilon,
     /// μ of Gaussian differential privacy, where all noise is Gaussian and no sampling amplifies.
     pub mu: Option<f64>,
-    /// Of a hundred whose example was in, so many are accused at most by who accuses [`ACCUSED`] of a hundred whose example was not.
+    /// Of a hundred whose example was in, so many are accused at most by who accuses five of a hundred whose example was not.
     pub found: u32,
 }
 
