@@ -43,6 +43,8 @@ pub enum Request {
     Pause,
     /// One step, traced, then pause.
     StepOnce,
+    /// Take the next step apart, whatever the speed; the one after it is as before.
+    Look,
     /// Look at what another of the digits adds that the last [`Event::Lot`] showed: the one at this place. Answered by [`Event::Person`].
     Ring {
         place: u32,

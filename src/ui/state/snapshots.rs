@@ -82,14 +82,11 @@ impl Snapshots {
 
     /// Takes a step, which the tiles show soon.
     pub fn take(self, step: u64, pictures: StepSnapshot) {
-        let end_look = self.inner.try_update_value(|inner| {
+        self.inner.update_value(|inner| {
             inner.next = Some((step, pictures));
             inner.looked_at = browser::now();
-            std::mem::take(&mut inner.looking)
+            inner.looking = false;
         });
-        if end_look == Some(true) {
-            self.run.send_speed();
-        }
         self.inner.update_value(|inner| {
             if inner.due.is_none() {
                 // The first picture after a quiet time comes at once.
@@ -178,7 +175,7 @@ impl Snapshots {
             && self.inner.with_value(|inner| !inner.looking && now - inner.looked_at > f64::from(LOOK_MS));
         if look {
             self.inner.update_value(|inner| inner.looking = true);
-            self.trainer.send(Request::SlowMotion { milliseconds: 1 });
+            self.trainer.send(Request::Look);
         }
     }
 

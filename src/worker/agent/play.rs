@@ -55,7 +55,8 @@ impl<H: Host> Agent<H> {
         } else {
             let start = Instant::now();
             while self.playing && self.may_release() && start.elapsed() < YIELD_EVERY {
-                self.step(false).await;
+                let traced = std::mem::take(&mut self.look);
+                self.step(traced).await;
                 if self.is_marked() {
                     self.report(None).await;
                     self.evaluate_now();

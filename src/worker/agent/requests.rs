@@ -62,6 +62,7 @@ impl<H: Host> Agent<H> {
                     self.step_once().await;
                 }
             }
+            Request::Look => self.look = true,
             Request::Ring { place } => self.ring(place as usize),
             Request::SlowMotion { milliseconds } => {
                 self.slow = Duration::from_millis(milliseconds.min(60_000).into());

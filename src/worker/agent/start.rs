@@ -69,7 +69,7 @@ impl<H: Host> Agent<H> {
         }
         self.slices = self.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
         self.run_data = self.digits.as_ref().map(|digits| digits.train.clone());
-        self.looked_at = None;
+        (self.look, self.looked_at) = (false, None);
         self.run_test_set = self.digits.as_ref().map(|digits| digits.test_set);
         self.told_of_features = false;
         self.wake = None;

@@ -77,6 +77,8 @@ pub(super) struct Agent<H: Host> {
     pub last_report: Option<Instant>,
     pub evaluation: Evaluation,
     pub background: BackgroundJobs,
+    /// Whether the next step is taken apart, whatever the speed.
+    pub look: bool,
     /// The step that was looked into last.
     pub looked_at: Option<LookedAt>,
 }
@@ -114,6 +116,7 @@ impl<H: Host> Agent<H> {
             last_report: None,
             evaluation: Evaluation::default(),
             background: BackgroundJobs::default(),
+            look: false,
             looked_at: None,
         }
     }
