@@ -9,7 +9,7 @@ use crate::{
     plot::format,
     ui::{
         browser,
-        size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
+        size::closures::{bool_fn, effect, on_click, text_fn},
         state::{Page, People},
     },
     worker::look::{LotView, SHOWN},
@@ -32,20 +32,24 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     let labels = Memo::new(move |_| lot.with(|lot| lot.as_ref().map_or_else(Vec::new, |lot| lot.labels.clone())));
     // A recorded step is a picture: nothing in it can be asked.
     let fixed = Memo::new(move |_| page.snapshots.people.with(Option::is_none));
-    let buttons = move || {
-        let labels = labels.get();
-        let count = labels.len();
-        let one = |(place, label): (usize, u8)| {
-            let place = place as u32;
-            let here = bool_fn(move || ringed.get() == Some(place));
-            view! {
-                <button type="button" aria-label=format!("A {label}, {} of the {count} shown", place + 1) aria-pressed=text_fn(move || (ringed.get() == Some(place)).to_string())
-                    class:ringed=here tabindex=text_fn(move || if ringed.get().unwrap_or(0) == place { "0" } else { "-1" }) disabled=bool_fn(move || fixed.get())
-                    on:click=on_click(move |_| page.snapshots.ring(place))></button>
-            }
+    // Made once: a lot comes every second, and a button is dear.
+    let one = |place: usize| {
+        let here = move || ringed.get() == Some(place as u32);
+        let label = move || {
+            labels.with(|labels| match labels.get(place) {
+                Some(label) => format!("A {label}, {} of the {} shown", place + 1, labels.len()),
+                None => String::new(),
+            })
         };
-        Some(labels.into_iter().enumerate().map(one).collect_view().into_any())
+        view! {
+            <button type="button" aria-label=text_fn(label) hidden=bool_fn(move || labels.with(|labels| place >= labels.len()))
+                aria-pressed=text_fn(move || here().to_string()) class:ringed=bool_fn(here)
+                tabindex=text_fn(move || if ringed.get().unwrap_or(0) as usize == place { "0" } else { "-1" }) disabled=bool_fn(move || fixed.get())
+                on:click=on_click(move |_| page.snapshots.ring(place as u32))></button>
+        }
+        .into_any()
     };
+    let buttons: Vec<AnyView> = (0..SHOWN).map(one).collect();
     let moved = move |event: KeyboardEvent| {
         let by = match event.key().as_str() {
             "ArrowRight" => 1,
@@ -86,7 +90,7 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     view! {
         <div class="lot" on:keydown=moved>
             <canvas class="lot-digits" node_ref=canvas width=(COLUMNS * CELL - 1).to_string() height=(SHOWN / COLUMNS * CELL - 1).to_string() role="img" aria-label="Digits of the lot"></canvas>
-            <div class="lot-buttons" role="group" aria-label="Whose digit: arrow keys ring another">{view_fn(buttons)}</div>
+            <div class="lot-buttons" role="group" aria-label="Whose digit: arrow keys ring another">{buttons}</div>
         </div>
         <p class="caption" data-testid="stage-lot">{text_fn(caption)}</p>
     }
