@@ -25,6 +25,8 @@ pub(super) struct Evaluation {
     /// When the evaluation under way began, and how long the last one took from its beginning to its end, with the turns of the event loop between slices.
     pub began: Option<Instant>,
     pub lasted: Option<Duration>,
+    /// How long all evaluations of the run took so far: no step runs meanwhile.
+    pub total: Duration,
 }
 
 impl Evaluation {
@@ -38,6 +40,13 @@ impl Evaluation {
     pub fn end(&mut self) {
         self.last = Some((Instant::now(), self.spent));
         self.lasted = self.began.take().map(|began| began.elapsed());
+        self.total += self.lasted.unwrap_or_default();
+    }
+
+    /// A clock that stands still while the run is evaluated: by it the run's own speed is told.
+    pub fn clock(&self) -> Instant {
+        let now = Instant::now();
+        now.checked_sub(self.total).unwrap_or(now)
     }
 
     /// Whether another evaluation keeps within its share of the time.

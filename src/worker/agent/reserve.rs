@@ -1,8 +1,6 @@
 //! Books are written ahead: a step runs only inside a block of releases that the browser has written as spent, and the next block is written
 //! while the steps of this one run.
 
-use web_time::Instant;
-
 use super::{
     ahead::Place,
     state::Agent,
@@ -42,7 +40,7 @@ impl<H: Host> Agent<H> {
             return;
         }
         let (released, most) = (ahead.released(session), ahead.most(session));
-        let Some(upto) = ahead.blocks.due(released, most, Instant::now()) else { return };
+        let Some(upto) = ahead.blocks.due(released, most, self.evaluation.clock()) else { return };
         let change = ahead.reserve(upto, false);
         let (host, reply, run) = (self.host.clone(), self.reply.clone(), self.runs);
         self.host.spawn(async move {
@@ -96,7 +94,7 @@ impl<H: Host> Agent<H> {
             ahead.lock = within(&*self.host, self.host.lock(&ahead.key)).await.ok();
         }
         let released = ahead.released(session);
-        let upto = ahead.blocks.due(released, ahead.most(session), Instant::now()).unwrap_or(released);
+        let upto = ahead.blocks.due(released, ahead.most(session), self.evaluation.clock()).unwrap_or(released);
         let record = Record { entry, file, books: Some(ahead.log.to_json()), reserved: upto };
         let begin = || vec![Change::Begin { key: ahead.key.clone(), record: record.clone() }];
         // A store that did not answer once is not asked again: every run of this visit would wait for it.
