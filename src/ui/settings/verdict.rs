@@ -70,10 +70,10 @@ mod tests {
             verdict(Number::LearningRate, &rates).unwrap(),
             "Learning rate 2 reads best, 88.0%; 0.5 reads worst, 80.0%; ε is the same for all, at most 0.300. One run each: half a point of accuracy may be chance."
         );
-        let noise = runs(&[(0.5, 0.901, Some(4.0)), (8.0, 0.899, Some(0.1))]);
+        let noise = runs(&[(0.5, 0.901, Some(4.0)), (8.0, 0.899, Some(0.25))]);
         let said = verdict(Number::Scale, &noise).unwrap();
         assert!(said.contains("hardly matters to accuracy here: 89.9% to 90.1%"), "{said}");
-        assert!(said.contains("ε goes from 4.00 at 0.5 to 0.100 at 8"), "{said}");
+        assert!(said.contains("ε goes from 4.00 at 0.5 to 0.250 at 8"), "{said}");
         let open = runs(&[(1.0, 0.9, None), (2.0, 0.95, Some(1.0))]);
         assert!(verdict(Number::Lot, &open).unwrap().contains("no ε is claimed"));
     }
