@@ -23,13 +23,16 @@ pub struct WriteAhead {
     block: u64,
     /// When a block was asked for last, and how many releases had happened by then.
     looked: Option<(Instant, u64)>,
+    /// Since when the run has waited for a block, and how long it has since then in all: at such times its speed is the store's and not its own.
+    waits_since: Option<Instant>,
+    waited: Duration,
 }
 
 impl WriteAhead {
     /// Books in which `written` releases stand.
     #[must_use]
     pub const fn new(written: u64) -> Self {
-        Self { written, asked: None, block: FIRST, looked: None }
+        Self { written, asked: None, block: FIRST, looked: None, waits_since: None, waited: Duration::ZERO }
     }
 
     /// Releases that are written and have not happened, after `released` of them did.
@@ -57,7 +60,7 @@ impl WriteAhead {
             return None;
         }
         if let Some((then, before)) = self.looked {
-            let seconds = now.duration_since(then).as_secs_f64().max(1e-3);
+            let seconds = now.duration_since(then).saturating_sub(self.waited).as_secs_f64().max(1e-3);
             let pace = released.saturating_sub(before) as f64 / seconds * BLOCK.as_secs_f64();
             self.block = (pace as u64).clamp(1, self.block.saturating_mul(GROWTH));
         }
@@ -66,8 +69,21 @@ impl WriteAhead {
             return None;
         }
         self.looked = Some((now, released));
+        (self.waits_since, self.waited) = (None, Duration::ZERO);
         self.asked = Some(upto);
         self.asked
+    }
+
+    /// The run has no release left, and waits for the block that is being written.
+    pub fn waits(&mut self, now: Instant) {
+        self.waits_since.get_or_insert(now);
+    }
+
+    /// The run waits no longer.
+    pub fn goes_on(&mut self, now: Instant) {
+        if let Some(since) = self.waits_since.take() {
+            self.waited += now.duration_since(since);
+        }
     }
 
     /// A block is written. The answer to a block that was asked for before the books were closed is ignored.
@@ -95,6 +111,31 @@ mod tests {
 
     fn at(start: Instant, milliseconds: u64) -> Instant {
         start + Duration::from_millis(milliseconds)
+    }
+
+    /// A hundred steps a second, and half a second to write a block: the run waits again and again, and its speed is still that of the time in which it ran.
+    #[test]
+    fn waiting_for_a_block_is_no_part_of_the_speed() {
+        let start = Instant::now();
+        let (mut blocks, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(u64, u64)>);
+        for now in 0..2_000 {
+            if let Some((upto, since)) = asked
+                && now >= since + 500
+            {
+                blocks.goes_on(at(start, now));
+                blocks.wrote(upto);
+                asked = None;
+            }
+            if let Some(upto) = blocks.due(released, None, at(start, now)) {
+                asked = Some((upto, now));
+            }
+            match blocks.left(released) {
+                0 => blocks.waits(at(start, now)),
+                _ if now % 10 == 0 => released += 1,
+                _ => {}
+            }
+        }
+        assert!((80..=120).contains(&blocks.block), "{blocks:?}");
     }
 
     /// A thousand steps a second: after a few blocks the books are about a second ahead, and no step ever waits.

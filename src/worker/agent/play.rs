@@ -64,6 +64,7 @@ impl<H: Host> Agent<H> {
                 }
             }
         }
+        self.note_wait();
         self.after_steps().await;
     }
 

@@ -30,6 +30,16 @@ impl<H: Host> Agent<H> {
             && !self.may_release()
     }
 
+    /// Steps wait for a block from now on, if they do: that is no part of the run's own speed.
+    pub(super) fn note_wait(&mut self) {
+        if self.playing && self.waits_for_books() {
+            let now = self.evaluation.clock();
+            if let Some(ahead) = &mut self.ahead {
+                ahead.blocks.waits(now);
+            }
+        }
+    }
+
     /// Writes the next block when it is due, while the steps of this one run.
     pub(super) async fn write_ahead(&mut self) {
         let (Some(session), Some(ahead)) = (&self.session, &mut self.ahead) else { return };
@@ -75,7 +85,10 @@ impl<H: Host> Agent<H> {
     pub(super) fn take_reserved(&mut self, run: u32, upto: u64, result: Result<(), StoreError>) {
         let Some(ahead) = self.ahead.as_mut().filter(|_| run == self.runs) else { return };
         match result {
-            Ok(()) => ahead.blocks.wrote(upto),
+            Ok(()) => {
+                ahead.blocks.goes_on(self.evaluation.clock());
+                ahead.blocks.wrote(upto);
+            }
             Err(error) if ahead.blocks.is_asked() => self.lose_books(error),
             // The run stands still, and its books are closed.
             Err(_) => {}
