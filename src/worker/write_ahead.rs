@@ -56,7 +56,10 @@ impl WriteAhead {
     /// Up to where to write now, so that no step has to wait; `None` while a block is being written or none is due. `most`: releases that the
     /// run will make in all.
     pub fn due(&mut self, released: u64, most: Option<u64>, now: Instant) -> Option<u64> {
-        if self.asked.is_some() || 2 * self.left(released) > self.block + 1 {
+        // The store may take as long as most of a block lasts: it is asked when a quarter of one is used.
+        if self.asked.is_some()
+            || self.left(released).saturating_mul(4) > self.block.saturating_mul(3).saturating_add(3)
+        {
             return None;
         }
         if let Some((then, before)) = self.looked {
