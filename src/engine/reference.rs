@@ -5,7 +5,7 @@ use super::{
     cpu::scattering,
 };
 use crate::{
-    data::Dataset,
+    data::{Dataset, Shift},
     mechanism::{Algorithm, MechanismError, State},
     model::{self, Architecture, initial_parameters, reference},
 };
@@ -37,22 +37,36 @@ impl ReferenceEngine {
     /// One step, at once.
     pub fn step_now(&mut self, input: &StepInput<'_>) -> StepTrace {
         let (model, train) = (self.model, &self.train);
-        let share = 1.0 / input.shifts.len() as f32;
-        let mut one = vec![0.0; self.state.parameters.len()];
         let gradient = |example: u32, parameters: &[f32], out: &mut [f32]| {
-            let i = example as usize;
-            out.fill(0.0);
-            for shift in input.shifts {
-                let input = inputs(model, &shift.of(train.image(i)));
-                reference::gradient(model, parameters, &input, train.labels[i], &mut one);
-                out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
-            }
+            mean_gradient(model, parameters, train, example as usize, input.shifts, out);
         };
         let &StepInput { lot, noise_key, learning_rate, average_keeps, .. } = input;
         let trace = self.algorithm.step(&mut self.state, lot, gradient, &noise_key, learning_rate, average_keeps);
         self.metrics.non_finite += trace.non_finite;
         self.metrics.denoise_factor = trace.denoise_factor as f32;
         StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised }
+    }
+}
+
+/// The mean, over the copies `shifts` of one example of `train`, of the gradients of its loss (length P), written over `out`.
+///
+/// # Panics
+/// As [`reference::gradient`].
+pub fn mean_gradient(
+    model: Architecture,
+    parameters: &[f32],
+    train: &Dataset,
+    example: usize,
+    shifts: &[Shift],
+    out: &mut [f32],
+) {
+    let share = 1.0 / shifts.len() as f32;
+    let mut one = vec![0.0; parameters.len()];
+    out.fill(0.0);
+    for shift in shifts {
+        let input = inputs(model, &shift.of(train.image(example)));
+        reference::gradient(model, parameters, &input, train.labels[example], &mut one);
+        out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
     }
 }
 

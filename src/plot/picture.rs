@@ -8,6 +8,7 @@ use super::{
     format::{exact, fixed},
     series::{decimate, path},
 };
+use crate::train::label::escaped;
 
 /// Points of a drawn curve; a screen shows no more.
 const BUDGET: usize = 400;
@@ -121,19 +122,6 @@ pub fn file(title: &str, drawing: &Drawing, style: &str) -> String {
     let (text, _) = svg(title, drawing);
     let text = text.replacen("<svg ", r#"<svg xmlns="http://www.w3.org/2000/svg" "#, 1);
     text.replacen("<title>", &format!("<style>{style}</style><title>"), 1) + "\n"
-}
-
-/// Text as XML takes it.
-fn escaped(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).fold(String::new(), |mut out, c| {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            _ => out.push(c),
-        }
-        out
-    })
 }
 
 #[cfg(test)]

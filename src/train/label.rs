@@ -15,7 +15,10 @@ mod text;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::facts::{Bounds, PrivacyLabel, Subject};
+pub use self::{
+    facts::{ACCUSED, Bounds, PrivacyLabel, Subject, of_a_hundred},
+    html::escaped,
+};
 
 /// What a label is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::snapshot::PictureLayout;
 use crate::{
     data::{Dataset, Shift},
-    engine::{StepTrace, Task, reference::inputs},
-    mechanism::{
-        EncoderSpec,
-        encode::{Encoder, finite_norm},
-        noise::add_noise,
+    engine::{
+        StepTrace, Task,
+        reference::{inputs, mean_gradient},
     },
+    mechanism::{EncoderSpec, encode::finite_norm, noise::add_noise},
     model::{Architecture, PIXELS, reference},
     rng::RandomSource,
 };
@@ -159,20 +158,15 @@ impl LookedAt {
             return None;
         }
         let label = self.train.labels[example];
-        let mut gradient = self.gradient(example, label);
+        let mut gradient = vec![0.0; p];
+        mean_gradient(self.task.model, &self.before, &self.train, example, &self.shifts, &mut gradient);
         let scale = match self.task.encoder {
             EncoderSpec::Envelope { pre_scale, .. } => pre_scale,
             _ => 1.0,
         };
         let norm = finite_norm(&gradient).unwrap_or(0.0) * scale;
-        let encoder = match &self.task.envelope {
-            Some(envelope) => Encoder::with_envelope(&self.task.encoder, envelope.clone(), p),
-            None => Encoder::new(&self.task.encoder, p),
-        }
-        .ok()?;
         // On the grid that sums are exact on, where there is one: then the difference is just what was added.
-        let grid = encoder.sum_grid().filter(|_| self.task.noise.is_some());
-        encoder.encode_on(grid, &mut gradient);
+        self.task.prepared_encoder(p).ok()?.encode_on(self.task.sum_grid(), &mut gradient);
         let bounded = finite_norm(&gradient).unwrap_or(0.0);
         let sum: Vec<f64> =
             self.trace.encoded.iter().zip(&gradient).map(|(&with, &one)| f64::from(with) - f64::from(one)).collect();
@@ -200,19 +194,6 @@ impl LookedAt {
             full,
             model: self.task.model,
         })
-    }
-
-    /// The mean over the example's copies.
-    fn gradient(&self, example: usize, label: u8) -> Vec<f32> {
-        let share = 1.0 / self.shifts.len().max(1) as f32;
-        let mut sum = vec![0.0; self.before.len()];
-        let mut one = sum.clone();
-        for shift in &self.shifts {
-            let image = inputs(self.task.model, &shift.of(self.train.image(example)));
-            reference::gradient(self.task.model, &self.before, &image, label, &mut one);
-            sum.iter_mut().zip(&one).for_each(|(sum, one)| *sum += share * one);
-        }
-        sum
     }
 }
 

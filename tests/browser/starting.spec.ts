@@ -2,14 +2,20 @@ import type { Page } from "@playwright/test";
 import { expect, hook, test, tight, value } from "./fixtures";
 import type { Site } from "./server";
 
-/** Opens the page over a line on which the last shards do not come until they are let go. */
-async function openSlowly(page: Page, site: Site, query: string) {
+/** Holds back the last shards of the site's digits until they are let go. */
+async function holdBack(page: Page, site: Site) {
   const manifest = await (await page.request.get(`${site.url}data/manifest.json`)).text();
   const shards = [...new Set(manifest.match(/train-[0-9a-z.-]+\.shard/g) ?? [])];
   test.skip(shards.length < 2, "this site carries no digits");
   let letGo = () => {};
   const gate = new Promise<void>((done) => (letGo = done));
   for (const shard of shards.slice(1)) site.held.set(`data/${shard}`, gate);
+  return letGo;
+}
+
+/** Opens the page over a line on which the last shards do not come until they are let go. */
+async function openSlowly(page: Page, site: Site, query: string) {
+  const letGo = await holdBack(page, site);
   await page.goto(site.url + query);
   await expect(page.getByTestId("digits-in-use")).toContainText("10,000 to train on");
   return letGo;
@@ -79,12 +85,7 @@ test("a budget plans its steps and its noise for all digits", async ({ page, sit
 });
 
 test("an embed that plays at once waits for all digits, and says so", async ({ page, site }) => {
-  const manifest = await (await page.request.get(`${site.url}data/manifest.json`)).text();
-  const shards = [...new Set(manifest.match(/train-[0-9a-z.-]+\.shard/g) ?? [])];
-  test.skip(shards.length < 2, "this site carries no digits");
-  let letGo = () => {};
-  const gate = new Promise<void>((done) => (letGo = done));
-  for (const shard of shards.slice(1)) site.held.set(`data/${shard}`, gate);
+  const letGo = await holdBack(page, site);
   await page.setViewportSize({ width: 640, height: 400 });
   await page.goto(`${site.url}embed.html?backend=cpu&steps=30`);
   await expect(hook(page, "backend")).toHaveText("CPU");

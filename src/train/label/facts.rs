@@ -150,9 +150,10 @@ fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyEr
     Ok(Ok(Bounds { tight, improved, classic, mu, found }))
 }
 
-/// People of a hundred, rounded up.
-pub(super) fn of_a_hundred(share: f64) -> u32 {
-    (share * 100.0).ceil().clamp(0.0, 100.0) as u32
+/// People of a hundred, rounded up; all of them, where the share is none.
+#[must_use]
+pub fn of_a_hundred(share: f64) -> u32 {
+    if share.is_nan() { 100 } else { (share * 100.0).ceil().clamp(0.0, 100.0) as u32 }
 }
 
 /// The least μ, rounded up, whose ε at δ is at least this one.

@@ -73,7 +73,9 @@ fn hundred(who: &str, accused: u32, most: &str) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
+/// Text as HTML and XML take it, between tags and in quotes.
+#[must_use]
+pub fn escaped(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).fold(String::new(), |mut out, c| {
         match c {
             '&' => out.push_str("&amp;"),

@@ -6,6 +6,7 @@ use super::recorded::{Column, curve};
 use crate::{
     accounting::risk::{AttackBound, PrivacyCurve},
     plot::format,
+    train::label::{ACCUSED, of_a_hundred},
     ui::{
         settings::Settings,
         size::closures::{bool_fn, text_fn},
@@ -13,8 +14,6 @@ use crate::{
     },
 };
 
-/// People of a hundred that the attacker accuses wrongly.
-const ACCUSED: u32 = 5;
 /// Circles in a row, and units from one to the next.
 const ROW: u32 = 10;
 const UNIT: u32 = 10;
@@ -30,11 +29,9 @@ enum Of {
     Nothing,
 }
 
-/// People of a hundred in the data that any attacker finds at most who accuses five of a hundred that were not in it. Whole people: rounded up.
-#[must_use]
-pub fn found(curve: &PrivacyCurve) -> u32 {
-    let people = (curve.best_true_positive_rate(f64::from(ACCUSED) / 100.0) * 100.0).ceil();
-    if people.is_finite() { (people.max(0.0) as u32).clamp(ACCUSED, 100) } else { 100 }
+/// People of a hundred in the data that any attacker finds at most who accuses so many of a hundred that were not in it.
+fn found(curve: &PrivacyCurve) -> u32 {
+    of_a_hundred(curve.best_true_positive_rate(f64::from(ACCUSED) / 100.0))
 }
 
 /// The odds: of what was released, by `attack`; before there is anything, of what is planned.
@@ -42,12 +39,9 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
     let unbounded = Memo::new(move |_| page.settings.with(Settings::no_guarantee).is_some());
     let planned = move || {
         let delta = page.settings.with(|settings| settings.delta);
-        let tight = page.cost.tight.with(|points| points.last().map(|point| point.1));
-        let epsilon = tight
-            .or_else(|| page.cost.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon)));
         // Before the accountant has answered: what the recorded run of these settings cost.
         let recorded = || page.shows_recorded().then(|| curve(Column::Tight).last().map(|point| point.1)).flatten();
-        PrivacyCurve::new([(format::shown(epsilon.or_else(recorded)?), delta)]).ok()
+        PrivacyCurve::new([(format::shown(page.cost.end().or_else(recorded)?), delta)]).ok()
     };
     let stepped = move || page.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0));
     let now = Memo::new(move |_| {

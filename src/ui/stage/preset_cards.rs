@@ -10,7 +10,7 @@ use crate::{
     ui::{
         browser,
         settings::{cards::Card, presets::Preset},
-        size::closures::{effect, on_click, text_fn, view_fn},
+        size::closures::{effect, on_click, view_fn},
         state::Page,
     },
 };
@@ -113,10 +113,7 @@ pub fn next(page: Page) -> AnyView {
             view! { <button type="button" data-testid=format!("next-{}", preset.key) on:click=on_click(go)><strong>{preset.label}</strong>": "{numbers(card)}</button> }
         };
         let buttons = others.map(button).collect_view();
-        Some(
-            view! { <div class="next-runs" data-testid="next-runs"><span>{text_fn(|| "Next:")}</span>{buttons}</div> }
-                .into_any(),
-        )
+        Some(view! { <div class="next-runs" data-testid="next-runs"><span>"Next:"</span>{buttons}</div> }.into_any())
     };
     view_fn(offer).into_any()
 }

@@ -51,16 +51,16 @@ pub fn stage(page: Page) -> impl IntoView {
         <ol class="stations">
             <li class=lit(page, 0)><h3>"A lot of people"</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
             <li class=lit(page, 1)><h3>"What this one adds"</h3><p class="marks">{teaching()}</p>
-                {picture(page, person, "alone", |person, _, _| (person.alone.clone(), person.full_alone()))}
+                {picture(page, person, "alone", "What the ringed image adds to the sum", |person, _, _| (person.alone.clone(), person.full_alone()))}
                 <p class="caption" data-testid="stage-length">{text_fn(move || alone(page, person.get()))}</p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
             <li class=lit(page, 2)><h3>"The sum of all"</h3><p class="marks">{teaching()}</p>
-                {picture(page, person, "sum", |person, without, _| (sum(person, without, 0), person.full))}
-                {difference(page, person, "difference-before", "With minus without: ", |person, _, _| (person.difference(0), person.full_alone()))}
+                {picture(page, person, "sum", "The sum before the noise", |person, without, _| (sum(person, without, 0), person.full))}
+                {difference(page, person, "difference-before", "The sum with the ringed image minus the sum without it, before the noise", |person, _, _| (person.difference(0), person.full_alone()))}
                 <p class="caption">{text_fn(move || before(page))}</p></li>
             <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { "The sum + noise" } else { "The sum, without noise" })}</h3><p class="marks"><span class="released">"released"</span></p>
-                {picture(page, person, "released", |person, without, fallen| (falling(person, without, fallen), person.full))}
-                {difference(page, person, "difference-after", "With minus without: ", |person, _, _| (person.difference(1), person.full_alone()))}
+                {picture(page, person, "released", "The sum after the noise", |person, without, fallen| (falling(person, without, fallen), person.full))}
+                {difference(page, person, "difference-after", "The sum with the ringed image minus the sum without it, after the noise", |person, _, _| (person.difference(1), person.full_alone()))}
                 <p class="caption">{text_fn(move || after(page))}</p>
                 <div class="knobs">{controls(page, NOISE)}</div></li>
         </ol>
@@ -115,7 +115,13 @@ fn switch(page: Page) -> AnyView {
 }
 
 /// A picture of the step, painted anew when the step, the switch or the theme changes.
-fn canvas(page: Page, person: Memo<Option<Arc<Person>>>, hook: &'static str, label: String, read: Read) -> AnyView {
+fn picture(
+    page: Page,
+    person: Memo<Option<Arc<Person>>>,
+    hook: &'static str,
+    label: &'static str,
+    read: Read,
+) -> AnyView {
     let canvas = NodeRef::<html::Canvas>::new();
     effect(move || {
         let (theme, without) = (page.appearance.theme.get(), page.snapshots.without.get());
@@ -133,25 +139,15 @@ fn canvas(page: Page, person: Memo<Option<Arc<Person>>>, hook: &'static str, lab
     view! { <canvas class="one-picture" data-testid=format!("stage-{hook}") node_ref=canvas width="28" height="28" role="img" aria-label=label></canvas> }.into_any()
 }
 
-fn picture(page: Page, person: Memo<Option<Arc<Person>>>, hook: &'static str, read: Read) -> AnyView {
-    let label = match hook {
-        "alone" => "What the ringed image adds to the sum",
-        "sum" => "The sum before the noise",
-        _ => "The sum after the noise",
-    };
-    canvas(page, person, hook, label.to_owned(), read)
-}
-
+/// What is left of the sum if the one without the ringed image is subtracted.
 fn difference(
     page: Page,
     person: Memo<Option<Arc<Person>>>,
     hook: &'static str,
-    title: &'static str,
+    label: &'static str,
     read: Read,
 ) -> AnyView {
-    let when = if hook.ends_with("after") { "after the noise" } else { "before the noise" };
-    view! { <div class="difference"><span>{title}</span>{canvas(page, person, hook, format!("The sum with the ringed image minus the sum without it, {when}"), read)}</div> }
-        .into_any()
+    view! { <div class="difference"><span>"With minus without: "</span>{picture(page, person, hook, label, read)}</div> }.into_any()
 }
 
 fn noisy(page: Page) -> bool {

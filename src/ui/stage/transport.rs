@@ -100,8 +100,7 @@ fn readouts(page: Page) -> impl IntoView {
     let end = move || {
         epsilon.get()?.ok()?;
         let (budget, planned) = page.settings.with(|settings| (settings.budget, settings.steps.is_some()));
-        let projected = page.cost.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon));
-        let projected = page.cost.tight.with(|points| points.last().map(|point| point.1)).or(projected);
+        let projected = page.cost.end();
         // What was set is no bound.
         let end = budget.map(format::budget).or(projected.filter(|_| planned).map(format::epsilon))?;
         Some(format!(" / {end}"))

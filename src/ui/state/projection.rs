@@ -71,6 +71,13 @@ impl ProjectedCost {
         self.projection.with(|projection| projection.clone().and_then(Result::ok))
     }
 
+    /// ε of all planned steps: by tight accounting, where that is known.
+    #[must_use]
+    pub fn end(self) -> Option<f64> {
+        let tight = self.tight.with(|points| points.last().map(|point| point.1));
+        tight.or_else(|| self.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon)))
+    }
+
     /// Looks anew at what the settings will cost, once they stand still.
     pub fn schedule(self) {
         let due = Timeout::new(PROJECTION_MS, move || {

@@ -96,11 +96,10 @@ impl Spending {
     /// What was said of exactly what happened.
     #[must_use]
     pub fn exact(self) -> Option<TightEpsilon> {
-        self.released.track();
-        let answered = self.answered.get()?;
-        let same =
-            self.ledger.with_value(|ledger| ledger.as_ref().is_some_and(|ledger| ledger.events == answered.events));
-        answered.spent.tight.clone().filter(|_| same)
+        if !self.is_answered() {
+            return None;
+        }
+        self.answered.with(|answered| answered.as_ref()?.spent.tight.clone())
     }
 
     /// Whether the accountant has said all that it can of exactly what happened.

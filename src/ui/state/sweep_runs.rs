@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{appearance::Panel, charts::COLOURS, messages::as_sentence, page::Page, projection::planned_steps};
 use crate::{
     plot::{drawing::Line, format},
-    train::{config::RunConfig, report::Privacy},
+    train::config::RunConfig,
     ui::settings::{
         Number, Settings,
         sweep::{self, Sweep},
@@ -139,12 +139,7 @@ impl Page {
             .sweeps
             .current
             .with_untracked(|sweep| sweep.as_ref().and_then(|sweep| sweep.values.get(sweep.at).copied()));
-        let epsilon = self.run.report.with_untracked(|report| match report.as_ref().map(|report| &report.privacy) {
-            Some(Privacy::Bounded(bound)) => {
-                Some(untrack(|| self.spending.epsilon()).unwrap_or(bound.improved.epsilon).min(bound.improved.epsilon))
-            }
-            _ => None,
-        });
+        let epsilon = untrack(|| self.headline());
         if let (Some(value), Some(accuracy)) = (value, self.run.accuracy.get_untracked()) {
             self.sweeps.outcomes.update(|outcomes| {
                 if let Some((_, outcomes)) = outcomes {
