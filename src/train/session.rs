@@ -266,6 +266,12 @@ impl<E: Engine> Session<E> {
         (&self.lot, &self.shifts)
     }
 
+    /// Time that went to its steps.
+    #[must_use]
+    pub const fn training(&self) -> Duration {
+        self.training
+    }
+
     /// Share of `test` that the model gets right.
     ///
     /// # Errors

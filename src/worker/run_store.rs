@@ -1,7 +1,7 @@
 //! The run store keeps a record of each run under a key, and makes several changes whole or not at all. A browser keeps the records in its database;
 //! where it refuses, they are kept in memory as long as the thread lives.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::run_log::RunLog;
 
@@ -81,16 +81,19 @@ pub enum StoreError {
     Refused,
     #[error("this browser's storage for the page is full")]
     Full,
-    #[error("this browser's storage has not answered for {} seconds", PATIENCE.as_secs())]
-    Silent,
+    #[error("this browser's storage has not answered for {} seconds", .0.as_secs())]
+    Silent(Duration),
     #[error("it was deleted or continued in another tab")]
     Gone,
     #[error("another tab has it in hand")]
     Busy,
 }
 
-/// A store that has not answered for so long is taken to refuse.
-pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+/// A store that has not answered a question on which something waits for so long is taken to refuse.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+/// The same where steps go on meanwhile. WebKit's database answers a thread only when the page's own thread is free, so a page that is busy
+/// for some seconds makes it silent.
+pub const PATIENCE_BESIDE: Duration = Duration::from_secs(30);
 
 /// A place for records.
 #[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]

@@ -332,6 +332,17 @@ fn runs_are_named_pinned_handed_out_deleted_and_brought_back() {
     assert_eq!((last(&events).unwrap().step, ledger(&mut next).steps()), (1, 1));
 }
 
+/// WebKit's database is silent while the page is busy: steps go on meanwhile, so it is waited for longer than where they stand.
+#[test]
+fn a_store_is_waited_for_longer_while_steps_go_on() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    play(&mut thread, 10);
+    *browser.says.borrow_mut() = Says::Nothing;
+    let events = thread.settle();
+    assert!(sentence(&events).contains("has not answered for 30 seconds"), "{events:?}");
+}
+
 #[test]
 fn a_run_that_never_took_a_step_leaves_no_row() {
     let browser = Rc::<Browser>::default();

@@ -79,7 +79,7 @@ for (const [place, { title, key, steps }] of LESSONS.entries()) {
     await expect(lesson(page).getByRole("heading", { level: 2 })).toHaveText(`Lesson ${place + 1} · ${title}`);
     expect(steps.length).toBeGreaterThan(4);
     for (const [at, step] of steps.entries()) {
-      await expect(lesson(page).getByText(`${at + 1} of ${steps.length}`)).toBeVisible();
+      await expect(lesson(page).getByText(`${at + 1} of ${steps.length}`, { exact: true })).toBeVisible();
       await expect(lesson(page).getByRole("heading", { level: 3 }).first()).toBeFocused();
       await ready(page, step);
       await expect(lesson(page)).not.toContainText(/[{}]|–/);
@@ -93,7 +93,7 @@ for (const [place, { title, key, steps }] of LESSONS.entries()) {
     await page.goto(site.url + link + "&backend=cpu&dataset=synthetic");
     await ready(page, steps[steps.length - 1]);
     await page.getByTestId("lesson-back").click();
-    await expect(lesson(page).getByText(`${steps.length - 1} of ${steps.length}`)).toBeVisible();
+    await expect(lesson(page).getByText(`${steps.length - 1} of ${steps.length}`, { exact: true })).toBeVisible();
   });
 }
 
@@ -238,7 +238,7 @@ test("lessons are walked through by keyboard, and fit a small phone", async ({ p
   await expect(lesson(page).getByRole("heading", { level: 3 })).toBeFocused();
   await page.getByTestId("lesson-next").focus();
   await page.keyboard.press("Enter");
-  await expect(lesson(page).getByText(`2 of ${LESSONS[0].steps.length}`)).toBeVisible();
+  await expect(lesson(page).getByText(`2 of ${LESSONS[0].steps.length}`, { exact: true })).toBeVisible();
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
   // However small the screen: what turns the page is in sight.
   for (const button of ["lesson-back", "lesson-next"]) {

@@ -25,8 +25,6 @@ pub(super) struct Evaluation {
     /// When the evaluation under way began, and how long the last one took from its beginning to its end, with the turns of the event loop between slices.
     pub began: Option<Instant>,
     pub lasted: Option<Duration>,
-    /// How long all evaluations of the run and pieces of other jobs took so far: no step runs meanwhile.
-    pub total: Duration,
 }
 
 impl Evaluation {
@@ -40,13 +38,6 @@ impl Evaluation {
     pub fn end(&mut self) {
         self.last = Some((Instant::now(), self.spent));
         self.lasted = self.began.take().map(|began| began.elapsed());
-        self.total += self.lasted.unwrap_or_default();
-    }
-
-    /// A clock that stands still while something else than the run's steps is computed: by it the run's own speed is told.
-    pub fn clock(&self) -> Instant {
-        let now = Instant::now();
-        now.checked_sub(self.total).unwrap_or(now)
     }
 
     /// Whether another evaluation keeps within its share of the time.

@@ -1,8 +1,6 @@
 //! What the page asks of the model beside its training: to read a drawn digit, to count which digits are taken for which, and to train the
 //! run's non-private baseline.
 
-use web_time::Instant;
-
 use super::{engines::Prepared, pace::YIELD_EVERY, state::Agent};
 use crate::{
     data::Dataset,
@@ -67,10 +65,7 @@ impl<H: Host> Agent<H> {
         if self.background.idle() {
             return;
         }
-        let start = Instant::now();
-        let done = self.background.advance(&self.slices, YIELD_EVERY, self.playing).await;
-        self.evaluation.total += start.elapsed();
-        match done {
+        match self.background.advance(&self.slices, YIELD_EVERY, self.playing).await {
             Ok(Some(done)) => self.host.send(done),
             Ok(None) => {}
             Err(error) => {

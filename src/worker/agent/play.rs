@@ -58,13 +58,11 @@ impl<H: Host> Agent<H> {
                 let traced = std::mem::take(&mut self.look);
                 self.step(traced).await;
                 if self.is_marked() {
-                    self.report(None).await;
                     self.evaluate_now();
                     break;
                 }
             }
         }
-        self.note_wait();
         self.after_steps().await;
     }
 

@@ -1,10 +1,12 @@
 //! Books are written ahead: a step runs only inside a block of releases that the browser has written as spent, and the next block is written
 //! while the steps of this one run.
 
+use std::time::Duration;
+
 use super::{
     ahead::Place,
     state::Agent,
-    time_limit::{within, write},
+    time_limit::{within, write, write_beside},
 };
 use crate::worker::{
     host::Host,
@@ -30,16 +32,6 @@ impl<H: Host> Agent<H> {
             && !self.may_release()
     }
 
-    /// Steps wait for a block from now on, if they do: that is no part of the run's own speed.
-    pub(super) fn note_wait(&mut self) {
-        if self.playing && self.waits_for_books() {
-            let now = self.evaluation.clock();
-            if let Some(ahead) = &mut self.ahead {
-                ahead.blocks.waits(now);
-            }
-        }
-    }
-
     /// Writes the next block when it is due, while the steps of this one run.
     pub(super) async fn write_ahead(&mut self) {
         let (Some(session), Some(ahead)) = (&self.session, &mut self.ahead) else { return };
@@ -50,11 +42,13 @@ impl<H: Host> Agent<H> {
             return;
         }
         let (released, most) = (ahead.released(session), ahead.most(session));
-        let Some(upto) = ahead.blocks.due(released, most, self.evaluation.clock()) else { return };
+        // Slow motion takes its time after each step: one is enough.
+        let most = if self.slow > Duration::ZERO { Some(most.unwrap_or(u64::MAX).min(released + 1)) } else { most };
+        let Some(upto) = ahead.blocks.due(released, most, session.training()) else { return };
         let change = ahead.reserve(upto, false);
         let (host, reply, run) = (self.host.clone(), self.reply.clone(), self.runs);
         self.host.spawn(async move {
-            let result = write(&*host, vec![change]).await;
+            let result = write_beside(&*host, vec![change]).await;
             // The loop may have ended: then nothing more is released.
             drop(reply.unbounded_send(Message::Reserved { run, upto, result }));
         });
@@ -85,10 +79,7 @@ impl<H: Host> Agent<H> {
     pub(super) fn take_reserved(&mut self, run: u32, upto: u64, result: Result<(), StoreError>) {
         let Some(ahead) = self.ahead.as_mut().filter(|_| run == self.runs) else { return };
         match result {
-            Ok(()) => {
-                ahead.blocks.goes_on(self.evaluation.clock());
-                ahead.blocks.wrote(upto);
-            }
+            Ok(()) => ahead.blocks.wrote(upto),
             Err(error) if ahead.blocks.is_asked() => self.lose_books(error),
             // The run stands still, and its books are closed.
             Err(_) => {}
@@ -107,12 +98,12 @@ impl<H: Host> Agent<H> {
             ahead.lock = within(&*self.host, self.host.lock(&ahead.key)).await.ok();
         }
         let released = ahead.released(session);
-        let upto = ahead.blocks.due(released, ahead.most(session), self.evaluation.clock()).unwrap_or(released);
+        let upto = ahead.blocks.due(released, ahead.most(session), session.training()).unwrap_or(released);
         let record = Record { entry, file, books: Some(ahead.log.to_json()), reserved: upto };
         let begin = || vec![Change::Begin { key: ahead.key.clone(), record: record.clone() }];
         // A store that did not answer once is not asked again: every run of this visit would wait for it.
-        let begun = match self.refusal {
-            Some(StoreError::Silent) => Err(StoreError::Silent),
+        let begun = match &self.refusal {
+            Some(silent @ StoreError::Silent(_)) => Err(silent.clone()),
             _ => write(&*self.host, begin()).await,
         };
         match begun {

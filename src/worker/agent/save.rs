@@ -2,7 +2,11 @@
 
 use web_time::Instant;
 
-use super::{ahead::Place, state::Agent, time_limit::write};
+use super::{
+    ahead::Place,
+    state::Agent,
+    time_limit::{write, write_beside},
+};
 use crate::{
     engine::Engine,
     train::{
@@ -72,7 +76,7 @@ impl<H: Host> Agent<H> {
         };
         let (host, reply, run) = (self.host.clone(), self.reply.clone(), self.runs);
         self.host.spawn(async move {
-            let result = write(&*host, vec![Change::Save { key, entry, file }]).await;
+            let result = write_beside(&*host, vec![Change::Save { key, entry, file }]).await;
             drop(reply.unbounded_send(Message::Saved { run, step, result }));
         });
     }
