@@ -57,7 +57,72 @@ function foreign() {
   }
 }
 
+/** The tag that names a file of the page, and what `fetch` has to be told to get it. */
+const tagged = (name) => document.querySelector(`meta[name=hushgrad-${name}]`);
+function file(tag) {
+  const [address, integrity = ""] = tag.content.split("#");
+  return [new URL(address, here).href, { integrity, cache: "no-cache" }];
+}
+/** The same in the page's language, where there is one. */
+const translated = (name) => file(tagged(`${name}-${root.lang}`) ?? tagged(name));
+
+/** Languages that the page has a table of. */
+const LANGUAGES = [...document.querySelectorAll("meta[name^=hushgrad-text-]")].map(({ name }) => name.slice(14));
+const LANGUAGE = "hushgrad-language";
+/** What they call themselves. */
+const NAMES = Object.fromEntries(LANGUAGES.map((each) => [each, new Intl.DisplayNames(each, { type: "language" }).of(each)]));
+
+/** The language of the link, or the one that was chosen here, or the first of the visitor's that the page has. */
+function language() {
+  let chosen = null;
+  try {
+    chosen = localStorage.getItem(LANGUAGE);
+  } catch {
+    // A sandbox without an origin keeps nothing.
+  }
+  const wanted = [new URLSearchParams(location.search).get("lang"), chosen, ...navigator.languages];
+  return wanted.map((each) => each?.slice(0, 2).toLowerCase()).find((each) => LANGUAGES.includes(each)) ?? "en";
+}
+
+/** Fetches what the page says in a language; from then on it speaks so. */
+async function speak(wanted) {
+  const answer = await fetch(...file(tagged(`text-${wanted}`)));
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  const table = await answer.text();
+  root.lang = wanted;
+  root.dir = /^@dir (\w+)/m.exec(table)?.[1] ?? "ltr";
+  texts = new Map([...table.matchAll(/^([^@#=\n].*)\n(?:= (.*)\n)?/gm)].map(([, english, own]) => [english, own ?? english]));
+  glossary = null;
+  const rules = new Intl.PluralRules(wanted);
+  const forms = ["zero", "one", "two", "few", "many", "other"].filter((form) => rules.resolvedOptions().pluralCategories.includes(form));
+  globalThis.hushgradText = { table, languages: LANGUAGES, names: NAMES, form: (n) => forms.indexOf(rules.select(n)) };
+}
+
+/** The words of the field, once one was asked for. */
+let glossary = null;
+/** What this script itself says, by its English. */
+let texts = new Map();
+const say = (english) => texts.get(english) ?? english;
+
+// A language that the visitor chooses is kept, and the program hears of it once its table is there.
+addEventListener("hushgrad-speak", async ({ detail }) => {
+  try {
+    await speak(detail);
+  } catch (error) {
+    return boot?.fails(file(tagged(`text-${detail}`))[0], "Its text", String(error));
+  }
+  try {
+    localStorage.setItem(LANGUAGE, detail);
+  } catch {
+    // Then it is chosen again next time.
+  }
+  dispatchEvent(new CustomEvent("hushgrad-spoken"));
+});
+
 async function start() {
+  const spoken = language();
+  // Beside the program, which needs it; a failure is told once that is there.
+  const told = speak(spoken).then(() => null, (error) => error);
   const [app, wasm] = ["app", "wasm"].map((name) => new URL(names.get(name), here).href);
   const failed = (url) => (error) => {
     boot?.fails(url, "Its program", String(error));
@@ -65,6 +130,11 @@ async function start() {
   };
   boot?.waits("its program");
   const program = await import(app).catch(failed(app));
+  const missing = await told;
+  if (missing) {
+    boot?.fails(file(tagged(`text-${spoken}`))[0], "Its text", String(missing));
+    throw missing;
+  }
   try {
     await program.default({ module_or_path: new URL(wasm) });
   } catch (error) {
@@ -107,17 +177,15 @@ addEventListener("click", ({ target }) => {
 });
 
 // A word of the field is explained beside it; the texts are fetched when the first is asked for.
-let glossary;
 const explained = Object.assign(document.createElement("div"), { className: "explained", popover: "auto", role: "dialog", tabIndex: -1 });
 explained.setAttribute("aria-labelledby", "explained-word");
 const parts = ["h2", "p", "button"].map((kind) => explained.appendChild(document.createElement(kind)));
 parts[0].id = "explained-word";
-Object.assign(parts[2], { type: "button", textContent: "Close", onclick: () => explained.hidePopover() });
+Object.assign(parts[2], { type: "button", onclick: () => explained.hidePopover() });
 
 /** Texts by word. */
 async function read() {
-  const [address, integrity] = document.querySelector("meta[name=hushgrad-glossary]").content.split("#");
-  const answer = await fetch(new URL(address, here), { integrity: integrity ?? "", cache: "no-cache" });
+  const answer = await fetch(...translated("glossary"));
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   return new Map((await answer.text()).trim().split("\n\n").map((entry) => {
     const [head, text] = entry.split("\n");
@@ -131,9 +199,10 @@ addEventListener("click", async ({ target }) => {
   if (!word) return;
   const told = await (glossary ??= read()).then((texts) => texts.get(word.dataset.word), (error) => {
     glossary = null;
-    return ["The glossary did not come", `${error.message ?? error}. Check the connection, and press the word again.`];
+    return [say("The glossary did not come"), `${error.message ?? error}. ${say("Check the connection, and press the word again.")}`];
   });
-  [parts[0].textContent, parts[1].textContent] = told ?? [word.textContent, "There is no text on this word."];
+  [parts[0].textContent, parts[1].textContent] = told ?? [word.textContent, say("There is no text on this word.")];
+  parts[2].textContent = say("Close");
   (word.closest("dialog") ?? document.body).append(explained);
   explained.showPopover({ source: word });
   const [at, own] = [word, explained].map((each) => each.getBoundingClientRect());

@@ -1,12 +1,45 @@
 //! Numbers as people read them.
 
+use std::cell::Cell;
+
 pub use crate::accounting::decimal::{lower, upper};
 use crate::accounting::decimal::{upper_percent, upper_power};
+
+thread_local! {
+    /// What stands before the decimals and between the thousands of numbers that people read.
+    static SIGNS: Cell<[char; 2]> = const { Cell::new(['.', ',']) };
+}
+
+/// From now on this thread writes numbers for people with these signs, as their language has it. What programs read ([`fixed`],
+/// [`exact`]) stays as it is.
+pub fn speak(decimal: char, group: char) {
+    SIGNS.set([decimal, group]);
+}
+
+/// A number as the visitor's language writes it.
+fn local(number: String) -> String {
+    let [decimal, group] = SIGNS.get();
+    if decimal == '.' && group == ',' {
+        return number;
+    }
+    let sign = |letter| match letter {
+        '.' => decimal,
+        ',' => group,
+        other => other,
+    };
+    number.chars().map(sign).collect()
+}
 
 /// `60000` → `60,000`.
 #[must_use]
 pub fn integer(n: u64) -> String {
-    grouped(&n.to_string())
+    local(grouped(&n.to_string()))
+}
+
+/// As [`fixed`], for people.
+#[must_use]
+pub fn decimals_of(x: f64, decimals: usize) -> String {
+    local(fixed(x, decimals))
 }
 
 /// Digits, with thousands set apart.
@@ -40,30 +73,30 @@ fn trimmed(text: &str) -> &str {
 /// A share from 0 to 1 → `84.2%`.
 #[must_use]
 pub fn percent(share: f64) -> String {
-    fixed(share * 100.0, 1) + "%"
+    decimals_of(share * 100.0, 1) + "%"
 }
 
 /// An upper bound on a share from 0 to 1, rounded up: 0.8411 → `84.2%`.
 #[must_use]
 pub fn percent_at_most(share: f64) -> String {
-    upper_percent(share, 1) + "%"
+    local(upper_percent(share, 1)) + "%"
 }
 
 /// ε to about three digits, rounded *up*: what is shown is still an upper bound.
 #[must_use]
 pub fn epsilon(epsilon: f64) -> String {
-    match decimals(epsilon) {
+    local(match decimals(epsilon) {
         None if epsilon == 0.0 => "0".to_owned(),
         None => upper_power(epsilon, 2),
         Some(0) => grouped(&upper(epsilon, 0)),
         Some(decimals) => upper(epsilon, decimals),
-    }
+    })
 }
 
 /// An ε that somebody has set, which is no bound: as many digits, and the nearest.
 #[must_use]
 pub fn budget(epsilon: f64) -> String {
-    decimals(epsilon).map_or_else(|| number(epsilon), |decimals| fixed(epsilon, decimals))
+    decimals(epsilon).map_or_else(|| number(epsilon), |decimals| decimals_of(epsilon, decimals))
 }
 
 /// Decimals that ε is shown with; `None` as a power of ten.
@@ -95,6 +128,10 @@ pub fn shown(epsilon: f64) -> f64 {
 /// Any finite number in few characters: `0.05`, `1e-5`, `12,000`.
 #[must_use]
 pub fn number(x: f64) -> String {
+    local(short(x))
+}
+
+fn short(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 {
         "0".to_owned()
@@ -110,7 +147,7 @@ pub fn number(x: f64) -> String {
         }
         format!("{}e{exponent}", trimmed(&fixed(digits, 2)))
     } else if size >= 10_000.0 && x.fract() == 0.0 {
-        format!("{}{}", if x < 0.0 { "−" } else { "" }, integer(size as u64))
+        format!("{}{}", if x < 0.0 { "−" } else { "" }, grouped(&(size as u64).to_string()))
     } else {
         let decimals = (4 - size.log10().floor() as i32).clamp(0, 6) as usize;
         trimmed(&fixed(x, decimals)).to_owned()
@@ -174,7 +211,7 @@ pub fn significant(x: f64, digits: i32) -> f64 {
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match seconds {
-        s if s < 9.95 => fixed(s, 1) + " s",
+        s if s < 9.95 => decimals_of(s, 1) + " s",
         s if s < 59.5 => format!("{whole} s"),
         s if s < 3599.5 => format!("{} min {:02} s", whole / 60, whole % 60),
         _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
@@ -186,15 +223,27 @@ pub fn duration(seconds: f64) -> String {
 pub fn bytes(n: u64) -> String {
     match n {
         0..1_000 => format!("{n} bytes"),
-        1_000..1_000_000 => fixed(n as f64 / 1e3, 0) + " KB",
-        1_000_000..1_000_000_000 => fixed(n as f64 / 1e6, 1) + " MB",
-        _ => fixed(n as f64 / 1e9, 1) + " GB",
+        1_000..1_000_000 => decimals_of(n as f64 / 1e3, 0) + " KB",
+        1_000_000..1_000_000_000 => decimals_of(n as f64 / 1e6, 1) + " MB",
+        _ => decimals_of(n as f64 / 1e9, 1) + " GB",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_written_as_the_language_has_it() {
+        speak(',', '.');
+        assert_eq!(
+            [integer(60_000), number(0.05), number(-12_000.0), epsilon(0.5357)],
+            ["60.000", "0,05", "−12.000", "0,536"]
+        );
+        assert_eq!([percent(0.9053), duration(0.84), bytes(1_250_000)], ["90,5%", "0,8 s", "1,3 MB"]);
+        assert_eq!([fixed(0.5, 1), exact(0.5)], ["0.5", "0.5"], "programs read these");
+        speak('.', ',');
+    }
 
     #[test]
     fn thousands_are_set_apart() {

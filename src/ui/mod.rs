@@ -3,6 +3,7 @@
 //! | room | what is in it |
 //! | --- | --- |
 //! | [`size`] | what keeps the program small |
+//! | [`text`] | what the page says, in the visitor's language |
 //! | [`settings`] | everything that a visitor can set, and the run that it means |
 //! | [`link`] | the state in the address |
 //! | `browser` | what is needed of the browser |
@@ -37,6 +38,7 @@ pub mod setup;
 pub mod size;
 pub mod stage;
 pub mod state;
+pub mod text;
 #[cfg(target_arch = "wasm32")]
 mod threads;
 #[cfg(target_arch = "wasm32")]
@@ -47,8 +49,9 @@ mod tests {
     use std::{fs, path::Path};
 
     /// In the order of the table.
-    const ROOMS: [&str; 15] = [
+    const ROOMS: [&str; 16] = [
         "size",
+        "text",
         "settings",
         "link",
         "browser",

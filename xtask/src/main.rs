@@ -1,4 +1,4 @@
-//! `cargo xtask serve | test | dist | deny | bench | pictures`: everything that must be done around cargo.
+//! `cargo xtask serve | test | dist | deny | bench | pictures | text`: everything that must be done around cargo.
 
 mod bench;
 mod bytes;
@@ -12,6 +12,7 @@ mod screen;
 #[path = "../../src/data/shard_writer.rs"]
 mod shard_writer;
 mod site;
+mod texts;
 mod tools;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -64,6 +65,8 @@ enum Task {
     },
     /// Take the README's pictures of the page, at every size
     Pictures,
+    /// Take new texts of the page into the tables of its languages (www/text)
+    Text,
     /// Check licences, sources and known vulnerabilities of the dependencies
     Deny,
 }
@@ -113,6 +116,7 @@ fn run(task: Option<Task>) -> Result<bool> {
         }
         Task::Test => return checks::run::run(project),
         Task::Pictures => pictures::run(project)?,
+        Task::Text => texts::write(project)?,
         Task::Deny => deny::run(project)?,
         Task::Bench { bench } => bench::run(project, bench)?,
     }
@@ -138,6 +142,7 @@ mod tests {
         assert_eq!(parsed("test"), Some(Task::Test));
         assert_eq!(parsed("pictures"), Some(Task::Pictures));
         assert_eq!(parsed("deny"), Some(Task::Deny));
+        assert_eq!(parsed("text"), Some(Task::Text));
         assert_eq!(parsed(""), None);
         for (line, bench) in [
             ("bench", None),

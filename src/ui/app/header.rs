@@ -4,13 +4,14 @@ use leptos::{html, prelude::*};
 
 use super::help::open;
 use crate::ui::{
-    lessons,
+    browser, lessons,
     runs::{menu::export_menu, share},
     settings::{Choice, Theme},
     setup::preset::preset_choice,
     size::closures::{bool_fn, on_click, on_event, text_fn},
     stage::preset_cards,
     state::Page,
+    text::t,
 };
 
 /// The header.
@@ -18,6 +19,13 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
     let themes = Theme::ALL
         .iter()
         .map(|&theme| view! { <option value=theme.key() selected=bool_fn(move || page.appearance.theme.get() == theme)>{theme.label()}</option> })
+        .collect_view();
+    let languages = browser::languages()
+        .into_iter()
+        .map(|language| {
+            let (chosen, name) = (browser::language() == language, browser::language_name(&language));
+            view! { <option value=language selected=chosen>{name}</option> }
+        })
         .collect_view();
     view! {
         <header class="bar" class:open=bool_fn(move || page.appearance.more.get())>
@@ -33,6 +41,8 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
                         page.appearance.choose_theme(theme);
                     }
                 })>{themes}</select></label>
+            <label class="language seldom"><span class="visually-hidden">{t!("Language")}</span>
+                <select data-testid="language" on:change=on_event(move |event| browser::choose_language(&event_target_value(&event)))>{languages}</select></label>
             {lessons::panel::menu(page)}
             <button type="button" class="quiet more" data-testid="more" aria-expanded=text_fn(move || page.appearance.more.get().to_string()) on:click=on_click(move |_| page.appearance.more.update(|more| *more = !*more))>"More"</button>
             <button type="button" class="quiet seldom" data-testid="noise-lab" aria-pressed=text_fn(move || page.lab.open.get().to_string()) on:click=on_click(move |_| page.lab.open.update(|lab| *lab = !*lab))>"Noise lab"</button>

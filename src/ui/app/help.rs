@@ -2,7 +2,7 @@
 
 use leptos::{html, prelude::*};
 
-use crate::ui::size::closures::on_click;
+use crate::ui::{size::closures::on_click, text::t};
 
 /// Opens the help, unless it is open.
 pub fn open(dialog: NodeRef<html::Dialog>) {
@@ -23,17 +23,17 @@ pub fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
     };
     view! {
         <dialog class="help-dialog" node_ref=dialog aria-labelledby="help-title">
-            <h2 id="help-title">"How this works"</h2>
-            <p>"A model learns to read digits. In every step the gradients of a random lot of examples are bounded one by one, added up, and hidden under noise; only that noisy sum moves the model. ε says how much anybody could learn about one image from all of it, and it grows with every step."</p>
+            <h2 id="help-title">{t!("How this works")}</h2>
+            <p>{t!("A model learns to read digits. In every step the gradients of a random lot of examples are bounded one by one, added up, and hidden under noise; only that noisy sum moves the model. ε says how much anybody could learn about one image from all of it, and it grows with every step.")}</p>
             <dl class="keys">
-                <div><dt><kbd>"space"</kbd></dt><dd>"play, pause"</dd></div>
-                <div><dt><kbd>"s"</kbd></dt><dd>"one step, taken apart"</dd></div>
-                <div><dt><kbd>"r"</kbd></dt><dd>"start again"</dd></div>
-                <div><dt><kbd>"?"</kbd></dt><dd>"this help"</dd></div>
-                <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>"in a number: a little more, a little less"</dd></div>
-                <div><dt><kbd>"Esc"</kbd></dt><dd>"in a number: what it was; a chart that is enlarged: small again"</dd></div>
+                <div><dt><kbd>{t!("space")}</kbd></dt><dd>{t!("play, pause")}</dd></div>
+                <div><dt><kbd>"s"</kbd></dt><dd>{t!("one step, taken apart")}</dd></div>
+                <div><dt><kbd>"r"</kbd></dt><dd>{t!("start again")}</dd></div>
+                <div><dt><kbd>"?"</kbd></dt><dd>{t!("this help")}</dd></div>
+                <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>{t!("in a number: a little more, a little less")}</dd></div>
+                <div><dt><kbd>{t!("Esc")}</kbd></dt><dd>{t!("in a number: what it was; a chart that is enlarged: small again")}</dd></div>
             </dl>
-            <button type="button" class="primary" on:click=on_click(close)>"Close"</button>
+            <button type="button" class="primary" on:click=on_click(close)>{t!("Close")}</button>
         </dialog>
     }
     .into_any()

@@ -10,6 +10,7 @@ use crate::{
         browser,
         size::closures::{on_event, text_fn, view_fn},
         state::Page,
+        text::t,
     },
     worker::{
         accounts::{Answer, Question},
@@ -49,7 +50,7 @@ pub fn panel(page: Page) -> impl IntoView {
     };
     view! {
         <details class="leaves" data-testid="requests" on:toggle=on_event(toggle)>
-            <summary>"What leaves this page"</summary>
+            <summary>{t!("What leaves this page")}</summary>
             {view_fn(move || open.get().then(|| list(page, [own, accountant, page.requests], cached).into_any()))}
         </details>
     }

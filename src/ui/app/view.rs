@@ -5,7 +5,7 @@ use leptos::{html, prelude::*};
 use super::{address::address, drops::drops, header::header, help::help_dialog, keys::keys, requests};
 use crate::ui::{
     browser, embed, lessons, link, noise_lab, results, runs, setup,
-    size::closures::{bool_fn, on_click, text_fn},
+    size::closures::{bool_fn, on_click, text_fn, view_fn},
     stage::{preset_cards, stations, step, sweep_bar::sweep_bar, transport},
     state::{Page, Panel},
     widgets::messages::messages,
@@ -20,6 +20,7 @@ pub fn start(root: web_sys::HtmlElement) {
         options
     });
     root.set_inner_html("");
+    browser::listen_to_language();
     mount_to(root, move || {
         let page = Page::new(link, &problems);
         page.listen();
@@ -34,10 +35,14 @@ pub fn start(root: web_sys::HtmlElement) {
         request_animation_frame(move || set_timeout(connect, std::time::Duration::ZERO));
         // Shown and not kept: a link's theme is not the visitor's choice.
         browser::show_theme(page.appearance.theme.get_untracked());
-        match embedded {
-            Some(options) => embed::view::view(page, options).into_any(),
-            None => view(page).into_any(),
-        }
+        window_event_listener_untyped("hushgrad-spoken", move |_| page.take_language());
+        view_fn(move || {
+            let _spoken = page.appearance.language.get();
+            Some(untrack(|| match &embedded {
+                Some(options) => embed::view::view(page, options.clone()).into_any(),
+                None => view(page).into_any(),
+            }))
+        })
     })
     .forget();
 }

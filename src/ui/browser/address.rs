@@ -23,6 +23,20 @@ pub fn script_address(name: &str, unnamed: &str) -> String {
     address(&meta.and_then(|meta| meta.get_attribute("content")).unwrap_or_else(|| unnamed.to_owned()))
 }
 
+/// The same in the page's language, where there is one.
+#[must_use]
+pub fn translated_address(name: &str, unnamed: &str) -> String {
+    let own = format!("{name}-{}", super::language());
+    script_address(
+        if document().query_selector(&format!("meta[name={own}]")).is_ok_and(|meta| meta.is_some()) {
+            &own
+        } else {
+            name
+        },
+        unnamed,
+    )
+}
+
 /// The query of the page's address.
 #[must_use]
 pub fn query() -> String {

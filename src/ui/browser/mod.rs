@@ -6,6 +6,7 @@
 //! | `elements` | elements of the page, and its clock |
 //! | `files` | files |
 //! | `frame` | the frame around an embedded page |
+//! | `language` | the visitor's language |
 //! | `pointing` | the element that a lesson speaks of, in sight |
 //! | `theme` | colours |
 
@@ -13,7 +14,8 @@ mod address;
 mod elements;
 mod files;
 mod frame;
+mod language;
 mod pointing;
 mod theme;
 
-pub use self::{address::*, elements::*, files::*, frame::*, pointing::*, theme::*};
+pub use self::{address::*, elements::*, files::*, frame::*, language::*, pointing::*, theme::*};

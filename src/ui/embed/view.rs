@@ -19,6 +19,7 @@ use crate::ui::{
     size::closures::text_fn,
     stage::{stations, transport},
     state::Page,
+    text::t,
     widgets::messages::messages,
 };
 
@@ -33,11 +34,11 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
         options.controls.iter().copied().filter(|control| options.view != View::Stage || !on_stage(control)).collect();
     let shown = match options.view {
         View::Stage => {
-            view! { <section class="embed-view" aria-label="One person, in or out">{stations::stage(page)}</section> }
+            view! { <section class="embed-view" aria-label=t!("One person, in or out")>{stations::stage(page)}</section> }
                 .into_any()
         }
         View::Results => {
-            view! { <section class="embed-view" aria-label="Results">{results::panel::panel(page)}</section> }
+            view! { <section class="embed-view" aria-label=t!("Results")>{results::panel::panel(page)}</section> }
                 .into_any()
         }
         View::Lab => noise_lab::panel::panel(page).into_any(),
@@ -49,8 +50,8 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
             <div class="top">{transport::bar(page)}<div class="overlay">{messages(page)}</div></div>
             {shown}
             <div class="embed-controls">{controls(page, &with)}</div>
-            <p class="embed-foot"><span>"Trains in this page; nothing leaves your machine."</span>
-                <a href=text_fn(whole) target="_blank" rel="noopener">"Open the whole playground"</a></p>
+            <p class="embed-foot"><span>{t!("Trains in this page; nothing leaves your machine.")}</span>
+                <a href=text_fn(whole) target="_blank" rel="noopener">{t!("Open the whole playground")}</a></p>
             <p class="visually-hidden" role="status" aria-live="polite">{text_fn(move || page.messages.spoken.get())}</p>
         </main>
     }

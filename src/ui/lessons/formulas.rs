@@ -6,6 +6,7 @@ use super::text::is_true;
 use crate::ui::{
     size::closures::{on_event, text_fn, view_fn},
     state::{Page, lesson_set::LessonSet, lesson_text::fill},
+    text::t,
 };
 
 /// A formula; it opens to its explanation, with the numbers of the run; of an open step's, once they are true.
@@ -44,7 +45,7 @@ pub fn formulas(page: Page) -> impl IntoView {
     };
     view! {
         <details class="meaning" data-testid="formulas" on:toggle=on_event(move |_| { page.load_lessons(); open.set(true); })>
-            <summary>"The formulas, with this run's numbers"</summary>{view_fn(list)}
+            <summary>{t!("The formulas, with this run's numbers")}</summary>{view_fn(list)}
         </details>
     }
     .into_any()

@@ -19,6 +19,7 @@ use crate::ui::{
         Page, Standing,
         lesson_set::{Lesson, LessonSet, Part},
     },
+    text::t,
 };
 
 /// Milliseconds until the panels that a step asks for are there, and until they have their size.
@@ -39,7 +40,7 @@ pub fn menu(page: Page) -> impl IntoView {
     };
     view! {
         <details class="menu" data-testid="lessons" on:toggle=on_event(move |_| page.load_lessons())>
-            <summary>"Lessons"</summary>
+            <summary>{t!("Lessons")}</summary>
             <div class="menu-items">{view_fn(items)}</div>
         </details>
     }
@@ -115,13 +116,13 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
         (true, false) => page.close_lesson(),
     };
     let address = format!("?lesson={}.{}", lesson.key, step + 1);
-    let link = last.then(|| view! { <p><a data-testid="lesson-link" href=address>"Link to this state"</a></p> });
+    let link = last.then(|| view! { <p><a data-testid="lesson-link" href=address>{t!("Link to this state")}</a></p> });
     view! {
-        <section class="lesson" aria-label="Lesson" data-testid="lesson" node_ref=node>
+        <section class="lesson" aria-label=t!("Lesson") data-testid="lesson" node_ref=node>
             <div class="lesson-head">
-                <h2><span class="word">"Lesson "</span>{format!("{} · {}", at + 1, lesson.title)}</h2>
-                <button type="button" class="quiet" data-testid="lesson-restore" on:click=on_click(move |_| page.restore_settings())>"Put my settings back"</button>
-                <button type="button" class="quiet close" aria-label="Close the lesson" title="Close the lesson; your settings come back" on:click=on_click(move |_| page.close_lesson())>"×"</button>
+                <h2><span class="word">{t!("Lesson")}" "</span>{format!("{} · {}", at + 1, lesson.title)}</h2>
+                <button type="button" class="quiet" data-testid="lesson-restore" on:click=on_click(move |_| page.restore_settings())>{t!("Put my settings back")}</button>
+                <button type="button" class="quiet close" aria-label=t!("Close the lesson") title=t!("Close the lesson; your settings come back") on:click=on_click(move |_| page.close_lesson())>"×"</button>
             </div>
             <div class="lesson-body">
                 <h3 tabindex="-1" node_ref=title>{now.title.clone()}</h3>
@@ -130,7 +131,7 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
                 <div class="lesson-side">{side}</div>
             </div>
             <div class="lesson-turn">
-                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| page.enter((at, step.saturating_sub(1))))>"Back"</button>
+                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| page.enter((at, step.saturating_sub(1))))>{t!("Back")}</button>
                 <span>{format!("{} of {}", step + 1, lesson.steps.len())}</span>
                 <button type="button" class="primary" data-testid="lesson-next" on:click=on_click(next)>{next_label}</button>
             </div>

@@ -9,6 +9,7 @@ use crate::ui::{
         Page,
         lesson_set::{Choice, Question},
     },
+    text::t,
 };
 
 /// The question, its choices and, once one was chosen, the whole answer.
@@ -35,9 +36,9 @@ pub fn question(page: Page, asked: &Question) -> AnyView {
     view! {
         <div class="lesson-question">
             <p class="question">{filled(page, &asked.ask)}</p>
-            <div class="choices" role="group" aria-label="Answers" data-testid="lesson-choices">{all}</div>
+            <div class="choices" role="group" aria-label=t!("Answers") data-testid="lesson-choices">{all}</div>
             <p class="lesson-why" role="status" data-testid="lesson-why">{view_fn(why)}</p>
-            <details class="lesson-answer" hidden=bool_fn(move || chosen.get().is_none())><summary>"An answer"</summary><p>{filled(page, &asked.answer)}</p></details>
+            <details class="lesson-answer" hidden=bool_fn(move || chosen.get().is_none())><summary>{t!("An answer")}</summary><p>{filled(page, &asked.answer)}</p></details>
         </div>
     }
     .into_any()

@@ -8,6 +8,7 @@ use crate::ui::{
         Page, Standing,
         lesson_text::{emphasis, fill, names},
     },
+    text::t,
 };
 
 /// A text with its numbers and its emphasis.
@@ -47,7 +48,7 @@ pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
         {texts.iter().map(paragraph).collect_view()}
         <p class="lesson-wait" data-testid="lesson-wait" hidden=bool_fn(move || !waits.get() && !other.get())>{text_fn(sentence)}" "
             {view_fn(move || other.get().then(|| view! {
-                <button type="button" data-testid="lesson-again" on:click=on_click(move |_| page.stage_again())>"Take this step's settings"</button>
+                <button type="button" data-testid="lesson-again" on:click=on_click(move |_| page.stage_again())>{t!("Take this step's settings")}</button>
             }.into_any()))}</p>
     }
     .into_any()

@@ -27,6 +27,8 @@ pub struct Link {
     pub backend: BackendChoice,
     pub speed: Speed,
     pub theme: Option<Theme>,
+    /// `de`: the page has spoken it since it began; what it does not speak is left aside.
+    pub language: Option<String>,
     /// The lesson that is open, and its step: `why-noise.2`.
     pub lesson: Option<String>,
     /// Whether the noise lab is open, and what it is asked.
@@ -41,6 +43,7 @@ impl Default for Link {
             backend: BackendChoice::Automatic,
             speed: Speed::Max,
             theme: None,
+            language: None,
             lesson: None,
             lab: false,
             query: NoiseQuery::default(),
@@ -112,6 +115,10 @@ impl Link {
                 }
                 let formula = if key == "density" { &mut settings.formula } else { &mut self.query.formula };
                 value.clone_into(formula);
+            }
+            "lang" => {
+                let known = (2..=3).contains(&value.len()) && value.bytes().all(|letter| letter.is_ascii_lowercase());
+                self.language = known.then(|| value.to_owned());
             }
             "lesson" => self.lesson = Some(clipped(value)),
             "lab" => {
@@ -193,6 +200,9 @@ impl Link {
         }
         if let Some(theme) = self.theme {
             pairs.push(("theme", theme.key().to_owned()));
+        }
+        if let Some(language) = &self.language {
+            pairs.push(("lang", language.clone()));
         }
         if let Some(lesson) = &self.lesson {
             pairs.push(("lesson", encode(lesson)));

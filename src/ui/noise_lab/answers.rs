@@ -9,6 +9,7 @@ use crate::{
     ui::{
         size::closures::{on_click, text_fn, view_fn},
         state::{COLOURS, as_sentence},
+        text::t,
         widgets::hint::hint,
     },
     worker::lab::{NoiseComparison, Psi},
@@ -38,10 +39,10 @@ pub fn answers(lab: Lab) -> impl IntoView {
     };
     view! {
         <p class="verdict-line" role="status" data-testid="lab-verdict">{text_fn(move || if lab.busy.get() { "Looking for the scale at which each costs the same…".to_owned() } else { conclusion() })}</p>
-        <div class="scroll" tabindex="0" role="region" aria-label="Noise at equal privacy">
+        <div class="scroll" tabindex="0" role="region" aria-label=t!("Noise at equal privacy")>
             <table class="lab-table" data-testid="lab-table" aria-busy=text_fn(move || lab.busy.get().to_string())>
-                <thead><tr><th scope="col">"Noise"</th><th scope="col">"Scale"</th><th scope="col">"Mean error, L1"</th><th scope="col">"Root mean square, L2"</th>
-                    <th scope="col">"1 ÷ √J "{about}{fisher}</th><th scope="col">"60 draws"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
+                <thead><tr><th scope="col">{t!("Noise")}</th><th scope="col">{t!("Scale")}</th><th scope="col">{t!("Mean error, L1")}</th><th scope="col">{t!("Root mean square, L2")}</th>
+                    <th scope="col">"1 ÷ √J "{about}{fisher}</th><th scope="col">{t!("60 draws")}</th><th scope="col"><span class="visually-hidden">{t!("Actions")}</span></th></tr></thead>
                 <tbody>{view_fn(rows)}</tbody>
             </table>
         </div>
@@ -85,7 +86,7 @@ fn row(lab: Lab, (which, trial, compared): &Compared, base: Option<(f64, f64)>) 
                     <td>{against(compared.l1, base.map(|base| base.0))}</td><td>{against(compared.l2, base.map(|base| base.1))}</td>
                     <td>{format::number((compared.effective_sigma * 1e4).round() / 1e4)}</td>
                     <td><svg class=format!("draws {}", COLOURS[which]) viewBox="0 0 160 16" aria-hidden="true">{dots}</svg></td>
-                    <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=on_click(move |_| lab.train_with(&chosen, steps))>"Train with it"</button></td></tr>
+                    <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=on_click(move |_| lab.train_with(&chosen, steps))>{t!("Train with it")}</button></td></tr>
             }
             .into_any()
         }

@@ -8,6 +8,7 @@ use crate::{
     ui::{
         size::closures::{bool_memo, effect, on_click, view_fn},
         state::Page,
+        text::t,
         widgets::chart::{Frame, chart},
     },
     worker::lab::NoiseComparison,
@@ -50,9 +51,9 @@ fn lab(page: Page) -> AnyView {
         })
         .collect_view();
     view! {
-        <section class="panel noise-lab" id="noise-lab" data-testid="lab" aria-label="Noise lab">
-            <div class="lesson-head"><h2>"Noise lab"</h2>
-                <button type="button" class="quiet" aria-label="Close the noise lab" on:click=on_click(move |_| page.lab.open.set(false))>"×"</button></div>
+        <section class="panel noise-lab" id="noise-lab" data-testid="lab" aria-label=t!("Noise lab")>
+            <div class="lesson-head"><h2>{t!("Noise lab")}</h2>
+                <button type="button" class="quiet" aria-label=t!("Close the noise lab") on:click=on_click(move |_| page.lab.open.set(false))>"×"</button></div>
             {questions(lab)}
             <div class="lab-charts">{charts}</div>
             {answers(lab)}

@@ -13,6 +13,7 @@ use crate::{
             decimal::decimal,
         },
         state::{COLOURS, Origin, as_sentence},
+        text::t,
         widgets::{
             density::{DENSITY, DENSITY_HINT},
             hint::labelled,
@@ -42,9 +43,9 @@ pub fn questions(lab: Lab) -> impl IntoView {
     };
     view! {
         <div class="lab-questions">
-            <fieldset class="checks"><legend>"Noise"</legend>{families(lab)}</fieldset>
+            <fieldset class="checks"><legend>{t!("Noise")}</legend>{families(lab)}</fieldset>
             <div>{envelope(lab)}{epsilon(lab)}<p class="lead">{text_fn(context)}</p></div>
-            <fieldset><legend>"Design your own"</legend>{exponent(lab)}{formula(lab)}
+            <fieldset><legend>{t!("Design your own")}</legend>{exponent(lab)}{formula(lab)}
                 <p class="field-error" id="lab-refusal" role="alert" data-testid="lab-refusal">{text_fn(refusal)}</p>
             </fieldset>
         </div>
@@ -130,7 +131,7 @@ fn exponent(lab: Lab) -> AnyView {
         view! {
             <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=text_fn(move || format::exact(lab.exponent.get()))
                 on:input=on_event(slide) on:change=on_event(compare) />
-            <span class="ends" aria-hidden="true"><span>"1: Laplace"</span><span>"8: nearly a box"</span></span>
+            <span class="ends" aria-hidden="true"><span>{t!("1: Laplace")}</span><span>{t!("8: nearly a box")}</span></span>
         }
         .into_any(),
     )

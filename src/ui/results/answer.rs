@@ -11,6 +11,7 @@ use crate::{
     ui::{
         size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
         state::{OtherModel, Page},
+        text::t,
         widgets::teaching::teaching,
     },
 };
@@ -116,5 +117,5 @@ fn seen(page: Page) -> impl IntoView {
             }
         });
     });
-    view! { <canvas class="seen" node_ref=canvas width="28" height="28" role="img" aria-label="The drawing as the model sees it, 28 by 28 pixels"></canvas> }
+    view! { <canvas class="seen" node_ref=canvas width="28" height="28" role="img" aria-label=t!("The drawing as the model sees it, 28 by 28 pixels")></canvas> }
 }

@@ -10,6 +10,7 @@ use crate::{
     ui::{
         size::closures::{bool_fn, on_event, text_fn, view_fn},
         state::Page,
+        text::t,
         widgets::{
             chart::{Frame, chart},
             word::named,
@@ -72,9 +73,9 @@ impl Known {
 pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl IntoView {
     let sentence = move || {
         Some(match privacy.get() {
-            None => view! { <p>"Nothing has been released yet."</p> }.into_any(),
+            None => view! { <p>{t!("Nothing has been released yet.")}</p> }.into_any(),
             Some(Privacy::NoGuarantee { reason }) => {
-                view! { <p><strong>"No guarantee: "</strong>{reason}". No number would be honest here."</p> }.into_any()
+                view! { <p><strong>{t!("No guarantee:")}" "</strong>{reason}{t!(". No number would be honest here.")}</p> }.into_any()
             }
             // That stays as it is while its numbers change.
             Some(Privacy::Bounded(_)) => return None,
@@ -85,7 +86,7 @@ pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl Into
         Some(Privacy::Bounded(bound)) => Some(
             view! {
                 {conversions(page, &bound)}
-                <p>"It holds for the "{text_fn(steps)}" steps that ran, under these assumptions:"</p>
+                <p>{t!("It holds for the")}" "{text_fn(steps)}" "{t!("steps that ran, under these assumptions:")}</p>
                 <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{phrase.clone()}</li> }).collect_view()}</ul>
             }
             .into_any(),
@@ -100,7 +101,7 @@ pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl Into
     };
     view! {
         <details class="meaning" data-testid="epsilon-meaning" on:toggle=on_event(opened)>
-            <summary>"What this ε says"</summary>
+            <summary>{t!("What this ε says")}</summary>
             {view_fn(sentence)}
             <div hidden=bool_fn(move || attack.get().is_none())>{attacker(attack, whole)}{curve}</div>
             {view_fn(details)}
@@ -136,9 +137,9 @@ fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {
         }
     };
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Both conversions">
+        <div class="scroll" tabindex="0" role="region" aria-label=t!("Both conversions")>
         <table>
-            <thead><tr><th scope="col">"Conversion"</th><th scope="col">"ε ≤"</th><th scope="col">{named("order α")}</th><th scope="col">"source"</th></tr></thead>
+            <thead><tr><th scope="col">{t!("Conversion")}</th><th scope="col">"ε ≤"</th><th scope="col">{named("order α")}</th><th scope="col">{t!("source")}</th></tr></thead>
             <tbody>
                 {view_fn(move || tight(page))}
                 {row("improved", "Canonne, Kamath, Steinke 2020", bound.improved)}

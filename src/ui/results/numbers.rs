@@ -9,6 +9,7 @@ use crate::{
     ui::{
         size::closures::{text_fn, view_fn},
         state::Page,
+        text::t,
         widgets::{teaching::teaching, word::word},
     },
     worker::protocol::RunInfo,
@@ -55,18 +56,18 @@ pub fn numbers(page: Page) -> impl IntoView {
     let non_finite = move || {
         let count = page.run.teaching.get().non_finite;
         (count > 0).then(|| {
-            view! { <div><dt>"Not finite, left out " {teaching()}</dt><dd>{format::integer(count)}</dd></div> }
+            view! { <div><dt>{t!("Not finite, left out")}" " {teaching()}</dt><dd>{format::integer(count)}</dd></div> }
                 .into_any()
         })
     };
     view! {
-        <dl class="numbers" aria-label="This run">
+        <dl class="numbers" aria-label=t!("This run")>
             <div><dt>{word("epoch", "Epoch")}</dt><dd data-testid="epoch">{of(|report, _| format::fixed(report.epoch, 2))}</dd></div>
             <div><dt>{drawn(true)}</dt><dd data-testid="drawn">{drawn(false)}</dd></div>
-            <div><dt>"Last "{word("lot", "lot")}" " {teaching()}</dt><dd>{of(|_, teaching| format::integer(teaching.lot_size.into()))}</dd></div>
-            <div><dt>"Training time " {teaching()}</dt><dd data-testid="training-time">{of(|_, teaching| format::duration(teaching.training_seconds))}</dd></div>
-            <div><dt>"Examples a second " {teaching()}</dt><dd data-testid="examples-per-second">{text_fn(speed)}</dd></div>
-            <div><dt>"Learning rate"</dt><dd>{of(|report, _| format::number(report.learning_rate))}</dd></div>
+            <div><dt>{t!("Last")}" "{word("lot", "lot")}" " {teaching()}</dt><dd>{of(|_, teaching| format::integer(teaching.lot_size.into()))}</dd></div>
+            <div><dt>{t!("Training time")}" " {teaching()}</dt><dd data-testid="training-time">{of(|_, teaching| format::duration(teaching.training_seconds))}</dd></div>
+            <div><dt>{t!("Examples a second")}" " {teaching()}</dt><dd data-testid="examples-per-second">{text_fn(speed)}</dd></div>
+            <div><dt>{t!("Learning rate")}</dt><dd>{of(|report, _| format::number(report.learning_rate))}</dd></div>
             {view_fn(non_finite)}
         </dl>
     }

@@ -11,6 +11,7 @@ use crate::{
         settings::Settings,
         size::closures::{bool_fn, text_fn},
         state::Page,
+        text::t,
     },
 };
 
@@ -67,12 +68,12 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
         view! { <svg class=format!("people {class}") viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(people()))></svg> }.into_any()
     };
     view! {
-        <section class="odds" data-testid="odds" aria-label="Odds">
-            <h2>"Was this image in?"</h2>
+        <section class="odds" data-testid="odds" aria-label=t!("Odds")>
+            <h2>{t!("Was this image in?")}</h2>
             <p class="odds-lead">{text_fn(lead)}</p>
             <div class="odds-grids" class:unknown=bool_fn(move || now.get().1.is_none())>
-                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>"Of 100 people whose image was "<strong>"not in"</strong>", the attacker accuses "<strong>{ACCUSED.to_string()}</strong>"."</p></div>
-                <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>"Of 100 whose image "<strong>"was in"</strong>", at most "<strong data-testid="odds-found">{text_fn(number)}</strong>". Guessing finds 5."</p></div>
+                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{t!("Of 100 people whose image was")}" "<strong>{t!("not in")}</strong>{t!(", the attacker accuses")}" "<strong>{ACCUSED.to_string()}</strong>"."</p></div>
+                <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>{t!("Of 100 whose image")}" "<strong>{t!("was in")}</strong>{t!(", at most")}" "<strong data-testid="odds-found">{text_fn(number)}</strong>{t!(". Guessing finds 5.")}</p></div>
             </div>
         </section>
     }

@@ -12,6 +12,7 @@ use crate::ui::{
     browser,
     size::closures::{bool_fn, effect, on_click},
     state::Page,
+    text::t,
 };
 
 /// Pixels of the drawing surface.
@@ -87,18 +88,18 @@ pub fn pad(page: Page) -> impl IntoView {
         .map(|digit| view! { <button type="button" aria-label=format!("Draw an example {digit}") on:click=on_click(move |_| put(sample(digit)))>{digit}</button> })
         .collect_view();
     view! {
-        <section class="pad" data-testid="digit-pad" aria-label="Draw a digit">
-            <h3>"Draw a digit"</h3>
+        <section class="pad" data-testid="digit-pad" aria-label=t!("Draw a digit")>
+            <h3>{t!("Draw a digit")}</h3>
             <div class="pad-row">
                 <div class="paper">
-                    <canvas node_ref=canvas width="224" height="224" role="img" aria-label="Drawing surface; the buttons below draw examples"
+                    <canvas node_ref=canvas width="224" height="224" role="img" aria-label=t!("Drawing surface; the buttons below draw examples")
                         on:pointerdown=down on:pointermove=moved on:pointerup=up on:pointercancel=up></canvas>
-                    <p class="pad-empty" hidden=bool_fn(move || !empty.get()) aria-hidden="true">"draw here"</p>
+                    <p class="pad-empty" hidden=bool_fn(move || !empty.get()) aria-hidden="true">{t!("draw here")}</p>
                 </div>
                 {answer(page)}
             </div>
-            <p class="examples"><span>"or take"</span>{examples}
-                <button type="button" class="clear" on:click=on_click(move |_| put(vec![]))>"Clear"</button></p>
+            <p class="examples"><span>{t!("or take")}</span>{examples}
+                <button type="button" class="clear" on:click=on_click(move |_| put(vec![]))>{t!("Clear")}</button></p>
         </section>
     }
     .into_any()

@@ -10,14 +10,14 @@ use super::{
     odds::odds,
     pad::pad,
 };
-use crate::ui::{lessons::formulas::formulas, size::closures::view_fn, state::Page};
+use crate::ui::{lessons::formulas::formulas, size::closures::view_fn, state::Page, text::t};
 
 /// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
     let known = Known::of(page);
     view! {
         {odds(page, known.attack)}
-        <h2>"Results"</h2>
+        <h2>{t!("Results")}</h2>
         {accuracy_chart(page, 165.0)}
         {epsilon_chart(page, 150.0)}
         {view_fn(move || page.shows_recorded().then(|| recorded_note().into_any()))}
@@ -31,5 +31,5 @@ pub fn panel(page: Page) -> impl IntoView {
 }
 
 fn recorded_note() -> impl IntoView {
-    view! { <p class="recorded" data-testid="recorded">"Recorded: MNIST, with these settings. Press Play, and your own run takes its place."</p> }
+    view! { <p class="recorded" data-testid="recorded">{t!("Recorded: MNIST, with these settings. Press Play, and your own run takes its place.")}</p> }
 }

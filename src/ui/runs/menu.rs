@@ -12,6 +12,7 @@ use crate::{
         browser,
         size::closures::{on_click, on_event},
         state::{Curves, Page, Past},
+        text::t,
     },
     worker::protocol::Request,
 };
@@ -23,7 +24,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
     };
     view! {
         <details class="menu seldom" data-testid="export">
-            <summary>"Export"</summary>
+            <summary>{t!("Export")}</summary>
             <div class="menu-items">
                 {item("Run (JSON)", |page| with_current(page, |_| page.run.export()))}
                 {item("Curves (CSV)", |page| with_current(page, |past| {
@@ -40,7 +41,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
                 {item("Weights (safetensors)", Page::export_weights)}
                 {item("Charts (SVG)", |page| charts(page, |name, svg, _| browser::download(&(name + ".svg"), "image/svg+xml", svg.as_bytes())))}
                 {item("Charts (PNG)", |page| charts(page, |name, svg, size| png(name + ".png", svg, size)))}
-                <label class="file-button" for="import-run">"Open a run file…"</label>
+                <label class="file-button" for="import-run">{t!("Open a run file…")}</label>
                 <input type="file" id="import-run" class="visually-hidden" data-testid="import" accept=".json,application/json"
                     on:change=on_event(move |event| {
                         let input: web_sys::HtmlInputElement = event_target(&event);

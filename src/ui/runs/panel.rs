@@ -10,6 +10,7 @@ use crate::{
         settings::Settings,
         size::closures::{bool_fn, on_click, on_event, text_fn, view_fn},
         state::{Page, Past, pin_class},
+        text::t,
         widgets::{
             chart::{Frame, chart},
             teaching::teaching,
@@ -27,28 +28,28 @@ pub fn panel(page: Page) -> impl IntoView {
     };
     let empty = move || page.runs.past.with(Vec::is_empty);
     view! {
-        <section class="panel runs" data-testid="runs" aria-label="Runs">
-            <h2>"Runs"</h2>
-            <p class="lead" hidden=bool_fn(move || !empty())>"Change anything, and the run that ends is kept here, to be compared with the next."</p>
+        <section class="panel runs" data-testid="runs" aria-label=t!("Runs")>
+            <h2>{t!("Runs")}</h2>
+            <p class="lead" hidden=bool_fn(move || !empty())>{t!("Change anything, and the run that ends is kept here, to be compared with the next.")}</p>
             {sweep_verdict(page)}
             <div class="runs-row" hidden=bool_fn(empty)>
-                <div class="scroll" tabindex="0" role="region" aria-label="Earlier runs">
+                <div class="scroll" tabindex="0" role="region" aria-label=t!("Earlier runs")>
                     <table>
-                        <thead><tr><th scope="col">"Run"</th><th scope="col">"What changed"</th><th scope="col">"Steps"</th>
-                            <th scope="col">"Accuracy"</th><th scope="col" title="By Rényi accounting, which is known of every run">"ε ≤ ("{word("renyi", "Rényi")}")"</th><th scope="col"><span class="visually-hidden">"Actions"</span></th></tr></thead>
+                        <thead><tr><th scope="col">{t!("Run")}</th><th scope="col">{t!("What changed")}</th><th scope="col">{t!("Steps")}</th>
+                            <th scope="col">{t!("Accuracy")}</th><th scope="col" title=t!("By Rényi accounting, which is known of every run")>"ε ≤ ("{word("renyi", "Rényi")}")"</th><th scope="col"><span class="visually-hidden">{t!("Actions")}</span></th></tr></thead>
                         <tbody>{view_fn(rows)}</tbody>
                     </table>
                 </div>
                 {chart(page, Frame { title: "Accuracy for its price", file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
             </div>
-            <p class="small-label" hidden=bool_fn(empty)>"Each ε is that of one run: who sees several on the same digits may learn as much as they add up to."</p>
+            <p class="small-label" hidden=bool_fn(empty)>{t!("Each ε is that of one run: who sees several on the same digits may learn as much as they add up to.")}</p>
             // While a run plays it costs more than was added up.
             <p class="small-label" data-testid="together" hidden=bool_fn(move || page.run.playing.get() || page.runs.together.with(String::is_empty))>
                 {text_fn(move || page.runs.together.get())}" "
-                <button type="button" title="For digits that are public: the runs before count no more" on:click=on_click(move |_| {
+                <button type="button" title=t!("For digits that are public: the runs before count no more") on:click=on_click(move |_| {
                     page.runs.end_undo();
                     page.trainer.send(Request::Forget);
-                })>"Forget them"</button></p>
+                })>{t!("Forget them")}</button></p>
         </section>
     }
     .into_any()
@@ -86,11 +87,11 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
             <td>{past.note.clone()}</td>
             <td>{steps}</td><td>{accuracy}{past.last.tests_private_images().then(|| view! { " " {teaching()} })}</td><td>{epsilon}</td>
             <td class="actions">
-                <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=on_click(move |_| page.runs.label(run, |past| past.pinned = !past.pinned))>"Pin"</button>
-                <button type="button" disabled=bool_fn(arriving) title="Go on where it stood" aria-label=format!("Continue {label}") on:click=on_click(move |_| page.trainer.send(Request::Continue { key: key.clone() }))>"Continue"</button>
-                <button type="button" aria-label=format!("Again: set everything as in {label}") on:click=on_click(again)>"Again"</button>
-                <button type="button" aria-label=format!("Save {label} as a file") on:click=on_click(move |_| page.trainer.send(Request::ExportRun { key: file.clone() }))>"Save"</button>
-                <button type="button" aria-label=format!("Delete {label}") on:click=on_click(move |_| page.runs.delete(run))>"Delete"</button>
+                <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=on_click(move |_| page.runs.label(run, |past| past.pinned = !past.pinned))>{t!("Pin")}</button>
+                <button type="button" disabled=bool_fn(arriving) title=t!("Go on where it stood") aria-label=format!("Continue {label}") on:click=on_click(move |_| page.trainer.send(Request::Continue { key: key.clone() }))>{t!("Continue")}</button>
+                <button type="button" aria-label=format!("Again: set everything as in {label}") on:click=on_click(again)>{t!("Again")}</button>
+                <button type="button" aria-label=format!("Save {label} as a file") on:click=on_click(move |_| page.trainer.send(Request::ExportRun { key: file.clone() }))>{t!("Save")}</button>
+                <button type="button" aria-label=format!("Delete {label}") on:click=on_click(move |_| page.runs.delete(run))>{t!("Delete")}</button>
             </td>
         </tr>
     }

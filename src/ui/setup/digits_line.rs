@@ -9,6 +9,7 @@ use crate::{
     ui::{
         size::closures::{on_event, text_fn, view_fn},
         state::Page,
+        text::t,
     },
 };
 
@@ -57,12 +58,12 @@ pub fn digits_line(page: Page) -> impl IntoView {
     view! {
         <p class="digits-line" data-testid="digits-in-use">{text_fn(in_use)}</p>
         {view_fn(move || page.digits.loading.get().map(|(done, total)| view! {
-            <progress aria-label="Loading digits" max=total.max(1).to_string() value=(total > 0).then(|| done.to_string())></progress>
+            <progress aria-label=t!("Loading digits") max=total.max(1).to_string() value=(total > 0).then(|| done.to_string())></progress>
         }.into_any()))}
         <p class="own-files">
-            <label class="file-button" for="own-files">"Load IDX files…"</label>
+            <label class="file-button" for="own-files">{t!("Load IDX files…")}</label>
             <input type="file" id="own-files" data-testid="files" multiple node_ref=input on:change=on_event(pick) />
-            <span>"or drop them anywhere; plain or gzip."</span>
+            <span>{t!("or drop them anywhere; plain or gzip.")}</span>
         </p>
     }
     .into_any()

@@ -12,6 +12,7 @@ use crate::ui::{
     settings::{Family, Settings},
     size::closures::{bool_fn, bool_memo, view_fn},
     state::Page,
+    text::t,
 };
 
 /// The whole panel.
@@ -19,15 +20,15 @@ pub fn panel(page: Page) -> impl IntoView {
     let no_noise = bool_memo(move || page.settings.with(|settings| settings.family == Family::None));
     let unprotected = Memo::new(move |_| page.settings.with(Settings::no_guarantee));
     view! {
-        <h2>"Set-up"</h2>
+        <h2>{t!("Set-up")}</h2>
         <fieldset>
-            <legend>"Data and model"</legend>
+            <legend>{t!("Data and model")}</legend>
             {control(page, DIGITS)}
             {digits_line(page)}
             {control(page, MODEL)}
         </fieldset>
         <fieldset>
-            <legend>"Privacy"</legend>
+            <legend>{t!("Privacy")}</legend>
             {controls(page, PRIVACY)}
             <div class="quiet-when-off" class:off=bool_fn(move || no_noise.get())>
                 {control(page, DENOISER)}
@@ -36,11 +37,11 @@ pub fn panel(page: Page) -> impl IntoView {
             {view_fn(move || unprotected.get().is_none().then(|| projection(page).into_any()))}
         </fieldset>
         <fieldset>
-            <legend>"Training"</legend>
+            <legend>{t!("Training")}</legend>
             {controls(page, TRAINING)}
         </fieldset>
         <details class="advanced">
-            <summary>"Advanced"</summary>
+            <summary>{t!("Advanced")}</summary>
             {controls(page, ADVANCED)}
         </details>
     }

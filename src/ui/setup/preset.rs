@@ -6,6 +6,7 @@ use crate::ui::{
     settings::presets::{self, Preset},
     size::closures::{bool_fn, on_event, text_fn},
     state::Page,
+    text::t,
     widgets::hint::hint,
 };
 
@@ -14,7 +15,7 @@ pub fn preset_choice(page: Page) -> impl IntoView {
     let preset =
         Memo::new(move |_| page.settings.with(|settings| Preset::of(settings).map_or("", |preset| preset.key)));
     let custom =
-        view! { <option value="" disabled selected=bool_fn(move || preset.get().is_empty())>"Your own"</option> };
+        view! { <option value="" disabled selected=bool_fn(move || preset.get().is_empty())>{t!("Your own")}</option> };
     let presets = presets::all()
         .map(|each| view! { <option value=each.key selected=bool_fn(move || preset.get() == each.key)>{each.label}</option> })
         .collect_view();
@@ -24,8 +25,8 @@ pub fn preset_choice(page: Page) -> impl IntoView {
         "Ready-made runs: each sets everything but the digits, and says what there is to see.",
     );
     view! {
-        <div class="preset"><label class="small-label visually-hidden" for="preset">"Preset"</label>{button}
-            <select id="preset" data-testid="preset" aria-label="Preset" prop:value=text_fn(move || preset.get()) on:change=on_event(move |event| {
+        <div class="preset"><label class="small-label visually-hidden" for="preset">{t!("Preset")}</label>{button}
+            <select id="preset" data-testid="preset" aria-label=t!("Preset") prop:value=text_fn(move || preset.get()) on:change=on_event(move |event| {
                 if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
                     page.choose_preset(preset);
                 }

@@ -11,6 +11,7 @@ use crate::{
         browser,
         size::closures::{bool_fn, effect, on_click, text_fn},
         state::{Page, People},
+        text::t,
     },
     worker::look::{LotView, SHOWN},
 };
@@ -89,8 +90,8 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     };
     view! {
         <div class="lot" on:keydown=moved>
-            <canvas class="lot-digits" node_ref=canvas width=(COLUMNS * CELL - 1).to_string() height=(SHOWN / COLUMNS * CELL - 1).to_string() role="img" aria-label="Digits of the lot"></canvas>
-            <div class="lot-buttons" role="group" aria-label="Whose digit: arrow keys ring another">{buttons}</div>
+            <canvas class="lot-digits" node_ref=canvas width=(COLUMNS * CELL - 1).to_string() height=(SHOWN / COLUMNS * CELL - 1).to_string() role="img" aria-label=t!("Digits of the lot")></canvas>
+            <div class="lot-buttons" role="group" aria-label=t!("Whose digit: arrow keys ring another")>{buttons}</div>
         </div>
         <p class="caption" data-testid="stage-lot">{text_fn(caption)}</p>
     }

@@ -12,6 +12,7 @@ use crate::{
         settings::{cards::Card, presets::Preset},
         size::closures::{effect, on_click, view_fn},
         state::Page,
+        text::t,
     },
 };
 
@@ -38,9 +39,10 @@ pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
     };
     let cards = move || {
         Some(match page.cards.all.get() {
-            None => view! { <p>"Fetching the cards…"</p> }.into_any(),
+            None => view! { <p>{t!("Fetching the cards…")}</p> }.into_any(),
             Some(all) if all.is_empty() => {
-                view! { <p>"The cards cannot be fetched now. The list of presets has the same runs."</p> }.into_any()
+                view! { <p>{t!("The cards cannot be fetched now. The list of presets has the same runs.")}</p> }
+                    .into_any()
             }
             Some(all) => {
                 let one = |card: &Card| {
@@ -62,10 +64,10 @@ pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
     };
     view! {
         <dialog class="cards-dialog" node_ref=dialog aria-labelledby="cards-title">
-            <h2 id="cards-title">"Ready-made runs"</h2>
-            <p class="lead">"Each was trained once on MNIST. The picture is what the model has learned."</p>
+            <h2 id="cards-title">{t!("Ready-made runs")}</h2>
+            <p class="lead">{t!("Each was trained once on MNIST. The picture is what the model has learned.")}</p>
             {view_fn(cards)}
-            <button type="button" class="primary" data-testid="cards-close" on:click=on_click(move |_| close())>"Close"</button>
+            <button type="button" class="primary" data-testid="cards-close" on:click=on_click(move |_| close())>{t!("Close")}</button>
         </dialog>
     }
     .into_any()
@@ -113,7 +115,10 @@ pub fn next(page: Page) -> AnyView {
             view! { <button type="button" data-testid=format!("next-{}", preset.key) on:click=on_click(go)><strong>{preset.label}</strong>": "{numbers(card)}</button> }
         };
         let buttons = others.map(button).collect_view();
-        Some(view! { <div class="next-runs" data-testid="next-runs"><span>"Next:"</span>{buttons}</div> }.into_any())
+        Some(
+            view! { <div class="next-runs" data-testid="next-runs"><span>{t!("Next:")}</span>{buttons}</div> }
+                .into_any(),
+        )
     };
     view_fn(offer).into_any()
 }

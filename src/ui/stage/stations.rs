@@ -17,6 +17,7 @@ use crate::{
         },
         size::closures::{bool_fn, effect, on_click, on_event, text_fn, view_fn},
         state::Page,
+        text::t,
         widgets::teaching::teaching,
     },
     worker::look::Person,
@@ -44,21 +45,21 @@ pub fn stage(page: Page) -> impl IntoView {
     };
     view! {
         <div class="stage-head">
-            <h2>"One person, in or out"</h2>
+            <h2>{t!("One person, in or out")}</h2>
             <p class="stage-title" data-testid="stage-step">{text_fn(title)}</p>
             {switch(page)}
         </div>
         <ol class="stations">
-            <li class=lit(page, 0)><h3>"A lot of people"</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
-            <li class=lit(page, 1)><h3>"What this one adds"</h3><p class="marks">{teaching()}</p>
+            <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
+            <li class=lit(page, 1)><h3>{t!("What this one adds")}</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "alone", "What the ringed image adds to the sum", |person, _, _| (person.alone.clone(), person.full_alone()))}
                 <p class="caption" data-testid="stage-length">{text_fn(move || alone(page, person.get()))}</p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
-            <li class=lit(page, 2)><h3>"The sum of all"</h3><p class="marks">{teaching()}</p>
+            <li class=lit(page, 2)><h3>{t!("The sum of all")}</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "sum", "The sum before the noise", |person, without, _| (sum(person, without, 0), person.full))}
                 {difference(page, person, "difference-before", "The sum with the ringed image minus the sum without it, before the noise", |person, _, _| (person.difference(0), person.full_alone()))}
                 <p class="caption">{text_fn(move || before(page))}</p></li>
-            <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { "The sum + noise" } else { "The sum, without noise" })}</h3><p class="marks"><span class="released">"released"</span></p>
+            <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { "The sum + noise" } else { "The sum, without noise" })}</h3><p class="marks"><span class="released">{t!("released")}</span></p>
                 {picture(page, person, "released", "The sum after the noise", |person, without, fallen| (falling(person, without, fallen), person.full))}
                 {difference(page, person, "difference-after", "The sum with the ringed image minus the sum without it, after the noise", |person, _, _| (person.difference(1), person.full_alone()))}
                 <p class="caption">{text_fn(move || after(page))}</p>
@@ -66,7 +67,7 @@ pub fn stage(page: Page) -> impl IntoView {
         </ol>
         <p class="stage-says" data-testid="stage-says">{text_fn(move || says(page, person.with(Option::is_some)))}
             {view_fn(move || person.with(Option::is_none).then(|| view! {
-                " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>"Take a step apart"</button>
+                " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>{t!("Take a step apart")}</button>
             }.into_any()))}</p>
         {preset_cards::next(page)}
     }
@@ -108,7 +109,7 @@ fn switch(page: Page) -> AnyView {
         }
     };
     view! {
-        <fieldset class="switch"><legend class="visually-hidden">"The sums with this image, or without it"</legend>
+        <fieldset class="switch"><legend class="visually-hidden">{t!("The sums with this image, or without it")}</legend>
             {option("with-it", "With this image", false)}{option("without-it", "Without it", true)}</fieldset>
     }
     .into_any()
@@ -147,7 +148,7 @@ fn difference(
     label: &'static str,
     read: Read,
 ) -> AnyView {
-    view! { <div class="difference"><span>"With minus without: "</span>{picture(page, person, hook, label, read)}</div> }.into_any()
+    view! { <div class="difference"><span>{t!("With minus without:")}" "</span>{picture(page, person, hook, label, read)}</div> }.into_any()
 }
 
 fn noisy(page: Page) -> bool {

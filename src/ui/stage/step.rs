@@ -15,6 +15,7 @@ use crate::{
         settings::Speed,
         size::closures::{bool_fn, on_click, text_fn, view_fn},
         state::Page,
+        text::t,
         widgets::{
             chart::{Frame, chart, enlarge},
             teaching::teaching,
@@ -40,9 +41,9 @@ pub fn panel(page: Page) -> impl IntoView {
         None => "tiles",
     };
     view! {
-        <h2>"One step"</h2>
+        <h2>{t!("One step")}</h2>
         <p class="lead">{text_fn(head)}" "
-            <button type="button" data-testid="look" hidden=bool_fn(move || page.snapshots.shown.with(Option::is_some)) on:click=on_click(move |_| page.run.step_once())>"Take one apart"</button></p>
+            <button type="button" data-testid="look" hidden=bool_fn(move || page.snapshots.shown.with(Option::is_some)) on:click=on_click(move |_| page.run.step_once())>{t!("Take one apart")}</button></p>
         <ol class=text_fn(class)>
             {tile(page, 0)}{tile(page, 1)}{tile(page, 2)}{tile(page, 3)}
         </ol>
@@ -104,7 +105,7 @@ fn tile(page: Page, which: usize) -> impl IntoView {
             <h3>{NAMES[which]} " " {(which < 2).then(teaching)}</h3>{enlarge(NAMES[which])}
             {picture(page, which)}
             {chart(page, Frame { title: NAMES[which], file: "", height: 104.0, full: false }, move || plot(page, which))}
-            <p class="norm"><span>"length ‖·‖₂"</span> <output data-testid=format!("norm-{which}")>{text_fn(norm)}</output>
+            <p class="norm"><span>{t!("length ‖·‖₂")}</span> <output data-testid=format!("norm-{which}")>{text_fn(norm)}</output>
                 {view_fn(move || extra().map(|extra| view! { <span class="factor">{extra}</span> }.into_any()))}</p>
             <p class="says">{text_fn(move || sentence(page, which))}</p>
         </li>
@@ -124,7 +125,7 @@ fn scale(page: Page) -> impl IntoView {
     view! {
         <div class="scale">{view_fn(move || text().map(|(full, caption, shrunk)| view! {
             <span class="bar-of-colours" aria-hidden="true"></span>
-            <span>"Colours: −"{full.clone()}" to +"{full}{shrunk.then_some(" (tile 4 times its factor)")}". Pictures: "{caption}". Plots: size of coordinates by rank; in tile 4, their distribution (solid) against the noise's (dashed)."</span>
+            <span>{t!("Colours: −")}{full.clone()}" "{t!("to +")}{full}{shrunk.then_some(" (tile 4 times its factor)")}{t!(". Pictures:")}" "{caption}{t!(". Plots: size of coordinates by rank; in tile 4, their distribution (solid) against the noise's (dashed).")}</span>
         }.into_any()))}</div>
     }
     .into_any()

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::ui::{
     size::closures::{bool_fn, on_click, text_fn},
     state::Page,
+    text::t,
 };
 
 /// Where a sweep stands.
@@ -21,7 +22,7 @@ pub fn sweep_bar(page: Page) -> impl IntoView {
     view! {
         <div class="notice sweep" data-testid="sweep-status" hidden=bool_fn(move || page.sweeps.current.with(Option::is_none))>
             <p role="status">{text_fn(text)}</p>
-            <button type="button" class="quiet" on:click=on_click(move |_| page.end_sweep())>"Stop"</button>
+            <button type="button" class="quiet" on:click=on_click(move |_| page.end_sweep())>{t!("Stop")}</button>
         </div>
     }
     .into_any()

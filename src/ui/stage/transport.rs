@@ -10,6 +10,7 @@ use crate::{
         settings::{Choice, Speed},
         size::closures::{bool_fn, bool_memo, on_click, on_event, text_fn, view_fn},
         state::Page,
+        text::t,
         widgets::{hint::hint, teaching::teaching},
     },
 };
@@ -17,21 +18,21 @@ use crate::{
 /// The bar.
 pub fn bar(page: Page) -> impl IntoView {
     view! {
-        <section class="transport" aria-label="Transport">
+        <section class="transport" aria-label=t!("Transport")>
             <div class="buttons">
-                <button type="button" class="quiet seldom" data-testid="reset" title="Start again from step 0 (r)" on:click=on_click(move |_| page.run.reset())>
-                    {icon("M12 5V2L7 6.5 12 11V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-8z")}<span>"Reset"</span>
+                <button type="button" class="quiet seldom" data-testid="reset" title=t!("Start again from step 0 (r)") on:click=on_click(move |_| page.run.reset())>
+                    {icon("M12 5V2L7 6.5 12 11V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-8z")}<span>{t!("Reset")}</span>
                 </button>
-                <button type="button" class="play" class:primary=bool_fn(move || !page.run.playing.get()) class:starting=bool_fn(move || page.run.starting.get()) data-testid="play" title="Train (space)"
+                <button type="button" class="play" class:primary=bool_fn(move || !page.run.playing.get()) class:starting=bool_fn(move || page.run.starting.get()) data-testid="play" title=t!("Train (space)")
                     on:click=on_click(move |_| if !page.run.playing.get_untracked() { page.play() })>
                     {icon("M7 4v16l13-8z")}<span>{text_fn(move || if page.run.starting.get() { "Starting…" } else { "Play" })}</span>
                 </button>
-                <button type="button" class="play" class:primary=bool_fn(move || page.run.playing.get()) data-testid="pause" title="Pause (space)"
+                <button type="button" class="play" class:primary=bool_fn(move || page.run.playing.get()) data-testid="pause" title=t!("Pause (space)")
                     on:click=on_click(move |_| page.run.pause())>
-                    {icon("M6 4h4v16H6zM14 4h4v16h-4z")}<span>"Pause"</span>
+                    {icon("M6 4h4v16H6zM14 4h4v16h-4z")}<span>{t!("Pause")}</span>
                 </button>
-                <button type="button" class="quiet" data-testid="step-once" title="One step, taken apart (s)" on:click=on_click(move |_| page.run.step_once())>
-                    {icon("M5 4v16l10-8zM16 4h3v16h-3z")}<span>"Step"</span>
+                <button type="button" class="quiet" data-testid="step-once" title=t!("One step, taken apart (s)") on:click=on_click(move |_| page.run.step_once())>
+                    {icon("M5 4v16l10-8zM16 4h3v16h-3z")}<span>{t!("Step")}</span>
                 </button>
                 {speed(page)}
             </div>
@@ -63,7 +64,7 @@ fn speed(page: Page) -> impl IntoView {
         "Speed",
         "Slow and normal take each step apart, and wait three seconds or a tenth of one after it; max does not wait. What is computed is the same.",
     );
-    view! { <fieldset class="speed" data-testid="speed"><legend class="visually-hidden">"Speed"</legend>{options}{button}{sentence}</fieldset> }.into_any()
+    view! { <fieldset class="speed" data-testid="speed"><legend class="visually-hidden">{t!("Speed")}</legend>{options}{button}{sentence}</fieldset> }.into_any()
 }
 
 fn readouts(page: Page) -> impl IntoView {
@@ -112,12 +113,12 @@ fn readouts(page: Page) -> impl IntoView {
     };
     view! {
         <dl class="readouts">
-            <div><dt>"Step"</dt><dd data-testid="step" data-value=text_fn(move || step.get().to_string())>{text_fn(step_text)}</dd></div>
-            <div class="accuracy"><dt>"Test accuracy " {view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
+            <div><dt>{t!("Step")}</dt><dd data-testid="step" data-value=text_fn(move || step.get().to_string())>{text_fn(step_text)}</dd></div>
+            <div class="accuracy"><dt>{t!("Test accuracy")}" " {view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
             <div class="epsilon" class:none=bool_fn(move || matches!(epsilon.get(), Some(Err(()))))>
-                <dt>"ε spent" <span class="small">{text_fn(renyi_text)}</span></dt>
+                <dt>{t!("ε spent")} <span class="small">{text_fn(renyi_text)}</span></dt>
                 <dd><span data-testid="epsilon" data-value=text_fn(epsilon_value) data-tight=text_fn(tight_value)>{text_fn(epsilon_text)}</span>
-                    <span class="end" data-testid="epsilon-end" title="The budget, or what the planned steps will cost">{text_fn(move || end().unwrap_or_default())}</span></dd>
+                    <span class="end" data-testid="epsilon-end" title=t!("The budget, or what the planned steps will cost")>{text_fn(move || end().unwrap_or_default())}</span></dd>
             </div>
         </dl>
         {badge(page)}

@@ -10,6 +10,10 @@ pub struct Appearance {
     pub theme: RwSignal<Theme>,
     /// Whether the link names a theme: then it goes on with the link, and is not the visitor's own affair.
     pub theme_in_link: RwSignal<bool>,
+    /// What the page speaks: all of it is built again for another.
+    pub language: RwSignal<String>,
+    /// Whether the link names it.
+    pub language_in_link: RwSignal<bool>,
     pub panel: RwSignal<Panel>,
     /// Whether a phone shows what is seldom wanted of header and transport.
     pub more: RwSignal<bool>,
@@ -24,12 +28,14 @@ pub enum Panel {
 }
 
 impl Appearance {
-    /// The link's theme, or the one that the browser keeps.
+    /// The link's theme, or the one that the browser keeps; whether the link names a language, which is spoken already.
     #[must_use]
-    pub fn new(theme: Option<Theme>) -> Self {
+    pub fn new(theme: Option<Theme>, language_in_link: bool) -> Self {
         Self {
             theme: RwSignal::new(theme.unwrap_or_else(browser::stored_theme)),
             theme_in_link: RwSignal::new(theme.is_some()),
+            language: RwSignal::new(browser::language()),
+            language_in_link: RwSignal::new(language_in_link),
             panel: RwSignal::new(Panel::Step),
             more: RwSignal::new(false),
         }

@@ -15,6 +15,7 @@ use crate::{
     ui::{
         browser, link,
         settings::{Settings, presets::first_settings},
+        text::t,
     },
     worker::lab::Psi,
 };
@@ -26,7 +27,7 @@ impl Page {
             return;
         }
         leptos::task::spawn_local(async move {
-            match browser::fetch_text(&browser::script_address("hushgrad-lessons", "./lessons.txt")).await {
+            match browser::fetch_text(&browser::translated_address("hushgrad-lessons", "./lessons.txt")).await {
                 Ok(text) => {
                     let set = LessonSet::read(&text);
                     let wanted = self.lessons.wanted.try_update_value(Option::take).flatten();
@@ -36,15 +37,28 @@ impl Page {
                         (Some(place), _) => self.enter_by_link(place),
                         (None, Some(name)) => self.messages.put(
                             Origin::Address,
-                            format!("The link asks for the lesson “{name}”, and there is none of that name."),
+                            t!("The link asks for the lesson “{name}”, and there is none of that name.", name = name),
                         ),
                         _ => {}
                     }
                 }
-                Err(reason) => self.messages.put(
-                    Origin::Run,
-                    format!("The lessons could not be fetched ({reason}). Check the connection, and open them again."),
-                ),
+                Err(reason) => self.messages.put(Origin::Run, lessons_missing(&reason)),
+            }
+        });
+    }
+
+    /// The texts of another language are there: all that is said from now on is of them.
+    pub fn take_language(self) {
+        browser::listen_to_language();
+        self.appearance.language.set(browser::language());
+        if self.lessons.set.with_untracked(Option::is_none) {
+            return;
+        }
+        leptos::task::spawn_local(async move {
+            // Lessons have the same steps in every language: the open one stays.
+            match browser::fetch_text(&browser::translated_address("hushgrad-lessons", "./lessons.txt")).await {
+                Ok(text) => self.lessons.set.set(Some(Arc::new(LessonSet::read(&text)))),
+                Err(reason) => self.messages.put(Origin::Run, lessons_missing(&reason)),
             }
         });
     }
@@ -150,4 +164,8 @@ impl Page {
             self.lab.open.set(before.lab);
         }
     }
+}
+
+fn lessons_missing(reason: &browser::FetchError) -> String {
+    t!("The lessons could not be fetched ({reason}). Check the connection, and open them again.", reason = reason)
 }

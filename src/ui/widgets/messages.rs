@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use crate::ui::{
     size::closures::{bool_fn, on_click, text_fn, view_fn},
     state::Page,
+    text::t,
 };
 
 /// The error, which is always there to be filled, and what is worth knowing.
@@ -20,16 +21,16 @@ pub fn messages(page: Page) -> impl IntoView {
         <div class="messages">
             <div class="error" class:shown=bool_fn(move || error.with(Option::is_some))>
                 <p role="alert" data-testid="error">{text_fn(move || error.get().map(|(_, sentence)| sentence).unwrap_or_default())}</p>
-                <button type="button" class="quiet" aria-label="Dismiss the message" hidden=bool_fn(move || error.with(Option::is_none)) on:click=on_click(dismiss)>"×"</button>
+                <button type="button" class="quiet" aria-label=t!("Dismiss the message") hidden=bool_fn(move || error.with(Option::is_none)) on:click=on_click(dismiss)>"×"</button>
             </div>
             {view_fn(move || page.messages.notice.get().map(|notice| view! {
                 <div class="notice"><p role="status" data-testid="notice">{notice}</p>
-                    <button type="button" class="quiet" aria-label="Dismiss the notice" on:click=on_click(move |_| page.messages.notice.set(None))>"×"</button></div>
+                    <button type="button" class="quiet" aria-label=t!("Dismiss the notice") on:click=on_click(move |_| page.messages.notice.set(None))>"×"</button></div>
             }.into_any()))}
             {view_fn(move || page.runs.deleted.with(|deleted| deleted.as_ref().map(|(_, past)| past.name.clone())).map(|name| view! {
                 <div class="notice" data-testid="undo"><p role="status">{format!("“{name}” is deleted. What it released stays counted.")}</p>
-                    <button type="button" on:click=on_click(move |_| page.runs.undelete())>"Undo"</button>
-                    <button type="button" class="quiet" aria-label="Dismiss the notice" on:click=on_click(move |_| page.runs.end_undo())>"×"</button></div>
+                    <button type="button" on:click=on_click(move |_| page.runs.undelete())>{t!("Undo")}</button>
+                    <button type="button" class="quiet" aria-label=t!("Dismiss the notice") on:click=on_click(move |_| page.runs.end_undo())>"×"</button></div>
             }.into_any()))}
         </div>
     }

@@ -99,9 +99,9 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
         // A script is imported, which compares it with nothing; but its address is that of this version.
         let imported = tag.contains("name=\"hushgrad-embed-dialog\"");
         let asked_by_page = imported
-            || ["lessons", "glossary", "digits", "step", "presets"]
+            || ["lessons", "glossary", "digits\"", "step\"", "presets\"", "text-"]
                 .iter()
-                .any(|name| tag.contains(&format!("name=\"hushgrad-{name}\"")));
+                .any(|name| tag.contains(&format!("name=\"hushgrad-{name}")));
         let module_or_sheet = tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"modulepreload\"");
         if link && !module_or_sheet || meta && !asked_by_page || !staging.join(name).is_file() {
             continue;

@@ -1,0 +1,65 @@
+//! The visitor's language: `www/start.js` chooses it and fetches its texts.
+
+use std::cell::RefCell;
+
+use js_sys::{Array, Function, Reflect};
+use leptos::prelude::{document, window};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{CustomEvent, CustomEventInit};
+
+use crate::{
+    plot::format,
+    ui::text::{self, Table},
+};
+
+thread_local! {
+    /// Which form of a text is for a number, as the browser knows it of the language.
+    static FORM: RefCell<Option<Function>> = const { RefCell::new(None) };
+}
+
+fn told(key: &str) -> JsValue {
+    let all = Reflect::get(&window(), &"hushgradText".into()).unwrap_or_default();
+    Reflect::get(&all, &key.into()).unwrap_or_default()
+}
+
+/// Takes the texts that are there: all that the page says from now on is of them.
+pub fn listen_to_language() {
+    FORM.set(told("form").dyn_into().ok());
+    let form = |n: f64| {
+        let asked = FORM.with_borrow(|form| form.as_ref()?.call1(&JsValue::NULL, &n.into()).ok()?.as_f64());
+        asked.map_or(0, |form| form as usize)
+    };
+    let table = Table::read(told("table").as_string().unwrap_or_default().leak(), form);
+    format::speak(table.decimal, table.group);
+    text::speak(table);
+}
+
+/// The language that the page speaks: `en`, `de`, ….
+#[must_use]
+pub fn language() -> String {
+    document().document_element().and_then(|root| root.get_attribute("lang")).unwrap_or_default()
+}
+
+/// Those that it could speak.
+#[must_use]
+pub fn languages() -> Vec<String> {
+    let all = told("languages").dyn_into::<Array>().unwrap_or_default();
+    all.iter().filter_map(|each| each.as_string()).collect()
+}
+
+/// What a language calls itself.
+#[must_use]
+pub fn language_name(language: &str) -> String {
+    let names = told("names");
+    Reflect::get(&names, &language.into()).unwrap_or_default().as_string().unwrap_or_else(|| language.to_owned())
+}
+
+/// Asks for another language; `hushgrad-spoken` tells that its texts are there.
+pub fn choose_language(language: &str) {
+    let init = CustomEventInit::new();
+    init.set_detail(&language.into());
+    // Nothing is wrong with the name of the event.
+    if let Ok(event) = CustomEvent::new_with_event_init_dict("hushgrad-speak", &init) {
+        drop(window().dispatch_event(&event));
+    }
+}

@@ -1,0 +1,213 @@
+//! What the page says, in the visitor's language. Sources hold the English text, of which the program keeps only a number; the texts of
+//! one language are a table beside the page (`www/text/en.txt`, `www/text/de.txt`, …), which is fetched as the page starts.
+//!
+//! ```text
+//! @name Deutsch
+//! @decimal ,
+//! @group .
+//! Play
+//! = Starten
+//! {n} step | {n} steps
+//! = {n} Schritt | {n} Schritte
+//! ```
+//!
+//! A line is an English text; the line below it, with `= ` before it, is its translation. A text without one stays English. `cargo xtask
+//! text` takes new texts from the sources into every table, and out what no source says any more.
+
+use std::{cell::Cell, fmt::Write as _};
+
+/// One text of the page, by the digest of its English.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text(u32);
+
+impl Text {
+    /// The text that reads so in English; made at compile time by `text!`, so that the program holds the number alone.
+    #[must_use]
+    pub const fn of(english: &str) -> Self {
+        // FNV-1a. That no two texts have one digest is a test.
+        let (bytes, mut hash, mut at) = (english.as_bytes(), 0x811c_9dc5_u32, 0);
+        while at < bytes.len() {
+            hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
+            at += 1;
+        }
+        Self(hash)
+    }
+
+    /// In the visitor's language. Of a text in several forms the one for many.
+    #[must_use]
+    pub fn get(self) -> &'static str {
+        let text = TABLE.get().find(self);
+        text.rsplit_once(FORMS).map_or(text, |(_, last)| last)
+    }
+
+    /// In the visitor's language, each `{name}` filled in. Of a text in several forms (`{n} step | {n} steps`) the one for `n`, a
+    /// whole number among the values.
+    #[must_use]
+    pub fn with(self, values: &[(&str, String)]) -> String {
+        let table = TABLE.get();
+        let text = table.find(self);
+        let count = values.iter().find(|(name, _)| *name == "n").map(|(_, value)| value.as_str());
+        fill(form(text, count, table.plural), values)
+    }
+}
+
+/// What parts a text's forms.
+const FORMS: &str = " | ";
+
+/// The form of a text for a number; the last where there is none.
+fn form<'a>(text: &'a str, count: Option<&str>, plural: fn(f64) -> usize) -> &'a str {
+    let Some((_, last)) = text.rsplit_once(FORMS) else { return text };
+    let digits: String = count.unwrap_or_default().chars().filter(char::is_ascii_digit).collect();
+    let at = digits.parse::<u32>().ok().map(|n| plural(f64::from(n)));
+    at.and_then(|at| text.split(FORMS).nth(at)).unwrap_or(last)
+}
+
+fn fill(text: &str, values: &[(&str, String)]) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let Some((name, tail)) = after.split_once('}') else {
+            rest = after;
+            break;
+        };
+        match values.iter().find(|(known, _)| *known == name) {
+            Some((_, value)) => out.push_str(value),
+            // A table that asks for what the program does not know shows it.
+            None => _ = write!(out, "{{{name}}}"),
+        }
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The texts of a language.
+pub struct Table {
+    texts: Vec<(u32, &'static str)>,
+    /// What stands between a number's whole and its decimals, and between its thousands.
+    pub decimal: char,
+    pub group: char,
+    /// Which form of a text is for a number, from 0.
+    plural: fn(f64) -> usize,
+}
+
+impl Table {
+    /// Reads a table; what it cannot read it leaves out. `plural` tells which form is for a number.
+    #[must_use]
+    pub fn read(text: &'static str, plural: fn(f64) -> usize) -> Self {
+        let mut table = Self { texts: vec![], decimal: '.', group: ',', plural };
+        let mut english = None;
+        for line in text.lines() {
+            if let Some(told) = line.strip_prefix('@') {
+                let (name, value) = told.split_once(' ').unwrap_or((told, " "));
+                let sign = value.chars().next().unwrap_or(' ');
+                match name {
+                    "decimal" => table.decimal = sign,
+                    "group" => table.group = sign,
+                    _ => {}
+                }
+            } else if let (Some(own), Some(digest)) = (line.strip_prefix("= "), english.take()) {
+                table.texts.push((digest, own));
+            } else if !line.is_empty() && !line.starts_with("# ") {
+                // Its own translation, which the next line may better.
+                let Text(digest) = Text::of(line);
+                table.texts.push((digest, line));
+                english = Some(digest);
+            }
+        }
+        // Of two with one digest the later stands behind, and is found.
+        table.texts.sort_by_key(|(digest, _)| *digest);
+        table
+    }
+
+    fn find(&self, text: Text) -> &'static str {
+        let end = self.texts.partition_point(|(digest, _)| *digest <= text.0);
+        let found = end.checked_sub(1).map(|at| self.texts[at]).filter(|(digest, _)| *digest == text.0);
+        found.map_or("", |(_, found)| found)
+    }
+}
+
+thread_local! {
+    static TABLE: Cell<&'static Table> = Cell::new(first());
+}
+
+/// Before the page is told its language, it has no texts.
+#[cfg(target_arch = "wasm32")]
+fn first() -> &'static Table {
+    static EMPTY: Table = Table { texts: vec![], decimal: '.', group: ',', plural: |_| 0 };
+    &EMPTY
+}
+
+/// Where no page is, in tests, texts are English.
+#[cfg(not(target_arch = "wasm32"))]
+fn first() -> &'static Table {
+    Box::leak(Box::new(Table::read(include_str!("../../../www/text/en.txt"), |n| usize::from(n != 1.0))))
+}
+
+/// From now on this thread's texts are from this table, which stays as long as the page.
+pub fn speak(table: Table) {
+    TABLE.set(Box::leak(Box::new(table)));
+}
+
+/// A text as a constant, for tables: `text!("Clip norm")`.
+macro_rules! text {
+    ($english:literal) => {
+        const { $crate::ui::text::Text::of($english) }
+    };
+}
+
+/// A text in the visitor's language, with values: `t!("Play")`, `t!("{n} step | {n} steps", n = count)`.
+macro_rules! t {
+    ($english:literal) => {
+        $crate::ui::text::text!($english).get()
+    };
+    ($english:literal, $($name:ident = $value:expr),+ $(,)?) => {
+        $crate::ui::text::text!($english).with(&[$((stringify!($name), $value.to_string())),+])
+    };
+}
+
+pub(crate) use {t, text};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GERMAN: &str = "@name Deutsch\n@decimal ,\n@group .\n\n# transport\nPlay\n= Starten\nε\n{n} step of {all} | {n} steps of {all}\n= {n} Schritt von {all} | {n} Schritte von {all}\n";
+
+    #[test]
+    fn texts_are_found_and_filled_in() {
+        speak(Table::read(GERMAN, |n| usize::from(n != 1.0)));
+        assert_eq!([t!("Play"), t!("ε"), t!("nobody says this")], ["Starten", "ε", ""]);
+        let steps = |n: &str| t!("{n} step of {all} | {n} steps of {all}", n = n, all = 9);
+        assert_eq!(
+            [steps("1"), steps("2"), steps("1.200")],
+            ["1 Schritt von 9", "2 Schritte von 9", "1.200 Schritte von 9"]
+        );
+        assert_eq!(text!("{n} step of {all} | {n} steps of {all}").with(&[]), "{n} Schritte von {all}");
+        assert_eq!((TABLE.get().decimal, TABLE.get().group), (',', '.'));
+    }
+
+    #[test]
+    fn languages_with_more_forms_have_them() {
+        let polish = Table::read("{n} step | {n} steps\n= {n} krok | {n} kroki | {n} kroków\n", |n| match n as u32 {
+            1 => 0,
+            2..=4 => 1,
+            _ => 2,
+        });
+        speak(polish);
+        let steps = |n: u32| t!("{n} step | {n} steps", n = n);
+        assert_eq!([1, 3, 5].map(steps), ["1 krok", "3 kroki", "5 kroków"]);
+    }
+
+    #[test]
+    fn a_table_with_anything_in_it_is_read() {
+        for text in ["", "= nothing above\n", "@\n@decimal\n", "a\n= b\n= c\n", "{\n= }{\n", " | \n"] {
+            let table = Table::read(text, |_| 7);
+            assert!(table.texts.len() < 3);
+            speak(table);
+            assert!(t!("{", a = 1).len() < 4);
+            assert!(t!(" | ", n = 1).len() < 4);
+        }
+    }
+}

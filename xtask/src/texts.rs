@@ -1,0 +1,221 @@
+//! The tables of what the page says (`www/text/*.txt`): they hold what the sources say, no more and no less, in the sources' order.
+
+use std::collections::BTreeMap;
+
+use crate::{prelude::*, project::Project};
+
+/// The language of the sources.
+const ENGLISH: &str = "en";
+/// Languages whose tables have a translation of every text.
+#[cfg(test)]
+const COMPLETE: [&str; 1] = ["de"];
+
+/// Texts of a source file, under the name of its room.
+struct Group {
+    room: String,
+    texts: Vec<String>,
+}
+
+/// A table's head (lines with `@`), and its translations.
+struct Table {
+    head: Vec<String>,
+    translations: BTreeMap<String, String>,
+}
+
+/// Takes what the sources say into every table, and says what it took out.
+pub fn write(project: &Project) -> Result<()> {
+    let groups = said(&project.root)?;
+    for (language, path) in tables(&project.root)? {
+        let (written, dropped) = written(&groups, &read(&fs::read_to_string(&path)?));
+        let open = untranslated(&written);
+        fs::write(&path, written)?;
+        for (english, own) in dropped {
+            println!("{language}: no source says “{english}” any more; it was “{own}”");
+        }
+        match open {
+            0 => println!("{language}: whole"),
+            _ if language == ENGLISH => println!("{language}: written"),
+            open => println!("{language}: {open} texts have no translation and stay English"),
+        }
+    }
+    Ok(())
+}
+
+/// Languages and where their tables are.
+fn tables(root: &Path) -> Result<BTreeMap<String, PathBuf>> {
+    let all = files(&root.join("www").join("text"))?.into_iter();
+    let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
+    Ok(all.filter_map(named).collect())
+}
+
+/// What all sources say, each text once.
+fn said(root: &Path) -> Result<Vec<Group>> {
+    let mut sources = files(&root.join("src").join("ui"))?;
+    let scripts = files(&root.join("www"))?.into_iter();
+    sources.extend(scripts.filter(|path| path.extension().is_some_and(|extension| extension == "js")));
+    sources.sort();
+    let (mut groups, mut known) = (Vec::<Group>::new(), std::collections::BTreeSet::new());
+    for path in sources {
+        let source = fs::read_to_string(&path)?;
+        let ui = root.join("src").join("ui");
+        let room = path.strip_prefix(&ui).ok().and_then(|path| path.components().next());
+        let room = room.map_or("scripts".to_owned(), |room| room.as_os_str().to_string_lossy().into_owned());
+        let mut texts = literals(&source, path.extension().is_some_and(|extension| extension == "rs"));
+        texts.retain(|text| known.insert(text.clone()));
+        match groups.last_mut().filter(|group| group.room == room) {
+            Some(group) => group.texts.append(&mut texts),
+            None => groups.push(Group { room, texts }),
+        }
+    }
+    groups.retain(|group| !group.texts.is_empty());
+    Ok(groups)
+}
+
+/// The literals of `t!("…")` and `text!("…")`, in a script those of `say("…")`; tests have none.
+fn literals(source: &str, rust: bool) -> Vec<String> {
+    let program = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or(source);
+    let calls: &[&str] = if rust { &["t!("] } else { &["say("] };
+    let mut found = vec![];
+    for (at, call) in calls.iter().flat_map(|call| program.match_indices(call)) {
+        let before = program[..at].chars().next_back();
+        let alone = before.is_none_or(|letter| !letter.is_alphanumeric() && letter != '_');
+        let name = program[..at].ends_with("tex");
+        let rest = program[at + call.len()..].trim_start();
+        if (alone || rust && name) && rest.starts_with('"') {
+            found.extend(literal(&rest[1..]));
+        }
+    }
+    found
+}
+
+/// What a literal means, whose first quote was read.
+fn literal(rest: &str) -> Option<String> {
+    let (mut out, mut letters) = (String::new(), rest.chars());
+    loop {
+        match letters.next()? {
+            '"' => return Some(out),
+            '\\' => match letters.next()? {
+                'u' => {
+                    let code: String =
+                        letters.by_ref().take_while(|letter| *letter != '}').filter(|letter| *letter != '{').collect();
+                    out.push(char::from_u32(u32::from_str_radix(&code, 16).ok()?)?);
+                }
+                'n' => out.push('\n'),
+                letter => out.push(letter),
+            },
+            letter => out.push(letter),
+        }
+    }
+}
+
+fn read(text: &str) -> Table {
+    let (mut table, mut english) = (Table { head: vec![], translations: BTreeMap::new() }, None);
+    for line in text.lines() {
+        if line.starts_with('@') {
+            table.head.push(line.to_owned());
+        } else if let Some(own) = line.strip_prefix("= ") {
+            table.translations.extend(english.take().map(|english| (english, own.to_owned())));
+        } else {
+            english = Some(line.to_owned());
+        }
+    }
+    table
+}
+
+/// The table as it should be, and the translations for which it has no text any more.
+fn written(groups: &[Group], table: &Table) -> (String, BTreeMap<String, String>) {
+    let (mut out, mut left) = (table.head.join("\n") + "\n", table.translations.clone());
+    for group in groups {
+        out += &format!("\n# {}\n", group.room);
+        for text in &group.texts {
+            out += &format!("{text}\n");
+            if let Some(own) = left.remove(text) {
+                out += &format!("= {own}\n");
+            }
+        }
+    }
+    (out, left)
+}
+
+/// Texts of a table without a translation.
+fn untranslated(text: &str) -> usize {
+    let texts = text.lines().filter(|line| !line.is_empty() && !line.starts_with(['@', '#']));
+    let (own, english): (Vec<_>, Vec<_>) = texts.partition(|line| line.starts_with("= "));
+    english.len() - own.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    }
+
+    /// Names in braces, in order of the alphabet.
+    fn names(text: &str) -> Vec<&str> {
+        let mut names: Vec<_> = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    #[test]
+    fn literals_are_found_and_read() {
+        let source = r#"a(t!("Play")); b = text!( "say \"so\"\u{a0}now" ); c(t!("{n} step | {n} steps", n = 3)); format!("no"); at!("no"); t!(no)"#;
+        assert_eq!(literals(source, true), ["Play", "say \"so\"\u{a0}now", "{n} step | {n} steps"]);
+        assert_eq!(literals(r#"say("Close"); essay("no"); t!("no")"#, false), ["Close"]);
+    }
+
+    #[test]
+    fn a_table_keeps_its_translations() {
+        let groups = [Group { room: "stage".into(), texts: vec!["Play".into(), "Step".into()] }];
+        let (text, dropped) = written(&groups, &read("@name D\n\n# old\nPlay\n= Starten\nGone\n= Weg\n"));
+        assert_eq!(text, "@name D\n\n# stage\nPlay\n= Starten\nStep\n");
+        assert_eq!(
+            (untranslated(&text), dropped.into_iter().collect::<Vec<_>>()),
+            (1, vec![("Gone".into(), "Weg".into())])
+        );
+    }
+
+    #[test]
+    fn tables_hold_what_the_sources_say() {
+        let groups = said(&root()).unwrap();
+        assert!(groups.iter().map(|group| group.texts.len()).sum::<usize>() > 300);
+        for (language, path) in tables(&root()).unwrap() {
+            let text = fs::read_to_string(&path).unwrap();
+            let table = read(&text);
+            assert!(written(&groups, &table).0 == text, "{language}: `cargo xtask text` brings its table up to date");
+            assert!(table.head.iter().any(|line| line.starts_with("@name ")), "{language}");
+            for (english, own) in &table.translations {
+                assert_eq!(names(english), names(own), "{language}: {own}");
+                assert_eq!(english.contains(" | "), own.contains(" | "), "{language}: {own}");
+                assert!(!own.trim().is_empty() && own.trim() == own, "{language}: {own}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_would_be_taken_for_another_line_of_its_table_or_for_another_text() {
+        let mut digests = BTreeMap::new();
+        for text in said(&root()).unwrap().into_iter().flat_map(|group| group.texts) {
+            assert!(
+                !text.contains('\n') && !text.starts_with(['@', '#', '=']) && text.trim() == text && !text.is_empty(),
+                "{text:?}"
+            );
+            let hash =
+                text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+            if let Some(other) = digests.insert(hash, text.clone()) {
+                panic!("“{other}” and “{text}” have one digest: change a word");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_languages_are_whole() {
+        for language in COMPLETE {
+            let text = fs::read_to_string(root().join("www").join("text").join(format!("{language}.txt"))).unwrap();
+            assert_eq!(untranslated(&text), 0, "{language}: a text that stays as it is has itself below it");
+        }
+    }
+}
