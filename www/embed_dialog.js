@@ -3,10 +3,6 @@
 
 const SITE = new URL(".", document.baseURI).href;
 const SANDBOX = "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
-const SIZES = [["640 400", "640 × 400"], ["100% 460", "as wide as the page, 460 high"], ["360 560", "360 × 560, as a phone"]];
-const VIEWS = [["", "both curves"], ["stage", "one step, taken apart"], ["results", "all results"], ["lesson", "a lesson"], ["lab", "the noise lab"]];
-/** What readers may change, as first proposal. */
-const CONTROLS = [["", "nothing"], ["sigma", "the noise"], ["sigma,clip", "noise and clip"], ["preset,sigma,rate", "preset, noise and rate"]];
 const STYLE = `
   .embed-dialog { width: min(760px, calc(100vw - 32px)); max-width: none; max-height: calc(100dvh - 24px); overflow: auto; }
   .embed-dialog .choices { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 8px 14px; margin: 10px 0; }
@@ -20,6 +16,9 @@ const STYLE = `
   .embed-dialog .end { display: flex; flex-wrap: wrap; gap: 8px 14px; justify-content: space-between; align-items: center; margin-top: 14px; }
   .embed-dialog [role="status"] { color: var(--soft); font-size: 0.87rem; }
 `;
+const style = new CSSStyleSheet();
+style.replaceSync(STYLE);
+document.adoptedStyleSheets = [...document.adoptedStyleSheets, style];
 
 let dialog = null;
 
@@ -61,10 +60,7 @@ export function snippets(query, { size, view, controls, poster, theme }) {
   };
 }
 
-function build() {
-  const style = new CSSStyleSheet();
-  style.replaceSync(STYLE);
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, style];
+function build(say) {
   const said = make("p", {});
   said.setAttribute("role", "status");
   said.dataset.testid = "embed-said";
@@ -79,47 +75,52 @@ function build() {
     const key = `${made.address} ${size.value}`;
     if (key === shown) return;
     shown = key;
-    const frame = make("iframe", { title: "Preview of the frame", src: made.address });
+    const frame = make("iframe", { title: say("Preview of the frame"), src: made.address });
     frame.setAttribute("width", made.width);
     frame.setAttribute("height", made.height);
     preview.replaceChildren(frame);
   };
-  const [sizeLabel, size] = choice("Size", SIZES, "embed-size", draw);
-  const [viewLabel, view] = choice("It shows", VIEWS, "embed-view", draw);
-  const [controlsLabel, controls] = choice("Readers may change", CONTROLS, "embed-controls", draw);
-  const [themeLabel, theme] = choice("Theme", [["", "of the page around"], ["light", "light"], ["dark", "dark"]], "embed-theme", draw);
+  const sizes = [["640 400", "640 × 400"], ["100% 460", say("as wide as the page, 460 high")], ["360 560", say("360 × 560, as a phone")]];
+  const views = [["", say("both curves")], ["stage", say("one step, taken apart")], ["results", say("all results")], ["lesson", say("a lesson")], ["lab", say("the noise lab")]];
+  // As first proposal.
+  const changes = [["", say("nothing")], ["sigma", say("the noise")], ["sigma,clip", say("noise and clip")], ["preset,sigma,rate", say("preset, noise and rate")]];
+  const themes = [["", say("of the page around")], ["light", say("light")], ["dark", say("dark")]];
+  const [sizeLabel, size] = choice(say("Size"), sizes, "embed-size", draw);
+  const [viewLabel, view] = choice(say("It shows"), views, "embed-view", draw);
+  const [controlsLabel, controls] = choice(say("Readers may change"), changes, "embed-controls", draw);
+  const [themeLabel, theme] = choice(say("Theme"), themes, "embed-theme", draw);
   const poster = make("input", { type: "checkbox", checked: true });
   poster.dataset.testid = "embed-poster";
   poster.addEventListener("change", draw);
   const texts = {};
-  const snippet = (kind, title, more) => {
+  const snippet = (kind, title, more, copied) => {
     const text = make("textarea", { readOnly: true, rows: kind === "frame" ? 5 : 3, spellcheck: false });
     text.setAttribute("aria-label", title);
     text.dataset.testid = `embed-${kind}`;
     texts[kind] = text;
-    const copy = make("button", { type: "button", textContent: "Copy" });
-    copy.setAttribute("aria-label", `Copy: ${title}`);
+    const copy = make("button", { type: "button", textContent: say("Copy") });
+    copy.setAttribute("aria-label", `${say("Copy")}: ${title}`);
     copy.dataset.testid = `embed-copy-${kind}`;
     copy.addEventListener("click", async () => {
       text.select();
       try {
         await navigator.clipboard.writeText(text.value);
-        said.textContent = `Copied: ${title.toLowerCase()}.`;
+        said.textContent = copied;
       } catch {
-        said.textContent = "This browser does not let the page copy. The text is marked: copy it by the keyboard.";
+        said.textContent = say("This browser does not let the page copy. The text is marked: copy it by the keyboard.");
       }
     });
     return make("div", { className: "snippet" }, make("div", {}, make("h3", { textContent: title }), make("span", { className: "small", textContent: more })), copy, text);
   };
-  const close = make("button", { type: "button", className: "primary", textContent: "Close" });
+  const close = make("button", { type: "button", className: "primary", textContent: say("Close") });
   close.addEventListener("click", () => dialog.close());
-  const tick = make("label", { className: "tick" }, poster, "Load nothing before the reader clicks");
-  const title = make("h2", { id: "embed-title", textContent: "In a page of yours" });
+  const tick = make("label", { className: "tick" }, poster, say("Load nothing before the reader clicks"));
+  const title = make("h2", { id: "embed-title", textContent: say("In a page of yours") });
   dialog = make("dialog", { className: "embed-dialog" }, title,
-    make("p", { textContent: "A frame in which all is set as it is here. It trains on the reader's machine, and sends nothing anywhere." }),
+    make("p", { textContent: say("A frame in which all is set as it is here. It trains on the reader's machine, and sends nothing anywhere.") }),
     make("div", { className: "choices" }, sizeLabel, viewLabel, controlsLabel, themeLabel, tick), preview,
-    snippet("frame", "A frame", "Works wherever HTML is let through."),
-    snippet("element", "The element", "Fits its height to what is in it, follows the page's theme, has methods and events."),
+    snippet("frame", say("A frame"), say("Works wherever HTML is let through."), say("Copied: a frame.")),
+    snippet("element", say("The element"), say("Fits its height to what is in it, follows the page's theme, has methods and events."), say("Copied: the element.")),
     make("div", { className: "end" }, said, close));
   dialog.setAttribute("aria-labelledby", "embed-title");
   dialog.dataset.testid = "embed-dialog";
@@ -140,10 +141,16 @@ function build() {
 }
 
 let show = null;
+/** What the dialog was built in. */
+let language = null;
 
-/** Opens the dialog for what the page's link says. */
-export function open(query) {
-  show ??= build();
+/** Opens the dialog for what the page's link says; `say` gives its texts in the page's language. */
+export function open(query, say) {
+  if (language !== document.documentElement.lang) {
+    language = document.documentElement.lang;
+    dialog?.remove();
+    show = build(say);
+  }
   show(query);
   if (!dialog.open) dialog.showModal();
 }

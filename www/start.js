@@ -31,7 +31,7 @@ globalThis.Worker = class extends Worker {
     let read = apart;
     super(startable(url), apart ? {} : { get type() { return (read = true), how.type; } });
     const what = url.includes("accountant") ? "The accountant" : "The training thread";
-    if (!read) boot?.says("This browser cannot run the page: it lacks modules in workers. Firefox has them from version 114 on.");
+    if (!read) boot?.says(say("This browser cannot run the page: it lacks modules in workers. Firefox has them from version 114 on."));
     let alive = false;
     const slow = setTimeout(() => boot?.lags(url, what), 10_000);
     this.addEventListener("message", () => {
@@ -139,7 +139,7 @@ async function start() {
     await program.default({ module_or_path: new URL(wasm) });
   } catch (error) {
     if (!(error instanceof WebAssembly.RuntimeError)) failed(wasm)(error);
-    boot?.says(`The page cannot open. Its program stopped as it started (${error}).`);
+    boot?.says(say("The page cannot open. Its program stopped as it started ({error}).").replace("{error}", () => error));
     throw error;
   }
   boot?.opens();
@@ -186,7 +186,7 @@ Object.assign(parts[2], { type: "button", onclick: () => explained.hidePopover()
 /** Texts by word. */
 async function read() {
   const answer = await fetch(...translated("glossary"));
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  if (!answer.ok) throw new Error(say("the server answered {status}").replace("{status}", answer.status));
   return new Map((await answer.text()).trim().split("\n\n").map((entry) => {
     const [head, text] = entry.split("\n");
     const [key, ...title] = head.split(": ");
@@ -254,7 +254,7 @@ addEventListener("hushgrad-embed", async ({ detail }) => {
   const dialog = document.querySelector("meta[name=hushgrad-embed-dialog]")?.content ?? "./embed_dialog.js";
   const script = new URL(dialog, document.baseURI).href;
   try {
-    (await import(script)).open(detail);
+    (await import(script)).open(detail, say);
   } catch (error) {
     boot?.fails(script, "The dialog", String(error));
   }

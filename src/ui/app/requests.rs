@@ -79,43 +79,44 @@ fn list(page: Page, of: [RwSignal<Vec<NetworkRequest>>; 3], cached: RwSignal<Vec
                 let foreign = all.iter().filter(|asked| elsewhere(&asked.url)).count();
                 let late =
                     all.iter().filter(|asked| page.digits.ready_at.get().is_some_and(|ready| asked.at > ready)).count();
-                let none = |n: usize| if n == 0 { "none".to_owned() } else { n.to_string() };
-                format!(
-                    "{} requests so far, to other places than {origin}: {}; since everything was loaded: {}.",
-                    all.len(),
-                    none(foreign),
-                    none(late)
+                let count = |n: usize| format::integer(n as u64);
+                let none = |n: usize| if n == 0 { t!("none").to_owned() } else { count(n) };
+                t!(
+                    "{n} requests so far, to other places than {origin}: {elsewhere}; since everything was loaded: {later}.",
+                    n = count(all.len()),
+                    origin = origin,
+                    elsewhere = none(foreign),
+                    later = none(late)
                 )
             })
         }
     };
     let row = move |each: &NetworkRequest, what: &'static str| {
         let name = each.url.strip_prefix(&own_origin).unwrap_or(&each.url).to_owned();
-        let size = if each.bytes == 0 { "from this machine".to_owned() } else { format::bytes(each.bytes) };
-        let when = format::fixed((each.at - opened) / 1000.0, 1) + " s";
+        let size = if each.bytes == 0 { t!("from this machine").to_owned() } else { format::bytes(each.bytes) };
+        let when = format::decimals_of((each.at - opened) / 1000.0, 1) + " s";
         view! { <tr class:foreign=elsewhere(&each.url)><td>{name}</td><td>{size}</td><td>{when}</td><td>{what}</td></tr> }
     };
     let rows = {
         let row = row.clone();
         move || {
             let ready = page.digits.ready_at.get().unwrap_or(f64::INFINITY);
-            let what = move |at: f64| if at > ready { "later" } else { "load" };
+            let what = move |at: f64| if at > ready { t!("later") } else { t!("load") };
             Some(all.with(|all| all.iter().map(|each| row(each, what(each.at))).collect_view()).into_any())
         }
     };
     let offline = move || {
-        let rows =
-            cached.with(|cached| cached.iter().map(|each| row(each, "for a visit without a network")).collect_view());
+        let what = t!("for a visit without a network");
+        let rows = cached.with(|cached| cached.iter().map(|each| row(each, what)).collect_view());
         Some(rows.into_any())
     };
     let policy = browser::content_policy();
     view! {
         <p data-testid="requests-count">{text_fn(count)}</p>
-        <p>"They only fetch files; none carries anything of yours. The browser itself sees to it: this page came with the rule below, by which \
-            it may connect to its own address and to nothing else. Your browser's developer tools show the same under Network."</p>
+        <p>{t!("They only fetch files; none carries anything of yours. The browser itself sees to it: this page came with the rule below, by which it may connect to its own address and to nothing else. Your browser's developer tools show the same under Network.")}</p>
         <p><code>{policy}</code></p>
-        <div class="scroll" tabindex="0" role="region" aria-label="Requests">
-            <table><thead><tr><th scope="col">"File"</th><th scope="col">"Size"</th><th scope="col">"When"</th><th scope="col">"What for"</th></tr></thead>
+        <div class="scroll" tabindex="0" role="region" aria-label=t!("Requests")>
+            <table><thead><tr><th scope="col">{t!("File")}</th><th scope="col">{t!("Size")}</th><th scope="col">{t!("When")}</th><th scope="col">{t!("What for")}</th></tr></thead>
             <tbody>{view_fn(rows)}{view_fn(offline)}</tbody></table>
         </div>
     }

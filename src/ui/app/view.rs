@@ -8,6 +8,7 @@ use crate::ui::{
     size::closures::{bool_fn, on_click, text_fn, view_fn},
     stage::{preset_cards, stations, step, sweep_bar::sweep_bar, transport},
     state::{Page, Panel},
+    text::t,
     widgets::messages::messages,
 };
 
@@ -62,22 +63,22 @@ fn view(page: Page) -> impl IntoView {
         text_fn(move || format!("panel {name}{}", if shown.get() == panel { " shown" } else { "" }))
     };
     view! {
-        <a class="skip" href="#results">"To the results"</a>
+        <a class="skip" href="#results">{t!("To the results")}</a>
         {header(page, help, cards)}
-        <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label="Run and messages">{transport::bar(page)}<div class="overlay">{messages(page)}{sweep_bar(page)}</div></section>
+        <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label=t!("Run and messages")>{transport::bar(page)}<div class="overlay">{messages(page)}{sweep_bar(page)}</div></section>
         {lessons::panel::panel(page)}
-        <nav class="tabs" aria-label="Panels">{tab(Panel::Step, "Stage")}{tab(Panel::Results, "Results")}{tab(Panel::Setup, "Set-up")}</nav>
+        <nav class="tabs" aria-label=t!("Panels")>{tab(Panel::Step, t!("Stage"))}{tab(Panel::Results, t!("Results"))}{tab(Panel::Setup, t!("Set-up"))}</nav>
         <main class="panels" class:with-lab=bool_fn(move || page.lab.open.get())>
             {noise_lab::panel::panel(page)}
-            <section class="panel stage" data-testid="stage" aria-label="One person, in or out">{stations::stage(page)}</section>
-            <section class=class(Panel::Setup, "setup") aria-label="Set-up">{setup::panel::panel(page)}</section>
-            <section class=class(Panel::Step, "step") aria-label="One step">{step::panel(page)}</section>
-            <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label="Results">{results::panel::panel(page)}</section>
+            <section class="panel stage" data-testid="stage" aria-label=t!("One person, in or out")>{stations::stage(page)}</section>
+            <section class=class(Panel::Setup, "setup") aria-label=t!("Set-up")>{setup::panel::panel(page)}</section>
+            <section class=class(Panel::Step, "step") aria-label=t!("One step")>{step::panel(page)}</section>
+            <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label=t!("Results")>{results::panel::panel(page)}</section>
             {runs::panel::panel(page)}
         </main>
-        <footer><p>"Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere."</p>{requests::panel(page)}</footer>
+        <footer><p>{t!("Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere.")}</p>{requests::panel(page)}</footer>
         <p class="visually-hidden" role="status" aria-live="polite">{text_fn(move || page.messages.spoken.get())}</p>
-        <div class="drop-here" hidden=bool_fn(move || !dropping.get()) aria-hidden="true"><p>"Drop IDX files: images and labels"</p></div>
+        <div class="drop-here" hidden=bool_fn(move || !dropping.get()) aria-hidden="true"><p>{t!("Drop IDX files: images and labels")}</p></div>
         {help_dialog(help)}
         {preset_cards::cards_dialog(page, cards)}
     }

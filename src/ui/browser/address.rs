@@ -7,7 +7,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Url;
 
-use crate::plot::format;
+use crate::{plot::format, ui::text::t};
 
 /// An address relative to the page, whole.
 #[must_use]
@@ -65,8 +65,8 @@ pub enum FetchError {
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable => f.write_str("the network does not answer, or with another text than this page's"),
-            Self::Status(status) => write!(f, "the server answered {}", format::exact(*status)),
+            Self::Unreachable => f.write_str(t!("the network does not answer, or with another text than this page's")),
+            Self::Status(status) => f.write_str(&t!("the server answered {status}", status = format::exact(*status))),
         }
     }
 }

@@ -5,7 +5,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File, HtmlAnchorElement, Url};
 
-use crate::{plot::format, train::run_file};
+use crate::{plot::format, train::run_file, ui::text::t};
 
 /// Bytes of a file, or of a part of it; `None` where the browser cannot read it.
 pub async fn bytes_of(part: &Blob) -> Option<Vec<u8>> {
@@ -20,16 +20,18 @@ pub async fn bytes_of(part: &Blob) -> Option<Vec<u8>> {
 pub async fn read_run_file(file: File) -> Result<(String, Vec<u8>), String> {
     let name = file.name();
     if file.size() > run_file::LARGEST as f64 {
-        return Err(format!(
-            "{name} has {}, and no run file is larger than {}; nothing was loaded.",
-            format::bytes(file.size() as u64),
-            format::bytes(run_file::LARGEST as u64)
+        return Err(t!(
+            "{name} has {size}, and no run file is larger than {largest}; nothing was loaded.",
+            name = name,
+            size = format::bytes(file.size() as u64),
+            largest = format::bytes(run_file::LARGEST as u64)
         ));
     }
     match bytes_of(&file).await {
         Some(bytes) => Ok((name, bytes)),
-        None => Err(format!(
-            "“{name}” cannot be read; is it a folder, or was it moved? Choose a run that was saved by this page."
+        None => Err(t!(
+            "“{name}” cannot be read; is it a folder, or was it moved? Choose a run that was saved by this page.",
+            name = name
         )),
     }
 }

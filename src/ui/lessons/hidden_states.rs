@@ -9,6 +9,7 @@ use crate::{
     },
     ui::{
         state::Page,
+        text::t,
         widgets::chart::{Frame, chart},
     },
     worker::accounts::{Answer, Question},
@@ -22,8 +23,9 @@ pub fn hidden_states(page: Page) -> impl IntoView {
             curves.set(found);
         }
     });
-    chart(page, Frame { title: "Leak of K steps", file: "hidden-states", height: 130.0, full: true }, move || {
-        let names = [("line-n1", "every model seen"), ("line-n2", "only the last seen"), (AT_LEAST, "at least")];
+    chart(page, Frame { title: t!("Leak of K steps"), file: "hidden-states", height: 130.0, full: true }, move || {
+        let names =
+            [("line-n1", t!("every model seen")), ("line-n2", t!("only the last seen")), (AT_LEAST, t!("at least"))];
         let lines: Vec<Line> = curves.with(|curves| {
             let line = |((class, name), points): (&(&'static str, &str), &Vec<Point>)| Line {
                 class,
@@ -35,12 +37,13 @@ pub fn hidden_states(page: Page) -> impl IntoView {
         let high = lines.iter().flat_map(|line| &line.points).fold(0.01, |high: f64, point| high.max(point.1));
         Drawing {
             lines,
-            x: Range { low: 0.0, high: 800.0, logarithmic: false, label: "steps K", write: Write::Whole },
+            x: Range { low: 0.0, high: 800.0, logarithmic: false, label: t!("steps K"), write: Write::Whole },
             y: Range { low: 0.0, high, logarithmic: false, label: "ε(α)", write: Write::Epsilon },
             scatter: false,
-            summary:
+            summary: t!(
                 "Rényi divergence by number of steps: composition rises in a line, the hidden-state bound levels off."
-                    .to_owned(),
+            )
+            .to_owned(),
         }
     })
 }

@@ -106,9 +106,9 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
     let asked = now.question.as_ref().map(|asked| question(page, asked));
     let next_lesson = set.lessons.get(at + 1).map(|next| next.title.clone());
     let next_label = match (last, &next_lesson) {
-        (false, _) => "Next".to_owned(),
-        (true, Some(title)) => format!("Next lesson: {title}"),
-        (true, None) => "Finish".to_owned(),
+        (false, _) => t!("Next").to_owned(),
+        (true, Some(title)) => t!("Next lesson: {title}", title = title),
+        (true, None) => t!("Finish").to_owned(),
     };
     let next = move |_| match (last, next_lesson.is_some()) {
         (false, _) => page.enter((at, step + 1)),
@@ -132,7 +132,7 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
             </div>
             <div class="lesson-turn">
                 <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| page.enter((at, step.saturating_sub(1))))>{t!("Back")}</button>
-                <span>{format!("{} of {}", step + 1, lesson.steps.len())}</span>
+                <span>{t!("{step} of {all}", step = step + 1, all = lesson.steps.len())}</span>
                 <button type="button" class="primary" data-testid="lesson-next" on:click=on_click(next)>{next_label}</button>
             </div>
         </section>

@@ -30,8 +30,8 @@ pub fn question(page: Page, asked: &Question) -> AnyView {
     let (choices, all) = (asked.choices.clone(), asked.choices.iter().enumerate().map(choice).collect_view());
     let why = move || {
         let choice = &choices[chosen.get()?];
-        let verdict = if choice.right { "Right. " } else { "No. " };
-        Some(view! { <strong>{verdict}</strong>{filled(page, &choice.why)} }.into_any())
+        let verdict = if choice.right { t!("Right.") } else { t!("No.") };
+        Some(view! { <strong>{verdict}" "</strong>{filled(page, &choice.why)} }.into_any())
     };
     view! {
         <div class="lesson-question">

@@ -40,9 +40,9 @@ pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
     };
     let other = bool_memo(move || standing.get() == Standing::Other);
     let sentence = move || match standing.get() {
-        Standing::Ready => "The numbers of this sentence are on their way.".to_owned(),
-        Standing::Coming(sentence) => format!("{sentence} Then numbers stand here."),
-        Standing::Other => "The settings are not those of this step.".to_owned(),
+        Standing::Ready => t!("The numbers of this sentence are on their way.").to_owned(),
+        Standing::Coming(sentence) => format!("{sentence} {}", t!("Then numbers stand here.")),
+        Standing::Other => t!("The settings are not those of this step.").to_owned(),
     };
     view! {
         {texts.iter().map(paragraph).collect_view()}

@@ -8,9 +8,12 @@ use super::{
 };
 use crate::{
     plot::format,
-    ui::settings::{
-        Choice, Family, Number, Select, Settings, Speed, Theme, clipped,
-        presets::{self, Preset},
+    ui::{
+        settings::{
+            Choice, Family, Number, Select, Settings, Speed, Theme, clipped,
+            presets::{self, Preset},
+        },
+        text::t,
     },
     worker::protocol::BackendChoice,
 };
@@ -72,9 +75,9 @@ fn names_a_setting(key: &str) -> bool {
 pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
     let mut problems = vec![];
     if query.len() > LONGEST {
-        problems.push(format!(
-            "The address is {} characters long, and no link of this page is; it was left aside.",
-            format::integer(query.len() as u64)
+        problems.push(t!(
+            "The address is {n} characters long, and no link of this page is; it was left aside.",
+            n = format::integer(query.len() as u64)
         ));
         return (link, problems);
     }

@@ -1,18 +1,45 @@
 //! What can be wrong with one key of a link.
 
-use crate::ui::settings::NumberError;
+use std::fmt;
+
+use crate::ui::{settings::NumberError, text::t};
 
 /// Why a key of a link was left aside; what it would have set stays as it was. Each is a sentence for the page.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum LinkError {
-    #[error("The link is of version {version}, and this page reads {known}; parts of it may be missing.")]
     Later { version: u32, known: u32 },
-    #[error("The link's version (v) must be a number; “{0}” is not.")]
     Version(String),
-    #[error("In the link, {key}: {problem}")]
     Number { key: String, problem: NumberError },
-    #[error("In the link, {key} must be a formula of 1 to {most} characters; “{value}” is not.")]
     Formula { key: String, value: String, most: usize },
-    #[error("In the link, {key} must be one of {allowed}; “{value}” is not.")]
     Choice { key: String, value: String, allowed: String },
 }
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&match self {
+            Self::Later { version, known } => t!(
+                "The link is of version {version}, and this page reads {known}; parts of it may be missing.",
+                version = version,
+                known = known
+            ),
+            Self::Version(value) => {
+                t!("The link's version (v) must be a number; “{value}” is not.", value = value)
+            }
+            Self::Number { key, problem } => t!("In the link, {key}: {problem}", key = key, problem = problem),
+            Self::Formula { key, value, most } => t!(
+                "In the link, {key} must be a formula of 1 to {n} characters; “{value}” is not.",
+                key = key,
+                value = value,
+                n = most
+            ),
+            Self::Choice { key, value, allowed } => t!(
+                "In the link, {key} must be one of {allowed}; “{value}” is not.",
+                key = key,
+                value = value,
+                allowed = allowed
+            ),
+        })
+    }
+}
+
+impl std::error::Error for LinkError {}

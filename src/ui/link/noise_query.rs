@@ -1,6 +1,9 @@
 //! What is asked of the noise lab, as plain data.
 
-use crate::worker::lab::Psi;
+use crate::{
+    ui::text::{Text, text},
+    worker::lab::Psi,
+};
 
 /// What can be compared, as links call it; the last two are the visitor's own.
 pub const KEYS: [&str; 9] = [
@@ -21,12 +24,12 @@ pub const FORMULA: usize = 8;
 /// What a link says where nothing is ticked.
 const NOTHING: &str = "none";
 /// Envelopes to choose from: as links call them, and in words.
-pub const PSIS: [(&str, Psi, &str); 5] = [
-    ("spread", Psi::Spread, "spread over all 7,850 coordinates"),
-    ("heavy-tailed", Psi::HeavyTailed, "heavy-tailed"),
-    ("260", Psi::Entries(260), "260 equal coordinates"),
-    ("26", Psi::Entries(26), "26 equal coordinates"),
-    ("1", Psi::Entries(1), "one coordinate"),
+pub const PSIS: [(&str, Psi, Text); 5] = [
+    ("spread", Psi::Spread, text!("spread over all 7,850 coordinates")),
+    ("heavy-tailed", Psi::HeavyTailed, text!("heavy-tailed")),
+    ("260", Psi::Entries(260), text!("260 equal coordinates")),
+    ("26", Psi::Entries(26), text!("26 equal coordinates")),
+    ("1", Psi::Entries(1), text!("one coordinate")),
 ];
 
 /// The questions.

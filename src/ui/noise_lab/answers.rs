@@ -32,13 +32,15 @@ pub fn answers(lab: Lab) -> impl IntoView {
     let (about, fisher) = hint(
         "lab-fisher",
         "1 ÷ √J",
-        "J is the Fisher information of the noise: a small shift shows in it as much as in a Gaussian of this width.",
+        t!(
+            "J is the Fisher information of the noise: a small shift shows in it as much as in a Gaussian of this width."
+        ),
     );
     let conclusion = move || {
         lab.compared.with(|compared| gaussian(compared).map(|base| conclusion(lab, compared, base)).unwrap_or_default())
     };
     view! {
-        <p class="verdict-line" role="status" data-testid="lab-verdict">{text_fn(move || if lab.busy.get() { "Looking for the scale at which each costs the same…".to_owned() } else { conclusion() })}</p>
+        <p class="verdict-line" role="status" data-testid="lab-verdict">{text_fn(move || if lab.busy.get() { t!("Looking for the scale at which each costs the same…").to_owned() } else { conclusion() })}</p>
         <div class="scroll" tabindex="0" role="region" aria-label=t!("Noise at equal privacy")>
             <table class="lab-table" data-testid="lab-table" aria-busy=text_fn(move || lab.busy.get().to_string())>
                 <thead><tr><th scope="col">{t!("Noise")}</th><th scope="col">{t!("Scale")}</th><th scope="col">{t!("Mean error, L1")}</th><th scope="col">{t!("Root mean square, L2")}</th>
@@ -53,7 +55,7 @@ pub fn answers(lab: Lab) -> impl IntoView {
 /// `0.93 (−0.1%)`: a value, and how far it is from the Gaussian's.
 fn against(value: f64, base: Option<f64>) -> String {
     if !value.is_finite() {
-        return "infinite".to_owned();
+        return t!("infinite").to_owned();
     }
     let shown = format::number((value * 1e4).round() / 1e4);
     match base {
@@ -64,13 +66,13 @@ fn against(value: f64, base: Option<f64>) -> String {
 
 fn signed(share: f64) -> String {
     let sign = if share < 0.0 { "−" } else { "+" };
-    format!("{sign}{}%", format::fixed(share.abs() * 100.0, 2))
+    format!("{sign}{}%", format::decimals_of(share.abs() * 100.0, 2))
 }
 
 fn row(lab: Lab, (which, trial, compared): &Compared, base: Option<(f64, f64)>) -> AnyView {
     let (which, steps) = (*which, trial.steps);
     let name =
-        view! { <th scope="row"><span class=format!("key swatch {}", COLOURS[which])></span>{NAMES[which]}</th> };
+        view! { <th scope="row"><span class=format!("key swatch {}", COLOURS[which])></span>{NAMES[which].get()}</th> };
     match compared {
         Err(phrase) => view! { <tr>{name}<td colspan="6">{as_sentence(phrase)}</td></tr> }.into_any(),
         Ok(compared) => {
@@ -82,11 +84,11 @@ fn row(lab: Lab, (which, trial, compared): &Compared, base: Option<(f64, f64)>) 
                 .collect_view();
             let chosen = compared.clone();
             view! {
-                <tr>{name}<td>{format::exact(round_up(compared.noise.scale()))}</td>
+                <tr>{name}<td>{format::number(round_up(compared.noise.scale()))}</td>
                     <td>{against(compared.l1, base.map(|base| base.0))}</td><td>{against(compared.l2, base.map(|base| base.1))}</td>
                     <td>{format::number((compared.effective_sigma * 1e4).round() / 1e4)}</td>
                     <td><svg class=format!("draws {}", COLOURS[which]) viewBox="0 0 160 16" aria-hidden="true">{dots}</svg></td>
-                    <td class="actions"><button type="button" aria-label=format!("Train with it: {}", NAMES[which]) on:click=on_click(move |_| lab.train_with(&chosen, steps))>{t!("Train with it")}</button></td></tr>
+                    <td class="actions"><button type="button" aria-label=t!("Train with it: {name}", name = NAMES[which].get()) on:click=on_click(move |_| lab.train_with(&chosen, steps))>{t!("Train with it")}</button></td></tr>
             }
             .into_any()
         }
@@ -101,20 +103,25 @@ fn conclusion(lab: Lab, compared: &[Compared], (l1, l2): (f64, f64)) -> String {
     };
     let say = |best: Option<(usize, f64)>, base: f64| match best {
         Some((which, value)) if which != 0 => {
-            format!("{} ({} against Gaussian)", NAMES[which], signed(value / base - 1.0))
+            t!("{name} ({share} against Gaussian)", name = NAMES[which].get(), share = signed(value / base - 1.0))
         }
-        _ => "Gaussian".to_owned(),
+        _ => t!("Gaussian").to_owned(),
     };
     let (spread, epsilon) = lab.page.lab.query.with(|query| (query.psi == Psi::Spread, query.epsilon));
-    format!(
-        "At ε = {} the least mean error is that of {}, the least root mean square that of {}. {}",
-        format::number(epsilon),
-        say(best(|j| j.l1), l1),
-        say(best(|j| j.l2), l2),
-        if spread {
+    let least = t!(
+        "At ε = {epsilon} the least mean error is that of {mean}, the least root mean square that of {square}.",
+        epsilon = format::number(epsilon),
+        mean = say(best(|j| j.l1), l1),
+        square = say(best(|j| j.l2), l2)
+    );
+    let why = if spread {
+        t!(
             "With an envelope spread over thousands of coordinates every noise acts like a Gaussian, and none beats it by as much as one part in a hundred."
-        } else {
+        )
+    } else {
+        t!(
             "The fewer coordinates an example may differ in, the more the tails matter; real gradients differ in thousands."
-        }
-    )
+        )
+    };
+    format!("{least} {why}")
 }

@@ -11,6 +11,7 @@ use crate::{
         link::{NoiseQuery, noise_query::FORMULA},
         settings::{Encoder, Family},
         state::{COLOURS, Page},
+        text::{Text, t, text},
     },
     worker::{
         accounts::{Answer, Question},
@@ -19,16 +20,16 @@ use crate::{
 };
 
 /// What can be compared, in words.
-pub const NAMES: [&str; 9] = [
-    "Gaussian",
-    "Student-t, ν = 9",
-    "Student-t, ν = 3",
-    "Laplace",
-    "Cauchy",
-    "variance gamma",
-    "hyperbolic secant",
-    "generalised Gaussian",
-    "your formula",
+pub const NAMES: [Text; 9] = [
+    text!("Gaussian"),
+    text!("Student-t, ν = 9"),
+    text!("Student-t, ν = 3"),
+    text!("Laplace"),
+    text!("Cauchy"),
+    text!("variance gamma"),
+    text!("hyperbolic secant"),
+    text!("generalised Gaussian"),
+    text!("your formula"),
 ];
 
 /// Steps of a run without an end, in passes over the data.
@@ -154,7 +155,7 @@ impl Lab {
         self.compared.with(|compared| {
             let line = |(which, _, compared): &Compared| {
                 let points = of(compared.as_ref().ok()?).to_vec();
-                Some(Line { class: COLOURS[*which], name: NAMES[*which].to_owned(), points })
+                Some(Line { class: COLOURS[*which], name: NAMES[*which].get().to_owned(), points })
             };
             compared.iter().filter_map(line).collect()
         })
@@ -197,6 +198,6 @@ impl Lab {
             };
         });
         self.page.lab.open.set(false);
-        self.page.messages.notice.set(Some(format!("The noise is set, under an envelope, at the scale with which {} steps keep that budget. Press Play to train with it.", format::integer(steps))));
+        self.page.messages.notice.set(Some(t!("The noise is set, under an envelope, at the scale with which {n} steps keep that budget. Press Play to train with it.", n = format::integer(steps))));
     }
 }

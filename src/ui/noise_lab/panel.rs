@@ -36,12 +36,12 @@ fn lab(page: Page) -> AnyView {
     });
     let charts = [
         (
-            "Density",
+            t!("Density"),
             "noise-density",
             (|compared: &NoiseComparison| compared.density.as_slice()) as fn(&NoiseComparison) -> &[Point],
         ),
-        ("Chance of more than x", "noise-tail", |compared| &compared.tail),
-        ("Bound of one step by order", "noise-orders", |compared| &compared.orders),
+        (t!("Chance of more than x"), "noise-tail", |compared| &compared.tail),
+        (t!("Bound of one step by order"), "noise-orders", |compared| &compared.orders),
     ];
     let charts = charts
         .into_iter()

@@ -1,9 +1,12 @@
 //! The three charts: densities, tails, orders.
 
-use crate::plot::{
-    axis,
-    drawing::{Drawing, Line, Range, Write},
-    series::Point,
+use crate::{
+    plot::{
+        axis,
+        drawing::{Drawing, Line, Range, Write},
+        series::Point,
+    },
+    ui::text::t,
 };
 
 /// The three charts: densities, tails, orders.
@@ -16,17 +19,21 @@ pub fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
     let line = |low: f64, high: f64, label| Range { low, high, logarithmic: false, label, write: Write::Number };
     let logarithm = |low: f64, high: f64, label| Range { low, high, logarithmic: true, label, write: Write::Number };
     let names = lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>().join(", ");
-    let (x, y, what) = match kind {
-        0 => (line(-right, right, "x"), line(0.0, axis::nice_end(top, 4), "density"), "Density"),
+    let (x, y, summary) = match kind {
+        0 => (
+            line(-right, right, "x"),
+            line(0.0, axis::nice_end(top, 4), t!("density")),
+            t!("Density of {names}.", names = names),
+        ),
         1 => (
             line(0.0, right, "x"),
-            logarithm(1e-9, 1.0, "chance"),
-            "Chance that the noise is larger than x in size, logarithmic,",
+            logarithm(1e-9, 1.0, t!("chance")),
+            t!("Chance that the noise is larger than x in size, logarithmic, of {names}.", names = names),
         ),
         _ => {
             let bound = Range { write: Write::Epsilon, ..logarithm(bottom, top, "ε(α)") };
-            (line(2.0, 64.0, "order α"), bound, "Rényi bound of one step by order")
+            (line(2.0, 64.0, t!("order α")), bound, t!("Rényi bound of one step by order of {names}.", names = names))
         }
     };
-    Drawing { summary: format!("{what} of {names}."), lines, x, y, scatter: false }
+    Drawing { summary, lines, x, y, scatter: false }
 }

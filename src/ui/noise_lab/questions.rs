@@ -13,7 +13,7 @@ use crate::{
             decimal::decimal,
         },
         state::{COLOURS, Origin, as_sentence},
-        text::t,
+        text::{Text, t},
         widgets::{
             density::{DENSITY, DENSITY_HINT},
             hint::labelled,
@@ -25,12 +25,12 @@ use crate::{
 pub fn questions(lab: Lab) -> impl IntoView {
     let page = lab.page;
     let context = move || {
-        format!(
-            "For {} steps of lots of {} out of {}, at δ = {}.",
-            format::integer(lab.steps()),
-            format::integer(page.settings.with(|settings| settings.lot).into()),
-            format::integer(lab.train().into()),
-            format::number(page.settings.with(|settings| settings.delta))
+        t!(
+            "For {n} steps of lots of {lot} out of {train}, at δ = {delta}.",
+            n = format::integer(lab.steps()),
+            lot = format::integer(page.settings.with(|settings| settings.lot).into()),
+            train = format::integer(lab.train().into()),
+            delta = format::number(page.settings.with(|settings| settings.delta))
         )
     };
     let refusal = move || {
@@ -61,7 +61,7 @@ fn families(lab: Lab) -> AnyView {
             view! {
                 <span class=format!("check key {}", COLOURS[which])><input type="checkbox" id=id.clone() prop:checked=bool_fn(move || lab.page.lab.query.with(|query| query.chosen[which]))
                     on:change=on_event(move |event| lab.ask(|query| query.chosen[which] = event_target_checked(&event))) />
-                <label for=id>{NAMES[which]}</label></span>
+                <label for=id>{NAMES[which].get()}</label></span>
             }
         })
         .collect_view()
@@ -72,7 +72,7 @@ fn families(lab: Lab) -> AnyView {
 fn envelope(lab: Lab) -> AnyView {
     let psis = PSIS
         .iter()
-        .map(|(key, psi, name)| view! { <option value=*key selected=bool_fn(move || lab.page.lab.query.with(|query| query.psi == *psi))>{*name}</option> })
+        .map(|(key, psi, name)| view! { <option value=*key selected=bool_fn(move || lab.page.lab.query.with(|query| query.psi == *psi))>{name.get()}</option> })
         .collect_view();
     let choose = move |event: leptos::ev::Event| {
         let key = event_target_value(&event);
@@ -83,10 +83,12 @@ fn envelope(lab: Lab) -> AnyView {
     labelled(
         "lab-psi",
         "label".to_owned(),
-        "Envelope: where an example may differ".into_any(),
+        t!("Envelope: where an example may differ").into_any(),
         [
-            "Envelope",
-            "What one example may change, length 1 in all: a little of every coordinate, or much of a few. The fewer, the more the noise's tails matter.",
+            t!("Envelope"),
+            t!(
+                "What one example may change, length 1 in all: a little of every coordinate, or much of a few. The fewer, the more the noise's tails matter."
+            ),
         ],
         view! { <select id="lab-psi" data-testid="lab-psi" on:change=on_event(choose)>{psis}</select> }.into_any(),
     )
@@ -103,8 +105,11 @@ fn epsilon(lab: Lab) -> AnyView {
     labelled(
         "lab-epsilon",
         "label".to_owned(),
-        "All cost ε =".into_any(),
-        ["All cost ε", "What all steps together may cost; each noise is made as wide as it must be for that, and no wider."],
+        t!("All cost ε =").into_any(),
+        [
+            t!("All cost ε"),
+            t!("What all steps together may cost; each noise is made as wide as it must be for that, and no wider."),
+        ],
         view! {
             <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=text_fn(move || text.get())
                 on:change=on_event(set) />
@@ -126,8 +131,8 @@ fn exponent(lab: Lab) -> AnyView {
     labelled(
         "lab-exponent",
         format!("label key {}", COLOURS[EXPONENT]),
-        view! { "Exponent: z ∝ exp(−|x|^"{text_fn(move || format::exact(lab.exponent.get()))}")" }.into_any(),
-        ["Exponent", Number::Exponent.spec().hint],
+        view! { {t!("Exponent")}": z ∝ exp(−|x|^"{text_fn(move || format::number(lab.exponent.get()))}")" }.into_any(),
+        [t!("Exponent"), Number::Exponent.spec().hint.get()],
         view! {
             <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=text_fn(move || format::exact(lab.exponent.get()))
                 on:input=on_event(slide) on:change=on_event(compare) />
@@ -146,8 +151,8 @@ fn formula(lab: Lab) -> AnyView {
     labelled(
         "lab-formula",
         format!("label key {}", COLOURS[FORMULA]),
-        DENSITY.into_any(),
-        [DENSITY, DENSITY_HINT],
+        DENSITY.get().into_any(),
+        [DENSITY, DENSITY_HINT].map(Text::get),
         view! {
             <input type="text" id="lab-formula" data-testid="lab-formula" spellcheck="false" autocomplete="off" aria-describedby="lab-refusal" placeholder=FIRST_FORMULA
                 prop:value=text_fn(move || text.get()) on:change=on_event(compare) />

@@ -25,8 +25,8 @@ pub fn answer(page: Page) -> impl IntoView {
             .and_then(|classes| classes.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)))
     });
     let text = move || match best.get() {
-        Some((digit, sure)) => format!("{digit}, {} sure", format::percent(sure.into())),
-        None => "Draw a digit, and the model answers.".to_owned(),
+        Some((digit, sure)) => t!("{digit}, {share} sure", digit = digit, share = format::percent(sure.into())),
+        None => t!("Draw a digit, and the model answers.").to_owned(),
     };
     let bars = (0..10usize)
         .map(|digit| {
@@ -36,7 +36,7 @@ pub fn answer(page: Page) -> impl IntoView {
                     <span class="digit">{digit.to_string()}</span>
                     <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
                         <rect x="0" y="0" height="10" width=text_fn(move || format::fixed(share() * 100.0, 1))></rect></svg>
-                    <span class="share">{text_fn(move || if page.pad.prediction.get().is_some() { format::fixed(share() * 100.0, 0) + "%" } else { String::new() })}</span>
+                    <span class="share">{text_fn(move || if page.pad.prediction.get().is_some() { format::decimals_of(share() * 100.0, 0) + "%" } else { String::new() })}</span>
                 </div>
             }
         })
@@ -73,8 +73,12 @@ fn other(page: Page) -> impl IntoView {
         let other = page.pad.other.get().filter(|_| fits())?;
         let classes = reference::probabilities(other.model, &other.parameters, &page.pad.drawing.get()?);
         let (digit, sure) = classes.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let who = if other.private { "The private model before it" } else { "The model trained without privacy" };
-        Some((digit, format!("{who} says {digit}, {} sure.", format::percent(sure))))
+        let share = format::percent(sure);
+        let says = match other.private {
+            true => t!("The private model before it says {digit}, {share} sure.", digit = digit, share = share),
+            false => t!("The model trained without privacy says {digit}, {share} sure.", digit = digit, share = share),
+        };
+        Some((digit, says))
     });
     let bare = move || {
         answer.with(Option::is_some) && page.pad.other.with(|other| other.as_ref().is_some_and(|other| !other.private))
@@ -84,7 +88,7 @@ fn other(page: Page) -> impl IntoView {
     view! {
         {view_fn(move || offered().then(|| view! {
             <button type="button" class="baseline" data-testid="baseline" disabled=bool_fn(move || page.pad.training_baseline.get()) on:click=on_click(move |_| page.pad.train_baseline())>
-                {text_fn(move || if page.pad.training_baseline.get() { "Training the non-private baseline…" } else { "Ask a non-private baseline, too" })}</button>
+                {text_fn(move || if page.pad.training_baseline.get() { t!("Training the non-private baseline…") } else { t!("Ask a non-private baseline, too") })}</button>
         }.into_any()))}
         <p class="other" data-testid="prediction-other" data-value=text_fn(move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>
             {text_fn(move || answer.get().map(|(_, text)| text).unwrap_or_default())}

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::sentence::sentence;
 use crate::{
     accounting::risk::{AttackBound, PrivacyCurve},
     plot::{
@@ -9,24 +10,32 @@ use crate::{
         format,
         series::Point,
     },
-    ui::size::closures::{bool_fn, on_event, text_fn},
+    ui::{
+        size::closures::{bool_fn, on_event, text_fn},
+        text::t,
+    },
 };
 
 /// Shares to choose from: of false alarms, and of what somebody believed before.
-const ALARMS: [(&str, f64); 4] = [("0.1%", 0.001), ("1%", 0.01), ("5%", 0.05), ("10%", 0.1)];
+const ALARMS: [f64; 4] = [0.001, 0.01, 0.05, 0.1];
 
-const PRIORS: [(&str, f64); 4] = [("1%", 0.01), ("10%", 0.1), ("50%", 0.5), ("90%", 0.9)];
+const PRIORS: [f64; 4] = [0.01, 0.1, 0.5, 0.9];
+
+/// A share as it is chosen: `0.1%`, `5%`.
+fn percents(share: f64) -> String {
+    format::number(share * 100.0) + "%"
+}
 
 /// A choice in the midst of a sentence.
-fn chosen(label: &'static str, shares: &'static [(&'static str, f64); 4], now: RwSignal<usize>) -> AnyView {
+fn chosen(label: &'static str, shares: &'static [f64; 4], now: RwSignal<usize>) -> AnyView {
     let options = shares
         .iter()
         .enumerate()
-        .map(|(at, (share, _))| view! { <option selected=bool_fn(move || now.get() == at)>{*share}</option> })
+        .map(|(at, share)| view! { <option selected=bool_fn(move || now.get() == at)>{percents(*share)}</option> })
         .collect_view();
     let choose = move |event| {
         let share = event_target_value(&event);
-        now.set(shares.iter().position(|(each, _)| *each == share).unwrap_or_default());
+        now.set(shares.iter().position(|each| percents(*each) == share).unwrap_or_default());
     };
     view! { <select aria-label=label on:change=on_event(choose)>{options}</select> }.into_any()
 }
@@ -37,24 +46,38 @@ pub fn attacker(attack: Memo<Option<PrivacyCurve>>, whole: Memo<Option<Vec<Point
     let share = move |of: fn(&PrivacyCurve, f64, f64) -> f64| {
         // Rounded up: what is shown is a bound, too.
         text_fn(move || match attack.get() {
-            Some(attack) => format::percent_at_most(of(&attack, PRIORS[prior.get()].1, ALARMS[alarms.get()].1)),
+            Some(attack) => format::percent_at_most(of(&attack, PRIORS[prior.get()], ALARMS[alarms.get()])),
             None => String::new(),
         })
     };
     let source = move || match whole.with(Option::is_some) {
-        true => "By the whole privacy curve, from tight accounting. ",
-        false => "By ε and δ alone; while the run stands still, tight accounting knows the whole curve. ",
+        true => t!("By the whole privacy curve, from tight accounting."),
+        false => t!("By ε and δ alone; while the run stands still, tight accounting knows the whole curve."),
     };
+    let found = view! { <strong data-testid="attack-found">{share(|attack, _, alarms| attack.best_true_positive_rate(alarms))}</strong> };
+    let sure = view! { <strong data-testid="attack-sure">{share(|attack, prior, alarms| attack.posterior_if_flagged(prior, alarms))}</strong> };
+    let advantage =
+        view! { <strong data-testid="attack-advantage">{share(|attack, _, _| attack.advantage())}</strong> };
+    let guessed = text_fn(move || percents(ALARMS[alarms.get()]));
     view! {
-        <p>"Suppose somebody sees everything that this training released, and guesses whether a certain image was in the data. \
-            If they accept being wrong about "{chosen("False alarms", &ALARMS, alarms)}" of the images that were not, they find at most "
-            <strong data-testid="attack-found">{share(|attack, _, alarms| attack.best_true_positive_rate(alarms))}</strong>
-            " of those that were; blind guessing finds "{text_fn(move || ALARMS[alarms.get()].0)}"."</p>
-        <p>"Told by such a test that it was in, somebody who thought that "{chosen("Believed before", &PRIORS, prior)}" likely may then be "
-            <strong data-testid="attack-sure">{share(|attack, prior, alarms| attack.posterior_if_flagged(prior, alarms))}</strong>
-            " sure of it. Their advantage, which is what they find beyond their false alarms, is nowhere more than "
-            <strong data-testid="attack-advantage">{share(|attack, _, _| attack.advantage())}</strong>"."</p>
-        <p class="small-label" data-testid="attack-source">{text_fn(source)}"All of it is an upper bound: the truth may be less."</p>
+        <p>{t!("Suppose somebody sees everything that this training released, and guesses whether a certain image was in the data.")}" "
+            {sentence(
+                t!("If they accept being wrong about {alarms} of the images that were not, they find at most {found} of those that were; blind guessing finds {guessed}."),
+                vec![
+                    ("alarms", chosen(t!("False alarms"), &ALARMS, alarms)),
+                    ("found", found.into_any()),
+                    ("guessed", guessed.into_any()),
+                ],
+            )}</p>
+        <p>{sentence(
+                t!("Told by such a test that it was in, somebody who thought that {prior} likely may then be {sure} sure of it."),
+                vec![("prior", chosen(t!("Believed before"), &PRIORS, prior)), ("sure", sure.into_any())],
+            )}" "
+            {sentence(
+                t!("Their advantage, which is what they find beyond their false alarms, is nowhere more than {advantage}."),
+                vec![("advantage", advantage.into_any())],
+            )}</p>
+        <p class="small-label" data-testid="attack-source">{text_fn(source)}" "{t!("All of it is an upper bound: the truth may be less.")}</p>
     }
     .into_any()
 }
@@ -67,15 +90,15 @@ pub fn allowed(attack: Option<PrivacyCurve>) -> Drawing {
             |of: &dyn Fn(f64) -> f64| (0..=100).map(|i| f64::from(i) / 100.0).map(|f| (f, of(f))).collect::<Vec<_>>();
         let found = points(&|f| attack.best_true_positive_rate(f));
         vec![
-            Line { class: "line-epsilon", name: "members found, at most".to_owned(), points: found },
-            Line { class: GHOST, name: "guessing".to_owned(), points: points(&|f| f) },
+            Line { class: "line-epsilon", name: t!("members found, at most").to_owned(), points: found },
+            Line { class: GHOST, name: t!("guessing").to_owned(), points: points(&|f| f) },
         ]
     });
     Drawing {
         lines: lines.unwrap_or_default(),
-        x: share("false alarms", Write::Percent),
-        y: share("members found", Write::PercentAtMost),
+        x: share(t!("false alarms"), Write::Percent),
+        y: share(t!("members found"), Write::PercentAtMost),
         scatter: false,
-        summary: "Largest share of members that any attack finds, by its share of false alarms.".to_owned(),
+        summary: t!("Largest share of members that any attack finds, by its share of false alarms.").to_owned(),
     }
 }

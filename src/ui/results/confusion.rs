@@ -9,6 +9,7 @@ use crate::{
     ui::{
         size::closures::{on_event, view_fn},
         state::Page,
+        text::t,
     },
 };
 
@@ -22,23 +23,31 @@ pub fn panel(page: Page) -> impl IntoView {
     };
     let body = move || {
         Some(match page.confusion.counts.get() {
-            None => view! { <p>"Counted as soon as there is a model."</p> }.into_any(),
+            None => view! { <p>{t!("Counted as soon as there is a model.")}</p> }.into_any(),
             Some((step, counts)) => {
-                let digits = match page.confusion.test_set.get_value() {
-                    TestSet::Public => "public test digits",
-                    TestSet::Visitor => "your own test digits: ε does not cover what this tells of them",
+                let step = format::integer(step);
+                let counted = match page.confusion.test_set.get_value() {
+                    TestSet::Public => t!("After step {step}, on public test digits.", step = step),
+                    TestSet::Visitor => {
+                        t!(
+                            "After step {step}, on your own test digits: ε does not cover what this tells of them.",
+                            step = step
+                        )
+                    }
                     TestSet::HeldOut => {
-                        "one in six of your digits, kept for testing: ε does not cover what this tells of those"
+                        t!(
+                            "After step {step}, on one in six of your digits, kept for testing: ε does not cover what this tells of those.",
+                            step = step
+                        )
                     }
                 };
-                let sentence = format!("{} After step {}, on {digits}.", worst(&counts), format::integer(step));
-                view! { <p>{sentence}</p>{table(&counts)} }.into_any()
+                view! { <p>{worst(&counts)}" "{counted}</p>{table(&counts)} }.into_any()
             }
         })
     };
     view! {
         <details class="meaning" data-testid="confusion" on:toggle=on_event(toggled)>
-            <summary>"Which digits it takes for which"</summary>{view_fn(body)}
+            <summary>{t!("Which digits it takes for which")}</summary>{view_fn(body)}
         </details>
     }
     .into_any()
@@ -48,8 +57,13 @@ fn worst(counts: &Confusion) -> String {
     let mistakes =
         (0..10).flat_map(|drawn| (0..10).map(move |read| (drawn, read))).filter(|(drawn, read)| drawn != read);
     match mistakes.max_by_key(|&(drawn, read)| counts[drawn][read]).filter(|&(drawn, read)| counts[drawn][read] > 0) {
-        Some((drawn, read)) => format!("Most often a {drawn} is read as a {read}: {} times.", counts[drawn][read]),
-        None => "No mistake.".to_owned(),
+        Some((drawn, read)) => t!(
+            "Most often a {drawn} is read as a {read}: {n} times.",
+            drawn = drawn,
+            read = read,
+            n = counts[drawn][read]
+        ),
+        None => t!("No mistake.").to_owned(),
     }
 }
 
@@ -73,8 +87,8 @@ fn table(counts: &Confusion) -> impl IntoView {
         })
         .collect_view();
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Confusion matrix">
-            <table class="confusion"><caption>"Row: the digit that was drawn. Column: the digit that was read."</caption>
+        <div class="scroll" tabindex="0" role="region" aria-label=t!("Confusion matrix")>
+            <table class="confusion"><caption>{t!("Row: the digit that was drawn. Column: the digit that was read.")}</caption>
                 <thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table>
         </div>
     }

@@ -12,6 +12,7 @@ use crate::{
     },
     ui::{
         state::{Curves, Page, pin_class},
+        text::t,
         widgets::chart::{Frame, chart},
     },
 };
@@ -24,17 +25,17 @@ const FIRST_STEPS: u64 = 60;
 
 /// Test accuracy by step; `height` in pixels.
 pub fn accuracy_chart(page: Page, height: f64) -> impl IntoView {
-    chart(page, Frame { title: "Test accuracy", file: "accuracy", height, full: true }, move || accuracy(page))
+    chart(page, Frame { title: t!("Test accuracy"), file: "accuracy", height, full: true }, move || accuracy(page))
 }
 
 /// ε by step.
 pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
-    chart(page, Frame { title: "ε spent", file: "epsilon", height, full: true }, move || epsilon(page))
+    chart(page, Frame { title: t!("ε spent"), file: "epsilon", height, full: true }, move || epsilon(page))
 }
 
 /// The recorded run, while there is no other.
 fn recorded_line(page: Page, column: Column) -> Option<Line> {
-    let line = || Line { class: RECORDED, name: recorded::NAME.to_owned(), points: recorded::curve(column) };
+    let line = || Line { class: RECORDED, name: recorded::NAME.get().to_owned(), points: recorded::curve(column) };
     page.shows_recorded().then(line)
 }
 
@@ -49,7 +50,7 @@ fn steps(page: Page, lines: &mut [Line]) -> Range {
     for shadow in lines.iter_mut().filter(|line| line.class == GHOST) {
         shadow.points = up_to(&shadow.points, high, false);
     }
-    Range { low: 0.0, high, logarithmic: false, label: "step", write: Write::Whole }
+    Range { low: 0.0, high, logarithmic: false, label: t!("step"), write: Write::Whole }
 }
 
 /// Earlier runs: the pinned ones in their colours, the last others as shadows.
@@ -80,12 +81,12 @@ fn accuracy(page: Page) -> Drawing {
     page.run.curves.with_value(|curves| {
         lines.push(Line {
             class: "line-accuracy",
-            name: "this run".to_owned(),
+            name: t!("this run").to_owned(),
             points: curves.accuracy.points().to_vec(),
         });
         let open = curves.baseline.points();
         if !open.is_empty() {
-            let name = "without privacy".to_owned();
+            let name = t!("without privacy").to_owned();
             lines.insert(0, Line { class: "line-open", name, points: open.to_vec() });
         }
     });
@@ -93,11 +94,15 @@ fn accuracy(page: Page) -> Drawing {
     lines.extend(recorded_line(page, Column::Accuracy));
     let summary = match last {
         Some((step, accuracy)) => {
-            format!("Test accuracy by step: {} at step {}.", format::percent(accuracy), format::exact(step))
+            t!(
+                "Test accuracy by step: {accuracy} at step {step}.",
+                accuracy = format::percent(accuracy),
+                step = format::exact(step)
+            )
         }
-        None => "Test accuracy by step: nothing trained yet.".to_owned(),
+        None => t!("Test accuracy by step: nothing trained yet.").to_owned(),
     };
-    let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent };
+    let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("accuracy"), write: Write::Percent };
     Drawing { x: steps(page, &mut lines), y, lines, scatter: false, summary }
 }
 
@@ -107,17 +112,17 @@ fn epsilon(page: Page) -> Drawing {
     page.run.curves.with_value(|curves| {
         lines.push(Line {
             class: "line-classic",
-            name: "classic".to_owned(),
+            name: t!("classic").to_owned(),
             points: curves.classic.points().to_vec(),
         });
         let tight = curves.tight.points();
         lines.push(Line {
             class: if tight.is_empty() { "line-epsilon" } else { "line-improved" },
-            name: "improved".to_owned(),
+            name: t!("improved").to_owned(),
             points: curves.improved.points().to_vec(),
         });
         if !tight.is_empty() {
-            lines.push(Line { class: "line-epsilon", name: "tight".to_owned(), points: tight.to_vec() });
+            lines.push(Line { class: "line-epsilon", name: t!("tight").to_owned(), points: tight.to_vec() });
         }
     });
     lines.splice(0..0, recorded_line(page, Column::Tight));
@@ -126,12 +131,12 @@ fn epsilon(page: Page) -> Drawing {
     if let Some(Ok(projection)) = page.cost.projection.get() {
         let points = up_to(&projection.curve, shown.high, true);
         // Where nothing is planned, the way ahead stays in the chart's frame.
-        let name = if points.is_empty() { String::new() } else { "projected".to_owned() };
+        let name = if points.is_empty() { String::new() } else { t!("projected").to_owned() };
         lines.insert(0, Line { class: "line-projected", name, points });
     }
     let tight = up_to(&page.cost.tight.get(), shown.high, true);
     if tight.len() > 1 {
-        lines.insert(0, Line { class: "line-tight", name: "tight, projected".to_owned(), points: tight });
+        lines.insert(0, Line { class: "line-tight", name: t!("tight, projected").to_owned(), points: tight });
     }
     page.cost.deltas.with(|deltas| {
         let inside = |line: &Line| Line { points: up_to(&line.points, shown.high, true), ..line.clone() };
@@ -141,15 +146,19 @@ fn epsilon(page: Page) -> Drawing {
     if let Some(budget) = budget {
         lines.insert(
             0,
-            Line { class: BUDGET, name: "budget".to_owned(), points: vec![(0.0, budget), (shown.high, budget)] },
+            Line { class: BUDGET, name: t!("budget").to_owned(), points: vec![(0.0, budget), (shown.high, budget)] },
         );
     }
     let highest = lines.iter().flat_map(|line| &line.points).map(|p| p.1).fold(0.0, f64::max);
     let summary = match lines.last().and_then(|line| line.points.last()) {
         Some((step, epsilon)) => {
-            format!("Upper bound on epsilon by step: {} at step {}.", format::epsilon(*epsilon), format::exact(*step))
+            t!(
+                "Upper bound on epsilon by step: {epsilon} at step {step}.",
+                epsilon = format::epsilon(*epsilon),
+                step = format::exact(*step)
+            )
         }
-        None => "Upper bound on epsilon by step: none to show.".to_owned(),
+        None => t!("Upper bound on epsilon by step: none to show.").to_owned(),
     };
     let high = if highest > 0.0 { axis::nice_end(highest * 1.02, 4) } else { 1.0 };
     let y = Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Epsilon };

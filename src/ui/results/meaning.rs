@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::attacker::{allowed, attacker};
+use super::{
+    attacker::{allowed, attacker},
+    sentence::sentence,
+};
 use crate::{
     accounting::risk::PrivacyCurve,
     plot::{format, series::Point},
@@ -13,7 +16,7 @@ use crate::{
         text::t,
         widgets::{
             chart::{Frame, chart},
-            word::named,
+            word::word,
         },
     },
     worker::accounts::TightEpsilon,
@@ -71,29 +74,29 @@ impl Known {
 
 /// What the run's ε says: an attacker's reach, both conversions, the assumptions.
 pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl IntoView {
-    let sentence = move || {
+    let without = move || {
         Some(match privacy.get() {
             None => view! { <p>{t!("Nothing has been released yet.")}</p> }.into_any(),
             Some(Privacy::NoGuarantee { reason }) => {
-                view! { <p><strong>{t!("No guarantee:")}" "</strong>{reason}{t!(". No number would be honest here.")}</p> }.into_any()
+                view! { <p><strong>{t!("No guarantee:")}" "</strong>{reason}". "{t!("No number would be honest here.")}</p> }.into_any()
             }
             // That stays as it is while its numbers change.
             Some(Privacy::Bounded(_)) => return None,
         })
     };
     let steps = move || page.run.report.with(|report| format::integer(report.as_ref().map_or(0, |report| report.step)));
-    let details = move || match privacy.get() {
-        Some(Privacy::Bounded(bound)) => Some(
-            view! {
-                {conversions(page, &bound)}
-                <p>{t!("It holds for the")}" "{text_fn(steps)}" "{t!("steps that ran, under these assumptions:")}</p>
-                <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{phrase.clone()}</li> }).collect_view()}</ul>
-            }
-            .into_any(),
-        ),
-        _ => None,
+    let details = move || {
+        let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
+        let steps = vec![("steps", text_fn(steps).into_any())];
+        let holds = sentence(t!("It holds for the {steps} steps that ran, under these assumptions:"), steps);
+        let details = view! {
+            {conversions(page, &bound)}
+            <p>{holds}</p>
+            <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{phrase.clone()}</li> }).collect_view()}</ul>
+        };
+        Some(details.into_any())
     };
-    let frame = Frame { title: "What an attacker can do at most", file: "attacker", height: 190.0, full: true };
+    let frame = Frame { title: t!("What an attacker can do at most"), file: "attacker", height: 190.0, full: true };
     let curve = chart(page, frame, move || allowed(attack.get()));
     let opened = move |event: leptos::ev::Event| {
         let details: web_sys::HtmlDetailsElement = event_target(&event);
@@ -102,7 +105,7 @@ pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl Into
     view! {
         <details class="meaning" data-testid="epsilon-meaning" on:toggle=on_event(opened)>
             <summary>{t!("What this ε says")}</summary>
-            {view_fn(sentence)}
+            {view_fn(without)}
             <div hidden=bool_fn(move || attack.get().is_none())>{attacker(attack, whole)}{curve}</div>
             {view_fn(details)}
         </details>
@@ -114,36 +117,36 @@ pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl Into
 fn tight(page: Page) -> Option<AnyView> {
     let (epsilon, source) = match page.spending.exact() {
         Some(TightEpsilon { epsilon, numerical: None, .. }) => {
-            (epsilon, "privacy loss distributions, composed by FFT".to_owned())
+            (epsilon, t!("privacy loss distributions, composed by FFT").to_owned())
         }
         Some(TightEpsilon { epsilon, numerical: Some(what), .. }) => {
-            (epsilon, format!("privacy loss distributions; numerical: {what}"))
+            (epsilon, t!("privacy loss distributions; numerical: {what}", what = what))
         }
         None => (
             page.spending.epsilon()?,
-            "privacy loss distributions, of a few releases more while the run plays".to_owned(),
+            t!("privacy loss distributions, of a few releases more while the run plays").to_owned(),
         ),
     };
     let row = view! {
-        <tr><th scope="row">{named("tight")}</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
+        <tr><th scope="row">{word("tight", t!("tight"))}</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
     };
     Some(row.into_any())
 }
 
 fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {
-    let row = |name: &'static str, source: &'static str, value: OrderedEpsilon| {
+    let row = |key: &'static str, name: &'static str, source: &'static str, value: OrderedEpsilon| {
         view! {
-            <tr><th scope="row">{named(name)}</th><td>{format::epsilon(value.epsilon)}</td><td>{format::number(value.order)}</td><td>{source}</td></tr>
+            <tr><th scope="row">{word(key, name)}</th><td>{format::epsilon(value.epsilon)}</td><td>{format::number(value.order)}</td><td>{source}</td></tr>
         }
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label=t!("Both conversions")>
         <table>
-            <thead><tr><th scope="col">{t!("Conversion")}</th><th scope="col">"ε ≤"</th><th scope="col">{named("order α")}</th><th scope="col">{t!("source")}</th></tr></thead>
+            <thead><tr><th scope="col">{t!("Conversion")}</th><th scope="col">"ε ≤"</th><th scope="col">{word("order", t!("order α"))}</th><th scope="col">{t!("source")}</th></tr></thead>
             <tbody>
                 {view_fn(move || tight(page))}
-                {row("improved", "Canonne, Kamath, Steinke 2020", bound.improved)}
-                {row("classic", "Mironov 2017", bound.classic)}
+                {row("improved", t!("improved"), "Canonne, Kamath, Steinke 2020", bound.improved)}
+                {row("classic", t!("classic"), "Mironov 2017", bound.classic)}
             </tbody>
         </table></div>
     }

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::sentence::sentence;
 use crate::{
     accounting::sampling::Sampling,
     plot::format,
@@ -29,13 +30,13 @@ pub fn numbers(page: Page) -> impl IntoView {
         text_fn(move || {
             page.run.info.with(|run| {
                 let Some(RunInfo { config, train, .. }) = run else {
-                    return if word { "Sampling rate" } else { "–" }.to_owned();
+                    return if word { t!("Sampling rate") } else { "–" }.to_owned();
                 };
                 match (config.sampling.over(*train, config.lot), word) {
-                    (Sampling::Shuffled { .. }, true) => "Batches, one release an epoch".to_owned(),
+                    (Sampling::Shuffled { .. }, true) => t!("Batches, one release an epoch").to_owned(),
                     (Sampling::Shuffled { batches }, false) => format::integer(batches),
-                    (_, true) => "Sampling rate".to_owned(),
-                    (_, false) => format::fixed(f64::from(config.lot) / f64::from(*train) * 100.0, 3) + "%",
+                    (_, true) => t!("Sampling rate").to_owned(),
+                    (_, false) => format::decimals_of(f64::from(config.lot) / f64::from(*train) * 100.0, 3) + "%",
                 }
             })
         })
@@ -62,9 +63,9 @@ pub fn numbers(page: Page) -> impl IntoView {
     };
     view! {
         <dl class="numbers" aria-label=t!("This run")>
-            <div><dt>{word("epoch", "Epoch")}</dt><dd data-testid="epoch">{of(|report, _| format::fixed(report.epoch, 2))}</dd></div>
+            <div><dt>{word("epoch", t!("Epoch"))}</dt><dd data-testid="epoch">{of(|report, _| format::decimals_of(report.epoch, 2))}</dd></div>
             <div><dt>{drawn(true)}</dt><dd data-testid="drawn">{drawn(false)}</dd></div>
-            <div><dt>{t!("Last")}" "{word("lot", "lot")}" " {teaching()}</dt><dd>{of(|_, teaching| format::integer(teaching.lot_size.into()))}</dd></div>
+            <div><dt>{sentence(t!("Last {lot}"), vec![("lot", word("lot", t!("lot")))])}" " {teaching()}</dt><dd>{of(|_, teaching| format::integer(teaching.lot_size.into()))}</dd></div>
             <div><dt>{t!("Training time")}" " {teaching()}</dt><dd data-testid="training-time">{of(|_, teaching| format::duration(teaching.training_seconds))}</dd></div>
             <div><dt>{t!("Examples a second")}" " {teaching()}</dt><dd data-testid="examples-per-second">{text_fn(speed)}</dd></div>
             <div><dt>{t!("Learning rate")}</dt><dd>{of(|report, _| format::number(report.learning_rate))}</dd></div>

@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::recorded::{Column, curve};
+use super::{
+    recorded::{Column, curve},
+    sentence::sentence,
+};
 use crate::{
     accounting::risk::{AttackBound, PrivacyCurve},
     plot::format,
@@ -59,21 +62,22 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
     });
     let number = move || now.get().1.map_or_else(|| "–".to_owned(), |found| found.to_string());
     let lead = move || match now.get() {
-        (Of::Nothing, Some(_)) => "Nothing bounds what an attacker finds here.",
-        (Of::Nothing, None) => "What may an attacker find? It is being computed.",
-        (Of::Planned, _) => "When the planned steps are done and all of them are released:",
-        (Of::Released, _) => "With everything released so far:",
+        (Of::Nothing, Some(_)) => t!("Nothing bounds what an attacker finds here."),
+        (Of::Nothing, None) => t!("What may an attacker find? It is being computed."),
+        (Of::Planned, _) => t!("When the planned steps are done and all of them are released:"),
+        (Of::Released, _) => t!("With everything released so far:"),
     };
     let grid = move |people: Box<dyn Fn() -> u32 + Send + Sync>, class: &'static str| {
         view! { <svg class=format!("people {class}") viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(people()))></svg> }.into_any()
     };
+    let found = view! { <strong data-testid="odds-found">{text_fn(number)}</strong> };
     view! {
         <section class="odds" data-testid="odds" aria-label=t!("Odds")>
             <h2>{t!("Was this image in?")}</h2>
             <p class="odds-lead">{text_fn(lead)}</p>
             <div class="odds-grids" class:unknown=bool_fn(move || now.get().1.is_none())>
-                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{t!("Of 100 people whose image was")}" "<strong>{t!("not in")}</strong>{t!(", the attacker accuses")}" "<strong>{ACCUSED.to_string()}</strong>"."</p></div>
-                <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>{t!("Of 100 whose image")}" "<strong>{t!("was in")}</strong>{t!(", at most")}" "<strong data-testid="odds-found">{text_fn(number)}</strong>{t!(". Guessing finds 5.")}</p></div>
+                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 people whose image was *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
+                <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 whose image *was in*, at most {found}. Guessing finds 5."), vec![("found", found.into_any())])}</p></div>
             </div>
         </section>
     }

@@ -85,7 +85,7 @@ pub fn pad(page: Page) -> impl IntoView {
         show();
     };
     let examples = (0..10u8)
-        .map(|digit| view! { <button type="button" aria-label=format!("Draw an example {digit}") on:click=on_click(move |_| put(sample(digit)))>{digit}</button> })
+        .map(|digit| view! { <button type="button" aria-label=t!("Draw an example {digit}", digit = digit) on:click=on_click(move |_| put(sample(digit)))>{digit}</button> })
         .collect_view();
     view! {
         <section class="pad" data-testid="digit-pad" aria-label=t!("Draw a digit")>

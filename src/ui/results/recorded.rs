@@ -1,11 +1,17 @@
 //! A run that was made before, so that no chart is empty while there is none of the visitor's own.
 
-use crate::{plot::series::Point, ui::size::decimal::decimal};
+use crate::{
+    plot::series::Point,
+    ui::{
+        size::decimal::decimal,
+        text::{Text, text},
+    },
+};
 
 /// `step,accuracy,tight` by line, after one of column names; made by `cargo run --example record`.
 const TABLE: &str = include_str!("../../../www/recorded.csv");
 /// What the page calls it.
-pub const NAME: &str = "recorded run";
+pub const NAME: Text = text!("recorded run");
 
 /// Which column of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

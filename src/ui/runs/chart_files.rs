@@ -6,11 +6,15 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlImageElement, Xml
 
 use crate::{
     plot::{drawing::RECORDED, picture},
-    ui::{browser, state::Page},
+    ui::{
+        browser,
+        state::Page,
+        text::{Text, text},
+    },
 };
 
 /// What is said where there is no run to export.
-pub const NOTHING_YET: &str = "There is nothing to export before the first step.";
+pub const NOTHING_YET: Text = text!("There is nothing to export before the first step.");
 
 /// What the style sheet says of a picture's parts, for files that have none.
 const STYLE: [&str; 8] =
@@ -34,7 +38,7 @@ pub fn charts(page: Page, give: fn(String, &str, (f64, f64))) {
         }
     }
     if !given {
-        page.messages.notify(NOTHING_YET.to_owned());
+        page.messages.notify(NOTHING_YET.get().to_owned());
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
 
 /// Saves the label.
 pub fn save(page: Page, format: Format) {
-    let Some(past) = page.current() else { return page.messages.notify(NOTHING_YET.to_owned()) };
+    let Some(past) = page.current() else { return page.messages.notify(NOTHING_YET.get().to_owned()) };
     let info = past.info;
     // What was added up is of when the run stood still last.
     let together = if page.run.playing.get_untracked() { String::new() } else { page.runs.together.get_untracked() };

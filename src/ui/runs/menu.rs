@@ -26,21 +26,21 @@ pub fn export_menu(page: Page) -> impl IntoView {
         <details class="menu seldom" data-testid="export">
             <summary>{t!("Export")}</summary>
             <div class="menu-items">
-                {item("Run (JSON)", |page| with_current(page, |_| page.run.export()))}
-                {item("Curves (CSV)", |page| with_current(page, |past| {
+                {item(t!("Run (JSON)"), |page| with_current(page, |_| page.run.export()))}
+                {item(t!("Curves (CSV)"), |page| with_current(page, |past| {
                     let Curves { accuracy, improved, classic, tight, baseline: _ } = &*past.curves;
                     // A column by this name is what ε does not cover.
                     let tested = if past.last.tests_private_images() { "accuracy-not-covered-by-epsilon" } else { "accuracy" };
                     let text = export::csv([(tested, accuracy.points()), ("improved", improved.points()), ("classic", classic.points()), ("tight", tight.points())]);
                     browser::download("hushgrad-curves.csv", "text/csv", text.as_bytes());
                 }))}
-                {item("Privacy ledger (JSON)", |page| page.trainer.send(Request::ExportLedger))}
-                {item("Privacy label (HTML)", |page| label::save(page, Format::Html))}
-                {item("Privacy label (Markdown)", |page| label::save(page, Format::Markdown))}
-                {item("Privacy label (YAML)", |page| label::save(page, Format::Registry))}
-                {item("Weights (safetensors)", Page::export_weights)}
-                {item("Charts (SVG)", |page| charts(page, |name, svg, _| browser::download(&(name + ".svg"), "image/svg+xml", svg.as_bytes())))}
-                {item("Charts (PNG)", |page| charts(page, |name, svg, size| png(name + ".png", svg, size)))}
+                {item(t!("Privacy ledger (JSON)"), |page| page.trainer.send(Request::ExportLedger))}
+                {item(t!("Privacy label (HTML)"), |page| label::save(page, Format::Html))}
+                {item(t!("Privacy label (Markdown)"), |page| label::save(page, Format::Markdown))}
+                {item(t!("Privacy label (YAML)"), |page| label::save(page, Format::Registry))}
+                {item(t!("Weights (safetensors)"), Page::export_weights)}
+                {item(t!("Charts (SVG)"), |page| charts(page, |name, svg, _| browser::download(&(name + ".svg"), "image/svg+xml", svg.as_bytes())))}
+                {item(t!("Charts (PNG)"), |page| charts(page, |name, svg, size| png(name + ".png", svg, size)))}
                 <label class="file-button" for="import-run">{t!("Open a run file…")}</label>
                 <input type="file" id="import-run" class="visually-hidden" data-testid="import" accept=".json,application/json"
                     on:change=on_event(move |event| {
@@ -59,7 +59,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
 fn with_current(page: Page, act: impl FnOnce(&Past)) {
     match page.current() {
         Some(past) => act(&past),
-        None => page.messages.notify(NOTHING_YET.to_owned()),
+        None => page.messages.notify(NOTHING_YET.get().to_owned()),
     }
 }
 

@@ -40,7 +40,7 @@ pub fn panel(page: Page) -> impl IntoView {
                         <tbody>{view_fn(rows)}</tbody>
                     </table>
                 </div>
-                {chart(page, Frame { title: "Accuracy for its price", file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
+                {chart(page, Frame { title: t!("Accuracy for its price"), file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
             </div>
             <p class="small-label" hidden=bool_fn(empty)>{t!("Each ε is that of one run: who sees several on the same digits may learn as much as they add up to.")}</p>
             // While a run plays it costs more than was added up.
@@ -66,13 +66,17 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
     };
     let epsilon = match &past.last.privacy {
         Privacy::Bounded(bound) => format::epsilon(bound.improved.epsilon),
-        Privacy::NoGuarantee { .. } => "none".to_owned(),
+        Privacy::NoGuarantee { .. } => t!("none").to_owned(),
     };
     let accuracy = past.accuracy.map_or_else(|| "–".to_owned(), format::percent);
     let (key, file) = (past.info.key.clone(), past.info.key.clone());
     let steps = match past.info.beyond {
         0 => format::integer(past.last.step),
-        beyond => format!("{} ({} counted)", format::integer(past.last.step), format::integer(past.last.step + beyond)),
+        beyond => t!(
+            "{steps} ({counted} counted)",
+            steps = format::integer(past.last.step),
+            counted = format::integer(past.last.step + beyond)
+        ),
     };
     let (pinned, name) = (past.pinned, past.name.clone());
     let label = past.name.clone();
@@ -82,16 +86,16 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
     view! {
         <tr>
             <th scope="row"><span class=format!("key swatch {}", class.unwrap_or(GHOST))></span>
-                <input type="text" class="name" size=letters aria-label=format!("Name of {label}") prop:value=name
+                <input type="text" class="name" size=letters aria-label=t!("Name of {label}", label = label) prop:value=name
                     on:change=on_event(move |event| rename(event_target_value(&event))) /></th>
             <td>{past.note.clone()}</td>
             <td>{steps}</td><td>{accuracy}{past.last.tests_private_images().then(|| view! { " " {teaching()} })}</td><td>{epsilon}</td>
             <td class="actions">
-                <button type="button" aria-pressed=pinned.to_string() aria-label=format!("Pin {label}") on:click=on_click(move |_| page.runs.label(run, |past| past.pinned = !past.pinned))>{t!("Pin")}</button>
-                <button type="button" disabled=bool_fn(arriving) title=t!("Go on where it stood") aria-label=format!("Continue {label}") on:click=on_click(move |_| page.trainer.send(Request::Continue { key: key.clone() }))>{t!("Continue")}</button>
-                <button type="button" aria-label=format!("Again: set everything as in {label}") on:click=on_click(again)>{t!("Again")}</button>
-                <button type="button" aria-label=format!("Save {label} as a file") on:click=on_click(move |_| page.trainer.send(Request::ExportRun { key: file.clone() }))>{t!("Save")}</button>
-                <button type="button" aria-label=format!("Delete {label}") on:click=on_click(move |_| page.runs.delete(run))>{t!("Delete")}</button>
+                <button type="button" aria-pressed=pinned.to_string() aria-label=t!("Pin {label}", label = label) on:click=on_click(move |_| page.runs.label(run, |past| past.pinned = !past.pinned))>{t!("Pin")}</button>
+                <button type="button" disabled=bool_fn(arriving) title=t!("Go on where it stood") aria-label=t!("Continue {label}", label = label) on:click=on_click(move |_| page.trainer.send(Request::Continue { key: key.clone() }))>{t!("Continue")}</button>
+                <button type="button" aria-label=t!("Again: set everything as in {label}", label = label) on:click=on_click(again)>{t!("Again")}</button>
+                <button type="button" aria-label=t!("Save {label} as a file", label = label) on:click=on_click(move |_| page.trainer.send(Request::ExportRun { key: file.clone() }))>{t!("Save")}</button>
+                <button type="button" aria-label=t!("Delete {label}", label = label) on:click=on_click(move |_| page.runs.delete(run))>{t!("Delete")}</button>
             </td>
         </tr>
     }

@@ -8,7 +8,10 @@ use crate::{
         drawing::{Drawing, GHOST, Line, Range, Write},
     },
     train::report::{Privacy, Report},
-    ui::state::{Page, pin_class},
+    ui::{
+        state::{Page, pin_class},
+        text::t,
+    },
 };
 
 /// The largest ε may be so many times the least where both can be read off a straight axis.
@@ -37,7 +40,7 @@ pub fn trade_off(page: Page) -> Drawing {
         .report
         .with_untracked(|report| report.as_ref().and_then(|report| point(report, page.run.accuracy.get_untracked())));
     if let Some(now) = now {
-        lines.push(Line { class: "line-accuracy", name: "this run".to_owned(), points: vec![now] });
+        lines.push(Line { class: "line-accuracy", name: t!("this run").to_owned(), points: vec![now] });
     }
     let spent = || lines.iter().flat_map(|line| &line.points).map(|p| p.0);
     let (least, most) = (spent().fold(f64::INFINITY, f64::min), spent().fold(0.0, f64::max));
@@ -48,10 +51,10 @@ pub fn trade_off(page: Page) -> Drawing {
         false => (0.0, 1.0),
     };
     Drawing {
-        summary: format!("Test accuracy against epsilon, a point for each of {} runs.", lines.len()),
+        summary: t!("Test accuracy against epsilon, a point for each of {n} runs.", n = lines.len()),
         lines,
         scatter: true,
         x: Range { low, high, logarithmic, label: "ε (Rényi)", write: Write::Epsilon },
-        y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent },
+        y: Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("accuracy"), write: Write::Percent },
     }
 }

@@ -15,6 +15,7 @@ use crate::{
         },
         size::closures::{bool_fn, text_fn},
         state::Page,
+        text::t,
         widgets::chart::{Frame, chart},
     },
 };
@@ -24,8 +25,9 @@ pub fn sweep_verdict(page: Page) -> AnyView {
     let said = Memo::new(move |_| {
         page.sweeps.outcomes.with(|known| known.as_ref().and_then(|(number, outcomes)| verdict(*number, outcomes)))
     });
-    let accuracy = Frame { title: "Accuracy over what was swept", file: "sweep-accuracy", height: 150.0, full: true };
-    let epsilon = Frame { title: "ε over what was swept", file: "sweep-epsilon", height: 150.0, full: true };
+    let accuracy =
+        Frame { title: t!("Accuracy over what was swept"), file: "sweep-accuracy", height: 150.0, full: true };
+    let epsilon = Frame { title: t!("ε over what was swept"), file: "sweep-epsilon", height: 150.0, full: true };
     view! {
         <div class="sweep-verdict" hidden=bool_fn(move || said.with(Option::is_none))>
             <p class="verdict-line" data-testid="sweep-verdict">{text_fn(move || said.get().unwrap_or_default())}</p>
@@ -47,18 +49,23 @@ fn over(page: Page, accuracy: bool) -> Drawing {
         points.iter().fold((f64::INFINITY, 0f64), |(low, high), point| (low.min(point.0), high.max(point.0)));
     let most = points.iter().map(|point| point.1).fold(0.0, f64::max);
     let even = number.spec().slider.is_some_and(|slider| slider.spacing == Spacing::Even);
+    let label = number.spec().label.get();
     let x = if low < high && !even && low > 0.0 {
-        Range { low, high, logarithmic: true, label: number.spec().label, write: Write::Number }
+        Range { low, high, logarithmic: true, label, write: Write::Number }
     } else {
-        Range { low: 0.0, high: high.max(1.0), logarithmic: false, label: number.spec().label, write: Write::Number }
+        Range { low: 0.0, high: high.max(1.0), logarithmic: false, label, write: Write::Number }
     };
     let y = if accuracy {
-        Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent }
+        Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("accuracy"), write: Write::Percent }
     } else {
         let high = if most > 0.0 { axis::nice_end(most * 1.05, 4) } else { 1.0 };
         Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Epsilon }
     };
-    let (class, name) = if accuracy { ("line-accuracy", "accuracy") } else { ("line-epsilon", "ε") };
-    let summary = format!("{name} at {} values of {}.", points.len(), number.spec().label);
+    let (class, name) = if accuracy { ("line-accuracy", t!("accuracy")) } else { ("line-epsilon", "ε") };
+    let summary = if accuracy {
+        t!("accuracy at {n} values of {label}.", n = points.len(), label = label)
+    } else {
+        t!("ε at {n} values of {label}.", n = points.len(), label = label)
+    };
     Drawing { lines: vec![Line { class, name: name.to_owned(), points }], x, y, scatter: false, summary }
 }

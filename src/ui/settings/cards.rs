@@ -24,7 +24,7 @@ impl Card {
     #[must_use]
     pub fn layout(&self) -> PictureLayout {
         let (images, side, columns) = if self.picture.len() == 28 * 28 { (1, 28, 1) } else { (16, 8, 4) };
-        PictureLayout { images, side, columns, caption: "what it has learned" }
+        PictureLayout { images, side, columns, caption: "" }
     }
 
     /// Magnitude at which the picture's colours are full.

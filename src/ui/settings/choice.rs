@@ -6,6 +6,7 @@ use crate::{
     model::Architecture,
     plot::format,
     train::config::{Averaging, SamplingPolicy, Start},
+    ui::text::t,
 };
 
 /// A choice in a native `<select>`.
@@ -21,7 +22,7 @@ pub trait Choice: Copy + PartialEq + 'static {
 }
 
 macro_rules! choices {
-    ($(#[$doc:meta])* $name:ident { $($variant:ident = $key:literal, $label:literal;)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $key:literal, $label:expr;)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($variant),* }
@@ -37,54 +38,54 @@ choices! {
     /// Where digits come from.
     Digits {
         Mnist = "mnist", "MNIST";
-        Synthetic = "synthetic", "Synthetic digits";
-        Files = "files", "Your own files";
+        Synthetic = "synthetic", t!("Synthetic digits");
+        Files = "files", t!("Your own files");
     }
 }
 choices! {
     /// How one example's contribution is bounded.
     Encoder {
-        None = "none", "None (no guarantee)";
-        Clip = "clip", "L2 clipping (DP-SGD)";
-        Envelope = "envelope", "Envelope (Algorithm 2)";
+        None = "none", t!("None (no guarantee)");
+        Clip = "clip", t!("L2 clipping (DP-SGD)");
+        Envelope = "envelope", t!("Envelope (Algorithm 2)");
     }
 }
 choices! {
     /// The noise's family.
     Family {
-        None = "none", "No noise (no guarantee)";
-        Gaussian = "gaussian", "Gaussian";
-        StudentT = "student-t", "Student-t";
-        Laplace = "laplace", "Laplace";
-        VarianceGamma = "variance-gamma", "Variance gamma";
-        HyperbolicSecant = "hyperbolic-secant", "Hyperbolic secant";
-        GeneralizedGaussian = "generalized-gaussian", "Generalised Gaussian";
-        Cauchy = "cauchy", "Cauchy";
-        Custom = "custom", "Your own density";
+        None = "none", t!("No noise (no guarantee)");
+        Gaussian = "gaussian", t!("Gaussian");
+        StudentT = "student-t", t!("Student-t");
+        Laplace = "laplace", t!("Laplace");
+        VarianceGamma = "variance-gamma", t!("Variance gamma");
+        HyperbolicSecant = "hyperbolic-secant", t!("Hyperbolic secant");
+        GeneralizedGaussian = "generalized-gaussian", t!("Generalised Gaussian");
+        Cauchy = "cauchy", t!("Cauchy");
+        Custom = "custom", t!("Your own density");
     }
 }
 choices! {
     /// What happens to the learning rate over the run.
     Decay {
-        Constant = "constant", "stays constant";
-        Linear = "linear", "falls in a line";
-        Cosine = "cosine", "falls by half a cosine";
+        Constant = "constant", t!("stays constant");
+        Linear = "linear", t!("falls in a line");
+        Cosine = "cosine", t!("falls by half a cosine");
     }
 }
 choices! {
     /// How fast a run plays.
     Speed {
-        Slow = "slow", "Slow";
-        Normal = "normal", "Normal";
-        Max = "max", "Max";
+        Slow = "slow", t!("Slow");
+        Normal = "normal", t!("Normal");
+        Max = "max", t!("Max");
     }
 }
 choices! {
     /// Colours of the page.
     Theme {
-        System = "system", "System";
-        Light = "light", "Light";
-        Dark = "dark", "Dark";
+        System = "system", t!("System");
+        Light = "light", t!("Light");
+        Dark = "dark", t!("Dark");
     }
 }
 
@@ -113,13 +114,13 @@ impl Choice for Architecture {
     }
     fn label(self) -> String {
         let name = match self {
-            Self::Linear => "Linear",
-            Self::Scattering => "Linear, on scattering features",
-            Self::Mlp => "Two layers (128 hidden)",
-            Self::CnnTanh => "CNN, tanh",
-            Self::CnnRelu => "CNN, ReLU (the paper's)",
+            Self::Linear => t!("Linear"),
+            Self::Scattering => t!("Linear, on scattering features"),
+            Self::Mlp => t!("Two layers (128 hidden)"),
+            Self::CnnTanh => t!("CNN, tanh"),
+            Self::CnnRelu => t!("CNN, ReLU (the paper's)"),
         };
-        format!("{name} · {} parameters", format::integer(self.parameters() as u64))
+        t!("{model} · {n} parameters", model = name, n = format::integer(self.parameters() as u64))
     }
 }
 
@@ -135,10 +136,10 @@ impl Choice for EnvelopeShape {
     }
     fn label(self) -> String {
         match self {
-            Self::Gaussian => "Gaussian",
-            Self::HeavyTailed => "Heavy-tailed",
-            Self::Sparse => "Sparse (a tenth)",
-            Self::Mixed => "Mixed",
+            Self::Gaussian => t!("Gaussian"),
+            Self::HeavyTailed => t!("Heavy-tailed"),
+            Self::Sparse => t!("Sparse (a tenth)"),
+            Self::Mixed => t!("Mixed"),
         }
         .to_owned()
     }
@@ -154,8 +155,8 @@ impl Choice for Denoiser {
     }
     fn label(self) -> String {
         match self {
-            Self::None => "None",
-            Self::KolmogorovSmirnov => "Kolmogorov–Smirnov",
+            Self::None => t!("None"),
+            Self::KolmogorovSmirnov => t!("Kolmogorov–Smirnov"),
         }
         .to_owned()
     }
@@ -172,9 +173,9 @@ impl Choice for SamplingPolicy {
     }
     fn label(self) -> String {
         match self {
-            Self::Poisson => "Poisson sampling",
-            Self::FixedSize => "Fixed-size lots",
-            Self::Shuffled => "Shuffled epochs",
+            Self::Poisson => t!("Poisson sampling"),
+            Self::FixedSize => t!("Fixed-size lots"),
+            Self::Shuffled => t!("Shuffled epochs"),
         }
         .to_owned()
     }
@@ -190,8 +191,8 @@ impl Choice for Start {
     }
     fn label(self) -> String {
         match self {
-            Self::Random => "Random parameters",
-            Self::Pretrained => "Pre-trained on drawn digits",
+            Self::Random => t!("Random parameters"),
+            Self::Pretrained => t!("Pre-trained on drawn digits"),
         }
         .to_owned()
     }
@@ -207,8 +208,8 @@ impl Choice for Reading {
     }
     fn label(self) -> String {
         match self {
-            Self::Once => "once",
-            Self::TestTimeAugmentation => "where unsure",
+            Self::Once => t!("once"),
+            Self::TestTimeAugmentation => t!("where unsure"),
         }
         .to_owned()
     }
@@ -224,8 +225,8 @@ impl Choice for Averaging {
     }
     fn label(self) -> String {
         match self {
-            Self::None => "the last parameters",
-            Self::Exponential => "a mean of the last ninth",
+            Self::None => t!("the last parameters"),
+            Self::Exponential => t!("a mean of the last ninth"),
         }
         .to_owned()
     }

@@ -12,6 +12,7 @@ use crate::{
     model::pretrained,
     plot::format,
     train::config::{Augmentation, RunConfig, Schedule, Start},
+    ui::text::t,
 };
 
 /// Passes over the data that a budget is planned for where the run has no end.
@@ -28,12 +29,11 @@ pub struct LotTooLarge {
 impl fmt::Display for LotTooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = |n: u32| format::integer(n.into());
-        write!(
-            f,
-            "Lot size is {}, and the number of training images is {}; choose at most that.",
-            n(self.lot),
-            n(self.train)
-        )
+        f.write_str(&t!(
+            "Lot size is {lot}, and the number of training images is {n}; choose at most that.",
+            lot = n(self.lot),
+            n = n(self.train)
+        ))
     }
 }
 

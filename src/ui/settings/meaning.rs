@@ -6,18 +6,18 @@ use super::{
     selects::Select,
     values::Settings,
 };
-use crate::plot::format;
+use crate::{plot::format, ui::text::t};
 
 impl Settings {
     /// Why these settings promise nothing, where they do not.
     #[must_use]
     pub fn no_guarantee(&self) -> Option<&'static str> {
         if self.family == Family::None {
-            Some("Without noise there is no privacy guarantee, whatever else is set.")
+            Some(t!("Without noise there is no privacy guarantee, whatever else is set."))
         } else if self.encoder == Encoder::None {
-            Some("Unbounded gradients drown any noise: there is no privacy guarantee.")
+            Some(t!("Unbounded gradients drown any noise: there is no privacy guarantee."))
         } else if self.replay.is_some() {
-            Some("Replayed noise can be subtracted by anybody who knows the seed: there is no privacy guarantee.")
+            Some(t!("Replayed noise can be subtracted by anybody who knows the seed: there is no privacy guarantee."))
         } else {
             None
         }
@@ -49,11 +49,11 @@ impl Settings {
         for select in Select::ALL {
             let spec = select.spec();
             let (now, before) = ((spec.get)(self), (spec.get)(old));
-            if let Some([start, end]) = spec.change
+            if let Some(change) = spec.change
                 && now != before
                 && select.applies(self)
             {
-                changes.push(format!("{start}{}{end}", spec.label_of(now)));
+                changes.push(change.with(&[("option", spec.label_of(now))]));
             }
             if select == Select::Noise && self.formula != old.formula && self.family == Family::Custom {
                 changes.push(self.formula.clone());
@@ -62,8 +62,8 @@ impl Settings {
         for number in Number::ALL {
             let (now, before) = (self.number(number), old.number(number));
             if now != before && self.applies(number) {
-                let value = now.map_or_else(|| "open".to_owned(), format::number);
-                changes.push(format!("{} {value}", number.spec().label.to_ascii_lowercase()));
+                let value = now.map_or_else(|| t!("open").to_owned(), format::number);
+                changes.push(number.spec().named.with(&[("value", value)]));
             }
         }
         changes.join(", ")

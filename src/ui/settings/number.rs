@@ -7,8 +7,11 @@ use super::{
     typed::read,
     values::Settings,
 };
-use crate::plot::format::{self, significant};
 pub use crate::train::run_file::clipped;
+use crate::{
+    plot::format::{self, significant},
+    ui::text::{Text, t, text},
+};
 
 /// A number that a visitor can set: an entry of the table of [`numbers`](super::numbers).
 pub struct NumberSpec {
@@ -16,9 +19,11 @@ pub struct NumberSpec {
     pub key: &'static str,
     /// Where it stands in a [`RunConfig`](crate::train::config::RunConfig): so the training thread names what it refuses (`noise.sigma`).
     pub paths: &'static [&'static str],
-    pub label: &'static str,
+    pub label: Text,
     /// One sentence behind ⓘ.
-    pub hint: &'static str,
+    pub hint: Text,
+    /// What a run is called by its `{value}`.
+    pub named: Text,
     pub least: Bound,
     pub most: Bound,
     pub whole: bool,
@@ -60,8 +65,15 @@ pub enum NumberError {
 impl fmt::Display for NumberError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty { label, range } => write!(f, "{label} is empty; it must be {range}."),
-            Self::Outside { label, range, typed } => write!(f, "{label} must be {range}; “{typed}” is not."),
+            Self::Empty { label, range } => {
+                f.write_str(&t!("{label} is empty; it must be {range}.", label = label, range = range))
+            }
+            Self::Outside { label, range, typed } => f.write_str(&t!(
+                "{label} must be {range}; “{typed}” is not.",
+                label = label,
+                range = range,
+                typed = typed
+            )),
         }
     }
 }
@@ -78,8 +90,8 @@ impl NumberSpec {
         }
         let value = read(typed).filter(|&value| self.allows(value));
         value.map(Some).ok_or_else(|| match typed {
-            "" => NumberError::Empty { label: self.label, range: self.range() },
-            _ => NumberError::Outside { label: self.label, range: self.range(), typed: clipped(typed) },
+            "" => NumberError::Empty { label: self.label.get(), range: self.range() },
+            _ => NumberError::Outside { label: self.label.get(), range: self.range(), typed: clipped(typed) },
         })
     }
 
@@ -101,17 +113,17 @@ impl NumberSpec {
     /// The range in words: "a whole number from 1 to 4,096".
     #[must_use]
     pub fn range(&self) -> String {
-        let n = format::number;
-        let kind = if self.whole { "a whole number" } else { "a number" };
-        match (self.least, self.most) {
-            (Bound::At(least), Bound::At(most)) if most >= WHOLE => format!("{kind} of at least {}", n(least)),
-            (Bound::At(least), Bound::At(most)) => format!("{kind} from {} to {}", n(least), n(most)),
-            (Bound::At(least), Bound::Beyond(most)) => format!("{kind} from {} to below {}", n(least), n(most)),
-            (Bound::Beyond(least), Bound::At(most)) => format!("{kind} above {} and at most {}", n(least), n(most)),
-            (Bound::Beyond(least), Bound::Beyond(most)) => {
-                format!("{kind} between {} and {}, without the ends", n(least), n(most))
-            }
-        }
+        let (Bound::At(least) | Bound::Beyond(least), Bound::At(most) | Bound::Beyond(most)) = (self.least, self.most);
+        let words = match (self.least, self.most, self.whole) {
+            (Bound::At(_), Bound::At(_), true) if most >= WHOLE => text!("a whole number of at least {least}"),
+            (Bound::At(_), Bound::At(_), true) => text!("a whole number from {least} to {most}"),
+            (Bound::Beyond(_), Bound::At(_), true) => text!("a whole number above {least} and at most {most}"),
+            (Bound::At(_), Bound::At(_), false) => text!("a number from {least} to {most}"),
+            (Bound::Beyond(_), Bound::At(_), false) => text!("a number above {least} and at most {most}"),
+            (Bound::At(_), Bound::Beyond(_), _) => text!("a number from {least} to below {most}"),
+            (Bound::Beyond(_), Bound::Beyond(_), _) => text!("a number between {least} and {most}, without the ends"),
+        };
+        words.with(&[("least", format::number(least)), ("most", format::number(most))])
     }
 
     /// A little more than a value, or a little less: along the slider, and beyond its ends as far as the field goes.

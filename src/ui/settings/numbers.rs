@@ -16,7 +16,10 @@ use super::{
     },
     values::Settings,
 };
-use crate::train::config::Start;
+use crate::{
+    train::config::Start,
+    ui::text::{Text, text},
+};
 
 /// A field of [`Settings`] as a number.
 trait Value {
@@ -77,8 +80,9 @@ macro_rules! numbers {
 const PLAIN: NumberSpec = NumberSpec {
     key: "",
     paths: &[],
-    label: "",
-    hint: "",
+    label: Text::of(""),
+    hint: Text::of(""),
+    named: Text::of(""),
     least: Beyond(0.0),
     most: At(1e6),
     whole: false,
@@ -94,10 +98,11 @@ numbers! {
     ClipNorm: clip_norm = NumberSpec {
         key: "clip",
         paths: &["encoder.norm"],
-        label: "Clip norm",
-        hint: "Each example's gradient is scaled down to this length where it is longer, so that no single digit can move the sum by more.",
+        label: text!("Clip norm"),
+        hint: text!("Each example's gradient is scaled down to this length where it is longer, so that no single digit can move the sum by more."),
+        named: text!("clip norm {value}"),
         least: At(1e-9),
-        slider: slider(0.01, 10.0, Factors, ["bounds more", "keeps more"]),
+        slider: slider(0.01, 10.0, Factors, [text!("bounds more"), text!("keeps more")]),
         applies: |s| s.encoder == Encoder::Clip,
         ..PLAIN
     };
@@ -105,12 +110,13 @@ numbers! {
     Vectors: vectors = NumberSpec {
         key: "vectors",
         paths: &["encoder.vectors"],
-        label: "Envelope vectors",
-        hint: "How many public vectors the envelope offers; each gradient takes the one that looks most like it. The choice costs no extra privacy.",
+        label: text!("Envelope vectors"),
+        hint: text!("How many public vectors the envelope offers; each gradient takes the one that looks most like it. The choice costs no extra privacy."),
+        named: text!("envelope vectors {value}"),
         least: At(1.0),
         most: At(4096.0),
         whole: true,
-        slider: slider(1.0, 4096.0, Powers, ["one for all", "fits each better"]),
+        slider: slider(1.0, 4096.0, Powers, [text!("one for all"), text!("fits each better")]),
         applies: |s| s.encoder == Encoder::Envelope,
         ..PLAIN
     };
@@ -118,10 +124,11 @@ numbers! {
     PreScale: pre_scale = NumberSpec {
         key: "pre-scale",
         paths: &["encoder.pre-scale"],
-        label: "Pre-scale",
-        hint: "Gradients are multiplied by this before they are fitted under the envelope, whose vectors have length 1; about 1 works best.",
+        label: text!("Pre-scale"),
+        hint: text!("Gradients are multiplied by this before they are fitted under the envelope, whose vectors have length 1; about 1 works best."),
+        named: text!("pre-scale {value}"),
         least: At(1e-9),
-        slider: slider(0.01, 100.0, Factors, ["clamps less", "clamps more"]),
+        slider: slider(0.01, 100.0, Factors, [text!("clamps less"), text!("clamps more")]),
         applies: |s| s.encoder == Encoder::Envelope,
         ..PLAIN
     };
@@ -129,8 +136,9 @@ numbers! {
     EnvelopeSeed: envelope_seed = NumberSpec {
         key: "envelope-seed",
         paths: &["encoder.seed"],
-        label: "Envelope seed",
-        hint: "The envelope is public: it is drawn from this number, never from the training data.",
+        label: text!("Envelope seed"),
+        hint: text!("The envelope is public: it is drawn from this number, never from the training data."),
+        named: text!("envelope seed {value}"),
         least: At(0.0),
         most: At(WHOLE),
         whole: true,
@@ -141,11 +149,12 @@ numbers! {
     Budget: budget = NumberSpec {
         key: "epsilon",
         paths: &[],
-        label: "Budget ε",
-        hint: "Fix what the whole run may cost, and the noise scale follows from it; set the noise scale yourself, and the budget is off.",
+        label: text!("Budget ε"),
+        hint: text!("Fix what the whole run may cost, and the noise scale follows from it; set the noise scale yourself, and the budget is off."),
+        named: text!("budget ε {value}"),
         most: At(1000.0),
         optional: true,
-        slider: slider(0.1, 20.0, Factors, ["more private", "more accurate"]),
+        slider: slider(0.1, 20.0, Factors, [text!("more private"), text!("more accurate")]),
         applies: |s| s.family != Family::None,
         hook: Some("target-epsilon"),
         ..PLAIN
@@ -154,11 +163,12 @@ numbers! {
     Scale: scale = NumberSpec {
         key: "sigma",
         paths: &["noise", "noise.sigma", "noise.scale"],
-        label: "Noise scale",
-        hint: "How wide the noise is that is added to every coordinate of the sum, as a multiple of the most that one example can contribute.",
+        label: text!("Noise scale"),
+        hint: text!("How wide the noise is that is added to every coordinate of the sum, as a multiple of the most that one example can contribute."),
+        named: text!("noise scale {value}"),
         least: At(1e-6),
         most: At(1e4),
-        slider: slider(0.2, 20.0, Factors, ["more accurate", "more private"]),
+        slider: slider(0.2, 20.0, Factors, [text!("more accurate"), text!("more private")]),
         applies: |s| s.family != Family::None,
         hook: Some("noise-scale"),
         ..PLAIN
@@ -167,10 +177,11 @@ numbers! {
     Nu: nu = NumberSpec {
         key: "nu",
         paths: &["noise.nu"],
-        label: "Degrees of freedom ν",
-        hint: "How heavy the tails of the Student-t noise are: near 2 very heavy, at 30 almost Gaussian; the paper uses 9.",
+        label: text!("Degrees of freedom ν"),
+        hint: text!("How heavy the tails of the Student-t noise are: near 2 very heavy, at 30 almost Gaussian; the paper uses 9."),
+        named: text!("degrees of freedom ν {value}"),
         least: Beyond(2.0),
-        slider: slider(2.1, 100.0, Factors, ["heavier tails", "nearly Gaussian"]),
+        slider: slider(2.1, 100.0, Factors, [text!("heavier tails"), text!("nearly Gaussian")]),
         applies: |s| s.family == Family::StudentT,
         ..PLAIN
     };
@@ -178,11 +189,12 @@ numbers! {
     Exponent: exponent = NumberSpec {
         key: "exponent",
         paths: &["noise.exponent"],
-        label: "Exponent",
-        hint: "The density falls like exp(−|x|^exponent): 1 is Laplace, 2 is Gaussian, more is flatter at the top.",
+        label: text!("Exponent"),
+        hint: text!("The density falls like exp(−|x|^exponent): 1 is Laplace, 2 is Gaussian, more is flatter at the top."),
+        named: text!("exponent {value}"),
         least: At(1.0),
         most: At(100.0),
-        slider: slider(1.0, 8.0, Factors, ["Laplace", "nearly a box"]),
+        slider: slider(1.0, 8.0, Factors, [text!("Laplace"), text!("nearly a box")]),
         applies: |s| s.family == Family::GeneralizedGaussian,
         ..PLAIN
     };
@@ -190,12 +202,13 @@ numbers! {
     Lot: lot = NumberSpec {
         key: "lot",
         paths: &["lot"],
-        label: "Lot size",
-        hint: "Expected examples in a step. Larger lots drown the noise, and mostly cost more privacy.",
+        label: text!("Lot size"),
+        hint: text!("Expected examples in a step. Larger lots drown the noise, and mostly cost more privacy."),
+        named: text!("lot size {value}"),
         least: At(1.0),
         most: At(1e9),
         whole: true,
-        slider: slider(16.0, 8192.0, Powers, ["more private", "more accurate"]),
+        slider: slider(16.0, 8192.0, Powers, [text!("more private"), text!("more accurate")]),
         hook: Some("lot"),
         ..PLAIN
     };
@@ -203,10 +216,11 @@ numbers! {
     LearningRate: learning_rate = NumberSpec {
         key: "rate",
         paths: &["learning-rate"],
-        label: "Learning rate",
-        hint: "How far a step goes along the noisy average gradient; it costs no privacy. The denoiser shrinks steps about a hundredfold, so it wants rates near 50.",
+        label: text!("Learning rate"),
+        hint: text!("How far a step goes along the noisy average gradient; it costs no privacy. The denoiser shrinks steps about a hundredfold, so it wants rates near 50."),
+        named: text!("learning rate {value}"),
         least: At(1e-9),
-        slider: slider(0.01, 100.0, Factors, ["slower", "faster"]),
+        slider: slider(0.01, 100.0, Factors, [text!("slower"), text!("faster")]),
         hook: Some("learning-rate"),
         ..PLAIN
     };
@@ -214,11 +228,12 @@ numbers! {
     RateEnd: rate_end = NumberSpec {
         key: "rate-end",
         paths: &["schedule"],
-        label: "Falls to",
-        hint: "The share of the learning rate that is left at the last step.",
+        label: text!("Falls to"),
+        hint: text!("The share of the learning rate that is left at the last step."),
+        named: text!("falls to {value}"),
         least: At(0.0),
         most: At(1.0),
-        slider: slider(0.0, 1.0, Even, ["falls to nothing", "stays"]),
+        slider: slider(0.0, 1.0, Even, [text!("falls to nothing"), text!("stays")]),
         applies: |s| s.decay != Decay::Constant,
         ..PLAIN
     };
@@ -226,19 +241,21 @@ numbers! {
     Momentum: momentum = NumberSpec {
         key: "momentum",
         paths: &["momentum"],
-        label: "Momentum",
-        hint: "The share of the last step that is carried into the next; it costs no privacy.",
+        label: text!("Momentum"),
+        hint: text!("The share of the last step that is carried into the next; it costs no privacy."),
+        named: text!("momentum {value}"),
         least: At(0.0),
         most: At(0.9999),
-        slider: slider(0.0, 0.99, Even, ["forgets at once", "carries on"]),
+        slider: slider(0.0, 0.99, Even, [text!("forgets at once"), text!("carries on")]),
         ..PLAIN
     };
 
     Copies: copies = NumberSpec {
         key: "copies",
         paths: &["augmentation.copies"],
-        label: "Copies",
-        hint: "An example's gradient is the mean over this many copies of it, each moved a little; then it is bounded, so they cost no privacy.",
+        label: text!("Copies"),
+        hint: text!("An example's gradient is the mean over this many copies of it, each moved a little; then it is bounded, so they cost no privacy."),
+        named: text!("copies {value}"),
         most: At(16.0),
         whole: true,
         ..PLAIN
@@ -247,8 +264,9 @@ numbers! {
     Reach: reach = NumberSpec {
         key: "reach",
         paths: &["augmentation.reach"],
-        label: "Moved by",
-        hint: "Pixels by which a copy is moved at most.",
+        label: text!("Moved by"),
+        hint: text!("Pixels by which a copy is moved at most."),
+        named: text!("moved by {value}"),
         most: At(4.0),
         whole: true,
         applies: |s| s.copies > 1,
@@ -258,23 +276,25 @@ numbers! {
     Steps: steps = NumberSpec {
         key: "steps",
         paths: &["steps"],
-        label: "Stop after",
-        hint: "Steps after which the run is complete; leave it empty to train until you pause.",
+        label: text!("Stop after"),
+        hint: text!("Steps after which the run is complete; leave it empty to train until you pause."),
+        named: text!("stop after {value}"),
         least: At(1.0),
         most: At(1e9),
         whole: true,
         optional: true,
-        slider: slider(10.0, 100_000.0, Factors, ["more private", "more accurate"]),
+        slider: slider(10.0, 100_000.0, Factors, [text!("more private"), text!("more accurate")]),
         ..PLAIN
     };
 
     Delta: delta = NumberSpec {
         key: "delta",
         paths: &["delta"],
-        label: "δ",
-        hint: "The guarantee may fail with at most this probability; it should be well below one divided by the number of training examples.",
+        label: text!("δ"),
+        hint: text!("The guarantee may fail with at most this probability; it should be well below one divided by the number of training examples."),
+        named: text!("δ {value}"),
         most: Beyond(1.0),
-        slider: slider(1e-9, 1e-3, Factors, ["fails less often", "allows a lower ε"]),
+        slider: slider(1e-9, 1e-3, Factors, [text!("fails less often"), text!("allows a lower ε")]),
         hook: Some("delta"),
         ..PLAIN
     };
@@ -282,8 +302,9 @@ numbers! {
     InitSeed: init_seed = NumberSpec {
         key: "seed",
         paths: &["init-seed"],
-        label: "Model seed",
-        hint: "The model starts from weights drawn from this number; it is public and costs no privacy.",
+        label: text!("Model seed"),
+        hint: text!("The model starts from weights drawn from this number; it is public and costs no privacy."),
+        named: text!("model seed {value}"),
         least: At(0.0),
         most: At(WHOLE),
         whole: true,
@@ -294,8 +315,9 @@ numbers! {
     Replay: replay = NumberSpec {
         key: "replay",
         paths: &["replay"],
-        label: "Replay seed",
-        hint: "With a number here, sampling and noise repeat exactly, for lessons and comparisons; whoever knows the number can subtract the noise, so there is no guarantee.",
+        label: text!("Replay seed"),
+        hint: text!("With a number here, sampling and noise repeat exactly, for lessons and comparisons; whoever knows the number can subtract the noise, so there is no guarantee."),
+        named: text!("replay seed {value}"),
         least: At(0.0),
         most: At(WHOLE),
         whole: true,
@@ -306,8 +328,9 @@ numbers! {
     GridBits: grid_bits = NumberSpec {
         key: "grid-bits",
         paths: &["grid-bits"],
-        label: "Grid bits",
-        hint: "Rounds sums and noise so many bits below its scale, and ε counts what low bits tell. On the CPU; 10, say.",
+        label: text!("Grid bits"),
+        hint: text!("Rounds sums and noise so many bits below its scale, and ε counts what low bits tell. On the CPU; 10, say."),
+        named: text!("grid bits {value}"),
         least: At(1.0),
         most: At(24.0),
         whole: true,

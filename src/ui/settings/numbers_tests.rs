@@ -86,7 +86,8 @@ fn differences(at: &str, a: &serde_json::Value, b: &serde_json::Value, found: &m
 
 #[test]
 fn the_table_names_each_number_once() {
-    let words: [fn(&NumberSpec) -> &'static str; 3] = [|spec| spec.key, |spec| spec.label, |spec| spec.hint];
+    let words: [fn(&NumberSpec) -> &'static str; 3] =
+        [|spec| spec.key, |spec| spec.label.get(), |spec| spec.hint.get()];
     for word in words {
         let mut all: Vec<&str> = Number::ALL.iter().map(|number| word(number.spec())).collect();
         all.sort_unstable();
@@ -95,7 +96,9 @@ fn the_table_names_each_number_once() {
     }
     for number in Number::ALL {
         assert_eq!(Number::by_key(number.spec().key), Some(number));
-        assert!(number.spec().hint.ends_with('.'), "{number:?}");
+        assert!(number.spec().hint.get().ends_with('.'), "{number:?}");
+        let named = number.spec().named.with(&[("value", "2".to_owned())]);
+        assert_eq!(named, format!("{} 2", number.spec().label.get().to_ascii_lowercase()));
         for path in number.spec().paths {
             assert_eq!(Number::by_config_path(path), Some(number), "{path}");
         }

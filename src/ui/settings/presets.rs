@@ -1,7 +1,81 @@
 //! The table of ready-made runs ([`presets`]) as settings of the page.
 
 use super::values::Settings;
-use crate::train::presets;
+use crate::{
+    train::presets,
+    ui::text::{Text, text},
+};
+
+/// Label and sentence of each, in the order of the list.
+const WORDS: [[Text; 2]; presets::ALL.len()] = [
+    [
+        text!("A small model, in seconds"),
+        text!(
+            "The linear model from random parameters, at a rate that does it justice: its gradient is the image itself, so the stage can show what one person adds. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+        ),
+    ],
+    [
+        text!("A small CNN from nothing"),
+        text!(
+            "The tanh CNN from random parameters, with a tight clip and a large rate: nineteen of twenty test digits within seconds. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+        ),
+    ],
+    [
+        text!("No privacy"),
+        text!("Plain training, for comparison: its curve stays in the charts as a ghost when you switch privacy on."),
+    ],
+    [
+        text!("DP-SGD"),
+        text!(
+            "Gradients clipped to length 1, Gaussian noise: how private models are usually trained (Abadi et al. 2016)."
+        ),
+    ],
+    [
+        text!("Algorithm 1, as published"),
+        text!(
+            "Envelope, Student-t noise and Kolmogorov–Smirnov denoiser on the paper's CNN (Nasr, Shokri, Houmansadr 2020): 60 epochs, so give it time."
+        ),
+    ],
+    [
+        text!("Student-t noise"),
+        text!(
+            "Heavy-tailed noise under an envelope, on the small model: nothing but the shape of the noise differs from a Gaussian run."
+        ),
+    ],
+    [
+        text!("Best at ε = 3"),
+        text!(
+            "A tanh CNN pre-trained on digits drawn by this program, which costs no privacy, goes on with real ones: large lots, a falling rate, 20 epochs. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+        ),
+    ],
+    [text!("Best at ε = 1"), text!("The same with more than twice the noise.")],
+    [
+        text!("Best at ε = 0.3"),
+        text!(
+            "The same with twice the noise again and half the steps: what is left to learn after pre-training takes little."
+        ),
+    ],
+    [
+        text!("Fast at ε = 3"),
+        text!(
+            "The pre-trained CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. ε is by tight accounting, of 60,000 images; Rényi's bound is far above it here."
+        ),
+    ],
+    [
+        text!("Scattering at ε = 3"),
+        text!(
+            "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after pre-training as above. The features of all digits are computed before the first step. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+        ),
+    ],
+    [text!("Scattering at ε = 1"), text!("The same with more than twice the noise.")],
+    [
+        text!("From nothing at ε = 3"),
+        text!(
+            "The tanh CNN from random parameters, with a tight clip, large lots, a falling rate and each gradient the mean over four copies of its image, moved: what privacy costs without pre-training. On the CPU, and it takes half an hour in a browser. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+        ),
+    ],
+    [text!("CPU-friendly"), text!("The small model with small lots: many steps a second on any machine.")],
+];
 
 /// What the page opens with, where a link names no setting: the first preset on MNIST.
 #[must_use]
@@ -14,9 +88,9 @@ pub fn first_settings() -> Settings {
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     pub key: &'static str,
-    pub label: &'static str,
+    pub label: Text,
     /// What it shows, in a sentence.
-    pub note: &'static str,
+    pub note: Text,
     entry: presets::Preset,
 }
 
@@ -28,7 +102,8 @@ impl PartialEq for Preset {
 
 /// All of them, in the order of the list.
 pub fn all() -> impl Iterator<Item = Preset> {
-    presets::ALL.into_iter().map(|entry| Preset { key: entry.key, label: entry.label, note: entry.note, entry })
+    let preset = |(entry, [label, note]): (presets::Preset, [Text; 2])| Preset { key: entry.key, label, note, entry };
+    presets::ALL.into_iter().zip(WORDS).map(preset)
 }
 
 impl Preset {
@@ -62,6 +137,7 @@ mod tests {
             let settings = preset.settings(&Settings::default());
             assert_eq!(Preset::of(&settings), Some(preset));
             assert_eq!(Preset::by_key(preset.key), Some(preset));
+            assert_eq!((preset.label.get(), preset.note.get()), (preset.entry.label, preset.entry.note));
             for number in Number::ALL {
                 if let Some(value) = settings.number(number) {
                     assert!(number.spec().allows(value), "{}: {number:?}", preset.key);

@@ -13,6 +13,7 @@ use crate::{
     mechanism::{Denoiser, EnvelopeShape},
     model::{Architecture, pretrained},
     train::config::{Averaging, SamplingPolicy, Start},
+    ui::text::{Text, text},
 };
 
 /// A choice: an entry of the table.
@@ -21,15 +22,15 @@ pub struct SelectSpec {
     pub key: &'static str,
     /// Name of the element in the page.
     pub id: &'static str,
-    pub label: &'static str,
+    pub label: Text,
     /// What is behind ⓘ.
-    pub hint: &'static str,
+    pub hint: Text,
     /// Whether it plays a part in the run that these settings describe; without it, always.
     pub applies: Option<fn(&Settings) -> bool>,
     /// Whether an embed may show it.
     pub framed: bool,
-    /// What stands before and after the option's label where a run says what changed; `None`: it does not say so.
-    pub change: Option<[&'static str; 2]>,
+    /// What a run says of the `{option}` where it changed; `None`: nothing.
+    pub change: Option<Text>,
     /// Key and label of an option by its place; `None` after the last.
     pub option: fn(usize) -> Option<(&'static str, String)>,
     /// Key of the option that is chosen.
@@ -75,11 +76,11 @@ macro_rules! selects {
 const PLAIN: SelectSpec = SelectSpec {
     key: "",
     id: "",
-    label: "",
-    hint: "",
+    label: Text::of(""),
+    hint: Text::of(""),
     applies: None,
     framed: false,
-    change: Some(["", ""]),
+    change: Some(text!("{option}")),
     option: |_| None,
     get: |_| "",
     set: |_, _| false,
@@ -89,8 +90,8 @@ selects! {
     Digits: digits, Digits = SelectSpec {
         key: "dataset",
         id: "dataset",
-        label: "Digits",
-        hint: "What the model learns from; your own files are read in this page and never leave it.",
+        label: text!("Digits"),
+        hint: text!("What the model learns from; your own files are read in this page and never leave it."),
         framed: true,
         ..PLAIN
     };
@@ -98,8 +99,8 @@ selects! {
     Model: model, Architecture = SelectSpec {
         key: "model",
         id: "model",
-        label: "Model",
-        hint: "More parameters can learn more, and each of them gets its own noise.",
+        label: text!("Model"),
+        hint: text!("More parameters can learn more, and each of them gets its own noise."),
         framed: true,
         ..PLAIN
     };
@@ -107,29 +108,29 @@ selects! {
     Encoder: encoder, Encoder = SelectSpec {
         key: "encoder",
         id: "encoder",
-        label: "Bound each example by",
-        hint: "What one example may contribute must be bounded, or no noise could hide it.",
+        label: text!("Bound each example by"),
+        hint: text!("What one example may contribute must be bounded, or no noise could hide it."),
         framed: true,
-        change: Some(["encoder: ", ""]),
+        change: Some(text!("encoder: {option}")),
         ..PLAIN
     };
 
     Shape: shape, EnvelopeShape = SelectSpec {
         key: "shape",
         id: "envelope-shape",
-        label: "Envelope shape",
-        hint: "The distribution that the envelope's public vectors are drawn from.",
+        label: text!("Envelope shape"),
+        hint: text!("The distribution that the envelope's public vectors are drawn from."),
         applies: Some(|s| s.encoder == Encoder::Envelope),
         framed: true,
-        change: Some(["", " envelope"]),
+        change: Some(text!("{option} envelope")),
         ..PLAIN
     };
 
     Noise: family, Family = SelectSpec {
         key: "noise",
         id: "noise-family",
-        label: "Noise",
-        hint: "Any symmetric noise with a single peak can be accounted for; its tails decide what it costs.",
+        label: text!("Noise"),
+        hint: text!("Any symmetric noise with a single peak can be accounted for; its tails decide what it costs."),
         framed: true,
         ..PLAIN
     };
@@ -137,35 +138,35 @@ selects! {
     Denoiser: denoiser, Denoiser = SelectSpec {
         key: "denoiser",
         id: "denoiser",
-        label: "Denoiser",
-        hint: "It shrinks the noisy sum by how far it is from pure noise; working on what is already released costs no privacy.",
+        label: text!("Denoiser"),
+        hint: text!("It shrinks the noisy sum by how far it is from pure noise; working on what is already released costs no privacy."),
         framed: true,
-        change: Some(["denoiser: ", ""]),
+        change: Some(text!("denoiser: {option}")),
         ..PLAIN
     };
 
     Sampling: sampling, SamplingPolicy = SelectSpec {
         key: "sampling",
         id: "sampling",
-        label: "Sampling",
-        hint: "Poisson: each digit joins a step by a coin of its own. Fixed size: exactly one lot; ε covers an exchange of one digit. Shuffled: each digit once an epoch, at full price.",
+        label: text!("Sampling"),
+        hint: text!("Poisson: each digit joins a step by a coin of its own. Fixed size: exactly one lot; ε covers an exchange of one digit. Shuffled: each digit once an epoch, at full price."),
         ..PLAIN
     };
 
     Schedule: decay, Decay = SelectSpec {
         key: "schedule",
         id: "schedule",
-        label: "Learning rate",
-        hint: "A rate that falls towards the planned end averages out the noise; it needs a number of steps to fall over.",
-        change: Some(["rate ", ""]),
+        label: text!("Learning rate"),
+        hint: text!("A rate that falls towards the planned end averages out the noise; it needs a number of steps to fall over."),
+        change: Some(text!("rate {option}")),
         ..PLAIN
     };
 
     Start: start, Start = SelectSpec {
         key: "start",
         id: "start",
-        label: "Start from",
-        hint: "Digits that this page draws are public, so pre-training on them costs no privacy.",
+        label: text!("Start from"),
+        hint: text!("Digits that this page draws are public, so pre-training on them costs no privacy."),
         // The other models have only one.
         applies: Some(|s| pretrained::available(s.model)),
         change: None,
@@ -175,18 +176,18 @@ selects! {
     Reading: reading, Reading = SelectSpec {
         key: "reading",
         id: "reading",
-        label: "Test-time augmentation",
-        hint: "Of an image that the model is less than 99 % sure of, the mean over five places of it, a pixel apart, decides. What reads costs no privacy.",
-        change: Some(["read ", ""]),
+        label: text!("Test-time augmentation"),
+        hint: text!("Of an image that the model is less than 99 % sure of, the mean over five places of it, a pixel apart, decides. What reads costs no privacy."),
+        change: Some(text!("read {option}")),
         ..PLAIN
     };
 
     Averaging: averaging, Averaging = SelectSpec {
         key: "averaging",
         id: "averaging",
-        label: "Read with",
-        hint: "A mean of the parameters over the last ninth of the steps, 1000 at most, evens out what noise does to single ones. It is made of what was released, so it costs no privacy.",
-        change: Some(["read with ", ""]),
+        label: text!("Read with"),
+        hint: text!("A mean of the parameters over the last ninth of the steps, 1000 at most, evens out what noise does to single ones. It is made of what was released, so it costs no privacy."),
+        change: Some(text!("read with {option}")),
         ..PLAIN
     };
 }
@@ -219,7 +220,7 @@ mod tests {
     #[test]
     fn the_table_names_each_choice_once() {
         let words: [fn(&SelectSpec) -> &'static str; 4] =
-            [|spec| spec.key, |spec| spec.id, |spec| spec.label, |spec| spec.hint];
+            [|spec| spec.key, |spec| spec.id, |spec| spec.label.get(), |spec| spec.hint.get()];
         for word in words {
             let mut all: Vec<&str> = Select::ALL.iter().map(|select| word(select.spec())).collect();
             all.sort_unstable();
@@ -228,7 +229,7 @@ mod tests {
         }
         for select in Select::ALL {
             assert_eq!(Select::by_key(select.spec().key), Some(select));
-            assert!(select.spec().hint.ends_with('.'), "{select:?}");
+            assert!(select.spec().hint.get().ends_with('.'), "{select:?}");
             assert_eq!(Number::by_key(select.spec().key), None, "{select:?} is called as a number is");
         }
     }

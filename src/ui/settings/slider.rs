@@ -1,6 +1,6 @@
 //! Sliders: where a value stands on one, and which value stands where.
 
-use crate::plot::format::significant;
+use crate::{plot::format::significant, ui::text::Text};
 
 /// A slider, and what its two ends mean for the visitor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -8,8 +8,8 @@ pub struct Slider {
     pub low: f64,
     pub high: f64,
     pub spacing: Spacing,
-    pub low_end: &'static str,
-    pub high_end: &'static str,
+    pub low_end: Text,
+    pub high_end: Text,
 }
 
 /// How a slider's values lie, and are rounded.
@@ -25,7 +25,7 @@ pub enum Spacing {
 
 /// A slider from `low` to `high`, and what its ends mean.
 #[must_use]
-pub const fn slider(low: f64, high: f64, spacing: Spacing, [low_end, high_end]: [&'static str; 2]) -> Option<Slider> {
+pub const fn slider(low: f64, high: f64, spacing: Spacing, [low_end, high_end]: [Text; 2]) -> Option<Slider> {
     Some(Slider { low, high, spacing, low_end, high_end })
 }
 

@@ -64,7 +64,7 @@ impl Sweep {
     #[must_use]
     pub fn name(&self) -> String {
         let value = self.values.get(self.at).copied().map_or_else(String::new, format::number);
-        format!("{} {value}", self.number.spec().label.to_ascii_lowercase())
+        self.number.spec().named.with(&[("value", value)])
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a sweep has shown, in a sentence made of its runs' own numbers.
 
 use super::numbers::Number;
-use crate::plot::format;
+use crate::{plot::format, ui::text::t};
 
 /// One run of a sweep that has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ const SAME: f64 = 0.01;
 /// The verdict on `number` from its runs; `None` where fewer than two have ended.
 #[must_use]
 pub fn verdict(number: Number, outcomes: &[Outcome]) -> Option<String> {
-    let label = number.spec().label;
+    let label = number.spec().label.get();
     let best = *outcomes.iter().max_by(|a, b| a.accuracy.total_cmp(&b.accuracy))?;
     let worst = *outcomes.iter().min_by(|a, b| a.accuracy.total_cmp(&b.accuracy))?;
     let [first, .., last] = outcomes else { return None };
@@ -30,29 +30,42 @@ pub fn verdict(number: Number, outcomes: &[Outcome]) -> Option<String> {
     let value = |outcome: &Outcome| format::number(outcome.value);
     let epsilons: Option<Vec<f64>> = outcomes.iter().map(|outcome| outcome.epsilon).collect();
     let accuracy = if best.accuracy - worst.accuracy < CHANCE {
-        format!("{label} hardly matters to accuracy here: {} to {}", percent(&worst), percent(&best))
+        t!(
+            "{label} hardly matters to accuracy here: {worst} to {best}",
+            label = label,
+            worst = percent(&worst),
+            best = percent(&best)
+        )
     } else {
-        format!(
-            "{label} {} reads best, {}; {} reads worst, {}",
-            value(&best),
-            percent(&best),
-            value(&worst),
-            percent(&worst)
+        t!(
+            "{label} {best} reads best, {most}; {worst} reads worst, {least}",
+            label = label,
+            best = value(&best),
+            most = percent(&best),
+            worst = value(&worst),
+            least = percent(&worst)
         )
     };
     let privacy = match epsilons {
-        None => "no ε is claimed for all of them".to_owned(),
+        None => t!("no ε is claimed for all of them").to_owned(),
         Some(all) => {
             let (least, most) = all.iter().fold((f64::INFINITY, 0f64), |(low, high), e| (low.min(*e), high.max(*e)));
             if most - least <= SAME * most {
-                format!("ε is the same for all, at most {}", format::epsilon(most))
+                t!("ε is the same for all, at most {epsilon}", epsilon = format::epsilon(most))
             } else {
                 let end = |outcome: &Outcome| outcome.epsilon.map_or_else(String::new, format::epsilon);
-                format!("ε goes from {} at {} to {} at {}", end(first), value(first), end(last), value(last))
+                t!(
+                    "ε goes from {first} at {low} to {last} at {high}",
+                    first = end(first),
+                    low = value(first),
+                    last = end(last),
+                    high = value(last)
+                )
             }
         }
     };
-    Some(format!("{accuracy}; {privacy}. One run each: half a point of accuracy may be chance."))
+    let chance = t!("One run each: half a point of accuracy may be chance.");
+    Some(format!("{accuracy}; {privacy}. {chance}"))
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@ use leptos::prelude::*;
 use web_sys::{File, FileList, HtmlInputElement};
 
 use crate::{
-    data::Source,
+    data::{Source, TestSet},
     plot::format,
     ui::{
         size::closures::{on_event, text_fn, view_fn},
         state::Page,
-        text::t,
+        text::{t, text},
     },
 };
 
@@ -20,33 +20,42 @@ pub fn digits_line(page: Page) -> impl IntoView {
         let loaded = page.digits.loaded.get();
         let running = page.run.info.with(|run| run.as_ref().map(|run| (run.data.clone(), run.train)));
         match (loaded, running) {
-            (None, _) => "Waiting for the digits…".to_owned(),
+            (None, _) => t!("Waiting for the digits…").to_owned(),
             (Some(loaded), running) => {
-                let kind = match loaded.source {
-                    Source::Mnist => "checked against the original",
-                    Source::Synthetic => "drawn by this page",
-                    Source::Site => "carried by this site",
-                    Source::Visitor => "yours, and they stay on this machine",
+                let what = match loaded.source {
+                    Source::Mnist => {
+                        text!("{name}: {train} to train on, {test} to test, checked against the original.")
+                    }
+                    Source::Synthetic => text!("{name}: {train} to train on, {test} to test, drawn by this page."),
+                    Source::Site => text!("{name}: {train} to train on, {test} to test, carried by this site."),
+                    Source::Visitor => {
+                        text!("{name}: {train} to train on, {test} to test, yours, and they stay on this machine.")
+                    }
                 };
                 let n = |n: u32| format::integer(n.into());
                 let mut line =
-                    format!("{}: {} to train on, {} to test, {kind}.", loaded.name, n(loaded.train), n(loaded.test));
+                    what.with(&[("name", loaded.name.clone()), ("train", n(loaded.train)), ("test", n(loaded.test))]);
                 if let Some((name, train)) = running
                     && (name != loaded.name || train != loaded.train)
                 {
                     // Until then it stays what it is, whatever is pressed.
-                    let how = if page.settings.with(|settings| settings.lot > loaded.train) {
-                        "choose a smaller lot"
+                    let what = if page.settings.with(|settings| settings.lot > loaded.train) {
+                        text!("The run that stands uses {name}, {train}; choose a smaller lot to use these.")
                     } else {
-                        "reset it"
+                        text!("The run that stands uses {name}, {train}; reset it to use these.")
                     };
-                    line.push_str(&format!(" The run that stands uses {name}, {}; {how} to use these.", n(train)));
+                    line = line + " " + &what.with(&[("name", name), ("train", n(train))]);
                 }
-                if let Some(caution) = loaded.test_set.caution() {
-                    line.push(' ');
-                    line.push_str(caution);
-                }
-                line
+                let caution = match loaded.test_set {
+                    TestSet::Public => return line,
+                    TestSet::Visitor => {
+                        t!("The test images are yours too: ε does not cover what the test accuracy tells of them.")
+                    }
+                    TestSet::HeldOut => t!(
+                        "One image in six is kept for testing, whichever others there are: ε does not cover what the test accuracy tells of those."
+                    ),
+                };
+                line + " " + caution
             }
         }
     };

@@ -17,12 +17,12 @@ pub fn preset_choice(page: Page) -> impl IntoView {
     let custom =
         view! { <option value="" disabled selected=bool_fn(move || preset.get().is_empty())>{t!("Your own")}</option> };
     let presets = presets::all()
-        .map(|each| view! { <option value=each.key selected=bool_fn(move || preset.get() == each.key)>{each.label}</option> })
+        .map(|each| view! { <option value=each.key selected=bool_fn(move || preset.get() == each.key)>{each.label.get()}</option> })
         .collect_view();
     let (button, sentence) = hint(
         "preset",
-        "Preset",
-        "Ready-made runs: each sets everything but the digits, and says what there is to see.",
+        t!("Preset"),
+        t!("Ready-made runs: each sets everything but the digits, and says what there is to see."),
     );
     view! {
         <div class="preset"><label class="small-label visually-hidden" for="preset">{t!("Preset")}</label>{button}

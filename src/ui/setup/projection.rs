@@ -7,6 +7,7 @@ use crate::{
     ui::{
         size::closures::{bool_memo, text_fn, text_memo, view_fn},
         state::{OPEN_EPOCHS, Page},
+        text::t,
         widgets::word::word,
     },
 };
@@ -17,8 +18,13 @@ pub fn projection(page: Page) -> impl IntoView {
         let Some(Ok(projection)) = page.cost.projection.get() else { return String::new() };
         let (epsilon, steps) = (format::epsilon(projection.end.improved.epsilon), format::integer(projection.steps));
         match page.settings.with(|settings| settings.steps) {
-            Some(_) => format!("The {steps} planned steps will cost ε ≤ {epsilon}"),
-            None => format!("{OPEN_EPOCHS} passes over the data ({steps} steps) would cost ε ≤ {epsilon}"),
+            Some(_) => t!("The {n} planned steps will cost ε ≤ {epsilon}", n = steps, epsilon = epsilon),
+            None => t!(
+                "{passes} passes over the data ({n} steps) would cost ε ≤ {epsilon}",
+                passes = OPEN_EPOCHS,
+                n = steps,
+                epsilon = epsilon
+            ),
         }
     };
     let tight = text_memo(move || page.value_of("tight").unwrap_or_default());
@@ -26,7 +32,7 @@ pub fn projection(page: Page) -> impl IntoView {
     let rest = move || {
         known.get().then(|| match tight.get() {
             tight if tight.is_empty() => ".".into_any(),
-            tight => view! { " by "{word("renyi", "Rényi accounting")}"; "{word("tight", "tight accounting")}": ε ≤ "{tight}"." }
+            tight => view! { " "{t!("by")}" "{word("renyi", t!("Rényi accounting"))}"; "{word("tight", t!("tight accounting"))}": ε ≤ "{tight}"." }
                 .into_any(),
         })
     };

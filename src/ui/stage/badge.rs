@@ -9,6 +9,7 @@ use crate::{
         browser,
         size::closures::{bool_fn, text_fn},
         state::Page,
+        text::t,
         widgets::word::word,
     },
     worker::protocol::{BackendChoice, Fallback},
@@ -20,8 +21,8 @@ pub fn badge(page: Page) -> impl IntoView {
         page.device.engine.with(|engine| match engine {
             Some((info, _)) if info.backend == Backend::Gpu => ("gpu", "WebGPU"),
             Some(_) => ("cpu", "CPU"),
-            None if page.device.stopped.get() => ("", "Stopped"),
-            None => ("", "Starting…"),
+            None if page.device.stopped.get() => ("", t!("Stopped")),
+            None => ("", t!("Starting…")),
         })
     };
     let device = move || {
@@ -31,20 +32,20 @@ pub fn badge(page: Page) -> impl IntoView {
         page.device.engine.with(|engine| match engine {
             Some((_, Some(Fallback { reason, webgpu }))) => {
                 let help = if *webgpu { "" } else { webgpu_advice::how_to_get_webgpu(&browser::user_agent()) };
-                Some(format!("The CPU trains here, because of this: {reason}. {help}"))
+                Some(format!("{} {help}", t!("The CPU trains here, because of this: {reason}.", reason = reason)))
             }
             Some((info, None)) if info.backend == Backend::Cpu && browser::gpu_is_taken() => {
-                Some("The CPU trains here, because another frame on this page has the graphics card.".to_owned())
+                Some(t!("The CPU trains here, because another frame on this page has the graphics card.").to_owned())
             }
             Some((info, None)) if info.backend == Backend::Cpu && page.device.choice == BackendChoice::Cpu => {
-                Some("The CPU trains here because the address says backend=cpu.".to_owned())
+                Some(t!("The CPU trains here because the address says backend=cpu.").to_owned())
             }
             Some((info, None)) if info.backend == Backend::Gpu => {
-                Some("WebGPU was checked: known steps gave the CPU's numbers.".to_owned())
+                Some(t!("WebGPU was checked: known steps gave the CPU's numbers.").to_owned())
             }
-            None if page.device.stopped.get() => {
-                Some("The training thread failed several times, and no other is started. Reload the page.".to_owned())
-            }
+            None if page.device.stopped.get() => Some(
+                t!("The training thread failed several times, and no other is started. Reload the page.").to_owned(),
+            ),
             _ => None,
         })
     };
@@ -52,7 +53,7 @@ pub fn badge(page: Page) -> impl IntoView {
         <details class="badge">
             <summary><span class="dot" class:gpu=bool_fn(move || kind().0 == "gpu")></span>
                 <span data-testid="backend" data-value=text_fn(move || kind().0)>{text_fn(move || kind().1)}</span></summary>
-            <div class="badge-text"><p>{text_fn(device)}</p><p data-testid="backend-reason">{text_fn(move || reason().unwrap_or_default())}</p><p>{word("webgpu", "What is WebGPU?")}</p></div>
+            <div class="badge-text"><p>{text_fn(device)}</p><p data-testid="backend-reason">{text_fn(move || reason().unwrap_or_default())}</p><p>{word("webgpu", t!("What is WebGPU?"))}</p></div>
         </details>
     }
     .into_any()

@@ -38,7 +38,12 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
         let here = move || ringed.get() == Some(place as u32);
         let label = move || {
             labels.with(|labels| match labels.get(place) {
-                Some(label) => format!("A {label}, {} of the {} shown", place + 1, labels.len()),
+                Some(label) => t!(
+                    "A {digit}, {place} of the {shown} shown",
+                    digit = label,
+                    place = place + 1,
+                    shown = labels.len()
+                ),
                 None => String::new(),
             })
         };
@@ -76,13 +81,13 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     let caption = move || {
         lot.with(|lot| {
             lot.as_ref().map_or_else(
-                || "Each step draws some people's digits at random.".to_owned(),
+                || t!("Each step draws some people's digits at random.").to_owned(),
                 |lot| {
                     let (drawn, shown) = (format::integer(lot.drawn.into()), lot.labels.len());
                     if lot.drawn as usize > shown {
-                        format!("{drawn} drawn at random, {shown} of them here.")
+                        t!("{n} drawn at random, {shown} of them here.", n = drawn, shown = shown)
                     } else {
-                        format!("{drawn} drawn at random.")
+                        t!("{n} drawn at random.", n = drawn)
                     }
                 },
             )

@@ -54,7 +54,7 @@ pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
                     view! {
                         <li><button type="button" class="card" data-testid=format!("card-{}", preset.key) on:click=on_click(choose)>
                             {picture(page, Arc::new(card.clone()))}
-                            <strong>{preset.label}</strong><span class="card-numbers">{numbers(card)}</span><span class="card-note">{preset.note}</span>
+                            <strong>{preset.label.get()}</strong><span class="card-numbers">{numbers(card)}</span><span class="card-note">{preset.note.get()}</span>
                         </button></li>
                     }
                 };
@@ -75,9 +75,13 @@ pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
 
 /// Accuracy, ε and steps.
 fn numbers(card: &Card) -> String {
-    let epsilon =
-        card.epsilon.map_or_else(|| "no guarantee".to_owned(), |epsilon| format!("ε ≤ {}", format::epsilon(epsilon)));
-    format!("{} of test digits, {epsilon}, {} steps", format::percent(card.accuracy), format::integer(card.steps))
+    let (accuracy, steps) = (format::percent(card.accuracy), format::integer(card.steps));
+    match card.epsilon.map(format::epsilon) {
+        Some(epsilon) => {
+            t!("{accuracy} of test digits, ε ≤ {epsilon}, {n} steps", accuracy = accuracy, epsilon = epsilon, n = steps)
+        }
+        None => t!("{accuracy} of test digits, no guarantee, {n} steps", accuracy = accuracy, n = steps),
+    }
 }
 
 fn picture(page: Page, card: Arc<Card>) -> AnyView {
@@ -112,7 +116,7 @@ pub fn next(page: Page) -> AnyView {
                 page.choose_preset(preset);
                 page.play();
             };
-            view! { <button type="button" data-testid=format!("next-{}", preset.key) on:click=on_click(go)><strong>{preset.label}</strong>": "{numbers(card)}</button> }
+            view! { <button type="button" data-testid=format!("next-{}", preset.key) on:click=on_click(go)><strong>{preset.label.get()}</strong>": "{numbers(card)}</button> }
         };
         let buttons = others.map(button).collect_view();
         Some(

@@ -39,9 +39,9 @@ pub fn stage(page: Page) -> impl IntoView {
     let person = Memo::new(move |_| people.with(|people| people.as_ref()?.person.clone()));
     let own = move || page.snapshots.people.with(Option::is_some);
     let title = move || match people.with(|people| people.as_ref().map(|people| people.step)) {
-        Some(step) if own() => format!("Step {}. Is this person's digit in it?", format::integer(step)),
-        Some(_) => "A recorded step. Is this person's digit in it?".to_owned(),
-        None => "Is this person's digit in it?".to_owned(),
+        Some(step) if own() => t!("Step {step}. Is this person's digit in it?", step = format::integer(step)),
+        Some(_) => t!("A recorded step. Is this person's digit in it?").to_owned(),
+        None => t!("Is this person's digit in it?").to_owned(),
     };
     view! {
         <div class="stage-head">
@@ -52,16 +52,16 @@ pub fn stage(page: Page) -> impl IntoView {
         <ol class="stations">
             <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
             <li class=lit(page, 1)><h3>{t!("What this one adds")}</h3><p class="marks">{teaching()}</p>
-                {picture(page, person, "alone", "What the ringed image adds to the sum", |person, _, _| (person.alone.clone(), person.full_alone()))}
+                {picture(page, person, "alone", t!("What the ringed image adds to the sum"), |person, _, _| (person.alone.clone(), person.full_alone()))}
                 <p class="caption" data-testid="stage-length">{text_fn(move || alone(page, person.get()))}</p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
             <li class=lit(page, 2)><h3>{t!("The sum of all")}</h3><p class="marks">{teaching()}</p>
-                {picture(page, person, "sum", "The sum before the noise", |person, without, _| (sum(person, without, 0), person.full))}
-                {difference(page, person, "difference-before", "The sum with the ringed image minus the sum without it, before the noise", |person, _, _| (person.difference(0), person.full_alone()))}
+                {picture(page, person, "sum", t!("The sum before the noise"), |person, without, _| (sum(person, without, 0), person.full))}
+                {difference(page, person, "difference-before", t!("The sum with the ringed image minus the sum without it, before the noise"), |person, _, _| (person.difference(0), person.full_alone()))}
                 <p class="caption">{text_fn(move || before(page))}</p></li>
-            <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { "The sum + noise" } else { "The sum, without noise" })}</h3><p class="marks"><span class="released">{t!("released")}</span></p>
-                {picture(page, person, "released", "The sum after the noise", |person, without, fallen| (falling(person, without, fallen), person.full))}
-                {difference(page, person, "difference-after", "The sum with the ringed image minus the sum without it, after the noise", |person, _, _| (person.difference(1), person.full_alone()))}
+            <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { t!("The sum + noise") } else { t!("The sum, without noise") })}</h3><p class="marks"><span class="released">{t!("released")}</span></p>
+                {picture(page, person, "released", t!("The sum after the noise"), |person, without, fallen| (falling(person, without, fallen), person.full))}
+                {difference(page, person, "difference-after", t!("The sum with the ringed image minus the sum without it, after the noise"), |person, _, _| (person.difference(1), person.full_alone()))}
                 <p class="caption">{text_fn(move || after(page))}</p>
                 <div class="knobs">{controls(page, NOISE)}</div></li>
         </ol>
@@ -110,7 +110,7 @@ fn switch(page: Page) -> AnyView {
     };
     view! {
         <fieldset class="switch"><legend class="visually-hidden">{t!("The sums with this image, or without it")}</legend>
-            {option("with-it", "With this image", false)}{option("without-it", "Without it", true)}</fieldset>
+            {option("with-it", t!("With this image"), false)}{option("without-it", t!("Without it"), true)}</fieldset>
     }
     .into_any()
 }
@@ -157,57 +157,65 @@ fn noisy(page: Page) -> bool {
 
 /// The length of what it adds.
 fn alone(page: Page, person: Option<Arc<Person>>) -> String {
-    let Some(person) = person else { return "Its gradient: how it would change the model.".to_owned() };
+    let Some(person) = person else { return t!("Its gradient: how it would change the model.").to_owned() };
     let short = |value: f64| format::number(format::significant(value, DIGITS));
     let encoder = page.run.info.with(|run| run.as_ref().map(|run| run.config.encoder.clone()));
     let norm = short(person.norm);
     match encoder {
-        Some(EncoderSpec::None) => format!("Its gradient, of length {norm}. Nothing bounds it."),
+        Some(EncoderSpec::None) => t!("Its gradient, of length {norm}. Nothing bounds it.", norm = norm),
         Some(EncoderSpec::Envelope { .. }) => {
-            format!("Its gradient, of length {norm}, held under the envelope: {}.", short(person.bounded))
+            t!(
+                "Its gradient, of length {norm}, held under the envelope: {bounded}.",
+                norm = norm,
+                bounded = short(person.bounded)
+            )
         }
         // What is below the bound is added as it is; its coordinates are rounded to the grid of exact sums.
         Some(EncoderSpec::Clip { norm: most }) if person.norm <= most => {
-            format!("Its gradient, of length {norm}: short enough to stay whole.")
+            t!("Its gradient, of length {norm}: short enough to stay whole.", norm = norm)
         }
-        _ => format!("Its gradient, of length {norm}, cut to {}.", short(person.bounded)),
+        _ => t!("Its gradient, of length {norm}, cut to {bounded}.", norm = norm, bounded = short(person.bounded)),
     }
 }
 
 fn before(page: Page) -> &'static str {
     if noisy(page) {
-        "Somebody who knows all others' images could subtract them, and would hold this digit."
+        t!("Somebody who knows all others' images could subtract them, and would hold this digit.")
     } else {
-        "Somebody who knows all others' images can subtract them, and holds this digit."
+        t!("Somebody who knows all others' images can subtract them, and holds this digit.")
     }
 }
 
 fn after(page: Page) -> &'static str {
-    if noisy(page) { "The same subtraction leaves static: no digit to be held." } else { "Nothing hides it." }
+    if noisy(page) { t!("The same subtraction leaves static: no digit to be held.") } else { t!("Nothing hides it.") }
 }
 
 fn says(page: Page, there: bool) -> String {
     if !there {
-        return "Press Play or Step: each step draws a lot, and one person in it is ringed.".to_owned();
+        return t!("Press Play or Step: each step draws a lot, and one person in it is ringed.").to_owned();
     }
     // Station by station, while the step is walked through.
     let noisy = noisy(page);
     match page.snapshots.lit.get() {
-        Some(0) => return "1. A lot is drawn by chance. Nobody outside knows whose digits are in it.".to_owned(),
+        Some(0) => return t!("1. A lot is drawn by chance. Nobody outside knows whose digits are in it.").to_owned(),
         Some(1) => {
-            return "2. Each image says how it would change the model. None may say it louder than the bound allows."
-                .to_owned();
+            return t!(
+                "2. Each image says how it would change the model. None may say it louder than the bound allows."
+            )
+            .to_owned();
         }
         Some(2) => {
-            return "3. All of them are added up. With this image or without it, the sum differs by just what it adds."
-                .to_owned();
+            return t!(
+                "3. All of them are added up. With this image or without it, the sum differs by just what it adds."
+            )
+            .to_owned();
         }
-        Some(_) if noisy => return "4. Noise falls on every number of the sum. Only this is released.".to_owned(),
-        Some(_) => return "4. No noise falls: the sum itself is released.".to_owned(),
+        Some(_) if noisy => return t!("4. Noise falls on every number of the sum. Only this is released.").to_owned(),
+        Some(_) => return t!("4. No noise falls: the sum itself is released.").to_owned(),
         None => {}
     }
     if let Some(reason) = page.settings.with(Settings::no_guarantee) {
         return reason.to_owned();
     }
-    "The noise is as large as what one person may add, so what is released tells hardly anything of who was in: how much at most, ε says. All people together still point the same way, and that the model learns.".to_owned()
+    t!("The noise is as large as what one person may add, so what is released tells hardly anything of who was in: how much at most, ε says. All people together still point the same way, and that the model learns.").to_owned()
 }

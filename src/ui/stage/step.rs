@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     mechanism::{Denoiser, EncoderSpec},
+    model::Architecture,
     plot::format,
     ui::{
         settings::Speed,
@@ -27,8 +28,8 @@ use crate::{
 pub fn panel(page: Page) -> impl IntoView {
     let at = move || page.snapshots.shown.with(|pictures| pictures.as_ref().map(|(step, _)| *step));
     let head = move || match at() {
-        Some(step) => format!("Step {}, taken apart: the sum over its lot.", format::integer(step)),
-        None => "What one training step does to the gradients of its examples.".to_owned(),
+        Some(step) => t!("Step {step}, taken apart: the sum over its lot.", step = format::integer(step)),
+        None => t!("What one training step does to the gradients of its examples.").to_owned(),
     };
     // Each step that is shown at leisure lights its tiles anew, which a class of the same name would not.
     let lit = Memo::new(move |_| {
@@ -56,33 +57,38 @@ pub fn panel(page: Page) -> impl IntoView {
 fn sentence(page: Page, which: usize) -> String {
     page.run.info.with(|run| {
         let config = run.as_ref().map(|run| &run.config);
-        match which {
-            0 => "Every example in the lot pulls the model its own way; this is the sum of all pulls.".to_owned(),
+        let says = match which {
+            0 => t!("Every example in the lot pulls the model its own way; this is the sum of all pulls."),
             1 => match config.map(|config| &config.encoder) {
-                Some(EncoderSpec::None) => "Nothing bounds an example here, so nothing can hide it.".to_owned(),
+                Some(EncoderSpec::None) => t!("Nothing bounds an example here, so nothing can hide it."),
                 Some(EncoderSpec::Envelope { .. }) => {
-                    "Each example's gradient is clamped, rank by rank, under a public envelope of length 1; dashed, the envelope times the lot.".to_owned()
+                    t!("Each example's gradient is clamped, rank by rank, under a public envelope of length 1; dashed, the envelope times the lot.")
                 }
                 Some(EncoderSpec::Clip { norm }) => {
-                    format!("Each example's gradient is shortened to length {} where it is longer.", format::number(*norm))
+                    return t!(
+                        "Each example's gradient is shortened to length {length} where it is longer.",
+                        length = format::number(*norm)
+                    );
                 }
-                None => "Each example's gradient is bounded before it is added.".to_owned(),
+                None => t!("Each example's gradient is bounded before it is added."),
             },
             2 => match config.map(|config| &config.noise) {
-                Some(None) => "No noise is added: what is released is the sum itself.".to_owned(),
-                _ => "Noise as large as one example could matter is added to every coordinate. From here on it is private.".to_owned(),
+                Some(None) => t!("No noise is added: what is released is the sum itself."),
+                _ => t!("Noise as large as one example could matter is added to every coordinate. From here on it is private."),
             },
             _ => match config.map(|config| config.denoiser) {
                 Some(Denoiser::KolmogorovSmirnov) => {
-                    "The sum is multiplied by how far its values are from pure noise. That costs no privacy.".to_owned()
+                    t!("The sum is multiplied by how far its values are from pure noise. That costs no privacy.")
                 }
-                _ => "No denoiser: the noisy sum itself moves the model.".to_owned(),
+                _ => t!("No denoiser: the noisy sum itself moves the model."),
             },
-        }
+        };
+        says.to_owned()
     })
 }
 
 fn tile(page: Page, which: usize) -> impl IntoView {
+    let name = NAMES[which].get();
     let pictures =
         move || page.snapshots.shown.with(|pictures| pictures.as_ref().map(|(_, pictures)| Arc::clone(pictures)));
     let norm = move || {
@@ -102,9 +108,9 @@ fn tile(page: Page, which: usize) -> impl IntoView {
     };
     view! {
         <li class=format!("tile tile-{which}")>
-            <h3>{NAMES[which]} " " {(which < 2).then(teaching)}</h3>{enlarge(NAMES[which])}
+            <h3>{name} " " {(which < 2).then(teaching)}</h3>{enlarge(name)}
             {picture(page, which)}
-            {chart(page, Frame { title: NAMES[which], file: "", height: 104.0, full: false }, move || plot(page, which))}
+            {chart(page, Frame { title: name, file: "", height: 104.0, full: false }, move || plot(page, which))}
             <p class="norm"><span>{t!("length ‖·‖₂")}</span> <output data-testid=format!("norm-{which}")>{text_fn(norm)}</output>
                 {view_fn(move || extra().map(|extra| view! { <span class="factor">{extra}</span> }.into_any()))}</p>
             <p class="says">{text_fn(move || sentence(page, which))}</p>
@@ -113,19 +119,33 @@ fn tile(page: Page, which: usize) -> impl IntoView {
     .into_any()
 }
 
+/// What the pictures of a model's first layer are.
+fn caption(model: Architecture) -> &'static str {
+    match model {
+        Architecture::Linear => t!("Pictures: the ten digits' weights, 0 to 9."),
+        Architecture::Scattering => t!("Pictures: the digit 0's weights of the 81 maps of features."),
+        Architecture::Mlp => t!("Pictures: weights into the first ten hidden units."),
+        Architecture::CnnTanh | Architecture::CnnRelu => t!("Pictures: the sixteen filters of the first layer."),
+    }
+}
+
 fn scale(page: Page) -> impl IntoView {
     let text = move || {
         page.snapshots.shown.with(|pictures| {
             pictures.as_ref().map(|(_, pictures)| {
                 let full = format::number(format::significant(pictures.full_colour, DIGITS));
-                (full, pictures.layout().caption, pictures.factor < 0.999)
+                let colours = match pictures.factor < 0.999 {
+                    true => t!("Colours: −{full} to +{full} (tile 4 times its factor).", full = full),
+                    false => t!("Colours: −{full} to +{full}.", full = full),
+                };
+                (colours, caption(pictures.model))
             })
         })
     };
     view! {
-        <div class="scale">{view_fn(move || text().map(|(full, caption, shrunk)| view! {
+        <div class="scale">{view_fn(move || text().map(|(colours, caption)| view! {
             <span class="bar-of-colours" aria-hidden="true"></span>
-            <span>{t!("Colours: −")}{full.clone()}" "{t!("to +")}{full}{shrunk.then_some(" (tile 4 times its factor)")}{t!(". Pictures:")}" "{caption}{t!(". Plots: size of coordinates by rank; in tile 4, their distribution (solid) against the noise's (dashed).")}</span>
+            <span>{colours}" "{caption}" "{t!("Plots: size of coordinates by rank; in tile 4, their distribution (solid) against the noise's (dashed).")}</span>
         }.into_any()))}</div>
     }
     .into_any()

@@ -3,7 +3,7 @@
 use leptos::{html, prelude::*};
 
 use super::{colours::paint, step_plot::NAMES};
-use crate::ui::{browser, size::closures::effect, state::Page};
+use crate::ui::{browser, size::closures::effect, state::Page, text::t};
 
 /// The picture of one tile.
 pub fn picture(page: Page, which: usize) -> impl IntoView {
@@ -21,5 +21,5 @@ pub fn picture(page: Page, which: usize) -> impl IntoView {
             None => canvas.set_width(144),
         });
     });
-    view! { <canvas class="weights" node_ref=canvas width="144" height="57" role="img" aria-label=format!("{}: first-layer picture of the sum", NAMES[which])></canvas> }
+    view! { <canvas class="weights" node_ref=canvas width="144" height="57" role="img" aria-label=t!("{tile}: first-layer picture of the sum", tile = NAMES[which].get())></canvas> }
 }

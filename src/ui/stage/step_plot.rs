@@ -7,7 +7,10 @@ use crate::{
         drawing::{Drawing, Line, Range, Write},
         format,
     },
-    ui::state::Page,
+    ui::{
+        state::Page,
+        text::{Text, t, text},
+    },
     worker::snapshot::StepSnapshot,
 };
 
@@ -15,7 +18,7 @@ use crate::{
 pub const DIGITS: i32 = 3;
 
 /// What each tile is called, and says while slow motion lights it.
-pub const NAMES: [&str; 4] = ["1 Raw gradient", "2 Encoded", "3 + noise", "4 Denoised"];
+pub const NAMES: [Text; 4] = [text!("1 Raw gradient"), text!("2 Encoded"), text!("3 + noise"), text!("4 Denoised")];
 
 /// Magnitude by rank for the first three; for the fourth, what the denoiser compares.
 pub fn plot(page: Page, which: usize) -> Drawing {
@@ -25,15 +28,16 @@ pub fn plot(page: Page, which: usize) -> Drawing {
     })
 }
 
-const RANKS: &str = "rank";
+const RANKS: Text = text!("rank");
+const SIZE: Text = text!("size");
 
 fn empty(which: usize) -> Drawing {
     Drawing {
         lines: vec![],
-        x: Range { low: 1.0, high: 1e4, logarithmic: true, label: RANKS, write: Write::Number },
-        y: Range { low: 1e-3, high: 10.0, logarithmic: true, label: "size", write: Write::Number },
+        x: Range { low: 1.0, high: 1e4, logarithmic: true, label: RANKS.get(), write: Write::Number },
+        y: Range { low: 1e-3, high: 10.0, logarithmic: true, label: SIZE.get(), write: Write::Number },
         scatter: false,
-        summary: format!("{}: nothing to show before the first step.", NAMES[which]),
+        summary: t!("{tile}: nothing to show before the first step.", tile = NAMES[which].get()),
     }
 }
 
@@ -57,12 +61,12 @@ fn ranks(pictures: &StepSnapshot, which: usize) -> Drawing {
     });
     Drawing {
         lines,
-        x: Range { low: 1.0, high: most, logarithmic: true, label: RANKS, write: Write::Number },
-        y: Range { low, high, logarithmic: true, label: "size", write: Write::Number },
+        x: Range { low: 1.0, high: most, logarithmic: true, label: RANKS.get(), write: Write::Number },
+        y: Range { low, high, logarithmic: true, label: SIZE.get(), write: Write::Number },
         scatter: false,
-        summary: format!(
-            "{}: size of the coordinates from the largest to the smallest, both on logarithmic scales.",
-            NAMES[which]
+        summary: t!(
+            "{tile}: size of the coordinates from the largest to the smallest, both on logarithmic scales.",
+            tile = NAMES[which].get()
         ),
     }
 }
@@ -77,17 +81,17 @@ fn distributions(pictures: &StepSnapshot) -> Drawing {
     let summary = match pictures.gap {
         Some((x, a, b)) => {
             lines.push(Line { class: "line-gap", name: String::new(), points: vec![(x, a), (x, b)] });
-            format!(
-                "Share of coordinates up to each size, against the noise alone; furthest apart by {}.",
-                format::number(format::significant((a - b).abs(), DIGITS))
+            t!(
+                "Share of coordinates up to each size, against the noise alone; furthest apart by {gap}.",
+                gap = format::number(format::significant((a - b).abs(), DIGITS))
             )
         }
-        None => "Share of coordinates up to each size.".to_owned(),
+        None => t!("Share of coordinates up to each size.").to_owned(),
     };
     Drawing {
         lines,
-        x: Range { low: -reach, high: reach, logarithmic: false, label: "value", write: Write::Number },
-        y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "share", write: Write::Number },
+        x: Range { low: -reach, high: reach, logarithmic: false, label: t!("value"), write: Write::Number },
+        y: Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("share"), write: Write::Number },
         scatter: false,
         summary,
     }

@@ -15,7 +15,14 @@ pub fn sweep_bar(page: Page) -> impl IntoView {
             sweep
                 .as_ref()
                 .filter(|sweep| sweep.at < sweep.values.len())
-                .map(|sweep| format!("Sweep: run {} of {}, {}.", sweep.at + 1, sweep.values.len(), sweep.name()))
+                .map(|sweep| {
+                    t!(
+                        "Sweep: run {run} of {all}, {name}.",
+                        run = sweep.at + 1,
+                        all = sweep.values.len(),
+                        name = sweep.name()
+                    )
+                })
                 .unwrap_or_default()
         })
     };

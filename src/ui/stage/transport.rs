@@ -25,7 +25,7 @@ pub fn bar(page: Page) -> impl IntoView {
                 </button>
                 <button type="button" class="play" class:primary=bool_fn(move || !page.run.playing.get()) class:starting=bool_fn(move || page.run.starting.get()) data-testid="play" title=t!("Train (space)")
                     on:click=on_click(move |_| if !page.run.playing.get_untracked() { page.play() })>
-                    {icon("M7 4v16l13-8z")}<span>{text_fn(move || if page.run.starting.get() { "Starting…" } else { "Play" })}</span>
+                    {icon("M7 4v16l13-8z")}<span>{text_fn(move || if page.run.starting.get() { t!("Starting…") } else { t!("Play") })}</span>
                 </button>
                 <button type="button" class="play" class:primary=bool_fn(move || page.run.playing.get()) data-testid="pause" title=t!("Pause (space)")
                     on:click=on_click(move |_| page.run.pause())>
@@ -61,8 +61,10 @@ fn speed(page: Page) -> impl IntoView {
         .collect_view();
     let (button, sentence) = hint(
         "speed",
-        "Speed",
-        "Slow and normal take each step apart, and wait three seconds or a tenth of one after it; max does not wait. What is computed is the same.",
+        t!("Speed"),
+        t!(
+            "Slow and normal take each step apart, and wait three seconds or a tenth of one after it; max does not wait. What is computed is the same."
+        ),
     );
     view! { <fieldset class="speed" data-testid="speed"><legend class="visually-hidden">{t!("Speed")}</legend>{options}{button}{sentence}</fieldset> }.into_any()
 }
@@ -94,7 +96,7 @@ fn readouts(page: Page) -> impl IntoView {
         Some(Ok((improved, _))) => {
             format!("≤ {}", format::epsilon(tight.get().map_or(improved, |tight| tight.min(improved))))
         }
-        Some(Err(())) => "no guarantee".to_owned(),
+        Some(Err(())) => t!("no guarantee").to_owned(),
         None => "–".to_owned(),
     };
     // What all of it may cost, or will.
@@ -107,8 +109,10 @@ fn readouts(page: Page) -> impl IntoView {
         Some(format!(" / {end}"))
     };
     let renyi_text = move || match epsilon.get() {
-        Some(Ok((improved, _))) if tight.get().is_some() => format!("tight; Rényi {}", format::epsilon(improved)),
-        Some(Ok((_, classic))) => format!("classic {}", format::epsilon(classic)),
+        Some(Ok((improved, _))) if tight.get().is_some() => {
+            t!("tight; Rényi {epsilon}", epsilon = format::epsilon(improved))
+        }
+        Some(Ok((_, classic))) => t!("classic {epsilon}", epsilon = format::epsilon(classic)),
         _ => String::new(),
     };
     view! {

@@ -1,25 +1,31 @@
 //! Words about the backend: what runs, and how this browser gets WebGPU.
 
+use crate::ui::text::t;
+
 /// How to get WebGPU in the browser that calls itself `user_agent`, in a sentence.
 #[must_use]
 pub fn how_to_get_webgpu(user_agent: &str) -> &'static str {
     let has = |name: &str| user_agent.contains(name);
     if has("iPhone") || has("iPad") || (has("Safari/") && !has("Chrome/") && !has("Chromium/")) {
-        "Safari has WebGPU from version 26 on (iOS 26, macOS 26); in Safari 18 it is a feature flag under Develop."
+        t!("Safari has WebGPU from version 26 on (iOS 26, macOS 26); in Safari 18 it is a feature flag under Develop.")
     } else if has("Firefox/") && has("Windows") {
-        "Firefox has WebGPU on Windows from version 141 on; update it, or set dom.webgpu.enabled in about:config."
+        t!("Firefox has WebGPU on Windows from version 141 on; update it, or set dom.webgpu.enabled in about:config.")
     } else if has("Firefox/") && has("Mac OS X") {
-        "Firefox has WebGPU on Macs with Apple chips from version 145 on; elsewhere use Chrome, Edge or Safari 26."
+        t!("Firefox has WebGPU on Macs with Apple chips from version 145 on; elsewhere use Chrome, Edge or Safari 26.")
     } else if has("Firefox/") {
-        "Firefox has no WebGPU on this system yet; Chrome or Edge may, or Firefox Nightly."
+        t!("Firefox has no WebGPU on this system yet; Chrome or Edge may, or Firefox Nightly.")
     } else if has("Android") {
-        "Chrome has WebGPU on Android 12 and later, from version 121 on, with most Qualcomm and ARM graphics."
+        t!("Chrome has WebGPU on Android 12 and later, from version 121 on, with most Qualcomm and ARM graphics.")
     } else if has("Linux") {
-        "On Linux, Chrome wants it switched on: open chrome://flags/#enable-unsafe-webgpu, or start it with --enable-unsafe-webgpu --enable-features=Vulkan."
+        t!(
+            "On Linux, Chrome wants it switched on: open chrome://flags/#enable-unsafe-webgpu, or start it with --enable-unsafe-webgpu --enable-features=Vulkan."
+        )
     } else if has("Chrome/") {
-        "Chrome and Edge have WebGPU from version 113 on; update the browser, and see that graphics acceleration is on in its settings."
+        t!(
+            "Chrome and Edge have WebGPU from version 113 on; update the browser, and see that graphics acceleration is on in its settings."
+        )
     } else {
-        "Chrome and Edge 113, Safari 26 and Firefox 141 on Windows have WebGPU."
+        t!("Chrome and Edge 113, Safari 26 and Firefox 141 on Windows have WebGPU.")
     }
 }
 

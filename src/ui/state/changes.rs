@@ -52,7 +52,7 @@ impl Page {
     pub fn choose_preset(self, preset: Preset) {
         self.messages.problems.set(vec![]);
         self.change(|settings| *settings = preset.settings(settings));
-        self.messages.notify(preset.note.to_owned());
+        self.messages.notify(preset.note.get().to_owned());
     }
 
     /// An option of a choice was chosen, by its key.

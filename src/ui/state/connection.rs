@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::{messages::Origin, page::Page};
 use crate::{
-    ui::{browser, threads::accountant::Failure},
+    ui::{browser, text::t, threads::accountant::Failure},
     worker::protocol::Request,
 };
 
@@ -42,11 +42,11 @@ impl Page {
     fn lose_trainer(self, why: &str) {
         let again = self.trainer.end_failed();
         let kept = match (self.current(), self.runs.current.with_value(|current| current.in_memory_only)) {
-            (None, _) => "",
-            (_, true) => " Nothing of its run is kept.",
-            _ => {
-                " What is kept of its run stands below: every step is counted, and parameters are those of the last save."
-            }
+            (None, _) => None,
+            (_, true) => Some(t!("Nothing of its run is kept.")),
+            _ => Some(t!(
+                "What is kept of its run stands below: every step is counted, and parameters are those of the last save."
+            )),
         };
         self.leave_sweep();
         self.runs.end_undo();
@@ -58,10 +58,18 @@ impl Page {
         self.digits.forget();
         self.run.set_arriving(false);
         let why = why.trim_end_matches('.');
-        self.messages.put(Origin::Thread, match again {
-            true => format!("The training thread failed: {why}. Another one has been started.{kept}"),
-            false => format!("The training thread failed again: {why}. Reload the page, or try it with backend=cpu in the address.{kept}"),
-        });
+        let mut sentence = match again {
+            true => t!("The training thread failed: {why}. Another one has been started.", why = why),
+            false => t!(
+                "The training thread failed again: {why}. Reload the page, or try it with backend=cpu in the address.",
+                why = why
+            ),
+        };
+        if let Some(kept) = kept {
+            sentence += " ";
+            sentence += kept;
+        }
+        self.messages.put(Origin::Thread, sentence);
         if again {
             self.start_trainer();
         }

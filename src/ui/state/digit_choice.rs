@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::{digits::LoadedDigits, messages::Origin, page::Page};
 use crate::{
-    ui::{browser, settings::Digits},
+    ui::{browser, settings::Digits, text::t},
     worker::protocol::DataRequest,
 };
 
@@ -17,9 +17,11 @@ impl Page {
         if digits == Digits::Files && self.digits.own_files().is_empty() {
             // Until some are picked, the digits stay what they are; a frame has no place to pick any.
             let how = if browser::press("own-files") {
-                "Pick your IDX files, or drop them anywhere here; until then the digits stay what they are."
+                t!("Pick your IDX files, or drop them anywhere here; until then the digits stay what they are.")
             } else {
-                "Your own files can be loaded in the whole playground, not in this frame; the digits stay what they are."
+                t!(
+                    "Your own files can be loaded in the whole playground, not in this frame; the digits stay what they are."
+                )
             };
             return self.messages.notify(how.to_owned());
         }
@@ -46,7 +48,7 @@ impl Page {
                 }
                 // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
                 self.set_digits(Digits::Mnist);
-                self.messages.notify("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.".to_owned());
+                self.messages.notify(t!("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.").to_owned());
                 return self.load_digits(Digits::Mnist, before);
             }
         };

@@ -17,6 +17,7 @@ use crate::{
     ui::{
         browser,
         settings::{Number, Settings},
+        text::t,
     },
     worker::protocol::{Event, KeptRun, Problem, RunInfo},
 };
@@ -176,7 +177,7 @@ impl Page {
         if !browser::is_embedded() {
             self.messages.put(
                 Origin::RunList,
-                format!("The list of runs is full: “{deleted}”, the oldest that was not pinned, is deleted. Pin runs, or save them as files, to keep them."),
+                t!("The list of runs is full: “{deleted}”, the oldest that was not pinned, is deleted. Pin runs, or save them as files, to keep them.", deleted = deleted),
             );
         }
     }
@@ -207,18 +208,19 @@ impl Page {
         let privacy = match &report.privacy {
             Privacy::Bounded(bound) => {
                 let epsilon = untrack(|| self.spending.epsilon()).unwrap_or(bound.improved.epsilon);
-                format!("epsilon at most {}", format::epsilon(epsilon))
+                t!("epsilon at most {epsilon}", epsilon = format::epsilon(epsilon))
             }
-            Privacy::NoGuarantee { .. } => "no privacy guarantee".to_owned(),
+            Privacy::NoGuarantee { .. } => t!("no privacy guarantee").to_owned(),
         };
         let accuracy = self.run.accuracy.get_untracked();
-        let accuracy = accuracy.map_or_else(String::new, |a| format!("test accuracy {}, ", format::percent(a)));
-        let state = match (report.complete, self.run.playing.get_untracked()) {
-            (true, _) => "Run complete",
-            (_, true) => "Training",
-            _ => "Paused",
-        };
+        let accuracy = accuracy
+            .map_or_else(String::new, |share| t!("test accuracy {accuracy}", accuracy = format::percent(share)) + ", ");
         let step = format::integer(report.step);
-        self.messages.spoken.set(format!("{state} at step {step}: {accuracy}{privacy}."));
+        let state = match (report.complete, self.run.playing.get_untracked()) {
+            (true, _) => t!("Run complete at step {step}", step = step),
+            (_, true) => t!("Training at step {step}", step = step),
+            _ => t!("Paused at step {step}", step = step),
+        };
+        self.messages.spoken.set(format!("{state}: {accuracy}{privacy}."));
     }
 }

@@ -12,7 +12,11 @@ use super::{
 use crate::{
     plot::format,
     train::report::Privacy,
-    ui::{settings::Settings, size::closures::effect},
+    ui::{
+        settings::Settings,
+        size::closures::effect,
+        text::{Text, t, text},
+    },
 };
 
 /// Where the page stands to what the open step's text is true of.
@@ -171,17 +175,26 @@ impl Page {
         let whole = self.has_all_digits();
         let done = self.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
         let of = self.run.info.with(|run| run.as_ref().and_then(|run| run.config.steps));
-        let of = of.map_or_else(String::new, |steps| format!(" of {}", format::integer(steps)));
-        let done = format::integer(done);
-        Standing::Coming(match (whole, self.run.playing.get(), same) {
-            (false, ..) => "The digits are on their way; then it trains.".to_owned(),
-            (_, true, true) => format!("It trains: step {done}{of}."),
-            (_, true, false) => format!("It trains what to compare with: step {done}{of}."),
-            (_, false, _) if self.lessons.done.get() && staged.until == Until::End => {
-                format!("It stands at step {done}{of}: press Play, and it goes on.")
+        let so_far = |with_end: Text, without: Text| {
+            let done = ("done", format::integer(done));
+            match of {
+                Some(steps) => with_end.with(&[done, ("all", format::integer(steps))]),
+                None => without.with(&[done]),
             }
-            (_, false, _) if self.lessons.done.get() => "Press Step, and it goes on.".to_owned(),
-            _ => "It trains in a moment.".to_owned(),
+        };
+        Standing::Coming(match (whole, self.run.playing.get(), same) {
+            (false, ..) => t!("The digits are on their way; then it trains.").to_owned(),
+            (_, true, true) => so_far(text!("It trains: step {done} of {all}."), text!("It trains: step {done}.")),
+            (_, true, false) => so_far(
+                text!("It trains what to compare with: step {done} of {all}."),
+                text!("It trains what to compare with: step {done}."),
+            ),
+            (_, false, _) if self.lessons.done.get() && staged.until == Until::End => so_far(
+                text!("It stands at step {done} of {all}: press Play, and it goes on."),
+                text!("It stands at step {done}: press Play, and it goes on."),
+            ),
+            (_, false, _) if self.lessons.done.get() => t!("Press Step, and it goes on.").to_owned(),
+            _ => t!("It trains in a moment.").to_owned(),
         })
     }
 

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::page::Page;
+use crate::ui::text::t;
 
 impl Page {
     /// Plays.
@@ -11,7 +12,7 @@ impl Page {
         self.messages.notice.set(None);
         self.run.play();
         if self.run.is_awaited() {
-            self.messages.spoken.set("Starting as soon as all digits are there.".to_owned());
+            self.messages.spoken.set(t!("Starting as soon as all digits are there.").to_owned());
         }
     }
 
@@ -24,7 +25,7 @@ impl Page {
     /// Exports the model.
     pub fn export_weights(self) {
         if !self.run.request_weights() {
-            self.messages.notify("There is no model to export yet.".to_owned());
+            self.messages.notify(t!("There is no model to export yet.").to_owned());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{messages::Origin, page::Page};
 use crate::{
-    ui::settings::Settings,
+    ui::{settings::Settings, text::t},
     worker::{
         accounts::{Answer, Question},
         protocol::Request,
@@ -18,8 +18,9 @@ impl Page {
                 let (name, config) = (card.name.clone(), card.config.clone());
                 self.trainer.send(Request::KeepFile { card, bytes: file });
                 self.change(|now| *now = Settings::of_config(&config, now.digits));
-                self.messages.notify(format!(
-                    "“{name}” is drawn beside your runs. Its ε was computed anew from what the file says was released, which is its author's word. Continue it in the list of runs, or press Play to run its settings from the start."
+                self.messages.notify(t!(
+                    "“{name}” is drawn beside your runs. Its ε was computed anew from what the file says was released, which is its author's word. Continue it in the list of runs, or press Play to run its settings from the start.",
+                    name = name
                 ));
             }
             Answer::OpenRun(Err(phrase)) => self.messages.put(Origin::Run, format!("{phrase}.")),

@@ -6,10 +6,13 @@ use super::{appearance::Panel, charts::COLOURS, messages::as_sentence, page::Pag
 use crate::{
     plot::{drawing::Line, format},
     train::config::RunConfig,
-    ui::settings::{
-        Number, Settings,
-        sweep::{self, Sweep},
-        verdict::Outcome,
+    ui::{
+        settings::{
+            Number, Settings,
+            sweep::{self, Sweep},
+            verdict::Outcome,
+        },
+        text::t,
     },
     worker::{
         accounts::{Answer, Question},
@@ -23,7 +26,9 @@ impl Page {
         self.end_sweep();
         let whole = self.digits.loaded.with_untracked(|loaded| loaded.as_ref().is_some_and(|loaded| loaded.complete));
         let Some(train) = self.digits.train().filter(|_| whole) else {
-            return self.messages.notify("The digits are still on their way: sweep when they are there.".to_owned());
+            return self
+                .messages
+                .notify(t!("The digits are still on their way: sweep when they are there.").to_owned());
         };
         // What is wrong with the settings as they are is said where they are.
         if self.settings.with_untracked(Settings::unread) || !self.check_data() {
@@ -33,8 +38,10 @@ impl Page {
             return self.sweep_delta(train);
         }
         let Some(sweep) = self.settings.with_untracked(|settings| Sweep::new(number, settings, train)) else {
-            let label = number.spec().label;
-            return self.messages.notify(format!("{label}: there is no room for a sweep around what is set."));
+            let label = number.spec().label.get();
+            return self
+                .messages
+                .notify(t!("{label}: there is no room for a sweep around what is set.", label = label));
         };
         self.run.pause();
         // The last sweep's runs give their colours to this one's.
@@ -56,8 +63,10 @@ impl Page {
         }
         self.appearance.panel.set(Panel::Results);
         self.messages.notice.set(Some(
-            "δ changes what is said of a training, not the training: the chart of ε shows the same steps at four δ."
-                .to_owned(),
+            t!(
+                "δ changes what is said of a training, not the training: the chart of ε shows the same steps at four δ."
+            )
+            .to_owned(),
         ));
         self.cost.deltas.set(vec![]);
         let steps = planned_steps(&settings, train);
@@ -93,7 +102,7 @@ impl Page {
         let waits = self.sweeps.awaits_run();
         if waits {
             self.end_sweep();
-            self.messages.notify(format!("The sweep has ended early. {}", as_sentence(why)));
+            self.messages.notify(t!("The sweep has ended early. {why}", why = as_sentence(why)));
         }
         waits
     }

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::thread::Thread;
 use crate::{
-    ui::browser,
+    ui::{browser, text::t},
     worker::{
         accountant::Accountant,
         accounts::{Answer, Question},
@@ -39,15 +39,15 @@ pub enum Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Accountant(why) => write!(
-                f,
-                "The accountant's thread failed ({why}): what the settings will cost cannot be told. Change any of them to try again."
+        f.write_str(&match self {
+            Self::Accountant(why) => t!(
+                "The accountant's thread failed ({why}): what the settings will cost cannot be told. Change any of them to try again.",
+                why = why
             ),
             Self::Reader(why) => {
-                write!(f, "The file could not be read: the thread that was to read it failed ({why}).")
+                t!("The file could not be read: the thread that was to read it failed ({why}).", why = why)
             }
-        }
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use leptos::prelude::window;
 use serde::{Serialize, de::DeserializeOwned};
 use wasm_bindgen::JsCast;
 
-use crate::worker::codec::Postcard;
+use crate::{ui::text::t, worker::codec::Postcard};
 
 /// What `start.js` calls out with every worker that the page makes: gloo keeps it to itself.
 const MADE: &str = "hushgrad-worker";
@@ -42,7 +42,7 @@ where
                 let failed = failed.clone();
                 EventListener::new(worker, kind, move |event| {
                     let message = Reflect::get(event, &"message".into()).ok().and_then(|message| message.as_string());
-                    failed(message.unwrap_or_else(|| "its program could not be loaded".to_owned()));
+                    failed(message.unwrap_or_else(|| t!("its program could not be loaded").to_owned()));
                 })
             })
         });

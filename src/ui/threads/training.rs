@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::thread::Thread;
 use crate::{
-    ui::browser,
+    ui::{browser, text::t},
     worker::{
         browser::Trainer,
         protocol::{Event, Request},
@@ -92,7 +92,7 @@ impl TrainingClient {
         match silent.flatten() {
             Some(beats) if beats > SILENT_BEATS => {
                 let seconds = HEARTBEAT_MS / 1000 * SILENT_BEATS;
-                lost(&format!("it has not answered for {seconds} seconds"));
+                lost(&t!("it has not answered for {seconds} seconds", seconds = seconds));
             }
             _ => self.send(Request::Ping),
         }

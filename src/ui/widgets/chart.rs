@@ -127,7 +127,7 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
 
 /// By it `www/start.js` enlarges the tile or the chart that it stands in.
 pub fn enlarge(title: &'static str) -> AnyView {
-    view! { <button type="button" class="quiet enlarge" title=t!("Enlarge") aria-expanded="false" aria-label=format!("Enlarge: {title}")>
+    view! { <button type="button" class="quiet enlarge" title=t!("Enlarge") aria-expanded="false" aria-label=t!("Enlarge: {title}", title = title)>
         <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d="M14 3h7v7h-2V6.4l-4.3 4.3-1.4-1.4L17.6 5H14zM10 21H3v-7h2v3.6l4.3-4.3 1.4 1.4L6.4 19H10z"></path></svg></button> }
         .into_any()
 }
@@ -138,7 +138,10 @@ fn table(title: &'static str, drawing: Memo<Drawing>) -> impl IntoView {
     let rows = move || {
         open.get().then(|| {
             drawing.with(|d| {
-                let (head, rows) = d.rows();
+                let (mut head, rows) = d.rows();
+                if let Some(run) = head.first_mut().filter(|_| d.scatter) {
+                    t!("run").clone_into(run);
+                }
                 let body = rows
                     .into_iter()
                     .map(|row| {
@@ -161,7 +164,7 @@ fn table(title: &'static str, drawing: Memo<Drawing>) -> impl IntoView {
         <details class="as-table" on:toggle=on_event(move |event| {
             let details: web_sys::HtmlDetailsElement = event_target(&event);
             open.set(details.open());
-        })><summary>{t!("As a table")}</summary><div class="scroll" tabindex="0" role="region" aria-label=format!("{title}, table")>{view_fn(rows)}</div></details>
+        })><summary>{t!("As a table")}</summary><div class="scroll" tabindex="0" role="region" aria-label=t!("{title}, table", title = title)>{view_fn(rows)}</div></details>
     }
     .into_any()
 }

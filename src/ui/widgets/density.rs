@@ -7,12 +7,15 @@ use crate::ui::{
     settings::Family,
     size::closures::{bool_memo, on_event, text_fn, text_memo, view_fn},
     state::{Origin, Page},
+    text::{Text, text},
 };
 
 /// A field for a density.
-pub const DENSITY: &str = "A density, in x";
+pub const DENSITY: Text = text!("A density, in x");
 
-pub const DENSITY_HINT: &str = "Any formula that is symmetric about 0, has a single peak and falls off fast enough; it need not be normalised. Noise is drawn from exactly the table that is accounted for.";
+pub const DENSITY_HINT: Text = text!(
+    "Any formula that is symmetric about 0, has a single peak and falls off fast enough; it need not be normalised. Noise is drawn from exactly the table that is accounted for."
+);
 
 /// Where the set-up's noise is a density of the visitor's own: its formula.
 pub fn density_field(page: Page) -> impl IntoView {
@@ -31,7 +34,8 @@ pub fn density_field(page: Page) -> impl IntoView {
                     prop:value=text_fn(move || formula.get()) on:change=on_event(typed) />
                 <p class="field-error" id="density-error">{text_fn(problem)}</p>
             };
-            labelled("density", "label".to_owned(), DENSITY.into_any(), [DENSITY, DENSITY_HINT], field.into_any())
+            let words = [DENSITY, DENSITY_HINT].map(Text::get);
+            labelled("density", "label".to_owned(), DENSITY.get().into_any(), words, field.into_any())
         })
     })
 }

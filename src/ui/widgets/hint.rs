@@ -3,16 +3,19 @@
 use leptos::prelude::*;
 
 use super::word::{door, word};
-use crate::ui::size::closures::{bool_fn, on_click, text_fn};
+use crate::ui::{
+    size::closures::{bool_fn, on_click, text_fn},
+    text::t,
+};
 
 /// ⓘ and the sentence that it shows.
 pub fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyView, AnyView) {
     let open = RwSignal::new(false);
     let button = view! {
-        <button type="button" class="hint" aria-label=format!("About: {label}") aria-controls=format!("{id}-hint")
+        <button type="button" class="hint" aria-label=t!("About: {label}", label = label) aria-controls=format!("{id}-hint")
             aria-expanded=text_fn(move || open.get().to_string()) on:click=on_click(move |_| open.update(|open| *open = !*open))>"i"</button>
     };
-    let more = door(id).map(|key| view! { " "{word(key, "More")} });
+    let more = door(id).map(|key| view! { " "{word(key, t!("More"))} });
     let sentence =
         view! { <p class="hint-text" id=format!("{id}-hint") hidden=bool_fn(move || !open.get())>{text}{more}</p> };
     (button.into_any(), sentence.into_any())

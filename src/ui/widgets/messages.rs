@@ -28,7 +28,7 @@ pub fn messages(page: Page) -> impl IntoView {
                     <button type="button" class="quiet" aria-label=t!("Dismiss the notice") on:click=on_click(move |_| page.messages.notice.set(None))>"×"</button></div>
             }.into_any()))}
             {view_fn(move || page.runs.deleted.with(|deleted| deleted.as_ref().map(|(_, past)| past.name.clone())).map(|name| view! {
-                <div class="notice" data-testid="undo"><p role="status">{format!("“{name}” is deleted. What it released stays counted.")}</p>
+                <div class="notice" data-testid="undo"><p role="status">{t!("“{name}” is deleted. What it released stays counted.", name = name)}</p>
                     <button type="button" on:click=on_click(move |_| page.runs.undelete())>{t!("Undo")}</button>
                     <button type="button" class="quiet" aria-label=t!("Dismiss the notice") on:click=on_click(move |_| page.runs.end_undo())>"×"</button></div>
             }.into_any()))}

@@ -11,19 +11,24 @@ use crate::{
         settings::Number,
         size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn},
         state::{Origin, Page},
+        text::t,
     },
 };
 
 /// A number's name. Pressed, it makes four runs, or curves, that show what the number does; a frame has no place for those.
 fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
-    let label = number.spec().label;
+    let label = number.spec().label.get();
     if !number.can_be_swept() || browser::is_embedded() {
         return view! { <label for=id>{label}</label> }.into_any();
     }
-    let what = if number == Number::Delta { "four curves of ε" } else { "four runs" };
+    let (what, sweep) = if number == Number::Delta {
+        (t!("What it does, in four curves of ε"), t!("Sweep {label}: four curves of ε", label = label))
+    } else {
+        (t!("What it does, in four runs"), t!("Sweep {label}: four runs", label = label))
+    };
     view! {
-        <button type="button" class="sweep-button" data-testid="sweep" title=format!("What it does, in {what}") disabled=bool_fn(move || off.get())
-            aria-label=format!("Sweep {label}: {what}") on:click=on_click(move |_| page.begin_sweep(number))>{label}</button>
+        <button type="button" class="sweep-button" data-testid="sweep" title=what disabled=bool_fn(move || off.get())
+            aria-label=sweep on:click=on_click(move |_| page.begin_sweep(number))>{label}</button>
     }
     .into_any()
 }
@@ -31,7 +36,8 @@ fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
 /// A labelled number, with a slider where its field has one. It complains only when it is committed.
 pub fn number(page: Page, number: Number) -> AnyView {
     let spec = number.spec();
-    let (button, sentence) = hint(spec.key, spec.label, spec.hint);
+    let label = spec.label.get();
+    let (button, sentence) = hint(spec.key, label, spec.hint.get());
     let id = format!("number-{}", spec.key);
     let error_id = format!("error-{}", spec.key);
     let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
@@ -63,18 +69,18 @@ pub fn number(page: Page, number: Number) -> AnyView {
         // A field that may be empty has nothing to slide while it is.
         let idle = move || spec.optional && text.with(|text| text.trim().is_empty());
         view! {
-            <input type="range" hidden=bool_fn(idle) disabled=bool_fn(move || off.get()) min="0" max="1000" step="any" class="slider" aria-label=format!("{}, slider", spec.label)
+            <input type="range" hidden=bool_fn(idle) disabled=bool_fn(move || off.get()) min="0" max="1000" step="any" class="slider" aria-label=t!("{label}, slider", label = label)
                 aria-valuetext=text_fn(move || text.get()) prop:value=text_fn(share)
                 on:input=on_event(move |event| text.set(value_of(&event)))
                 on:change=on_event(move |event| { text.set(value_of(&event)); commit(); }) />
-            <span class="ends" aria-hidden="true" hidden=bool_fn(idle)><span>{slider.low_end}</span><span>{slider.high_end}</span></span>
+            <span class="ends" aria-hidden="true" hidden=bool_fn(idle)><span>{slider.low_end.get()}</span><span>{slider.high_end.get()}</span></span>
         }
     });
     view! {
         <div class="control number" class:wrong=bool_fn(move || problem.with(Option::is_some))>
             <span class="label">{name(page, number, id.clone(), off)}{button}</span>
-            <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=spec.hook aria-label=spec.label
-                placeholder=if spec.optional { "open" } else { "" } disabled=bool_fn(move || off.get())
+            <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=spec.hook aria-label=label
+                placeholder=if spec.optional { t!("open") } else { "" } disabled=bool_fn(move || off.get())
                 prop:value=text_fn(move || text.get())
                 aria-invalid=text_fn(move || problem.with(Option::is_some).to_string())
                 aria-describedby=error_id.clone()

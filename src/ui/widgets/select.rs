@@ -8,6 +8,7 @@ use crate::ui::{
     settings::Select,
     size::closures::{bool_fn, on_event, text_fn},
     state::Page,
+    text::Text,
 };
 
 /// A choice of the set-up.
@@ -24,5 +25,11 @@ pub fn select(page: Page, which: Select) -> AnyView {
         event_target::<HtmlSelectElement>(&event).set_value(current.get_untracked());
     };
     let field = view! { <select id=spec.id data-testid=spec.id prop:value=text_fn(move || current.get()) on:change=on_event(choose)>{list}</select> };
-    labelled(spec.id, "label".to_owned(), spec.label.into_any(), [spec.label, spec.hint], field.into_any())
+    labelled(
+        spec.id,
+        "label".to_owned(),
+        spec.label.get().into_any(),
+        [spec.label, spec.hint].map(Text::get),
+        field.into_any(),
+    )
 }

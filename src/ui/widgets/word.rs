@@ -2,15 +2,21 @@
 
 use leptos::prelude::*;
 
-/// Names of curves, and settings by their id, that are explained: the word's key.
-const DOORS: [(&str, &str); 24] = [
-    ("classic", "classic"),
-    ("improved", "improved"),
-    ("tight", "tight"),
-    ("tight, projected", "tight"),
-    ("projected", "projected"),
-    ("budget", "budget"),
-    ("order α", "order"),
+use crate::ui::text::{Text, text};
+
+/// Names of curves that are explained, and the word's key.
+const NAMES: [(Text, &str); 7] = [
+    (text!("classic"), "classic"),
+    (text!("improved"), "improved"),
+    (text!("tight"), "tight"),
+    (text!("tight, projected"), "tight"),
+    (text!("projected"), "projected"),
+    (text!("budget"), "budget"),
+    (text!("order α"), "order"),
+];
+
+/// Settings that are explained, by their id, and the word's key.
+const DOORS: [(&str, &str); 17] = [
     ("lot", "lot"),
     ("clip", "clip"),
     ("vectors", "envelope"),
@@ -30,10 +36,10 @@ const DOORS: [(&str, &str); 24] = [
     ("steps", "composition"),
 ];
 
-/// The key of what stands behind a name or an id.
+/// The key of what stands behind an id.
 #[must_use]
 pub fn door(of: &str) -> Option<&'static str> {
-    DOORS.iter().find(|(name, _)| *name == of).map(|(_, key)| *key)
+    DOORS.iter().find(|(id, _)| *id == of).map(|(_, key)| *key)
 }
 
 /// A word with a door.
@@ -44,8 +50,8 @@ pub fn word(key: &'static str, text: &str) -> AnyView {
 
 /// A name, with a door where there is one.
 pub fn named(name: &str) -> AnyView {
-    match door(name) {
-        Some(key) => word(key, name),
+    match NAMES.iter().find(|(known, _)| known.get() == name) {
+        Some((_, key)) => word(key, name),
         None => name.to_owned().into_any(),
     }
 }

@@ -1,0 +1,19 @@
+//! Sentences with elements in them.
+
+use leptos::prelude::*;
+
+/// A sentence, `*strong*` in places, in which elements stand for the `{names}`, wherever a language has them.
+pub fn sentence(text: &str, mut elements: Vec<(&'static str, AnyView)>) -> AnyView {
+    let mut pieces = vec![];
+    for (strong, part) in text.split('*').enumerate() {
+        for (at, piece) in part.split(['{', '}']).enumerate() {
+            let known = elements.iter().position(|(known, _)| at % 2 == 1 && *known == piece);
+            pieces.push(match known {
+                Some(at) => elements.swap_remove(at).1,
+                None if strong % 2 == 1 => view! { <strong>{piece.to_owned()}</strong> }.into_any(),
+                None => piece.to_owned().into_any(),
+            });
+        }
+    }
+    pieces.into_any()
+}
