@@ -22,9 +22,16 @@ test("each word that has a door has a text, and each text has a door or is told 
     );
   const text = sources("../../src/ui").join("\n");
   const doors = /DOORS[^=]*= \[([^;]*)\];/.exec(text)?.[1] ?? "";
-  const keys = [...doors.matchAll(/\("[^"]+", "([a-z-]+)"\)/g), ...text.matchAll(/\bword\("([a-z-]+)"/g)].map((found) => found[1]);
-  expect(keys.length).toBeGreaterThan(20);
+  const named = /NAMES[^=]*= \[([^;]*)\];/.exec(text)?.[1] ?? "";
+  const keys = [...doors.matchAll(/\("[^"]+", "([a-z-]+)"\)/g), ...named.matchAll(/\(text!\("[^"]+"\), "([a-z-]+)"\)/g), ...text.matchAll(/\bword\("([a-z-]+)"/g)].map((found) => found[1]);
+  expect(keys.length).toBeGreaterThan(27);
   for (const key of keys) expect([...entries.keys()], key).toContain(key);
+});
+
+test("every language has the same words", () => {
+  const keys = (text: string) => text.trim().split("\n\n").map((entry) => entry.split(": ")[0]);
+  const english = keys(readFileSync("../../www/glossary.txt", "utf8"));
+  for (const file of readdirSync("../../www").filter((name) => /^glossary\.\w+\.txt$/.test(name))) expect(keys(readFileSync(join("../../www", file), "utf8"))).toEqual(english);
 });
 
 test("a word is explained where it stands, by keyboard, and its text is fetched only then", async ({ page, site, watched }) => {

@@ -251,3 +251,35 @@ fn links_are_found_and_scenes_go_on() {
     assert_eq!((&*asked.ask, &*asked.answer), ("Q?", "A."));
     assert_eq!(LessonSet::read("junk\n@do x\n# a\n% b | c"), LessonSet::default());
 }
+
+/// A line's kind, what in it is no text, and the names that it asks for.
+fn bones(line: &str) -> (String, Vec<&str>) {
+    let mut asked: Vec<&str> = names(line).collect();
+    asked.sort_unstable();
+    let kind = match line.split_once(' ') {
+        Some((mark @ ("@ask" | "@answer" | "##"), _)) => mark.to_owned(),
+        Some(("@choice", rest)) => format!("@choice {}", &rest[..1]),
+        Some(("#", rest)) => rest.split(" | ").next().unwrap_or_default().to_owned(),
+        Some((mark, _)) if mark.starts_with('@') => line.to_owned(),
+        _ => String::new(),
+    };
+    (kind, asked)
+}
+
+#[test]
+fn lessons_are_the_same_in_every_language() {
+    for other in [include_str!("../../../www/lessons.de.txt")] {
+        for (at, (english, own)) in TEXT.lines().zip(other.lines()).enumerate() {
+            assert_eq!(bones(english), bones(own), "line {}", at + 1);
+            assert_eq!(english.is_empty(), own.is_empty(), "line {}", at + 1);
+            assert_eq!(english.matches(" | ").count(), own.matches(" | ").count(), "line {}", at + 1);
+            assert!(names(english).next().is_none() || english != own, "line {} has no translation", at + 1);
+        }
+        assert_eq!(TEXT.lines().count(), other.lines().count());
+        let [english, own] = [TEXT, other].map(LessonSet::read);
+        assert_eq!((english.lessons.len(), english.formulas.len()), (own.lessons.len(), own.formulas.len()));
+        for (english, own) in english.lessons.iter().zip(&own.lessons) {
+            assert_eq!((&english.key, english.steps.len()), (&own.key, own.steps.len()));
+        }
+    }
+}
