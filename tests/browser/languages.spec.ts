@@ -142,7 +142,7 @@ test.describe("without a service worker", () => {
   test.use({ serviceWorkers: "block" });
 
   test("texts that do not come are named; another language's leave the page as it is", async ({ page, site, watched }) => {
-    watched.allowed.push(/text\/(en|de)\.txt/, /404/, /the server answered/);
+    watched.allowed.push(/text\/(en|de)\.txt/, /404/, /Failed to fetch/);
     site.missing.add("text/en.txt");
     await page.goto(site.url + query);
     await expect(page.locator("#failed")).toContainText("en.txt");

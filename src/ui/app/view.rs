@@ -36,7 +36,7 @@ pub fn start(root: web_sys::HtmlElement) {
         request_animation_frame(move || set_timeout(connect, std::time::Duration::ZERO));
         // Shown and not kept: a link's theme is not the visitor's choice.
         browser::show_theme(page.appearance.theme.get_untracked());
-        window_event_listener_untyped("hushgrad-spoken", move |_| page.take_language());
+        window_event_listener_untyped("hushgrad-spoken", move |_| browser::keeping_focus(|| page.take_language()));
         view_fn(move || {
             let _spoken = page.appearance.language.get();
             Some(untrack(|| match &embedded {

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use js_sys::{Array, Function, Reflect};
-use leptos::prelude::{document, window};
+use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{CustomEvent, CustomEventInit};
+use web_sys::{CustomEvent, CustomEventInit, HtmlElement};
 
 use crate::{
     plot::format,
@@ -62,4 +62,18 @@ pub fn choose_language(language: &str) {
     if let Ok(event) = CustomEvent::new_with_event_init_dict("hushgrad-speak", &init) {
         drop(window().dispatch_event(&event));
     }
+}
+
+/// Builds the page again by `act`; what had the focus has it again, under the same test id.
+pub fn keeping_focus(act: impl FnOnce()) {
+    let focused = document().active_element().and_then(|element| element.get_attribute("data-testid"));
+    act();
+    let Some(hook) = focused else { return };
+    let again = move || {
+        let found = document().query_selector(&format!("[data-testid=\"{hook}\"]")).ok().flatten();
+        if let Some(element) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+            drop(element.focus());
+        }
+    };
+    request_animation_frame(again);
 }

@@ -71,7 +71,7 @@ pub fn panel(page: Page) -> impl IntoView {
         }
     });
     view_fn(move || {
-        let (at, set) = (open.get()?, page.lessons.set.get_untracked()?);
+        let (at, set) = (open.get()?, page.lessons.set.get()?);
         Some(strip(page, &set, at))
     })
 }
