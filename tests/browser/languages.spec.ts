@@ -57,6 +57,7 @@ test("numbers are written as the language has it, and read in its way and in the
     await hook(page, "learning-rate").fill(typed);
     await hook(page, "learning-rate").press("Enter");
     await expect(page).toHaveURL(/rate=0\.25/);
+    await expect(hook(page, "learning-rate")).toHaveValue("0,25");
     await hook(page, "learning-rate").fill("4");
     await hook(page, "learning-rate").press("Enter");
   }

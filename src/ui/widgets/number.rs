@@ -27,7 +27,7 @@ fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
         (t!("What it does, in four runs"), t!("Sweep {label}: four runs", label = label))
     };
     view! {
-        <button type="button" class="sweep-button" data-testid="sweep" title=what disabled=bool_fn(move || off.get())
+        <button type="button" class="sweep-button" data-testid="sweep" data-mark=t!("sweep") title=what disabled=bool_fn(move || off.get())
             aria-label=sweep on:click=on_click(move |_| page.begin_sweep(number))>{label}</button>
     }
     .into_any()
@@ -43,28 +43,28 @@ pub fn number(page: Page, number: Number) -> AnyView {
     let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
     // One that plays no part now may still be looked for by its name.
     let off = bool_memo(move || page.settings.with(|settings| !settings.applies(number)));
-    let shown = move |value: Option<f64>| value.map(format::exact).unwrap_or_default();
+    let shown = move |value: Option<f64>| value.map(format::field).unwrap_or_default();
     let text = RwSignal::new(shown(set.get_untracked()));
     effect(move || text.set(shown(set.get())));
     let problem = Memo::new(move |_| page.messages.of(Origin::Field(number)));
-    let commit = move || page.commit(number, &text.get_untracked());
+    let commit = move || page.commit(number, &format::neutral(&text.get_untracked()));
     let nudge = move |event: KeyboardEvent, up: bool| {
         event.prevent_default();
-        if let Ok(Some(value)) = number.parse(&text.get_untracked())
+        if let Ok(Some(value)) = number.parse(&format::neutral(&text.get_untracked()))
             && let Some(nudged) = spec.nudged(value, up)
         {
-            text.set(format::exact(nudged));
+            text.set(format::field(nudged));
             commit();
         }
     };
     let slider = spec.slider.map(|slider| {
         let share = move || {
-            let value = number.parse(&text.get()).ok().flatten().or_else(|| set.get()).unwrap_or_default();
+            let value = number.parse(&format::neutral(&text.get())).ok().flatten().or_else(|| set.get()).unwrap_or_default();
             format::fixed(slider.share(value) * 1000.0, 0)
         };
         let value_of = move |event: &web_sys::Event| {
             let share = event_target::<web_sys::HtmlInputElement>(event).value_as_number();
-            format::exact(slider.value(share / 1000.0))
+            format::field(slider.value(share / 1000.0))
         };
         // A field that may be empty has nothing to slide while it is.
         let idle = move || spec.optional && text.with(|text| text.trim().is_empty());
