@@ -140,7 +140,7 @@ test("a question answers at once, by keyboard, and says why", async ({ page, sit
 });
 
 test("numbers and keys of lessons open what they always did", async ({ page, site }) => {
-  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims" };
+  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims", "8": "fairness" };
   await open(page, site, query);
   for (const [number, key] of Object.entries(old)) {
     for (const name of [number, key]) {

@@ -41,10 +41,10 @@ pub fn panel(page: Page) -> impl IntoView {
             <p hidden=bool_fn(move || !waiting.get())>"Counted as soon as there is a model."</p>
             {part(sentences)}
             {offer(page)}
-            {part(groups)}
-            {part(digits)}
+            <div data-testid="groups">{part(groups)}</div>
+            <section data-testid="by-digit">{part(digits)}</section>
             {part(misread)}
-            {part(pulls)}
+            <section data-testid="pulls">{part(pulls)}</section>
             <details class="confusion-panel" data-testid="confusion" hidden=bool_fn(move || waiting.get())>
                 <summary>"Which digits it takes for which"</summary>{part(confusion::matrix)}
             </details>
@@ -114,7 +114,7 @@ fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
     };
     Some(
         view! {
-            <table class="groups" data-testid="groups"><caption>"Test digits read right. Of the training images one in fifty is turned."</caption>
+            <table class="groups"><caption>"Test digits read right. Of the training images one in fifty is turned."</caption>
                 <thead><tr><td></td><th scope="col">"This run"</th><th scope="col">"Without privacy "{teaching()}</th><th scope="col">"Lost"</th></tr></thead>
                 <tbody>
                     {row("As they are", |counts| accuracy(&counts.usual, None))}
@@ -147,7 +147,8 @@ fn digits(_: Page, counted: &Counted) -> Option<AnyView> {
     let open = compares.then(|| view! { <th scope="col">"Without privacy "{teaching()}</th> }.into_any());
     Some(
         view! {
-            <table class="digits-table" data-testid="by-digit"><caption>"Share of each test digit that is read right"</caption>
+            <h3>"Digit by digit"</h3>
+            <table class="digits-table"><caption>"Share of each test digit that is read right"</caption>
                 <thead><tr><th scope="col">"Digit"</th><th scope="col">"This run"</th>{open}</tr></thead><tbody>{rows}</tbody></table>
         }
         .into_any(),
@@ -201,10 +202,8 @@ fn pulls(page: Page, counted: &Counted) -> Option<AnyView> {
         view! {
             <h3>"Most and least sensitive "{teaching()}</h3>
             <p class="caption">{says}</p>
-            <div data-testid="pulls">
-                {list(&pulls[..half], "Most sensitive")}
-                {list(&pulls[pulls.len() - half.min(pulls.len() - half)..], "Least sensitive")}
-            </div>
+            {list(&pulls[..half], "Most sensitive")}
+            {list(&pulls[pulls.len() - half.min(pulls.len() - half)..], "Least sensitive")}
         }
         .into_any(),
     )
