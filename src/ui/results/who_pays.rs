@@ -108,14 +108,14 @@ fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
     counted.run.turned?;
     let row = |name: &'static str, of: fn(&Counts) -> Option<f64>| {
         let (run, open) = (of(&counted.run), counted.open.as_ref().and_then(of));
-        let lost = run.zip(open).map(|(run, open)| open - run);
-        let [run, open, lost] = [run, open, lost].map(share);
+        let lost = run.zip(open).map_or_else(|| "–".to_owned(), |(run, open)| format::fixed((open - run) * 100.0, 1));
+        let [run, open] = [run, open].map(share);
         view! { <tr><th scope="row">{name}</th><td>{run}</td><td>{open}</td><td>{lost}</td></tr> }.into_any()
     };
     Some(
         view! {
             <table class="groups"><caption>"Test digits read right. Of the training images one in fifty is turned."</caption>
-                <thead><tr><td></td><th scope="col">"This run"</th><th scope="col">"Without privacy "{teaching()}</th><th scope="col">"Lost"</th></tr></thead>
+                <thead><tr><td></td><th scope="col">"This run"</th><th scope="col">"Without privacy "{teaching()}</th><th scope="col">"Points lost"</th></tr></thead>
                 <tbody>
                     {row("As they are", |counts| accuracy(&counts.usual, None))}
                     {row("Turned", |counts| accuracy(counts.turned.as_ref()?, None))}
@@ -187,7 +187,7 @@ fn pulls(page: Page, counted: &Counted) -> Option<AnyView> {
     let list = |pulls: &[Pull], name: &'static str| {
         let one = |pull: &Pull| {
             let norm = format::number(format::significant(pull.norm, 3));
-            picture(page, &pull.pixels, format!("A {}", pull.label), norm)
+            picture(page, &pull.pixels, pull.label.to_string(), format!("{norm} long"))
         };
         let all: Vec<AnyView> = pulls.iter().map(one).collect();
         view! { <p class="caption">{name}</p><ul class="pictures">{all}</ul> }.into_any()
