@@ -114,7 +114,7 @@ fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
     };
     Some(
         view! {
-            <table class="groups"><caption>"Test digits read right. Of the training images one in fifty is turned."</caption>
+            <table class="groups"><caption>"Test digits read right. Of the training images about one in fifty is turned."</caption>
                 <thead><tr><td></td><th scope="col">"This run"</th><th scope="col">"Without privacy "{teaching()}</th><th scope="col">"Points lost"</th></tr></thead>
                 <tbody>
                     {row("As they are", |counts| accuracy(&counts.usual, None))}
