@@ -1,14 +1,13 @@
 //! Whether a configuration can be run on a training set: ranges, and what contradicts.
 
 use super::{
-    config::{Augmentation, Minority, RunConfig, Schedule, Start},
+    config::{Augmentation, RunConfig, Schedule, Start},
     error::ConfigError,
     limits,
     units::{MOST_STEPS, expected_lot},
 };
 use crate::{
     accounting::{PrivacyError, decimal::quoted},
-    data::ONE_IN,
     mechanism::{Denoiser, EncoderSpec},
     model,
 };
@@ -45,12 +44,6 @@ pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), Confi
         return Err(ConfigError::Contradiction {
             field: "start",
             sentence: "parameters trained on synthetic digits come with the tanh CNN and the linear model on scattering features; choose one of them or a random start",
-        });
-    }
-    if config.minority == Minority::Turned && u64::from(train_examples) < ONE_IN {
-        return Err(ConfigError::Contradiction {
-            field: "minority",
-            sentence: "about one training image in fifty is turned, and there are fewer than fifty; give more images, or choose no minority",
         });
     }
     if let Some(noise) = &config.noise {
