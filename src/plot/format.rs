@@ -177,11 +177,7 @@ pub fn neutral(typed: &str) -> String {
     let mut parts = typed.trim().split(group);
     let first = parts.next().unwrap_or_default();
     let thousands = (1..=3).contains(&first.len()) && !first.starts_with('0') && parts.all(|part| part.len() == 3);
-    if typed.contains(decimal) || thousands {
-        typed.replace(group, "").replace(decimal, ".")
-    } else {
-        typed.to_owned()
-    }
+    if typed.contains(decimal) || thousands { typed.replace(group, "").replace(decimal, ".") } else { typed.to_owned() }
 }
 
 /// As few digits as no other f64 is nearer to.
@@ -266,9 +262,14 @@ mod tests {
         assert_eq!([percent(0.9053), duration(0.84), bytes(1_250_000)], ["90,5%", "0,8 s", "1,3 MB"]);
         assert_eq!([fixed(0.5, 1), exact(0.5)], ["0.5", "0.5"], "programs read these");
         assert_eq!([field(0.05), field(1.125), field(1e-5)], ["0,05", "1,125", "1e-5"]);
-        for (typed, read) in
-            [("0,5", "0.5"), ("0.5", "0.5"), ("1.000,5", "1000.5"), ("60.000", "60000"), ("1,125", "1.125"), ("1e-5", "1e-5")]
-        {
+        for (typed, read) in [
+            ("0,5", "0.5"),
+            ("0.5", "0.5"),
+            ("1.000,5", "1000.5"),
+            ("60.000", "60000"),
+            ("1,125", "1.125"),
+            ("1e-5", "1e-5"),
+        ] {
             assert_eq!(neutral(typed), read, "{typed}");
         }
         speak('.', ',');

@@ -97,7 +97,8 @@ fn envelope(lab: Lab) -> AnyView {
 /// For which ε.
 fn epsilon(lab: Lab) -> AnyView {
     let text = text_memo(move || format::field(lab.page.lab.query.with(|query| query.epsilon)));
-    let set = move |event: leptos::ev::Event| match Number::Budget.parse(&format::neutral(&event_target_value(&event))) {
+    let set = move |event: leptos::ev::Event| match Number::Budget.parse(&format::neutral(&event_target_value(&event)))
+    {
         // Empty, it becomes what it was.
         Ok(epsilon) => lab.ask(|query| query.epsilon = epsilon.unwrap_or(query.epsilon)),
         Err(error) => lab.page.messages.put(Origin::Run, error.to_string()),

@@ -14,6 +14,7 @@
 //! | `panel` | the panel |
 //! | [`recorded`] | a run made before, for empty charts |
 //! | `sentence` | sentences with elements in them |
+//! | `who_pays` | which digits pay for privacy |
 
 #[cfg(target_arch = "wasm32")]
 mod answer;
@@ -37,3 +38,5 @@ pub(super) mod panel;
 pub mod recorded;
 #[cfg(target_arch = "wasm32")]
 mod sentence;
+#[cfg(target_arch = "wasm32")]
+mod who_pays;
