@@ -70,7 +70,10 @@ fn make_room() -> f64 {
             top = f64::max(top, place.height());
         }
     }
-    let strip = one(STRIP).map_or(0.0, |strip| strip.get_bounding_client_rect().height());
+    // Where it stands beside the page, it covers nothing of its foot.
+    let width = number(window().inner_width());
+    let strip = one(STRIP).map(|strip| strip.get_bounding_client_rect()).filter(|strip| strip.width() > width / 2.0);
+    let strip = strip.map_or(0.0, |strip| strip.height());
     if let Some(root) = document().document_element().and_then(|root| root.dyn_into::<HtmlElement>().ok()) {
         for (name, size) in [("--lesson-floor", floor), ("--clear-top", top), ("--clear-bottom", floor + strip)] {
             drop(root.style().set_property(name, &format!("{}px", size.ceil() as u32)));

@@ -27,6 +27,8 @@ pub struct Link {
     pub backend: BackendChoice,
     pub speed: Speed,
     pub theme: Option<Theme>,
+    /// Whether the page is shown to a class.
+    pub present: bool,
     /// The lesson that is open, and its step: `why-noise.2`.
     pub lesson: Option<String>,
     /// Whether the noise lab is open, and what it is asked.
@@ -41,6 +43,7 @@ impl Default for Link {
             backend: BackendChoice::Automatic,
             speed: Speed::Max,
             theme: None,
+            present: false,
             lesson: None,
             lab: false,
             query: NoiseQuery::default(),
@@ -112,6 +115,13 @@ impl Link {
                 }
                 let formula = if key == "density" { &mut settings.formula } else { &mut self.query.formula };
                 value.clone_into(formula);
+            }
+            "present" => {
+                self.present = match value {
+                    "1" | "" => true,
+                    "0" => false,
+                    _ => return Err(wrong(key, value, &["1", "0"])),
+                }
             }
             "lesson" => self.lesson = Some(clipped(value)),
             "lab" => {
@@ -193,6 +203,9 @@ impl Link {
         }
         if let Some(theme) = self.theme {
             pairs.push(("theme", theme.key().to_owned()));
+        }
+        if self.present {
+            pairs.push(("present", "1".to_owned()));
         }
         if let Some(lesson) = &self.lesson {
             pairs.push(("lesson", encode(lesson)));

@@ -71,11 +71,13 @@ pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
     .into_any()
 }
 
-/// Accuracy, ε and steps.
+/// Accuracy, ε, steps, and how long they take.
 fn numbers(card: &Card) -> String {
     let epsilon =
         card.epsilon.map_or_else(|| "no guarantee".to_owned(), |epsilon| format!("ε ≤ {}", format::epsilon(epsilon)));
-    format!("{} of test digits, {epsilon}, {} steps", format::percent(card.accuracy), format::integer(card.steps))
+    let duration = card.duration().map(|duration| format!(", {duration}")).unwrap_or_default();
+    let (accuracy, steps) = (format::percent(card.accuracy), format::integer(card.steps));
+    format!("{accuracy} of test digits, {epsilon}, {steps} steps{duration}")
 }
 
 fn picture(page: Page, card: Arc<Card>) -> AnyView {

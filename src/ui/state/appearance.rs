@@ -4,13 +4,21 @@ use leptos::prelude::*;
 
 use crate::ui::{browser, settings::Theme};
 
-/// Colours, and which panel a phone shows. Copied freely.
+/// The ids of the buttons that open and close the set-up of a phone.
+pub const SHEET_OPENER: &str = "set-up-open";
+pub const SHEET_CLOSE: &str = "set-up-close";
+
+/// Colours, size, and what a phone shows. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Appearance {
     pub theme: RwSignal<Theme>,
     /// Whether the link names a theme: then it goes on with the link, and is not the visitor's own affair.
     pub theme_in_link: RwSignal<bool>,
     pub panel: RwSignal<Panel>,
+    /// Whether a phone shows the set-up, as a sheet over the stage; elsewhere it is always there.
+    pub sheet: RwSignal<bool>,
+    /// Whether the page is shown to a class: large, and without the set-up.
+    pub present: RwSignal<bool>,
     /// Whether a phone shows what is seldom wanted of header and transport.
     pub more: RwSignal<bool>,
 }
@@ -18,7 +26,6 @@ pub struct Appearance {
 /// Panels of the page: tabs on a phone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Panel {
-    Setup,
     Step,
     Results,
 }
@@ -26,13 +33,34 @@ pub enum Panel {
 impl Appearance {
     /// The link's theme, or the one that the browser keeps.
     #[must_use]
-    pub fn new(theme: Option<Theme>) -> Self {
+    pub fn new(theme: Option<Theme>, present: bool) -> Self {
         Self {
             theme: RwSignal::new(theme.unwrap_or_else(browser::stored_theme)),
             theme_in_link: RwSignal::new(theme.is_some()),
             panel: RwSignal::new(Panel::Step),
+            sheet: RwSignal::new(false),
+            present: RwSignal::new(present),
             more: RwSignal::new(false),
         }
+    }
+
+    /// Shows a panel on a phone, and no set-up over it.
+    pub fn show_panel(self, panel: Panel) {
+        self.panel.set(panel);
+        self.sheet.set(false);
+    }
+
+    /// Lays the set-up over the stage of a phone; the keyboard goes on in it.
+    pub fn open_sheet(self) {
+        self.panel.set(Panel::Step);
+        self.sheet.set(true);
+        browser::focus_soon(SHEET_CLOSE);
+    }
+
+    /// Puts the set-up of a phone away; the keyboard goes on where it was opened.
+    pub fn close_sheet(self) {
+        self.sheet.set(false);
+        browser::focus_soon(SHEET_OPENER);
     }
 
     /// Shows a link's theme, which the browser does not keep.

@@ -81,7 +81,7 @@ impl Page {
             sweeps: Sweeps::new(),
             cards: Cards::new(),
             messages: Messages::new(problems),
-            appearance: Appearance::new(link.theme),
+            appearance: Appearance::new(link.theme, link.present),
             requests: RwSignal::new(vec![]),
         }
     }
@@ -94,6 +94,7 @@ impl Page {
             backend: self.device.choice,
             speed: self.run.speed.get(),
             theme: self.appearance.theme_in_link.get().then(|| self.appearance.theme.get()),
+            present: self.appearance.present.get(),
             ..Link::default()
         }
     }
