@@ -63,7 +63,11 @@ enum Task {
         bench: Option<Bench>,
     },
     /// Take the README's pictures of the page, at every size
-    Pictures,
+    Pictures {
+        /// Take the first half minute of a visit instead, in strips
+        #[arg(long)]
+        film: bool,
+    },
     /// Check licences, sources and known vulnerabilities of the dependencies
     Deny,
 }
@@ -112,7 +116,7 @@ fn run(task: Option<Task>) -> Result<bool> {
             println!("It is {}.", site.check()?);
         }
         Task::Test => return checks::run::run(project),
-        Task::Pictures => pictures::run(project)?,
+        Task::Pictures { film } => pictures::run(project, film)?,
         Task::Deny => deny::run(project)?,
         Task::Bench { bench } => bench::run(project, bench)?,
     }
@@ -136,13 +140,16 @@ mod tests {
         let address = "https://example.org/play/".parse().ok();
         assert_eq!(parsed("dist --address https://example.org/play"), Some(Task::Dist { out: "dist".into(), address }));
         assert_eq!(parsed("test"), Some(Task::Test));
-        assert_eq!(parsed("pictures"), Some(Task::Pictures));
+        assert_eq!(parsed("pictures"), Some(Task::Pictures { film: false }));
+        assert_eq!(parsed("pictures --film"), Some(Task::Pictures { film: true }));
         assert_eq!(parsed("deny"), Some(Task::Deny));
         assert_eq!(parsed(""), None);
         for (line, bench) in [
             ("bench", None),
             ("bench browser", Some(Bench::Browser)),
             ("bench gpu --adapter RTX", Some(Bench::Gpu { adapter: Some("RTX".into()) })),
+            ("bench page", Some(Bench::Page { site: None })),
+            ("bench cards --site dist", Some(Bench::Cards { site: Some("dist".into()) })),
             ("bench build", Some(Bench::Build { rows: vec![] })),
             ("bench build serve test-again", Some(Bench::Build { rows: vec![Row::Serve, Row::TestWarm] })),
         ] {

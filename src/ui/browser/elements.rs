@@ -18,12 +18,16 @@ pub fn press(id: &str) -> bool {
     true
 }
 
-/// Puts the keyboard's focus on the element of this id once what was changed just now is drawn; nowhere while that is not seen.
-pub fn focus_soon(id: &'static str) {
+/// Puts the keyboard's focus on the element of this id once what was changed just now is drawn, nowhere while that is not seen; and
+/// the window's upper edge to what the selector names.
+pub fn focus_soon(id: &'static str, at_top: Option<&'static str>) {
     let focus = move || {
         let element = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok());
         if let Some(element) = element {
             drop(element.focus());
+        }
+        if let Some(first) = at_top.and_then(|selector| document().query_selector(selector).ok().flatten()) {
+            first.scroll_into_view();
         }
     };
     set_timeout(focus, std::time::Duration::ZERO);

@@ -50,17 +50,17 @@ impl Appearance {
         self.sheet.set(false);
     }
 
-    /// Lays the set-up over the stage of a phone; the keyboard goes on in it.
+    /// Lays the set-up over the stage of a phone, of which the stations are seen above it; the keyboard goes on in it.
     pub fn open_sheet(self) {
         self.panel.set(Panel::Step);
         self.sheet.set(true);
-        browser::focus_soon(SHEET_CLOSE);
+        browser::focus_soon(SHEET_CLOSE, Some(".stations"));
     }
 
     /// Puts the set-up of a phone away; the keyboard goes on where it was opened.
     pub fn close_sheet(self) {
         self.sheet.set(false);
-        browser::focus_soon(SHEET_OPENER);
+        browser::focus_soon(SHEET_OPENER, None);
     }
 
     /// Shows a link's theme, which the browser does not keep.
