@@ -54,8 +54,9 @@ function watch() {
         seen.paint = performance.now() - arrived();
         const play = find("play")!;
         const after = new MutationObserver(() => {
-          if (play.textContent?.includes("Starting")) seen.heard ??= performance.now() - arrived();
-          if (Number(find("step")!.dataset.value) > 0) seen.heard ??= seen.step ??= performance.now() - arrived();
+          const started = Number(find("step")!.dataset.value) > 0;
+          if (started || play.textContent?.includes("Starting")) seen.heard ??= performance.now() - arrived();
+          if (started) seen.step ??= performance.now() - arrived();
         });
         after.observe(document.querySelector(".top")!, { subtree: true, childList: true, characterData: true, attributes: true });
         play.click();

@@ -1,8 +1,10 @@
 import { defineConfig } from "@playwright/test";
 import tests from "./playwright.config";
 
-/** The README's pictures, and film strips, which no test is: `cargo xtask pictures`. */
-export default defineConfig(tests, {
+/** The README's pictures, and film strips, which no test is: `cargo xtask pictures`. A project would bring tests of its own. */
+export default defineConfig({
+  ...tests,
+  projects: undefined,
   testMatch: ["pictures.ts", "film.ts"],
   timeout: 900_000,
   expect: { timeout: 300_000 },

@@ -72,6 +72,7 @@ for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
     await expect(page).toHaveURL(/present=1/);
     await expect(page).toHaveURL(/lesson=why-noise\.4/);
     // In the lot they ring another digit.
+    await page.keyboard.press("s");
     await expect(page.locator(".lot-buttons .ringed")).toHaveCount(1);
     await page.locator(".lot-buttons .ringed").focus();
     const place = () => page.locator(".lot-buttons .ringed").evaluate((button) => [...button.parentElement!.children].indexOf(button));

@@ -33,6 +33,11 @@ pub fn focus_soon(id: &'static str, at_top: Option<&'static str>) {
     set_timeout(focus, std::time::Duration::ZERO);
 }
 
+/// Shows the page from its top.
+pub fn to_top() {
+    window().scroll_to_with_x_and_y(0.0, 0.0);
+}
+
 /// Whether anything fits the selector.
 #[must_use]
 pub fn is_there(selector: &str) -> bool {

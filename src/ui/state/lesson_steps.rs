@@ -112,6 +112,10 @@ impl Page {
             _ => Panel::Results,
         });
         self.appearance.sheet.set(now.show == "setup");
+        // A class sees the stage again, unless the step points elsewhere.
+        if self.appearance.present.get_untracked() {
+            browser::to_top();
+        }
         if now.show == "lab" {
             let psi = if now.psi.as_deref() == Some("one") { Psi::Entries(1) } else { Psi::Spread };
             self.lab.query.update(|query| query.psi = psi);
