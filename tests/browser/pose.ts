@@ -46,7 +46,7 @@ export async function take(page: Page, [width, height, theme]: Picture, path?: s
     const found: Boxes = {};
     for (const [name, selector] of Object.entries(panels)) {
       const element = document.querySelector(selector);
-      const box = element?.checkVisibility() && element.getBoundingClientRect();
+      const box = element?.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && element.getBoundingClientRect();
       // What is in the picture, and no more of it.
       if (box && box.height > 0 && box.top < innerHeight - 40) found[name] = [box.left, box.top, box.width, Math.min(box.bottom, innerHeight) - box.top].map(Math.round);
     }
