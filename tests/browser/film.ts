@@ -61,7 +61,7 @@ test("film strips", async ({ browser }) => {
       if (name === "no MNIST") site.missing.add("data/manifest.json");
       else site.missing.clear();
       const page = await browser.newPage({ viewport: { width, height }, colorScheme: "light" });
-      await page.goto(site.url);
+      await page.goto(`${site.url}?backend=cpu`);
       await page.getByTestId("play").waitFor();
       const frames = [];
       // As it opens: what is there a second after the address was entered.
