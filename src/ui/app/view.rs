@@ -57,7 +57,8 @@ fn view(page: Page) -> impl IntoView {
     let class = move |panel: Panel, name: &'static str| {
         text_fn(move || format!("panel {name}{}", if shown.get() == panel { " shown" } else { "" }))
     };
-    let turn_sheet = move |_| if sheet.get_untracked() { page.appearance.close_sheet() } else { page.appearance.open_sheet() };
+    let turn_sheet =
+        move |_| if sheet.get_untracked() { page.appearance.close_sheet() } else { page.appearance.open_sheet() };
     view! {
         <a class="skip" href="#results">"To the results"</a>
         {header(page, help, cards)}

@@ -97,15 +97,24 @@ mod tests {
             Card { preset, steps: 1, accuracy: 0.9, epsilon: None, seconds, picture: vec![] }.duration()
         };
         assert_eq!(card(None), None);
-        for (seconds, text) in [(0.2, "about 1 s"), (4.4, "about 4 s"), (99.0, "about 99 s"), (150.0, "about 3 minutes")] {
+        for (seconds, text) in
+            [(0.2, "about 1 s"), (4.4, "about 4 s"), (99.0, "about 99 s"), (150.0, "about 3 minutes")]
+        {
             assert_eq!(card(Some(seconds)).unwrap(), format!("{text} on a laptop’s CPU"));
         }
     }
 
     #[test]
     fn what_is_no_card_is_left_out() {
-        for line in ["", "x", "quick-linear", "quick-linear 1 0.5", "quick-linear 1 0.5 none", "quick-linear 1 0.5 none soon 1 00", "nobody 1 0.5 none 1 1 00"]
-        {
+        for line in [
+            "",
+            "x",
+            "quick-linear",
+            "quick-linear 1 0.5",
+            "quick-linear 1 0.5 none",
+            "quick-linear 1 0.5 none soon 1 00",
+            "nobody 1 0.5 none 1 1 00",
+        ] {
             assert_eq!(read(&format!("head\n{line}")), [], "{line}");
         }
     }

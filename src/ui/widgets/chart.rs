@@ -71,7 +71,8 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
     let size = move || {
         let width = width.get();
         let large = node.get_untracked().is_some_and(|node| matches!(node.closest(":popover-open"), Ok(Some(_))));
-        let height = if page.appearance.present.get() { frame.height * browser::share_of_height() } else { frame.height };
+        let height =
+            if page.appearance.present.get() { frame.height * browser::share_of_height() } else { frame.height };
         (width, if large { height.max(0.45 * width) } else { height })
     };
     let axes = move || drawing.with(|d| picture::axes(d, size(), frame.full));

@@ -49,7 +49,9 @@ pub enum Bench {
 
 /// One kind, or all but that of builds, which takes hours, and the cards', which is no section.
 pub fn run(project: &Project, bench: Option<Bench>) -> Result<()> {
-    let all = || vec![Bench::Accounting, Bench::Speed, Bench::Gpu { adapter: None }, Bench::Browser, Bench::Page { site: None }];
+    let all = || {
+        vec![Bench::Accounting, Bench::Speed, Bench::Gpu { adapter: None }, Bench::Browser, Bench::Page { site: None }]
+    };
     bench.map_or_else(all, |one| vec![one]).into_iter().try_for_each(|bench| match bench {
         Bench::Accounting => accounting::run(project),
         Bench::Speed => speed::run(project),
