@@ -22,15 +22,20 @@ use hushgrad::{
     data::{
         idx::PIXELS,
         shard_writer::{self, MANIFEST, Set},
+        synthetic,
     },
+    engine::{Engine as _, Performance, cpu::CpuEngine},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     train::{
-        config::{RunConfig, SamplingPolicy},
+        config::{Minority, RunConfig, SamplingPolicy},
+        plan::Plan,
         report::{Privacy, Report},
         run_file::RunFile,
+        session::Session,
     },
     worker::{
         agent,
+        counting::{Counted, MISREAD, accuracy},
         host::Host,
         inbox::Message,
         load_error::LoadError,
@@ -302,6 +307,13 @@ impl Thread {
         self.ask_and_settle(Request::Load { load: self.loads, from })
     }
 
+    /// Which digits pay for privacy.
+    fn count(&mut self) -> Counted {
+        let events = self.ask_and_settle(Request::Count);
+        let Some(Event::Counted(counted)) = events.last() else { panic!("{events:?}") };
+        (**counted).clone()
+    }
+
     /// The visitor's files, handed over piece by piece as they are asked for.
     fn load_files(&mut self, files: &[(String, Vec<u8>)]) -> Vec<Event> {
         let sizes = files.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect();
@@ -406,12 +418,113 @@ fn files_are_asked_for_piece_by_piece_and_not_at_all_where_they_are_too_many_or_
 fn the_confusion_matrix_counts_every_test_digit_and_agrees_with_the_accuracy() {
     let mut thread = Thread::with_run(short());
     let report = Thread::last_report(&thread.ask_and_settle(Request::Play));
-    let events = thread.ask_and_settle(Request::Confusion);
-    let Some(Event::Confusion { step, counts }) = events.last() else { panic!("{events:?}") };
-    assert_eq!(*step, 40);
-    assert_eq!(counts.iter().flatten().sum::<u32>(), 700);
-    let right: u32 = (0..10).map(|digit| counts[digit][digit]).sum();
-    assert_eq!(Some(f64::from(right) / 700.0), report.test_accuracy);
+    let counted = thread.count();
+    assert_eq!(counted.run.step, 40);
+    assert_eq!(counted.run.usual.iter().flatten().sum::<u32>(), 700);
+    assert_eq!(accuracy(&counted.run.usual, None), report.test_accuracy);
+    assert_eq!((counted.run.turned, counted.open, counted.pulls), (None, None, None));
+    // All that are misread or as many as are shown, the surest first, and each as it was drawn.
+    let wrong = 700 - (0..10).map(|digit| counted.run.usual[digit][digit]).sum::<u32>();
+    assert_eq!(counted.misread.len(), MISREAD.min(wrong as usize));
+    assert!(counted.misread.is_sorted_by(|a, b| a.sure >= b.sure));
+    let test = synthetic::digits(1, 600, 700).test;
+    for misread in &counted.misread {
+        assert!(
+            misread.label != misread.read
+                && counted.run.usual[usize::from(misread.label)][usize::from(misread.read)] > 0
+        );
+        assert!((0.1..=1.0).contains(&misread.sure), "{}", misread.sure);
+        assert!((0..700).any(|i| test.image(i) == misread.pixels && test.labels[i] == misread.label));
+    }
+}
+
+#[test]
+fn the_twin_and_the_digits_of_a_looked_at_step_are_counted_beside_the_run() {
+    let mut thread = Thread::with_run(short());
+    let events = thread.ask_and_settle(Request::StepOnce);
+    let drawn =
+        events.iter().find_map(|event| if let Event::Lot { lot, .. } = event { Some(lot.clone()) } else { None });
+    let drawn = drawn.unwrap();
+    thread.ask_and_settle(Request::TrainBaseline);
+    let counted = thread.count();
+    let open = counted.open.unwrap();
+    assert_eq!((counted.run.step, open.step), (1, 60));
+    assert_eq!(open.usual.iter().flatten().sum::<u32>(), 700);
+    assert!(accuracy(&open.usual, None) > accuracy(&counted.run.usual, None));
+    let (step, pulls) = counted.pulls.unwrap();
+    assert_eq!((step, pulls.len()), (1, drawn.labels.len()));
+    assert!(pulls.is_sorted_by(|a, b| a.norm >= b.norm) && pulls[0].norm > 0.0);
+    for pull in &pulls {
+        assert!((0..drawn.labels.len()).any(|i| drawn.digit(i) == pull.pixels && drawn.labels[i] == pull.label));
+    }
+    // Another run has another twin, and no step.
+    thread.ask_and_settle(Request::Reset);
+    let counted = thread.count();
+    assert_eq!((counted.run.step, counted.open, counted.pulls), (0, None, None));
+}
+
+/// The same images are turned here as by the native tool, before anything else; what the page says of ε is what it says without them.
+#[test]
+fn a_minority_is_trained_on_as_any_session_trains_on_it_at_the_same_epsilon() {
+    let config = RunConfig { minority: Minority::Turned, replay: Some(5), ..short() };
+    let mut thread = Thread::with_run(config.clone());
+    let report = Thread::last_report(&thread.ask_and_settle(Request::Play));
+    let events = thread.ask_and_settle(Request::ExportParameters);
+    let Some(Event::Parameters(parameters)) = events.last() else { panic!("{events:?}") };
+    let digits = synthetic::digits(1, 600, 700);
+    let alone = |config: RunConfig| {
+        let train = config.minority.among(&digits.train);
+        let plan = Plan::new(config, 600).unwrap();
+        let engine = CpuEngine::new(plan.task.clone(), train, &plan.initial_parameters(), Performance::default());
+        let mut session = Session::new(plan, engine.unwrap()).unwrap();
+        (0..40).for_each(|_| futures_executor::block_on(session.step()).unwrap());
+        futures_executor::block_on(session.engine().state()).unwrap().parameters
+    };
+    assert!(alone(config.clone()) == *parameters);
+    assert!(alone(RunConfig { minority: Minority::None, ..config.clone() }) != *parameters);
+    // Both groups are counted, of the run and of its twin, and the twin has the same minority.
+    thread.ask_and_settle(Request::TrainBaseline);
+    let counted = thread.count();
+    assert_eq!(accuracy(&counted.run.usual, None), report.test_accuracy);
+    for counts in [&counted.run, counted.open.as_ref().unwrap()] {
+        assert_eq!(counts.turned.unwrap().iter().flatten().sum::<u32>(), 700);
+        assert!(accuracy(&counts.turned.unwrap(), None) < accuracy(&counts.usual, None));
+    }
+    // What is released costs the same, and the digits are the same people's.
+    let bound = |minority| {
+        let mut thread = Thread::with_run(RunConfig { minority, ..short() });
+        let Privacy::Bounded(bound) = Thread::last_report(&thread.ask_and_settle(Request::Play)).privacy else {
+            panic!()
+        };
+        let file = thread.ask_and_settle(Request::ExportLedger);
+        let Some(Event::Ledger(ledger)) = file.last() else { panic!("{file:?}") };
+        (bound, ledger.clone())
+    };
+    assert_eq!(bound(Minority::Turned), bound(Minority::None));
+}
+
+#[test]
+fn a_run_with_a_minority_is_continued_on_the_same_images_and_refused_where_there_are_too_few() {
+    let config = RunConfig { minority: Minority::Turned, replay: Some(5), steps: Some(40), ..short() };
+    let whole = {
+        let mut thread = Thread::with_run(config.clone());
+        thread.ask_and_settle(Request::Play);
+        thread.ask_and_settle(Request::ExportParameters)
+    };
+    let mut thread = Thread::with_run(config.clone());
+    (0..3).for_each(|_| drop(thread.ask_and_settle(Request::StepOnce)));
+    let key = thread.key.clone();
+    let Some(Event::RunFile(text)) = thread.ask_and_settle(Request::ExportRun { key }).pop() else { panic!() };
+    assert!(text.contains(r#""minority":"turned""#));
+    let request = thread.continuing(text.into_bytes());
+    thread.ask_and_settle(request);
+    thread.ask_and_settle(Request::Play);
+    assert!(thread.ask_and_settle(Request::ExportParameters).last() == whole.last());
+    thread.load(DataRequest::Synthetic { seed: 1, train: 49, test: 20 });
+    let events = thread.ask_and_settle(Request::Start(RunConfig { lot: 8, ..config }));
+    let [problem] = Thread::problems(&events)[..] else { panic!("{events:?}") };
+    assert_eq!(problem.field.as_deref(), Some("minority"));
+    assert!(problem.sentence.contains("fewer than fifty"), "{}", problem.sentence);
 }
 
 #[test]

@@ -12,7 +12,15 @@ use hushgrad::{
         risk::{AttackBound, GaussianPrivacy},
         sampling::Sampling,
     },
-    train::{config::RunConfig, report::Privacy},
+    data::synthetic,
+    engine::{Engine as _, Performance, cpu::CpuEngine},
+    train::{
+        config::{Minority, RunConfig},
+        plan::Plan,
+        report::Privacy,
+        run_file::RunFile,
+        session::Session,
+    },
 };
 
 #[path = "common/files.rs"]
@@ -298,6 +306,35 @@ fn a_configuration_goes_out_and_in_again() {
     // What is given changes what the file says.
     let changed = hushgrad("train --data @ --config @run.json --lot 9 --print-config", &files.0);
     assert_eq!(serde_json::from_slice::<RunConfig>(&changed.stdout).unwrap(), RunConfig { lot: 9, ..config });
+}
+
+/// The training thread's tests say the same of the page: both are this session.
+#[test]
+fn a_minority_is_what_any_session_trains_on_and_costs_nothing() {
+    let files = Files::new("minority");
+    let run = "train --data @ --lot 32 --steps 6";
+    let out = hushgrad(&format!("{run} --minority turned --replay 5 --out @run.json"), &files.0);
+    assert!(text(&out.stderr).contains("of the test images turned a quarter it reads "), "{}", text(&out.stderr));
+    let file = RunFile::from_json("run.json", &std::fs::read(files.0.join("run.json")).unwrap()).unwrap();
+    let config = file.run.config.clone();
+    assert_eq!((config.minority, config.steps), (Minority::Turned, Some(6)));
+    let alone = |config: RunConfig| {
+        let train = config.minority.among(&synthetic::digits(1, 300, 100).train);
+        let plan = Plan::new(config, 300).unwrap();
+        let engine = CpuEngine::new(plan.task.clone(), train, &plan.initial_parameters(), Performance::default());
+        let mut session = Session::new(plan, engine.unwrap()).unwrap();
+        (0..6).for_each(|_| pollster::block_on(session.step()).unwrap());
+        pollster::block_on(session.engine().state()).unwrap().parameters
+    };
+    assert!(alone(config.clone()) == file.parameters);
+    assert!(alone(RunConfig { minority: Minority::None, ..config }) != file.parameters);
+    // The books are those of the same digits.
+    let cost = |minority: &str| {
+        reports(&hushgrad(&format!("{run} --json --minority {minority}"), &files.0)).pop().unwrap().privacy
+    };
+    assert_eq!(cost("turned"), cost("none"));
+    let resumed = hushgrad("train --data @ --resume @run.json --steps 9 --minority none", &files.0);
+    assert!(text(&resumed.stderr).contains("a run goes on as it was set"), "{}", text(&resumed.stderr));
 }
 
 /// MNIST is nowhere here, and whoever would fetch it leaves a mark.

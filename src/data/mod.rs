@@ -15,12 +15,14 @@ pub mod shards;
 mod shift;
 mod split;
 pub mod synthetic;
+mod turned;
 pub mod visitor;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use idx::{Idx, IdxError, Kind, PIXELS};
 pub use shift::Shift;
+pub use turned::ONE_IN;
 
 /// Labelled 28×28 grey images, one byte a pixel (0 is paper, 255 is ink), row by row. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -45,20 +45,32 @@ const AT_A_TIME: usize = 1024;
 /// # Errors
 /// As [`Engine::scores`].
 pub async fn digits<E: Engine>(engine: &mut E, data: &Dataset, reading: Reading) -> Result<Vec<u8>, EngineError> {
+    Ok(answers(engine, data, reading).await?.into_iter().map(|(digit, _)| digit).collect())
+}
+
+/// The digit that each image of `data` is read as, and all digits' probabilities.
+///
+/// # Errors
+/// As [`Engine::scores`].
+pub async fn answers<E: Engine>(
+    engine: &mut E,
+    data: &Dataset,
+    reading: Reading,
+) -> Result<Vec<(u8, Probabilities)>, EngineError> {
     let scores = engine.scores(data).await?;
-    let mut digits: Vec<u8> = scores.iter().map(best).collect();
+    let mut answers: Vec<(u8, Probabilities)> = scores.iter().map(|scores| (best(scores), softmax(scores))).collect();
     if reading == Reading::Once {
-        return Ok(digits);
+        return Ok(answers);
     }
-    let looks: Vec<Probabilities> = scores.iter().map(softmax).collect();
-    let unsure: Vec<usize> = (0..looks.len()).filter(|&i| !is_sure(&looks[i])).collect();
+    let unsure: Vec<usize> = (0..answers.len()).filter(|&i| !is_sure(&answers[i].1)).collect();
     for unsure in unsure.chunks(AT_A_TIME) {
         let others = engine.scores(&data.moved(unsure, &MOVES)).await?;
         for (&image, others) in unsure.iter().zip(others.chunks_exact(MOVES.len())) {
-            digits[image] = best(&mean(looks[image], others.iter().map(softmax)));
+            let mean = mean(answers[image].1, others.iter().map(softmax));
+            answers[image] = (best(&mean), mean);
         }
     }
-    Ok(digits)
+    Ok(answers)
 }
 
 /// How many images of `data` are read as what they are.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     accounting::{noise::NoiseSpec, sampling::Sampling},
-    data::Shift,
+    data::{Dataset, Shift},
     engine::Reading,
     mechanism::{Denoiser, EncoderSpec},
     model::Architecture,
@@ -33,6 +33,8 @@ pub struct RunConfig {
     pub momentum: f64,
     /// Whether images are read with the last parameters or with an average.
     pub averaging: Averaging,
+    /// Whether some training images are unlike the others.
+    pub minority: Minority,
     /// An example's gradient is the mean over moved copies of it; `None`: over the example alone.
     pub augmentation: Option<Augmentation>,
     /// How test images and drawings are read.
@@ -115,6 +117,29 @@ impl Augmentation {
     }
 }
 
+/// A few training images made unlike the others, to see what a bound and noise cost those who are few (Bagdasaryan, Poursaeed & Shmatikov 2019).
+/// It is done to each image by itself, before anything else, so sensitivity, sampling and ε are what they are without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Minority {
+    /// Training images are as they came.
+    #[default]
+    None,
+    /// About one image in fifty is turned a quarter ([`Dataset::turned_by_coin`]).
+    Turned,
+}
+
+impl Minority {
+    /// The training set as a run sees it.
+    #[must_use]
+    pub fn among(self, train: &Dataset) -> Dataset {
+        match self {
+            Self::None => train.clone(),
+            Self::Turned => train.turned_by_coin(),
+        }
+    }
+}
+
 /// Parameters before the first step. Both starts are public: neither looks at a private example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -179,6 +204,7 @@ impl Default for RunConfig {
             schedule: Schedule::Constant,
             momentum: 0.0,
             averaging: Averaging::None,
+            minority: Minority::None,
             augmentation: None,
             reading: Reading::Once,
             steps: None,
@@ -215,6 +241,16 @@ mod tests {
         let all = Augmentation { copies: 9, reach: 1 };
         all.draw(&mut rng, &mut shifts);
         assert_eq!((shifts.len(), all.ways()), (9, 9));
+    }
+
+    #[test]
+    fn a_file_without_a_minority_has_none_and_its_name_is_kept() {
+        let read = |text: &str| serde_json::from_str::<RunConfig>(text).unwrap();
+        assert_eq!(read("{}").minority, Minority::None);
+        let some = read(r#"{"minority":"turned"}"#);
+        assert_eq!(some, RunConfig { minority: Minority::Turned, ..RunConfig::default() });
+        assert_eq!(read(&serde_json::to_string(&some).unwrap()), some);
+        assert_eq!(postcard::from_bytes::<RunConfig>(&postcard::to_stdvec(&some).unwrap()).unwrap(), some);
     }
 
     #[test]

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::{
     check,
-    config::{Averaging, RunConfig, Schedule, Start},
+    config::{Averaging, Minority, RunConfig, Schedule, Start},
     error::{ConfigError, NoGuarantee},
     price::{self, Drawn},
     units::{absolute_noise, expected_lot, grid},
 };
 use crate::{
     accounting::{ledger::Release, rdp::RdpCurve, sampling::Sampling},
+    data::ONE_IN,
     engine::Task,
     model,
 };
@@ -34,6 +35,13 @@ impl Plan {
     /// The first field that is out of its range or contradicts another.
     pub fn new(config: RunConfig, train_examples: u32) -> Result<Self, ConfigError> {
         check::check(&config, train_examples)?;
+        // What a run costs does not depend on it.
+        if config.minority == Minority::Turned && u64::from(train_examples) < ONE_IN {
+            return Err(ConfigError::Contradiction {
+                field: "minority",
+                sentence: "about one training image in fifty is turned, and there are fewer than fifty; give more images, or choose no minority",
+            });
+        }
         let sampling = config.sampling.over(train_examples, config.lot);
         let envelope = Drawn::of(&config).map(Drawn::draw).transpose()?.map(Arc::new);
         let priced = price::step(&config, sampling, envelope.as_deref())?;
@@ -102,6 +110,16 @@ mod tests {
         assert!(of(1, 1).is_ok());
         assert_eq!(of(2, 1).unwrap_err().to_string(), "lot is 2; it must be 1, as there is one training example");
         assert_eq!(of(3, 2).unwrap_err().to_string(), "lot is 3; it must be between 1 and the 2 training examples");
+    }
+
+    #[test]
+    fn a_minority_of_none_is_refused() {
+        let of =
+            |examples| Plan::new(RunConfig { lot: 8, minority: Minority::Turned, ..RunConfig::default() }, examples);
+        assert!(of(50).is_ok());
+        let error = of(49).unwrap_err();
+        assert_eq!(error.field(), "minority");
+        assert!(error.to_string().contains("there are fewer than fifty"), "{error}");
     }
 
     /// The refusal names those that have parameters to start from, and no others.

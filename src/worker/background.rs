@@ -1,17 +1,21 @@
-//! Background jobs of the training thread, done in pieces between two looks at the inbox: counting which digits are taken for which, and training
-//! the run's non-private baseline.
+//! Background jobs of the training thread, done in pieces between two looks at the inbox: counting which digits pay for privacy, and training the run's
+//! non-private baseline.
 
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 use web_time::Instant;
 
-use super::protocol::Event;
+use super::{counting::Counting, look::LookedAt, protocol::Event};
 use crate::{
     data::Dataset,
-    engine::{AnyEngine, Confusion, Engine, EngineError, Performance, Reading, Task, cpu::CpuEngine, reading},
+    engine::{AnyEngine, Engine, reading},
     mechanism::{Denoiser, EncoderSpec},
-    model::CLASSES,
-    train::{config::RunConfig, error::SessionError, session::Session},
+    train::{
+        config::{Minority, RunConfig},
+        error::SessionError,
+        plan::Plan,
+        session::Session,
+    },
 };
 
 /// Fewest and most steps of a baseline: enough to read digits, and done in seconds.
@@ -31,6 +35,8 @@ const DENOISED: f64 = 0.006;
 pub struct BackgroundJobs {
     counting: Option<Counting>,
     baseline: Option<Baseline>,
+    /// Steps and parameters of the baseline that was trained beside the run.
+    trained: Option<(u64, Vec<f32>)>,
 }
 
 /// A baseline that is being trained.
@@ -48,14 +54,6 @@ impl Baseline {
         let step = self.session.step_count();
         step.is_power_of_two() || step.is_multiple_of(MEASURED_EVERY) || self.session.complete()
     }
-}
-
-struct Counting {
-    engine: CpuEngine,
-    reading: Reading,
-    step: u64,
-    next: usize,
-    counts: Confusion,
 }
 
 /// The run without bound, noise and denoiser, with as many steps as were done, and a rate that suits plain training.
@@ -79,18 +77,23 @@ impl BackgroundJobs {
         self.counting.is_none() && self.baseline.is_none()
     }
 
-    /// Begins to count, for the model with these parameters. It computes on the CPU, whatever trains.
-    pub fn count(
+    /// Begins to count, for the run's model after so many steps and for its baseline as far as it is, and for whom a step took apart.
+    pub async fn count(
         &mut self,
-        task: &Task,
-        reading: Reading,
-        parameters: &[f32],
-        step: u64,
+        plan: &Plan,
+        run: (u64, Vec<f32>),
         test: &Dataset,
-    ) -> Result<(), EngineError> {
-        let performance = Performance { threads: Some(1), ..Performance::default() };
-        let engine = CpuEngine::new(Task::without_privacy(task.model), test.clone(), parameters, performance)?;
-        self.counting = Some(Counting { engine, reading, step, next: 0, counts: [[0; CLASSES]; CLASSES] });
+        look: Option<Rc<LookedAt>>,
+    ) -> Result<(), SessionError> {
+        let open = match &mut self.baseline {
+            Some(Baseline { session, .. }) if session.step_count() > 0 => {
+                Some((session.step_count(), session.engine().state().await?.read_with().to_vec()))
+            }
+            _ => self.trained.clone(),
+        };
+        let models: Vec<_> = std::iter::once(run).chain(open).collect();
+        let how = (plan.config.reading, plan.config.minority == Minority::Turned);
+        self.counting = Some(Counting::new(&plan.task, &models, how, test, look)?);
         Ok(())
     }
 
@@ -112,20 +115,12 @@ impl BackgroundJobs {
         playing: bool,
     ) -> Result<Option<Event>, SessionError> {
         if let Some(counting) = &mut self.counting {
-            let Some(slice) = test.get(counting.next) else {
-                let done = self.counting.take();
-                return Ok(
-                    done.map(|Counting { step, counts, .. }| Event::Confusion { step, counts: Box::new(counts) })
-                );
-            };
-            let part = reading::confusion(&mut counting.engine, slice, counting.reading).await?;
-            for (sums, row) in counting.counts.iter_mut().zip(part) {
-                for (sum, count) in sums.iter_mut().zip(row) {
-                    *sum += count;
-                }
-            }
-            counting.next += 1;
-            return Ok(None);
+            let more = counting.piece(test).await?;
+            return Ok(if more {
+                None
+            } else {
+                self.counting.take().and_then(Counting::done).map(|counted| Event::Counted(Box::new(counted)))
+            });
         }
         let start = Instant::now();
         let Some(baseline) = &mut self.baseline else { return Ok(None) };
@@ -141,6 +136,7 @@ impl BackgroundJobs {
         let (model, steps) = (baseline.session.plan().config.model, baseline.session.step_count());
         let parameters = baseline.session.engine().state().await?.read_with().to_vec();
         self.baseline = None;
+        self.trained = Some((steps, parameters.clone()));
         Ok(Some(Event::Baseline { model, steps, parameters }))
     }
 }

@@ -38,6 +38,15 @@ impl LotView {
     }
 }
 
+/// A digit of the lot, and the length of its gradient before the bound.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pull {
+    pub label: u8,
+    /// As of [`Person::norm`].
+    pub norm: f64,
+    pub pixels: Vec<u8>,
+}
+
 /// What one image of the lot adds to the step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Person {
@@ -148,23 +157,44 @@ impl LookedAt {
             .map_or(0, |least| least.0)
     }
 
-    /// What the digit at `place` adds, or the one that pulls hardest; `None`: there is none, or the trace is another model's.
-    #[must_use]
-    pub fn person(&self, place: Option<usize>) -> Option<Person> {
-        let place = place.unwrap_or_else(|| self.hardest());
+    /// Label and gradient of the digit at `place`; `None`: there is none, or the parameters are another model's.
+    fn gradient(&self, place: usize) -> Option<(u8, Vec<f32>)> {
         let example = *self.lot.get(place).filter(|_| place < SHOWN)? as usize;
-        let p = self.before.len();
-        if p != self.task.model.parameters() || [&self.trace.encoded, &self.trace.noisy].iter().any(|v| v.len() != p) {
+        if self.before.len() != self.task.model.parameters() {
             return None;
         }
-        let label = self.train.labels[example];
-        let mut gradient = vec![0.0; p];
+        let mut gradient = vec![0.0; self.before.len()];
         mean_gradient(self.task.model, &self.before, &self.train, example, &self.shifts, &mut gradient);
+        Some((self.train.labels[example], gradient))
+    }
+
+    /// As of [`Person::norm`].
+    fn norm(&self, gradient: &[f32]) -> f64 {
         let scale = match self.task.encoder {
             EncoderSpec::Envelope { pre_scale, .. } => pre_scale,
             _ => 1.0,
         };
-        let norm = finite_norm(&gradient).unwrap_or(0.0) * scale;
+        finite_norm(gradient).unwrap_or(0.0) * scale
+    }
+
+    /// The digit at `place`, and how hard it pulls; `None` after the last that is shown.
+    #[must_use]
+    pub fn pull(&self, place: usize) -> Option<Pull> {
+        let (label, gradient) = self.gradient(place)?;
+        let pixels = self.train.image(self.lot[place] as usize).to_vec();
+        Some(Pull { label, norm: self.norm(&gradient), pixels })
+    }
+
+    /// What the digit at `place` adds, or the one that pulls hardest; `None`: there is none, or the trace is another model's.
+    #[must_use]
+    pub fn person(&self, place: Option<usize>) -> Option<Person> {
+        let place = place.unwrap_or_else(|| self.hardest());
+        let p = self.before.len();
+        if [&self.trace.encoded, &self.trace.noisy].iter().any(|v| v.len() != p) {
+            return None;
+        }
+        let (label, mut gradient) = self.gradient(place)?;
+        let norm = self.norm(&gradient);
         // On the grid that sums are exact on, where there is one: then the difference is just what was added.
         self.task.prepared_encoder(p).ok()?.encode_on(self.task.sum_grid(), &mut gradient);
         let bounded = finite_norm(&gradient).unwrap_or(0.0);

@@ -11,6 +11,7 @@ mod background;
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
 pub mod codec;
+pub mod counting;
 pub mod host;
 pub mod inbox;
 pub mod lab;

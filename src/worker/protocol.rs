@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    counting::Counted,
     look::{LotView, Person},
     snapshot::StepSnapshot,
 };
 use crate::{
     accounting::ledger,
     data,
-    engine::{Confusion, EngineInfo},
+    engine::EngineInfo,
     model::Architecture,
     train::{
         config::RunConfig,
@@ -59,8 +60,8 @@ pub enum Request {
     Predict {
         pixels: Vec<f32>,
     },
-    /// Count which digits of the test set the model takes for which; answered by [`Event::Confusion`].
-    Confusion,
+    /// Count which digits pay for privacy; answered by [`Event::Counted`].
+    Count,
     /// Train the run's non-private baseline beside it; answered by [`Event::Baseline`] or [`Event::NoBaseline`].
     TrainBaseline,
     /// The run's ledger as JSON, as `hushgrad account` reads it.
@@ -194,11 +195,8 @@ pub enum Event {
         person: Box<Person>,
     },
     Prediction([f32; 10]),
-    /// Row: the digit that was drawn; column: the digit that the model read. `step`: of the model.
-    Confusion {
-        step: u64,
-        counts: Box<Confusion>,
-    },
+    /// Which digits pay for privacy.
+    Counted(Box<Counted>),
     /// The non-private baseline's test accuracy after so many of its steps.
     BaselineMeasured {
         step: u64,

@@ -140,7 +140,7 @@ test("a question answers at once, by keyboard, and says why", async ({ page, sit
 });
 
 test("numbers and keys of lessons open what they always did", async ({ page, site }) => {
-  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims" };
+  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims", "8": "fairness" };
   await open(page, site, query);
   for (const [number, key] of Object.entries(old)) {
     for (const name of [number, key]) {
@@ -264,6 +264,10 @@ async function shown(page: Page, what: string): Promise<string> {
       return (await text("epsilon")).replace("≤ ", "");
     case "run":
       return (await rows(page).nth(Number(at)).locator("td").nth(2).textContent())!.replace(/[^\d.%]/g, "");
+    case "group":
+      return (await page.getByTestId("groups").locator("tbody td").nth(Number(at)).textContent()) ?? "";
+    case "pays-most":
+      return /The (\d) pays most/.exec(await text("pays-most"))![1];
     case "norm":
       return text(`norm-${at}`);
     case "improved":
@@ -304,6 +308,10 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
   ["claims.3", /(\d+) steps with[^]*?: (\d+(?:\.\d+)?%) at ε ≤ (\d+(?:\.\d+)?)\./, ["step", "accuracy", "epsilon"]],
   ["claims.4", /σ = (\d+(?:\.\d+)?),[^]*?: (\d+(?:\.\d+)?%) at ε ≤ (\d+(?:\.\d+)?)\. The run before had (\d+(?:\.\d+)?%) at (\d+(?:\.\d+)?)\./, ["sigma", "accuracy", "epsilon", "run:0", "of:claims.3"]],
   ["claims.5", /the improved one gives (\d+(?:\.\d+)?)\.Tight accounting gives (\d+(?:\.\d+)?),/, ["projected", "tight"]],
+  ["fairness.1", /reads (\d+(?:\.\d+)?%) of the test digits as they are, and (\d+(?:\.\d+)?%) of the same/, ["accuracy", "group:3"]],
+  ["fairness.2", /ε ≤ (\d+(?:\.\d+)?)\. [^]*?As they are: (\d+(?:\.\d+)?%), and (\d+(?:\.\d+)?%) without privacy\. Turned: (\d+(?:\.\d+)?%), and (\d+(?:\.\d+)?%) without/, ["epsilon", "group:0", "group:1", "group:3", "group:4"]],
+  ["fairness.4", /(\d+(?:\.\d+)?%) as they are, (\d+(?:\.\d+)?%) turned\. With the noise it was (\d+(?:\.\d+)?%)/, ["accuracy", "group:3", "run:0"]],
+  ["fairness.5", /(\d+(?:\.\d+)?%) instead of (\d+(?:\.\d+)?%), and (\d+(?:\.\d+)?%) of the turned[^]*?digits the (\d) has lost/, ["accuracy", "run:0", "group:3", "pays-most"]],
 ];
 
 /** The lessons that a table speaks of. */
@@ -349,6 +357,9 @@ const HOLDS: [step: string, says: RegExp, holds: (...numbers: number[]) => boole
   ["bigger.4", /reads (\d+(?:\.\d+)?)%, the linear one (\d+(?:\.\d+)?)%[^]*?was (\d+(?:\.\d+)?)% against (\d+(?:\.\d+)?)%/, (a, b, c, d) => a - b < c - d - 0.3],
   ["claims.4", /% at ε ≤ (\d+(?:\.\d+)?)\.[^]*?% at (\d+(?:\.\d+)?)\./, (gaussian, student) => gaussian !== student && Math.abs(student / gaussian - 1) < 0.15],
   ["claims.5", /gives (\d+(?:\.\d+)?) here; the improved one gives (\d+(?:\.\d+)?)\.Tight accounting gives (\d+(?:\.\d+)?),/, (classic, improved, tight) => classic > improved && improved > tight && Math.abs(classic - 3.2) < 0.3],
+  ["fairness.1", /reads (\d+(?:\.\d+)?)% [^]*?and (\d+(?:\.\d+)?)% of the same/, (usual, turned) => usual - turned > 30],
+  ["fairness.2", /are: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)% [^]*?Turned: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)%/, (run, bare, turned, bareTurned) => bareTurned - turned > 2 * (bare - run) && run > 80],
+  ["fairness.4", /(\d+(?:\.\d+)?)% as they are, (\d+(?:\.\d+)?)% turned\. With the noise it was (\d+(?:\.\d+)?)%/, (cut, turned, noisy) => Math.abs(cut - noisy) < 3 && turned < 30],
 ];
 
 for (const key of keysOf(HOLDS)) test(`what steps of “${key}” say of MNIST in words holds on MNIST`, async ({ page, site }) => {

@@ -91,12 +91,14 @@ test("the confusion matrix counts every test digit", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
+  const whoPays = page.getByTestId("who-pays");
+  await whoPays.locator("summary").first().click();
   const matrix = page.getByTestId("confusion");
   await matrix.locator("summary").click();
   await expect(matrix.locator("tbody tr")).toHaveCount(10);
   const counts = await matrix.locator("tbody td").allTextContents();
   expect(counts.map(Number).reduce((a, b) => a + b)).toBe(5000);
-  await expect(matrix).toContainText("on public test digits.");
+  await expect(whoPays).toContainText("on public test digits.");
   await page.getByTestId("formulas").locator("summary").first().click();
   await page.getByTestId("epsilon-meaning").locator("summary").first().click();
   await accessible(page, "results, opened");
@@ -183,15 +185,15 @@ test("the confusion matrix and the accuracy say whose digits they count", async 
   const mark = page.locator(".readouts .accuracy .teaching");
   await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0);
   await expect(mark).toHaveCount(0);
-  const matrix = page.getByTestId("confusion");
-  await matrix.locator("summary").click();
+  const whoPays = page.getByTestId("who-pays");
+  await whoPays.locator("summary").first().click();
   for (const [files, set, says] of [
     [small(), "The test images are yours too", "on your own test digits: ε does not cover"],
     [small().slice(0, 2), "One image in six is kept", "on one in six of your digits, kept for testing: ε does not cover"],
   ] as const) {
     await page.getByTestId("files").setInputFiles([...files]);
     await expect(page.getByTestId("digits-in-use")).toContainText(set);
-    await expect(matrix).toContainText(says);
+    await expect(whoPays).toContainText(says);
     await expect(mark).toBeVisible();
   }
 });

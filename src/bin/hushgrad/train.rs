@@ -14,7 +14,13 @@ use clap::ValueEnum;
 use hushgrad::{
     data::{self, Digits},
     engine::{AnyEngine, Engine as _, EngineFactory},
-    train::{config::RunConfig, plan::Plan, presets::Preset, report::Report, session::Session},
+    train::{
+        config::{Minority, RunConfig},
+        plan::Plan,
+        presets::Preset,
+        report::Report,
+        session::Session,
+    },
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -128,6 +134,9 @@ pub struct Arguments {
     decay_to: Option<f64>,
     #[arg(long)]
     momentum: Option<f64>,
+    /// Training images made unlike the others, each by itself before anything else: ε is as without it [default: none]
+    #[arg(long, value_enum)]
+    minority: Option<settings::Unlike>,
     /// Each gradient is the mean over this many copies of the image, moved differently; 1: the image alone
     #[arg(long, value_name = "K")]
     copies: Option<u32>,
@@ -227,7 +236,8 @@ async fn train(
         (Backend::Gpu, Some(adapter)) => EngineFactory::gpu_called(adapter).await?,
     };
     factory.threads(arguments.threads);
-    let mut engine = factory.build(&plan.task, &digits.train, &plan.initial_parameters()).await?;
+    let seen = plan.config.minority.among(&digits.train);
+    let mut engine = factory.build(&plan.task, &seen, &plan.initial_parameters()).await?;
     if !arguments.json {
         tell(&format!(
             "{} on {} ({} training, {} test images), {} parameters, {}",
@@ -314,6 +324,11 @@ impl Run<'_> {
                 said::announce(self.arguments.json, &self.bar, &report, lot, all_runs.as_ref())?;
                 last = Some(report);
             }
+        }
+        if session.plan().config.minority == Minority::Turned && !self.arguments.json {
+            let accuracy = session.accuracy(&self.digits.test.turned()).await?;
+            self.bar
+                .suspend(|| tell(&format!("of the test images turned a quarter it reads {:.2} %", 100.0 * accuracy)));
         }
         Ok(End::Complete(last))
     }

@@ -2,46 +2,15 @@
 
 use leptos::prelude::*;
 
-use crate::{
-    data::TestSet,
-    engine::Confusion,
-    plot::format,
-    ui::{
-        size::closures::{on_event, view_fn},
-        state::Page,
-    },
-};
+use crate::{engine::Confusion, ui::state::Page, worker::counting::Counted};
 
 /// The classes of a cell, from none to all.
 const HEAT: [&str; 6] = ["heat-0", "heat-1", "heat-2", "heat-3", "heat-4", "heat-5"];
 
-/// The table, counted while it is open.
-pub fn panel(page: Page) -> impl IntoView {
-    let toggled = move |event: leptos::ev::Event| {
-        page.confusion.toggle(event_target::<web_sys::HtmlDetailsElement>(&event).open());
-    };
-    let body = move || {
-        Some(match page.confusion.counts.get() {
-            None => view! { <p>"Counted as soon as there is a model."</p> }.into_any(),
-            Some((step, counts)) => {
-                let digits = match page.confusion.test_set.get_value() {
-                    TestSet::Public => "public test digits",
-                    TestSet::Visitor => "your own test digits: ε does not cover what this tells of them",
-                    TestSet::HeldOut => {
-                        "one in six of your digits, kept for testing: ε does not cover what this tells of those"
-                    }
-                };
-                let sentence = format!("{} After step {}, on {digits}.", worst(&counts), format::integer(step));
-                view! { <p>{sentence}</p>{table(&counts)} }.into_any()
-            }
-        })
-    };
-    view! {
-        <details class="meaning" data-testid="confusion" on:toggle=on_event(toggled)>
-            <summary>"Which digits it takes for which"</summary>{view_fn(body)}
-        </details>
-    }
-    .into_any()
+/// The matrix, and the mistake that is made most.
+pub fn matrix(_: Page, counted: &Counted) -> Option<AnyView> {
+    let counts = &counted.run.usual;
+    Some(view! { <p>{worst(counts)}</p>{table(counts)} }.into_any())
 }
 
 fn worst(counts: &Confusion) -> String {

@@ -13,6 +13,7 @@
 //! | `pad` | the pad to draw on |
 //! | `panel` | the panel |
 //! | [`recorded`] | a run made before, for empty charts |
+//! | `who_pays` | which digits pay for privacy |
 
 #[cfg(target_arch = "wasm32")]
 mod answer;
@@ -34,3 +35,5 @@ mod pad;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod panel;
 pub mod recorded;
+#[cfg(target_arch = "wasm32")]
+mod who_pays;

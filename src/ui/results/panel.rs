@@ -3,12 +3,12 @@
 use leptos::prelude::*;
 
 use super::{
-    confusion,
     curves::{accuracy_chart, epsilon_chart},
     meaning::{Known, meaning},
     numbers::numbers,
     odds::odds,
     pad::pad,
+    who_pays,
 };
 use crate::ui::{lessons::formulas::formulas, size::closures::view_fn, state::Page};
 
@@ -23,7 +23,7 @@ pub fn panel(page: Page) -> impl IntoView {
         {view_fn(move || page.shows_recorded().then(|| recorded_note().into_any()))}
         {meaning(page, known)}
         {pad(page)}
-        {confusion::panel(page)}
+        {who_pays::panel(page)}
         {formulas(page)}
         {numbers(page)}
     }

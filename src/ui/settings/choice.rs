@@ -5,7 +5,7 @@ use crate::{
     mechanism::{Denoiser, EnvelopeShape},
     model::Architecture,
     plot::format,
-    train::config::{Averaging, SamplingPolicy, Start},
+    train::config::{Averaging, Minority, SamplingPolicy, Start},
 };
 
 /// A choice in a native `<select>`.
@@ -197,6 +197,23 @@ impl Choice for Start {
     }
 }
 
+impl Choice for Minority {
+    const ALL: &'static [Self] = &[Self::None, Self::Turned];
+    fn key(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Turned => "turned",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::None => "none",
+            Self::Turned => "one image in fifty, turned",
+        }
+        .to_owned()
+    }
+}
+
 impl Choice for Reading {
     const ALL: &'static [Self] = &[Self::Once, Self::TestTimeAugmentation];
     fn key(self) -> &'static str {
@@ -254,6 +271,7 @@ mod tests {
         keys_are_unique::<EnvelopeShape>();
         keys_are_unique::<Denoiser>();
         keys_are_unique::<Start>();
+        keys_are_unique::<Minority>();
         keys_are_unique::<Reading>();
         keys_are_unique::<Averaging>();
         keys_are_unique::<SamplingPolicy>();

@@ -108,6 +108,7 @@ impl Settings {
             },
             momentum: self.momentum,
             augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
+            minority: self.minority,
             reading: self.reading,
             averaging: self.averaging,
             steps: self.steps,
@@ -131,6 +132,7 @@ impl Settings {
             sampling: config.sampling,
             learning_rate: config.learning_rate,
             momentum: config.momentum,
+            minority: config.minority,
             reading: config.reading,
             averaging: config.averaging,
             steps: config.steps,
@@ -191,7 +193,7 @@ mod tests {
     use crate::{
         accounting::noise::CustomDensity,
         train::{
-            config::SamplingPolicy,
+            config::{Minority, SamplingPolicy},
             projection::{project, scale_for},
         },
         ui::settings::{choice::Choice, presets, values::FORMULA},
@@ -219,6 +221,17 @@ mod tests {
             // The same name in files, in links and on the command line.
             assert_eq!(serde_json::to_value(sampling).unwrap(), sampling.key());
         }
+    }
+
+    #[test]
+    fn a_minority_is_the_same_in_files_and_links_and_costs_what_it_costs_without() {
+        let config = Settings { minority: Minority::Turned, ..Settings::default() }.config();
+        assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+        for minority in Minority::ALL {
+            assert_eq!(serde_json::to_value(minority).unwrap(), minority.key());
+        }
+        let [with, without] = [&config, &RunConfig::default()].map(|config| project(config, 60_000, 1000).unwrap().end);
+        assert_eq!(with, without);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{
     engine::Reading,
     mechanism::{Denoiser, EnvelopeShape},
     model::{Architecture, pretrained},
-    train::config::{Averaging, SamplingPolicy, Start},
+    train::config::{Averaging, Minority, SamplingPolicy, Start},
 };
 
 /// A choice: an entry of the table.
@@ -169,6 +169,15 @@ selects! {
         // The other models have only one.
         applies: Some(|s| pretrained::available(s.model)),
         change: None,
+        ..PLAIN
+    };
+
+    Minority: minority, Minority = SelectSpec {
+        key: "minority",
+        id: "minority",
+        label: "Minority",
+        hint: "About one training image in fifty is turned a quarter, each by itself and before anything else, always the same ones. So it costs no privacy; “Who pays for privacy” shows who reads them.",
+        change: Some(["minority: ", ""]),
         ..PLAIN
     };
 

@@ -6,7 +6,7 @@ use crate::{
     engine::Reading,
     mechanism::{Denoiser, EnvelopeShape},
     model::Architecture,
-    train::config::{Averaging, SamplingPolicy, Start},
+    train::config::{Averaging, Minority, SamplingPolicy, Start},
 };
 
 /// The first density of one's own.
@@ -43,6 +43,7 @@ pub struct Settings {
     /// 1: each example alone.
     pub copies: u32,
     pub reach: u32,
+    pub minority: Minority,
     pub reading: Reading,
     pub averaging: Averaging,
     pub steps: Option<u64>,
@@ -82,6 +83,7 @@ impl Default for Settings {
             reach: 1,
             steps: None,
             delta: 1e-5,
+            minority: Minority::None,
             reading: Reading::Once,
             averaging: Averaging::None,
             start: Start::Random,

@@ -46,6 +46,7 @@ pub const ADVANCED: &[Control] = &[
     Control::Number(Number::Copies),
     Control::Number(Number::Reach),
     Control::Select(Select::Start),
+    Control::Select(Select::Minority),
     Control::Select(Select::Reading),
     Control::Select(Select::Averaging),
     Control::Number(Number::InitSeed),

@@ -33,6 +33,23 @@ pub fn paint(canvas: &HtmlCanvasElement, layout: PictureLayout, values: &[f32], 
     put(canvas, &bytes, width as u32, height as u32);
 }
 
+/// Paints a digit of [`PIXELS`](crate::model::PIXELS) bytes in ink on paper.
+pub fn paint_digit(canvas: &HtmlCanvasElement, digit: &[u8], dark: bool) {
+    let mut bytes = Vec::with_capacity(digit.len() * 4);
+    for &byte in digit {
+        bytes.extend(inked(byte, dark));
+    }
+    put(canvas, &bytes, 28, 28);
+}
+
+/// The colour of a pixel of a digit: 0 is paper, 255 is ink.
+pub fn inked(pixel: u8, dark: bool) -> [u8; 4] {
+    let (paper, ink) = if dark { ([32u8, 36, 43], [236u8, 234, 229]) } else { ([240u8, 240, 238], [29u8, 33, 39]) };
+    let share = u16::from(pixel);
+    let mixed = |at: usize| ((u16::from(paper[at]) * (255 - share) + u16::from(ink[at]) * share) / 255) as u8;
+    [mixed(0), mixed(1), mixed(2), 255]
+}
+
 /// Puts pixels, four bytes each, onto a canvas of that size.
 pub fn put(canvas: &HtmlCanvasElement, bytes: &[u8], width: u32, height: u32) {
     canvas.set_width(width);

@@ -4,7 +4,7 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, KeyboardEvent};
 
-use super::colours::put;
+use super::colours::{inked, put};
 use crate::{
     plot::format,
     ui::{
@@ -99,19 +99,13 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
 
 fn draw(canvas: &web_sys::HtmlCanvasElement, lot: Option<&LotView>, dark: bool) {
     let (width, height) = (COLUMNS * CELL - 1, SHOWN / COLUMNS * CELL - 1);
-    let (paper, ink) = if dark { ([32u8, 36, 43], [236u8, 234, 229]) } else { ([240u8, 240, 238], [29u8, 33, 39]) };
     let mut bytes = vec![0; width * height * 4];
     for place in 0..SHOWN {
         let digit = lot.map_or(&[][..], |lot| lot.digit(place));
         let (left, top) = (place % COLUMNS * CELL, place / COLUMNS * CELL);
         for at in 0..28 * 28 {
-            let share = u16::from(digit.get(at).copied().unwrap_or(0));
             let pixel = ((top + at / 28) * width + left + at % 28) * 4;
-            for colour in 0..3 {
-                let mixed = (u16::from(paper[colour]) * (255 - share) + u16::from(ink[colour]) * share) / 255;
-                bytes[pixel + colour] = mixed as u8;
-            }
-            bytes[pixel + 3] = 255;
+            bytes[pixel..pixel + 4].copy_from_slice(&inked(digit.get(at).copied().unwrap_or(0), dark));
         }
     }
     put(canvas, &bytes, width as u32, height as u32);

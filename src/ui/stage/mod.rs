@@ -17,7 +17,7 @@
 #[cfg(target_arch = "wasm32")]
 mod badge;
 #[cfg(target_arch = "wasm32")]
-mod colours;
+pub(super) mod colours;
 #[cfg(target_arch = "wasm32")]
 mod lot;
 #[cfg(target_arch = "wasm32")]

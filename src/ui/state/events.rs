@@ -57,12 +57,15 @@ impl Page {
             Event::Person { step, person } => self.snapshots.take_person(step, *person),
             Event::Prediction(classes) => self.pad.take_prediction(classes),
             Event::Pong => {}
-            Event::Confusion { step, counts } => self.confusion.take(step, *counts),
+            Event::Counted(counted) => self.who_pays.take(*counted),
             Event::BaselineMeasured { step, accuracy } => {
                 self.run.curves.update_value(|curves| curves.baseline.push((step as f64, accuracy)));
                 self.charts.schedule();
             }
-            Event::Baseline { model, parameters, .. } => self.pad.take_baseline(model, parameters),
+            Event::Baseline { model, parameters, .. } => {
+                self.pad.take_baseline(model, parameters);
+                self.who_pays.refresh();
+            }
             Event::NoBaseline => self.pad.training_baseline.set(false),
             Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
             Event::Parameters(parameters) => self.take_parameters(parameters),
@@ -79,17 +82,30 @@ impl Page {
         }
     }
 
-    /// Trains the same model without privacy beside a private run that plays: of public digits, which it may look at as it likes, and where its steps are
-    /// light. Another baseline is trained when it is asked for.
+    /// Opens or closes what tells which digits pay for privacy.
+    pub fn show_who_pays(self, open: bool) {
+        self.who_pays.toggle(open);
+        self.train_beside();
+    }
+
+    /// Trains the same model without privacy beside a private run that plays, or is compared with it: of public digits, which it may look at as it likes,
+    /// and where its steps are light. Another baseline is trained when it is asked for.
     fn train_beside(self) {
-        if !self.run.playing.get_untracked() || browser::is_embedded() {
+        let compared = self.who_pays.open.get_untracked();
+        if !(self.run.playing.get_untracked() || compared) || browser::is_embedded() {
             return;
         }
         let bounded = self.run.report.with_untracked(|report| {
             report.as_ref().is_some_and(|report| report.step > 0 && matches!(report.privacy, Privacy::Bounded(_)))
         });
         let run = self.run.info.with_untracked(|run| {
-            run.as_ref().filter(|run| run.config.model == Architecture::Linear).map(|run| run.run)
+            run.as_ref()
+                .filter(|run| match run.config.model {
+                    Architecture::Linear => true,
+                    Architecture::Scattering | Architecture::Mlp => compared,
+                    _ => false,
+                })
+                .map(|run| run.run)
         });
         let public = self.digits.loaded.with_untracked(|loaded| {
             loaded
@@ -154,7 +170,7 @@ impl Page {
             self.run.curves.set_value((*past.curves).clone());
         }
         let settings = self.settings.get_untracked();
-        self.confusion.begin(self.digits.loaded.with_untracked(|loaded| loaded.as_ref().map(|loaded| loaded.test_set)));
+        self.who_pays.begin(self.digits.loaded.with_untracked(|loaded| loaded.as_ref().map(|loaded| loaded.test_set)));
         self.take_run_of_sweep(&info);
         self.runs.label_current(&info, &settings);
         self.run.begin(info, settings);
@@ -189,7 +205,7 @@ impl Page {
         self.speak(complete);
         self.pad.refresh();
         if measured {
-            self.confusion.refresh();
+            self.who_pays.refresh();
             if complete {
                 self.end_run_of_sweep();
             }

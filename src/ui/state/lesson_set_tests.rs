@@ -15,7 +15,7 @@ use crate::{
 
 const TEXT: &str = include_str!("../../../www/lessons.txt");
 /// What [`fill`] is given by the page.
-const NAMES: [&str; 35] = [
+const NAMES: [&str; 39] = [
     "lot",
     "train",
     "sigma",
@@ -40,6 +40,10 @@ const NAMES: [&str; 35] = [
     "accuracy-1",
     "accuracy-2",
     "accuracy-3",
+    "accuracy-open",
+    "turned",
+    "turned-open",
+    "pays-most",
     "tight",
     "projected",
     "projected-classic",
@@ -54,7 +58,7 @@ const NAMES: [&str; 35] = [
 ];
 
 /// Names whose numbers are a run's.
-const OF_RUNS: [&str; 11] = [
+const OF_RUNS: [&str; 15] = [
     "steps",
     "epsilon",
     "classic",
@@ -63,6 +67,10 @@ const OF_RUNS: [&str; 11] = [
     "exp-epsilon",
     "factor",
     "accuracy",
+    "accuracy-open",
+    "turned",
+    "turned-open",
+    "pays-most",
     "norm-0",
     "norm-1",
     "norm-2",
@@ -78,7 +86,10 @@ fn every_lesson_is_whole() {
     let set = LessonSet::read(TEXT);
     // Numbers are places and addresses (`?lesson=7.2`): who puts a lesson before another changes what links open.
     let keys: Vec<&str> = set.lessons.iter().map(|lesson| lesson.key.as_str()).collect();
-    assert_eq!(keys, ["why-noise", "one-step", "composition", "denoising", "shape-of-noise", "bigger", "claims"]);
+    assert_eq!(
+        keys,
+        ["why-noise", "one-step", "composition", "denoising", "shape-of-noise", "bigger", "claims", "fairness"]
+    );
     for lesson in &set.lessons {
         assert!((5..=8).contains(&lesson.steps.len()), "{}", lesson.key);
         assert!(lesson.steps[0].set.is_some(), "{} would take what the lesson before has left", lesson.key);
@@ -127,7 +138,7 @@ fn panel_of(hook: &str) -> &'static str {
     match hook {
         "projection" | "denoiser" => "setup",
         "lot" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
-        "digit-pad" | "epsilon-meaning" | "runs" => "results",
+        "digit-pad" | "epsilon-meaning" | "runs" | "groups" | "by-digit" | "pulls" => "results",
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
         "accuracy" | "epsilon" => "",
         _ => panic!("{hook} is in no known panel"),

@@ -20,7 +20,7 @@
 //! | `projection` | what the settings will cost |
 //! | `spending` | what the run gives away, by tight accounting |
 //! | `pad` | the drawn digit |
-//! | `confusion` | digits taken for others |
+//! | `who_pays` | which digits pay for privacy |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
 //! | `page` | all of them |
 //! | `connection` | methods of the page: both threads start, and fail |
@@ -43,8 +43,6 @@ mod cards;
 mod changes;
 #[cfg(target_arch = "wasm32")]
 mod charts;
-#[cfg(target_arch = "wasm32")]
-mod confusion;
 #[cfg(target_arch = "wasm32")]
 mod connection;
 #[cfg(target_arch = "wasm32")]
@@ -93,6 +91,8 @@ mod spending;
 mod sweep_runs;
 #[cfg(target_arch = "wasm32")]
 mod sweeps;
+#[cfg(target_arch = "wasm32")]
+mod who_pays;
 
 #[cfg(target_arch = "wasm32")]
 pub(super) use self::{

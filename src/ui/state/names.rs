@@ -1,5 +1,7 @@
 //! What a text's `{name}` stands for: numbers of the settings and of the run.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use super::page::Page;
@@ -8,6 +10,7 @@ use crate::{
     plot::format,
     train::report::{Privacy, Report},
     ui::settings::{Encoder, Settings},
+    worker::counting::{Counted, accuracy},
 };
 
 impl Page {
@@ -62,6 +65,8 @@ impl Page {
                 })
                 .map(|f| format::number((f * 1e5).round() / 1e5)),
             "accuracy" => self.run.accuracy.get().map(format::percent),
+            "turned" | "turned-open" | "accuracy-open" => self.share_of(name).map(format::percent),
+            "pays-most" => self.counted_now(true)?.pays_most().map(|(digit, ..)| digit.to_string()),
             "norm-0" | "norm-1" | "norm-2" => self.snapshots.shown.with(|shown| {
                 let tile = &shown.as_ref()?.1.tiles[usize::from(name.as_bytes()[5] - b'0')];
                 Some(format::number(format::significant(tile.norm, 3)))
@@ -73,6 +78,21 @@ impl Page {
             }
             _ => self.value_compared(name),
         }
+    }
+
+    /// What was counted of the run as it stands; with `open`, once its baseline is trained.
+    fn counted_now(self, open: bool) -> Option<Arc<Counted>> {
+        let step = self.run.report.with(|report| report.as_ref().map(|report| report.step));
+        let beside = open && self.pad.training_baseline.get();
+        self.who_pays.counted.get().filter(|counted| Some(counted.run.step) == step && !beside)
+    }
+
+    /// Share of the test digits, as they are or turned, that the run reads or its baseline.
+    fn share_of(self, name: &str) -> Option<f64> {
+        let open = name.ends_with("-open");
+        let counted = self.counted_now(open)?;
+        let counts = if open { counted.open.as_ref()? } else { &counted.run };
+        accuracy(if name.starts_with("turned") { counts.turned.as_ref()? } else { &counts.usual }, None)
     }
 
     /// The ε that the page shows large; none of a run that has released nothing, or has no guarantee.

@@ -6,7 +6,6 @@ use super::{
     appearance::Appearance,
     cards::Cards,
     charts::Charts,
-    confusion::ConfusionTable,
     device::Device,
     digits::DigitSets,
     lessons::Lessons,
@@ -19,6 +18,7 @@ use super::{
     snapshots::Snapshots,
     spending::Spending,
     sweeps::Sweeps,
+    who_pays::WhoPays,
 };
 use crate::{
     ui::{
@@ -44,7 +44,7 @@ pub struct Page {
     pub cost: ProjectedCost,
     pub spending: Spending,
     pub pad: Pad,
-    pub confusion: ConfusionTable,
+    pub who_pays: WhoPays,
     pub lessons: Lessons,
     pub lab: NoiseLab,
     pub sweeps: Sweeps,
@@ -75,7 +75,7 @@ impl Page {
             cost: ProjectedCost::new(settings, digits, accountant),
             spending: Spending::new(run, charts, accountant),
             pad: Pad::new(trainer, run),
-            confusion: ConfusionTable::new(trainer, run),
+            who_pays: WhoPays::new(trainer, run),
             lab,
             lessons: Lessons::new(link.lesson),
             sweeps: Sweeps::new(),

@@ -65,7 +65,9 @@ impl<H: Host> Agent<H> {
             test_set: digits.test_set,
             complete,
         });
+        // By the images as they came: a minority among them is the same people.
         self.opening = Some(digits.train.opening_digest());
+        self.turned = None;
         self.digits = Some(digits);
         // A run that has released nothing starts anew on the fuller data. Any other keeps the data that its ε is about.
         if let Some(session) = &self.session

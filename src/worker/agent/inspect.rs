@@ -1,4 +1,4 @@
-//! What the page asks of the model beside its training: to read a drawn digit, to count which digits are taken for which, and to train the
+//! What the page asks of the model beside its training: to read a drawn digit, to count which digits pay for privacy, and to train the
 //! run's non-private baseline.
 
 use super::{engines::Prepared, pace::YIELD_EVERY, state::Agent};
@@ -25,17 +25,16 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Begins to count which digits of the test set the current model takes for which.
-    pub(super) async fn count_confusion(&mut self) {
+    /// Begins to count which digits pay for privacy, with the current model.
+    pub(super) async fn count(&mut self) {
         let Some(session) = &mut self.session else { return };
-        let (step, plan) = (session.step_count(), session.plan());
-        let (task, reading) = (plan.task.clone(), plan.config.reading);
         let parameters = match session.engine().state().await {
             Ok(state) => state.read_with().to_vec(),
             Err(error) => return self.fail(error.into()).await,
         };
-        let counted = self.slices.first().map(|first| self.background.count(&task, reading, &parameters, step, first));
-        if let Some(Err(error)) = counted {
+        let Some(first) = self.slices.first() else { return };
+        let (run, look) = ((session.step_count(), parameters), self.looked_at.clone());
+        if let Err(error) = self.background.count(session.plan(), run, first, look).await {
             self.problem(None, &error);
         }
     }

@@ -1,6 +1,6 @@
 //! Steps of the run, and the reports between them.
 
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 use web_time::Instant;
 
@@ -114,7 +114,7 @@ impl<H: Host> Agent<H> {
         let Some(train) = &self.run_data else { return Ok(()) };
         let look = LookedAt::new(step, task, train, session.drawn(), before, trace, &mut SystemRng::new()?);
         self.host.send(Event::Lot { step, lot: look.lot(), person: look.person(None).map(Box::new) });
-        self.looked_at = Some(look);
+        self.looked_at = Some(Rc::new(look));
         Ok(())
     }
 

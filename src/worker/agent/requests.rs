@@ -69,7 +69,7 @@ impl<H: Host> Agent<H> {
                 self.wake = None;
             }
             Request::Predict { pixels } => self.predict(&pixels).await,
-            Request::Confusion => self.count_confusion().await,
+            Request::Count => self.count().await,
             Request::TrainBaseline => self.train_baseline().await,
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),

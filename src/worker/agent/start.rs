@@ -14,7 +14,7 @@ use crate::{
     engine::{AnyEngine, Engine},
     mechanism::State,
     train::{
-        config::RunConfig,
+        config::{Minority, RunConfig},
         error::{ConfigError, SessionError},
         plan::Plan,
         session::Session,
@@ -42,11 +42,21 @@ impl<H: Host> Agent<H> {
 
     /// A plan and its engine on the digits loaded last, in `state` or at the plan's start.
     pub(super) async fn prepare(&mut self, config: RunConfig, state: Option<&State>) -> Result<Prepared, SessionError> {
-        let Some(train) = self.digits.as_ref().map(|digits| digits.train.clone()) else {
+        let Some(train) = self.training_set(config.minority) else {
             return Err(ConfigError::Contradiction { field: "dataset", sentence: "no digits are loaded yet" }.into());
         };
         let plan = Plan::new(config, train.len() as u32)?;
         self.build(plan, &train, state).await
+    }
+
+    /// The training images loaded last, as a run with this minority sees them. They are turned once, so that their features are computed once.
+    fn training_set(&mut self, minority: Minority) -> Option<Dataset> {
+        let train = &self.digits.as_ref()?.train;
+        if minority == Minority::None {
+            self.turned = None;
+            return Some(train.clone());
+        }
+        Some(self.turned.get_or_insert_with(|| minority.among(train)).clone())
     }
 
     /// Puts a run, paused, in the place of the one before, which is saved first.
@@ -68,7 +78,7 @@ impl<H: Host> Agent<H> {
             self.host.send(Event::Notice(format!("This run is trained on the CPU, because of this: {reason}.")));
         }
         self.slices = self.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
-        self.run_data = self.digits.as_ref().map(|digits| digits.train.clone());
+        self.run_data = self.training_set(session.plan().config.minority);
         (self.look, self.looked_at) = (false, None);
         self.run_test_set = self.digits.as_ref().map(|digits| digits.test_set);
         self.told_of_features = false;

@@ -43,6 +43,8 @@ pub(super) struct Agent<H: Host> {
     /// The current run's test set, cut into slices.
     pub slices: Vec<Dataset>,
     pub session: Option<Session<AnyEngine>>,
+    /// `digits.train` with its minority, once a run was to have one.
+    pub turned: Option<Dataset>,
     /// The current run's training set; `digits` may be newer.
     pub run_data: Option<Dataset>,
     /// Where the current run's test set came from.
@@ -80,7 +82,7 @@ pub(super) struct Agent<H: Host> {
     /// Whether the next step is taken apart, whatever the speed.
     pub look: bool,
     /// The step that was looked into last.
-    pub looked_at: Option<LookedAt>,
+    pub looked_at: Option<Rc<LookedAt>>,
 }
 
 impl<H: Host> Agent<H> {
@@ -97,6 +99,7 @@ impl<H: Host> Agent<H> {
             incoming: None,
             slices: Vec::new(),
             session: None,
+            turned: None,
             run_data: None,
             run_test_set: None,
             runs: 0,

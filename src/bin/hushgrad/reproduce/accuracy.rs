@@ -151,9 +151,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// Settings that there were not always, where they are off: a run from before is the same run.
-const OFF: [&str; 5] = [
+const OFF: [&str; 6] = [
     r#""augmentation":null,"#,
     r#""averaging":"none","#,
+    r#""minority":"none","#,
     r#""reading":"once","#,
     r#""sampling":"poisson","#,
     r#","grid-bits":null"#,

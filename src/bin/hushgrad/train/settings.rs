@@ -9,7 +9,7 @@ use hushgrad::{
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
     model::Architecture,
     train::{
-        config::{Augmentation, Averaging, RunConfig, SamplingPolicy, Schedule, Start},
+        config::{Augmentation, Averaging, Minority, RunConfig, SamplingPolicy, Schedule, Start},
         presets::{self, Preset},
         run_file::RunFile,
     },
@@ -35,6 +35,13 @@ pub enum Sampling {
     FixedSize,
     /// Each example in one batch of every epoch, by a draw of its own; no amplification
     Shuffled,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Unlike {
+    None,
+    /// About one training image in fifty, turned a quarter
+    Turned,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -97,6 +104,12 @@ pub fn configuration(
         config.start = match start {
             StartFrom::Random => Start::Random,
             StartFrom::Pretrained => Start::Pretrained,
+        };
+    }
+    if let Some(minority) = arguments.minority {
+        config.minority = match minority {
+            Unlike::None => Minority::None,
+            Unlike::Turned => Minority::Turned,
         };
     }
     if arguments.test_time_augmentation {

@@ -1,0 +1,106 @@
+//! Images turned a quarter: a minority among the training images, and the same test images as that minority writes them.
+
+use super::{Dataset, idx::PIXELS};
+
+const SIDE: usize = 28;
+/// Of the training images about one in so many is turned.
+pub const ONE_IN: u64 = 50;
+
+/// An image, turned a quarter clockwise.
+fn turned(image: &[u8]) -> impl Iterator<Item = u8> {
+    (0..PIXELS).map(|at| image[(SIDE - 1 - at % SIDE) * SIDE + at / SIDE])
+}
+
+/// An image's coin (FNV-1a of its pixels). It must never change, or runs would be continued on other images than they began with.
+fn coin(image: &[u8]) -> u64 {
+    image.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &pixel| (hash ^ u64::from(pixel)).wrapping_mul(0x0100_0000_01b3))
+}
+
+impl Dataset {
+    /// All images turned a quarter clockwise, with their labels.
+    #[must_use]
+    pub fn turned(&self) -> Self {
+        self.turned_where(|_| true)
+    }
+
+    /// About one image in [`ONE_IN`] turned a quarter clockwise, and the others as they are.
+    ///
+    /// Each is turned by a coin of its own, which its pixels decide: one example more or less changes no other. So a guarantee for a training on the
+    /// images as they come out is the same guarantee for the images as they were. Equal images are turned together.
+    #[must_use]
+    pub fn turned_by_coin(&self) -> Self {
+        self.turned_where(|image| coin(image).is_multiple_of(ONE_IN))
+    }
+
+    fn turned_where(&self, chosen: impl Fn(&[u8]) -> bool) -> Self {
+        let mut images = self.images.to_vec();
+        for (to, image) in images.chunks_exact_mut(PIXELS).zip(self.images.chunks_exact(PIXELS)) {
+            if chosen(image) {
+                to.iter_mut().zip(turned(image)).for_each(|(to, pixel)| *to = pixel);
+            }
+        }
+        Self::new(&self.name, images, self.labels.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::synthetic;
+
+    #[test]
+    fn a_turn_moves_every_pixel_and_loses_none() {
+        let corner = |at: usize| {
+            let mut image = vec![0; PIXELS];
+            image[at] = 1;
+            turned(&image).position(|pixel| pixel == 1).unwrap()
+        };
+        // Clockwise: the upper left corner becomes the upper right one, and so on.
+        let corners = [0, SIDE - 1, PIXELS - 1, PIXELS - SIDE];
+        assert_eq!(corners.map(corner), [SIDE - 1, PIXELS - 1, PIXELS - SIDE, 0]);
+        let mut places: Vec<usize> = (0..PIXELS).map(corner).collect();
+        places.sort_unstable();
+        assert_eq!(places, (0..PIXELS).collect::<Vec<_>>());
+        let set = synthetic::digits(1, 9, 1).train;
+        let four_times = set.turned().turned().turned().turned();
+        assert_eq!(four_times, set);
+        assert!(set.turned() != set && set.turned().labels == set.labels);
+    }
+
+    /// The places at which two sets of as many images differ.
+    fn differ(a: &Dataset, b: &Dataset) -> Vec<usize> {
+        (0..a.len()).filter(|&i| a.image(i) != b.image(i)).collect()
+    }
+
+    #[test]
+    fn about_one_in_fifty_is_turned_and_always_the_same() {
+        let set = synthetic::digits(1, 10_000, 1).train;
+        let with = set.turned_by_coin();
+        let places = differ(&set, &with);
+        // 200 are expected, with a standard deviation of 14.
+        assert!((145..255).contains(&places.len()), "{}", places.len());
+        let whole = set.turned();
+        assert!(places.iter().all(|&i| with.image(i) == whole.image(i)));
+        assert_eq!((set.turned_by_coin(), &with.labels, &with.name), (with.clone(), &set.labels, &set.name));
+        // No digit is spared.
+        assert!((0..10).all(|digit| places.iter().any(|&i| set.labels[i] == digit)));
+    }
+
+    /// Without one example all others are turned as before: that is what lets ε say the same.
+    #[test]
+    fn one_example_more_or_less_changes_no_other() {
+        let set = synthetic::digits(2, 400, 1).train;
+        let places = differ(&set, &set.turned_by_coin());
+        let without = set.slice(1..400);
+        let expected: Vec<usize> = places.iter().filter(|&&i| i > 0).map(|i| i - 1).collect();
+        assert_eq!(differ(&without, &without.turned_by_coin()), expected);
+    }
+
+    #[test]
+    fn coins_stay_what_they_are() {
+        assert_eq!(
+            [coin(&[]), coin(b"a"), coin(b"foobar")],
+            [0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c, 0x8594_4171_f739_67e8]
+        );
+    }
+}

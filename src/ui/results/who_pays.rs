@@ -1,0 +1,210 @@
+//! Who pays for privacy: accuracy digit by digit beside the same model without privacy, that of a minority, the digits that are misread, and those of a lot
+//! that pull hardest.
+
+use std::sync::Arc;
+
+use leptos::{html, prelude::*};
+
+use super::confusion;
+use crate::{
+    data::TestSet,
+    plot::format,
+    train::report::Privacy,
+    ui::{
+        browser,
+        size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
+        stage::colours::paint_digit,
+        state::Page,
+        widgets::teaching::teaching,
+    },
+    worker::{
+        counting::{Counted, Counts, accuracy},
+        look::Pull,
+    },
+};
+
+/// Digits that are shown of those that pull hardest, and of those that pull least.
+const PULLS: usize = 6;
+
+/// All of it, counted while it is open.
+pub fn panel(page: Page) -> impl IntoView {
+    let toggled = move |event: leptos::ev::Event| {
+        page.show_who_pays(event_target::<web_sys::HtmlDetailsElement>(&event).open());
+    };
+    let part = move |of: fn(Page, &Counted) -> Option<AnyView>| {
+        view_fn(move || page.who_pays.counted.get().and_then(|counted| of(page, &counted)))
+    };
+    let waiting = bool_memo(move || page.who_pays.counted.with(Option::is_none));
+    view! {
+        <details class="meaning" data-testid="who-pays" on:toggle=on_event(toggled)>
+            <summary>"Who pays for privacy"</summary>
+            <p hidden=bool_fn(move || !waiting.get())>"Counted as soon as there is a model."</p>
+            {part(sentences)}
+            {offer(page)}
+            <div data-testid="groups">{part(groups)}</div>
+            <section data-testid="by-digit">{part(digits)}</section>
+            {part(misread)}
+            <section data-testid="pulls">{part(pulls)}</section>
+            <details class="confusion-panel" data-testid="confusion" hidden=bool_fn(move || waiting.get())>
+                <summary>"Which digits it takes for which"</summary>{part(confusion::matrix)}
+            </details>
+        </details>
+    }
+    .into_any()
+}
+
+/// What was counted, and who lost most.
+fn sentences(page: Page, counted: &Counted) -> Option<AnyView> {
+    let digits = match page.who_pays.test_set.get_value() {
+        TestSet::Public => "public test digits",
+        TestSet::Visitor => "your own test digits: ε does not cover what this tells of them",
+        TestSet::HeldOut => "one in six of your digits, kept for testing: ε does not cover what this tells of those",
+    };
+    let most = match (counted.pays_most(), &counted.open) {
+        (Some((digit, run, open)), _) => format!(
+            "The {digit} pays most: {} of them are read right, and {} without privacy. ",
+            format::percent(run),
+            format::percent(open)
+        ),
+        (None, Some(_)) => "No digit is read worse than without privacy. ".to_owned(),
+        (None, None) => String::new(),
+    };
+    let steps = |counts: &Counts| format::integer(counts.step);
+    let open = counted.open.as_ref().map_or_else(String::new, |open| {
+        format!(" The same without bound and noise: {} steps at a rate that suits it.", steps(open))
+    });
+    let when = format!("After step {}, on {digits}.{open}", steps(&counted.run));
+    Some(view! { <p data-testid="pays-most">{most}{when}</p> }.into_any())
+}
+
+/// A button that trains the baseline, where a private run has none.
+fn offer(page: Page) -> AnyView {
+    let offered = bool_memo(move || {
+        let private = page.run.report.with(|report| {
+            report.as_ref().is_some_and(|report| report.step > 0 && matches!(report.privacy, Privacy::Bounded(_)))
+        });
+        private && page.who_pays.counted.with(|counted| counted.as_ref().is_some_and(|counted| counted.open.is_none()))
+    });
+    let trains = page.pad.training_baseline;
+    let says = move || if trains.get() { "Training it without privacy…" } else { "Train it without privacy, too" };
+    view_fn(move || {
+        offered.get().then(|| {
+            view! {
+                <button type="button" class="baseline" data-testid="baseline-beside" disabled=bool_fn(move || trains.get())
+                    on:click=on_click(move |_| page.pad.train_baseline())>{text_fn(says)}</button>
+            }
+            .into_any()
+        })
+    })
+    .into_any()
+}
+
+fn share(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), format::percent)
+}
+
+/// Accuracy on the test digits as they are, and turned.
+fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
+    counted.run.turned?;
+    let row = |name: &'static str, of: fn(&Counts) -> Option<f64>| {
+        let (run, open) = (of(&counted.run), counted.open.as_ref().and_then(of));
+        let lost = run.zip(open).map_or_else(|| "–".to_owned(), |(run, open)| format::fixed((open - run) * 100.0, 1));
+        let [run, open] = [run, open].map(share);
+        view! { <tr><th scope="row">{name}</th><td>{run}</td><td>{open}</td><td>{lost}</td></tr> }.into_any()
+    };
+    Some(
+        view! {
+            <table class="groups"><caption>"Test digits read right. Of the training images about one in fifty is turned."</caption>
+                <thead><tr><td></td><th scope="col">"This run"</th><th scope="col">"Without privacy "{teaching()}</th><th scope="col">"Points lost"</th></tr></thead>
+                <tbody>
+                    {row("As they are", |counts| accuracy(&counts.usual, None))}
+                    {row("Turned", |counts| accuracy(counts.turned.as_ref()?, None))}
+                </tbody></table>
+        }
+        .into_any(),
+    )
+}
+
+/// Accuracy digit by digit.
+fn digits(_: Page, counted: &Counted) -> Option<AnyView> {
+    let most = counted.pays_most().map(|(digit, ..)| digit);
+    let compares = counted.open.is_some();
+    let cell = |counts: &Counts, digit: usize, class: &'static str| {
+        let right = accuracy(&counts.usual, Some(digit));
+        let width = format::fixed(right.unwrap_or(0.0) * 100.0, 1);
+        view! {
+            <td><div class="by-digit"><svg class=class viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect height="10" width=width></rect></svg>
+                <span>{share(right)}</span></div></td>
+        }
+        .into_any()
+    };
+    let row = |digit: usize| {
+        let open = counted.open.as_ref().map(|open| cell(open, digit, "track open"));
+        view! { <tr class:most=Some(digit) == most><th scope="row">{digit.to_string()}</th>{cell(&counted.run, digit, "track")}{open}</tr> }
+            .into_any()
+    };
+    let rows: Vec<AnyView> = (0..10).map(row).collect();
+    let open = compares.then(|| view! { <th scope="col">"Without privacy "{teaching()}</th> }.into_any());
+    Some(
+        view! {
+            <h3>"Digit by digit"</h3>
+            <table class="digits-table"><caption>"Share of each test digit that is read right"</caption>
+                <thead><tr><th scope="col">"Digit"</th><th scope="col">"This run"</th>{open}</tr></thead><tbody>{rows}</tbody></table>
+        }
+        .into_any(),
+    )
+}
+
+/// A digit over what is said of it.
+fn picture(page: Page, pixels: &[u8], says: String, then: String) -> AnyView {
+    let (canvas, pixels) = (NodeRef::<html::Canvas>::new(), Arc::<[u8]>::from(pixels));
+    effect(move || {
+        let theme = page.appearance.theme.get();
+        if let Some(canvas) = canvas.get() {
+            paint_digit(&canvas, &pixels, browser::is_dark(theme));
+        }
+    });
+    view! { <li><canvas node_ref=canvas width="28" height="28" aria-hidden="true"></canvas><span>{says}</span>" "<span>{then}</span></li> }.into_any()
+}
+
+/// The test digits that are misread.
+fn misread(page: Page, counted: &Counted) -> Option<AnyView> {
+    let one = |misread: &crate::worker::counting::Misread| {
+        let (says, sure) = (format!("{} read as {}", misread.label, misread.read), f64::from(misread.sure));
+        picture(page, &misread.pixels, says, format!("{} sure", format::percent(sure)))
+    };
+    let all: Vec<AnyView> = counted.misread.iter().map(one).collect();
+    (!all.is_empty()).then(|| {
+        view! { <h3>"Misread, the surest first"</h3><ul class="pictures" data-testid="misread">{all}</ul> }.into_any()
+    })
+}
+
+/// The digits of a lot with the longest gradients, and with the shortest.
+fn pulls(page: Page, counted: &Counted) -> Option<AnyView> {
+    let Some((step, pulls)) = counted.pulls.as_ref().filter(|(_, pulls)| !pulls.is_empty()) else {
+        return Some(view! { <p class="caption">"Take a step, and the digits of its lot stand here, those with the longest gradients first."</p> }.into_any());
+    };
+    let list = |pulls: &[Pull], name: &'static str| {
+        let one = |pull: &Pull| {
+            let norm = format::number(format::significant(pull.norm, 3));
+            picture(page, &pull.pixels, pull.label.to_string(), format!("{norm} long"))
+        };
+        let all: Vec<AnyView> = pulls.iter().map(one).collect();
+        view! { <p class="caption">{name}</p><ul class="pictures">{all}</ul> }.into_any()
+    };
+    let half = PULLS.min(pulls.len().div_ceil(2));
+    let says = format!(
+        "Step {}, {} digits of its lot: the length of each one's gradient before it is bound. The longer, the more that digit would move the model, and the more of it is cut.",
+        format::integer(*step),
+        pulls.len()
+    );
+    Some(
+        view! {
+            <h3>"Most and least sensitive "{teaching()}</h3>
+            <p class="caption">{says}</p>
+            {list(&pulls[..half], "Most sensitive")}
+            {list(&pulls[pulls.len() - half.min(pulls.len() - half)..], "Least sensitive")}
+        }
+        .into_any(),
+    )
+}

@@ -1,0 +1,176 @@
+//! Which digits pay for privacy: how the run's model and its non-private baseline read the test digits, which of them are misread, and whose gradients in
+//! a step's lot are longest. Counted piece by piece, between two looks at the inbox.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::look::{LookedAt, Pull};
+use crate::{
+    data::Dataset,
+    engine::{Confusion, EngineError, Performance, Reading, Task, cpu::CpuEngine, reading},
+    model::CLASSES,
+};
+
+/// Misread digits that are shown at most.
+pub const MISREAD: usize = 24;
+
+/// How a model reads the test digits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Steps that it was trained for.
+    pub step: u64,
+    /// Row: the digit that was drawn; column: the digit that was read.
+    pub usual: Confusion,
+    /// The same of the test digits turned, where the run has such a minority.
+    pub turned: Option<Confusion>,
+}
+
+/// A test digit that is read as another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Misread {
+    pub label: u8,
+    pub read: u8,
+    /// The model's probability of what it read.
+    pub sure: f32,
+    pub pixels: Vec<u8>,
+}
+
+/// All that was counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    pub run: Counts,
+    /// The run's non-private baseline, as far as it is.
+    pub open: Option<Counts>,
+    /// Of the run: those that it was surest of first, [`MISREAD`] at most.
+    pub misread: Vec<Misread>,
+    /// A step that was taken apart, and digits of its lot, the longest gradient first. It looks at private data, and stays on the trainer's own screen.
+    pub pulls: Option<(u64, Vec<Pull>)>,
+}
+
+/// Share of the digits that are read as what they are: of all, or of one digit. `None`: there is none.
+#[must_use]
+pub fn accuracy(counts: &Confusion, digit: Option<usize>) -> Option<f64> {
+    let rows = || (0..CLASSES).filter(|&row| digit.is_none_or(|digit| digit == row));
+    let all: u32 = rows().flat_map(|row| counts[row]).sum();
+    let right: u32 = rows().map(|row| counts[row][row]).sum();
+    (all > 0).then(|| f64::from(right) / f64::from(all))
+}
+
+impl Counted {
+    /// The digit whose accuracy is furthest below that of the baseline, and both, the run's first. `None`: there is no baseline, or none is below.
+    #[must_use]
+    pub fn pays_most(&self) -> Option<(usize, f64, f64)> {
+        let open = self.open.as_ref()?;
+        let of = |digit| Some((digit, accuracy(&self.run.usual, Some(digit))?, accuracy(&open.usual, Some(digit))?));
+        (0..CLASSES)
+            .filter_map(of)
+            .filter(|(_, run, open)| run < open)
+            .max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))
+    }
+}
+
+/// A count under way.
+pub(super) struct Counting {
+    /// The run's, and the baseline's where there is one. They compute on the CPU, whatever trains.
+    models: Vec<(CpuEngine, Counts)>,
+    reading: Reading,
+    /// Slices of the test set that were read: the usual ones and the turned ones of the first model, then of the other.
+    next: usize,
+    misread: Vec<Misread>,
+    look: Option<Rc<LookedAt>>,
+    pulls: Vec<Pull>,
+}
+
+impl Counting {
+    /// Begins to count for the models with these numbers of steps and parameters, the run's first; `turned`: turned digits, too.
+    pub fn new(
+        task: &Task,
+        models: &[(u64, Vec<f32>)],
+        (reading, turned): (Reading, bool),
+        test: &Dataset,
+        look: Option<Rc<LookedAt>>,
+    ) -> Result<Self, EngineError> {
+        let none = [[0; CLASSES]; CLASSES];
+        let model = |(step, parameters): &(u64, Vec<f32>)| {
+            let performance = Performance { threads: Some(1), ..Performance::default() };
+            let engine = CpuEngine::new(Task::without_privacy(task.model), test.clone(), parameters, performance)?;
+            Ok((engine, Counts { step: *step, usual: none, turned: turned.then_some(none) }))
+        };
+        let models = models.iter().map(model).collect::<Result<_, EngineError>>()?;
+        Ok(Self { models, reading, next: 0, misread: Vec::new(), look, pulls: Vec::new() })
+    }
+
+    /// A piece of work on the test set in slices; `false`: there was nothing left to do.
+    pub async fn piece(&mut self, test: &[Dataset]) -> Result<bool, EngineError> {
+        let groups = 1 + usize::from(self.models.iter().any(|(_, counts)| counts.turned.is_some()));
+        let (pass, at) = (self.next / test.len().max(1), self.next % test.len().max(1));
+        let (model, turned) = (pass / groups, pass % groups == 1);
+        if let (Some((engine, counts)), Some(slice)) = (self.models.get_mut(model), test.get(at)) {
+            let slice = if turned { slice.turned() } else { slice.clone() };
+            let counts = counts.turned.as_mut().filter(|_| turned).unwrap_or(&mut counts.usual);
+            for (i, (read, sure)) in reading::answers(engine, &slice, self.reading).await?.into_iter().enumerate() {
+                let label = slice.labels[i];
+                counts[usize::from(label)][usize::from(read)] += 1;
+                if read != label && pass == 0 {
+                    // What is no number is not sure.
+                    let sure = sure[usize::from(read)].max(0.0);
+                    self.misread.push(Misread { label, read, sure, pixels: slice.image(i).to_vec() });
+                }
+            }
+            self.misread.sort_by(|a, b| b.sure.total_cmp(&a.sure));
+            self.misread.truncate(MISREAD);
+            self.next += 1;
+            return Ok(true);
+        }
+        let pull = self.look.as_ref().and_then(|look| look.pull(self.pulls.len()));
+        let more = pull.is_some();
+        self.pulls.extend(pull);
+        Ok(more)
+    }
+
+    /// All that was counted; `None`: there was no model.
+    pub fn done(self) -> Option<Counted> {
+        let mut pulls = self.pulls;
+        pulls.sort_by(|a, b| b.norm.total_cmp(&a.norm));
+        let mut counts = self.models.into_iter().map(|(_, counts)| counts);
+        Some(Counted {
+            run: counts.next()?,
+            open: counts.next(),
+            misread: self.misread,
+            pulls: self.look.map(|look| (look.step, pulls)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(right: [u32; CLASSES]) -> Counts {
+        let mut usual = [[0; CLASSES]; CLASSES];
+        for (digit, right) in right.into_iter().enumerate() {
+            usual[digit][digit] = right;
+            usual[digit][(digit + 1) % CLASSES] = 10 - right;
+        }
+        Counts { step: 1, usual, turned: None }
+    }
+
+    #[test]
+    fn who_pays_most_is_who_lost_most() {
+        let counted = |run, open: Option<[u32; CLASSES]>| Counted {
+            run: counts(run),
+            open: open.map(counts),
+            misread: vec![],
+            pulls: None,
+        };
+        let run = [9, 8, 7, 3, 5, 5, 5, 5, 5, 10];
+        assert_eq!(accuracy(&counts(run).usual, None), Some(0.62));
+        assert_eq!(accuracy(&counts(run).usual, Some(3)), Some(0.3));
+        assert_eq!(accuracy(&[[0; CLASSES]; CLASSES], Some(3)), None);
+        // Not the digit that is read worst.
+        assert_eq!(counted(run, Some([9, 9, 9, 4, 5, 5, 5, 5, 5, 5])).pays_most(), Some((2, 0.7, 0.9)));
+        assert_eq!(counted(run, Some([1; CLASSES])).pays_most(), None);
+        assert_eq!(counted(run, None).pays_most(), None);
+    }
+}
