@@ -1,6 +1,7 @@
 //! A tool of the page rather than an example: trains ready-made runs on MNIST, once each, for the cards that the page shows of them.
 //!
-//! `cargo run --release --no-default-features --example record_presets > www/presets.txt`
+//! `cargo run --release --no-default-features --example record_presets > www/presets.txt`, and after it `cargo xtask bench cards`, which
+//! plays them in a browser and puts their seconds in the place of each `-`.
 
 use futures_executor::block_on;
 use hushgrad::{
@@ -22,7 +23,7 @@ const STEPS: u64 = 400;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let digits = mnist::locate_or_download()?.digits;
     let train = digits.train.len() as u32;
-    println!("key steps accuracy tight picture");
+    println!("key steps accuracy tight seconds picture");
     for key in CARDS {
         let preset = presets::Preset::by_key(key).ok_or_else(|| format!("{key} is no preset"))?;
         let config = preset.config();
@@ -45,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let one = layout.side * layout.side;
         let shown =
             if config.model == Architecture::Linear { DIGIT * one..(DIGIT + 1) * one } else { 0..layout.images * one };
-        println!("{key} {steps} {accuracy:.4} {tight} {}", text::picture(&learned.read_with()[shown]));
+        println!("{key} {steps} {accuracy:.4} {tight} - {}", text::picture(&learned.read_with()[shown]));
     }
     Ok(())
 }

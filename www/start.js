@@ -148,12 +148,14 @@ async function start() {
 
 // A menu is open while it is used: a choice in it, Escape, a click elsewhere and a focus that moves on close it.
 for (const kind of ["click", "pointerdown", "focusin", "keydown"]) {
-  addEventListener(kind, ({ key, target }) => {
+  addEventListener(kind, (event) => {
+    const { key, target } = event;
     if (key && key !== "Escape") return;
     for (const menu of document.querySelectorAll(".menu[open], .badge[open]")) {
       const within = menu.contains(target);
       if (within && !key && !(kind === "click" && target.closest("button"))) continue;
       if (within) menu.firstElementChild.focus();
+      if (key) event.preventDefault();
       menu.open = false;
     }
   });
@@ -231,6 +233,9 @@ function watch() {
   const box = document.querySelector(".overlay");
   if (!box) return;
   new ResizeObserver(keepOff).observe(box);
+  // On a phone the set-up lies on the transport, however high that is.
+  const bar = document.querySelector(".transport");
+  new ResizeObserver(() => root.style.setProperty("--bar", `${bar.offsetHeight}px`)).observe(bar);
   for (const kind of ["focusin", "scroll", "resize"]) addEventListener(kind, keepOff, { capture: true, passive: true });
 }
 

@@ -97,11 +97,11 @@ for (const [place, { title, key, steps }] of LESSONS.entries()) {
   });
 }
 
-for (const [width, height] of [[390, 844], [1440, 900]]) {
-  test(`at ${width} by ${height} each step's text, Next and what it points at are in view at once`, async ({ page, site }) => {
+for (const [width, height, how] of [[390, 844, ""], [1440, 900, ""], [1280, 720, "&present=1"]] as const) {
+  test(`at ${width} by ${height}${how && ", presented,"} each step's text, Next and what it points at are in view at once`, async ({ page, site }) => {
     test.setTimeout(600_000);
     await page.setViewportSize({ width, height });
-    await open(page, site, query);
+    await open(page, site, query + how);
     await page.getByTestId("lessons").locator("summary").click();
     await page.getByTestId("lessons").getByRole("button").first().click();
     for (const [at, step] of STEPS.entries()) {

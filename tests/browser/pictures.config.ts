@@ -1,9 +1,11 @@
 import { defineConfig } from "@playwright/test";
 import tests from "./playwright.config";
 
-/** The README's pictures, which no test is: `cargo xtask pictures`. */
-export default defineConfig(tests, {
-  testMatch: "pictures.ts",
-  timeout: 600_000,
+/** The README's pictures, and film strips, which no test is: `cargo xtask pictures`. A project would bring tests of its own. */
+export default defineConfig({
+  ...tests,
+  projects: undefined,
+  testMatch: ["pictures.ts", "film.ts"],
+  timeout: 900_000,
   expect: { timeout: 300_000 },
 });

@@ -182,6 +182,7 @@ test("presets are cards with what they learn, how well, and at what ε; one is c
   expect(await cards.count()).toBeGreaterThanOrEqual(5);
   await expect(page.getByTestId("card-quick-linear")).toContainText(/9\d\.\d% of test digits, ε ≤ 0\.53\d, 400 steps/);
   await expect(page.getByTestId("card-no-privacy")).toContainText("no guarantee");
+  for (const card of await cards.all()) await expect(card).toContainText(/, about \d+ (s|minutes) on a laptop’s CPU/);
   await accessible(page, "the cards");
   await page.getByTestId("card-quick-cnn").click();
   await expect(page.locator(".cards-dialog")).toBeHidden();

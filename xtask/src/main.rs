@@ -64,7 +64,11 @@ enum Task {
         bench: Option<Bench>,
     },
     /// Take the README's pictures of the page, at every size
-    Pictures,
+    Pictures {
+        /// Take the first half minute of a visit instead, in strips
+        #[arg(long)]
+        film: bool,
+    },
     /// Take new texts of the page into the tables of its languages (www/text)
     Text,
     /// Check licences, sources and known vulnerabilities of the dependencies
@@ -115,7 +119,7 @@ fn run(task: Option<Task>) -> Result<bool> {
             println!("It is {}.", site.check()?);
         }
         Task::Test => return checks::run::run(project),
-        Task::Pictures => pictures::run(project)?,
+        Task::Pictures { film } => pictures::run(project, film)?,
         Task::Text => texts::write(project)?,
         Task::Deny => deny::run(project)?,
         Task::Bench { bench } => bench::run(project, bench)?,
@@ -140,7 +144,8 @@ mod tests {
         let address = "https://example.org/play/".parse().ok();
         assert_eq!(parsed("dist --address https://example.org/play"), Some(Task::Dist { out: "dist".into(), address }));
         assert_eq!(parsed("test"), Some(Task::Test));
-        assert_eq!(parsed("pictures"), Some(Task::Pictures));
+        assert_eq!(parsed("pictures"), Some(Task::Pictures { film: false }));
+        assert_eq!(parsed("pictures --film"), Some(Task::Pictures { film: true }));
         assert_eq!(parsed("deny"), Some(Task::Deny));
         assert_eq!(parsed("text"), Some(Task::Text));
         assert_eq!(parsed(""), None);
@@ -148,6 +153,8 @@ mod tests {
             ("bench", None),
             ("bench browser", Some(Bench::Browser)),
             ("bench gpu --adapter RTX", Some(Bench::Gpu { adapter: Some("RTX".into()) })),
+            ("bench page", Some(Bench::Page { site: None })),
+            ("bench cards --site dist", Some(Bench::Cards { site: Some("dist".into()) })),
             ("bench build", Some(Bench::Build { rows: vec![] })),
             ("bench build serve test-again", Some(Bench::Build { rows: vec![Row::Serve, Row::TestWarm] })),
         ] {

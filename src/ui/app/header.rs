@@ -49,6 +49,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <button type="button" class="quiet seldom" data-testid="share" title=t!("Copy the link to this state") on:click=on_click(move |_| share::share(page))>{t!("Share")}</button>
             <button type="button" class="quiet seldom" data-testid="embed" title=t!("This state in a page of yours") aria-haspopup="dialog" on:click=on_click(move |_| share::embed(page))>{t!("Embed")}</button>
             {export_menu(page)}
+            <button type="button" class="quiet seldom present" data-testid="present" title=t!("For a projector: large, and without the set-up; Esc ends it") aria-pressed=text_fn(move || page.appearance.present.get().to_string()) on:click=on_click(move |_| page.appearance.present.update(|present| *present = !*present))>{t!("Present")}</button>
             <button type="button" class="quiet help seldom" aria-label=t!("Help and keys") title=t!("Help and keys (?)") on:click=on_click(move |_| open(help))>"?"</button>
         </header>
     }

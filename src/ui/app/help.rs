@@ -30,8 +30,9 @@ pub fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
                 <div><dt><kbd>"s"</kbd></dt><dd>{t!("one step, taken apart")}</dd></div>
                 <div><dt><kbd>"r"</kbd></dt><dd>{t!("start again")}</dd></div>
                 <div><dt><kbd>"?"</kbd></dt><dd>{t!("this help")}</dd></div>
+                <div><dt><kbd>"←"</kbd>" "<kbd>"→"</kbd></dt><dd>{t!("in a lesson that is presented: back, on")}</dd></div>
                 <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>{t!("in a number: a little more, a little less")}</dd></div>
-                <div><dt><kbd>{t!("Esc")}</kbd></dt><dd>{t!("in a number: what it was; a chart that is enlarged: small again")}</dd></div>
+                <div><dt><kbd>{t!("Esc")}</kbd></dt><dd>{t!("in a number: what it was; a chart that is enlarged: small again; presenting: the end of it")}</dd></div>
             </dl>
             <button type="button" class="primary" on:click=on_click(close)>{t!("Close")}</button>
         </dialog>

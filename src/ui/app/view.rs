@@ -5,9 +5,9 @@ use leptos::{html, prelude::*};
 use super::{address::address, drops::drops, header::header, help::help_dialog, keys::keys, requests};
 use crate::ui::{
     browser, embed, lessons, link, noise_lab, results, runs, setup,
-    size::closures::{bool_fn, on_click, text_fn, view_fn},
+    size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
     stage::{preset_cards, stations, step, sweep_bar::sweep_bar, transport},
-    state::{Page, Panel},
+    state::{Page, Panel, SHEET_OPENER},
     text::t,
     widgets::messages::messages,
 };
@@ -53,25 +53,29 @@ fn view(page: Page) -> impl IntoView {
     keys(page, help);
     let dropping = drops(page);
     address(page);
-    let shown = page.appearance.panel;
+    effect(move || browser::show_presenting(page.appearance.present.get()));
+    let (shown, sheet) = (page.appearance.panel, page.appearance.sheet);
     let tab = move |panel: Panel, name: &'static str| {
         view! {
-            <button type="button" aria-pressed=text_fn(move || (shown.get() == panel).to_string()) on:click=on_click(move |_| shown.set(panel))>{name}</button>
+            <button type="button" aria-pressed=text_fn(move || (shown.get() == panel).to_string()) on:click=on_click(move |_| page.appearance.show_panel(panel))>{name}</button>
         }
     };
     let class = move |panel: Panel, name: &'static str| {
         text_fn(move || format!("panel {name}{}", if shown.get() == panel { " shown" } else { "" }))
     };
+    let turn_sheet =
+        move |_| if sheet.get_untracked() { page.appearance.close_sheet() } else { page.appearance.open_sheet() };
     view! {
         <a class="skip" href="#results">{t!("To the results")}</a>
         {header(page, help, cards)}
         <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label=t!("Run and messages")>{transport::bar(page)}<div class="overlay">{messages(page)}{sweep_bar(page)}</div></section>
         {lessons::panel::panel(page)}
-        <nav class="tabs" aria-label=t!("Panels")>{tab(Panel::Step, t!("Stage"))}{tab(Panel::Results, t!("Results"))}{tab(Panel::Setup, t!("Set-up"))}</nav>
+        <nav class="tabs" aria-label=t!("Panels")>{tab(Panel::Step, t!("Stage"))}{tab(Panel::Results, t!("Results"))}
+            <button type="button" id=SHEET_OPENER aria-controls="set-up" aria-expanded=text_fn(move || sheet.get().to_string()) on:click=on_click(turn_sheet)>{t!("Set-up")}</button></nav>
         <main class="panels" class:with-lab=bool_fn(move || page.lab.open.get())>
             {noise_lab::panel::panel(page)}
             <section class="panel stage" data-testid="stage" aria-label=t!("One person, in or out")>{stations::stage(page)}</section>
-            <section class=class(Panel::Setup, "setup") aria-label=t!("Set-up")>{setup::panel::panel(page)}</section>
+            <section class="panel setup" class:shown=bool_fn(move || sheet.get()) id="set-up" data-testid="set-up" aria-label=t!("Set-up")>{setup::panel::panel(page)}</section>
             <section class=class(Panel::Step, "step") aria-label=t!("One step")>{step::panel(page)}</section>
             <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label=t!("Results")>{results::panel::panel(page)}</section>
             {runs::panel::panel(page)}

@@ -1,6 +1,6 @@
 //! Elements of the page, and its clock.
 
-use leptos::prelude::{document, window};
+use leptos::prelude::{document, set_timeout, window};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
@@ -18,10 +18,50 @@ pub fn press(id: &str) -> bool {
     true
 }
 
+/// Puts the keyboard's focus on the element of this id once what was changed just now is drawn, nowhere while that is not seen; and
+/// the window's upper edge to what the selector names.
+pub fn focus_soon(id: &'static str, at_top: Option<&'static str>) {
+    let focus = move || {
+        let element = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok());
+        if let Some(element) = element {
+            drop(element.focus());
+        }
+        if let Some(first) = at_top.and_then(|selector| document().query_selector(selector).ok().flatten()) {
+            first.scroll_into_view();
+        }
+    };
+    set_timeout(focus, std::time::Duration::ZERO);
+}
+
+/// Shows the page from its top.
+pub fn to_top() {
+    window().scroll_to_with_x_and_y(0.0, 0.0);
+}
+
+/// Whether anything fits the selector.
+#[must_use]
+pub fn is_there(selector: &str) -> bool {
+    document().query_selector(selector).is_ok_and(|found| found.is_some())
+}
+
+/// Has the style sheet show the page to a class, or as ever.
+pub fn show_presenting(on: bool) {
+    if let Some(root) = document().document_element() {
+        drop(root.toggle_attribute_with_force("data-present", on));
+    }
+}
+
 /// Whether the visitor's system has nothing against motion.
 #[must_use]
 pub fn may_move() -> bool {
     !matches!(window().match_media("(prefers-reduced-motion: reduce)"), Ok(Some(list)) if list.matches())
+}
+
+/// How high the window is beside one of 1080 pixels, where charts have the height that they are made for; 1 at most.
+#[must_use]
+pub fn share_of_height() -> f64 {
+    let height = window().inner_height().ok().and_then(|height| height.as_f64());
+    height.map_or(1.0, |height| (height / 1080.0).min(1.0))
 }
 
 /// What the browser calls itself.

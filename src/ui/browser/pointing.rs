@@ -9,14 +9,18 @@ use web_sys::{Element, HtmlElement};
 const FIXED: &str = ".top, .transport, .messages, header.bar";
 const STRIP: &str = ".lesson";
 const POINTED: &str = "pointed";
+/// Knobs that a page which is presented shows, as something among them is pointed at.
+const WANTED: &str = "wanted";
 /// Room around what is framed.
 const FRAME: f64 = 12.0;
 
 /// Draws a frame around the element of a hook, and none around the last; brings it into sight. Where it is higher than the window is
 /// clear, its heading is framed.
 pub fn point_at(hook: Option<&str>) {
-    if let Some(old) = one(&format!(".{POINTED}")) {
-        drop(old.class_list().remove_1(POINTED));
+    for class in [POINTED, WANTED] {
+        if let Some(old) = one(&format!(".{class}")) {
+            drop(old.class_list().remove_1(class));
+        }
     }
     let clear = make_room();
     let Some(element) = hook.and_then(|hook| one(&format!("[data-testid=\"{hook}\"]"))) else { return };
@@ -26,6 +30,9 @@ pub fn point_at(hook: Option<&str>) {
         if details != element {
             drop(details.set_attribute("open", ""));
         }
+    }
+    if let Some(knobs) = around(".knobs") {
+        drop(knobs.class_list().add_1(WANTED));
     }
     let whole = around(".control, .tile, .readouts div");
     let heading = element.query_selector("summary, h2, h3, legend").ok().flatten();
@@ -70,7 +77,10 @@ fn make_room() -> f64 {
             top = f64::max(top, place.height());
         }
     }
-    let strip = one(STRIP).map_or(0.0, |strip| strip.get_bounding_client_rect().height());
+    // Where it stands beside the page, it covers nothing of its foot.
+    let width = number(window().inner_width());
+    let strip = one(STRIP).map(|strip| strip.get_bounding_client_rect()).filter(|strip| strip.width() > width / 2.0);
+    let strip = strip.map_or(0.0, |strip| strip.height());
     if let Some(root) = document().document_element().and_then(|root| root.dyn_into::<HtmlElement>().ok()) {
         for (name, size) in [("--lesson-floor", floor), ("--clear-top", top), ("--clear-bottom", floor + strip)] {
             drop(root.style().set_property(name, &format!("{}px", size.ceil() as u32)));

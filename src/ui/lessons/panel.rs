@@ -110,11 +110,6 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
         (true, Some(title)) => t!("Next lesson: {title}", title = title),
         (true, None) => t!("Finish").to_owned(),
     };
-    let next = move |_| match (last, next_lesson.is_some()) {
-        (false, _) => page.enter((at, step + 1)),
-        (true, true) => page.enter((at + 1, 0)),
-        (true, false) => page.close_lesson(),
-    };
     let address = format!("?lesson={}.{}", lesson.key, step + 1);
     let link = last.then(|| view! { <p><a data-testid="lesson-link" href=address>{t!("Link to this state")}</a></p> });
     view! {
@@ -131,9 +126,9 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
                 <div class="lesson-side">{side}</div>
             </div>
             <div class="lesson-turn">
-                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| page.enter((at, step.saturating_sub(1))))>{t!("Back")}</button>
+                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| page.turn(false))>{t!("Back")}</button>
                 <span>{t!("{step} of {all}", step = step + 1, all = lesson.steps.len())}</span>
-                <button type="button" class="primary" data-testid="lesson-next" on:click=on_click(next)>{next_label}</button>
+                <button type="button" class="primary" data-testid="lesson-next" on:click=on_click(move |_| page.turn(true))>{next_label}</button>
             </div>
         </section>
     }

@@ -32,6 +32,8 @@ pub struct Link {
     pub theme: Option<Theme>,
     /// `de`: the page has spoken it since it began; what it does not speak is left aside.
     pub language: Option<String>,
+    /// Whether the page is shown to a class.
+    pub present: bool,
     /// The lesson that is open, and its step: `why-noise.2`.
     pub lesson: Option<String>,
     /// Whether the noise lab is open, and what it is asked.
@@ -47,6 +49,7 @@ impl Default for Link {
             speed: Speed::Max,
             theme: None,
             language: None,
+            present: false,
             lesson: None,
             lab: false,
             query: NoiseQuery::default(),
@@ -122,6 +125,13 @@ impl Link {
             "lang" => {
                 let known = (2..=3).contains(&value.len()) && value.bytes().all(|letter| letter.is_ascii_lowercase());
                 self.language = known.then(|| value.to_owned());
+            }
+            "present" => {
+                self.present = match value {
+                    "1" | "" => true,
+                    "0" => false,
+                    _ => return Err(wrong(key, value, &["1", "0"])),
+                }
             }
             "lesson" => self.lesson = Some(clipped(value)),
             "lab" => {
@@ -206,6 +216,9 @@ impl Link {
         }
         if let Some(language) = &self.language {
             pairs.push(("lang", language.clone()));
+        }
+        if self.present {
+            pairs.push(("present", "1".to_owned()));
         }
         if let Some(lesson) = &self.lesson {
             pairs.push(("lesson", encode(lesson)));

@@ -27,7 +27,7 @@ fn a_link_that_names_a_setting_means_what_it_always_meant() {
     for query in ["?preset=dp-sgd", "?lot=256", "?dataset=mnist", "?steps="] {
         assert_eq!(read(query), (ground(), vec![]), "{query}");
     }
-    for query in ["?backend=cpu", "?theme=dark", "?lab=1", "?speed=slow"] {
+    for query in ["?backend=cpu", "?theme=dark", "?lab=1", "?speed=slow", "?present=1"] {
         assert_eq!(read(query).0.settings, presets::first_settings(), "{query}");
     }
 }
@@ -147,13 +147,14 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 }
 
 /// A link for each key that is of no table, which says something by it that is not so by default.
-const SAID: [&str; 11] = [
+const SAID: [&str; 12] = [
     "preset=best-1",
     "noise=custom&density=1%2Fcosh(x)",
     "speed=slow",
     "backend=gpu",
     "theme=dark",
     "lang=de",
+    "present=1",
     "lesson=one-step.3",
     "lab=cauchy,density",
     "lab=1&lab-envelope=26",
@@ -248,13 +249,13 @@ fn what_the_noise_lab_is_asked_is_readable_and_checked() {
 proptest! {
     #[test]
     fn every_state_survives_its_link(
-        settings in settings(), speed in choice::<Speed>(), theme in prop::option::of(choice::<Theme>()), backend in backend(),
+        settings in settings(), speed in choice::<Speed>(), theme in prop::option::of(choice::<Theme>()), backend in backend(), present in any::<bool>(),
         query in prop::option::of(noise_query()), lesson in prop::option::of("[a-z-]{1,12}\\.[0-9]{1,2}"),
         language in prop::option::of("[a-z]{2,3}"),
     ) {
         let lab = query.is_some();
         let query = query.unwrap_or_default();
-        let link = Link { settings, backend, speed, theme, language, lesson, lab, query };
+        let link = Link { settings, backend, speed, theme, language, present, lesson, lab, query };
         let (back, problems) = read(&format!("?{}", link.write()));
         prop_assert_eq!(problems, Vec::<String>::new());
         prop_assert_eq!(back, link);

@@ -66,17 +66,17 @@ fn sentences(page: Page, counted: &Counted) -> Option<AnyView> {
         (None, Some(_)) => t!("No digit is read worse than without privacy.").to_owned(),
         (None, None) => String::new(),
     };
-    let steps = |counts: &Counts| [("steps", format::integer(counts.step))];
+    let steps = |counts: &Counts| [("step", format::integer(counts.step))];
     let when = match page.who_pays.test_set.get_value() {
-        TestSet::Public => text!("After step {steps}, on public test digits."),
+        TestSet::Public => text!("After step {step}, on public test digits."),
         TestSet::Visitor => {
-            text!("After step {steps}, on your own test digits: ε does not cover what this tells of them.")
+            text!("After step {step}, on your own test digits: ε does not cover what this tells of them.")
         }
         TestSet::HeldOut => text!(
-            "After step {steps}, on one in six of your digits, kept for testing: ε does not cover what this tells of those."
+            "After step {step}, on one in six of your digits, kept for testing: ε does not cover what this tells of those."
         ),
     };
-    let open = text!("The same without bound and noise: {steps} steps at a rate that suits it.");
+    let open = text!("The same without bound and noise: {step} steps at a rate that suits it.");
     let told = [Some(when.with(&steps(&counted.run))), counted.open.as_ref().map(|counts| open.with(&steps(counts)))];
     for sentence in told.into_iter().flatten() {
         says = if says.is_empty() { sentence } else { says + " " + &sentence };

@@ -1,8 +1,10 @@
-//! What became of ready-made runs, as their cards show it: each was trained once on MNIST by `cargo run --example record_presets`.
+//! What became of ready-made runs, as their cards show it: each was trained once on MNIST by `cargo run --example record_presets`, and in a browser by
+//! `cargo xtask bench cards`.
 
 use super::presets::Preset;
 use crate::{
-    ui::size::decimal::decimal,
+    plot::format,
+    ui::{size::decimal::decimal, text::t},
     worker::{look::text::read_picture, snapshot::PictureLayout},
 };
 
@@ -15,11 +17,24 @@ pub struct Card {
     pub accuracy: f64,
     /// ε by tight accounting; `None`: no guarantee.
     pub epsilon: Option<f64>,
+    /// What it took in a browser, on the CPU; `None`: nobody has measured it.
+    pub seconds: Option<f64>,
     /// What the model has learned: the weights of one digit, or the filters of the first layer.
     pub picture: Vec<f32>,
 }
 
 impl Card {
+    /// How long it takes, in words, where that was measured.
+    #[must_use]
+    pub fn duration(&self) -> Option<String> {
+        let seconds = self.seconds?;
+        let whole = |count: f64| format::integer(count.round().max(1.0) as u64);
+        Some(match seconds < 99.5 {
+            true => t!("about {n} s on a laptop’s CPU", n = whole(seconds)),
+            false => t!("about {n} minutes on a laptop’s CPU", n = whole(seconds / 60.0)),
+        })
+    }
+
     /// How the picture is cut.
     #[must_use]
     pub fn layout(&self) -> PictureLayout {
@@ -34,11 +49,11 @@ impl Card {
     }
 }
 
-/// Reads the table: `key steps accuracy tight picture` by line, after one of column names. A line that is no card is left out.
+/// Reads the table: `key steps accuracy tight seconds picture` by line, after one of column names. A line that is no card is left out.
 #[must_use]
 pub fn read(table: &str) -> Vec<Card> {
     let card = |line: &str| {
-        let mut words = line.splitn(5, ' ');
+        let mut words = line.splitn(6, ' ');
         let preset = Preset::by_key(words.next()?)?;
         let steps = words.next()?.parse().ok()?;
         let accuracy = decimal(words.next()?)?;
@@ -46,7 +61,11 @@ pub fn read(table: &str) -> Vec<Card> {
             "none" => None,
             epsilon => Some(decimal(epsilon)?),
         };
-        Some(Card { preset, steps, accuracy, epsilon, picture: read_picture(words.next()?)? })
+        let seconds = match words.next()? {
+            "-" => None,
+            seconds => Some(decimal(seconds)?),
+        };
+        Some(Card { preset, steps, accuracy, epsilon, seconds, picture: read_picture(words.next()?)? })
     };
     table.lines().skip(1).filter_map(card).collect()
 }
@@ -67,6 +86,7 @@ mod tests {
             assert_eq!(card.picture.len(), layout.images * layout.side * layout.side, "{key}");
             assert!(card.accuracy > 0.85 && card.accuracy < 1.0 && card.full() > 0.0, "{key}");
             assert_eq!(card.epsilon.is_none(), config.noise.is_none(), "{key}");
+            assert!(card.seconds.is_some_and(|seconds| seconds > 0.1 && seconds < 3600.0), "{key}: {:?}", card.seconds);
             let Some(shown) = card.epsilon else { continue };
             let bound = planned(&config, 60_000, card.steps).unwrap().tight(config.delta).unwrap().value;
             assert!(shown >= bound && shown < bound * 1.01, "{key}: {shown} for {bound}");
@@ -74,9 +94,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_card_is_left_out() {
-        for line in ["", "x", "quick-linear", "quick-linear 1 0.5", "quick-linear 1 0.5 none", "nobody 1 0.5 none 1 00"]
+    fn a_duration_is_told_as_roughly_as_it_is_known() {
+        let card = |seconds| {
+            let preset = Preset::by_key("quick-linear").unwrap();
+            Card { preset, steps: 1, accuracy: 0.9, epsilon: None, seconds, picture: vec![] }.duration()
+        };
+        assert_eq!(card(None), None);
+        for (seconds, text) in
+            [(0.2, "about 1 s"), (4.4, "about 4 s"), (99.0, "about 99 s"), (150.0, "about 3 minutes")]
         {
+            assert_eq!(card(Some(seconds)).unwrap(), format!("{text} on a laptop’s CPU"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_card_is_left_out() {
+        for line in [
+            "",
+            "x",
+            "quick-linear",
+            "quick-linear 1 0.5",
+            "quick-linear 1 0.5 none",
+            "quick-linear 1 0.5 none soon 1 00",
+            "nobody 1 0.5 none 1 1 00",
+        ] {
             assert_eq!(read(&format!("head\n{line}")), [], "{line}");
         }
     }

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::ui::{
     settings::{Family, Settings},
-    size::closures::{bool_fn, bool_memo, view_fn},
-    state::Page,
+    size::closures::{bool_fn, bool_memo, on_click, view_fn},
+    state::{Page, SHEET_CLOSE},
     text::t,
 };
 
@@ -20,7 +20,8 @@ pub fn panel(page: Page) -> impl IntoView {
     let no_noise = bool_memo(move || page.settings.with(|settings| settings.family == Family::None));
     let unprotected = Memo::new(move |_| page.settings.with(Settings::no_guarantee));
     view! {
-        <h2>{t!("Set-up")}</h2>
+        <div class="sheet-head"><h2>{t!("Set-up")}</h2>
+            <button type="button" id=SHEET_CLOSE data-testid=SHEET_CLOSE class="quiet" on:click=on_click(move |_| page.appearance.close_sheet())>{t!("Close")}</button></div>
         <fieldset>
             <legend>{t!("Data and model")}</legend>
             {control(page, DIGITS)}

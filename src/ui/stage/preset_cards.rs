@@ -73,14 +73,18 @@ pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
     .into_any()
 }
 
-/// Accuracy, ε and steps.
+/// Accuracy, ε, steps, and how long they take.
 fn numbers(card: &Card) -> String {
     let (accuracy, steps) = (format::percent(card.accuracy), format::integer(card.steps));
-    match card.epsilon.map(format::epsilon) {
+    let says = match card.epsilon.map(format::epsilon) {
         Some(epsilon) => {
             t!("{accuracy} of test digits, ε ≤ {epsilon}, {n} steps", accuracy = accuracy, epsilon = epsilon, n = steps)
         }
         None => t!("{accuracy} of test digits, no guarantee, {n} steps", accuracy = accuracy, n = steps),
+    };
+    match card.duration() {
+        Some(duration) => format!("{says}, {duration}"),
+        None => says,
     }
 }
 

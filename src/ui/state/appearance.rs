@@ -4,7 +4,11 @@ use leptos::prelude::*;
 
 use crate::ui::{browser, settings::Theme};
 
-/// Colours, and which panel a phone shows. Copied freely.
+/// The ids of the buttons that open and close the set-up of a phone.
+pub const SHEET_OPENER: &str = "set-up-open";
+pub const SHEET_CLOSE: &str = "set-up-close";
+
+/// Colours, size, and what a phone shows. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Appearance {
     pub theme: RwSignal<Theme>,
@@ -15,6 +19,10 @@ pub struct Appearance {
     /// Whether the link names it.
     pub language_in_link: RwSignal<bool>,
     pub panel: RwSignal<Panel>,
+    /// Whether a phone shows the set-up, as a sheet over the stage; elsewhere it is always there.
+    pub sheet: RwSignal<bool>,
+    /// Whether the page is shown to a class: large, and without the set-up.
+    pub present: RwSignal<bool>,
     /// Whether a phone shows what is seldom wanted of header and transport.
     pub more: RwSignal<bool>,
 }
@@ -22,7 +30,6 @@ pub struct Appearance {
 /// Panels of the page: tabs on a phone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Panel {
-    Setup,
     Step,
     Results,
 }
@@ -30,15 +37,36 @@ pub enum Panel {
 impl Appearance {
     /// The link's theme, or the one that the browser keeps; whether the link names a language, which is spoken already.
     #[must_use]
-    pub fn new(theme: Option<Theme>, language_in_link: bool) -> Self {
+    pub fn new(theme: Option<Theme>, language_in_link: bool, present: bool) -> Self {
         Self {
             theme: RwSignal::new(theme.unwrap_or_else(browser::stored_theme)),
             theme_in_link: RwSignal::new(theme.is_some()),
             language: RwSignal::new(browser::language()),
             language_in_link: RwSignal::new(language_in_link),
             panel: RwSignal::new(Panel::Step),
+            sheet: RwSignal::new(false),
+            present: RwSignal::new(present),
             more: RwSignal::new(false),
         }
+    }
+
+    /// Shows a panel on a phone, and no set-up over it.
+    pub fn show_panel(self, panel: Panel) {
+        self.panel.set(panel);
+        self.sheet.set(false);
+    }
+
+    /// Lays the set-up over the stage of a phone, of which the stations are seen above it; the keyboard goes on in it.
+    pub fn open_sheet(self) {
+        self.panel.set(Panel::Step);
+        self.sheet.set(true);
+        browser::focus_soon(SHEET_CLOSE, Some(".stations"));
+    }
+
+    /// Puts the set-up of a phone away; the keyboard goes on where it was opened.
+    pub fn close_sheet(self) {
+        self.sheet.set(false);
+        browser::focus_soon(SHEET_OPENER, None);
     }
 
     /// Shows a link's theme, which the browser does not keep.

@@ -87,6 +87,23 @@ impl Page {
         self.show(place, true);
     }
 
+    /// Opens the step after the one that is open, or the one before it. After a lesson's last comes the next lesson; after the last
+    /// of all, none.
+    pub fn turn(self, on: bool) {
+        let (Some((lesson, step)), Some(set)) = (self.lessons.open.get_untracked(), self.lessons.set.get_untracked())
+        else {
+            return;
+        };
+        let last = step + 1 == set.lessons[lesson].steps.len();
+        match (on, last) {
+            (false, _) if step == 0 => {}
+            (false, _) => self.enter((lesson, step - 1)),
+            (true, false) => self.enter((lesson, step + 1)),
+            (true, true) if lesson + 1 < set.lessons.len() => self.enter((lesson + 1, 0)),
+            (true, true) => self.close_lesson(),
+        }
+    }
+
     /// Shows a step; without `stage` all that is set stays.
     fn show(self, (lesson, step): (usize, usize), stage: bool) {
         let (Some(set), Some(staged)) = (self.lessons.set.get_untracked(), self.staged_of((lesson, step))) else {
@@ -105,10 +122,14 @@ impl Page {
         self.lessons.open.set(Some((lesson, step)));
         self.lab.open.set(now.show == "lab");
         self.appearance.panel.set(match now.show.as_str() {
-            "step" => Panel::Step,
-            "setup" => Panel::Setup,
+            "step" | "setup" => Panel::Step,
             _ => Panel::Results,
         });
+        self.appearance.sheet.set(now.show == "setup");
+        // A class sees the stage again, unless the step points elsewhere.
+        if self.appearance.present.get_untracked() {
+            browser::to_top();
+        }
         if now.show == "lab" {
             let psi = if now.psi.as_deref() == Some("one") { Psi::Entries(1) } else { Psi::Spread };
             self.lab.query.update(|query| query.psi = psi);
@@ -159,7 +180,7 @@ impl Page {
         self.lessons.staged.set(None);
         self.lessons.open.set(None);
         if let Some(before) = self.lessons.before.try_update_value(Option::take).flatten() {
-            self.appearance.panel.set(before.panel);
+            self.appearance.show_panel(before.panel);
             self.lab.query.set(before.query);
             self.lab.open.set(before.lab);
         }

@@ -9,7 +9,7 @@
 //! | [`lesson_text`] | the names and the emphasis in their text |
 //! | [`answered`] | what the accountant has said of a run, and what it holds for |
 //! | `messages` | problems, notices, words for the screen reader |
-//! | `appearance` | theme, and the panel that a phone shows |
+//! | `appearance` | theme, size, and what a phone shows |
 //! | `device` | the backend |
 //! | `digits` | the digits at hand and on their way |
 //! | `run` | the run that stands |
@@ -96,7 +96,7 @@ mod who_pays;
 
 #[cfg(target_arch = "wasm32")]
 pub(super) use self::{
-    appearance::Panel,
+    appearance::{Panel, SHEET_CLOSE, SHEET_OPENER},
     charts::{COLOURS, Curves},
     lesson_runs::Standing,
     messages::{Origin, as_sentence},

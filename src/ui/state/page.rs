@@ -81,7 +81,7 @@ impl Page {
             sweeps: Sweeps::new(),
             cards: Cards::new(),
             messages: Messages::new(problems),
-            appearance: Appearance::new(link.theme, link.language.is_some()),
+            appearance: Appearance::new(link.theme, link.language.is_some(), link.present),
             requests: RwSignal::new(vec![]),
         }
     }
@@ -95,6 +95,7 @@ impl Page {
             speed: self.run.speed.get(),
             theme: self.appearance.theme_in_link.get().then(|| self.appearance.theme.get()),
             language: self.appearance.language_in_link.get().then(|| self.appearance.language.get()),
+            present: self.appearance.present.get(),
             ..Link::default()
         }
     }

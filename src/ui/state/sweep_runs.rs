@@ -49,7 +49,7 @@ impl Page {
             self.runs.label(run, |past| past.pinned = false);
         }
         self.lab.open.set(false);
-        self.appearance.panel.set(Panel::Results);
+        self.appearance.show_panel(Panel::Results);
         self.sweeps.outcomes.set(Some((number, vec![])));
         self.sweeps.current.set(Some(sweep));
         self.next_of_sweep();
@@ -61,7 +61,7 @@ impl Page {
         if let Some(reason) = settings.no_guarantee() {
             return self.messages.notify(reason.to_owned());
         }
-        self.appearance.panel.set(Panel::Results);
+        self.appearance.show_panel(Panel::Results);
         self.messages.notice.set(Some(
             t!(
                 "δ changes what is said of a training, not the training: the chart of ε shows the same steps at four δ."

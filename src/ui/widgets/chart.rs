@@ -8,6 +8,7 @@ use super::word::named;
 use crate::{
     plot::{drawing::Drawing, format, picture},
     ui::{
+        browser,
         size::closures::{effect, on_event, text_fn, view_fn},
         state::Page,
         text::t,
@@ -71,7 +72,9 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
     let size = move || {
         let width = width.get();
         let large = node.get_untracked().is_some_and(|node| matches!(node.closest(":popover-open"), Ok(Some(_))));
-        (width, if large { frame.height.max(0.45 * width) } else { frame.height })
+        let height =
+            if page.appearance.present.get() { frame.height * browser::share_of_height() } else { frame.height };
+        (width, if large { height.max(0.45 * width) } else { height })
     };
     let axes = move || drawing.with(|d| picture::axes(d, size(), frame.full));
     let plot = move || {
@@ -85,9 +88,11 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
     let marks = move || reading().map_or_else(String::new, |reading| picture::marks(&reading, &axes()));
     let hovered = move |event: PointerEvent| {
         let Some(node) = node.get_untracked() else { return };
-        let left = node.get_bounding_client_rect().left();
+        let place = node.get_bounding_client_rect();
         let (x, _) = untrack(axes);
-        hover.set(Some(x.value(f64::from(event.client_x()) - left)));
+        // A page that is presented enlarges what was drawn.
+        let scale = place.width() / width.get_untracked();
+        hover.set(Some(x.value((f64::from(event.client_x()) - place.left()) / scale)));
     };
     // A word that is being read stays while its curve moves.
     let keys = Memo::new(move |_| {

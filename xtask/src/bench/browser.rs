@@ -63,7 +63,7 @@ pub fn run(project: &Project) -> Result<()> {
     let words = format!("run --locked --release --no-default-features --example {EXAMPLE}");
     let native = || project.run("natively, one thread", &mut project.cargo(&words));
     lines.read(&native()?.lines, &on(NATIVE));
-    let words = "--config=bench.config.ts --reporter=line";
+    let words = "--config=bench.config.ts --reporter=line bench.ts";
     let said = project.run("Chromium", &mut browser::playwright_test(project, &chromium, &folder, words))?;
     lines.read(&said.lines, &on(""));
     lines.read(&native()?.lines, &on(NATIVE));

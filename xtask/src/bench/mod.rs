@@ -4,6 +4,7 @@ mod accounting;
 mod browser;
 pub mod build;
 mod gpu;
+mod page;
 mod peers;
 mod report;
 mod sections;
@@ -27,6 +28,18 @@ pub enum Bench {
     },
     /// Time the engine in Chromium, beside jax-js
     Browser,
+    /// Time what a visitor of the page waits for, in Chromium over the site that ships
+    Page {
+        /// Take the site in this folder instead of building one
+        #[arg(long, value_name = "DIR")]
+        site: Option<PathBuf>,
+    },
+    /// Play the runs of the page's cards in Chromium, and write their seconds into www/presets.txt
+    Cards {
+        /// Take the site in this folder instead of building one
+        #[arg(long, value_name = "DIR")]
+        site: Option<PathBuf>,
+    },
     /// Time what the commands make one wait for, from empty folders (two hours), or only these rows
     Build {
         #[arg(value_name = "ROW")]
@@ -34,14 +47,18 @@ pub enum Bench {
     },
 }
 
-/// One kind, or all but that of builds, which takes hours.
+/// One kind, or all but that of builds, which takes hours, and the cards', which is no section.
 pub fn run(project: &Project, bench: Option<Bench>) -> Result<()> {
-    let all = || vec![Bench::Accounting, Bench::Speed, Bench::Gpu { adapter: None }, Bench::Browser];
+    let all = || {
+        vec![Bench::Accounting, Bench::Speed, Bench::Gpu { adapter: None }, Bench::Browser, Bench::Page { site: None }]
+    };
     bench.map_or_else(all, |one| vec![one]).into_iter().try_for_each(|bench| match bench {
         Bench::Accounting => accounting::run(project),
         Bench::Speed => speed::run(project),
         Bench::Gpu { adapter } => gpu::run(project, adapter.as_deref()),
         Bench::Browser => browser::run(project),
+        Bench::Page { site } => page::run(project, site.as_deref()),
+        Bench::Cards { site } => page::cards(project, site.as_deref()),
         Bench::Build { rows } => build::run(project, &rows),
     })
 }

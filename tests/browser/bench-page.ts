@@ -1,0 +1,178 @@
+import { test, type Browser, type Page } from "@playwright/test";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { hostOver, type Line } from "./line";
+
+// What a visitor waits for: `cargo xtask bench page`. Each line that is said is a row of its table.
+
+const FOLDER = resolve(process.env.HUSHGRAD_SITE ?? "../../dist");
+const RUNS = 5;
+/** Stands for what never came. */
+const NEVER = 9999;
+const SLOW: Line = { megabitsPerSecond: 10, latency: 40 };
+
+interface Row {
+  who: string;
+  label: string;
+  /** What is measured, once by run. */
+  samples: number[];
+  unit: string;
+  goal?: number;
+}
+const say = (row: Row) => console.log(JSON.stringify(row));
+
+/** Milliseconds since the HTML had come, by what the page itself saw. */
+interface Seen {
+  /** The recorded step's pictures, its curve and the odds are drawn. */
+  paint?: number;
+  /** Play was pressed as soon as that was so, and said that it had heard. */
+  heard?: number;
+  /** The first step of that. */
+  step?: number;
+}
+
+/** Runs before all else in a page: notes in `seen` when what is drawn. */
+function watch() {
+  const seen: Seen = ((window as { seen?: Seen }).seen = {});
+  const arrived = () => (performance.getEntriesByType("navigation")[0] as PerformanceNavigationTiming).responseEnd;
+  const find = (id: string) => document.querySelector<HTMLElement>(`[data-testid="${id}"]`);
+  const painted = (canvas: HTMLCanvasElement | null) => {
+    const data = canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data;
+    return !!data?.some((value, at) => at % 4 < 3 && Math.abs(value - data[at % 4]) > 8);
+  };
+  const whole = () =>
+    document.querySelector(".results path.line-recorded") &&
+    /^\d+$/.test(find("odds-found")?.textContent ?? "") &&
+    document.querySelector(".lot-buttons .ringed") &&
+    painted(document.querySelector<HTMLCanvasElement>(".lot-digits")) &&
+    ["stage-alone", "stage-sum", "stage-difference-before"].every((id) => painted(find(id) as HTMLCanvasElement));
+  const look = () => {
+    if (!whole()) return void requestAnimationFrame(look);
+    // Once the frame that shows it is done.
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        seen.paint = performance.now() - arrived();
+        const play = find("play")!;
+        const after = new MutationObserver(() => {
+          const started = Number(find("step")!.dataset.value) > 0;
+          if (started || play.textContent?.includes("Starting")) seen.heard ??= performance.now() - arrived();
+          if (started) seen.step ??= performance.now() - arrived();
+        });
+        after.observe(document.querySelector(".top")!, { subtree: true, childList: true, characterData: true, attributes: true });
+        play.click();
+      }),
+    );
+  };
+  look();
+}
+
+/** A first visit: nothing is cached. */
+async function first(browser: Browser, url: string): Promise<Required<Seen>> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  try {
+    const page = await context.newPage();
+    await page.addInitScript(watch);
+    await page.goto(`${url}?backend=cpu`);
+    const seen = await page.waitForFunction(() => {
+      const { seen } = window as { seen?: Seen };
+      return seen?.step !== undefined && seen;
+    });
+    return (await seen.jsonValue()) as Required<Seen>;
+  } finally {
+    await context.close();
+  }
+}
+
+/** A run from Play to its end: seconds until it read each share of the test digits, and the tight ε in the end. */
+async function reach(page: Page, url: string, query: string, goals: number[]) {
+  await page.goto(`${url}?backend=cpu${query}`);
+  await page.getByTestId("digits-in-use").getByText("to train on").waitFor();
+  await page.waitForFunction(() => !document.querySelector("progress"));
+  await page.evaluate((goals) => {
+    const found: Record<string, number> = {};
+    let best = 0;
+    const find = (id: string) => document.querySelector<HTMLElement>(`[data-testid="${id}"]`)!;
+    const [accuracy, play] = [find("accuracy"), find("play")];
+    const start = performance.now();
+    new MutationObserver(() => {
+      const now = Number(accuracy.dataset.value);
+      best = Math.max(best, now);
+      for (const goal of goals) if (now >= goal) found[goal] ??= (performance.now() - start) / 1000;
+    }).observe(accuracy, { attributes: true });
+    Object.assign(window, { reached: () => ({ found, best }) });
+    play.click();
+  }, goals);
+  // To its planned end.
+  await page.waitForFunction(() => {
+    const [step, planned] = document.querySelector("[data-testid=step]")!.textContent!.split(" / ");
+    const epsilon = document.querySelector<HTMLElement>("[data-testid=epsilon]")!.dataset.tight;
+    return step === planned && !!epsilon;
+  });
+  await page.waitForTimeout(1500);
+  const tight = Number(await page.getByTestId("epsilon").getAttribute("data-tight"));
+  const { found, best } = await page.evaluate(() => (window as unknown as { reached(): { found: Record<string, number>; best: number } }).reached());
+  return { seconds: goals.map((goal) => found[goal] ?? NEVER), best, tight };
+}
+
+/** How often one has to press from the page as it opens until the odds are in the window. */
+async function clicks(browser: Browser, url: string, width: number, height: number): Promise<number> {
+  const page = await browser.newPage({ viewport: { width, height } });
+  await page.goto(`${url}?backend=cpu`);
+  await page.waitForFunction(() => /^\d+$/.test(document.querySelector("[data-testid=odds-found]")?.textContent ?? ""));
+  const inWindow = () =>
+    page.getByTestId("odds").evaluate((odds) => {
+      const box = odds.getBoundingClientRect();
+      return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
+    });
+  let count = 0;
+  if (!(await inWindow())) {
+    count = 1;
+    await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: "Results" }).click();
+    if (!(await inWindow())) count = NEVER;
+  }
+  await page.close();
+  return count;
+}
+
+test("the page", async ({ browser }) => {
+  console.log(JSON.stringify({ browser: browser.version(), runs: RUNS }));
+  for (const [line, where, goal] of [
+    [undefined, "on the machine itself", 0.6],
+    [SLOW, "at 10 Mbit/s and 40 ms, nothing cached", 1.5],
+  ] as const) {
+    const host = await hostOver(FOLDER, line);
+    // The host packs its files once.
+    await first(browser, host.url);
+    const all: Required<Seen>[] = [];
+    for (let run = 0; run < RUNS; run++) all.push(await first(browser, host.url));
+    const seconds = (of: (seen: Required<Seen>) => number) => all.map((seen) => of(seen) / 1000);
+    const who = line ? "line" : "here";
+    say({ who: `paint ${who}`, label: `from the HTML to the full first paint, ${where}`, unit: "s", samples: seconds((seen) => seen.paint), goal });
+    say({ who: `heard ${who}`, label: `… until *Play*, pressed then, says that it starts`, unit: "s", samples: seconds((seen) => seen.heard - seen.paint), goal: 0.1 });
+    say({ who: `step ${who}`, label: `… until its first step is done`, unit: "s", samples: seconds((seen) => seen.step - seen.paint) });
+    await host.close();
+  }
+
+  const host = await hostOver(FOLDER);
+  for (const [width, height] of [[1440, 900], [390, 844]] as const) {
+    const samples = [await clicks(browser, host.url, width, height)];
+    say({ who: `clicks ${width}`, label: `clicks from the page as it opens to the odds, ${width} × ${height}`, unit: "", samples, goal: 1 });
+  }
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  const runs = async (who: string, name: string, query: string, goals: [accuracy: number, seconds: number][], epsilon?: number) => {
+    const all = [];
+    for (let run = 0; run < RUNS; run++) all.push(await reach(page, host.url, query, goals.map(([accuracy]) => accuracy)));
+    for (const [at, [accuracy, seconds]] of goals.entries()) {
+      say({ who: `${who} ${accuracy}`, label: `${name}: from *Play* to ${Math.round(100 * accuracy)} %`, unit: "s", samples: all.map((one) => one.seconds[at]), goal: seconds });
+    }
+    say({ who: `${who} best`, label: `${name}: best accuracy on the way`, unit: "%", samples: all.map((one) => 100 * one.best) });
+    if (epsilon) say({ who: `${who} epsilon`, label: `${name}: tight ε in the end`, unit: "", samples: all.map((one) => one.tight), goal: epsilon });
+  };
+  if (existsSync(join(FOLDER, "data", "manifest.json"))) {
+    await runs("default", "the first run, MNIST", "", [[0.88, 2], [0.9, 5]], 0.6);
+    await runs("cnn", "`preset=quick-cnn`, MNIST", "&preset=quick-cnn", [[0.9, 3], [0.95, 10]], 1);
+  }
+  await runs("synthetic", "the first run, synthetic digits", "&preset=quick-linear&dataset=synthetic", [[0.85, 5]]);
+  await page.close();
+  await host.close();
+});

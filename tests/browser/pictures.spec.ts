@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { expect, test } from "./fixtures";
+import { type Boxes, differences, fileOf, PICTURES, pose, take } from "./pose";
+
+const FOLDER = resolve("../../docs/pictures");
+const PANELS: Record<string, Boxes> = JSON.parse(readFileSync(join(FOLDER, "panels.json"), "utf8"));
+
+test("the README's pictures show the page as it is", async ({ page, site }) => {
+  test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST, and the recorded step is of MNIST");
+  await pose(page, site);
+  for (const picture of PICTURES) {
+    const file = fileOf(picture);
+    const kept = { png: readFileSync(join(FOLDER, file)), boxes: PANELS[file] };
+    // The README promises the first one's size.
+    expect([kept.png.readUInt32BE(16), kept.png.readUInt32BE(20)], file).toEqual(picture.slice(0, 2));
+    expect(await differences(page, await take(page, picture), kept), `${file}: “cargo xtask pictures” takes it anew`).toEqual([]);
+    // It would be seen: each panel, hidden or moved away, makes another picture.
+    for (const [panel, selector] of [["stage", ".stations"], ["odds", ".odds"], ["setup", ".panel.setup"], ["transport", ".transport"]]) {
+      if (!kept.boxes[panel]) continue;
+      for (const [name, value] of [["visibility", "hidden"], ["display", "none"], ["translate", "0 64px"]]) {
+        const style = (value: string) => page.locator(selector).evaluate((element, [name, value]) => (element as HTMLElement).style.setProperty(name, value), [name, value] as const);
+        await style(value);
+        expect(await differences(page, await take(page, picture), kept), `${file} with ${name}: ${value} of ${panel}`).not.toEqual([]);
+        await style("");
+      }
+    }
+  }
+});

@@ -1,0 +1,131 @@
+import type { Page } from "@playwright/test";
+import { accessible } from "./axe";
+import { expect, hook, open, test, value } from "./fixtures";
+
+const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
+const presented = `${query}&present=1`;
+
+/** What a teacher shows, and what of it is not whole in the window. */
+const SHOWN = [".stage-head", ".station-lot .lot", '[data-testid="stage-alone"]', '[data-testid="stage-sum"]', '[data-testid="stage-released"]', '[data-testid="stage-difference-before"]', '[data-testid="stage-difference-after"]', ".marks", ".odds", ".odds-grids", ".results .chart", ".transport"];
+const outside = (page: Page, shown: string[]) =>
+  page.evaluate((shown) => {
+    const wrong: string[] = [];
+    for (const selector of shown) {
+      const element = [...document.querySelectorAll(selector)].find((each) => each.checkVisibility());
+      if (!element) {
+        wrong.push(`${selector} is not there`);
+        continue;
+      }
+      const box = element.getBoundingClientRect();
+      if (box.left < 0 || box.top < 0 || box.right > innerWidth + 0.5 || box.bottom > innerHeight + 0.5)
+        wrong.push(`${selector}: ${[box.left, box.top, box.right, box.bottom].map(Math.round)} in ${innerWidth} × ${innerHeight}`);
+      const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+      if (!top || !(element.contains(top) || element.parentElement!.contains(top))) wrong.push(`${selector} is covered by ${top?.outerHTML.slice(0, 80)}`);
+    }
+    const body = document.querySelector(".lesson-body");
+    if (body && body.scrollHeight > body.clientHeight + 1) wrong.push(`the lesson scrolls: ${body.scrollHeight} in ${body.clientHeight}`);
+    if (document.documentElement.scrollWidth > innerWidth) wrong.push("the page is wider than the window");
+    return wrong;
+  }, shown);
+
+const size = (page: Page, selector: string) =>
+  page.locator(selector).first().evaluate((element) => Number.parseFloat(getComputedStyle(element).fontSize) * (element as Element & { currentCSSZoom?: number }).currentCSSZoom!);
+
+for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
+  test(`presented at ${width} by ${height}: type half as large again, no set-up, and all that is shown in the window`, async ({ page, site }) => {
+    await page.setViewportSize({ width, height });
+    const sizes = async () => Promise.all(["body", ".stage-title", ".odds-lead", ".readouts dd", ".results .plot .tick"].map((one) => size(page, one)));
+    await open(page, site, query);
+    const usual = await sizes();
+    await expect(page.getByTestId("set-up")).toBeVisible();
+    await open(page, site, presented);
+    await expect(page.getByTestId("set-up")).toBeHidden();
+    await expect(page.locator(".knobs").first()).toBeHidden();
+    for (const [at, large] of (await sizes()).entries()) expect(large / usual[at]).toBeCloseTo(1.5, 2);
+    await expect(page.getByTestId("odds-found")).toHaveText(/^\d+$/);
+    await expect.poll(() => outside(page, SHOWN)).toEqual([]);
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step")).toBe(400);
+    await expect(page.locator(".station.lit")).toHaveCount(0);
+    await expect.poll(() => outside(page, SHOWN)).toEqual([]);
+    await accessible(page, "presented");
+    expect(await page.evaluate(() => scrollY)).toBe(0);
+  });
+
+  test(`a lesson that is presented at ${width} by ${height} stands beside what it speaks of, and arrows turn its pages`, async ({ page, site }) => {
+    await page.setViewportSize({ width, height });
+    await open(page, site, `${query}&present=1&lesson=why-noise.4`);
+    const at = (step: number) => expect(page.getByTestId("lesson").getByText(`${step} of 8`, { exact: true })).toBeVisible();
+    await at(4);
+    await expect(page.getByTestId("lesson-wait")).toBeHidden({ timeout: 120_000 });
+    const shown = [...SHOWN, ".lesson-text", ".lesson h3", '[data-testid="lesson-next"]'];
+    await page.evaluate(() => scrollTo(0, 0));
+    await expect.poll(() => outside(page, shown)).toEqual([]);
+    await accessible(page, "a lesson presented");
+    await page.keyboard.press("ArrowRight");
+    await at(5);
+    await page.keyboard.press("PageDown");
+    await at(6);
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("PageUp");
+    await at(4);
+    await expect(page).toHaveURL(/present=1/);
+    await expect(page).toHaveURL(/lesson=why-noise\.4/);
+    // In the lot they ring another digit.
+    await page.keyboard.press("s");
+    await expect(page.locator(".lot-buttons .ringed")).toHaveCount(1);
+    await page.locator(".lot-buttons .ringed").focus();
+    const place = () => page.locator(".lot-buttons .ringed").evaluate((button) => [...button.parentElement!.children].indexOf(button));
+    const before = await place();
+    await page.keyboard.press(before === 0 ? "ArrowRight" : "ArrowLeft");
+    await expect.poll(place).toBe(before === 0 ? 1 : before - 1);
+    await at(4);
+  });
+}
+
+test("what is presented stays so over a reload and in the shared link; Escape ends it, and the control begins and ends it", async ({ page, site }) => {
+  await open(page, site, query);
+  const control = page.getByTestId("present");
+  await expect(control).toHaveAttribute("aria-pressed", "false");
+  await control.click();
+  await expect(control).toHaveAttribute("aria-pressed", "true");
+  await expect(page).toHaveURL(/present=1/);
+  await expect(page.getByTestId("set-up")).toBeHidden();
+  await page.reload();
+  await expect(control).toHaveAttribute("aria-pressed", "true");
+  await expect(page.getByTestId("set-up")).toBeHidden();
+  // The keys of the page.
+  await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
+  await page.keyboard.press("s");
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await page.keyboard.press("Space");
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(20);
+  await page.keyboard.press("Space");
+  await page.keyboard.press("r");
+  await expect.poll(() => value(page, "step")).toBe(0);
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog")).toBeVisible();
+  // What lies over it has the key first.
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toBeHidden();
+  await expect(control).toHaveAttribute("aria-pressed", "true");
+  await page.getByTestId("lessons").locator("summary").click();
+  await page.keyboard.press("Escape");
+  await expect(control).toHaveAttribute("aria-pressed", "true");
+  await page.keyboard.press("Escape");
+  await expect(control).toHaveAttribute("aria-pressed", "false");
+  await expect(page).not.toHaveURL(/present/);
+  await expect(page.getByTestId("set-up")).toBeVisible();
+  await control.click();
+  await control.click();
+  await expect(page.getByTestId("set-up")).toBeVisible();
+});
+
+test("arrows turn no page where nothing is presented, and a wrong value is named", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=why-noise.1&present=perhaps`);
+  await expect(hook(page, "error")).toContainText("perhaps");
+  await expect(page.getByTestId("lesson").getByText("1 of 8", { exact: true })).toBeVisible();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForTimeout(300);
+  await expect(page.getByTestId("lesson").getByText("1 of 8", { exact: true })).toBeVisible();
+});
