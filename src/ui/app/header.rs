@@ -26,7 +26,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <h1>"hushgrad"</h1>
             <p class="tagline">"Learn from 60,000 people’s handwriting without giving any one of them away."</p>
             {preset_choice(page)}
-            <button type="button" class="quiet cards-button" data-testid="cards" title="Ready-made runs: what they learn, and at what ε" on:click=on_click(move |_| preset_cards::open(page, cards))>"Presets"</button>
+            <button type="button" class="quiet cards-button" data-testid="cards" disabled=bool_fn(move || page.is_fixed("preset")) title="Ready-made runs: what they learn, and at what ε" on:click=on_click(move |_| preset_cards::open(page, cards))>"Presets"</button>
             <label class="theme seldom"><span class="visually-hidden">"Theme"</span>
                 <select data-testid="theme" prop:value=text_fn(move || page.appearance.theme.get().key()) on:change=on_event(move |event| {
                     if let Some(theme) = Theme::by_key(&event_target_value(&event)) {
@@ -36,7 +36,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             {lessons::panel::menu(page)}
             <button type="button" class="quiet more" data-testid="more" aria-expanded=text_fn(move || page.appearance.more.get().to_string()) on:click=on_click(move |_| page.appearance.more.update(|more| *more = !*more))>"More"</button>
             <button type="button" class="quiet seldom" data-testid="noise-lab" aria-pressed=text_fn(move || page.lab.open.get().to_string()) on:click=on_click(move |_| page.lab.open.update(|lab| *lab = !*lab))>"Noise lab"</button>
-            <button type="button" class="quiet seldom" data-testid="share" title="Copy the link to this state" on:click=on_click(move |_| share::share(page))>"Share"</button>
+            {share::menu(page)}
             <button type="button" class="quiet seldom" data-testid="embed" title="This state in a page of yours" aria-haspopup="dialog" on:click=on_click(move |_| share::embed(page))>"Embed"</button>
             {export_menu(page)}
             <button type="button" class="quiet help seldom" aria-label="Help and keys" title="Help and keys (?)" on:click=on_click(move |_| open(help))>"?"</button>

@@ -22,12 +22,14 @@
 //! | `pad` | the drawn digit |
 //! | `confusion` | digits taken for others |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
+//! | `handed_in` | a run that was handed in by a link |
 //! | `page` | all of them |
 //! | `connection` | methods of the page: both threads start, and fail |
 //! | `events` | … the training thread speaks |
 //! | `play` | … the visitor plays |
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and come |
+//! | `task` | … what a task fixes stays |
 //! | `sweep_runs` | … the runs of a sweep |
 //! | `lesson_steps`, `lesson_runs` | … a lesson's step is opened; the runs that it speaks of |
 //! | `names` | … the numbers in its text |
@@ -55,6 +57,8 @@ mod digit_choice;
 mod digits;
 #[cfg(target_arch = "wasm32")]
 mod events;
+#[cfg(target_arch = "wasm32")]
+mod handed_in;
 #[cfg(target_arch = "wasm32")]
 mod lesson_runs;
 pub mod lesson_set;
@@ -93,6 +97,8 @@ mod spending;
 mod sweep_runs;
 #[cfg(target_arch = "wasm32")]
 mod sweeps;
+#[cfg(target_arch = "wasm32")]
+mod task;
 
 #[cfg(target_arch = "wasm32")]
 pub(super) use self::{

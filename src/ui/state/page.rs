@@ -9,6 +9,7 @@ use super::{
     confusion::ConfusionTable,
     device::Device,
     digits::DigitSets,
+    handed_in::Submission,
     lessons::Lessons,
     messages::Messages,
     noise_lab::NoiseLab,
@@ -22,7 +23,7 @@ use super::{
 };
 use crate::{
     ui::{
-        link::Link,
+        link::{Link, Lock},
         settings::{Number, Settings, presets::first_settings},
         threads::{accountant::AccountantClient, training::TrainingClient},
     },
@@ -51,6 +52,9 @@ pub struct Page {
     pub cards: Cards,
     pub messages: Messages,
     pub appearance: Appearance,
+    /// What a task leaves free; none: everything is.
+    pub task: RwSignal<Option<Lock>>,
+    pub submission: Submission,
     /// What the training thread asked of the network.
     pub requests: RwSignal<Vec<NetworkRequest>>,
 }
@@ -82,6 +86,8 @@ impl Page {
             cards: Cards::new(),
             messages: Messages::new(problems),
             appearance: Appearance::new(link.theme),
+            task: RwSignal::new(None),
+            submission: Submission::new(),
             requests: RwSignal::new(vec![]),
         }
     }

@@ -1,0 +1,194 @@
+//! A run that was handed in by a link. What the link says of it is its author's word; ε is computed here, anew, from the settings, and the run can be
+//! trained again.
+
+use leptos::prelude::*;
+
+use super::page::Page;
+use crate::{
+    plot::format,
+    train::config::RunConfig,
+    ui::{
+        link::HandedIn,
+        settings::{Decay, Digits, Settings},
+        size::closures::effect,
+    },
+    worker::accounts::{Answer, Question},
+};
+
+/// Two runs of the same settings differ by chance, by less than this share of the test digits.
+const ALIKE: f64 = 0.02;
+
+/// What was handed in. Copied freely.
+#[derive(Clone, Copy)]
+pub struct Submission {
+    pub said: RwSignal<Option<HandedIn>>,
+    /// The settings that the link came with.
+    settings: StoredValue<Option<Settings>>,
+    /// What the accountant was asked of.
+    asked: StoredValue<Option<(RunConfig, u32)>>,
+    /// ε of those settings and steps; what stands in the way of one.
+    found: RwSignal<Option<Result<f64, String>>>,
+}
+
+impl Submission {
+    /// Nothing was handed in.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            said: RwSignal::new(None),
+            settings: StoredValue::new(None),
+            asked: StoredValue::new(None),
+            found: RwSignal::new(None),
+        }
+    }
+}
+
+impl Page {
+    /// Takes what a link says, and asks the accountant as soon as all digits are there.
+    pub fn take_submission(self, said: Option<HandedIn>) {
+        if said.is_none() {
+            return;
+        }
+        self.submission.settings.set_value(Some(self.settings.get_untracked()));
+        self.submission.said.set(said);
+        effect(move || self.check_submission());
+    }
+
+    fn check_submission(self) {
+        let whole = self
+            .digits
+            .loaded
+            .with(|loaded| loaded.as_ref().filter(|loaded| loaded.complete).map(|loaded| loaded.train));
+        let (Some(said), Some(train), true) = (self.submission.said.get(), whole, self.is_submission()) else { return };
+        let settings = self.settings.get();
+        if settings.unread() || settings.no_guarantee().is_some() {
+            return;
+        }
+        let config = settings.config();
+        let asked = Some((config.clone(), train));
+        if self.submission.asked.with_value(|before| *before == asked) {
+            return;
+        }
+        self.submission.asked.set_value(asked.clone());
+        let tight = Question::Tight { config: config.clone(), train, steps: vec![said.steps] };
+        let take = move |found: Result<f64, String>| {
+            if self.submission.asked.with_value(|now| *now == asked) {
+                self.submission.found.set(Some(found));
+            }
+        };
+        self.accountant.ask(tight, move |answer| {
+            if let Answer::Tight(Ok(points)) = &answer
+                && let Some((_, epsilon)) = points.last()
+            {
+                return take(Ok(*epsilon));
+            }
+            // Not all noise has a tight price.
+            self.accountant.ask(Question::Projection { config, train, steps: said.steps }, move |answer| {
+                if let Answer::Projection(found) = answer {
+                    take(found.map(|found| found.end.improved.epsilon));
+                }
+            });
+        });
+    }
+
+    /// Whether what is set is what was handed in.
+    #[must_use]
+    pub fn is_submission(self) -> bool {
+        // A formula is read later.
+        let plain = |settings: &Settings| Settings { density: None, ..settings.clone() };
+        self.settings
+            .with(|now| self.submission.settings.with_value(|then| then.as_ref().map(plain)) == Some(plain(now)))
+    }
+
+    /// What this page finds of the ε that the link says.
+    #[must_use]
+    pub fn verdict_on_epsilon(self) -> String {
+        let Some(said) = self.submission.said.get() else { return String::new() };
+        if !self.is_submission() {
+            return "The settings are no longer those that were handed in.".to_owned();
+        }
+        if let Some(reason) = self.settings.with(Settings::no_guarantee) {
+            return match said.epsilon {
+                Some(_) => format!("It does not agree: {reason}"),
+                None => format!("It agrees: {reason}"),
+            };
+        }
+        let found = match self.submission.found.get() {
+            None => return "ε: this page is computing its own.".to_owned(),
+            Some(Err(phrase)) => return format!("ε: this page has no bound for these settings ({phrase})."),
+            Some(Ok(found)) => found,
+        };
+        let [claimed, own] = [said.epsilon.unwrap_or(f64::INFINITY), found].map(format::epsilon);
+        let computed = format!("ε: this page computes ≤ {own} for these settings and steps");
+        match said.epsilon {
+            None => format!("{computed}; the link says that there is no guarantee."),
+            Some(_) if claimed == own => format!("{computed}. It agrees."),
+            Some(said) if said > found => format!("{computed}: less than the link says, so what it says holds."),
+            Some(_) => format!("{computed}. It does not agree: the link says less than these steps cost."),
+        }
+    }
+
+    /// What this page knows of the accuracy that the link says.
+    #[must_use]
+    pub fn verdict_on_accuracy(self) -> String {
+        let Some(said) = self.submission.said.get().filter(|_| self.is_submission()) else { return String::new() };
+        let own = self.settings.with(|settings| settings.digits == Digits::Files);
+        let at = self.run.report.with(|report| report.as_ref().map(|report| (report.step, report.complete)));
+        let accuracy = self.run.accuracy.get();
+        match (at, accuracy) {
+            (Some((step, _)), Some(accuracy)) if step == said.steps && !self.run.playing.get() => {
+                let verdict = if (accuracy - said.accuracy).abs() < ALIKE {
+                    "about what the link says"
+                } else {
+                    "not what the link says"
+                };
+                format!("Accuracy: trained again, {} after as many steps, {verdict}.", format::percent(accuracy))
+            }
+            _ if own => "Accuracy: nobody has checked it here, and it was reached on files of their own.".to_owned(),
+            _ => match self.settings.with(|settings| settings.replay) {
+                Some(_) => "Accuracy: nobody has checked it here. Trained again, it comes out the same, as its noise has a seed.".to_owned(),
+                None => "Accuracy: nobody has checked it here. Trained again, it comes out about the same, as the noise is drawn anew.".to_owned(),
+            },
+        }
+    }
+
+    /// Trains what was handed in from the start.
+    pub fn train_again(self) {
+        let Some(settings) = self.submission.settings.get_value() else { return };
+        self.leave_sweep();
+        self.begin(settings, true);
+    }
+
+    /// What was handed in is put away.
+    pub fn put_away(self) {
+        self.submission.said.set(None);
+    }
+
+    /// The link that hands in the run that stands, and what it says in words.
+    ///
+    /// # Errors
+    /// Why there is nothing to hand in, in a sentence.
+    pub fn hand_in(self) -> Result<(Settings, HandedIn), &'static str> {
+        if self.run.playing.get_untracked() {
+            return Err("Pause the run first: what is handed in stands still.");
+        }
+        let (report, settings) = (self.run.report.get_untracked(), self.run.settings());
+        let (Some(report), Some(settings), Some(accuracy)) =
+            (report.filter(|report| report.step > 0), settings, self.run.accuracy.get_untracked())
+        else {
+            return Err("There is nothing to hand in yet: train some steps first.");
+        };
+        let bounded = settings.no_guarantee().is_none();
+        if bounded && !untrack(|| self.spending.is_answered()) {
+            return Err("The ε of these steps is being computed: hand in again in a moment.");
+        }
+        let epsilon = untrack(|| self.headline()).map(format::shown).filter(|_| bounded);
+        let steps = report.step;
+        // The noise is the one that was used. Without a rate that falls over the planned steps nothing depends on their number: as many as were done.
+        let planned = if settings.decay == Decay::Constant { Some(steps) } else { settings.steps };
+        Ok((
+            Settings { budget: None, steps: planned, ..settings },
+            HandedIn { name: String::new(), steps, accuracy, epsilon },
+        ))
+    }
+}
