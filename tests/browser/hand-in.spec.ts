@@ -15,7 +15,7 @@ test("a run is handed in by a link, opened, found true, and trained again", asyn
   await expect(page.getByTestId("notice")).toContainText("nothing to hand in yet");
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(40);
-  await expect(hook(page, "pause")).toBeHidden();
+  await expect(hook(page, "play")).toHaveClass(/primary/);
   await expect(hook(page, "epsilon")).not.toHaveAttribute("data-tight", "");
   const [accuracy, epsilon] = await Promise.all([hook(page, "accuracy").textContent(), hook(page, "epsilon").textContent()]);
   await expect(async () => {

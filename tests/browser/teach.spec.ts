@@ -45,7 +45,7 @@ test("the page shows what every solution says, with the task's own link", async 
     await expect(hook(page, "play"), what).toHaveText("Play");
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step"), { timeout: 90_000, message: what }).toBe(steps);
-    await expect(hook(page, "pause")).toBeHidden();
+    await expect(hook(page, "play")).toHaveClass(/primary/);
     for (const [name, number] of shown) {
       if (name === "epsilon") await expect(hook(page, "epsilon"), what).toHaveText(`≤ ${number}`);
       if (name === "odds") await expect(odds, what).toHaveText(number);

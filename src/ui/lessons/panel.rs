@@ -40,7 +40,7 @@ pub fn menu(page: Page) -> impl IntoView {
     view! {
         <details class="menu" data-testid="lessons" on:toggle=on_event(move |_| page.load_lessons())>
             <summary>"Lessons"</summary>
-            <div class="menu-items">{view_fn(items)}</div>
+            <div class="menu-items">{view_fn(items)}<a href="teach.html">"For teachers"</a></div>
         </details>
     }
     .into_any()

@@ -80,9 +80,10 @@ impl HandedIn {
     pub fn claim(&self) -> String {
         let steps =
             if self.steps == 1 { "1 step".to_owned() } else { format!("{} steps", format::integer(self.steps)) };
+        // What is said is no bound of this page's.
         let at = self
             .epsilon
-            .map_or_else(|| "without a guarantee".to_owned(), |epsilon| format!("at ε ≤ {}", format::epsilon(epsilon)));
+            .map_or_else(|| "without a guarantee".to_owned(), |epsilon| format!("at ε ≤ {}", format::budget(epsilon)));
         format!("{} after {steps} {at}", format::percent(self.accuracy))
     }
 }
@@ -98,6 +99,7 @@ mod tests {
             assert_eq!(read(&each.write()), (Some(each.clone()), vec![]), "{}", each.write());
         }
         assert_eq!(said("", Some(0.536)).claim(), "90.6% after 400 steps at ε ≤ 0.536");
+        assert_eq!(said("", Some(0.01)).claim(), "90.6% after 400 steps at ε ≤ 0.0100");
         assert_eq!(said("", None).claim(), "90.6% after 400 steps without a guarantee");
         assert_eq!(read("sigma=2&by=Ada"), (None, vec![]));
     }

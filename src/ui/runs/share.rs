@@ -12,8 +12,8 @@ pub fn menu(page: Page) -> impl IntoView {
         view! { <button type="button" data-testid=hook on:click=on_click(move |_| act(page))>{name}</button> }
     };
     view! {
-        <details class="menu seldom" data-testid="share-menu">
-            <summary>"Share"</summary>
+        <details class="menu seldom">
+            <summary data-testid="share-menu">"Share"</summary>
             <div class="menu-items">
                 {item("share", "Copy the link", share)}
                 {item("share-code", "Show as QR code", |_| dialog("share", &["code"]))}

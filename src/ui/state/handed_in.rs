@@ -18,6 +18,11 @@ use crate::{
 /// Two runs of the same settings differ by chance, by less than this share of the test digits.
 const ALIKE: f64 = 0.02;
 
+/// ε as it is shown, and no digit more.
+fn as_said(epsilon: f64) -> f64 {
+    format::significant(format::shown(epsilon), 4)
+}
+
 /// What was handed in. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Submission {
@@ -70,23 +75,23 @@ impl Page {
             return;
         }
         self.submission.asked.set_value(asked.clone());
-        let tight = Question::Tight { config: config.clone(), train, steps: vec![said.steps] };
+        let steps = said.steps;
         let take = move |found: Result<f64, String>| {
             if self.submission.asked.with_value(|now| *now == asked) {
                 self.submission.found.set(Some(found));
             }
         };
-        self.accountant.ask(tight, move |answer| {
-            if let Answer::Tight(Ok(points)) = &answer
-                && let Some((_, epsilon)) = points.last()
-            {
-                return take(Ok(*epsilon));
-            }
-            // Not all noise has a tight price.
-            self.accountant.ask(Question::Projection { config, train, steps: said.steps }, move |answer| {
-                if let Answer::Projection(found) = answer {
-                    take(found.map(|found| found.end.improved.epsilon));
-                }
+        self.accountant.ask(Question::Projection { config: config.clone(), train, steps }, move |answer| {
+            let Answer::Projection(found) = answer else { return };
+            let renyi = match found {
+                Ok(found) => found.end.improved.epsilon,
+                Err(phrase) => return take(Err(phrase)),
+            };
+            // Not all noise has a tight price. Both bounds hold, so the smaller does.
+            self.accountant.ask(Question::Tight { config, train, steps: vec![steps] }, move |answer| {
+                let tight =
+                    if let Answer::Tight(Ok(points)) = answer { points.last().map(|point| point.1) } else { None };
+                take(Ok(tight.map_or(renyi, |tight| tight.min(renyi))));
             });
         });
     }
@@ -118,11 +123,10 @@ impl Page {
             Some(Err(phrase)) => return format!("ε: this page has no bound for these settings ({phrase})."),
             Some(Ok(found)) => found,
         };
-        let [claimed, own] = [said.epsilon.unwrap_or(f64::INFINITY), found].map(format::epsilon);
-        let computed = format!("ε: this page computes ≤ {own} for these settings and steps");
+        let computed = format!("ε: this page computes ≤ {} for these settings and steps", format::epsilon(found));
         match said.epsilon {
             None => format!("{computed}; the link says that there is no guarantee."),
-            Some(_) if claimed == own => format!("{computed}. It agrees."),
+            Some(said) if (said / as_said(found) - 1.0).abs() < 1e-6 => format!("{computed}. It agrees."),
             Some(said) if said > found => format!("{computed}: less than the link says, so what it says holds."),
             Some(_) => format!("{computed}. It does not agree: the link says less than these steps cost."),
         }
@@ -173,17 +177,19 @@ impl Page {
             return Err("Pause the run first: what is handed in stands still.");
         }
         let (report, settings) = (self.run.report.get_untracked(), self.run.settings());
-        let (Some(report), Some(settings), Some(accuracy)) =
-            (report.filter(|report| report.step > 0), settings, self.run.accuracy.get_untracked())
-        else {
+        let (Some(report), Some(settings)) = (report.filter(|report| report.step > 0), settings) else {
             return Err("There is nothing to hand in yet: train some steps first.");
+        };
+        let steps = report.step;
+        let measured = self.run.curves.with_value(|curves| curves.accuracy.points().last().copied());
+        let Some((_, accuracy)) = measured.filter(|(step, _)| *step == steps as f64) else {
+            return Err("The accuracy of these steps is being measured: hand in again in a moment.");
         };
         let bounded = settings.no_guarantee().is_none();
         if bounded && !untrack(|| self.spending.is_answered()) {
             return Err("The ε of these steps is being computed: hand in again in a moment.");
         }
-        let epsilon = untrack(|| self.headline()).map(format::shown).filter(|_| bounded);
-        let steps = report.step;
+        let epsilon = untrack(|| self.headline()).map(as_said).filter(|_| bounded);
         // The noise is the one that was used. Without a rate that falls over the planned steps nothing depends on their number: as many as were done.
         let planned = if settings.decay == Decay::Constant { Some(steps) } else { settings.steps };
         Ok((

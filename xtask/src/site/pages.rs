@@ -330,7 +330,8 @@ mod tests {
             );
         }
         let teach = site.read("teach.html");
-        for (name, content) in [("qr.js", "qr"), ("lean_qr.js", "library"), ("teach.css", "css"), ("teach.js", "teach")] {
+        for (name, content) in [("qr.js", "qr"), ("lean_qr.js", "library"), ("teach.css", "css"), ("teach.js", "teach")]
+        {
             assert_eq!(teach.matches(&format!("{name}?is={}\"", key(content))).count(), 1, "{name}: {teach}");
         }
         let sheet = format!(r#"<link integrity="{}" rel="stylesheet" href="./style-1.css">"#, whole("css"));
