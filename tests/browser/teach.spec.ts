@@ -143,6 +143,7 @@ test("the page's own address as a code, for a projector", async ({ page, site })
   await open(page, site, "?backend=cpu&dataset=synthetic&sigma=2");
   await share(page, "share-code");
   const dialog = page.getByTestId("share-dialog");
+  await expect(dialog).toBeVisible();
   const code = dialog.locator(".qr");
   expect(await decoded(code)).toBe(page.url());
   expect((await code.boundingBox())!.height, "it is read from the last row").toBeGreaterThan(700);
@@ -150,6 +151,7 @@ test("the page's own address as a code, for a projector", async ({ page, site })
   await page.keyboard.press("Escape");
   await page.setViewportSize({ width: 390, height: 844 });
   await share(page, "share-code");
+  await expect(dialog).toBeVisible();
   expect(await decoded(code)).toBe(page.url());
 });
 
