@@ -24,6 +24,19 @@ test("a task leaves what it names, fixes all else, says so, and is ended by one 
   expect(page.url()).not.toContain("controls");
 });
 
+for (const [width, height] of [[390, 844], [1440, 900]]) {
+  test(`the names in its sentence lead to the fields, by keyboard, whichever panel they are in; ${width} pixels`, async ({ page, site }) => {
+    await page.setViewportSize({ width, height });
+    await open(page, site, query.replace("controls=sigma,clip", "controls=sigma,rate,momentum"));
+    for (const [name, field] of [["learning rate", "#number-rate"], ["noise scale", "#number-sigma"], ["momentum", "#number-momentum"]]) {
+      await page.getByTestId("task").getByRole("button", { name }).press("Enter");
+      await expect(page.locator(field)).toBeFocused();
+      await expect(page.locator(field)).toBeInViewport();
+      await expect(page.locator(field)).toBeEnabled();
+    }
+  });
+}
+
 test("it goes on through a change, a reload and a shared link", async ({ page, site, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, site, query);

@@ -3,19 +3,44 @@
 use leptos::prelude::*;
 
 use crate::ui::{
-    link::Lock,
+    browser,
     runs::share,
+    setup::layout::{BOUND, LOT, NOISE},
     size::closures::{on_click, text_fn, view_fn},
-    state::Page,
+    state::{Page, Panel},
 };
+
+/// Milliseconds until the panel of a field is there.
+const SHOWN_MS: u64 = 60;
+
+/// Shows the field of this id, whichever panel it is in.
+fn go_to(page: Page, id: String) {
+    let on_stage = [LOT, BOUND, NOISE].iter().any(|knobs| knobs.iter().any(|control| control.id() == id));
+    page.appearance.panel.set(if on_stage { Panel::Step } else { Panel::Setup });
+    if id == "preset" {
+        page.appearance.more.set(true);
+    }
+    set_timeout(move || browser::go_to(&id), std::time::Duration::from_millis(SHOWN_MS));
+}
 
 /// The bar of a task, and the one of a run that was handed in, while there are any.
 pub fn bars(page: Page) -> AnyView {
     let task = move || {
-        let sentence = page.task.with(|task| task.as_ref().map(Lock::sentence))?;
+        let free: Vec<_> = page.task.with(|task| task.as_ref().map(|task| task.free().collect()))?;
+        let last = free.len().saturating_sub(1);
+        let name = |(at, (label, id)): (usize, (String, String))| {
+            let before = match at {
+                0 => "the ",
+                _ if at == last => " and the ",
+                _ => ", the ",
+            };
+            view! { {before}<button type="button" class="word" on:click=on_click(move |_| go_to(page, id.clone()))>{label}</button> }
+        };
+        let nothing = free.is_empty();
+        let names = free.into_iter().enumerate().map(name).collect_view();
         Some(view! {
             <section class="class-bar" data-testid="task" aria-label="Task">
-                <p id="task-says">{sentence}</p>
+                <p>"This task leaves you "{names}{if nothing { "nothing to set." } else { "; all else is fixed." }}</p>
                 <button type="button" data-testid="task-hand-in" on:click=on_click(move |_| share::hand_in(page))>"Hand in…"</button>
                 <button type="button" class="quiet" data-testid="unlock" on:click=on_click(move |_| page.unlock())>"Unlock all"</button>
             </section>

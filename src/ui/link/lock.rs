@@ -65,23 +65,25 @@ impl Lock {
             && Number::ALL.iter().all(|each| self.leaves(each.spec().key) || number(each))
     }
 
+    /// The settings that are free: what each is called, and the id of its field.
+    pub fn free(&self) -> impl Iterator<Item = (String, String)> {
+        self.0.iter().map(|key| {
+            let number = Number::by_key(key).map(|number| (number.spec().label, format!("number-{key}")));
+            let select = || Select::by_key(key).map(|select| (select.spec().label, select.spec().id.to_owned()));
+            let (label, id) = number.or_else(select).unwrap_or(("Preset", PRESET.to_owned()));
+            (label.to_ascii_lowercase(), id)
+        })
+    }
+
     /// What it leaves, in a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let label = |key: &&'static str| {
-            let select = || Select::by_key(key).map(|select| select.spec().label);
-            Number::by_key(key)
-                .map(|number| number.spec().label)
-                .or_else(select)
-                .unwrap_or("Preset")
-                .to_ascii_lowercase()
-        };
-        let names: Vec<String> = self.0.iter().map(label).collect();
+        let names: Vec<String> = self.free().map(|(label, _)| format!("the {label}")).collect();
         match names.split_last() {
             None => "This task leaves you nothing to set.".to_owned(),
-            Some((only, [])) => format!("This task leaves you the {only}; all else is fixed."),
+            Some((only, [])) => format!("This task leaves you {only}; all else is fixed."),
             Some((last, others)) => {
-                format!("This task leaves you the {} and the {last}; all else is fixed.", others.join(", the "))
+                format!("This task leaves you {} and {last}; all else is fixed.", others.join(", "))
             }
         }
     }
