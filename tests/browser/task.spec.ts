@@ -97,6 +97,7 @@ test("what would set more is refused: another run's settings, the lab's noise; a
   await page.getByTestId("lab").getByRole("button", { name: /Train with/ }).first().click();
   await expect(hook(page, "encoder")).toHaveValue("clip");
   await expect(page.getByTestId("notice")).toContainText("“Unlock all” ends the task");
+  await page.getByTestId("noise-lab").click();
   await rows(page).getByRole("button", { name: /^Continue/ }).click();
   await expect(hook(page, "lot")).toHaveValue("64");
   await expect(page.getByTestId("task")).toHaveCount(0);
