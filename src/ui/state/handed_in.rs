@@ -6,7 +6,6 @@ use leptos::prelude::*;
 use super::page::Page;
 use crate::{
     plot::format,
-    train::config::RunConfig,
     ui::{
         link::HandedIn,
         settings::{Decay, Digits, Settings},
@@ -21,31 +20,6 @@ const ALIKE: f64 = 0.02;
 /// ε as it is shown, and no digit more.
 fn as_said(epsilon: f64) -> f64 {
     format::significant(format::shown(epsilon), 4)
-}
-
-/// What was handed in. Copied freely.
-#[derive(Clone, Copy)]
-pub struct Submission {
-    pub said: RwSignal<Option<HandedIn>>,
-    /// The settings that the link came with.
-    settings: StoredValue<Option<Settings>>,
-    /// What the accountant was asked of.
-    asked: StoredValue<Option<(RunConfig, u32)>>,
-    /// ε of those settings and steps; what stands in the way of one.
-    found: RwSignal<Option<Result<f64, String>>>,
-}
-
-impl Submission {
-    /// Nothing was handed in.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            said: RwSignal::new(None),
-            settings: StoredValue::new(None),
-            asked: StoredValue::new(None),
-            found: RwSignal::new(None),
-        }
-    }
 }
 
 impl Page {

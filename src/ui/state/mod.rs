@@ -22,13 +22,14 @@
 //! | `pad` | the drawn digit |
 //! | `confusion` | digits taken for others |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
-//! | `handed_in` | a run that was handed in by a link |
+//! | `submission` | a run that was handed in by a link |
 //! | `page` | all of them |
 //! | `connection` | methods of the page: both threads start, and fail |
 //! | `events` | … the training thread speaks |
 //! | `play` | … the visitor plays |
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and come |
+//! | `handed_in` | … such a run is held against what the page computes; one is handed in |
 //! | `task` | … what a task fixes stays |
 //! | `sweep_runs` | … the runs of a sweep |
 //! | `lesson_steps`, `lesson_runs` | … a lesson's step is opened; the runs that it speaks of |
@@ -93,6 +94,8 @@ mod run_list;
 mod snapshots;
 #[cfg(target_arch = "wasm32")]
 mod spending;
+#[cfg(target_arch = "wasm32")]
+mod submission;
 #[cfg(target_arch = "wasm32")]
 mod sweep_runs;
 #[cfg(target_arch = "wasm32")]

@@ -9,7 +9,6 @@ use super::{
     confusion::ConfusionTable,
     device::Device,
     digits::DigitSets,
-    handed_in::Submission,
     lessons::Lessons,
     messages::Messages,
     noise_lab::NoiseLab,
@@ -19,6 +18,7 @@ use super::{
     run_list::{Past, RunList},
     snapshots::Snapshots,
     spending::Spending,
+    submission::Submission,
     sweeps::Sweeps,
 };
 use crate::{
