@@ -145,7 +145,7 @@ let show = null;
 let language = null;
 
 /** Opens the dialog for what the page's link says; `say` gives its texts in the page's language. */
-export function open(query, say) {
+export function open(say, query) {
   if (language !== document.documentElement.lang) {
     language = document.documentElement.lang;
     dialog?.remove();

@@ -239,9 +239,19 @@ function watch() {
   for (const kind of ["focusin", "scroll", "resize"]) addEventListener(kind, keepOff, { capture: true, passive: true });
 }
 
-// On paper the page's address stands at its end.
+/** A script of the site that few visitors need at once, as the build has named it. */
+const later = (name, unnamed) => new URL(document.querySelector(`meta[name=hushgrad-${name}]`)?.content ?? unnamed, document.baseURI).href;
+
+// On paper the page's address stands at its end, as text and as a code. What draws codes is fetched when all else is under way: a page that is
+// about to be printed waits for nothing.
+let code = null;
+const drawCodes = () => import(later("qr", "./qr.js")).then((qr) => { code = qr.code; }, () => {});
 addEventListener("beforeprint", () => {
   document.body.dataset.address = location.href;
+  const drawn = code?.(location.href);
+  document.querySelector(".paper-code")?.remove();
+  if (drawn) document.body.append(Object.assign(document.createElement("div"), { className: "paper-code" }));
+  document.querySelector(".paper-code")?.append(drawn);
   root.dataset.painted = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 });
 
@@ -254,16 +264,17 @@ const register = () => {
   }
 };
 
-// What another page embeds is shown, set and copied in a dialog that few visitors open.
-addEventListener("hushgrad-embed", async ({ detail }) => {
-  const dialog = document.querySelector("meta[name=hushgrad-embed-dialog]")?.content ?? "./embed_dialog.js";
-  const script = new URL(dialog, document.baseURI).href;
-  try {
-    (await import(script)).open(detail, say);
-  } catch (error) {
-    boot?.fails(script, "The dialog", String(error));
-  }
-});
+// What another page embeds, and what is shared and handed in, is shown, set and copied in dialogs that few visitors open.
+for (const name of ["embed", "share"]) {
+  addEventListener(`hushgrad-${name}`, async ({ detail }) => {
+    const script = later(`${name}-dialog`, `./${name}_dialog.js`);
+    try {
+      (await import(script)).open(say, ...detail);
+    } catch (error) {
+      boot?.fails(script, "The dialog", String(error));
+    }
+  });
+}
 
 if (boot?.refused) {
   // It says why.
@@ -275,4 +286,5 @@ if (boot?.refused) {
 } else {
   await start();
   requestAnimationFrame(() => setTimeout(register));
+  if (!root.dataset.start) drawCodes();
 }

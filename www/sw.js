@@ -148,7 +148,7 @@ async function newest(request, name) {
     if (!found || response.type === "opaqueredirect") return response;
     if (response.status >= 500 || [404, 408, 429].includes(response.status)) return found;
     const body = await response.arrayBuffer();
-    if (response.ok && name.endsWith(".html") && !new TextDecoder().decode(body).includes("hushgrad-worker")) return found;
+    if (response.ok && name.endsWith(".html") && !/name="hushgrad-(worker|qr)"/.test(new TextDecoder().decode(body))) return found;
     return new Response(body, response);
   } catch (error) {
     if (found) return found;

@@ -117,7 +117,11 @@ mod tests {
                 let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
                 for other in rooms_of(source) {
                     let other_place = ROOMS.iter().position(|room| *room == other);
-                    assert!(other_place.is_some_and(|other| other < place || other == place && *room == "text"), "{} uses {other}", path.display());
+                    assert!(
+                        other_place.is_some_and(|other| other < place || other == place && *room == "text"),
+                        "{} uses {other}",
+                        path.display()
+                    );
                     edges += 1;
                 }
             }

@@ -1,5 +1,5 @@
 import { accessible, FRAME } from "./axe";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, open, share, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic";
 
@@ -7,7 +7,7 @@ test("the set-up, opened wide, and its messages", async ({ page, site }) => {
   // The lot is refused, which the error says.
   await open(page, site, `${query}&encoder=envelope&noise=student-t&schedule=linear&steps=50&lot=0`);
   await expect(hook(page, "error")).toContainText("“0” is not");
-  await page.getByTestId("share").click();
+  await share(page);
   await expect(page.getByTestId("notice")).toBeVisible();
   await page.getByText("Advanced", { exact: true }).click();
   await page.locator(".hint").evaluateAll((all) => all.forEach((hint) => (hint as HTMLElement).click()));

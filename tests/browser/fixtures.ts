@@ -124,6 +124,13 @@ export async function allControls(page: Page) {
   if ((await more.isVisible()) && (await more.getAttribute("aria-expanded")) === "false") await more.click();
 }
 
+/** Presses an item of the menu *Share*, by its hook. */
+export async function share(page: Page, item: "share" | "share-code" | "hand-in" = "share") {
+  await allControls(page);
+  await page.getByTestId("share-menu").click();
+  await page.getByTestId(item).click();
+}
+
 /** What an item of the export menu saves: so many files. */
 export async function exported(page: Page, item: string, count = 1): Promise<Download[]> {
   const files: Download[] = [];

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, hook, open, test } from "./fixtures";
+import { expect, hook, open, share, test } from "./fixtures";
 
 /** A stream of numbers in [0, 1) from a seed: the same links on every machine. */
 function stream(seed: number) {
@@ -145,7 +145,7 @@ test("the share button copies the address, or shows it", async ({ page, site, co
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await hook(page, "lot").fill("32");
   await hook(page, "lot").press("Enter");
-  await page.getByTestId("share").click();
+  await share(page);
   await expect(page.getByTestId("notice")).toContainText("copied");
   expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/[?&]lot=32/);
 });
@@ -154,7 +154,7 @@ test("where the browser has no clipboard for the page, the link is shown", async
   // As at an address of plain http.
   await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
   await open(page, site, "?backend=cpu&dataset=synthetic");
-  await page.getByTestId("share").click();
+  await share(page);
   await expect(page.getByTestId("notice")).toContainText(`take it from here: ${page.url()}`);
 });
 

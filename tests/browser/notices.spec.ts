@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { allControls, expect, hook, open, rows, test, value } from "./fixtures";
+import { allControls, expect, hook, open, rows, share, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
@@ -28,7 +28,7 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
     await allControls(page);
     await page.waitForTimeout(1_000);
     const before = await places(page);
-    await page.getByTestId("share").click();
+    await share(page);
     await expect(page.getByTestId("notice")).toBeVisible();
     expect(await places(page)).toEqual(before);
     // Whatever has the focus, wherever it stands.

@@ -1,4 +1,4 @@
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, open, share, test, value } from "./fixtures";
 
 for (const colorScheme of ["light", "dark"] as const) {
   test(`on paper: text, pictures, charts, numbers, the address, and nothing to press; screen ${colorScheme}`, async ({ page, site }) => {
@@ -10,7 +10,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(1);
     await page.getByTestId("epsilon-meaning").locator("summary").first().click();
-    await page.getByTestId("share").click();
+    await share(page);
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     await page.emulateMedia({ media: "print", colorScheme });
     const seen = await page.evaluate(() => {

@@ -506,7 +506,7 @@ test("every control is reached by keyboard, and says what it is", async ({ page,
     seen.add(id);
     if (name.startsWith("Draw an example 9")) break;
   }
-  for (const id of ["preset", "play", "pause", "step-once", "reset", "share", "noise-lab", "dataset", "model", "encoder", "noise-family", "noise-scale", "target-epsilon", "lot", "learning-rate", "sweep", "denoiser"]) {
+  for (const id of ["preset", "play", "pause", "step-once", "reset", "share-menu", "noise-lab", "dataset", "model", "encoder", "noise-family", "noise-scale", "target-epsilon", "lot", "learning-rate", "sweep", "denoiser"]) {
     expect([...seen], id).toContain(id);
   }
 });

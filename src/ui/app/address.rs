@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::ui::{
     browser,
-    link::Link,
+    link::{Link, Lock},
     settings::{Settings, Speed},
     size::closures::effect,
     state::Page,
@@ -22,10 +22,14 @@ pub fn address(page: Page) {
             link.settings = Settings { digits: link.settings.digits, ..Settings::default() };
             link.speed = Speed::Max;
         }
+        // A task goes on with its link; what was handed in, as long as it is what is set.
+        let task = page.task.with(|task| task.as_ref().map(Lock::write));
+        let handed_in = page.submission.said.get().filter(|_| page.is_submission()).map(|said| said.write());
+        let parts = [Some(link.write()).filter(|link| !link.is_empty()), task, handed_in];
         // A link stays as it came until something is changed.
         if std::mem::take(&mut first) {
             return;
         }
-        browser::set_query(&link.write());
+        browser::set_query(&parts.into_iter().flatten().collect::<Vec<_>>().join("&"));
     });
 }

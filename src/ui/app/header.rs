@@ -31,10 +31,10 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
         <header class="bar" class:open=bool_fn(move || page.appearance.more.get())>
             <svg class="logo" width="28" height="28" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
                 <path class="wave" d="M2 20c3 0 3-9 6-9s3 13 6 13 3-17 6-17 3 11 5 11 2-4 5-4"></path></svg>
-            <h1>"hushgrad"</h1>
+            <h1>{t!("hushgrad")}</h1>
             <p class="tagline">{t!("Learn from 60,000 people’s handwriting without giving any one of them away.")}</p>
             {preset_choice(page)}
-            <button type="button" class="quiet cards-button" data-testid="cards" title=t!("Ready-made runs: what they learn, and at what ε") on:click=on_click(move |_| preset_cards::open(page, cards))>{t!("Presets")}</button>
+            <button type="button" class="quiet cards-button" data-testid="cards" disabled=bool_fn(move || page.is_fixed("preset")) title=t!("Ready-made runs: what they learn, and at what ε") on:click=on_click(move |_| preset_cards::open(page, cards))>{t!("Presets")}</button>
             <label class="theme seldom"><span class="visually-hidden">{t!("Theme")}</span>
                 <select data-testid="theme" prop:value=text_fn(move || page.appearance.theme.get().key()) on:change=on_event(move |event| {
                     if let Some(theme) = Theme::by_key(&event_target_value(&event)) {
@@ -46,7 +46,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             {lessons::panel::menu(page)}
             <button type="button" class="quiet more" data-testid="more" aria-expanded=text_fn(move || page.appearance.more.get().to_string()) on:click=on_click(move |_| page.appearance.more.update(|more| *more = !*more))>{t!("More")}</button>
             <button type="button" class="quiet seldom" data-testid="noise-lab" aria-pressed=text_fn(move || page.lab.open.get().to_string()) on:click=on_click(move |_| page.lab.open.update(|lab| *lab = !*lab))>{t!("Noise lab")}</button>
-            <button type="button" class="quiet seldom" data-testid="share" title=t!("Copy the link to this state") on:click=on_click(move |_| share::share(page))>{t!("Share")}</button>
+            {share::menu(page)}
             <button type="button" class="quiet seldom" data-testid="embed" title=t!("This state in a page of yours") aria-haspopup="dialog" on:click=on_click(move |_| share::embed(page))>{t!("Embed")}</button>
             {export_menu(page)}
             <button type="button" class="quiet seldom present" data-testid="present" title=t!("For a projector: large, and without the set-up; Esc ends it") aria-pressed=text_fn(move || page.appearance.present.get().to_string()) on:click=on_click(move |_| page.appearance.present.update(|present| *present = !*present))>{t!("Present")}</button>

@@ -14,6 +14,8 @@
 #[cfg(target_arch = "wasm32")]
 mod address;
 #[cfg(target_arch = "wasm32")]
+mod class;
+#[cfg(target_arch = "wasm32")]
 mod drops;
 #[cfg(target_arch = "wasm32")]
 mod header;

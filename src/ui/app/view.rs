@@ -2,7 +2,7 @@
 
 use leptos::{html, prelude::*};
 
-use super::{address::address, drops::drops, header::header, help::help_dialog, keys::keys, requests};
+use super::{address::address, class, drops::drops, header::header, help::help_dialog, keys::keys, requests};
 use crate::ui::{
     browser, embed, lessons, link, noise_lab, results, runs, setup,
     size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
@@ -20,11 +20,21 @@ pub fn start(root: web_sys::HtmlElement) {
         problems.extend(wrong);
         options
     });
+    // In a frame the same key says what readers see to set, and there is no place for what was handed in.
+    let (task, handed_in) = if embedded.is_some() {
+        (None, None)
+    } else {
+        let ((task, wrong), (handed_in, malformed)) = (link::lock::read(&query), link::handed_in::read(&query));
+        problems.extend(wrong.into_iter().chain(malformed));
+        (task, handed_in)
+    };
     root.set_inner_html("");
     browser::listen_to_language();
     mount_to(root, move || {
         let page = Page::new(link, &problems);
         page.listen();
+        page.task.set(task);
+        page.take_submission(handed_in);
         // The training thread is fetched after the first paint.
         let connect = move || {
             page.connect();
@@ -69,6 +79,7 @@ fn view(page: Page) -> impl IntoView {
         <a class="skip" href="#results">{t!("To the results")}</a>
         {header(page, help, cards)}
         <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label=t!("Run and messages")>{transport::bar(page)}<div class="overlay">{messages(page)}{sweep_bar(page)}</div></section>
+        {class::bars(page)}
         {lessons::panel::panel(page)}
         <nav class="tabs" aria-label=t!("Panels")>{tab(Panel::Step, t!("Stage"))}{tab(Panel::Results, t!("Results"))}
             <button type="button" id=SHEET_OPENER aria-controls="set-up" aria-expanded=text_fn(move || sheet.get().to_string()) on:click=on_click(turn_sheet)>{t!("Set-up")}</button></nav>

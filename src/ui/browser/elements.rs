@@ -51,6 +51,17 @@ pub fn show_presenting(on: bool) {
     }
 }
 
+/// Brings the element of this id into sight, with the focus in it, out of whatever fold it is in.
+pub fn go_to(id: &str) {
+    let Some(element) = document().get_element_by_id(id) else { return };
+    if let Some(fold) = element.closest("details:not([open])").ok().flatten() {
+        drop(fold.set_attribute("open", ""));
+    }
+    if let Some(element) = element.dyn_ref::<HtmlElement>() {
+        drop(element.focus());
+    }
+}
+
 /// Whether the visitor's system has nothing against motion.
 #[must_use]
 pub fn may_move() -> bool {

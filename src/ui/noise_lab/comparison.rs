@@ -164,6 +164,9 @@ impl Lab {
     /// A run's noise becomes this one, for as many steps as it was compared at. It is to spend what was asked for here, too: many vectors of another length cost more than the lab's one, so the
     /// scale follows from the budget.
     pub fn train_with(self, compared: &NoiseComparison, steps: u64) {
+        if !["encoder", "shape", "noise", "epsilon", "steps", "sigma"].iter().all(|key| self.page.may_set(key)) {
+            return;
+        }
         let noise = compared.noise.clone();
         let epsilon = self.page.lab.query.with_untracked(|query| query.epsilon);
         let shape = if self.page.lab.query.with_untracked(|query| query.psi) == Psi::HeavyTailed {

@@ -4,20 +4,56 @@ use leptos::prelude::*;
 
 use web_sys::{CustomEvent, CustomEventInit};
 
-use crate::ui::{browser, link::Link, state::Page, text::t};
+use crate::ui::{browser, link::Link, settings::Speed, size::closures::on_click, state::Page, text::t};
+
+/// SHARE: the link, as text and as a code for a projector, and the run that stands as a link to hand in.
+pub fn menu(page: Page) -> impl IntoView {
+    let item = move |hook: &'static str, name: &'static str, act: fn(Page)| {
+        view! { <button type="button" data-testid=hook on:click=on_click(move |_| act(page))>{name}</button> }
+    };
+    view! {
+        <details class="menu seldom">
+            <summary data-testid="share-menu">{t!("Share")}</summary>
+            <div class="menu-items">
+                {item("share", t!("Copy the link"), share)}
+                {item("share-code", t!("Show as QR code"), |_| dialog("share", &["code"]))}
+                {item("hand-in", t!("Hand in this run…"), hand_in)}
+            </div>
+        </details>
+    }
+    .into_any()
+}
 
 /// Copies the address, which says everything that is set.
-pub fn share(page: Page) {
+fn share(page: Page) {
     let address = window().location().href().unwrap_or_default();
     copy(page, address, t!("The link is copied: it says everything that is set here, and nothing of your data."));
+}
+
+/// Opens the dialog that makes a link of the run that stands, to hand in.
+pub fn hand_in(page: Page) {
+    match page.hand_in() {
+        Ok((settings, said)) => {
+            let link = Link { settings, speed: Speed::Max, theme: None, ..untrack(move || page.link()) };
+            let parts = [link.write(), said.write()].into_iter().filter(|part| !part.is_empty());
+            dialog("share", &["hand-in", &parts.collect::<Vec<_>>().join("&"), &said.claim()]);
+        }
+        Err(sentence) => page.messages.notify(sentence.to_owned()),
+    }
 }
 
 /// Opens the dialog (`www/embed_dialog.js`) that shows and copies a frame for another page to hold, in which everything is set as here.
 pub fn embed(page: Page) {
     let link = Link { lesson: page.lessons.name(), ..untrack(move || page.link()) };
+    dialog("embed", &[&link.write()]);
+}
+
+/// Has `www/start.js` fetch and open a dialog.
+fn dialog(name: &str, told: &[&str]) {
     let init = CustomEventInit::new();
-    init.set_detail(&link.write().into());
-    if let Ok(event) = CustomEvent::new_with_event_init_dict("hushgrad-embed", &init) {
+    let told: js_sys::Array = told.iter().map(|each| wasm_bindgen::JsValue::from_str(each)).collect();
+    init.set_detail(&told.into());
+    if let Ok(event) = CustomEvent::new_with_event_init_dict(&format!("hushgrad-{name}"), &init) {
         drop(window().dispatch_event(&event));
     }
 }

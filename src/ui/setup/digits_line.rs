@@ -7,7 +7,7 @@ use crate::{
     data::{Source, TestSet},
     plot::format,
     ui::{
-        size::closures::{on_event, text_fn, view_fn},
+        size::closures::{bool_fn, on_event, text_fn, view_fn},
         state::Page,
         text::{t, text},
     },
@@ -69,7 +69,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
         {view_fn(move || page.digits.loading.get().map(|(done, total)| view! {
             <progress aria-label=t!("Loading digits") max=total.max(1).to_string() value=(total > 0).then(|| done.to_string())></progress>
         }.into_any()))}
-        <p class="own-files">
+        <p class="own-files" hidden=bool_fn(move || page.is_fixed("dataset"))>
             <label class="file-button" for="own-files">{t!("Load IDX files…")}</label>
             <input type="file" id="own-files" data-testid="files" multiple node_ref=input on:change=on_event(pick) />
             <span>{t!("or drop them anywhere; plain or gzip.")}</span>

@@ -56,6 +56,17 @@ pub const ADVANCED: &[Control] = &[
 ];
 
 impl Control {
+    /// The id of its field in the page.
+    #[must_use]
+    pub fn id(self) -> String {
+        match self {
+            Self::Preset => "preset".to_owned(),
+            Self::Density => "density".to_owned(),
+            Self::Select(select) => select.spec().id.to_owned(),
+            Self::Number(number) => format!("number-{}", number.spec().key),
+        }
+    }
+
     /// The control that an embed's link calls so.
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {

@@ -111,7 +111,7 @@ pub fn next(page: Page) -> AnyView {
         }
     });
     let offer = move || {
-        let at = NEXT.iter().position(|key| done.get() == Some(key))?;
+        let at = NEXT.iter().position(|key| done.get() == Some(key)).filter(|_| !page.is_fixed("preset"))?;
         let all = page.cards.all.get()?;
         let others = NEXT.iter().skip(at + 1).filter_map(|key| all.iter().find(|card| card.preset.key == *key));
         let button = |card: &Card| {

@@ -18,13 +18,23 @@ use crate::{
 };
 
 impl Page {
-    /// Changes settings; a new run starts where the change means one, and goes on playing if the old one did.
+    /// Changes settings, as far as a task lets them be changed; a new run starts where the change means one, and goes on playing if the old one did.
     pub fn change(self, edit: impl FnOnce(&mut Settings)) {
         // Who sets something in the midst of a sweep ends it: all else becomes what it was.
         let left = self.leave_sweep();
         let before = self.settings.get_untracked();
-        let mut settings = before.clone();
-        edit(&mut settings);
+        let mut asked = before.clone();
+        edit(&mut asked);
+        let settings = self.admitted(&before, asked);
+        if left || before != settings {
+            self.set_all(settings, before, Self::restart);
+        }
+    }
+
+    /// The same, whatever a task has fixed.
+    pub(super) fn take_settings(self, settings: Settings) {
+        let left = self.leave_sweep();
+        let before = self.settings.get_untracked();
         if left || before != settings {
             self.set_all(settings, before, Self::restart);
         }
@@ -50,6 +60,9 @@ impl Page {
 
     /// Sets all that a preset sets, and says what there is to see.
     pub fn choose_preset(self, preset: Preset) {
+        if !self.may_set("preset") {
+            return;
+        }
         self.messages.problems.set(vec![]);
         self.change(|settings| *settings = preset.settings(settings));
         self.messages.notify(preset.note.get().to_owned());

@@ -14,6 +14,9 @@ const SYNTHETIC: (u32, u32) = (20_000, 5_000);
 impl Page {
     /// Asks for other digits; a new run starts on them when they are there.
     pub fn choose_digits(self, digits: Digits) {
+        if !self.may_set("dataset") {
+            return;
+        }
         if digits == Digits::Files && self.digits.own_files().is_empty() {
             // Until some are picked, the digits stay what they are; a frame has no place to pick any.
             let how = if browser::press("own-files") {
@@ -57,7 +60,9 @@ impl Page {
 
     /// Has the training thread read the visitor's files.
     pub fn load_files(self, files: Vec<web_sys::File>) {
-        self.offer(files, None);
+        if self.may_set("dataset") {
+            self.offer(files, None);
+        }
     }
 
     fn offer(self, files: Vec<web_sys::File>, before: Option<Digits>) {

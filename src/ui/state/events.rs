@@ -165,6 +165,7 @@ impl Page {
         self.forget_run();
         if let Some(past) = self.runs.begin(&info) {
             let digits = self.settings.with_untracked(|settings| settings.digits);
+            self.unlock_for(&past.settings);
             self.settings.set(Settings { digits, ..past.settings });
             self.cost.schedule();
             self.run.accuracy.set(past.accuracy);

@@ -41,7 +41,7 @@ impl Page {
         // Of part of the digits every number would be another: until all are there, what will be trained is only set.
         if !untrack(|| self.has_all_digits()) {
             let digits = staged.settings.digits;
-            self.change(|now| *now = Settings { digits, ..staged.settings.clone() });
+            self.take_settings(Settings { digits, ..staged.settings.clone() });
         }
         self.lessons.begun.set_value(None);
         self.lessons.done.set(false);
@@ -81,7 +81,7 @@ impl Page {
     /// The run that stands goes on if it is of these settings; else one of them begins.
     fn train_to(self, settings: &Settings, until: Until) {
         if self.is_at(settings, Until::Set) {
-            self.change(|now| *now = settings.clone());
+            self.take_settings(settings.clone());
             let report = self.run.report.get_untracked();
             match until {
                 Until::Step if !self.is_at(settings, until) => self.run.step_once(),

@@ -163,7 +163,8 @@ impl Page {
         self.lessons.done.set(true);
         self.run.pause();
         self.snapshots.set_speed(before.speed);
-        self.change(|settings| *settings = Settings { digits: settings.digits, ..before.settings });
+        let digits = self.settings.with_untracked(|settings| settings.digits);
+        self.take_settings(Settings { digits, ..before.settings });
     }
 
     /// Takes the open step's settings again.

@@ -22,12 +22,15 @@
 //! | `pad` | the drawn digit |
 //! | `who_pays` | which digits pay for privacy |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
+//! | `submission` | a run that was handed in by a link |
 //! | `page` | all of them |
 //! | `connection` | methods of the page: both threads start, and fail |
 //! | `events` | … the training thread speaks |
 //! | `play` | … the visitor plays |
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and come |
+//! | `handed_in` | … such a run is held against what the page computes; one is handed in |
+//! | `task` | … what a task fixes stays |
 //! | `sweep_runs` | … the runs of a sweep |
 //! | `lesson_steps`, `lesson_runs` | … a lesson's step is opened; the runs that it speaks of |
 //! | `names` | … the numbers in its text |
@@ -53,6 +56,8 @@ mod digit_choice;
 mod digits;
 #[cfg(target_arch = "wasm32")]
 mod events;
+#[cfg(target_arch = "wasm32")]
+mod handed_in;
 #[cfg(target_arch = "wasm32")]
 mod lesson_runs;
 pub mod lesson_set;
@@ -88,9 +93,13 @@ mod snapshots;
 #[cfg(target_arch = "wasm32")]
 mod spending;
 #[cfg(target_arch = "wasm32")]
+mod submission;
+#[cfg(target_arch = "wasm32")]
 mod sweep_runs;
 #[cfg(target_arch = "wasm32")]
 mod sweeps;
+#[cfg(target_arch = "wasm32")]
+mod task;
 #[cfg(target_arch = "wasm32")]
 mod who_pays;
 

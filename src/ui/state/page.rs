@@ -17,12 +17,13 @@ use super::{
     run_list::{Past, RunList},
     snapshots::Snapshots,
     spending::Spending,
+    submission::Submission,
     sweeps::Sweeps,
     who_pays::WhoPays,
 };
 use crate::{
     ui::{
-        link::Link,
+        link::{Link, Lock},
         settings::{Number, Settings, presets::first_settings},
         threads::{accountant::AccountantClient, training::TrainingClient},
     },
@@ -51,6 +52,9 @@ pub struct Page {
     pub cards: Cards,
     pub messages: Messages,
     pub appearance: Appearance,
+    /// What a task leaves free; none: everything is.
+    pub task: RwSignal<Option<Lock>>,
+    pub submission: Submission,
     /// What the training thread asked of the network.
     pub requests: RwSignal<Vec<NetworkRequest>>,
 }
@@ -82,6 +86,8 @@ impl Page {
             cards: Cards::new(),
             messages: Messages::new(problems),
             appearance: Appearance::new(link.theme, link.language.is_some(), link.present),
+            task: RwSignal::new(None),
+            submission: Submission::new(),
             requests: RwSignal::new(vec![]),
         }
     }

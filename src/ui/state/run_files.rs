@@ -1,5 +1,7 @@
 //! Runs from files.
 
+use leptos::prelude::*;
+
 use super::{messages::Origin, page::Page};
 use crate::{
     ui::{settings::Settings, text::t},
@@ -17,7 +19,10 @@ impl Page {
             Answer::OpenRun(Ok((card, _))) => {
                 let (name, config) = (card.name.clone(), card.config.clone());
                 self.trainer.send(Request::KeepFile { card, bytes: file });
-                self.change(|now| *now = Settings::of_config(&config, now.digits));
+                let digits = self.settings.with_untracked(|now| now.digits);
+                let settings = Settings::of_config(&config, digits);
+                self.unlock_for(&settings);
+                self.take_settings(settings);
                 self.messages.notify(t!(
                     "“{name}” is drawn beside your runs. Its ε was computed anew from what the file says was released, which is its author's word. Continue it in the list of runs, or press Play to run its settings from the start.",
                     name = name

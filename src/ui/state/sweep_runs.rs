@@ -24,6 +24,9 @@ impl Page {
     /// Four runs that show what a number does.
     pub fn begin_sweep(self, number: Number) {
         self.end_sweep();
+        if !self.may_set(number.spec().key) {
+            return;
+        }
         let whole = self.digits.loaded.with_untracked(|loaded| loaded.as_ref().is_some_and(|loaded| loaded.complete));
         let Some(train) = self.digits.train().filter(|_| whole) else {
             return self

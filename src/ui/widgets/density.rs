@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::hint::labelled;
 use crate::ui::{
     settings::Family,
-    size::closures::{bool_memo, on_event, text_fn, text_memo, view_fn},
+    size::closures::{bool_fn, bool_memo, on_event, text_fn, text_memo, view_fn},
     state::{Origin, Page},
     text::{Text, text},
 };
@@ -30,7 +30,7 @@ pub fn density_field(page: Page) -> impl IntoView {
     view_fn(move || {
         shown.get().then(|| {
             let field = view! {
-                <input type="text" id="density" data-testid="density" spellcheck="false" autocomplete="off" aria-describedby="density-error"
+                <input type="text" id="density" data-testid="density" spellcheck="false" autocomplete="off" disabled=bool_fn(move || page.is_fixed("noise")) aria-describedby="density-error"
                     prop:value=text_fn(move || formula.get()) on:change=on_event(typed) />
                 <p class="field-error" id="density-error">{text_fn(problem)}</p>
             };

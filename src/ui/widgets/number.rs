@@ -42,7 +42,7 @@ pub fn number(page: Page, number: Number) -> AnyView {
     let error_id = format!("error-{}", spec.key);
     let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
     // One that plays no part now may still be looked for by its name.
-    let off = bool_memo(move || page.settings.with(|settings| !settings.applies(number)));
+    let off = bool_memo(move || page.is_fixed(spec.key) || page.settings.with(|settings| !settings.applies(number)));
     let shown = move |value: Option<f64>| value.map(format::field).unwrap_or_default();
     let text = RwSignal::new(shown(set.get_untracked()));
     effect(move || text.set(shown(set.get())));

@@ -24,7 +24,7 @@ pub fn select(page: Page, which: Select) -> AnyView {
         // What was refused is not shown as if it were chosen.
         event_target::<HtmlSelectElement>(&event).set_value(current.get_untracked());
     };
-    let field = view! { <select id=spec.id data-testid=spec.id prop:value=text_fn(move || current.get()) on:change=on_event(choose)>{list}</select> };
+    let field = view! { <select id=spec.id data-testid=spec.id disabled=bool_fn(move || page.is_fixed(spec.key)) prop:value=text_fn(move || current.get()) on:change=on_event(choose)>{list}</select> };
     labelled(
         spec.id,
         "label".to_owned(),

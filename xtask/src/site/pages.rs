@@ -14,11 +14,26 @@ use super::{
 use crate::{bytes::digest, prelude::*};
 
 /// Files that no visitor of the page itself waits for.
-pub const BESIDE: [&str; 5] = ["embed.css", "embed.js", "embed_dialog.js", "element.js", "sw.js"];
+pub const BESIDE: [&str; 10] = [
+    "embed.css",
+    "embed.js",
+    "embed_dialog.js",
+    "element.js",
+    "lean_qr.js",
+    "qr.js",
+    "share_dialog.js",
+    "sw.js",
+    "teach.css",
+    "teach.js",
+];
+/// Scripts that pages import by the address in a `meta` element of this name.
+const IMPORTED: [&str; 4] = ["embed-dialog", "share-dialog", "qr", "qr-library"];
 /// Lists the files of a site with their digests; a folder that has it was made here and may be replaced.
 pub const LIST: &str = "files.json";
 const INDEX: &str = "index.html";
 const EMBED: &str = "embed.html";
+/// The teacher's page, which starts no program.
+const TEACH: &str = "teach.html";
 const SERVICE_WORKER: &str = "sw.js";
 const BOOT: &str = "boot.js";
 /// `any`: the page runs in frames of any site. `docs/hosting.md` says what that costs.
@@ -42,6 +57,8 @@ fn fill(staging: &Path, in_any_frame: bool) -> Result<()> {
     let embed = embedded(&index, &page(EMBED)?).ok_or_else(|| no_place(EMBED))?;
     fs::write(staging.join(INDEX), &index)?;
     fs::write(staging.join(EMBED), &embed)?;
+    let teach = addressed(staging, &fs::read_to_string(staging.join(TEACH))?)?;
+    fs::write(staging.join(TEACH), taught(&index, &teach).ok_or_else(|| no_place(TEACH))?)?;
     fs::remove_file(staging.join(BOOT))?;
 
     // The version follows from all files; the service worker, which is told it, counts as it is before.
@@ -97,11 +114,12 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
         let name = address.split('?').next().unwrap_or(address).trim_start_matches("./");
         let (link, meta) = (tag.starts_with("<link "), tag.starts_with("<meta "));
         // A script is imported, which compares it with nothing; but its address is that of this version.
-        let imported = tag.contains("name=\"hushgrad-embed-dialog\"");
+        let is_one_of = |names: &[&str]| names.iter().any(|name| tag.contains(&format!("name=\"hushgrad-{name}\"")));
+        let imported = is_one_of(&IMPORTED);
+        let of_language = ["text-", "lessons-", "glossary-"];
         let asked_by_page = imported
-            || ["lessons", "glossary", "digits\"", "step\"", "presets\"", "text-"]
-                .iter()
-                .any(|name| tag.contains(&format!("name=\"hushgrad-{name}")));
+            || is_one_of(&["lessons", "glossary", "digits", "step", "presets"])
+            || of_language.iter().any(|name| tag.contains(&format!("name=\"hushgrad-{name}")));
         let module_or_sheet = tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"modulepreload\"");
         if link && !module_or_sheet || meta && !asked_by_page || !staging.join(name).is_file() {
             continue;
@@ -151,6 +169,15 @@ fn embedded(index: &str, embed: &str) -> Option<String> {
     filled.contains("data-start=\"./start.js\"").then(|| filled.replacen("./start.js", start, 1))
 }
 
+/// The teacher's page with the page's style sheet and icon, and what draws codes.
+fn taught(index: &str, teach: &str) -> Option<String> {
+    let linked = tags(index, "<link ").filter(|tag| tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"icon\""));
+    let named = tags(index, "<meta ").filter(|tag| tag.contains("name=\"hushgrad-qr"));
+    let place = teach.lines().find(|line| line.contains("cargo xtask dist"))?;
+    let head: Vec<&str> = linked.chain(named).collect();
+    (head.len() > 3).then(|| teach.replacen(place, &format!("  {}", head.join("\n  ")), 1))
+}
+
 /// Every tag that begins so.
 fn tags<'a>(html: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
     html.match_indices(start).filter_map(|(at, _)| html[at..].find('>').map(|end| &html[at..=at + end]))
@@ -176,6 +203,7 @@ mod tests {
         <meta name="hushgrad-worker" content="./worker-1_loader.js"><meta name="hushgrad-lessons" content="./lessons.txt">
         <meta name="hushgrad-digits" content="./data/manifest.json">
         <meta name="hushgrad-embed-dialog" content="./embed_dialog.js">
+        <meta name="hushgrad-qr" content="./qr.js"><meta name="hushgrad-qr-library" content="./lean_qr.js">
         <link rel="icon" href="./icon-1.svg"><link rel="stylesheet" href="./style-1.css">
         <link rel="modulepreload" href="./app-1.js"></head>
         <script type="module" src="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm"></script>"#;
@@ -211,6 +239,11 @@ mod tests {
                 ("embed.js", "embed"),
                 ("embed_dialog.js", "dialog"),
                 ("embed.css", "css"),
+                ("qr.js", "qr"),
+                ("lean_qr.js", "library"),
+                ("teach.css", "css"),
+                ("teach.js", "teach"),
+                ("teach.html", include_str!("../../../www/teach.html")),
                 ("embed.html", include_str!("../../../www/embed.html")),
                 ("sw.js", include_str!("../../../www/sw.js")),
                 ("data/manifest.json", "{}"),
@@ -299,6 +332,13 @@ mod tests {
                 "{page}"
             );
         }
+        let teach = site.read("teach.html");
+        for (name, content) in [("qr.js", "qr"), ("lean_qr.js", "library"), ("teach.css", "css"), ("teach.js", "teach")]
+        {
+            assert_eq!(teach.matches(&format!("{name}?is={}\"", key(content))).count(), 1, "{name}: {teach}");
+        }
+        let sheet = format!(r#"<link integrity="{}" rel="stylesheet" href="./style-1.css">"#, whole("css"));
+        assert!(teach.contains(&sheet) && teach.contains("icon-1.svg") && !teach.contains("xtask"), "{teach}");
         assert!(index.contains(&format!(r#"<link integrity="{}" rel="modulepreload""#, whole("app"))), "{index}");
         assert!(index.contains(&format!(r#"<script integrity="{}" type="module" src="./start.js"#, whole("start"))));
         assert!(embed.contains(&format!(r#"src="embed.js?is={}""#, key("embed"))), "{embed}");

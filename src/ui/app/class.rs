@@ -1,0 +1,62 @@
+//! What a class needs above the panels: what a task leaves free, and what was handed in.
+
+use leptos::prelude::*;
+
+use crate::ui::{
+    browser,
+    runs::share,
+    setup::layout::{BOUND, LOT, NOISE},
+    size::closures::{on_click, text_fn, view_fn},
+    state::{Page, Panel},
+    text::t,
+};
+
+/// Milliseconds until the panel of a field is there.
+const SHOWN_MS: u64 = 60;
+
+/// Shows the field of this id, whichever panel it is in.
+fn go_to(page: Page, id: String) {
+    let on_stage = [LOT, BOUND, NOISE].iter().any(|knobs| knobs.iter().any(|control| control.id() == id));
+    if on_stage { page.appearance.show_panel(Panel::Step) } else { page.appearance.open_sheet() }
+    if id == "preset" {
+        page.appearance.more.set(true);
+    }
+    set_timeout(move || browser::go_to(&id), std::time::Duration::from_millis(SHOWN_MS));
+}
+
+/// The bar of a task, and the one of a run that was handed in, while there are any.
+pub fn bars(page: Page) -> AnyView {
+    let task = move || {
+        let free: Vec<_> = page.task.with(|task| task.as_ref().map(|task| task.free().collect()))?;
+        let name = |(at, (label, id)): (usize, (&'static str, String))| {
+            let before = if at == 0 { " " } else { ", " };
+            view! { {before}<button type="button" class="word" on:click=on_click(move |_| go_to(page, id.clone()))>{label}</button> }
+        };
+        let nothing = free.is_empty();
+        let names = free.into_iter().enumerate().map(name).collect_view();
+        Some(view! {
+            <section class="class-bar" data-testid="task" aria-label=t!("Task")>
+                <p>{if nothing { t!("This task leaves you nothing to set.") } else { t!("This task leaves you:") }}{names}{(!nothing).then(|| [". ", t!("All else is fixed.")].concat())}</p>
+                <button type="button" data-testid="task-hand-in" on:click=on_click(move |_| share::hand_in(page))>{t!("Hand in…")}</button>
+                <button type="button" class="quiet" data-testid="unlock" on:click=on_click(move |_| page.unlock())>{t!("Unlock all")}</button>
+            </section>
+        }.into_any())
+    };
+    let handed_in = move || {
+        let said = page.submission.said.get()?;
+        let claim = said.claim();
+        let by = (!said.name.is_empty()).then(|| view! { " "{t!("by")}" "<bdi>{said.name}</bdi> });
+        Some(view! {
+            <section class="class-bar" data-testid="handed-in" aria-label=t!("Handed in")>
+                <div>
+                    <p><strong>{t!("Handed in")}{by}": "</strong><span data-testid="handed-in-says">{claim}</span>". "<span class="claim">{t!("The link says so; anybody can write one.")}</span></p>
+                    <p data-testid="handed-in-epsilon">{text_fn(move || page.verdict_on_epsilon())}</p>
+                    <p data-testid="handed-in-accuracy">{text_fn(move || page.verdict_on_accuracy())}</p>
+                </div>
+                <button type="button" data-testid="train-again" on:click=on_click(move |_| page.train_again())>{t!("Train it again")}</button>
+                <button type="button" class="quiet close" aria-label=t!("Put away what was handed in") on:click=on_click(move |_| page.put_away())>"×"</button>
+            </section>
+        }.into_any())
+    };
+    view! { {view_fn(task)}{view_fn(handed_in)} }.into_any()
+}

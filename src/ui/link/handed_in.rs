@@ -1,0 +1,145 @@
+//! What a run that was handed in is said to have reached: `handed-in=400,0.9063,0.536&by=Ada`. The settings stand beside it, as in any
+//! link. All of it is its author's word, as whoever can write a link can write any.
+
+use super::encoding::{encode, pairs};
+use crate::{
+    plot::format,
+    ui::{settings::clipped, size::decimal::decimal, text::t},
+};
+
+const KEY: &str = "handed-in";
+const BY: &str = "by";
+/// In place of ε, where nothing was promised.
+const NONE: &str = "none";
+/// Letters of a name.
+const LONGEST_NAME: usize = 60;
+/// More steps than anybody trains here.
+const MOST_STEPS: f64 = 1e9;
+
+/// What the link says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HandedIn {
+    /// Empty: without a name.
+    pub name: String,
+    pub steps: u64,
+    /// Share of the test digits.
+    pub accuracy: f64,
+    /// `None`: no guarantee.
+    pub epsilon: Option<f64>,
+}
+
+/// Reads it, where the link says it, or says in a sentence what was wrong.
+#[must_use]
+pub fn read(query: &str) -> (Option<HandedIn>, Vec<String>) {
+    let pairs = pairs(query);
+    let value = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let Some(said) = value(KEY) else { return (None, vec![]) };
+    match numbers(said) {
+        Some((steps, accuracy, epsilon)) => {
+            (Some(HandedIn { name: name(value(BY).unwrap_or_default()), steps, accuracy, epsilon }), vec![])
+        }
+        None => {
+            let problem = t!(
+                "In the link, {key} must be steps, accuracy and ε, such as 400,0.906,0.536, with {none} for no ε; “{said}” is not, and is left aside.",
+                key = KEY,
+                none = NONE,
+                said = clipped(said)
+            );
+            (None, vec![problem])
+        }
+    }
+}
+
+fn numbers(said: &str) -> Option<(u64, f64, Option<f64>)> {
+    let mut parts = said.split(',');
+    let mut part = |most: f64| decimal(parts.next()?).filter(|value| (0.0..=most).contains(value));
+    let (steps, accuracy) = (part(MOST_STEPS)?, part(1.0)?);
+    let epsilon = match parts.next()? {
+        NONE => None,
+        epsilon => Some(decimal(epsilon).filter(|epsilon| *epsilon >= 0.0 && epsilon.is_finite())?),
+    };
+    let whole = steps >= 1.0 && steps.fract() == 0.0 && parts.next().is_none();
+    whole.then_some((steps as u64, accuracy, epsilon))
+}
+
+/// A name as it may be shown: no letter in it turns those around it.
+fn name(said: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    said.chars().filter(|c| !c.is_control() && !turns(*c)).take(LONGEST_NAME).collect::<String>().trim().to_owned()
+}
+
+impl HandedIn {
+    /// As a link says it.
+    #[must_use]
+    pub fn write(&self) -> String {
+        let epsilon = self.epsilon.map_or_else(|| NONE.to_owned(), format::exact);
+        let by = if self.name.is_empty() { String::new() } else { format!("&{BY}={}", encode(&self.name)) };
+        format!("{KEY}={},{},{epsilon}{by}", self.steps, format::exact(self.accuracy))
+    }
+
+    /// What it says, in words.
+    #[must_use]
+    pub fn claim(&self) -> String {
+        let (share, n) = (format::percent(self.accuracy), format::integer(self.steps));
+        // What is said is no bound of this page's.
+        match self.epsilon.map(format::budget) {
+            Some(epsilon) => t!(
+                "{share} after {n} step at ε ≤ {epsilon} | {share} after {n} steps at ε ≤ {epsilon}",
+                share = share,
+                n = n,
+                epsilon = epsilon
+            ),
+            None => t!(
+                "{share} after {n} step without a guarantee | {share} after {n} steps without a guarantee",
+                share = share,
+                n = n
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_handed_in_is_read_as_it_was_written() {
+        let said = |name: &str, epsilon| HandedIn { name: name.to_owned(), steps: 400, accuracy: 0.9063, epsilon };
+        for each in [said("", Some(0.536)), said("Ada & Lovelace = 1/2", None), said("Zoë <b>", Some(12.0))] {
+            assert_eq!(read(&each.write()), (Some(each.clone()), vec![]), "{}", each.write());
+        }
+        assert_eq!(said("", Some(0.536)).claim(), "90.6% after 400 steps at ε ≤ 0.536");
+        assert_eq!(said("", Some(0.01)).claim(), "90.6% after 400 steps at ε ≤ 0.0100");
+        assert_eq!(said("", None).claim(), "90.6% after 400 steps without a guarantee");
+        assert_eq!(read("sigma=2&by=Ada"), (None, vec![]));
+    }
+
+    #[test]
+    fn what_is_malformed_gets_a_sentence() {
+        for wrong in [
+            "",
+            "400",
+            "400,0.9",
+            "400,0.9,",
+            "400,0.9,x",
+            "400,1.1,1",
+            "0,0.9,1",
+            "1.5,0.9,1",
+            "400,0.9,-1",
+            "400,0.9,1,2",
+            "1e10,0.9,1",
+            "400,NaN,1",
+        ] {
+            let (read, problems) = read(&format!("handed-in={wrong}"));
+            assert_eq!(read, None, "{wrong}");
+            assert!(problems.len() == 1 && problems[0].starts_with("In the link, handed-in must be"), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_short_and_turns_nothing() {
+        let name = |said: &str| read(&format!("handed-in=1,0,0&by={said}")).0.unwrap().name;
+        assert_eq!(name("A%E2%80%AEda%0A"), "Ada");
+        assert_eq!(name(&"x".repeat(100)).len(), 60);
+    }
+}

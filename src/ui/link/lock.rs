@@ -1,0 +1,145 @@
+//! A task: `controls=sigma,clip` leaves these settings free and fixes all others. In a frame the same key says what readers see to set
+//! (`ui::embed::options`).
+
+use super::encoding::pairs;
+use crate::ui::{
+    settings::{Number, Select, Settings, clipped, presets::Preset},
+    text::{t, text},
+};
+
+/// The key.
+pub const KEY: &str = "controls";
+const PRESET: &str = "preset";
+
+/// The settings that stay free.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lock(
+    /// Keys, in the order of the link, each once.
+    Vec<&'static str>,
+);
+
+/// Reads the task of a link, where it is one, and says in a sentence each what was wrong with its list.
+#[must_use]
+pub fn read(query: &str) -> (Option<Lock>, Vec<String>) {
+    let (mut lock, mut problems) = (None::<Lock>, vec![]);
+    for (_, list) in pairs(query).into_iter().filter(|(key, _)| key == KEY) {
+        let free = &mut lock.get_or_insert_default().0;
+        for name in list.split(',').filter(|name| !name.is_empty()) {
+            match keys().find(|key| *key == name) {
+                Some(key) if free.contains(&key) => {}
+                Some(key) => free.push(key),
+                None => problems.push(t!(
+                    "In the link, {key} leaves settings free by their names in links, such as sigma, clip, rate, lot, noise or preset; “{name}” is none of them.",
+                    key = KEY,
+                    name = clipped(name)
+                )),
+            }
+        }
+    }
+    (lock, problems)
+}
+
+/// All that a task may leave free.
+fn keys() -> impl Iterator<Item = &'static str> {
+    let selects = Select::ALL.into_iter().map(|select| select.spec().key);
+    std::iter::once(PRESET).chain(selects).chain(Number::ALL.into_iter().map(|number| number.spec().key))
+}
+
+impl Lock {
+    /// Whether the setting of this name may be changed.
+    #[must_use]
+    pub fn leaves(&self, key: &str) -> bool {
+        self.0.contains(&key)
+    }
+
+    /// Whether nothing but what is free differs.
+    #[must_use]
+    pub fn allows(&self, before: &Settings, after: &Settings) -> bool {
+        // Who may take any preset may take all that one sets.
+        if self.leaves(PRESET) && Preset::of(after).is_some() && before.digits == after.digits {
+            return true;
+        }
+        let density = before.formula == after.formula || self.leaves(Select::Noise.spec().key);
+        // The scale that is typed ends the budget that it followed from.
+        let follows = |number: Number| number == Number::Budget && self.leaves(Number::Scale.spec().key);
+        let select = |select: &Select| (select.spec().get)(before) == (select.spec().get)(after);
+        let number = |number: &Number| before.number(*number) == after.number(*number) || follows(*number);
+        density
+            && Select::ALL.iter().all(|each| self.leaves(each.spec().key) || select(each))
+            && Number::ALL.iter().all(|each| self.leaves(each.spec().key) || number(each))
+    }
+
+    /// The settings that are free: what each is called, and the id of its field.
+    pub fn free(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.0.iter().map(|key| {
+            let number = Number::by_key(key).map(|number| (number.spec().label, format!("number-{key}")));
+            let select = || Select::by_key(key).map(|select| (select.spec().label, select.spec().id.to_owned()));
+            let (label, id) = number.or_else(select).unwrap_or((text!("Preset"), PRESET.to_owned()));
+            (label.get(), id)
+        })
+    }
+
+    /// What it leaves, in a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let names: Vec<&str> = self.free().map(|(label, _)| label).collect();
+        match names.is_empty() {
+            true => t!("This task leaves you nothing to set.").to_owned(),
+            false => t!("This task leaves you: {names}. All else is fixed.", names = names.join(", ")),
+        }
+    }
+
+    /// As a link says it.
+    #[must_use]
+    pub fn write(&self) -> String {
+        format!("{KEY}={}", self.0.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::settings::{Family, presets};
+
+    fn lock(list: &str) -> Lock {
+        read(&format!("controls={list}")).0.unwrap()
+    }
+
+    #[test]
+    fn a_task_is_read_and_written_and_mistakes_are_named() {
+        assert_eq!(read("?sigma=2"), (None, vec![]));
+        for (list, sentence) in [
+            ("", "This task leaves you nothing to set."),
+            ("sigma", "This task leaves you: Noise scale. All else is fixed."),
+            ("sigma,clip", "This task leaves you: Noise scale, Clip norm. All else is fixed."),
+            ("preset,dataset,delta", "This task leaves you: Preset, Digits, δ. All else is fixed."),
+        ] {
+            assert_eq!(lock(list).sentence(), sentence);
+            assert_eq!(lock(list).write(), format!("controls={list}"));
+            assert_eq!(read(&lock(list).write()), (Some(lock(list)), vec![]));
+        }
+        let (read, problems) = read("controls=sigma,magic,sigma");
+        assert_eq!(read, Some(lock("sigma")));
+        assert!(problems.len() == 1 && problems[0].contains("“magic” is none of them"), "{problems:?}");
+        for key in keys() {
+            assert!(lock(key).leaves(key) && !lock("").leaves(key), "{key}");
+        }
+        assert_eq!(keys().count(), 1 + Select::ALL.len() + Number::ALL.len());
+    }
+
+    #[test]
+    fn only_what_is_free_may_differ() {
+        let before = presets::first_settings();
+        let other_scale = Settings { scale: 3.0, ..before.clone() };
+        assert!(lock("sigma").allows(&before, &other_scale) && !lock("clip,rate").allows(&before, &other_scale));
+        assert!(lock("").allows(&before, &before));
+        let budget = Settings { budget: Some(1.0), ..before.clone() };
+        assert!(lock("sigma").allows(&budget, &other_scale), "a scale ends its budget");
+        assert!(!lock("noise").allows(&before, &budget));
+        let density = Settings { family: Family::Custom, formula: "exp(-x^2)".to_owned(), ..before.clone() };
+        assert!(lock("noise").allows(&before, &density) && !lock("sigma").allows(&before, &density));
+        let preset = Preset::by_key("cpu").unwrap().settings(&before);
+        assert!(lock("preset").allows(&before, &preset) && !lock("sigma,lot").allows(&before, &preset));
+        assert!(!lock("preset").allows(&before, &other_scale));
+    }
+}

@@ -1,0 +1,189 @@
+//! A run that was handed in by a link. What the link says of it is its author's word; ε is computed here, anew, from the settings, and the run can be
+//! trained again.
+
+use leptos::prelude::*;
+
+use super::page::Page;
+use crate::{
+    plot::format,
+    ui::{
+        link::HandedIn,
+        settings::{Decay, Digits, Settings},
+        size::closures::effect,
+        text::{t, text},
+    },
+    worker::accounts::{Answer, Question},
+};
+
+/// Two runs of the same settings differ by chance, by less than this share of the test digits.
+const ALIKE: f64 = 0.02;
+
+/// ε as it is shown, and no digit more.
+fn as_said(epsilon: f64) -> f64 {
+    format::significant(format::shown(epsilon), 4)
+}
+
+impl Page {
+    /// Takes what a link says, and asks the accountant as soon as all digits are there.
+    pub fn take_submission(self, said: Option<HandedIn>) {
+        if said.is_none() {
+            return;
+        }
+        self.submission.settings.set_value(Some(self.settings.get_untracked()));
+        self.submission.said.set(said);
+        effect(move || self.check_submission());
+    }
+
+    fn check_submission(self) {
+        let whole = self
+            .digits
+            .loaded
+            .with(|loaded| loaded.as_ref().filter(|loaded| loaded.complete).map(|loaded| loaded.train));
+        let (Some(said), Some(train), true) = (self.submission.said.get(), whole, self.is_submission()) else { return };
+        let settings = self.settings.get();
+        if settings.unread() || settings.no_guarantee().is_some() {
+            return;
+        }
+        let config = settings.config();
+        let asked = Some((config.clone(), train));
+        if self.submission.asked.with_value(|before| *before == asked) {
+            return;
+        }
+        self.submission.asked.set_value(asked.clone());
+        let steps = said.steps;
+        let take = move |found: Result<f64, String>| {
+            if self.submission.asked.with_value(|now| *now == asked) {
+                self.submission.found.set(Some(found));
+            }
+        };
+        self.accountant.ask(Question::Projection { config: config.clone(), train, steps }, move |answer| {
+            let Answer::Projection(found) = answer else { return };
+            let renyi = match found {
+                Ok(found) => found.end.improved.epsilon,
+                Err(phrase) => return take(Err(phrase)),
+            };
+            // Not all noise has a tight price. Both bounds hold, so the smaller does.
+            self.accountant.ask(Question::Tight { config, train, steps: vec![steps] }, move |answer| {
+                let tight =
+                    if let Answer::Tight(Ok(points)) = answer { points.last().map(|point| point.1) } else { None };
+                take(Ok(tight.map_or(renyi, |tight| tight.min(renyi))));
+            });
+        });
+    }
+
+    /// Whether what is set is what was handed in.
+    #[must_use]
+    pub fn is_submission(self) -> bool {
+        // A formula is read later.
+        let plain = |settings: &Settings| Settings { density: None, ..settings.clone() };
+        self.settings
+            .with(|now| self.submission.settings.with_value(|then| then.as_ref().map(plain)) == Some(plain(now)))
+    }
+
+    /// What this page finds of the ε that the link says.
+    #[must_use]
+    pub fn verdict_on_epsilon(self) -> String {
+        let Some(said) = self.submission.said.get() else { return String::new() };
+        if !self.is_submission() {
+            return t!("The settings are no longer those that were handed in.").to_owned();
+        }
+        if let Some(reason) = self.settings.with(Settings::no_guarantee) {
+            return match said.epsilon {
+                Some(_) => t!("It does not agree: {reason}", reason = reason),
+                None => t!("It agrees: {reason}", reason = reason),
+            };
+        }
+        let found = match self.submission.found.get() {
+            None => return t!("ε: this page is computing its own.").to_owned(),
+            Some(Err(phrase)) => return t!("ε: this page has no bound for these settings ({phrase}).", phrase = phrase),
+            Some(Ok(found)) => found,
+        };
+        let verdict = match said.epsilon {
+            None => {
+                text!(
+                    "ε: this page computes ≤ {epsilon} for these settings and steps; the link says that there is no guarantee."
+                )
+            }
+            Some(said) if (said / as_said(found) - 1.0).abs() < 1e-6 => {
+                text!("ε: this page computes ≤ {epsilon} for these settings and steps. It agrees.")
+            }
+            Some(said) if said > found => {
+                text!(
+                    "ε: this page computes ≤ {epsilon} for these settings and steps: less than the link says, so what it says holds."
+                )
+            }
+            Some(_) => {
+                text!(
+                    "ε: this page computes ≤ {epsilon} for these settings and steps. It does not agree: the link says less than these steps cost."
+                )
+            }
+        };
+        verdict.with(&[("epsilon", format::epsilon(found))])
+    }
+
+    /// What this page knows of the accuracy that the link says.
+    #[must_use]
+    pub fn verdict_on_accuracy(self) -> String {
+        let Some(said) = self.submission.said.get().filter(|_| self.is_submission()) else { return String::new() };
+        let own = self.settings.with(|settings| settings.digits == Digits::Files);
+        let at = self.run.report.with(|report| report.as_ref().map(|report| (report.step, report.complete)));
+        let accuracy = self.run.accuracy.get();
+        match (at, accuracy) {
+            (Some((step, _)), Some(accuracy)) if step == said.steps && !self.run.playing.get() => {
+                let verdict = if (accuracy - said.accuracy).abs() < ALIKE {
+                    text!("Accuracy: trained again, {share} after as many steps, about what the link says.")
+                } else {
+                    text!("Accuracy: trained again, {share} after as many steps, not what the link says.")
+                };
+                verdict.with(&[("share", format::percent(accuracy))])
+            }
+            _ if own => t!("Accuracy: nobody has checked it here, and it was reached on files of their own.").to_owned(),
+            _ => match self.settings.with(|settings| settings.replay) {
+                Some(_) => t!("Accuracy: nobody has checked it here. Trained again, it comes out the same, as its noise has a seed.").to_owned(),
+                None => t!("Accuracy: nobody has checked it here. Trained again, it comes out about the same, as the noise is drawn anew.").to_owned(),
+            },
+        }
+    }
+
+    /// Trains what was handed in from the start.
+    pub fn train_again(self) {
+        let Some(settings) = self.submission.settings.get_value() else { return };
+        self.leave_sweep();
+        self.begin(settings, true);
+    }
+
+    /// What was handed in is put away.
+    pub fn put_away(self) {
+        self.submission.said.set(None);
+    }
+
+    /// The link that hands in the run that stands, and what it says in words.
+    ///
+    /// # Errors
+    /// Why there is nothing to hand in, in a sentence.
+    pub fn hand_in(self) -> Result<(Settings, HandedIn), &'static str> {
+        if self.run.playing.get_untracked() {
+            return Err(t!("Pause the run first: what is handed in stands still."));
+        }
+        let (report, settings) = (self.run.report.get_untracked(), self.run.settings());
+        let (Some(report), Some(settings)) = (report.filter(|report| report.step > 0), settings) else {
+            return Err(t!("There is nothing to hand in yet: train some steps first."));
+        };
+        let steps = report.step;
+        let measured = self.run.curves.with_value(|curves| curves.accuracy.points().last().copied());
+        let Some((_, accuracy)) = measured.filter(|(step, _)| *step == steps as f64) else {
+            return Err(t!("The accuracy of these steps is being measured: hand in again in a moment."));
+        };
+        let bounded = settings.no_guarantee().is_none();
+        if bounded && !untrack(|| self.spending.is_answered()) {
+            return Err(t!("The ε of these steps is being computed: hand in again in a moment."));
+        }
+        let epsilon = untrack(|| self.headline()).map(as_said).filter(|_| bounded);
+        // The noise is the one that was used. Without a rate that falls over the planned steps nothing depends on their number: as many as were done.
+        let planned = if settings.decay == Decay::Constant { Some(steps) } else { settings.steps };
+        Ok((
+            Settings { budget: None, steps: planned, ..settings },
+            HandedIn { name: String::new(), steps, accuracy, epsilon },
+        ))
+    }
+}

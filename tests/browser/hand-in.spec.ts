@@ -1,0 +1,136 @@
+import { accessible } from "./axe";
+import { expect, hook, open, share, test, value } from "./fixtures";
+import { decoded } from "./qr";
+
+// A run as a link to hand in: what the link says is its author's word, ε is computed anew.
+
+const query = "?backend=cpu&dataset=synthetic&encoder=clip&noise=gaussian&sigma=1.1&lot=256&rate=2&steps=40";
+const says = "handed-in-says";
+
+test("a run is handed in by a link, opened, found true, and trained again", async ({ page, site, context }) => {
+  test.slow();
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, site, `${query}&controls=sigma`);
+  await page.getByTestId("task-hand-in").click();
+  await expect(page.getByTestId("notice")).toContainText("nothing to hand in yet");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(40);
+  await expect(hook(page, "play")).toHaveClass(/primary/);
+  await expect(hook(page, "epsilon")).not.toHaveAttribute("data-tight", "");
+  const [accuracy, epsilon] = await Promise.all([hook(page, "accuracy").textContent(), hook(page, "epsilon").textContent()]);
+  await expect(async () => {
+    await page.getByTestId("task-hand-in").click();
+    await expect(page.getByTestId("share-dialog")).toBeVisible({ timeout: 1_000 });
+  }).toPass();
+  const dialog = page.getByTestId("share-dialog");
+  await expect(dialog).toContainText(`${accuracy} after 40 steps at ε ${epsilon}`);
+  await page.getByTestId("hand-in-name").fill("Ada <b>&Zoë");
+  await accessible(page, "the dialog to hand in");
+  const link = await page.getByTestId("hand-in-link").inputValue();
+  expect(await decoded(dialog.locator(".qr"))).toBe(link);
+  await page.getByTestId("share-copy").click();
+  await expect(dialog.getByRole("status")).toContainText("copied");
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(link);
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+
+  await page.goto(link);
+  const bar = page.getByTestId("handed-in");
+  await expect(bar).toContainText("Handed in by Ada <b>&Zoë:");
+  await expect(page.getByTestId(says)).toHaveText(`${accuracy} after 40 steps at ε ${epsilon}`);
+  await expect(bar).toContainText("The link says so");
+  await expect(page.getByTestId("handed-in-epsilon")).toContainText(`this page computes ${epsilon} for these settings and steps. It agrees.`);
+  await expect(page.getByTestId("handed-in-accuracy")).toContainText("nobody has checked it here");
+  // Nothing of it stands where the page shows what it has computed.
+  await expect(hook(page, "accuracy")).not.toHaveText(accuracy!);
+  expect(await value(page, "step")).toBe(0);
+  await accessible(page, "a run that was handed in");
+  await page.getByTestId("train-again").click();
+  await expect(page.getByTestId("handed-in-accuracy")).toContainText(/trained again, \d+\.\d% after as many steps, about what the link says/, { timeout: 60_000 });
+  await expect(hook(page, "epsilon")).toHaveText(epsilon!);
+
+  // It goes on with the address while it is what is set, and no longer.
+  await page.reload();
+  await expect(page.getByTestId(says)).toContainText("after 40 steps");
+  await hook(page, "noise-scale").fill("3");
+  await hook(page, "noise-scale").press("Enter");
+  await expect(page.getByTestId("handed-in-epsilon")).toHaveText("The settings are no longer those that were handed in.");
+  expect(page.url()).not.toContain("handed-in");
+  await page.getByTestId("train-again").click();
+  await expect(hook(page, "noise-scale")).toHaveValue("1.1");
+  await expect.poll(() => page.url()).toContain("handed-in=40,");
+  await page.getByRole("button", { name: "Put away what was handed in" }).click();
+  await expect(bar).toHaveCount(0);
+  expect(page.url()).not.toContain("handed-in");
+});
+
+test("what a link claims is held against what the page computes", async ({ page, site }) => {
+  const verdict = page.getByTestId("handed-in-epsilon");
+  await open(page, site, `${query}&handed-in=40,0.99,0.01`);
+  await expect(page.getByTestId(says)).toHaveText("99.0% after 40 steps at ε ≤ 0.0100");
+  await expect(verdict).toContainText("It does not agree: the link says less than these steps cost.");
+  await open(page, site, `${query}&handed-in=40,0.5,30`);
+  await expect(verdict).toContainText("less than the link says, so what it says holds");
+  await open(page, site, `${query}&handed-in=40,0.5,none`);
+  await expect(verdict).toContainText("the link says that there is no guarantee");
+  await open(page, site, `${query.replace("gaussian", "none")}&handed-in=40,0.5,1`);
+  await expect(verdict).toContainText("It does not agree: Without noise there is no privacy guarantee");
+  await open(page, site, `${query.replace("gaussian", "none")}&handed-in=40,0.5,none`);
+  await expect(verdict).toContainText("It agrees: Without noise");
+  // A false accuracy is found by training.
+  await open(page, site, `${query}&handed-in=40,0.999,2`);
+  await page.getByTestId("train-again").click();
+  await expect(page.getByTestId("handed-in-accuracy")).toContainText("not what the link says", { timeout: 60_000 });
+});
+
+test("what is malformed gets a sentence, and nothing is shown of it", async ({ page, site }) => {
+  for (const wrong of ["", "40", "40,2,1", "40,0.5,-1", "x,y,z", "40,0.5,1,<b>"]) {
+    await open(page, site, `${query}&handed-in=${encodeURIComponent(wrong)}&by=Ada`);
+    await expect(hook(page, "error")).toContainText("handed-in must be steps, accuracy and ε");
+    await expect(page.getByTestId("handed-in")).toHaveCount(0);
+  }
+});
+
+test("a name turns no text and is no markup", async ({ page, site }) => {
+  const name = "\u202Eevil <img src=x onerror=alert(1)>";
+  await open(page, site, `${query}&handed-in=40,0.5,2&by=${encodeURIComponent(name)}`);
+  await expect(page.getByTestId("handed-in").locator("bdi")).toHaveText("evil <img src=x onerror=alert(1)>");
+  await expect(page.getByTestId("handed-in").locator("img")).toHaveCount(0);
+});
+
+test("a run that plays is not handed in; one paused early is, for the steps that it did", async ({ page, site }) => {
+  await open(page, site, query.replace("steps=40", "steps=100000").replace("lot=256", "lot=32"));
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
+  await share(page, "hand-in");
+  await expect(page.getByTestId("notice")).toContainText("Pause the run first");
+  await hook(page, "pause").click();
+  await expect(hook(page, "play")).toBeVisible();
+  await expect(async () => {
+    await share(page, "hand-in");
+    await expect(page.getByTestId("share-dialog")).toBeVisible({ timeout: 1_000 });
+  }).toPass();
+  const steps = await value(page, "step");
+  const link = new URL(await page.getByTestId("hand-in-link").inputValue());
+  expect(link.searchParams.get("handed-in")).toMatch(new RegExp(`^${steps},0\\.\\d+,\\d`));
+  expect(link.searchParams.get("steps")).toBe(String(steps));
+  await page.goto(link.href);
+  await expect(page.getByTestId("handed-in-epsilon")).toContainText("It agrees.");
+});
+
+test("handing in asks nobody for anything", async ({ page, site, watched }) => {
+  await open(page, site, query);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await expect(async () => {
+    await share(page, "hand-in");
+    await expect(page.getByTestId("share-dialog")).toBeVisible({ timeout: 1_000 });
+  }).toPass();
+  const before = watched.requests.length;
+  await page.getByTestId("hand-in-name").fill("Ada");
+  await expect(page.getByTestId("hand-in-link")).toHaveValue(/&by=Ada$/);
+  await page.getByTestId("share-copy").click();
+  await page.waitForTimeout(500);
+  expect(watched.requests.slice(before).filter((url) => url.includes("Ada"))).toEqual([]);
+  expect(watched.requests.slice(before)).toEqual([]);
+});
