@@ -11,11 +11,11 @@
   const SETTINGS = `preset dataset model encoder shape noise density denoiser sampling schedule start minority reading averaging clip vectors
     pre-scale envelope-seed epsilon sigma nu exponent lot rate rate-end momentum copies reach steps delta seed replay grid-bits speed`;
   // What the frame is made with; when it changes, the frame is loaded anew.
-  const FRAME = `v backend theme controls hide view poster lesson lab lab-envelope lab-epsilon lab-exponent lab-density`;
+  const FRAME = `v backend theme lang controls hide view poster lesson lab lab-envelope lab-epsilon lab-exponent lab-density`;
   const settings = SETTINGS.split(/\s+/);
   const keys = [...settings, ...FRAME.split(" ")];
   // Attributes of any element, and those that frameworks leave; no key is like them.
-  const PLAIN = /^(src|class|id|style|slot|part|exportparts|hidden|inert|title|lang|dir|translate|tabindex|autofocus|accesskey|role|is|nonce|height|popover|draggable|spellcheck|contenteditable|item\w+|xmlns|(data|aria|ng)-.*|on.*|[^a-z].*|.*[^a-z0-9-].*)$/;
+  const PLAIN = /^(src|class|id|style|slot|part|exportparts|hidden|inert|title|dir|translate|tabindex|autofocus|accesskey|role|is|nonce|height|popover|draggable|spellcheck|contenteditable|item\w+|xmlns|(data|aria|ng)-.*|on.*|[^a-z].*|.*[^a-z0-9-].*)$/;
   /** Milliseconds that an answer may take: the first one waits for the whole program. */
   const PATIENCE = 60_000;
   /** Pixels that no frame is given more of, whatever it asks for. */
@@ -190,7 +190,8 @@
       for (const { name, value } of this.attributes) if (keys.includes(name)) url.searchParams.set(name, value);
       this.#address.textContent = `A live run of private training: ${new URL(`.${url.search}`, url).href}`;
       this.#theme = themeAround(this);
-      url.hash = `host-theme=${this.#theme}`;
+      // Readers of a German page read German, unless the element itself says otherwise.
+      url.hash = `host-theme=${this.#theme}&host-lang=${encodeURIComponent(this.closest("[lang]")?.lang ?? "")}`;
       this.#origin = url.origin;
       this.#met = this.#started = false;
       this.#box.className = "waiting";

@@ -72,7 +72,7 @@ const LANGUAGE = "hushgrad-language";
 /** What they call themselves. */
 const NAMES = Object.fromEntries(LANGUAGES.map((each) => [each, new Intl.DisplayNames(each, { type: "language" }).of(each)]));
 
-/** The language of the link, or the one that was chosen here, or the first of the visitor's that the page has. */
+/** The language of the link, or of the page around, or the one that was chosen here, or the first of the visitor's that the page has. */
 function language() {
   let chosen = null;
   try {
@@ -80,7 +80,8 @@ function language() {
   } catch {
     // A sandbox without an origin keeps nothing.
   }
-  const wanted = [new URLSearchParams(location.search).get("lang"), chosen, ...navigator.languages];
+  const [link, around] = [new URLSearchParams(location.search).get("lang"), new URLSearchParams(location.hash.slice(1)).get("host-lang")];
+  const wanted = [link, around, chosen, ...navigator.languages];
   return wanted.map((each) => each?.slice(0, 2).toLowerCase()).find((each) => LANGUAGES.includes(each)) ?? "en";
 }
 

@@ -22,6 +22,7 @@ const WORDS = {
   src: "The playground's address: any file of its folder, or the folder itself.",
   height: "Pixels that the frame has at least; it grows with what is in it. 400 without.",
   title: "What the frame is called to those who hear the page.",
+  lang: "What the frame speaks: `en` or `de`; without it, the language of the page around, where the playground has it.",
   theme: "`light`, `dark` or `system`; without it, the theme of the page around.",
   view: "What stands under the bar: `run`, `stage`, `results`, `lesson` or `lab`.",
   controls: "What readers may change, in this order: keys with commas between.",

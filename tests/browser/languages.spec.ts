@@ -1,5 +1,6 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
+import { around, CPU, element, inside } from "./around";
 import { accessible } from "./axe";
 import { allControls, expect, hook, open, test, value } from "./fixtures";
 
@@ -137,6 +138,14 @@ for (const [width, height] of [[320, 700], [390, 844], [1440, 900]]) {
     if (width === 1440) expect(rows, "the header is one row").toBeLessThan(80);
   });
 }
+
+test("a frame speaks as the page around it, or as its element says", async ({ browser, site }) => {
+  for (const [attributes, lang, spoken] of [["", "de", "de"], [`lang="en"`, "de", "en"], ["", "fr", "en"]]) {
+    await around(browser, `<div lang="${lang}">${element(site, `${CPU} ${attributes}`)}</div>`, async (page) => {
+      await expect(inside(page).getByTestId("play")).toContainText(spoken === "de" ? german.get("Play")! : "Play");
+    });
+  }
+});
 
 // A service worker would have the file.
 test.describe("without a service worker", () => {

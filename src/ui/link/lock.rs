@@ -1,5 +1,4 @@
-//! A task: `controls=sigma,clip` leaves these settings free and fixes all others. In a frame the same key says what readers see to set
-//! (`ui::embed::options`).
+//! A task: `controls=sigma,clip` leaves these settings free and fixes all others. In a frame the same key says what readers see to set, which the room of embeds reads.
 
 use super::encoding::pairs;
 use crate::ui::{
