@@ -14,6 +14,8 @@ use crate::ui::{
 
 /// Builds the page into `root`, whose first content is only what shows before this runs.
 pub fn start(root: web_sys::HtmlElement) {
+    // What is wrong with the address is said in it.
+    browser::listen_to_language();
     let query = browser::query();
     let (link, mut problems) = link::read(&query);
     let embedded = browser::is_embedded().then(|| embed::options::read(&query)).map(|(options, wrong)| {
@@ -29,7 +31,6 @@ pub fn start(root: web_sys::HtmlElement) {
         (task, handed_in)
     };
     root.set_inner_html("");
-    browser::listen_to_language();
     mount_to(root, move || {
         let page = Page::new(link, &problems);
         page.listen();
