@@ -129,7 +129,8 @@ impl Range {
 }
 
 fn whole_percent(text: String) -> String {
-    text.strip_suffix(".0%").map(|whole| format!("{whole}%")).unwrap_or(text)
+    let whole = text.strip_suffix("0%").and_then(|rest| rest.strip_suffix(|sign: char| !sign.is_ascii_digit()));
+    whole.map(|whole| format!("{whole}%")).unwrap_or(text)
 }
 
 impl Drawing {
@@ -275,6 +276,9 @@ mod tests {
         assert_eq!(set.read(0.0).unwrap().text, "step 0: budget 2.60");
         let share = Range { write: Write::PercentAtMost, ..SHARE };
         assert_eq!([share.tick(0.05), share.value(0.1234), share.value(1.0)], ["5%", "12.4%", "100%"]);
+        format::speak(',', '.');
+        assert_eq!([share.tick(0.05), share.value(0.1234), share.value(1.0)], ["5%", "12,4%", "100%"]);
+        format::speak('.', ',');
     }
 
     #[test]
