@@ -72,6 +72,7 @@ test("another language is chosen in the header: the run stays, the choice is kep
   const accuracy = await value(page, "accuracy");
   const chosen = page.getByTestId("language");
   await expect(chosen.locator("option")).toHaveText(["English", "Deutsch"]);
+  await chosen.focus();
   await chosen.selectOption("de");
   await expect(hook(page, "play")).toContainText(german.get("Play")!);
   await expect(page.locator("html")).toHaveAttribute("lang", "de");
