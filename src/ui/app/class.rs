@@ -17,7 +17,11 @@ const SHOWN_MS: u64 = 60;
 /// Shows the field of this id, whichever panel it is in.
 fn go_to(page: Page, id: String) {
     let on_stage = [LOT, BOUND, NOISE].iter().any(|knobs| knobs.iter().any(|control| control.id() == id));
-    if on_stage { page.appearance.show_panel(Panel::Step) } else { page.appearance.open_sheet() }
+    if on_stage {
+        page.appearance.show_panel(Panel::Step)
+    } else {
+        page.appearance.open_sheet()
+    }
     if id == "preset" {
         page.appearance.more.set(true);
     }

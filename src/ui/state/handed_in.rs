@@ -95,7 +95,9 @@ impl Page {
         }
         let found = match self.submission.found.get() {
             None => return t!("ε: this page is computing its own.").to_owned(),
-            Some(Err(phrase)) => return t!("ε: this page has no bound for these settings ({phrase}).", phrase = phrase),
+            Some(Err(phrase)) => {
+                return t!("ε: this page has no bound for these settings ({phrase}).", phrase = phrase);
+            }
             Some(Ok(found)) => found,
         };
         let verdict = match said.epsilon {

@@ -29,7 +29,7 @@ impl Page {
             });
             spent.filter(|spent| spent.epsilon > 0.0).map(|spent| (spent.epsilon, spent.order))
         };
-        let projected = || self.cost.known();
+        let projected = || self.cost.of_now().map(|(projection, _)| projection);
         match name {
             "lot" => Some(format::integer(self.settings.with(|s| s.lot).into())),
             "train" => train().map(|n| format::integer(n.into())),
@@ -52,7 +52,7 @@ impl Page {
             "planned" => projected().map(|projection| format::integer(projection.steps)),
             "projected-classic" => projected().map(|projection| format::epsilon(projection.end.classic.epsilon)),
             "projected" => projected().map(|projection| format::epsilon(projection.end.improved.epsilon)),
-            "tight" => self.cost.tight.with(|points| points.last().map(|point| format::epsilon(point.1))),
+            "tight" => self.cost.of_now()?.1.map(format::epsilon),
             "epsilon" => self.headline().map(format::epsilon),
             "improved" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
             "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),

@@ -40,6 +40,8 @@ pub struct ProjectedCost {
     accountant: AccountantClient,
     /// What the settings will cost; why nothing can be said.
     pub projection: RwSignal<Option<Result<Arc<Projection>, String>>>,
+    /// The settings that it is of: it stays while another is on its way.
+    of: StoredValue<Option<Settings>>,
     /// Tight ε by step of the projection.
     pub tight: RwSignal<Vec<Point>>,
     /// ε by step at other δ, until something else is set.
@@ -58,6 +60,7 @@ impl ProjectedCost {
             digits,
             accountant,
             projection: RwSignal::new(None),
+            of: StoredValue::new(None),
             tight: RwSignal::new(vec![]),
             deltas: RwSignal::new(vec![]),
             due: StoredValue::new_local(None),
@@ -69,6 +72,15 @@ impl ProjectedCost {
     #[must_use]
     pub fn known(self) -> Option<Arc<Projection>> {
         self.projection.with(|projection| projection.clone().and_then(Result::ok))
+    }
+
+    /// The projection and its tight ε, where it is of the settings as they are now: a sentence must not name those of before.
+    #[must_use]
+    pub fn of_now(self) -> Option<(Arc<Projection>, Option<f64>)> {
+        let known = self.known()?;
+        let tight = self.tight.with(|points| points.last().map(|point| point.1));
+        let same = self.settings.with(|now| self.of.with_value(|of| of.as_ref() == Some(now)));
+        same.then_some((known, tight))
     }
 
     /// ε of all planned steps: by tight accounting, where that is known.
@@ -92,6 +104,7 @@ impl ProjectedCost {
             self.accountant.ask_latest(Topic::Projection, question, move |answer| {
                 // Of other digits that have come since, another answer comes.
                 if let (Answer::Projection(projection), true) = (answer, self.digits.train() == Some(train)) {
+                    self.of.set_value(Some(settings.clone()));
                     self.projection.set(Some(projection.map(Arc::new)));
                     self.project_tight(train);
                 }
