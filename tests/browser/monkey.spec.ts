@@ -8,7 +8,7 @@ const SEED = Number(process.env.HUSHGRAD_MONKEY_SEED ?? 1);
 /** Within this long the page answers, whatever was done to it. Milliseconds. */
 const ANSWER = 2_000;
 /** What a monkey does not press: it saves a file to the disk, opens the system's chooser of files, or leaves the page. */
-const LEFT_ALONE = 'a[href], input[type="file"], [data-testid="export"] *, [data-testid="open-file"], [disabled], [aria-disabled="true"]';
+const LEFT_ALONE = 'a[href], input[type="file"], [data-testid="export"] *, [data-testid="open-file"], [data-testid="language"], [disabled], [aria-disabled="true"]';
 
 /** Numbers from 0 to 1 that a seed gives again (mulberry32). */
 function seeded(seed: number) {
