@@ -71,7 +71,8 @@ for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
     await at(4);
     await expect(page).toHaveURL(/present=1/);
     await expect(page).toHaveURL(/lesson=why-noise\.4/);
-    // In the lot they ring another digit.
+    // In the lot they ring another digit; what the step asks for is brought about before.
+    await expect(page.getByTestId("lesson-wait")).toBeHidden({ timeout: 120_000 });
     await page.keyboard.press("s");
     await expect(page.locator(".lot-buttons .ringed")).toHaveCount(1);
     await page.locator(".lot-buttons .ringed").focus();

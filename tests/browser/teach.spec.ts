@@ -53,8 +53,9 @@ test("the page shows what every solution says, with the task's own link", async 
         await expect(odds, what).toHaveText(number);
       }
       if (name !== "accuracy") continue;
-      // Equal runs differ: over four runs of each, by 0.6 points at most from their mean.
-      await expect.poll(async () => Math.abs(100 * (await value(page, "accuracy")) - Number.parseFloat(number)), { message: `${what}: ${number}` }).toBeLessThan(1.2);
+      // Equal runs differ: over four runs of each, by 0.6 points at most from their mean. The page says one run's number, and shows another's: three
+      // times that, so that one of a dozen such pairs is not beyond it by chance.
+      await expect.poll(async () => Math.abs(100 * (await value(page, "accuracy")) - Number.parseFloat(number)), { message: `${what}: ${number}` }).toBeLessThan(1.8);
     }
   }
 });
