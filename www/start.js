@@ -92,8 +92,7 @@ async function speak(wanted) {
   const table = await answer.text();
   root.lang = wanted;
   root.dir = /^@dir (\w+)/m.exec(table)?.[1] ?? "ltr";
-  texts = new Map([...table.matchAll(/^([^@#=\n].*)\n(?:= (.*)\n)?/gm)].map(([, english, own]) => [english, own ?? english]));
-  glossary = null;
+  texts = glossary = null;
   const rules = new Intl.PluralRules(wanted);
   const forms = ["zero", "one", "two", "few", "many", "other"].filter((form) => rules.resolvedOptions().pluralCategories.includes(form));
   globalThis.hushgradText = { table, languages: LANGUAGES, names: NAMES, form: (n) => forms.indexOf(rules.select(n)) };
@@ -101,9 +100,13 @@ async function speak(wanted) {
 
 /** The words of the field, once one was asked for. */
 let glossary = null;
-/** What this script itself says, by its English. */
-let texts = new Map();
-const say = (english) => texts.get(english) ?? english;
+/** What this script and the dialogs say, by its English, once something was said. */
+let texts = null;
+function say(english) {
+  const entries = () => (globalThis.hushgradText?.table ?? "").matchAll(/^([^@#=\n].*)\n(?:= (.*)\n)?/gm);
+  texts ??= new Map([...entries()].map(([, own, translated]) => [own, translated ?? own]));
+  return texts.get(english) ?? english;
+}
 
 // A language that the visitor chooses is kept, and the program hears of it once its table is there.
 addEventListener("hushgrad-speak", async ({ detail }) => {
@@ -241,7 +244,7 @@ function watch() {
 }
 
 /** A script of the site that few visitors need at once, as the build has named it. */
-const later = (name, unnamed) => new URL(document.querySelector(`meta[name=hushgrad-${name}]`)?.content ?? unnamed, document.baseURI).href;
+const later = (name, unnamed) => new URL(tagged(name)?.content ?? unnamed, document.baseURI).href;
 
 // On paper the page's address stands at its end, as text and as a code. What draws codes is fetched when all else is under way: a page that is
 // about to be printed waits for nothing.

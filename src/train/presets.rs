@@ -20,8 +20,6 @@ pub struct Preset {
     /// Its name in links and on the command line.
     pub key: &'static str,
     pub label: &'static str,
-    /// What the run shows, in a sentence.
-    pub note: &'static str,
     /// ε by tight accounting that the planned steps stay within on 60,000 examples; `None`: nothing is promised.
     pub budget: Option<f64>,
     config: fn() -> RunConfig,
@@ -32,7 +30,6 @@ pub const ALL: [Preset; 14] = [
     Preset {
         key: "quick-linear",
         label: "A small model, in seconds",
-        note: "The linear model from random parameters, at a rate that does it justice: its gradient is the image itself, so the stage can show what one person adds. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
         budget: Some(0.536),
         config: || RunConfig {
             noise: Some(NoiseSpec::Gaussian { sigma: 1.4 }),
@@ -45,7 +42,6 @@ pub const ALL: [Preset; 14] = [
     Preset {
         key: "quick-cnn",
         label: "A small CNN from nothing",
-        note: "The tanh CNN from random parameters, with a tight clip and a large rate: nineteen of twenty test digits within seconds. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
         budget: Some(0.556),
         config: || RunConfig {
             model: Architecture::CnnTanh,
@@ -60,21 +56,13 @@ pub const ALL: [Preset; 14] = [
     Preset {
         key: "no-privacy",
         label: "No privacy",
-        note: "Plain training, for comparison: its curve stays in the charts as a ghost when you switch privacy on.",
         budget: None,
         config: || RunConfig { encoder: EncoderSpec::None, noise: None, ..RunConfig::default() },
     },
-    Preset {
-        key: "dp-sgd",
-        label: "DP-SGD",
-        note: "Gradients clipped to length 1, Gaussian noise: how private models are usually trained (Abadi et al. 2016).",
-        budget: None,
-        config: RunConfig::default,
-    },
+    Preset { key: "dp-sgd", label: "DP-SGD", budget: None, config: RunConfig::default },
     Preset {
         key: "algorithm-1",
         label: "Algorithm 1, as published",
-        note: "Envelope, Student-t noise and Kolmogorov–Smirnov denoiser on the paper's CNN (Nasr, Shokri, Houmansadr 2020): 60 epochs, so give it time.",
         budget: None,
         config: || RunConfig {
             model: Architecture::CnnRelu,
@@ -89,7 +77,6 @@ pub const ALL: [Preset; 14] = [
     Preset {
         key: "student-t",
         label: "Student-t noise",
-        note: "Heavy-tailed noise under an envelope, on the small model: nothing but the shape of the noise differs from a Gaussian run.",
         budget: None,
         config: || RunConfig {
             encoder: EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 100, pre_scale: 1.0, seed: 0 },
@@ -97,52 +84,22 @@ pub const ALL: [Preset; 14] = [
             ..RunConfig::default()
         },
     },
+    Preset { key: "best-3", label: "Best at ε = 3", budget: Some(3.0), config: || pretrained_cnn(6.0, 586, 1.395) },
+    Preset { key: "best-1", label: "Best at ε = 1", budget: Some(1.0), config: || pretrained_cnn(2.0, 586, 3.228) },
     Preset {
-        key: "best-3",
-        label: "Best at ε = 3",
-        note: "A tanh CNN pre-trained on digits drawn by this program, which costs no privacy, goes on with real ones: large lots, a falling rate, 20 epochs. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
-        budget: Some(3.0),
-        config: || pretrained_cnn(6.0, 586, 1.395),
-    },
-    Preset {
-        key: "best-1",
-        label: "Best at ε = 1",
-        note: "The same with more than twice the noise.",
-        budget: Some(1.0),
-        config: || pretrained_cnn(2.0, 586, 3.228),
-    },
-    Preset {
-        key: "best-0.3",
-        label: "Best at ε = 0.3",
-        note: "The same with twice the noise again and half the steps: what is left to learn after pre-training takes little.",
-        budget: Some(0.3),
-        config: || pretrained_cnn(1.0, 293, 6.695),
+        key: "best-0.3", label: "Best at ε = 0.3", budget: Some(0.3), config: || pretrained_cnn(1.0, 293, 6.695)
     },
     Preset {
         key: "fast-3",
         label: "Fast at ε = 3",
-        note: "The pre-trained CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. ε is by tight accounting, of 60,000 images; Rényi's bound is far above it here.",
         budget: Some(3.0),
         config: || RunConfig { lot: 512, ..pretrained_cnn(4.0, 117, 0.637) },
     },
-    Preset {
-        key: "features-3",
-        label: "Scattering at ε = 3",
-        note: "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after pre-training as above. The features of all digits are computed before the first step. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
-        budget: Some(3.0),
-        config: || scattering(48.0, 1.395),
-    },
-    Preset {
-        key: "features-1",
-        label: "Scattering at ε = 1",
-        note: "The same with more than twice the noise.",
-        budget: Some(1.0),
-        config: || scattering(24.0, 3.228),
-    },
+    Preset { key: "features-3", label: "Scattering at ε = 3", budget: Some(3.0), config: || scattering(48.0, 1.395) },
+    Preset { key: "features-1", label: "Scattering at ε = 1", budget: Some(1.0), config: || scattering(24.0, 3.228) },
     Preset {
         key: "scratch-3",
         label: "From nothing at ε = 3",
-        note: "The tanh CNN from random parameters, with a tight clip, large lots, a falling rate and each gradient the mean over four copies of its image, moved: what privacy costs without pre-training. On the CPU, and it takes half an hour in a browser. ε is by tight accounting, of 60,000 images: of fewer the same costs more.",
         budget: Some(3.0),
         config: || RunConfig {
             model: Architecture::CnnTanh,
@@ -160,7 +117,6 @@ pub const ALL: [Preset; 14] = [
     Preset {
         key: "cpu",
         label: "CPU-friendly",
-        note: "The small model with small lots: many steps a second on any machine.",
         budget: None,
         config: || RunConfig {
             noise: Some(NoiseSpec::Gaussian { sigma: 1.3 }),
@@ -214,7 +170,6 @@ mod tests {
     #[test]
     fn presets_are_valid_and_distinct() {
         for (k, preset) in ALL.into_iter().enumerate() {
-            assert!(preset.note.ends_with('.'), "{}", preset.key);
             assert_eq!(Preset::by_key(preset.key).map(Preset::config), Some(preset.config()));
             for other in &ALL[k + 1..] {
                 assert_ne!((preset.key, preset.config()), (other.key, other.config()));

@@ -90,9 +90,7 @@ impl Person {
 
 const fn layout(model: Architecture) -> PictureLayout {
     match model {
-        Architecture::Linear => {
-            PictureLayout { images: 1, side: 28, columns: 1, caption: "the weights of this image's own digit" }
-        }
+        Architecture::Linear => PictureLayout { images: 1, side: 28, columns: 1 },
         _ => PictureLayout::of(model),
     }
 }

@@ -53,8 +53,6 @@ pub struct PictureLayout {
     pub side: usize,
     /// Images in a row.
     pub columns: usize,
-    /// What an image is, for the caption.
-    pub caption: &'static str,
 }
 
 impl PictureLayout {
@@ -62,18 +60,10 @@ impl PictureLayout {
     #[must_use]
     pub const fn of(model: Architecture) -> Self {
         match model {
-            Architecture::Linear => {
-                Self { images: 10, side: 28, columns: 5, caption: "the ten digits' weights, 0 to 9" }
-            }
-            Architecture::Scattering => {
-                Self { images: 81, side: 7, columns: 18, caption: "the digit 0's weights of the 81 maps of features" }
-            }
-            Architecture::Mlp => {
-                Self { images: 10, side: 28, columns: 5, caption: "weights into the first ten hidden units" }
-            }
-            Architecture::CnnTanh | Architecture::CnnRelu => {
-                Self { images: 16, side: 8, columns: 8, caption: "the sixteen filters of the first layer" }
-            }
+            Architecture::Linear => Self { images: 10, side: 28, columns: 5 },
+            Architecture::Scattering => Self { images: 81, side: 7, columns: 18 },
+            Architecture::Mlp => Self { images: 10, side: 28, columns: 5 },
+            Architecture::CnnTanh | Architecture::CnnRelu => Self { images: 16, side: 8, columns: 8 },
         }
     }
 

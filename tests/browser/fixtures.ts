@@ -148,7 +148,7 @@ export async function exported(page: Page, item: string, count = 1): Promise<Dow
 export async function open(page: Page, site: Site, query = "") {
   await page.goto(site.url + query);
   await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i);
-  await expect(page.getByTestId("digits-in-use")).toContainText(/\d/);
+  await expect(page.getByTestId("digits-in-use")).toContainText(/to train on|zum Trainieren/);
   await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);
   // The copy for a visit without a network is part of the first load: asked for when all else is there, and never in a
   // frame or where a test forbids it.

@@ -1,8 +1,8 @@
 //! Elements of the page, and its clock.
 
 use leptos::prelude::{document, set_timeout, window};
-use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{CustomEvent, CustomEventInit, HtmlElement};
 
 /// Milliseconds since the page was opened.
 #[must_use]
@@ -86,4 +86,14 @@ pub fn user_agent() -> String {
 pub fn content_policy() -> String {
     let meta = document().query_selector("meta[http-equiv=Content-Security-Policy]").ok().flatten();
     meta.and_then(|meta| meta.get_attribute("content")).unwrap_or_default()
+}
+
+/// Tells the page's scripts something: an event of the window.
+pub fn tell(event: &str, detail: &JsValue) {
+    let init = CustomEventInit::new();
+    init.set_detail(detail);
+    // Nothing is wrong with the names of the page's events.
+    if let Ok(event) = CustomEvent::new_with_event_init_dict(event, &init) {
+        drop(window().dispatch_event(&event));
+    }
 }

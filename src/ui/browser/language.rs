@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use js_sys::{Array, Function, Reflect};
 use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{CustomEvent, CustomEventInit, HtmlElement};
+use web_sys::HtmlElement;
 
 use crate::{
     plot::format,
@@ -56,12 +56,7 @@ pub fn language_name(language: &str) -> String {
 
 /// Asks for another language; `hushgrad-spoken` tells that its texts are there.
 pub fn choose_language(language: &str) {
-    let init = CustomEventInit::new();
-    init.set_detail(&language.into());
-    // Nothing is wrong with the name of the event.
-    if let Ok(event) = CustomEvent::new_with_event_init_dict("hushgrad-speak", &init) {
-        drop(window().dispatch_event(&event));
-    }
+    super::tell("hushgrad-speak", &language.into());
 }
 
 /// Builds the page again by `act`; what had the focus has it again, under the same test id.

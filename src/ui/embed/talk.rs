@@ -2,13 +2,14 @@
 
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{CustomEvent, CustomEventInit};
+use web_sys::CustomEvent;
 
 use crate::{
     accounting::noise::CustomDensity,
     engine::Backend,
     train::report::{Privacy, Report},
     ui::{
+        browser,
         link::{self, Link},
         settings::{Choice, Digits, Settings, Theme},
         size::closures::effect,
@@ -52,11 +53,7 @@ fn tell(page: Page, kind: &str, more: &[(&str, JsValue)]) {
         // A fresh plain object takes any property.
         drop(js_sys::Reflect::set(&detail, &(*key).into(), value));
     }
-    let init = CustomEventInit::new();
-    init.set_detail(&detail);
-    if let Ok(event) = CustomEvent::new_with_event_init_dict("hushgrad", &init) {
-        drop(window().dispatch_event(&event));
-    }
+    browser::tell("hushgrad", &detail);
 }
 
 /// Tells what happens, and does what is asked.

@@ -2,8 +2,6 @@
 
 use leptos::prelude::*;
 
-use web_sys::{CustomEvent, CustomEventInit};
-
 use crate::ui::{browser, link::Link, settings::Speed, size::closures::on_click, state::Page, text::t};
 
 /// SHARE: the link, as text and as a code for a projector, and the run that stands as a link to hand in.
@@ -50,12 +48,8 @@ pub fn embed(page: Page) {
 
 /// Has `www/start.js` fetch and open a dialog.
 fn dialog(name: &str, told: &[&str]) {
-    let init = CustomEventInit::new();
     let told: js_sys::Array = told.iter().map(|each| wasm_bindgen::JsValue::from_str(each)).collect();
-    init.set_detail(&told.into());
-    if let Ok(event) = CustomEvent::new_with_event_init_dict(&format!("hushgrad-{name}"), &init) {
-        drop(window().dispatch_event(&event));
-    }
+    browser::tell(&format!("hushgrad-{name}"), &told.into());
 }
 
 /// Copies a text, and says so, or shows it.

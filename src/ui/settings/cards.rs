@@ -39,7 +39,7 @@ impl Card {
     #[must_use]
     pub fn layout(&self) -> PictureLayout {
         let (images, side, columns) = if self.picture.len() == 28 * 28 { (1, 28, 1) } else { (16, 8, 4) };
-        PictureLayout { images, side, columns, caption: "" }
+        PictureLayout { images, side, columns }
     }
 
     /// Magnitude at which the picture's colours are full.

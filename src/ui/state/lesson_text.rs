@@ -1,21 +1,11 @@
 //! The text of lessons and formulas: names in braces that become numbers, and emphasis.
 
+use crate::ui::text;
+
 /// A text whose `{names}` are replaced by what `value` says of them; an unknown one becomes a dash.
 #[must_use]
 pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
-        out.push_str(before);
-        let Some((name, tail)) = after.split_once('}') else {
-            rest = after;
-            break;
-        };
-        out.push_str(&value(name).unwrap_or_else(|| "–".to_owned()));
-        rest = tail;
-    }
-    out.push_str(rest);
-    out
+    text::fill(text, |name| value(name).unwrap_or_else(|| "–".to_owned()))
 }
 
 /// The names in braces.
