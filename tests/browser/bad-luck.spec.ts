@@ -3,7 +3,7 @@ import { mkdtempSync, mkdirSync, openSync, ftruncateSync, closeSync, readFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { accountant, beforeThread, distracted, expect, exported, hook, loseDevice, open, openOnGpu, test, thread, value } from "./fixtures";
+import { accountant, beforeThread, distracted, expect, exported, hook, loseDevice, open, openOnGpu, paused, test, thread, value } from "./fixtures";
 import { drop, images, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -12,10 +12,7 @@ const query = "?backend=cpu&dataset=synthetic";
 async function train(page: Page, steps: number) {
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThanOrEqual(steps);
-  await hook(page, "pause").click();
-  let before = -1;
-  const still = async () => before === (before = await value(page, "step"));
-  await expect.poll(still, { intervals: [400] }).toBe(true);
+  await paused(page);
 }
 
 test("without WebGPU the CPU trains, and the page says why and what helps", async ({ page, site }) => {

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { test as base, expect, type Download, type Page, type Worker } from "@playwright/test";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { serve, type Site } from "./server";
 
@@ -142,6 +143,57 @@ export async function exported(page: Page, item: string, count = 1): Promise<Dow
   await expect.poll(() => files.length).toBe(count);
   page.off("download", take);
   return files;
+}
+
+/**
+ * How much slower a core is just now than the one that the limits are for, and at least 1: other work on the machine,
+ * and other machines on the same cores, are not the page's.
+ */
+export async function pace(page: Page): Promise<number> {
+  const sum = () => {
+    const before = performance.now();
+    let h = 1;
+    for (let i = 0; i < 1e8; i++) h = Math.imul(h ^ i, 0x01000193);
+    (window as { h?: number }).h = h;
+    return performance.now() - before;
+  };
+  return Math.max(1, (await page.evaluate(sum)) / 200);
+}
+
+/**
+ * How many milliseconds the page itself takes from now until the element of this hook says something else than it does, which
+ * has `text` in it: begun before what brings it about, awaited after, and free of how often a test asks and of other work on the machine.
+ */
+export async function answered(page: Page, name: string, text: string): Promise<number> {
+  const time = await page.evaluate(
+    ([name, text]) =>
+      new Promise<number>((done) => {
+        const said = () => document.querySelector(`[data-testid="${name}"]`)?.textContent ?? "";
+        const [before, start] = [said(), performance.now()];
+        const seen = new MutationObserver(() => {
+          if (said() === before || !said().includes(text)) return;
+          seen.disconnect();
+          done(performance.now() - start);
+        });
+        seen.observe(document.body, { subtree: true, childList: true, characterData: true });
+      }),
+    [name, text] as const,
+  );
+  return time / (await pace(page));
+}
+
+/**
+ * Pauses, and waits until what was under way is done and shown. The training thread answers in order, so the ledger that it
+ * gives out after the pause has the run's last step: a pause between two equal numbers proves nothing on a slow engine.
+ */
+export async function paused(page: Page): Promise<{ step: number; ledger: string }> {
+  await hook(page, "pause").click();
+  const [file] = await exported(page, "Privacy ledger (JSON)");
+  const ledger = await file.path();
+  const { events } = JSON.parse(readFileSync(ledger, "utf8")) as { events: { count: number }[] };
+  const step = events.reduce((sum, event) => sum + event.count, 0);
+  await expect.poll(() => value(page, "step")).toBe(step);
+  return { step, ledger };
 }
 
 /** Opens the page and waits until its training thread has chosen its engine and all files and digits are there. */

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, HOOKS, hook, open, test, value } from "./fixtures";
+import { expect, HOOKS, hook, open, pace, test, value } from "./fixtures";
 
 /** Where a script of a test leaves what it has measured, in milliseconds. */
 type Clocked = { took?: number };
@@ -47,21 +47,6 @@ test("after the load nothing is asked for but the training thread and the digits
   await hook(page, "pause").click();
   expect(watched.requests.slice(before)).toEqual([]);
 });
-
-/**
- * How much slower a core is just now than the one that the limits are for, and at least 1: other work on the machine,
- * and other machines on the same cores, are not the page's.
- */
-async function pace(page: Page): Promise<number> {
-  const sum = () => {
-    const before = performance.now();
-    let h = 1;
-    for (let i = 0; i < 1e8; i++) h = Math.imul(h ^ i, 0x01000193);
-    (window as { h?: number }).h = h;
-    return performance.now() - before;
-  };
-  return Math.max(1, (await page.evaluate(sum)) / 200);
-}
 
 /** The least of up to five measurements, the first that is below the limit being enough: other work on the machine only adds. */
 async function least(limit: number, measure: () => Promise<number>): Promise<number> {

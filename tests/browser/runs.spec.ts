@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { account, beforeThread, database, expect, exported, hook, open, rows, test, tight, value } from "./fixtures";
+import { account, beforeThread, database, expect, exported, hook, open, paused, rows, test, tight, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
@@ -248,16 +248,7 @@ for (const [name, settings] of [
       expect(shown.length).toBeGreaterThan(9);
     }).toPass({ intervals: [150] });
     await expect(hook(page, "epsilon")).toHaveText(/^≤ [0-9.]+$/);
-    await hook(page, "pause").click();
-    // The step under way is finished, and counted.
-    let last = NaN;
-    await expect
-      .poll(async () => {
-        const before = last;
-        last = await value(page, "step");
-        return before === last;
-      }, { intervals: [400] })
-      .toBe(true);
+    await paused(page);
     const first = await agrees(page);
     expect(await tight(page)).toBeLessThan(await value(page, "epsilon"));
 

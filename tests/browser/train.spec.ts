@@ -1,4 +1,4 @@
-import { account, expect, exported, hook, open, test, value } from "./fixtures";
+import { account, expect, exported, hook, open, paused, test, value } from "./fixtures";
 
 const BACKENDS = [
   ["cpu", "CPU"],
@@ -21,22 +21,12 @@ for (const [backend, label] of BACKENDS) {
     await open(page, site, `?backend=${backend}`);
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
-    await hook(page, "pause").click();
-    // The step under way when the button was pressed is finished, and counted.
-    let step = -1;
-    await expect
-      .poll(async () => {
-        const before = step;
-        step = await value(page, "step");
-        return before === step;
-      }, { intervals: [400] })
-      .toBe(true);
+    const { step, ledger } = await paused(page);
     const epsilon = await value(page, "epsilon");
     await page.waitForTimeout(1_000);
     expect(await value(page, "step")).toBe(step);
     expect(await value(page, "epsilon")).toBe(epsilon);
-    const [ledger] = await exported(page, "Privacy ledger (JSON)");
-    expect(Math.abs(epsilon - account(await ledger.path()).improved.epsilon), `ε after ${step} steps`).toBeLessThan(1e-9);
+    expect(Math.abs(epsilon - account(ledger).improved.epsilon), `ε after ${step} steps`).toBeLessThan(1e-9);
   });
 }
 
