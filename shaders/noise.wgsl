@@ -1,8 +1,10 @@
-// mechanism::noise::add_noise and, without a denoiser, the update; with one, the first pass of
-// mechanism::denoise::kolmogorov_smirnov: u = F(noisy) in fixed point, counted into bins.
+// mechanism::noise::add_noise and, without a denoiser, the update; for mechanism::denoise::kolmogorov_smirnov its first pass: u = F(noisy) in fixed
+// point, counted into bins.
 // An invocation makes a block of ChaCha20: four coordinates.
 
-override DENOISE: bool;
+// Whether values are counted for the distance; whether this is all that becomes of the sum before the update.
+override COUNT: bool;
+override UPDATE: bool;
 // Whether sums are exact, in whole steps g.
 override EXACT: bool;
 
@@ -54,11 +56,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         let i = 4u * block + k;
         let value = released(i, noise(release.family, words[k]));
         noisy[i] = value;
-        if (DENOISE) {
+        if (COUNT) {
             let u = distribution(value);
             values[i] = u;
             values[release.dimension + i] = atomicAdd(&bins[COUNTS + u / (0xffffffffu / BINS + 1u)], 1u);
-        } else {
+        }
+        if (UPDATE) {
             update(i, value);
         }
     }

@@ -1,9 +1,26 @@
-// The end of mechanism::Algorithm::step: ĝ = D·noisy, then momentum and parameters.
+// The end of mechanism::Algorithm::release where there is a denoiser: what is left of it for each coordinate, then momentum and parameters.
+
+// Coordinates below this were smoothed.
+override SMOOTHED: u32 = 0;
+// Whether the sum is multiplied by what stands for the distance; whether coordinates are moved towards 0.
+override SCALED: bool = false;
+override SOFT: bool = false;
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let i = id.x;
-    if (i < release.dimension) {
-        update(i, f32(atomicLoad(&bins[DISTANCE])) * UNIT * noisy[i]);
+    if (i >= release.dimension) {
+        return;
     }
+    var g = noisy[i];
+    if (i < SMOOTHED) {
+        g = bitcast<f32>(values[i]);
+    }
+    if (SCALED) {
+        g *= f32(atomicLoad(&bins[DISTANCE])) * UNIT;
+    }
+    if (SOFT) {
+        g = sign(g) * max(abs(g) - release.denoise, 0.0);
+    }
+    update(i, g);
 }

@@ -1,4 +1,4 @@
-// What the kernels after the sum see: noise, Kolmogorov–Smirnov distance, momentum, update. Prepended to each.
+// What the kernels after the sum see: noise, denoiser, momentum, update. Prepended to each.
 
 struct Release {
     // Key of this step's ChaCha20 stream.
@@ -14,12 +14,18 @@ struct Release {
     expected_lot: f32,
     // The distribution function is tabulated over |x| / (|x| + this).
     half_point: f32,
-    // Where the mean of the iterates lies behind the parameters; 0: there is none. What it keeps of itself.
+    // Where the parameters that images are read with lie behind those that gradients are taken at; 0: they are the same. What a mean of iterates keeps
+    // of itself.
     average_at: u32,
     average_keeps: f32,
     // g and 1/g, powers of two: mechanism::exact_sum::SumGrid.
     step: f32,
     inverse_step: f32,
+    // mechanism::denoise::Filter: what is taken of the sum, and γ.
+    takes: f32,
+    ahead: f32,
+    // What a denoiser shrinks by: a threshold, the noise's part in ‖noisy‖², or the strength of smoothing.
+    denoise: f32,
 }
 
 @group(0) @binding(0) var<storage, read_write> parameters: array<f32>;
@@ -29,9 +35,9 @@ struct Release {
 @group(0) @binding(3) var<storage, read_write> noisy: array<f32>;
 // The distance, then BINS counts, BINS first places, and a list of full bins.
 @group(0) @binding(4) var<storage, read_write> bins: array<atomic<u32>>;
-// P values of the distribution function, P places in their bins, P values ordered by bin.
+// P values of the distribution function, P places in their bins, P values ordered by bin. Or P smoothed numbers.
 @group(0) @binding(5) var<storage, read_write> values: array<u32>;
-// Tail probabilities at TAIL_CELLS + 1 nodes.
+// Tail probabilities at TAIL_CELLS + 1 nodes. Or what smooth.wgsl takes.
 @group(0) @binding(6) var<storage, read> tails: array<f32>;
 @group(0) @binding(7) var<storage, read> quantiles: array<f32>;
 @group(0) @binding(8) var<uniform> release: Release;
@@ -47,14 +53,21 @@ const FULL_COUNT: u32 = 1;
 const FULL: u32 = STARTS + BINS;
 const FEW: u32 = 512;
 
-// m ← μ m + ĝ / lot; θ ← θ − η m; and the mean follows θ.
+// m ← μ m + takes·ĝ / lot; θ ← θ − η m; and the mean follows θ, or gradients go ahead of it.
 fn update(i: u32, denoised: f32) {
-    let m = release.momentum * momentum[i] + denoised / release.expected_lot;
+    let m = release.momentum * momentum[i] + release.takes * (denoised / release.expected_lot);
     momentum[i] = m;
-    let theta = parameters[i] - release.learning_rate * m;
+    let step = release.learning_rate * m;
+    let place = release.average_at + i;
+    if (release.ahead > 0.0) {
+        let theta = parameters[place] - step;
+        parameters[place] = theta;
+        parameters[i] = theta - release.ahead * step;
+        return;
+    }
+    let theta = parameters[i] - step;
     parameters[i] = theta;
     if (release.average_at > 0u) {
-        let place = release.average_at + i;
         parameters[place] = theta + release.average_keeps * (parameters[place] - theta);
     }
 }

@@ -21,7 +21,10 @@ use crate::{
     accounting::noise::{Noise, NoiseSpec},
     data::{Dataset, Shift, synthetic},
     mechanism::{
-        Denoiser, Encoder, EncoderSpec, State, denoise::kolmogorov_smirnov, exact_sum::SumGrid, noise::add_noise,
+        Denoiser, Encoder, EncoderSpec, State,
+        denoise::{self, Filter},
+        exact_sum::SumGrid,
+        noise::add_noise,
     },
     model::{self, Architecture, PIXELS},
 };
@@ -79,7 +82,8 @@ impl Known {
         let mut known = Task {
             envelope: task.envelope.as_ref().map(|envelope| Arc::new(envelope.leading(VECTORS))),
             expected_lot: 4.0,
-            momentum: 0.5,
+            // A filter over the steps is a momentum of its own.
+            momentum: if task.denoiser.filter(0.0) == Filter::momentum(0.0) { 0.5 } else { 0.0 },
             grid: None,
             copies: 1,
             ..task.clone()
@@ -124,11 +128,11 @@ impl Known {
         let trace = self.engine.traced_step(input(&lot, 0.25)).await?;
         let steps = self.engine.encoded_steps().await?;
         let (factor, state) = (self.engine.metrics().await?.denoise_factor, self.engine.state().await?);
-        self.engine.set_state(&State::start(self.start.clone(), self.task.averaging)).await?;
+        self.engine.set_state(&State::start(self.start.clone(), self.task.reads_apart())).await?;
         self.check_gradients(&trace)?;
         self.check_encoded(&trace, steps).await?;
         self.check_noise(&trace)?;
-        self.check_factor(&trace, factor)?;
+        self.check_denoised(&trace, factor)?;
         self.check_update(&trace, &state)?;
 
         // Noise alone.
@@ -240,31 +244,39 @@ impl Known {
         self.judge("the noise", &self.engine.kernel_names().noise, worst * TOLERANCE)
     }
 
-    fn check_factor(&self, trace: &StepTrace, found: f32) -> Result<(), EngineError> {
-        let Some(noise) = self.noise.as_ref().filter(|_| self.task.denoiser == Denoiser::KolmogorovSmirnov) else {
-            return Ok(());
+    /// What the denoiser makes of the noisy sum, by the plain function.
+    fn check_denoised(&self, trace: &StepTrace, found: f32) -> Result<(), EngineError> {
+        let (noise, planes) = (self.task.noise.as_ref(), self.task.model.planes());
+        let denoise = denoise::prepared(self.task.denoiser, noise, planes, self.task.momentum)?;
+        let Some(denoise) = denoise else { return Ok(()) };
+        let mut expected = trace.noisy.clone();
+        let factor = denoise.denoise(&mut expected);
+        let (what, difference) = if self.task.denoiser == Denoiser::KolmogorovSmirnov {
+            ("the Kolmogorov–Smirnov distance", (f64::from(found) - factor).abs() / FACTOR_TOLERANCE * TOLERANCE)
+        } else {
+            ("the denoised sum", apart(&trace.denoised, &expected))
         };
-        let expected = kolmogorov_smirnov(&trace.noisy, |x| noise.cdf(x));
-        let difference = (f64::from(found) - expected).abs() / FACTOR_TOLERANCE;
-        self.judge("the Kolmogorov–Smirnov distance", &self.engine.kernel_names().denoising, difference * TOLERANCE)
+        self.judge(what, &self.engine.kernel_names().denoising, difference)
     }
 
     /// Momentum, parameters and the mean after one step from the start, by what was released.
     fn check_update(&self, trace: &StepTrace, state: &State) -> Result<(), EngineError> {
         let StepInput { learning_rate, average_keeps, .. } = input(&[], 0.25);
         let mut worst = 0.0;
+        let Filter { takes, ahead, .. } = self.task.filter();
         for (i, &g) in trace.denoised.iter().enumerate() {
-            let momentum = g / self.task.expected_lot;
-            let theta = self.start[i] - learning_rate * momentum;
+            let momentum = takes * (g / self.task.expected_lot);
+            let step = learning_rate * momentum;
+            let theta = self.start[i] - step;
             let near = |found: f32, expected: f32, scale: f32| {
                 f64::from((found - expected).abs()) / (UPDATE_TOLERANCE * f64::from(scale.abs()) + 1e-30)
             };
             worst = largest(worst, near(state.momentum[i], momentum, momentum));
-            let scale = self.start[i].abs() + (learning_rate * momentum).abs();
-            worst = largest(worst, near(state.parameters[i], theta, scale));
+            let scale = self.start[i].abs() + (1.0 + ahead) * step.abs();
+            worst = largest(worst, near(state.parameters[i], theta - ahead * step, scale));
             if let Some(average) = &state.average {
-                let mean = theta + average_keeps * (self.start[i] - theta);
-                worst = largest(worst, near(average[i], mean, scale));
+                let keeps = if ahead > 0.0 { 0.0 } else { average_keeps };
+                worst = largest(worst, near(average[i], theta + keeps * (self.start[i] - theta), scale));
             }
         }
         self.judge("the parameters' update", &self.engine.kernel_names().update, worst * TOLERANCE)
@@ -277,7 +289,7 @@ impl Known {
         if let Some(last) = broken.last_mut() {
             *last = f32::NAN;
         }
-        self.engine.set_state(&State::start(broken, self.task.averaging)).await?;
+        self.engine.set_state(&State::start(broken, self.task.reads_apart())).await?;
         let trace = self.engine.traced_step(input(lot, 0.0)).await?;
         let counted = self.engine.metrics().await?.non_finite - before;
         let right = before == 0 && counted == u64::from(EXAMPLES) && trace.encoded.iter().all(|&v| v == 0.0);
@@ -298,7 +310,7 @@ impl Known {
         self.engine = GpuEngine::new(&gpu, &self.task, &self.data, &self.start, PERFORMANCE).await?;
         let trace = self.engine.traced_step(input(lot, 0.0)).await?;
         let factor = self.engine.metrics().await?.denoise_factor;
-        self.check_factor(&trace, factor)
+        self.check_denoised(&trace, factor)
     }
 
     /// Refuses the adapter for a difference above [`TOLERANCE`], or none that is a number.

@@ -53,8 +53,6 @@ pub enum Unsupported {
     NoEnvelope,
     #[error("an envelope over {parameters} parameters; {most} are the most")]
     EnvelopeTooLong { parameters: usize, most: usize },
-    #[error("the Kolmogorov–Smirnov denoiser without noise to compare with")]
-    NoNoise,
     #[error("{found} {what} where {expected} are needed")]
     Length { what: &'static str, found: usize, expected: usize },
     #[error("a dataset without examples")]

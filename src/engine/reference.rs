@@ -30,7 +30,7 @@ impl ReferenceEngine {
         let algorithm = task.algorithm(parameters.len())?;
         let info = EngineInfo { backend: Backend::Cpu, device: "plain reference, 1 thread".to_owned() };
         let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };
-        let state = State::start(parameters, task.averaging);
+        let state = State::start(parameters, task.reads_apart());
         Ok(Self { info, model: task.model, algorithm, train, state, metrics })
     }
 

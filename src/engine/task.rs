@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
-    mechanism::{Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError, envelope::Envelope, exact_sum::SumGrid},
+    mechanism::{
+        Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError, denoise::Filter, envelope::Envelope, exact_sum::SumGrid,
+    },
     model::Architecture,
 };
 
@@ -22,7 +24,7 @@ pub struct Task {
     /// The sum is divided by this (the *expected* lot: the drawn size is private).
     pub expected_lot: f32,
     pub momentum: f32,
-    /// Whether a mean of the parameters' iterates is kept, and images are read with it.
+    /// Whether a mean of the parameters' iterates is kept, and images are read with it; not beside a denoiser that looks ahead.
     pub averaging: bool,
     /// Copies of each example that its gradient is the mean of, at least one.
     pub copies: u32,
@@ -62,9 +64,36 @@ impl Task {
     /// # Errors
     /// When encoder, noise or denoiser is refused, or Ψ's vectors are not of length `p`.
     pub fn algorithm(&self, p: usize) -> Result<Algorithm, MechanismError> {
+        self.check_denoiser()?;
         let encoder = self.prepared_encoder(p)?;
-        let algorithm = Algorithm::new(encoder, self.noise.as_ref(), self.denoiser, self.expected_lot, self.momentum)?;
+        let (noise, planes) = (self.noise.as_ref(), self.model.planes());
+        let algorithm =
+            Algorithm::of_pictures(encoder, noise, self.denoiser, planes, self.expected_lot, self.momentum)?;
         Ok(algorithm.on_grid(self.grid))
+    }
+
+    /// Whether denoiser, noise, model and momentum go together.
+    ///
+    /// # Errors
+    /// As [`Denoiser::check`]; also noise out of range, and a mean of iterates beside a denoiser that looks ahead.
+    pub fn check_denoiser(&self) -> Result<(), MechanismError> {
+        let noise = self.noise.as_ref().map(NoiseSpec::build).transpose()?;
+        if self.averaging && self.filter().looks_ahead() {
+            return Err(MechanismError::AverageAhead);
+        }
+        self.denoiser.check(noise.as_deref(), self.model.planes(), self.momentum)
+    }
+
+    /// What the update keeps of earlier steps.
+    #[must_use]
+    pub fn filter(&self) -> Filter {
+        self.denoiser.filter(self.momentum)
+    }
+
+    /// Whether images are read with other parameters than gradients are taken at.
+    #[must_use]
+    pub fn reads_apart(&self) -> bool {
+        self.averaging || self.filter().looks_ahead()
     }
 
     /// The grid that encoded coordinates are rounded to, so that their sums are exact: where noise and a bound make a guarantee, and no

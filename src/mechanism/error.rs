@@ -47,9 +47,27 @@ pub enum MechanismError {
     /// A pre-scale outside [1e-9, 1e9].
     #[error("the envelope's pre-scale is {0}; it takes a number from 1e-9 to 1e9")]
     PreScale(f64),
-    /// [`super::Denoiser::KolmogorovSmirnov`] without noise.
-    #[error("the Kolmogorov–Smirnov denoiser compares with the noise's distribution, and there is no noise")]
+    /// A denoiser that looks at the noise, without noise.
+    #[error("the denoiser compares the sum with the noise, and there is no noise")]
     DenoiserWithoutNoise,
+    /// A denoiser that asks for the noise's standard deviation, with noise that has none.
+    #[error("the denoiser takes the noise's standard deviation, and that of this noise is infinite")]
+    DenoiserWithoutVariance,
+    /// [`super::Denoiser::LaplacianSmoothing`] with a model whose inputs are no pixels.
+    #[error("smoothing is along pixels, and the model takes features; choose a model that takes pixels")]
+    DenoiserWithoutPlanes,
+    /// A strength outside (0, [`super::denoise::MOST_SMOOTHING`]].
+    #[error("the strength of smoothing is {0}; it takes a number above 0 and at most 1000")]
+    Smoothing(f64),
+    /// A filter's share outside (0, 1).
+    #[error("what the filter over the steps takes or keeps is {0}; it takes a number between 0 and 1")]
+    FilterMemory(f64),
+    /// A filter over the steps beside momentum.
+    #[error("a filter over the steps is a momentum of its own; choose one of both")]
+    TwoMemories,
+    /// A mean of iterates beside [`super::Denoiser::Kalman`].
+    #[error("a filter that takes gradients ahead of the parameters keeps those that images are read with; choose it or averaged iterates")]
+    AverageAhead,
     /// Noise with parameters out of range.
     #[error(transparent)]
     Noise(#[from] NoiseError),

@@ -14,6 +14,7 @@ pub mod noise;
 mod quantile;
 mod step;
 
+pub use denoise::Denoiser;
 pub use encode::Encoder;
 pub use error::MechanismError;
 pub use step::{Algorithm, LotSum, State, Trace};
@@ -54,14 +55,4 @@ pub enum EnvelopeShape {
     Sparse,
     /// Vectors cycle through the three shapes, so that the choice by cosine matters.
     Mixed,
-}
-
-/// What happens to the noisy sum: post-processing, so free of privacy cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Denoiser {
-    /// The noisy sum is used as it is.
-    None,
-    /// Multiplied by the Kolmogorov–Smirnov distance between its values and the noise's distribution.
-    KolmogorovSmirnov,
 }

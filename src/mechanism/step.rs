@@ -1,7 +1,11 @@
 //! Algorithm 1, one step, as the paper writes it. Engines do the same faster; `tests/engines.rs` holds them to this.
 
 use super::{
-    Denoiser, Encoder, MechanismError, denoise::kolmogorov_smirnov, exact_sum::SumGrid, grid::GridSum, noise::add_noise,
+    Denoiser, Encoder, MechanismError,
+    denoise::{self, Denoise, Filter, Planes},
+    exact_sum::SumGrid,
+    grid::GridSum,
+    noise::add_noise,
 };
 use crate::accounting::{
     noise::{Noise, NoiseSpec},
@@ -13,10 +17,10 @@ use crate::accounting::{
 pub struct Algorithm {
     encoder: Encoder,
     noise: Option<Box<dyn Noise>>,
-    denoiser: Denoiser,
+    denoise: Option<Box<dyn Denoise>>,
+    filter: Filter,
     /// The sum is divided by this.
     expected_lot: f32,
-    momentum: f32,
     /// Sums are exact on it, and noise is rounded to it.
     grid: Option<GridRounding>,
 }
@@ -24,19 +28,19 @@ pub struct Algorithm {
 /// What a step changes; each of length P.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// θ, in flat order.
+    /// Where gradients are taken, in flat order: θ, or ahead of it ([`Filter::ahead`]).
     pub parameters: Vec<f32>,
-    /// The momentum of each parameter.
+    /// The momentum of each parameter, or what a filter over the steps remembers of it.
     pub momentum: Vec<f32>,
-    /// The mean of the iterates, where one is kept.
+    /// What images are read with, where that is something else: the mean of the iterates, or θ where gradients are taken ahead of it.
     pub average: Option<Vec<f32>>,
 }
 
 impl State {
-    /// Before the first step: no momentum; where there is to be a mean of iterates, it is the first.
+    /// Before the first step: no momentum; where images are read with something else than gradients are taken at, both are the same now.
     #[must_use]
-    pub fn start(parameters: Vec<f32>, averaging: bool) -> Self {
-        let average = averaging.then(|| parameters.clone());
+    pub fn start(parameters: Vec<f32>, apart: bool) -> Self {
+        let average = apart.then(|| parameters.clone());
         Self { momentum: vec![0.0; parameters.len()], average, parameters }
     }
 
@@ -62,11 +66,11 @@ pub struct Trace {
     pub encoded: Vec<f32>,
     /// The same with noise: what is released.
     pub noisy: Vec<f32>,
-    /// The noisy sum times `denoise_factor`.
+    /// The noisy sum, denoised.
     pub denoised: Vec<f32>,
     /// Examples whose gradient was not finite; each contributed zero.
     pub non_finite: u64,
-    /// The factor from `noisy` to `denoised`.
+    /// The factor from `noisy` to `denoised`, where that is all a denoiser does; else 1.
     pub denoise_factor: f64,
 }
 
@@ -84,10 +88,11 @@ pub struct LotSum {
 }
 
 impl Algorithm {
-    /// Algorithm 1 of these parts. `expected_lot` > 0 divides the noisy sum; `momentum` is in [0, 1).
+    /// Algorithm 1 of these parts. `expected_lot` > 0 divides the noisy sum; `momentum` is in [0, 1). A denoiser that smooths pictures needs to be
+    /// told where they are: [`Algorithm::of_pictures`].
     ///
     /// # Errors
-    /// A denoiser that has no noise to compare with; noise parameters out of range.
+    /// As [`Denoiser::check`]; noise parameters out of range.
     pub fn new(
         encoder: Encoder,
         noise: Option<&NoiseSpec>,
@@ -95,11 +100,24 @@ impl Algorithm {
         expected_lot: f32,
         momentum: f32,
     ) -> Result<Self, MechanismError> {
-        if noise.is_none() && denoiser != Denoiser::None {
-            return Err(MechanismError::DenoiserWithoutNoise);
-        }
+        Self::of_pictures(encoder, noise, denoiser, None, expected_lot, momentum)
+    }
+
+    /// As [`Algorithm::new`], of a model whose coordinates in `planes` are pictures.
+    ///
+    /// # Errors
+    /// As [`Algorithm::new`].
+    pub fn of_pictures(
+        encoder: Encoder,
+        noise: Option<&NoiseSpec>,
+        denoiser: Denoiser,
+        planes: Option<Planes>,
+        expected_lot: f32,
+        momentum: f32,
+    ) -> Result<Self, MechanismError> {
+        let denoise = denoise::prepared(denoiser, noise, planes, momentum)?;
         let noise = noise.map(NoiseSpec::build).transpose()?;
-        Ok(Self { encoder, noise, denoiser, expected_lot, momentum, grid: None })
+        Ok(Self { encoder, noise, denoise, filter: denoiser.filter(momentum), expected_lot, grid: None })
     }
 
     /// With sums and noise on `grid`, if there is one.
@@ -187,24 +205,34 @@ impl Algorithm {
         assert_eq!(state.momentum.len(), raw.len(), "one momentum for each parameter");
         let encoded_sum = on_grid.as_ref().map_or_else(|| to_f32(encoded), GridSum::value);
         let mut noisy = encoded_sum.clone();
-        let mut denoise_factor = 1.0;
         if let Some(noise) = &self.noise {
             match on_grid {
                 Some(sum) => sum.release(noise_key, &**noise, &mut noisy),
                 None => add_noise(noise_key, &**noise, encoded, &mut noisy),
             }
-            if self.denoiser == Denoiser::KolmogorovSmirnov {
-                denoise_factor = kolmogorov_smirnov(&noisy, |x| noise.cdf(x));
-            }
         }
-        let denoised: Vec<f32> = noisy.iter().map(|&g| (denoise_factor * f64::from(g)) as f32).collect();
+        let mut denoised = noisy.clone();
+        let denoise_factor = self.denoise.as_ref().map_or(1.0, |denoise| denoise.denoise(&mut denoised));
 
-        for ((theta, m), g) in state.parameters.iter_mut().zip(&mut state.momentum).zip(&denoised) {
-            *m = self.momentum * *m + g / self.expected_lot;
-            *theta -= learning_rate * *m;
+        let Filter { keeps, takes, ahead, .. } = self.filter;
+        for (m, g) in state.momentum.iter_mut().zip(&denoised) {
+            *m = keeps * *m + takes * (g / self.expected_lot);
         }
-        for (mean, theta) in state.average.iter_mut().flatten().zip(&state.parameters) {
-            *mean = theta + average_keeps * (*mean - theta);
+        match &mut state.average {
+            Some(read) if ahead > 0.0 => {
+                for ((place, theta), m) in state.parameters.iter_mut().zip(read).zip(&state.momentum) {
+                    *theta -= learning_rate * m;
+                    *place = *theta - ahead * (learning_rate * m);
+                }
+            }
+            average => {
+                for (theta, m) in state.parameters.iter_mut().zip(&state.momentum) {
+                    *theta -= learning_rate * m;
+                }
+                for (mean, theta) in average.iter_mut().flatten().zip(&state.parameters) {
+                    *mean = theta + average_keeps * (*mean - theta);
+                }
+            }
         }
         Trace { raw: to_f32(raw), encoded: encoded_sum, noisy, denoised, non_finite: *non_finite, denoise_factor }
     }

@@ -13,6 +13,8 @@ pub mod reference;
 mod safetensors;
 pub mod scattering;
 
+use crate::{data::idx::SIDE, mechanism::denoise::Planes};
+
 pub use crate::data::idx::PIXELS;
 pub use init::initial_parameters;
 pub use safetensors::safetensors;
@@ -120,6 +122,19 @@ impl Architecture {
             Self::CnnRelu => Activation::Relu,
             _ => Activation::Tanh,
         }
+    }
+
+    /// Coordinates that are pictures: of the first layer, the weights that a unit has for its pixels, or a channel for those under its kernel. `None`
+    /// where the model takes features.
+    #[must_use]
+    pub const fn planes(self) -> Option<Planes> {
+        let (count, side) = match self {
+            Self::Linear => (CLASSES, SIDE as usize),
+            Self::Mlp => (MLP_HIDDEN, SIDE as usize),
+            Self::CnnTanh | Self::CnnRelu => (cnn::CHANNELS1, cnn::CONV1.kernel),
+            Self::Scattering => return None,
+        };
+        Some(Planes { offset: 0, count, side })
     }
 
     /// Layers in flat order.

@@ -1,14 +1,14 @@
 //! Whether a configuration can be run on a training set: ranges, and what contradicts.
 
 use super::{
-    config::{Augmentation, RunConfig, Schedule, Start},
+    config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     error::ConfigError,
     limits,
     units::{MOST_STEPS, expected_lot},
 };
 use crate::{
-    accounting::{PrivacyError, decimal::quoted},
-    mechanism::{Denoiser, EncoderSpec},
+    accounting::{PrivacyError, decimal::quoted, noise::NoiseSpec},
+    mechanism::{EncoderSpec, MechanismError},
     model,
 };
 
@@ -28,12 +28,7 @@ const MOST_COPIES: u32 = 16;
 /// The first field that is out of its range or contradicts another.
 pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
     check_ranges(config, train_examples)?;
-    if config.noise.is_none() && config.denoiser != Denoiser::None {
-        return Err(ConfigError::Contradiction {
-            field: "denoiser",
-            sentence: "it compares the sum with the noise's distribution, and there is no noise; choose a noise or no denoiser",
-        });
-    }
+    check_denoiser(config)?;
     if config.noise.is_none() && config.grid_bits.is_some() {
         return Err(ConfigError::Contradiction {
             field: "grid-bits",
@@ -50,6 +45,44 @@ pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), Confi
         noise.build().map_err(PrivacyError::from)?;
     }
     limits::check(config, expected_lot(config, train_examples))
+}
+
+/// Whether the denoiser goes with the noise, the model and the other memories of the update ([`Denoiser::check`]).
+fn check_denoiser(config: &RunConfig) -> Result<(), ConfigError> {
+    let contradiction = |sentence| Err(ConfigError::Contradiction { field: "denoiser", sentence });
+    let range = |field, value: f64, range: &str| {
+        Err(ConfigError::OutOfRange { field, value: quoted(value), range: range.to_owned() })
+    };
+    let filter = config.denoiser.filter(0.0);
+    if filter.looks_ahead() && config.averaging != Averaging::None {
+        return contradiction(
+            "a filter that takes gradients ahead of the parameters keeps those that images are read with; choose it or averaged iterates",
+        );
+    }
+    let noise = config.noise.as_ref().map(NoiseSpec::build).transpose().map_err(PrivacyError::from)?;
+    match config.denoiser.check(noise.as_deref(), config.model.planes(), config.momentum as f32) {
+        Ok(()) => Ok(()),
+        Err(MechanismError::DenoiserWithoutNoise) => contradiction(
+            "it compares the sum with the noise's distribution, and there is no noise; choose a noise or no denoiser",
+        ),
+        Err(MechanismError::DenoiserWithoutVariance) => contradiction(
+            "it takes the noise's standard deviation, and that of this noise is infinite; choose another noise or another denoiser",
+        ),
+        Err(MechanismError::DenoiserWithoutPlanes) => contradiction(
+            "smoothing is along pixels, and the model takes features; choose a model that takes pixels or another denoiser",
+        ),
+        Err(MechanismError::Smoothing(strength)) => {
+            range("denoiser.strength", strength, "above 0 and at most 1000")
+        }
+        Err(MechanismError::FilterMemory(share)) => {
+            let field = if filter.looks_ahead() { "denoiser.gain" } else { "denoiser.keeps" };
+            range(field, share, "above 0 and below 1")
+        }
+        Err(MechanismError::TwoMemories) => {
+            contradiction("a filter over the steps is a momentum of its own; choose it or momentum")
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {

@@ -347,7 +347,8 @@ impl<E: Engine> Session<E> {
 
 /// What the engine needs for a step.
 fn input<'a>(plan: &Plan, step: u64, lot: &'a [u32], shifts: &'a [Shift], noise_key: [u32; 8]) -> StepInput<'a> {
-    let learning_rate = plan.learning_rate(step) as f32;
+    // A filter over the steps begins at zero; this makes up for it.
+    let learning_rate = (plan.learning_rate(step) * plan.task.filter().correction(step)) as f32;
     let average_keeps = plan.config.averaging.keeps(step) as f32;
     StepInput { lot, shifts, noise_key, learning_rate, average_keeps }
 }

@@ -117,8 +117,7 @@ impl StepSnapshot {
         let (noisy_norm, denoised_norm) = (norm(&trace.noisy), norm(&trace.denoised));
         let factor = if noisy_norm > 0.0 { denoised_norm / noisy_norm } else { 1.0 };
         let noisy_ranks = by_rank(&noisy_magnitudes);
-        let denoised_ranks =
-            noisy_ranks.iter().map(|&(rank, size)| (rank, size * factor)).filter(|p| p.1 > 0.0).collect();
+        let denoised_ranks = by_rank(&magnitudes(&trace.denoised));
         let ranks = rank_grid(p);
         let noise_ranks = noise.map_or_else(Vec::new, |noise| {
             ranks

@@ -86,7 +86,7 @@ impl BurnEngine {
             copies,
             chunk: chunk.max(1),
             train,
-            state: State::start(initial_parameters.to_vec(), task.averaging),
+            state: State::start(initial_parameters.to_vec(), task.reads_apart()),
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
         })
     }

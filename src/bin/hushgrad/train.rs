@@ -117,9 +117,18 @@ pub struct Arguments {
     /// Round gradients, sums and noise to a grid this many bits below the noise's scale, and count in ε what low bits of noise tell (CPU; 10, say)
     #[arg(long, value_name = "BITS")]
     grid_bits: Option<u32>,
-    /// Multiply the noisy sum by its Kolmogorov–Smirnov distance from the noise
-    #[arg(long)]
+    /// What is done to the noisy sum before it moves the model; it costs no privacy
+    #[arg(long, value_enum)]
+    denoiser: Option<settings::Denoise>,
+    /// The same as --denoiser kolmogorov-smirnov
+    #[arg(long, conflicts_with = "denoiser")]
     denoise: bool,
+    /// Strength of --denoiser laplacian-smoothing [default: 3]
+    #[arg(long)]
+    smoothing: Option<f64>,
+    /// What --denoiser low-pass or kalman keeps of the steps before [default: 0.9]
+    #[arg(long)]
+    memory: Option<f64>,
     /// Expected examples a step
     #[arg(long)]
     lot: Option<u32>,

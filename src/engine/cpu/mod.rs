@@ -21,6 +21,7 @@ use self::{
         distance::{Cdf, Distance},
         envelope::{Psi, Ranker},
         noise::Family,
+        smoothing::Smoothing,
     },
     models::Examples,
     simd::{Dispatch, Simd, dispatch, padded},
@@ -32,7 +33,11 @@ use super::{
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::{Denoiser, Encoder, EncoderSpec, State, grid::GridSum},
+    mechanism::{
+        Denoiser, Encoder, EncoderSpec, State,
+        denoise::{self, Denoise, Filter},
+        grid::GridSum,
+    },
     model::{Architecture, PIXELS, scattering::FEATURES},
 };
 
@@ -50,14 +55,14 @@ pub struct CpuEngine {
     /// P numbers each, then padding.
     parameters: Vec<f32>,
     momentum: Vec<f32>,
-    /// The mean of the iterates, where one is kept.
+    /// What images are read with, where that is something else than gradients are taken at.
     average: Option<Vec<f32>>,
     /// The sum of encoded gradients: exact, where there is noise.
     sum: Vec<f64>,
     /// The sum with noise.
     noisy: Vec<f32>,
-    /// F(noisy), and what the distance needs, where the denoiser asks for them.
     denoising: Option<Denoising>,
+    filter: Filter,
     on_grid: Option<OnGrid>,
     metrics: Metrics,
 }
@@ -68,10 +73,31 @@ struct OnGrid {
     sum: GridSum,
 }
 
-struct Denoising {
-    cdf: Cdf,
-    uniforms: Vec<f32>,
-    distance: Distance,
+/// What becomes of a noisy sum.
+enum Denoising {
+    /// Times its distance to the noise's distribution, of which `uniforms` are the values.
+    Distance { cdf: Cdf, uniforms: Vec<f32>, distance: Distance },
+    Smoothing(Smoothing),
+    /// By the plain function, which is a pass over the sum.
+    Plain(Box<dyn Denoise>),
+}
+
+impl Denoising {
+    fn new(task: &Task, noise: Option<&Family>) -> Result<Option<Self>, EngineError> {
+        task.check_denoiser()?;
+        let (planes, p) = (task.model.planes(), task.model.parameters());
+        Ok(match (task.denoiser, noise, planes) {
+            (Denoiser::KolmogorovSmirnov, Some(Family { noise, .. }), _) => Some(Self::Distance {
+                cdf: Cdf::new(|x| noise.cdf(x)),
+                uniforms: vec![0.0; padded(p)],
+                distance: Distance::new(p),
+            }),
+            (Denoiser::LaplacianSmoothing { strength }, _, Some(planes)) => {
+                Some(Self::Smoothing(Smoothing::new(planes, strength)))
+            }
+            _ => denoise::prepared(task.denoiser, task.noise.as_ref(), planes, task.momentum)?.map(Self::Plain),
+        })
+    }
 }
 
 impl CpuEngine {
@@ -90,17 +116,7 @@ impl CpuEngine {
         check_dataset(&train)?;
         let encoding = encoding(&task)?;
         let noise = task.noise.as_ref().map(Family::new).transpose()?;
-        let denoising = match (task.denoiser, &noise) {
-            (Denoiser::None, _) => None,
-            (Denoiser::KolmogorovSmirnov, None) => {
-                return Err(Unsupported::NoNoise.into());
-            }
-            (Denoiser::KolmogorovSmirnov, Some(Family { noise, .. })) => Some(Denoising {
-                cdf: Cdf::new(|x| noise.cdf(x)),
-                uniforms: vec![0.0; padded(p)],
-                distance: Distance::new(p),
-            }),
-        };
+        let denoising = Denoising::new(&task, noise.as_ref())?;
         let on_grid = match task.grid {
             None => None,
             Some(grid) => {
@@ -117,12 +133,13 @@ impl CpuEngine {
             encoding,
             kernels,
             noise,
-            average: task.averaging.then(|| parameters.clone()),
+            average: task.reads_apart().then(|| parameters.clone()),
             parameters,
             momentum: vec![0.0; padded(p)],
             sum: vec![0.0; padded(p)],
             noisy: vec![0.0; padded(p)],
             denoising,
+            filter: task.filter(),
             on_grid,
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
             task,
@@ -174,26 +191,54 @@ impl CpuEngine {
         }
     }
 
-    /// The factor of the denoiser.
-    fn denoise_factor(&mut self) -> f32 {
-        let Some(Denoising { cdf, uniforms, distance }) = &mut self.denoising else { return 1.0 };
+    /// noisy ← denoised, but for a factor that is still to come.
+    fn denoise(&mut self) -> f32 {
         let p = self.task.model.parameters();
-        self.kernels.to_uniform(cdf, &self.noisy, uniforms);
-        distance.of(&uniforms[..p]) as f32
+        let noisy = &mut self.noisy;
+        // What the metrics say, and what the update multiplies by.
+        let (told, left) = match &mut self.denoising {
+            None => (1.0, 1.0),
+            Some(Denoising::Distance { cdf, uniforms, distance }) => {
+                self.kernels.to_uniform(cdf, noisy, uniforms);
+                let factor = distance.of(&uniforms[..p]) as f32;
+                (factor, factor)
+            }
+            Some(Denoising::Smoothing(smoothing)) => {
+                smoothing.smooth(&mut noisy[..p]);
+                (1.0, 1.0)
+            }
+            Some(Denoising::Plain(plain)) => (plain.denoise(&mut noisy[..p]) as f32, 1.0),
+        };
+        self.metrics.denoise_factor = told;
+        left
     }
 
-    /// m ← momentum·m + ĝ/expected lot; θ ← θ − rate·m; and the mean follows θ.
+    /// m ← keeps·m + takes·ĝ/expected lot; θ ← θ − rate·m; and the mean follows θ, or gradients go ahead of it.
     fn update(&mut self, factor: f32, learning_rate: f32, average_keeps: f32) {
-        self.metrics.denoise_factor = factor;
-        let scale = factor / self.task.expected_lot;
-        let decay = self.task.momentum;
-        for ((theta, m), &g) in self.parameters.iter_mut().zip(&mut self.momentum).zip(&self.noisy) {
-            let next = decay * *m + scale * g;
+        let Filter { keeps, takes, ahead, .. } = self.filter;
+        let scale = takes * factor / self.task.expected_lot;
+        let next = |m: &mut f32, g: f32| {
+            let next = keeps * *m + scale * g;
             *m = if next.abs() < NEGLIGIBLE_MOMENTUM { 0.0 } else { next };
-            *theta -= learning_rate * *m;
-        }
-        for (mean, theta) in self.average.iter_mut().flatten().zip(&self.parameters) {
-            *mean = theta + average_keeps * (*mean - theta);
+            learning_rate * *m
+        };
+        let each = self.momentum.iter_mut().zip(&self.noisy);
+        match &mut self.average {
+            Some(read) if ahead > 0.0 => {
+                for ((place, theta), (m, &g)) in self.parameters.iter_mut().zip(read).zip(each) {
+                    let step = next(m, g);
+                    *theta -= step;
+                    *place = *theta - ahead * step;
+                }
+            }
+            average => {
+                for (theta, (m, &g)) in self.parameters.iter_mut().zip(each) {
+                    *theta -= next(m, g);
+                }
+                for (mean, theta) in average.iter_mut().flatten().zip(&self.parameters) {
+                    *mean = theta + average_keeps * (*mean - theta);
+                }
+            }
         }
     }
 }
@@ -223,7 +268,7 @@ impl Engine for CpuEngine {
         know(&mut *self.kernels, self.task.model, &self.train, usize::MAX)?;
         self.encode(input.lot, input.shifts);
         self.add_noise(&input.noise_key);
-        let factor = self.denoise_factor();
+        let factor = self.denoise();
         self.update(factor, input.learning_rate, input.average_keeps);
         Ok(())
     }
@@ -244,9 +289,9 @@ impl Engine for CpuEngine {
         round(&self.sum, &mut encoded);
         self.add_noise(&input.noise_key);
         let noisy = self.noisy[..p].to_vec();
-        let factor = self.denoise_factor();
+        let factor = self.denoise();
+        let denoised = self.noisy[..p].iter().map(|x| x * factor).collect();
         self.update(factor, input.learning_rate, input.average_keeps);
-        let denoised = noisy.iter().map(|x| x * factor).collect();
         Ok(StepTrace { raw, encoded, noisy, denoised })
     }
 

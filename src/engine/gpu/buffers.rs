@@ -4,6 +4,7 @@ use super::{
     device::Gpu,
     kernels::Bindings,
     layout::{BUCKETS, COUNTERS, Encoding, SCORE_BYTES, Slices},
+    lowered::Denoising,
     memory::{OFFSET_ALIGNMENT, Owned, buffer, entries, fits, storage, uniform},
 };
 use crate::{engine::EngineError, mechanism::envelope::Envelope, model::Architecture};
@@ -23,9 +24,9 @@ pub struct Buffers {
     pub chunk: u32,
     /// Bytes of `work` and `tallies` that are one example's.
     pub kept: u64,
-    /// The parameters, and from `average_at` on the mean of the iterates, where one is kept.
+    /// The parameters, and from `average_at` on those that images are read with, where these are others.
     pub parameters: Owned,
-    /// 0: no mean is kept.
+    /// 0: they are the same.
     pub average_at: u32,
     pub momentum: Owned,
     pub work: Owned,
@@ -60,8 +61,9 @@ pub struct Sizes<'a> {
     pub expected_lot: f32,
     /// As asked for.
     pub chunk: Option<u32>,
-    pub averaging: bool,
-    pub denoise: bool,
+    /// Whether images are read with other parameters than gradients are taken at.
+    pub apart: bool,
+    pub denoising: Denoising,
     pub tails: usize,
     pub quantiles: usize,
 }
@@ -90,9 +92,13 @@ impl Buffers {
         let inputs = sizes.model.inputs().next_multiple_of(4);
         let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + inputs as u64);
         let (tallies, scores) = (tally * u64::from(chunk), SCORE_BYTES * u64::from(chunk));
-        let values = if sizes.denoise { 12 * p } else { 4 };
+        let values = match sizes.denoising {
+            Denoising::Distance => 12 * p,
+            Denoising::Smoothed(planes) => 4 * planes.range().end as u64,
+            Denoising::None | Denoising::Shrunk | Denoising::Soft => 4,
+        };
         // Bindings begin at every 64th word.
-        let average_at = if sizes.averaging { p.next_multiple_of(OFFSET_ALIGNMENT / 4) } else { 0 };
+        let average_at = if sizes.apart { p.next_multiple_of(OFFSET_ALIGNMENT / 4) } else { 0 };
         gpu.guarded("the run's buffers", || Self {
             chunk,
             kept,
@@ -110,7 +116,7 @@ impl Buffers {
             quantiles: storage(gpu, "quantiles", 4 * sizes.quantiles as u64),
             run: uniform(gpu, "run", 32),
             evaluation_run: uniform(gpu, "evaluation run", 32),
-            release: uniform(gpu, "release", 80),
+            release: uniform(gpu, "release", 96),
             staging: buffer(gpu, "staging", scores.max(20 * p), wgpu::BufferUsages::MAP_READ),
         })
         .await

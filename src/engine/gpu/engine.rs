@@ -9,7 +9,7 @@ use super::{
     examples::{ExampleSet, Examples, bind},
     features::{self, SLICE, Scattering},
     layout::{BUCKETS, COUNTERS, Encoding, FEATURE_WORDS, SCORE_BYTES},
-    lowered::{Lowered, Release, Run},
+    lowered::{Denoising, Lowered, Release, Run},
     memory::OFFSET_ALIGNMENT,
     passes::Passes,
     programs::{KernelNames, Programs},
@@ -22,7 +22,7 @@ use crate::{
         Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
         Task, Unsupported, check_length, check_state, cpu, scores::softmax,
     },
-    mechanism::{State, exact_sum::SumGrid},
+    mechanism::{State, denoise::soft, exact_sum::SumGrid},
     model::{Architecture, CLASSES, PIXELS, cnn::CONV1},
 };
 
@@ -39,7 +39,7 @@ pub struct GpuEngine {
     encoding: Encoding,
     /// Of the encoded coordinates; their sums are exact.
     grid: Option<SumGrid>,
-    denoise: bool,
+    denoising: Denoising,
     run: Run,
     release: Release,
     buffers: Buffers,
@@ -95,7 +95,7 @@ impl GpuEngine {
     ) -> Result<Self, EngineError> {
         gpu.check()?;
         let lowered = Lowered::new(task)?;
-        let Lowered { dimension, encoding, grid, denoise, .. } = lowered;
+        let Lowered { dimension, encoding, grid, denoising, .. } = lowered;
         check_length("initial parameters", initial_parameters.len(), dimension)?;
         let (examples, features) = place(gpu, task.model, train).await?;
         let passes = Passes::new(gpu, task.model, encoding, grid.is_some());
@@ -108,8 +108,8 @@ impl GpuEngine {
             features: features.as_ref().map_or(0, |_| features::BYTES),
             expected_lot: task.expected_lot,
             chunk: performance.chunk,
-            averaging: task.averaging,
-            denoise,
+            apart: task.reads_apart(),
+            denoising,
             tails: lowered.family.tails.len(),
             quantiles: lowered.family.quantiles.len(),
         };
@@ -134,7 +134,7 @@ impl GpuEngine {
             dimension,
             encoding,
             grid,
-            denoise,
+            denoising,
             run: lowered.run(&buffers),
             release: lowered.release(&buffers),
             training,
@@ -268,7 +268,7 @@ impl GpuEngine {
         let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let sum_bytes = 4 * self.dimension as u64 * if traced { 3 } else { 2 };
         encoder.clear_buffer(&self.buffers.sums, 0, Some(sum_bytes));
-        if self.denoise {
+        if self.denoising == Denoising::Distance {
             encoder.clear_buffer(&self.buffers.bins, 0, Some(BINS_CLEARED));
         }
         let passes = if traced { &self.programs.traced } else { &self.programs.step };
@@ -390,15 +390,28 @@ impl Engine for GpuEngine {
             None => floats(&encoded[..bytes as usize]),
         };
         let (raw, noisy) = (floats(&raw), floats(&noisy));
-        let factor = if self.denoise { probability(word(&distance)) } else { 1.0 };
-        let denoised = noisy.iter().map(|v| factor * v).collect();
+        let denoised = match self.denoising {
+            Denoising::None => noisy.clone(),
+            Denoising::Distance | Denoising::Shrunk => {
+                let factor = probability(word(&distance));
+                noisy.iter().map(|v| factor * v).collect()
+            }
+            Denoising::Soft => noisy.iter().map(|&v| soft(v, self.release.denoise)).collect(),
+            Denoising::Smoothed(planes) => {
+                let values = self.buffers.values.clone();
+                let [smoothed] = self.read([(&values, 0, 4 * planes.range().end as u64)]).await?;
+                let mut denoised = floats(&smoothed);
+                denoised.extend(&noisy[planes.range().end..]);
+                denoised
+            }
+        };
         Ok(StepTrace { raw, encoded, noisy, denoised })
     }
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {
         let (tallies, bins) = (self.buffers.tallies.clone(), self.buffers.bins.clone());
         let [non_finite, distance] = self.read([(&tallies, 0, 4), (&bins, 0, 4)]).await?;
-        let denoise_factor = if self.denoise && self.stepped { probability(word(&distance)) } else { 1.0 };
+        let denoise_factor = if self.denoising.is_scaled() && self.stepped { probability(word(&distance)) } else { 1.0 };
         Ok(Metrics { non_finite: u64::from(word(&non_finite)), denoise_factor })
     }
 

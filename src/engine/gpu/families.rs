@@ -18,7 +18,7 @@ pub struct Family {
     pub shape: f32,
     /// Half of [0, 1) of the tail table is the noise below this magnitude.
     pub half_point: f32,
-    /// Pr[Z > x] at x = half_point·s/(1 − s) for s = 0, 1/16384, …, 1. One zero where it is not needed.
+    /// Pr[Z > x] at x = half_point·s/(1 − s) for s = 0, 1/16384, …, 1. One zero where nothing asks for it.
     pub tails: Vec<f32>,
     /// Of [`quantile::table`]. One zero where the family has its own formula.
     pub quantiles: Vec<f32>,

@@ -71,6 +71,8 @@ kernels! {
     KS_SCATTER: Release ["shared/release.wgsl", "ks_scatter.wgsl"];
     KS_DISTANCE: Release ["shared/release.wgsl", "ks_distance.wgsl"];
     KS_FULL: Release ["shared/release.wgsl", "ks_full.wgsl"];
+    SHRINK: Release ["shared/release.wgsl", "shrink.wgsl"];
+    SMOOTH: Release ["shared/release.wgsl", "smooth.wgsl"];
     UPDATE: Release ["shared/release.wgsl", "update.wgsl"];
     SCATTER: Scattering ["shared/scattering.wgsl", "scatter.wgsl"];
     STANDARDISE: Scattering ["shared/scattering.wgsl", "standardise.wgsl"];

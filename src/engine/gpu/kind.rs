@@ -17,8 +17,9 @@ pub struct Kind {
     encoder: KnownEncoder,
     /// At a scale of 1.
     noise: Option<NoiseSpec>,
+    /// At one strength.
     denoiser: Denoiser,
-    averaging: bool,
+    apart: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +44,14 @@ impl Kind {
             },
         };
         let noise = task.noise.as_ref().map(|noise| noise.with_scale(1.0));
-        Self { model: task.model, encoder, noise, denoiser: task.denoiser, averaging: task.averaging }
+        // Which numbers they are does not change a branch.
+        let denoiser = match task.denoiser {
+            Denoiser::LaplacianSmoothing { .. } => Denoiser::LaplacianSmoothing { strength: 1.0 },
+            Denoiser::LowPass { .. } => Denoiser::None,
+            Denoiser::Kalman { .. } => Denoiser::Kalman { gain: 0.5 },
+            other => other,
+        };
+        Self { model: task.model, encoder, noise, denoiser, apart: task.reads_apart() }
     }
 }
 

@@ -4,9 +4,11 @@ use bytemuck::{Pod, Zeroable};
 
 use super::{buffers::Buffers, device::Gpu, families::Family, layout::Encoding, memory::Owned};
 use crate::{
+    accounting::noise::NoiseSpec,
     engine::{EngineError, Task, Unsupported, check_length},
     mechanism::{
         Denoiser, EncoderSpec,
+        denoise::{Filter, Hartley, Planes, threshold},
         encode::first_bucket,
         envelope::Envelope,
         exact_sum::{SumGrid, clip_target},
@@ -44,6 +46,49 @@ pub struct Release {
     pub average_keeps: f32,
     pub step: f32,
     pub inverse_step: f32,
+    pub takes: f32,
+    pub ahead: f32,
+    pub denoise: f32,
+    /// A uniform's size is a multiple of 16 bytes.
+    pub nothing: u32,
+}
+
+/// What kernels do with a noisy sum before the update.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Denoising {
+    None,
+    /// Times its distance to the noise's distribution.
+    Distance,
+    /// Times what the noise leaves of its square.
+    Shrunk,
+    /// Each coordinate towards 0.
+    Soft,
+    /// These planes along their pixels.
+    Smoothed(Planes),
+}
+
+impl Denoising {
+    /// With the number that its kernels take.
+    fn of(task: &Task) -> Result<(Self, f64), EngineError> {
+        task.check_denoiser()?;
+        let d = task.model.parameters();
+        let noise = task.noise.as_ref().map(NoiseSpec::build).transpose()?;
+        let sigma = noise.map_or(0.0, |noise| noise.standard_deviation());
+        Ok(match (task.denoiser, task.model.planes()) {
+            (Denoiser::KolmogorovSmirnov, _) => (Self::Distance, 0.0),
+            (Denoiser::JamesStein, _) => (Self::Shrunk, (d as f64 - 2.0).max(0.0) * sigma * sigma),
+            (Denoiser::Linear, _) => (Self::Shrunk, d as f64 * sigma * sigma),
+            (Denoiser::SoftThreshold, _) => (Self::Soft, threshold(d, sigma).into()),
+            (Denoiser::LaplacianSmoothing { strength }, Some(planes)) => (Self::Smoothed(planes), strength),
+            _ => (Self::None, 0.0),
+        })
+    }
+
+    /// Whether the update multiplies the sum by a number that kernels find.
+    #[must_use]
+    pub const fn is_scaled(self) -> bool {
+        matches!(self, Self::Distance | Self::Shrunk)
+    }
 }
 
 /// A task that the device takes.
@@ -56,11 +101,13 @@ pub struct Lowered<'a> {
     pub envelope: Option<&'a Envelope>,
     /// Of the encoded coordinates; their sums are exact.
     pub grid: Option<SumGrid>,
-    pub denoise: bool,
+    pub denoising: Denoising,
     pub family: Family,
+    /// What the denoiser's kernels take.
+    denoise: f32,
+    filter: Filter,
     clip: f32,
     pre_scale: f32,
-    momentum: f32,
     expected_lot: f32,
 }
 
@@ -96,13 +143,25 @@ impl<'a> Lowered<'a> {
                 Some(envelope)
             }
         };
-        let denoise = task.denoiser == Denoiser::KolmogorovSmirnov;
-        if denoise && task.noise.is_none() {
-            return Err(Unsupported::NoNoise.into());
+        let (denoising, denoise) = Denoising::of(task)?;
+        let mut family = Family::new(task.noise.as_ref(), denoising == Denoising::Distance)?;
+        if let Denoising::Smoothed(Planes { side, .. }) = denoising {
+            family.tails = Hartley::waves(side).into_iter().map(|v| v as f32).collect();
         }
-        let family = Family::new(task.noise.as_ref(), denoise)?;
-        let Task { momentum, expected_lot, .. } = *task;
-        Ok(Self { dimension, encoding, envelope, grid, denoise, family, clip, pre_scale, momentum, expected_lot })
+        let (denoise, filter, expected_lot) = (denoise as f32, task.filter(), task.expected_lot);
+        Ok(Self {
+            dimension,
+            encoding,
+            envelope,
+            grid,
+            denoising,
+            family,
+            denoise,
+            filter,
+            clip,
+            pre_scale,
+            expected_lot,
+        })
     }
 
     /// 1/g, a power of two, where sums are exact.
@@ -134,13 +193,17 @@ impl<'a> Lowered<'a> {
             scale: self.family.scale,
             shape: self.family.shape,
             learning_rate: 0.0,
-            momentum: self.momentum,
+            momentum: self.filter.keeps,
             expected_lot: self.expected_lot,
             half_point: self.family.half_point,
             average_at: buffers.average_at,
             average_keeps: 0.0,
             step: self.grid.map_or(0.0, SumGrid::step),
             inverse_step: self.inverse_step().unwrap_or(0.0),
+            takes: self.filter.takes,
+            ahead: self.filter.ahead,
+            denoise: self.denoise,
+            nothing: 0,
         }
     }
 

@@ -4,9 +4,10 @@ use super::{
     device::Gpu,
     dispatch::{Dispatch, Workgroups},
     kernels::{self, ACCUMULATE_DENSE, ACCUMULATE_STORED, CONV1, CONV2, DENSE, NOISE, NORM, UNPACK, UPDATE},
-    lowered::Lowered,
+    lowered::{Denoising, Lowered},
     passes::Passes,
 };
+use crate::mechanism::denoise::Planes;
 
 /// Sequences of kernels.
 #[derive(Debug)]
@@ -74,17 +75,34 @@ impl Programs {
 
 /// What follows the sum.
 fn finish(gpu: &Gpu, lowered: &Lowered<'_>) -> Vec<Dispatch> {
-    let &Lowered { dimension, denoise, grid, .. } = lowered;
+    let &Lowered { dimension, denoising, grid, .. } = lowered;
     let blocks = (dimension as u32).div_ceil(4).div_ceil(64);
     let coordinates = (dimension as u32).div_ceil(64);
-    let flags = [("DENOISE", denoise), ("EXACT", grid.is_some())].map(|(name, flag)| (name, f64::from(u8::from(flag))));
-    let mut passes = vec![Dispatch::new(gpu, &kernels::NOISE, &flags, Workgroups::Fixed(blocks))];
-    if denoise {
-        passes.push(Dispatch::new(gpu, &kernels::KS_SCATTER, &[], Workgroups::Fixed(coordinates.min(64))));
-        passes.push(Dispatch::new(gpu, &kernels::KS_DISTANCE, &[], Workgroups::Fixed(coordinates)));
-        passes.push(Dispatch::new(gpu, &kernels::KS_FULL, &[], Workgroups::Fixed(8)));
-        passes.push(Dispatch::new(gpu, &kernels::UPDATE, &[], Workgroups::Fixed(coordinates)));
-    }
+    let dispatch = |kernel, constants: &[(&'static str, f64)], workgroups| {
+        Dispatch::new(gpu, kernel, constants, Workgroups::Fixed(workgroups))
+    };
+    let distance = denoising == Denoising::Distance;
+    let flags = [("COUNT", distance), ("UPDATE", denoising == Denoising::None), ("EXACT", grid.is_some())];
+    let mut passes = vec![dispatch(&kernels::NOISE, &flags.map(|(name, flag)| (name, f64::from(u8::from(flag)))), blocks)];
+    let update: &[(&'static str, f64)] = match denoising {
+        Denoising::None => return passes,
+        Denoising::Distance => {
+            passes.push(dispatch(&kernels::KS_SCATTER, &[], coordinates.min(64)));
+            passes.push(dispatch(&kernels::KS_DISTANCE, &[], coordinates));
+            passes.push(dispatch(&kernels::KS_FULL, &[], 8));
+            &[("SCALED", 1.0)]
+        }
+        Denoising::Shrunk => {
+            passes.push(dispatch(&kernels::SHRINK, &[], 1));
+            &[("SCALED", 1.0)]
+        }
+        Denoising::Soft => &[("SOFT", 1.0)],
+        Denoising::Smoothed(Planes { count, side, .. }) => {
+            passes.push(dispatch(&kernels::SMOOTH, &[("SIDE", side as f64)], count as u32));
+            &[("SMOOTHED", (count * side * side) as f64)]
+        }
+    };
+    passes.push(dispatch(&kernels::UPDATE, update, coordinates));
     passes
 }
 

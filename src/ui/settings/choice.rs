@@ -2,7 +2,7 @@
 
 use crate::{
     engine::Reading,
-    mechanism::{Denoiser, EnvelopeShape},
+    mechanism::EnvelopeShape,
     model::Architecture,
     plot::format,
     train::config::{Averaging, Minority, SamplingPolicy, Start},
@@ -145,18 +145,70 @@ impl Choice for EnvelopeShape {
     }
 }
 
-impl Choice for Denoiser {
-    const ALL: &'static [Self] = &[Self::None, Self::KolmogorovSmirnov];
+/// A denoiser without its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DenoiserKind {
+    None,
+    KolmogorovSmirnov,
+    Smoothing,
+    JamesStein,
+    Linear,
+    SoftThreshold,
+    LowPass,
+    Kalman,
+}
+
+impl DenoiserKind {
+    /// Whether it looks at the steps before, as momentum does.
+    #[must_use]
+    pub const fn filters(self) -> bool {
+        matches!(self, Self::LowPass | Self::Kalman)
+    }
+
+    /// What formulas tell apart: nothing is done to a single sum, it is multiplied by a number, or it becomes something else.
+    #[must_use]
+    pub const fn does(self) -> &'static str {
+        match self {
+            Self::None | Self::LowPass | Self::Kalman => "nothing",
+            Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear => "scale",
+            Self::Smoothing | Self::SoftThreshold => "change",
+        }
+    }
+}
+
+impl Choice for DenoiserKind {
+    const ALL: &'static [Self] = &[
+        Self::None,
+        Self::KolmogorovSmirnov,
+        Self::Smoothing,
+        Self::JamesStein,
+        Self::Linear,
+        Self::SoftThreshold,
+        Self::LowPass,
+        Self::Kalman,
+    ];
     fn key(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::KolmogorovSmirnov => "kolmogorov-smirnov",
+            Self::Smoothing => "laplacian-smoothing",
+            Self::JamesStein => "james-stein",
+            Self::Linear => "linear",
+            Self::SoftThreshold => "soft-threshold",
+            Self::LowPass => "low-pass",
+            Self::Kalman => "kalman",
         }
     }
     fn label(self) -> String {
         match self {
             Self::None => t!("None"),
             Self::KolmogorovSmirnov => t!("Kolmogorov–Smirnov"),
+            Self::Smoothing => t!("Laplacian smoothing"),
+            Self::JamesStein => t!("James–Stein"),
+            Self::Linear => t!("Linear (Balle & Wang)"),
+            Self::SoftThreshold => t!("Soft threshold"),
+            Self::LowPass => t!("Low-pass filter"),
+            Self::Kalman => t!("Kalman filter"),
         }
         .to_owned()
     }
@@ -270,7 +322,7 @@ mod tests {
         keys_are_unique::<Theme>();
         keys_are_unique::<Architecture>();
         keys_are_unique::<EnvelopeShape>();
-        keys_are_unique::<Denoiser>();
+        keys_are_unique::<DenoiserKind>();
         keys_are_unique::<Start>();
         keys_are_unique::<Minority>();
         keys_are_unique::<Reading>();

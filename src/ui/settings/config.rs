@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::{
-    choice::{Decay, Digits, Encoder, Family},
+    choice::{Decay, DenoiserKind, Digits, Encoder, Family},
+    numbers::Number,
     values::Settings,
 };
 use crate::{
@@ -97,7 +98,7 @@ impl Settings {
             noise: self.noise(),
             // Without noise there is nothing to compare with.
             grid_bits: self.grid_bits.filter(|_| self.family != Family::None),
-            denoiser: if self.family == Family::None { Denoiser::None } else { self.denoiser },
+            denoiser: self.denoiser(),
             lot: self.lot,
             sampling: self.sampling,
             learning_rate: self.learning_rate,
@@ -106,7 +107,7 @@ impl Settings {
                 Decay::Linear => Schedule::Linear { to: self.rate_end },
                 Decay::Cosine => Schedule::Cosine { to: self.rate_end },
             },
-            momentum: self.momentum,
+            momentum: if self.applies(Number::Momentum) { self.momentum } else { 0.0 },
             augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
             minority: self.minority,
             reading: self.reading,
@@ -120,6 +121,21 @@ impl Settings {
         }
     }
 
+    /// The denoiser of the run; none without noise, as the page offers none then.
+    fn denoiser(&self) -> Denoiser {
+        match self.denoiser {
+            _ if self.family == Family::None => Denoiser::None,
+            DenoiserKind::None => Denoiser::None,
+            DenoiserKind::KolmogorovSmirnov => Denoiser::KolmogorovSmirnov,
+            DenoiserKind::Smoothing => Denoiser::LaplacianSmoothing { strength: self.smoothing },
+            DenoiserKind::JamesStein => Denoiser::JamesStein,
+            DenoiserKind::Linear => Denoiser::Linear,
+            DenoiserKind::SoftThreshold => Denoiser::SoftThreshold,
+            DenoiserKind::LowPass => Denoiser::LowPass { keeps: self.memory },
+            DenoiserKind::Kalman => Denoiser::Kalman { gain: 1.0 - self.memory },
+        }
+    }
+
     /// The settings that mean this configuration.
     #[must_use]
     pub fn of_config(config: &RunConfig, digits: Digits) -> Self {
@@ -127,7 +143,6 @@ impl Settings {
             digits,
             model: config.model,
             grid_bits: config.grid_bits,
-            denoiser: config.denoiser,
             lot: config.lot,
             sampling: config.sampling,
             learning_rate: config.learning_rate,
@@ -178,6 +193,25 @@ impl Settings {
                 Family::Custom
             }
         };
+        settings.denoiser = match config.denoiser {
+            Denoiser::None => DenoiserKind::None,
+            Denoiser::KolmogorovSmirnov => DenoiserKind::KolmogorovSmirnov,
+            Denoiser::LaplacianSmoothing { strength } => {
+                settings.smoothing = strength;
+                DenoiserKind::Smoothing
+            }
+            Denoiser::JamesStein => DenoiserKind::JamesStein,
+            Denoiser::Linear => DenoiserKind::Linear,
+            Denoiser::SoftThreshold => DenoiserKind::SoftThreshold,
+            Denoiser::LowPass { keeps } => {
+                settings.memory = keeps;
+                DenoiserKind::LowPass
+            }
+            Denoiser::Kalman { gain } => {
+                settings.memory = 1.0 - gain;
+                DenoiserKind::Kalman
+            }
+        };
         (settings.decay, settings.rate_end) = match config.schedule {
             Schedule::Constant => (Decay::Constant, settings.rate_end),
             Schedule::Linear { to } => (Decay::Linear, to),
@@ -214,6 +248,17 @@ mod tests {
             let config = Settings { family: *family, decay: Decay::Cosine, ..Settings::default() }.config();
             assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
         }
+        for denoiser in DenoiserKind::ALL {
+            let settings = Settings { denoiser: *denoiser, smoothing: 7.0, memory: 0.75, ..Settings::default() };
+            let config = settings.config();
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+            // The same name in files, in links and on the command line.
+            let name = match serde_json::to_value(config.denoiser).unwrap() {
+                serde_json::Value::Object(fields) => fields.keys().next().unwrap().as_str().into(),
+                name => name,
+            };
+            assert_eq!(name, denoiser.key());
+        }
         for sampling in SamplingPolicy::ALL {
             let config = Settings { sampling: *sampling, ..Settings::default() }.config();
             assert_eq!(config.sampling, *sampling);
@@ -248,7 +293,7 @@ mod tests {
 
     #[test]
     fn without_noise_nothing_is_denoised() {
-        let settings = Settings { family: Family::None, denoiser: Denoiser::KolmogorovSmirnov, ..Settings::default() };
+        let settings = Settings { family: Family::None, denoiser: DenoiserKind::KolmogorovSmirnov, ..Settings::default() };
         assert_eq!(settings.config().denoiser, Denoiser::None);
         assert_eq!(settings.config().noise, None);
     }

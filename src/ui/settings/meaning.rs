@@ -1,7 +1,7 @@
 //! What settings mean to a reader: whether they promise anything, and what changed from one run to the next.
 
 use super::{
-    choice::{Choice, Encoder, Family},
+    choice::{Choice, DenoiserKind, Encoder, Family},
     numbers::Number,
     selects::Select,
     values::Settings,
@@ -23,7 +23,13 @@ impl Settings {
         }
     }
 
-    /// Whether a condition holds: `encoder=clip&noise=!none`, with the names of links, `private` and `momentum` (`yes`, `no`).
+    /// The denoiser of the run.
+    fn denoiser_kind(&self) -> DenoiserKind {
+        if self.family == Family::None { DenoiserKind::None } else { self.denoiser }
+    }
+
+    /// Whether a condition holds: `encoder=clip&noise=!none`, with the names of links, `private` and `momentum` (`yes`, `no`),
+    /// and `denoises` ([`DenoiserKind::does`]).
     #[must_use]
     pub fn meet(&self, condition: &str) -> bool {
         let yes = |is: bool| if is { "yes" } else { "no" };
@@ -32,10 +38,11 @@ impl Settings {
             let now = match key {
                 "encoder" => self.encoder.key(),
                 "noise" => self.family.key(),
-                "denoiser" => self.config().denoiser.key(),
+                "denoiser" => self.denoiser_kind().key(),
+                "denoises" => self.denoiser_kind().does(),
                 "sampling" => self.sampling.key(),
                 "private" => yes(self.no_guarantee().is_none()),
-                "momentum" => yes(self.momentum > 0.0),
+                "momentum" => yes(self.config().momentum > 0.0),
                 _ => return false,
             };
             value.strip_prefix('!').map_or(now == value, |other| now != other)
@@ -73,11 +80,11 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{mechanism::Denoiser, train::config::SamplingPolicy};
+    use crate::train::config::SamplingPolicy;
 
     #[test]
     fn conditions_are_met_or_not() {
-        let settings = Settings { denoiser: Denoiser::KolmogorovSmirnov, ..Settings::default() };
+        let settings = Settings { denoiser: DenoiserKind::KolmogorovSmirnov, ..Settings::default() };
         for condition in [
             "",
             "encoder=clip",

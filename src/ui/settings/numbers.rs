@@ -5,7 +5,7 @@
 //! the panel. Links, fields, refusals, sweeps, frames and the tests follow from the entry.
 
 use super::{
-    choice::{Decay, Encoder, Family},
+    choice::{Decay, DenoiserKind, Encoder, Family},
     number::{
         Bound::{At, Beyond},
         NumberError, NumberSpec, WHOLE,
@@ -199,6 +199,30 @@ numbers! {
         ..PLAIN
     };
 
+    Smoothing: smoothing = NumberSpec {
+        key: "smoothing",
+        paths: &["denoiser.strength"],
+        label: text!("Smoothing"),
+        hint: text!("How much each unit's weights take from those of the pixels around; neighbouring pixels have like gradients and unlike noise."),
+        named: text!("smoothing {value}"),
+        most: At(1000.0),
+        slider: slider(0.1, 100.0, Factors, [text!("keeps detail"), text!("removes more noise")]),
+        applies: |s| s.denoiser == DenoiserKind::Smoothing && s.family != Family::None,
+        ..PLAIN
+    };
+
+    Memory: memory = NumberSpec {
+        key: "memory",
+        paths: &["denoiser.keeps", "denoiser.gain"],
+        label: text!("Memory"),
+        hint: text!("The share of the steps before in what moves the model now. More of it averages out more noise, and follows later."),
+        named: text!("memory {value}"),
+        most: Beyond(1.0),
+        slider: slider(0.0, 0.99, Even, [text!("follows at once"), text!("removes more noise")]),
+        applies: |s| s.denoiser.filters() && s.family != Family::None,
+        ..PLAIN
+    };
+
     Lot: lot = NumberSpec {
         key: "lot",
         paths: &["lot"],
@@ -217,7 +241,7 @@ numbers! {
         key: "rate",
         paths: &["learning-rate"],
         label: text!("Learning rate"),
-        hint: text!("How far a step goes along the noisy average gradient; it costs no privacy. The denoiser shrinks steps about a hundredfold, so it wants rates near 50."),
+        hint: text!("How far a step goes along the noisy average gradient; it costs no privacy. The Kolmogorov–Smirnov denoiser shrinks steps about a hundredfold, so it wants rates near 50."),
         named: text!("learning rate {value}"),
         least: At(1e-9),
         slider: slider(0.01, 100.0, Factors, [text!("slower"), text!("faster")]),
@@ -247,6 +271,8 @@ numbers! {
         least: At(0.0),
         most: At(0.9999),
         slider: slider(0.0, 0.99, Even, [text!("forgets at once"), text!("carries on")]),
+        // A filter over the steps is a momentum of its own.
+        applies: |s| !s.denoiser.filters() || s.family == Family::None,
         ..PLAIN
     };
 

@@ -5,12 +5,12 @@
 //! the panel. Links, lists, names of runs, frames and the tests follow from the entry.
 
 use super::{
-    choice::{Choice, Decay, Digits, Encoder, Family},
+    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family},
     values::Settings,
 };
 use crate::{
     engine::Reading,
-    mechanism::{Denoiser, EnvelopeShape},
+    mechanism::EnvelopeShape,
     model::{Architecture, pretrained},
     train::config::{Averaging, Minority, SamplingPolicy, Start},
     ui::text::{Text, text},
@@ -135,11 +135,11 @@ selects! {
         ..PLAIN
     };
 
-    Denoiser: denoiser, Denoiser = SelectSpec {
+    Denoiser: denoiser, DenoiserKind = SelectSpec {
         key: "denoiser",
         id: "denoiser",
         label: text!("Denoiser"),
-        hint: text!("It shrinks the noisy sum by how far it is from pure noise; working on what is already released costs no privacy."),
+        hint: text!("What is done to the noisy sum before it moves the model: it is shrunk, smoothed along the pixels, or averaged over the steps. Working on what is already released costs no privacy."),
         framed: true,
         change: Some(text!("denoiser: {option}")),
         ..PLAIN

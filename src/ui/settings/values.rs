@@ -1,10 +1,10 @@
 //! Every control's value.
 
-use super::choice::{Decay, Digits, Encoder, Family};
+use super::choice::{Decay, DenoiserKind, Digits, Encoder, Family};
 use crate::{
     accounting::noise::CustomDensity,
     engine::Reading,
-    mechanism::{Denoiser, EnvelopeShape},
+    mechanism::EnvelopeShape,
     model::Architecture,
     train::config::{Averaging, Minority, SamplingPolicy, Start},
 };
@@ -33,7 +33,11 @@ pub struct Settings {
     pub formula: String,
     pub density: Option<CustomDensity>,
     pub grid_bits: Option<u32>,
-    pub denoiser: Denoiser,
+    pub denoiser: DenoiserKind,
+    /// Strength of Laplacian smoothing.
+    pub smoothing: f64,
+    /// What a filter over the steps keeps of those before.
+    pub memory: f64,
     pub lot: u32,
     pub sampling: SamplingPolicy,
     pub learning_rate: f64,
@@ -72,7 +76,9 @@ impl Default for Settings {
             formula: FORMULA.to_owned(),
             density: None,
             grid_bits: None,
-            denoiser: Denoiser::None,
+            denoiser: DenoiserKind::None,
+            smoothing: 3.0,
+            memory: 0.9,
             lot: 256,
             sampling: SamplingPolicy::Poisson,
             learning_rate: 0.5,

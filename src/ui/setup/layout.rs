@@ -16,8 +16,9 @@ pub enum Control {
 pub const DIGITS: Control = Control::Select(Select::Digits);
 /// The model, which stands in the panel by itself.
 pub const MODEL: Control = Control::Select(Select::Model);
-/// The denoiser, which stands in the panel by itself.
-pub const DENOISER: Control = Control::Select(Select::Denoiser);
+/// The denoiser with its numbers, which stand in the panel by themselves.
+pub const DENOISER: &[Control] =
+    &[Control::Select(Select::Denoiser), Control::Number(Number::Smoothing), Control::Number(Number::Memory)];
 
 /// The controls that stand on the stage, under the station that they act on: the lot, the bound, the noise.
 pub const LOT: &[Control] = &[Control::Number(Number::Lot)];
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn every_setting_has_one_place() {
         let placed: Vec<Control> =
-            [&[DIGITS, MODEL, DENOISER], LOT, BOUND, NOISE, PRIVACY, TRAINING, ADVANCED].concat();
+            [&[DIGITS, MODEL], DENOISER, LOT, BOUND, NOISE, PRIVACY, TRAINING, ADVANCED].concat();
         let settings = Select::ALL.map(Control::Select).into_iter().chain(Number::ALL.map(Control::Number));
         for control in settings {
             assert_eq!(placed.iter().filter(|each| **each == control).count(), 1, "{control:?}");

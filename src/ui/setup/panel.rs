@@ -32,7 +32,7 @@ pub fn panel(page: Page) -> impl IntoView {
             <legend>{t!("Privacy")}</legend>
             {controls(page, PRIVACY)}
             <div class="quiet-when-off" class:off=bool_fn(move || no_noise.get())>
-                {control(page, DENOISER)}
+                {controls(page, DENOISER)}
             </div>
             {view_fn(move || unprotected.get().map(|reason| view! { <p class="warning">{reason}</p> }.into_any()))}
             {view_fn(move || unprotected.get().is_none().then(|| projection(page).into_any()))}

@@ -80,7 +80,22 @@ fn sentence(page: Page, which: usize) -> String {
                 Some(Denoiser::KolmogorovSmirnov) => {
                     t!("The sum is multiplied by how far its values are from pure noise. That costs no privacy.")
                 }
-                _ => t!("No denoiser: the noisy sum itself moves the model."),
+                Some(Denoiser::JamesStein | Denoiser::Linear) => {
+                    t!("The sum is multiplied by the share of its length that noise alone does not have. That costs no privacy.")
+                }
+                Some(Denoiser::LaplacianSmoothing { .. }) => {
+                    t!("Each unit's weights are smoothed along the pixels; what is left of the noise is what pixels have in common. That costs no privacy.")
+                }
+                Some(Denoiser::SoftThreshold) => {
+                    t!("Coordinates that noise alone would reach become 0, and the others are moved towards it. That costs no privacy.")
+                }
+                Some(Denoiser::LowPass { .. }) => {
+                    t!("The noisy sum goes into an average over the steps, and that moves the model. That costs no privacy.")
+                }
+                Some(Denoiser::Kalman { .. }) => {
+                    t!("The noisy sum goes into an average over the steps, of gradients that are taken ahead of the model. That costs no privacy.")
+                }
+                Some(Denoiser::None) | None => t!("No denoiser: the noisy sum itself moves the model."),
             },
         };
         says.to_owned()

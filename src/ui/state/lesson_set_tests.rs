@@ -5,11 +5,10 @@ use super::{
     *,
 };
 use crate::{
-    mechanism::Denoiser,
     train::config::SamplingPolicy,
     ui::{
         link,
-        settings::{Choice as _, Encoder, Family, Settings},
+        settings::{Choice as _, DenoiserKind, Encoder, Family, Settings},
     },
 };
 
@@ -52,6 +51,8 @@ const NAMES: [&str; 39] = [
     "density",
     "pre-scale",
     "momentum",
+    "smoothing",
+    "memory",
     "norm-0",
     "norm-1",
     "norm-2",
@@ -160,7 +161,7 @@ fn what_a_step_points_at_is_in_the_panel_that_it_shows() {
 fn kinds() -> impl Iterator<Item = Settings> {
     let all = Encoder::ALL.iter().flat_map(|&encoder| Family::ALL.iter().map(move |&family| (encoder, family)));
     all.flat_map(|(encoder, family)| {
-        let kind = move |&denoiser: &Denoiser| {
+        let kind = move |&denoiser: &DenoiserKind| {
             let (poisson, fixed, shuffled) =
                 (SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled);
             let others = [(None, 0.0, poisson), (Some(1), 0.0, fixed), (None, 0.9, fixed), (None, 0.0, shuffled)];
@@ -174,7 +175,7 @@ fn kinds() -> impl Iterator<Item = Settings> {
                 ..Settings::default()
             })
         };
-        Denoiser::ALL.iter().flat_map(kind)
+        DenoiserKind::ALL.iter().flat_map(kind)
     })
 }
 
@@ -200,15 +201,21 @@ fn the_formulas_of_a_run_are_those_of_its_mechanism() {
         let says = |what: &str| met.iter().any(|each| each.formula.contains(what) || each.explanation.contains(what));
         let noisy = settings.family != Family::None;
         let clips = settings.encoder == Encoder::Clip;
-        let denoises = noisy && settings.denoiser != Denoiser::None;
+        let does = if noisy { settings.denoiser.does() } else { "nothing" };
+        let scales = does == "scale";
         assert_eq!(count(&|key| key.starts_with("step")), 1, "{settings:?}");
         assert_eq!(count(&|key| LAWS.contains(&key)), usize::from(noisy), "{settings:?}");
         assert_eq!(says("N(0"), settings.family == Family::Gaussian, "{settings:?}");
         assert_eq!((says("{clip}"), says("clip(")), (clips, clips), "{settings:?}");
         assert_eq!(says("enc(") && says("{pre-scale}"), settings.encoder == Encoder::Envelope, "{settings:?}");
-        assert_eq!((says("{factor}"), says("η·D·")), (denoises, denoises), "{settings:?}");
+        assert_eq!((says("{factor}"), says("η·D·")), (scales, scales), "{settings:?}");
+        assert_eq!(says("η·D("), does == "change", "{settings:?}");
+        let own = DenoiserKind::ALL.iter().filter(|kind| **kind != DenoiserKind::None);
+        let own = own.filter(|kind| met.iter().any(|each| each.condition == format!("denoiser={}", kind.key())));
+        let expected = (noisy && settings.denoiser != DenoiserKind::None).then_some(&settings.denoiser);
+        assert_eq!(own.collect::<Vec<_>>(), Vec::from_iter(expected), "{settings:?}");
         assert_eq!(says("{epsilon}"), settings.no_guarantee().is_none(), "{settings:?}");
-        assert_eq!(says("{momentum}"), settings.momentum > 0.0, "{settings:?}");
+        assert_eq!(says("{momentum}"), settings.config().momentum > 0.0, "{settings:?}");
         let bounded = settings.no_guarantee().is_none();
         for (sampling, own) in [
             (SamplingPolicy::Poisson, "Each image takes part with probability"),

@@ -6,7 +6,6 @@ use leptos::prelude::*;
 
 use super::page::Page;
 use crate::{
-    mechanism::Denoiser,
     plot::format,
     train::report::{Privacy, Report},
     ui::settings::{Encoder, Settings},
@@ -39,6 +38,8 @@ impl Page {
             "rate" => report(|report| (report.step > 0).then_some(report.learning_rate))
                 .map_or_else(|| settings(|s| s.learning_rate), |rate| Some(format::number(rate))),
             "momentum" => settings(|s| s.momentum),
+            "smoothing" => settings(|s| s.smoothing),
+            "memory" => settings(|s| s.memory),
             "pre-scale" => settings(|s| s.pre_scale),
             "nu" => settings(|s| s.nu),
             "exponent" => settings(|s| s.exponent),
@@ -58,10 +59,10 @@ impl Page {
             "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
             "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
             "exp-epsilon" => self.headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
-            // A run without a denoiser has none, and a run that has not begun none yet.
+            // A run whose denoiser is no factor has none, and a run that has not begun none yet.
             "factor" => report(|report| (report.step > 0).then_some(report.denoise_factor))
                 .filter(|_| {
-                    self.run.info.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser != Denoiser::None))
+                    self.run.info.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser.is_factor()))
                 })
                 .map(|f| format::number((f * 1e5).round() / 1e5)),
             "accuracy" => self.run.accuracy.get().map(format::percent),

@@ -52,6 +52,25 @@ pub enum StartFrom {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+pub enum Denoise {
+    None,
+    /// Times the sum's Kolmogorov–Smirnov distance from the noise
+    KolmogorovSmirnov,
+    /// Along the pixels that each unit of the first layer sees
+    LaplacianSmoothing,
+    /// Times what noise alone does not have of its square (James & Stein)
+    JamesStein,
+    /// The same, for the best multiple (Balle & Wang)
+    Linear,
+    /// Coordinates that noise alone reaches become 0 (Balle & Wang)
+    SoftThreshold,
+    /// An average over the steps (DOPPLER)
+    LowPass,
+    /// The same, of gradients taken ahead (DiSK)
+    Kalman,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 pub enum Encoder {
     None,
     Clip,
@@ -127,9 +146,7 @@ pub fn configuration(
     }
     encoder(arguments, &mut config.encoder)?;
     noise(arguments, &mut config.noise)?;
-    if arguments.denoise {
-        config.denoiser = Denoiser::KolmogorovSmirnov;
-    }
+    denoiser(arguments, &mut config.denoiser)?;
     if let Some(to) = arguments.decay_to {
         config.schedule = Schedule::Linear { to };
     }
@@ -178,6 +195,10 @@ pub enum SettingsError {
     ClipWithout,
     #[error("--vectors and --pre-scale need an envelope (--encoder gaussian, heavy-tailed, sparse or mixed)")]
     EnvelopeWithout,
+    #[error("--smoothing needs --denoiser laplacian-smoothing")]
+    SmoothingWithout,
+    #[error("--memory needs --denoiser low-pass or kalman")]
+    MemoryWithout,
     #[error("--nu needs --noise student-t")]
     NuWithout,
     #[error("--exponent needs --noise generalized-gaussian")]
@@ -226,6 +247,33 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Setti
         _ if arguments.vectors.is_some() || arguments.pre_scale.is_some() => {
             return Err(SettingsError::EnvelopeWithout);
         }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn denoiser(arguments: &Arguments, denoiser: &mut Denoiser) -> Result<(), SettingsError> {
+    let named = if arguments.denoise { Some(Denoise::KolmogorovSmirnov) } else { arguments.denoiser };
+    match named {
+        None => {}
+        Some(Denoise::None) => *denoiser = Denoiser::None,
+        Some(Denoise::KolmogorovSmirnov) => *denoiser = Denoiser::KolmogorovSmirnov,
+        Some(Denoise::LaplacianSmoothing) => *denoiser = Denoiser::LaplacianSmoothing { strength: 3.0 },
+        Some(Denoise::JamesStein) => *denoiser = Denoiser::JamesStein,
+        Some(Denoise::Linear) => *denoiser = Denoiser::Linear,
+        Some(Denoise::SoftThreshold) => *denoiser = Denoiser::SoftThreshold,
+        Some(Denoise::LowPass) => *denoiser = Denoiser::LowPass { keeps: 0.9 },
+        Some(Denoise::Kalman) => *denoiser = Denoiser::Kalman { gain: 0.1 },
+    }
+    match (&mut *denoiser, arguments.smoothing) {
+        (Denoiser::LaplacianSmoothing { strength }, Some(given)) => *strength = given,
+        (_, Some(_)) => return Err(SettingsError::SmoothingWithout),
+        _ => {}
+    }
+    match (denoiser, arguments.memory) {
+        (Denoiser::LowPass { keeps }, Some(given)) => *keeps = given,
+        (Denoiser::Kalman { gain }, Some(given)) => *gain = 1.0 - given,
+        (_, Some(_)) => return Err(SettingsError::MemoryWithout),
         _ => {}
     }
     Ok(())

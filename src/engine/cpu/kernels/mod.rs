@@ -10,4 +10,5 @@ pub mod pooling;
 pub mod product;
 mod quantile;
 pub mod scattering;
+pub mod smoothing;
 pub mod sum;

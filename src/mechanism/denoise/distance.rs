@@ -1,5 +1,5 @@
-//! Denoising by the Kolmogorov–Smirnov distance (Nasr, Shokri & Houmansadr 2020, Algorithm 1): post-processing of what was
-//! released, so free of privacy cost, as long as it compares with the noise's distribution and never with the noise drawn.
+//! The Kolmogorov–Smirnov distance (Nasr, Shokri & Houmansadr 2020, Algorithm 1). It compares with the noise's distribution and never with the
+//! noise drawn.
 
 /// sup_x |F̂(x) − F(x)| between the empirical distribution function of `values` and the continuous distribution function `cdf`,
 /// exactly: the supremum is reached at a value, from one side or the other. 0 for no values; NaN among them counts as +∞.

@@ -1,0 +1,51 @@
+// mechanism::denoise::smooth: a workgroup smooths the weights that a unit of the first layer has for its pixels, as (H x H) times gains, and back.
+// `tails` holds (cos + sin)(2πj/SIDE), then 2 − 2cos(2πk/SIDE).
+
+override SIDE: u32;
+
+const MOST: u32 = 784;
+var<workgroup> plane: array<f32, MOST>;
+var<workgroup> turned: array<f32, MOST>;
+
+// to = the transform of each column of `plane`, as a row.
+fn columns(at: u32) -> f32 {
+    let k = at % SIDE;
+    let column = at / SIDE;
+    var sum = 0.0;
+    var angle = 0u;
+    for (var row = 0u; row < SIDE; row++) {
+        sum += tails[angle] * plane[row * SIDE + column];
+        angle += k;
+        angle = select(angle, angle - SIDE, angle >= SIDE);
+    }
+    return sum;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    let area = SIDE * SIDE;
+    let first = group.x * area;
+    for (var at = t; at < area; at += 256u) {
+        plane[at] = noisy[first + at];
+    }
+    // Rows become columns each time: after two passes, coefficients; after four, the plane again.
+    for (var pass = 0u; pass < 4u; pass++) {
+        workgroupBarrier();
+        for (var at = t; at < area; at += 256u) {
+            turned[at] = columns(at);
+        }
+        workgroupBarrier();
+        for (var at = t; at < area; at += 256u) {
+            var value = turned[at];
+            if (pass == 1u) {
+                let curvature = tails[SIDE + at / SIDE] + tails[SIDE + at % SIDE];
+                value /= f32(area) * (1.0 + release.denoise * curvature);
+            }
+            plane[at] = value;
+        }
+    }
+    workgroupBarrier();
+    for (var at = t; at < area; at += 256u) {
+        values[first + at] = bitcast<u32>(plane[at]);
+    }
+}

@@ -1,0 +1,195 @@
+//! Denoisers: what is done to the noisy sum before it moves the model. They see what was released and what is public, nothing else, so all of
+//! them are post-processing and cost no privacy.
+//!
+//! Most look at one sum ([`Denoise`]); two look at the sums of all steps so far ([`Filter`]), and are part of the update.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::MechanismError;
+use crate::accounting::noise::{Noise, NoiseSpec};
+
+mod distance;
+mod filter;
+mod shrink;
+mod smoothing;
+
+pub use distance::kolmogorov_smirnov;
+pub use filter::Filter;
+pub use shrink::{james_stein, linear, soft, threshold};
+pub use smoothing::{Hartley, Planes, smooth};
+
+/// Largest strength of [`Denoiser::LaplacianSmoothing`]: beyond, a plane is its mean.
+pub const MOST_SMOOTHING: f64 = 1000.0;
+
+/// What happens to the noisy sum y of d coordinates, whose noise has the standard deviation σ.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Denoiser {
+    /// The noisy sum is used as it is.
+    None,
+    /// Multiplied by the Kolmogorov–Smirnov distance between its values and the noise's distribution (Nasr, Shokri & Houmansadr 2020).
+    KolmogorovSmirnov,
+    /// (I − sL)⁻¹y, where L is the Laplacian of the pixels that each unit of the first layer sees, on a torus ([`smooth`]; Wang et al. 2019,
+    /// DP-LSSGD, which smooths the flat vector). Other layers are left alone.
+    LaplacianSmoothing {
+        /// s, above 0 and at most [`MOST_SMOOTHING`].
+        strength: f64,
+    },
+    /// (1 − (d − 2)σ²/‖y‖²)₊·y ([`james_stein`]; James & Stein 1961; Balle & Wang 2018, §4.2).
+    JamesStein,
+    /// ŵ²/(ŵ² + σ²)·y, ŵ² = (‖y‖²/d − σ²)₊: the best linear estimator of coordinates whose mean square is ŵ² ([`linear`]; Balle & Wang 2018).
+    Linear,
+    /// Each coordinate moved towards 0 by σ√(2 ln d), and no further ([`soft`]; Donoho & Johnstone 1994; Balle & Wang 2018, §4.2).
+    SoftThreshold,
+    /// A low-pass filter of first order over the steps ([`Filter`]; Zhang et al. 2024, DOPPLER).
+    LowPass {
+        /// What the filter keeps of its last value, above 0 and below 1.
+        keeps: f64,
+    },
+    /// A simplified Kalman filter over the steps, whose gradients are taken ahead of the parameters ([`Filter`]; Zhang et al. 2025, DiSK with
+    /// γ = (1 − κ)/κ, where one gradient an example is enough).
+    Kalman {
+        /// κ, the share of the new sum, above 0 and below 1.
+        gain: f64,
+    },
+}
+
+impl Denoiser {
+    /// Whether it can be used on sums with this noise, of a model with these planes, beside this momentum.
+    ///
+    /// # Errors
+    /// [`MechanismError::DenoiserWithoutNoise`], [`MechanismError::DenoiserWithoutVariance`], [`MechanismError::DenoiserWithoutPlanes`],
+    /// [`MechanismError::Smoothing`], [`MechanismError::FilterMemory`] and [`MechanismError::TwoMemories`].
+    pub fn check(self, noise: Option<&dyn Noise>, planes: Option<Planes>, momentum: f32) -> Result<(), MechanismError> {
+        let inside = |value: f64| value > 0.0 && value < 1.0;
+        match self {
+            Self::None => return Ok(()),
+            Self::LaplacianSmoothing { strength } if !(strength > 0.0 && strength <= MOST_SMOOTHING) => {
+                return Err(MechanismError::Smoothing(strength));
+            }
+            Self::LaplacianSmoothing { .. } if planes.is_none() => return Err(MechanismError::DenoiserWithoutPlanes),
+            Self::LowPass { keeps: share } | Self::Kalman { gain: share } if !inside(share) => {
+                return Err(MechanismError::FilterMemory(share));
+            }
+            Self::LowPass { .. } | Self::Kalman { .. } if momentum != 0.0 => return Err(MechanismError::TwoMemories),
+            // What needs no noise to know of works without any.
+            Self::LaplacianSmoothing { .. } | Self::LowPass { .. } | Self::Kalman { .. } => return Ok(()),
+            Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear | Self::SoftThreshold => {}
+        }
+        let Some(noise) = noise else { return Err(MechanismError::DenoiserWithoutNoise) };
+        let compares = self == Self::KolmogorovSmirnov;
+        if compares || noise.standard_deviation().is_finite() {
+            Ok(())
+        } else {
+            Err(MechanismError::DenoiserWithoutVariance)
+        }
+    }
+
+    /// Whether it multiplies the sum by a number that it finds.
+    #[must_use]
+    pub const fn is_factor(self) -> bool {
+        matches!(self, Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear)
+    }
+
+    /// Whether it looks at the noise: at its distribution, or at its standard deviation.
+    #[must_use]
+    pub const fn needs_noise(self) -> bool {
+        matches!(self, Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear | Self::SoftThreshold)
+    }
+
+    /// What the update keeps of earlier steps, for a run of this momentum.
+    #[must_use]
+    pub fn filter(self, momentum: f32) -> Filter {
+        match self {
+            Self::LowPass { keeps } => Filter::low_pass(keeps),
+            Self::Kalman { gain } => Filter::kalman(gain),
+            _ => Filter::momentum(momentum),
+        }
+    }
+}
+
+/// A denoiser of one sum, made ready for a run.
+pub trait Denoise: core::fmt::Debug {
+    /// Denoises `sum` in place. Returns the factor that it was multiplied by, where that is all; else 1.
+    fn denoise(&self, sum: &mut [f32]) -> f64;
+}
+
+/// `denoiser` made ready; `None` where the sum is left as it is.
+///
+/// # Errors
+/// As [`Denoiser::check`]; noise out of range.
+pub fn prepared(
+    denoiser: Denoiser,
+    noise: Option<&NoiseSpec>,
+    planes: Option<Planes>,
+    momentum: f32,
+) -> Result<Option<Box<dyn Denoise>>, MechanismError> {
+    let noise = noise.map(NoiseSpec::build).transpose()?;
+    denoiser.check(noise.as_deref(), planes, momentum)?;
+    Ok(match (denoiser, noise, planes) {
+        (Denoiser::KolmogorovSmirnov, Some(noise), _) => {
+            let cdf = move |values: &[f32]| kolmogorov_smirnov(values, |x| noise.cdf(x));
+            Some(Box::new(Scaled { factor: Box::new(cdf) }))
+        }
+        (Denoiser::JamesStein, Some(noise), _) => {
+            let sigma = noise.standard_deviation();
+            Some(Box::new(Scaled { factor: Box::new(move |values: &[f32]| james_stein(values, sigma)) }))
+        }
+        (Denoiser::Linear, Some(noise), _) => {
+            let sigma = noise.standard_deviation();
+            Some(Box::new(Scaled { factor: Box::new(move |values: &[f32]| linear(values, sigma)) }))
+        }
+        (Denoiser::SoftThreshold, Some(noise), _) => Some(Box::new(Thresholded(noise.standard_deviation()))),
+        (Denoiser::LaplacianSmoothing { strength }, _, Some(planes)) => {
+            Some(Box::new(Smoothed { strength, planes, hartley: Hartley::new(planes.side) }))
+        }
+        _ => None,
+    })
+}
+
+/// Multiplied by a function of itself.
+struct Scaled {
+    factor: Box<dyn Fn(&[f32]) -> f64>,
+}
+
+impl core::fmt::Debug for Scaled {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Scaled")
+    }
+}
+
+impl Denoise for Scaled {
+    fn denoise(&self, sum: &mut [f32]) -> f64 {
+        let factor = (self.factor)(sum);
+        sum.iter_mut().for_each(|value| *value = (factor * f64::from(*value)) as f32);
+        factor
+    }
+}
+
+/// Soft-thresholded, by the noise's standard deviation.
+#[derive(Debug)]
+struct Thresholded(f64);
+
+impl Denoise for Thresholded {
+    fn denoise(&self, sum: &mut [f32]) -> f64 {
+        let most = threshold(sum.len(), self.0);
+        sum.iter_mut().for_each(|value| *value = soft(*value, most));
+        1.0
+    }
+}
+
+#[derive(Debug)]
+struct Smoothed {
+    strength: f64,
+    planes: Planes,
+    hartley: Hartley,
+}
+
+impl Denoise for Smoothed {
+    fn denoise(&self, sum: &mut [f32]) -> f64 {
+        for plane in sum[self.planes.range()].chunks_exact_mut(self.planes.area()) {
+            smooth(&self.hartley, self.strength, plane);
+        }
+        1.0
+    }
+}
