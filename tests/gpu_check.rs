@@ -83,6 +83,24 @@ fn perceptron() -> Task {
 fn perceptron_ranked() -> Task {
     envelope(Architecture::Mlp, 3)
 }
+fn soft() -> Task {
+    Task { denoiser: Denoiser::SoftThreshold, ..linear() }
+}
+fn shrinking() -> Task {
+    Task { denoiser: Denoiser::JamesStein, ..linear() }
+}
+fn smoothing() -> Task {
+    Task { denoiser: Denoiser::LaplacianSmoothing { strength: 3.0 }, ..linear() }
+}
+fn smoothing_kernels() -> Task {
+    Task { denoiser: Denoiser::LaplacianSmoothing { strength: 1.0 }, ..cnn() }
+}
+fn low_pass() -> Task {
+    Task { denoiser: Denoiser::LowPass { keeps: 0.9 }, ..linear() }
+}
+fn kalman() -> Task {
+    Task { denoiser: Denoiser::Kalman { gain: 0.4 }, ..linear() }
+}
 fn family(noise: NoiseSpec) -> Task {
     Task { noise: Some(noise), ..linear() }
 }
@@ -157,7 +175,17 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("KS_SCATTER", "base += totals[other]", "base += totals[other] + 1u", linear_ranked),
     sabotage("KS_DISTANCE", "below += u32(other < u)", "below += u32(other <= u)", linear_ranked),
     sabotage("KS_FULL", "distance(share(below), u)", "distance(share(below + n), u)", linear_ranked),
-    sabotage("UPDATE", "* UNIT * noisy[i]", "* UNIT * noisy[i] * 1.0001", linear_ranked),
+    sabotage("UPDATE", "* UNIT;", "* UNIT * 1.0001;", linear_ranked),
+    sabotage("UPDATE", "abs(g) - release.denoise", "abs(g) - 0.99 * release.denoise", soft),
+    sabotage("UPDATE", "i < SMOOTHED", "i + 1u < SMOOTHED", smoothing),
+    sabotage("SHRINK", "partial[t] += partial[t + half]", "partial[t] += 0.999 * partial[t + half]", shrinking),
+    sabotage("SHRINK", "1.0 - release.denoise / all", "1.0", shrinking),
+    sabotage("SMOOTH", "1.0 + release.denoise * curvature", "1.0 + 0.999 * release.denoise * curvature", smoothing),
+    sabotage("SMOOTH", "row * SIDE + column", "row * SIDE", smoothing_kernels),
+    // Filters over the steps are all update.
+    sabotage("NOISE", "release.takes * (", "(", low_pass),
+    sabotage("NOISE", "release.ahead * step", "step", kalman),
+    sabotage("NOISE", "parameters[place] - step", "parameters[i] - 0.5 * step", kalman),
     sabotage(
         "UPDATE",
         "release.average_keeps * (parameters[place] - theta)",
@@ -236,6 +264,8 @@ fn a_right_adapter_passes_once_for_each_kind_of_run() {
     tasks.push(Task { noise: None, ..linear() });
     tasks.push(Task { noise: None, denoiser: Denoiser::None, ..linear_ranked() });
     tasks.push(Task { encoder: EncoderSpec::None, ..linear() });
+    tasks.push(Task { denoiser: Denoiser::Linear, ..linear() });
+    tasks.extend([soft(), shrinking(), smoothing(), smoothing_kernels(), kalman()]);
     for task in tasks {
         let seconds = [0, 1].map(|_| {
             let start = Instant::now();

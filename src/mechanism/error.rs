@@ -59,8 +59,8 @@ pub enum MechanismError {
     /// A strength outside (0, [`super::denoise::MOST_SMOOTHING`]].
     #[error("the strength of smoothing is {0}; it takes a number above 0 and at most 1000")]
     Smoothing(f64),
-    /// A filter's share outside (0, 1).
-    #[error("what the filter over the steps takes or keeps is {0}; it takes a number between 0 and 1")]
+    /// What a filter keeps outside [0, 1).
+    #[error("what the filter keeps of the steps before is {0}; it takes a number of at least 0 and below 1")]
     FilterMemory(f64),
     /// A filter over the steps beside momentum.
     #[error("a filter over the steps is a momentum of its own; choose one of both")]

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     accounting::{PrivacyError, decimal::quoted, noise::NoiseSpec},
-    mechanism::{EncoderSpec, MechanismError},
+    mechanism::{Denoiser, EncoderSpec, MechanismError},
     model,
 };
 
@@ -74,10 +74,10 @@ fn check_denoiser(config: &RunConfig) -> Result<(), ConfigError> {
         Err(MechanismError::Smoothing(strength)) => {
             range("denoiser.strength", strength, "above 0 and at most 1000")
         }
-        Err(MechanismError::FilterMemory(share)) => {
-            let field = if filter.looks_ahead() { "denoiser.gain" } else { "denoiser.keeps" };
-            range(field, share, "above 0 and below 1")
-        }
+        Err(MechanismError::FilterMemory(kept)) => match config.denoiser {
+            Denoiser::Kalman { gain } => range("denoiser.gain", gain, "above 0 and at most 1"),
+            _ => range("denoiser.keeps", kept, "at least 0 and below 1"),
+        },
         Err(MechanismError::TwoMemories) => {
             contradiction("a filter over the steps is a momentum of its own; choose it or momentum")
         }

@@ -256,6 +256,59 @@ pub fn several_steps_stay_together<E: Engine>(make: Make<E>) {
     }
 }
 
+/// Every denoiser but Kolmogorov–Smirnov's, which all combinations above are tried with.
+pub fn denoisers(model: Architecture) -> Vec<Denoiser> {
+    let mut all = vec![
+        Denoiser::JamesStein,
+        Denoiser::Linear,
+        Denoiser::SoftThreshold,
+        Denoiser::LowPass { keeps: 0.8 },
+        Denoiser::Kalman { gain: 0.3 },
+    ];
+    if model.planes().is_some() {
+        all.extend([0.5, 30.0].map(|strength| Denoiser::LaplacianSmoothing { strength }));
+    }
+    all
+}
+
+pub fn denoisers_do_the_same<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        for denoiser in denoisers(model) {
+            // So little noise that no sum is denoised away.
+            let noise = Some(NoiseSpec::Gaussian { sigma: 0.01 });
+            let task = Task { denoiser, ..task(model, EncoderSpec::Clip { norm: 1.0 }, noise) };
+            let what = format!("{model:?}, {denoiser:?}");
+            let (mut engine, mut reference) = pair(make, &task);
+            for (number, lot) in (1..).zip([&[1, 2, 3][..], &[7, 20, 21, 22], &[2, 60]]) {
+                let (ours, theirs) = (traced(&mut engine, lot, number), traced(&mut reference, lot, number));
+                assert_same_trace(&what, &ours, &theirs);
+                let changed = !task.filter().is_average();
+                assert_eq!(ours.denoised != ours.noisy, changed, "{what}");
+                assert!(ours.denoised.iter().any(|&v| v != 0.0), "{what}");
+                let (ours, theirs) = (metrics(&mut engine), metrics(&mut reference));
+                assert!((ours.denoise_factor - theirs.denoise_factor).abs() < 1e-5, "{what}: {ours:?}, {theirs:?}");
+                assert_eq!(ours.denoise_factor < 1.0, denoiser.is_factor(), "{what}");
+            }
+            let (ours, theirs) = (block_on(engine.state()).unwrap(), block_on(reference.state()).unwrap());
+            assert_eq!(ours.average.is_some(), task.filter().looks_ahead(), "{what}");
+            for (of, ours, theirs) in [
+                ("parameters", &ours.parameters[..], &theirs.parameters[..]),
+                ("momenta", &ours.momentum, &theirs.momentum),
+                ("parameters to read with", ours.read_with(), theirs.read_with()),
+            ] {
+                let difference = relative_difference(ours, theirs);
+                assert!(difference < 2e-4, "{what}: {of} differ by {difference:.2e}");
+            }
+            // It goes on where it stood, with what it remembers.
+            let (mut again, _) = pair(make, &task);
+            block_on(again.set_state(&ours)).unwrap();
+            step(&mut again, &[5, 6], 9);
+            step(&mut engine, &[5, 6], 9);
+            assert_eq!(block_on(again.state()).unwrap(), block_on(engine.state()).unwrap(), "{what}");
+        }
+    }
+}
+
 pub fn a_traced_step_is_a_step<E: Engine>(make: Make<E>) {
     for model in models(make) {
         for encoder in encoders() {
@@ -577,10 +630,25 @@ pub fn what_does_not_fit_is_refused<E: Engine>(make: Make<E>) {
     assert!(make(envelope.clone(), examples(), &start).is_err());
     envelope.envelope = Some(Arc::new(Envelope::draw(EnvelopeShape::Gaussian, 1, 7, 3).unwrap()));
     assert!(make(envelope, examples(), &start).is_err());
-    let mut denoiser = clip(model);
-    denoiser.noise = None;
-    denoiser.denoiser = Denoiser::KolmogorovSmirnov;
-    assert!(make(denoiser, examples(), &start).is_err());
+    for denoiser in [Denoiser::KolmogorovSmirnov, Denoiser::JamesStein, Denoiser::Linear, Denoiser::SoftThreshold] {
+        assert!(make(Task { noise: None, denoiser, ..clip(model) }, examples(), &start).is_err(), "{denoiser:?}");
+        let noise = Some(NoiseSpec::Cauchy { scale: 1.0 });
+        let compares = denoiser == Denoiser::KolmogorovSmirnov;
+        let made = make(Task { noise, denoiser, ..clip(model) }, examples(), &start);
+        assert_eq!(made.is_ok(), compares, "{denoiser:?} without a standard deviation");
+    }
+    for kept in [1.0, -0.5, f64::NAN, f64::INFINITY] {
+        for denoiser in [Denoiser::LowPass { keeps: kept }, Denoiser::Kalman { gain: 1.0 - kept }] {
+            assert!(make(Task { denoiser, ..clip(model) }, examples(), &start).is_err(), "{denoiser:?}");
+        }
+    }
+    for strength in [0.0, -1.0, 1001.0, f64::NAN] {
+        let denoiser = Denoiser::LaplacianSmoothing { strength };
+        assert!(make(Task { denoiser, ..clip(model) }, examples(), &start).is_err(), "{denoiser:?}");
+    }
+    let kalman = Task { denoiser: Denoiser::Kalman { gain: 0.5 }, ..clip(model) };
+    assert!(make(Task { momentum: 0.5, ..kalman.clone() }, examples(), &start).is_err());
+    assert!(make(Task { averaging: true, ..kalman }, examples(), &start).is_err());
     assert!(make(task(model, EncoderSpec::Clip { norm: -1.0 }, None), examples(), &start).is_err());
     assert!(
         make(task(model, EncoderSpec::None, Some(NoiseSpec::Gaussian { sigma: 0.0 })), examples(), &start).is_err()
@@ -618,6 +686,7 @@ macro_rules! suite {
             every_combination_takes_the_same_step
             lots_of_any_size_take_the_same_step
             several_steps_stay_together
+            denoisers_do_the_same
             a_traced_step_is_a_step
             one_broken_example_counts_and_adds_nothing
             broken_parameters_release_noise_alone

@@ -33,13 +33,13 @@ impl Filter {
         Self { keeps: momentum, takes: 1.0, ahead: 0.0, average: false }
     }
 
-    /// A low-pass filter of first order that keeps `keeps` of itself, in (0, 1).
+    /// A low-pass filter of first order that keeps `keeps` of itself, in [0, 1).
     #[must_use]
     pub fn low_pass(keeps: f64) -> Self {
         Self { keeps: keeps as f32, takes: (1.0 - keeps) as f32, ahead: 0.0, average: true }
     }
 
-    /// A simplified Kalman filter of gain κ in (0, 1).
+    /// A simplified Kalman filter of gain κ in (0, 1].
     #[must_use]
     pub fn kalman(gain: f64) -> Self {
         Self { keeps: (1.0 - gain) as f32, takes: gain as f32, ahead: ((1.0 - gain) / gain) as f32, average: true }

@@ -43,13 +43,13 @@ pub enum Denoiser {
     SoftThreshold,
     /// A low-pass filter of first order over the steps ([`Filter`]; Zhang et al. 2024, DOPPLER).
     LowPass {
-        /// What the filter keeps of its last value, above 0 and below 1.
+        /// What the filter keeps of its last value, at least 0 and below 1.
         keeps: f64,
     },
     /// A simplified Kalman filter over the steps, whose gradients are taken ahead of the parameters ([`Filter`]; Zhang et al. 2025, DiSK with
     /// γ = (1 − κ)/κ, where one gradient an example is enough).
     Kalman {
-        /// κ, the share of the new sum, above 0 and below 1.
+        /// κ, the share of the new sum, above 0 and at most 1.
         gain: f64,
     },
 }
@@ -61,15 +61,19 @@ impl Denoiser {
     /// [`MechanismError::DenoiserWithoutNoise`], [`MechanismError::DenoiserWithoutVariance`], [`MechanismError::DenoiserWithoutPlanes`],
     /// [`MechanismError::Smoothing`], [`MechanismError::FilterMemory`] and [`MechanismError::TwoMemories`].
     pub fn check(self, noise: Option<&dyn Noise>, planes: Option<Planes>, momentum: f32) -> Result<(), MechanismError> {
-        let inside = |value: f64| value > 0.0 && value < 1.0;
+        let kept = match self {
+            Self::LowPass { keeps } => keeps,
+            Self::Kalman { gain } => 1.0 - gain,
+            _ => 0.0,
+        };
         match self {
             Self::None => return Ok(()),
             Self::LaplacianSmoothing { strength } if !(strength > 0.0 && strength <= MOST_SMOOTHING) => {
                 return Err(MechanismError::Smoothing(strength));
             }
             Self::LaplacianSmoothing { .. } if planes.is_none() => return Err(MechanismError::DenoiserWithoutPlanes),
-            Self::LowPass { keeps: share } | Self::Kalman { gain: share } if !inside(share) => {
-                return Err(MechanismError::FilterMemory(share));
+            Self::LowPass { .. } | Self::Kalman { .. } if !(0.0..1.0).contains(&kept) => {
+                return Err(MechanismError::FilterMemory(kept));
             }
             Self::LowPass { .. } | Self::Kalman { .. } if momentum != 0.0 => return Err(MechanismError::TwoMemories),
             // What needs no noise to know of works without any.
@@ -109,7 +113,7 @@ impl Denoiser {
 }
 
 /// A denoiser of one sum, made ready for a run.
-pub trait Denoise: core::fmt::Debug {
+pub trait Denoise: core::fmt::Debug + Send + Sync {
     /// Denoises `sum` in place. Returns the factor that it was multiplied by, where that is all; else 1.
     fn denoise(&self, sum: &mut [f32]) -> f64;
 }
@@ -149,7 +153,7 @@ pub fn prepared(
 
 /// Multiplied by a function of itself.
 struct Scaled {
-    factor: Box<dyn Fn(&[f32]) -> f64>,
+    factor: Box<dyn Fn(&[f32]) -> f64 + Send + Sync>,
 }
 
 impl core::fmt::Debug for Scaled {

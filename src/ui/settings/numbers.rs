@@ -217,6 +217,7 @@ numbers! {
         label: text!("Memory"),
         hint: text!("The share of the steps before in what moves the model now. More of it averages out more noise, and follows later."),
         named: text!("memory {value}"),
+        least: At(0.0),
         most: Beyond(1.0),
         slider: slider(0.0, 0.99, Even, [text!("follows at once"), text!("removes more noise")]),
         applies: |s| s.denoiser.filters() && s.family != Family::None,

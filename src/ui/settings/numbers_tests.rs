@@ -54,7 +54,7 @@ fn a_field_takes_what_can_be_trained() {
 }
 
 /// Settings in which every number has a value, and as many as can be play a part.
-fn filled() -> [Settings; 3] {
+fn filled() -> [Settings; 5] {
     let plain = Settings {
         budget: Some(2.0),
         grid_bits: Some(8),
@@ -67,6 +67,8 @@ fn filled() -> [Settings; 3] {
     [
         Settings { encoder: Encoder::Envelope, family: Family::StudentT, ..plain.clone() },
         Settings { encoder: Encoder::Envelope, family: Family::GeneralizedGaussian, ..plain.clone() },
+        Settings { denoiser: DenoiserKind::Smoothing, ..plain.clone() },
+        Settings { denoiser: DenoiserKind::Kalman, ..plain.clone() },
         plain,
     ]
 }

@@ -130,7 +130,8 @@ impl Basis<'_> {
 
 /// to ← table · from, of rows of `width` numbers.
 fn combine(width: usize, table: &[f32], from: &[f32], to: &mut [f32]) {
-    let count = from.len() / width;
+    // A side of one or two has no sines.
+    let count = (from.len() / width).max(1);
     for (weights, to) in table.chunks_exact(count).zip(to.chunks_exact_mut(width)) {
         to.fill(0.0);
         for (weight, from) in weights.iter().zip(from.chunks_exact(width)) {
