@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hushgrad::accounting::noise::NoiseSpec;
 use hushgrad::mechanism::{
     Algorithm, Denoiser, Encoder, EncoderSpec, EnvelopeShape, State,
-    denoise::kolmogorov_smirnov,
+    denoise::{self, Planes, kolmogorov_smirnov},
     encode::{bucket, bucket_bounds, first_bucket, histogram},
     envelope::Envelope,
     noise::{add_noise, noise_at},
@@ -407,4 +407,76 @@ fn a_denoiser_without_noise_is_refused() {
     assert!(Algorithm::new(Encoder::None, None, Denoiser::KolmogorovSmirnov, 1.0, 0.0).is_err());
     let bad = NoiseSpec::Gaussian { sigma: -1.0 };
     assert!(Algorithm::new(Encoder::None, Some(&bad), Denoiser::None, 1.0, 0.0).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// No denoiser of a sum makes it longer, or anything but a number; what it does not touch stays.
+    #[test]
+    fn denoised_sums_are_no_longer(
+        values in prop::collection::vec(-1e6_f32..1e6, 70..120), sigma in 1e-3_f64..1e6, strength in 1e-3_f64..1000.0,
+    ) {
+        let noise = NoiseSpec::Gaussian { sigma };
+        let planes = Planes { offset: 2, count: 4, side: 4 };
+        for denoiser in [
+            Denoiser::KolmogorovSmirnov,
+            Denoiser::JamesStein,
+            Denoiser::Linear,
+            Denoiser::SoftThreshold,
+            Denoiser::LaplacianSmoothing { strength },
+        ] {
+            let prepared = denoise::prepared(denoiser, Some(&noise), Some(planes), 0.0).unwrap().unwrap();
+            let mut denoised = values.clone();
+            let factor = prepared.denoise(&mut denoised);
+            prop_assert!((0.0..=1.0).contains(&factor), "{denoiser:?}: {factor}");
+            prop_assert!(denoised.iter().all(|v| v.is_finite()), "{denoiser:?}");
+            let (before, after) = (norm(values.iter().copied()), norm(denoised.iter().copied()));
+            prop_assert!(after <= before * (1.0 + 1e-5), "{denoiser:?}: {before}, then {after}");
+            if denoiser.is_factor() {
+                let scaled = |(a, b): (&f32, &f32)| (f64::from(*a) - factor * f64::from(*b)).abs() <= 1e-6 * f64::from(b.abs());
+                prop_assert!(denoised.iter().zip(&values).all(scaled), "{denoiser:?}");
+            } else {
+                prop_assert_eq!(factor, 1.0);
+            }
+            if let Denoiser::LaplacianSmoothing { .. } = denoiser {
+                prop_assert_eq!(&denoised[..2], &values[..2]);
+                prop_assert_eq!(&denoised[66..], &values[66..]);
+                for (plane, was) in denoised[2..66].chunks(16).zip(values[2..66].chunks(16)) {
+                    let mean = |of: &[f32]| of.iter().map(|&v| f64::from(v)).sum::<f64>() / 16.0;
+                    prop_assert!((mean(plane) - mean(was)).abs() < 1.0, "smoothing keeps a plane's mean");
+                }
+            }
+        }
+    }
+}
+
+/// DiSK with one gradient: it is taken at θ + γ(θ − θ before), and what is read is θ.
+#[test]
+fn a_kalman_filter_takes_gradients_ahead_of_the_parameters() {
+    let (gain, rate) = (0.25_f64, 0.1_f64);
+    let algorithm = Algorithm::new(Encoder::None, None, Denoiser::Kalman { gain }, 1.0, 0.0).unwrap();
+    let mut state = State::start(vec![1.0], true);
+    let (mut theta, mut before, mut filtered) = (1.0_f64, 1.0_f64, 0.0_f64);
+    for step in 0..20 {
+        let ahead = theta + (1.0 - gain) / gain * (theta - before);
+        assert!((f64::from(state.parameters[0]) - ahead).abs() < 1e-5, "step {step}");
+        // The gradient of θ².
+        let gradient = |_: u32, at: &[f32], out: &mut [f32]| out[0] = 2.0 * at[0];
+        algorithm.step(&mut state, &[0], gradient, &KEY, rate as f32, 0.75);
+        filtered = (1.0 - gain) * filtered + gain * 2.0 * ahead;
+        (before, theta) = (theta, theta - rate * filtered);
+        assert!((f64::from(state.read_with()[0]) - theta).abs() < 1e-5, "step {step}");
+    }
+    // A gain of one is no filter.
+    let plain = Algorithm::new(Encoder::None, None, Denoiser::None, 1.0, 0.0).unwrap();
+    let whole = Algorithm::new(Encoder::None, None, Denoiser::Kalman { gain: 1.0 }, 1.0, 0.0).unwrap();
+    let run = |algorithm: &Algorithm| {
+        let mut state = State::start(vec![1.0], false);
+        for _ in 0..5 {
+            algorithm.step(&mut state, &[0], |_, at, out| out[0] = 2.0 * at[0], &KEY, 0.1, 0.0);
+        }
+        state
+    };
+    assert_eq!(run(&plain), run(&whole));
 }

@@ -157,6 +157,7 @@ pub mod decimal;
 pub mod dynamics;
 pub mod envelope;
 pub mod error;
+pub mod gdp;
 pub mod groups;
 pub mod ledger;
 pub mod noise;

@@ -165,7 +165,9 @@ impl core::fmt::Debug for Scaled {
 impl Denoise for Scaled {
     fn denoise(&self, sum: &mut [f32]) -> f64 {
         let factor = (self.factor)(sum);
-        sum.iter_mut().for_each(|value| *value = (factor * f64::from(*value)) as f32);
+        // A sum that is not finite is none to be multiplied.
+        let scaled = |value: f32| if factor == 0.0 { 0.0 } else { (factor * f64::from(value)) as f32 };
+        sum.iter_mut().for_each(|value| *value = scaled(*value));
         factor
     }
 }

@@ -1,0 +1,205 @@
+//! Gaussian differential privacy (Dong, Roth & Su 2022) fitted to a privacy curve: the least μ whose trade-off no test beats, and how much that gives away.
+//! Kulynych, Gomez, Kaissis, Hayes, Balle, Calmon & Raisaro 2024 and Gomez et al. 2025 (*(ε, δ) considered harmful*) report it beside ε, because two
+//! mechanisms of one (ε, δ) may protect unlike.
+//!
+//! A sampled mechanism has no useful μ for *all* rates of false alarms: one of q = 0.004 is an unsampled one with that probability, so far out in its tail
+//! that is what an attacker meets. So μ is said down to a rate, the *cut-off*, and it belongs beside μ whenever that is said.
+
+use super::{
+    error::{PrivacyError, require},
+    normal,
+    pld::Pld,
+    risk::{AttackBound, GaussianPrivacy, PrivacyCurve},
+};
+
+/// The rate of false alarms down to which μ holds, unless said otherwise.
+pub const CUT_OFF: f64 = 1e-10;
+
+/// Points of the curve that a fit is made of: 0.1 % of μ.
+const POINTS: u32 = 256;
+
+/// What of a curve is Gaussian.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GaussianFit {
+    /// No test with at least `cut_off` of false alarms does better than telling N(0, 1) from N(μ, 1). From above.
+    pub mu: f64,
+    /// In (0, 0.5).
+    pub cut_off: f64,
+    /// The least Δ with which f(x + Δ) − Δ ≤ f_μ(x) everywhere, f being the curve's trade-off and f_μ that of μ: how far rates may lie from those that μ
+    /// allows. Near 0, μ says all that the curve does.
+    pub regret: f64,
+}
+
+impl GaussianFit {
+    /// Of a privacy curve, which is taken to hold for neighbours in both orders, as all curves of this crate do. With few points μ and the regret are larger.
+    ///
+    /// # Errors
+    /// A cut-off outside (0, 0.5).
+    pub fn of(curve: &PrivacyCurve, cut_off: f64) -> Result<Self, PrivacyError> {
+        require(cut_off > 0.0 && cut_off < 0.5, "cut-off", cut_off, "above 0 and below 0.5")?;
+        let hull = Hull::of(curve);
+        let mu = hull.least_mu(cut_off);
+        Ok(Self { mu, cut_off, regret: hull.regret(mu) })
+    }
+
+    /// Of composed releases, from as many points of their curve as are worth it.
+    ///
+    /// # Errors
+    /// As [`GaussianFit::of`] and [`Pld::curve`].
+    pub fn of_losses(pld: &Pld, cut_off: f64) -> Result<Self, PrivacyError> {
+        require(cut_off > 0.0 && cut_off < 0.5, "cut-off", cut_off, "above 0 and below 0.5")?;
+        // Lines of larger ε are steeper than the curve is at the cut-off.
+        let top = pld.epsilon(0.01 * cut_off)?.value;
+        if !top.is_finite() {
+            return Ok(Self { mu: f64::INFINITY, cut_off, regret: 0.0 });
+        }
+        let epsilons: Vec<f64> = (0..=POINTS).map(|i| top * f64::from(i) / f64::from(POINTS)).collect();
+        let curve = PrivacyCurve::new(pld.curve(&epsilons)?).map_err(|_| PrivacyError::Infinite)?;
+        Self::of(&curve, cut_off)
+    }
+}
+
+/// The best true-positive rates that a curve allows where a test says less "member" than not: the least of its lines δ + e^ε·α.
+struct Hull {
+    /// Corners (false alarms, true-positive rate), α falling from the point where both errors are alike.
+    corners: Vec<(f64, f64)>,
+    /// The line that is steepest, (ε, δ): it holds from the last corner on.
+    last: (f64, f64),
+}
+
+impl Hull {
+    fn of(curve: &PrivacyCurve) -> Self {
+        let mut lines: Vec<(f64, f64)> = curve.points().filter(|(epsilon, _)| epsilon.is_finite()).collect();
+        lines.push((0.0, 1.0));
+        lines.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        lines.dedup_by(|b, a| a.0 == b.0);
+        let meet = |(e, d): (f64, f64), (f, g): (f64, f64)| (d - g) / (f.exp() - e.exp());
+        // Lines in order of slope: one that lies above the meeting of its neighbours is nowhere the least.
+        let mut least: Vec<(f64, f64)> = vec![];
+        for line in lines {
+            while let Some(&top) = least.last() {
+                let hidden = match least.len().checked_sub(2) {
+                    // A steeper line is less for small α only.
+                    Some(below) => meet(top, line) >= meet(least[below], top),
+                    None => line.1 >= top.1 && top.0 == line.0,
+                };
+                if line.1 >= top.1 || !hidden {
+                    break;
+                }
+                least.pop();
+            }
+            if least.last().is_none_or(|top| line.1 < top.1) {
+                least.push(line);
+            }
+        }
+        let last = least.last().copied().unwrap_or((0.0, 1.0));
+        // Where the first line, of the least slope, has 1 − TPR = α.
+        let (epsilon, delta) = least.first().copied().unwrap_or((0.0, 1.0));
+        let even = (1.0 - delta) / (epsilon.exp() + 1.0);
+        let mut corners = vec![(even, delta + epsilon.exp() * even)];
+        for pair in least.windows(2) {
+            let at = meet(pair[0], pair[1]);
+            if at < even {
+                corners.push((at, pair[0].1 + pair[0].0.exp() * at));
+            } else {
+                let (epsilon, delta) = pair[1];
+                let even = (1.0 - delta) / (epsilon.exp() + 1.0);
+                corners = vec![(even, delta + epsilon.exp() * even)];
+            }
+        }
+        Self { corners, last }
+    }
+
+    /// TPR at α ≤ the even point.
+    fn rate(&self, alpha: f64) -> f64 {
+        let after = self.corners.partition_point(|corner| corner.0 > alpha);
+        match (after.checked_sub(1).map(|at| self.corners[at]), self.corners.get(after)) {
+            (Some((a, t)), Some(&(b, u))) => u + (t - u) * (alpha - b) / (a - b),
+            (_, None) => self.last.1 + self.last.0.exp() * alpha,
+            (None, Some(&(_, t))) => t,
+        }
+    }
+
+    /// The least β at any α: the trade-off, its own mirror image.
+    fn trade_off(&self, alpha: f64) -> f64 {
+        let even = self.corners[0].0;
+        if alpha <= even {
+            return (1.0 - self.rate(alpha)).max(0.0);
+        }
+        // f(α) = the least x with f(x) ≤ α, as f is its own inverse: found on the steep side.
+        let (mut low, mut high) = (0.0, even);
+        for _ in 0..200 {
+            let middle = 0.5 * (low + high);
+            if 1.0 - self.rate(middle) <= alpha { high = middle } else { low = middle }
+        }
+        low
+    }
+
+    /// A line lies below a Gaussian's concave rates between two points if it does at both, so corners are enough, and the cut-off.
+    fn least_mu(&self, cut_off: f64) -> f64 {
+        let of = |(alpha, rate): (f64, f64)| {
+            if rate >= 1.0 {
+                return f64::INFINITY;
+            }
+            normal::survival_quantile(alpha) - normal::survival_quantile(rate)
+        };
+        let corners = self.corners.iter().copied().filter(|corner| corner.0 >= cut_off);
+        let mu = corners.chain([(cut_off, self.rate(cut_off))]).map(of).fold(0.0, f64::max);
+        // A few roundings of quantiles.
+        mu * (1.0 + 1e-12)
+    }
+
+    fn regret(&self, mu: f64) -> f64 {
+        let Ok(gaussian) = GaussianPrivacy::new(mu) else { return 1.0 };
+        const STEPS: u32 = 4000;
+        let covers = |shift: f64| {
+            (0..=STEPS).all(|i| {
+                let x = f64::from(i) / f64::from(STEPS);
+                let moved = if x + shift >= 1.0 { 0.0 } else { self.trade_off(x + shift) };
+                moved - shift <= gaussian.least_false_negative_rate(x)
+            })
+        };
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..40 {
+            let middle = 0.5 * (low + high);
+            if covers(middle) { high = middle } else { low = middle }
+        }
+        high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The curve of μ itself has that μ, for any cut-off, and nothing to regret.
+    #[test]
+    fn a_gaussian_curve_gives_its_own_mu() {
+        for mu in [0.1, 0.5, 1.0, 3.0] {
+            let truth = GaussianPrivacy::new(mu).unwrap();
+            let top = truth.epsilon(1e-13);
+            let points = (0..=2000).map(|i| top * f64::from(i) / 2000.0).map(|e| (e, truth.delta(e)));
+            let curve = PrivacyCurve::new(points).unwrap();
+            for cut_off in [1e-10, 1e-6, 1e-3] {
+                let fit = GaussianFit::of(&curve, cut_off).unwrap();
+                assert!(fit.mu >= mu && fit.mu < mu * 1.0005, "{mu}, {cut_off}: {fit:?}");
+                assert!(fit.regret < 2e-4, "{mu}: {fit:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn curves_without_a_mu_have_none() {
+        let none = PrivacyCurve::new([(0.0, 1.0)]).unwrap();
+        assert_eq!(GaussianFit::of(&none, 1e-10).unwrap().mu, f64::INFINITY);
+        // A failure of probability δ is more than any μ allows down to a cut-off below it.
+        let failing = PrivacyCurve::new([(1.0, 1e-5)]).unwrap();
+        let [coarse, fine] = [1e-4, 1e-10].map(|cut_off| GaussianFit::of(&failing, cut_off).unwrap().mu);
+        assert!(coarse < fine && fine.is_finite(), "{coarse} {fine}");
+        for cut_off in [0.0, 0.5, -1.0, f64::NAN] {
+            assert!(GaussianFit::of(&failing, cut_off).is_err());
+        }
+        let perfect = GaussianFit::of(&PrivacyCurve::new([(0.0, 0.0)]).unwrap(), 1e-10).unwrap();
+        assert!(perfect.mu < 1e-9 && perfect.regret < 1e-9, "{perfect:?}");
+    }
+}
