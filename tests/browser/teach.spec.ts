@@ -23,7 +23,7 @@ const frame = (page: Page) =>
     const kept = ["id", "class", "type", "name", "scope", "data-run", "data-shows", "rel"];
     // Of one sentence to another the order may change.
     const numbers = (run: Element) => [...run.querySelectorAll("[data-shows]")].map((each) => `${each.getAttribute("data-shows")} ${each.textContent}`).sort();
-    return [...main.querySelectorAll(":not(.languages *)")].filter((each) => !within.includes(each.tagName) && !each.matches("[data-shows]")).map((each) => {
+    return [...main.querySelectorAll(":not(.languages *, .qr, .qr *)")].filter((each) => !within.includes(each.tagName) && !each.matches("[data-shows]")).map((each) => {
       const attributes = kept.map((name) => each.getAttribute(name)).filter(Boolean).join(" ");
       return [each.tagName, attributes, link(each.getAttribute("href")), each.matches("[data-run]") ? numbers(each) : []];
     });
@@ -113,8 +113,9 @@ test("in every language it is the same page: sections, links, solutions and thei
   expect(english.length).toBeGreaterThan(200);
   const numbers = (text: string, decimal: string, group: string) =>
     [...text.matchAll(/\d[\d.,]*\d|\d/g)].map(([number]) => number.replaceAll(group, "").replace(decimal, "."));
+  const sentences = ".task :is(h3, p, li)";
   const said = (selector: string) => page.locator(selector).allTextContents();
-  const [englishTasks, englishSections, englishNames] = [await said(".task"), await said("h2, h3, .lesson-notes dl"), await said("main em")];
+  const [englishSentences, englishSections, englishNames] = [await said(sentences), await said("h2, h3, .lesson-notes dl"), await said("main em")];
   for (const lang of LANGUAGES.filter((lang) => lang !== "en")) {
     await page.goto(teach(site, lang));
     await expect(page.locator("html")).toHaveAttribute("lang", lang);
@@ -123,8 +124,8 @@ test("in every language it is the same page: sections, links, solutions and thei
     const there = (await frame(page)).map(([tag, attributes, href, shown]) => [tag, attributes, href, (shown as string[]).map((each) => each.replaceAll(group, "").replace(decimal, "."))]);
     expect(there, lang).toEqual(english);
     // Also those within sentences.
-    for (const [at, text] of (await said(".task")).entries()) {
-      expect(numbers(text, decimal, group).sort(), `${lang}, task ${at + 1}`).toEqual(numbers(englishTasks[at], ".", ",").sort());
+    for (const [at, text] of (await said(sentences)).entries()) {
+      expect(numbers(text, decimal, group).sort(), `${lang}: ${text}`).toEqual(numbers(englishSentences[at], ".", ",").sort());
     }
     for (const [at, text] of (await said("h2, h3, .lesson-notes dl")).entries()) expect(text, lang).not.toBe(englishSections[at]);
     // What is named of the page has its name there.

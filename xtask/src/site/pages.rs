@@ -411,7 +411,8 @@ mod tests {
             assert!(teach.find(others).unwrap() < teach.find("teach_start.js").unwrap(), "{teach}");
             for (other, name, file) in [("en", "English", "teach.html"), ("de", "Deutsch", "teach.de.html")] {
                 let current = if code == other { " aria-current=\"page\"" } else { "" };
-                let link = format!(r#"<a href="{file}?lang={other}" hreflang="{other}" lang="{other}"{current}>{name}</a>"#);
+                let link =
+                    format!(r#"<a href="{file}?lang={other}" hreflang="{other}" lang="{other}"{current}>{name}</a>"#);
                 assert!(teach.contains(&link), "{teach}");
             }
             assert!(!teach.contains("Esperanto"), "which has no such page");
