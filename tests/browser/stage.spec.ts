@@ -29,7 +29,7 @@ const ringed = (page: Page) => page.locator(".lot-buttons .ringed");
 /** The place of the digit that is ringed. */
 const place = (page: Page) => ringed(page).evaluate((button) => [...button.parentElement!.children].indexOf(button));
 
-/** Before the noise the difference is the ringed person's digit; after it, it is static. */
+/** Before the noise the difference is the ringed digit; after it, it is static. */
 async function tells(page: Page) {
   const digit = await ink(page, "lot", await place(page));
   expect(correlation(await ink(page, "stage-difference-before"), digit)).toBeGreaterThan(0.8);
@@ -38,7 +38,7 @@ async function tells(page: Page) {
 
 test.use({ colorScheme: "light" });
 
-test("at first sight one person's digit is there before the noise, and static after; under its own settings alone", async ({ page, site }) => {
+test("at first sight the ringed digit is there before the noise, and static after; under its own settings alone", async ({ page, site }) => {
   await open(page, site, "?backend=cpu");
   await expect(page.getByTestId("stage-step")).toContainText("A recorded step");
   await expect(ringed(page)).toHaveCount(1);

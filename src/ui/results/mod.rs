@@ -9,7 +9,7 @@
 //! | [`digit`] | a drawing made into the picture that models know |
 //! | `meaning` | what ε says |
 //! | `numbers` | where the run stands in numbers |
-//! | `odds` | the attacker's odds, in people of a hundred |
+//! | `odds` | the attacker's odds, in images of a hundred |
 //! | `pad` | the pad to draw on |
 //! | `panel` | the panel |
 //! | [`recorded`] | a run made before, for empty charts |

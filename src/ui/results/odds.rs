@@ -1,4 +1,4 @@
-//! What an attacker can find out, in people of a hundred: odds as pictures and words (Nanayakkara et al. 2023).
+//! What an attacker can find out, in images of a hundred: odds as pictures and words (Nanayakkara et al. 2023).
 
 use leptos::prelude::*;
 
@@ -33,7 +33,7 @@ enum Of {
     Nothing,
 }
 
-/// People of a hundred in the data that any attacker finds at most who accuses so many of a hundred that were not in it.
+/// Images of a hundred in the data that any attacker finds at most who accuses so many of a hundred that were not in it.
 fn found(curve: &PrivacyCurve) -> u32 {
     of_a_hundred(curve.best_true_positive_rate(f64::from(ACCUSED) / 100.0))
 }
@@ -76,15 +76,15 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
             <h2>{t!("Was this image in?")}</h2>
             <p class="odds-lead">{text_fn(lead)}</p>
             <div class="odds-grids" class:unknown=bool_fn(move || now.get().1.is_none())>
-                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 people whose image was *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
-                <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 whose image *was in*, at most {found}. Guessing finds 5."), vec![("found", found.into_any())])}</p></div>
+                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 images that were *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
+                <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 that *were in*, at most {found}. Guessing finds 5."), vec![("found", found.into_any())])}</p></div>
             </div>
         </section>
     }
     .into_any()
 }
 
-/// A hundred people, the first `accused` of whom are filled.
+/// A hundred images, the first `accused` of whom are filled.
 fn dots(accused: u32) -> String {
     (0..100)
         .map(|i| {
