@@ -115,6 +115,9 @@ pub enum BackendChoice {
     Gpu,
 }
 
+/// Digits that the program draws where the site carries none or the visitor asks for them: to train on, to test.
+pub const DRAWN: (u32, u32) = (20_000, 5_000);
+
 /// Where digits come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DataRequest {

@@ -40,7 +40,7 @@ pub fn stage(page: Page) -> impl IntoView {
     let own = move || page.snapshots.people.with(Option::is_some);
     let title = move || match people.with(|people| people.as_ref().map(|people| people.step)) {
         Some(step) if own() => t!("Step {step}. Is this person's digit in it?", step = format::integer(step)),
-        Some(_) => t!("A recorded step. Is this person's digit in it?").to_owned(),
+        Some(_) => t!("A recorded step, of digits that the program drew. Is this person's digit in it?").to_owned(),
         None => t!("Is this person's digit in it?").to_owned(),
     };
     view! {
