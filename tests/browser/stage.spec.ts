@@ -121,6 +121,15 @@ test("of one's own step any digit can be ringed, by a click and by the arrow key
   await expect(page.getByTestId("stage-length")).toHaveText(/of length [\d.]+, cut to (1|0\.99\d*)\.$/);
 });
 
+test("a run that has come to its end stands on the stage with its last step, and is not walked through", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=60`);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(60);
+  await expect(page.getByTestId("stage-step")).toContainText("Step 60.");
+  await tells(page);
+  await expect(page.locator(".station.lit")).toHaveCount(0);
+});
+
 test("without the ringed image the sum is another, and what is released is another draw", async ({ page, site }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await open(page, site, query);

@@ -81,7 +81,6 @@ impl Page {
             self.set_digits(before);
         }
         if self.digits.end_part(load) {
-            self.run.set_arriving(false);
             self.run.stay();
         }
     }
@@ -89,7 +88,6 @@ impl Page {
     /// Digits have come: a run starts on those that were awaited.
     pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
-        self.run.set_arriving(!complete);
         let Some(arrival) = self.digits.arrive(load, loaded) else { return };
         // While others are awaited, the choice is theirs.
         if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {

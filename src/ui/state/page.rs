@@ -62,11 +62,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// The state that a link describes; nothing is started.
+    /// The state that a link describes; nothing is started. `lots`: whether digits of a step's lot are shown anywhere.
     #[must_use]
-    pub fn new(link: Link, problems: &[String]) -> Self {
+    pub fn new(link: Link, problems: &[String], lots: bool) -> Self {
         let (trainer, accountant, charts) = (TrainingClient::new(), AccountantClient::new(), Charts::new());
-        let (run, digits) = (Run::new(trainer, link.speed), DigitSets::new(trainer));
+        let digits = DigitSets::new(trainer);
+        let run = Run::new(trainer, digits, link.speed);
         let (lab, settings) = (NoiseLab::new(&link), RwSignal::new(link.settings));
         Self {
             settings,
@@ -75,7 +76,7 @@ impl Page {
             device: Device::new(link.backend),
             digits,
             run,
-            snapshots: Snapshots::new(trainer, run),
+            snapshots: Snapshots::new(trainer, run, lots),
             charts,
             runs: RunList::new(trainer, charts),
             cost: ProjectedCost::new(settings, digits, accountant),
