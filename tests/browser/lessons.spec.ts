@@ -377,7 +377,7 @@ const HOLDS: [step: string, says: RegExp, holds: (...numbers: number[]) => boole
   ["bigger.4", /reads (\d+(?:\.\d+)?)%, the linear one (\d+(?:\.\d+)?)%[^]*?was (\d+(?:\.\d+)?)% against (\d+(?:\.\d+)?)%/, (a, b, c, d) => a - b < c - d - 0.3],
   ["claims.4", /% at ε ≤ (\d+(?:\.\d+)?)\.[^]*?% at (\d+(?:\.\d+)?)\./, (gaussian, student) => gaussian !== student && Math.abs(student / gaussian - 1) < 0.15],
   ["claims.5", /gives (\d+(?:\.\d+)?) here; the improved one gives (\d+(?:\.\d+)?)\.Tight accounting gives (\d+(?:\.\d+)?),/, (classic, improved, tight) => classic > improved && improved > tight && Math.abs(classic - 3.2) < 0.3],
-  ["same-epsilon.2", /ε ≤ (\d+(?:\.\d+)?), where the few steps had (\d+(?:\.\d+)?)\. [^]*?at most (\d+(?:\.\d+)?)% now, and (\d+(?:\.\d+)?)% after/, (many, few, found, foundOfFew) => many === few && Math.abs((found - 5) / (foundOfFew - 5) - 4) < 0.5 && found < 10],
+  ["same-epsilon.2", /ε ≤ (\d+(?:\.\d+)?), where the few steps had (\d+(?:\.\d+)?)\. [^]*?at most (\d+(?:\.\d+)?)% now, and (\d+(?:\.\d+)?)% after/, (many, few, found, foundOfFew) => many === few && Math.abs((found - 5) / (foundOfFew - 5) - 2) < 0.3 && found < 10],
   ["same-epsilon.4", /ε ≤ (\d+(?:\.\d+)?) for the many steps, (\d+(?:\.\d+)?) for the few/, (many, few) => few - many > 0.5],
   ["fairness.1", /reads (\d+(?:\.\d+)?)% [^]*?and (\d+(?:\.\d+)?)% of the same/, (usual, turned) => usual - turned > 30],
   ["fairness.2", /are: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)% [^]*?Turned: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)%/, (run, bare, turned, bareTurned) => bareTurned - turned > 2 * (bare - run) && run > 80],
