@@ -58,10 +58,7 @@ impl Known {
     /// Of the run that stands.
     pub fn of(page: Page) -> Self {
         let privacy = shown_bound(page);
-        let whole = Memo::new(move |_| {
-            let released = page.spending.released.get();
-            page.spending.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
-        });
+        let whole = Memo::new(move |_| page.spending.whole_curve());
         let attack = Memo::new(move |_| {
             let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
             // What is shown is rounded up, and holds until something else is shown.
