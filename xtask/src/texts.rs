@@ -203,8 +203,10 @@ mod tests {
     #[test]
     fn a_table_keeps_its_translations() {
         let group = |room: &str, texts: [&str; 2]| Group { room: room.into(), texts: texts.map(str::to_owned).into() };
-        let all = All { page: vec![group("stage", ["Play", "Step"])], threads: vec![group("data", ["Play", "no {what}"])] };
-        let old = "@name D\n\n# old\nPlay\n= Starten\nGone\n= Weg\n\n@threads\nno {what}\n= kein {what}\nPlay\n= Spiel\n";
+        let all =
+            All { page: vec![group("stage", ["Play", "Step"])], threads: vec![group("data", ["Play", "no {what}"])] };
+        let old =
+            "@name D\n\n# old\nPlay\n= Starten\nGone\n= Weg\n\n@threads\nno {what}\n= kein {what}\nPlay\n= Spiel\n";
         let (text, dropped) = written(&all, "de", &read(old));
         let threads = "\n@threads\n\n# data\nPlay\n= Spiel\nno {what}\n= kein {what}\n";
         assert_eq!(text, format!("@name D\n\n# stage\nPlay\n= Starten\nStep\n{threads}"));
@@ -223,7 +225,10 @@ mod tests {
         for (language, path) in tables(&root()).unwrap() {
             let text = fs::read_to_string(&path).unwrap();
             let table = read(&text);
-            assert!(written(&all, &language, &table).0 == text, "{language}: `cargo xtask text` brings its table up to date");
+            assert!(
+                written(&all, &language, &table).0 == text,
+                "{language}: `cargo xtask text` brings its table up to date"
+            );
             assert!(table.head.iter().any(|line| line.starts_with("@name ")), "{language}");
             for (english, own) in table.translations.iter().chain(&table.threads) {
                 assert_eq!(names(english), names(own), "{language}: {own}");

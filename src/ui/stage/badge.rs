@@ -32,7 +32,10 @@ pub fn badge(page: Page) -> impl IntoView {
         page.device.engine.with(|engine| match engine {
             Some((_, Some(Fallback { reason, webgpu }))) => {
                 let help = if *webgpu { "" } else { webgpu_advice::how_to_get_webgpu(&browser::user_agent()) };
-                Some(format!("{} {help}", t!("The CPU trains here, because of this: {reason}.", reason = heard(reason))))
+                Some(format!(
+                    "{} {help}",
+                    t!("The CPU trains here, because of this: {reason}.", reason = heard(reason))
+                ))
             }
             Some((info, None)) if info.backend == Backend::Cpu && browser::gpu_is_taken() => {
                 Some(t!("The CPU trains here, because another frame on this page has the graphics card.").to_owned())

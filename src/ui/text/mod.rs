@@ -109,7 +109,9 @@ impl Table {
         let (texts, patterns) = text.split_once("\n@threads\n").unwrap_or((text, ""));
         for line in patterns.lines() {
             match line.strip_prefix("= ") {
-                Some(own) => english.take().into_iter().for_each(|english| threads::add(&mut table.patterns, (english, own))),
+                Some(own) => {
+                    english.take().into_iter().for_each(|english| threads::add(&mut table.patterns, (english, own)))
+                }
                 None => english = Some(line),
             }
         }

@@ -20,11 +20,14 @@ use crate::plot::format;
 const LONGEST: usize = 2000;
 /// Sentences in sentences that are looked up.
 const DEEPEST: u32 = 6;
-/// Places where holes may end that are tried for one text, whatever is in it.
-const TRIES: u32 = 2000;
+/// Places where holes may end that are tried for a text and one of the patterns, whatever is in it.
+const TRIES: u32 = 500;
 
 /// A pattern and its translation.
 pub(super) type Pattern = (&'static str, &'static str);
+
+/// A hole's name, and what it caught.
+type Caught<'a> = (&'a str, &'a str);
 
 /// Adds a pattern to others, of which the one with the most words of its own stands first.
 pub(super) fn add(patterns: &mut Vec<Pattern>, pattern: Pattern) {
@@ -41,7 +44,7 @@ fn words(pattern: &str) -> usize {
 /// What a thread said, in the visitor's language.
 #[must_use]
 pub fn heard(said: &str) -> String {
-    let found = if said.len() > LONGEST { None } else { look_up(said, DEEPEST, &Cell::new(TRIES)) };
+    let found = if said.len() > LONGEST { None } else { look_up(said, DEEPEST, &Cell::new(0)) };
     found.map_or_else(|| said.to_owned(), |(own, _)| own)
 }
 
@@ -50,9 +53,19 @@ fn look_up(said: &str, deepest: u32, tries: &Cell<u32>) -> Option<(String, bool)
     let deeper = deepest.checked_sub(1)?;
     let mut found: Option<(String, bool)> = None;
     for (english, own) in &TABLE.get().patterns {
-        let mut take = |caught: &[(&str, &str)]| {
-            let whole = Cell::new(true);
+        if deepest == DEEPEST {
+            tries.set(TRIES);
+        } else if english.starts_with("{=") {
+            // What begins with the visitor's word is no part of another sentence: else their word may pass for the other's beginning.
+            continue;
+        }
+        let mut take = |caught: &[Caught]| {
+            let (first, whole) = (found.is_none(), Cell::new(true));
             let text = fill(own, &|name| {
+                // It is left aside.
+                if !first && !whole.get() {
+                    return String::new();
+                }
                 let value = caught.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value);
                 if name.starts_with('=') {
                     return value.to_owned();
@@ -64,7 +77,7 @@ fn look_up(said: &str, deepest: u32, tries: &Cell<u32>) -> Option<(String, bool)
                 whole.set(whole.get() && all);
                 text
             });
-            if whole.get() || found.is_none() {
+            if first || whole.get() {
                 found = Some((text, whole.get()));
             }
             whole.get()
@@ -78,37 +91,44 @@ fn look_up(said: &str, deepest: u32, tries: &Cell<u32>) -> Option<(String, bool)
 
 /// Whether a text is a number, or nothing; bytes in hexadecimal are.
 fn is_number(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte > 0x7f || b" .,-+".contains(&byte)) && !text.contains(", ")
+    let has_digits = text.is_empty() || text.contains(|letter: char| letter.is_ascii_digit() || letter == '∞');
+    has_digits
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte > 0x7f || b" .,-+".contains(&byte))
+        && !text.contains(", ")
 }
 
 /// Hands what a pattern's holes catch of a text to `take`, until it takes it.
 fn fits<'a>(
     pattern: &'a str,
     said: &'a str,
-    caught: &mut Vec<(&'a str, &'a str)>,
+    caught: &mut Vec<Caught<'a>>,
     tries: &Cell<u32>,
-    take: &mut dyn FnMut(&[(&'a str, &'a str)]) -> bool,
+    take: &mut dyn FnMut(&[Caught<'a>]) -> bool,
 ) -> bool {
     let Some((before, after)) = pattern.split_once('{') else { return pattern == said && take(caught) };
     let (Some(said), Some((name, after))) = (said.strip_prefix(before), after.split_once('}')) else { return false };
     let next = after.split_once('{').map_or(after, |(words, _)| words);
-    let mut from = 0;
+    // A word of the visitor's goes as far as it can, so that what follows it is short; anything else ends as soon as it can.
+    let far = name.starts_with('=');
+    let (mut from, mut until) = (0, said.len());
     loop {
-        // With no words after it, a hole catches all that is left.
-        let Some(end) = (if next.is_empty() { Some(said.len()) } else { said[from..].find(next).map(|at| from + at) }) else {
-            return false;
+        let end = match far {
+            // With no words after it, a hole catches all that is left.
+            _ if next.is_empty() => Some(said.len()),
+            true => said[..until].rfind(next),
+            false => said[from..].find(next).map(|at| from + at),
         };
-        let Some(left) = tries.get().checked_sub(1) else { return false };
+        let (Some(end), Some(left)) = (end, tries.get().checked_sub(1)) else { return false };
         tries.set(left);
         caught.push((name, &said[..end]));
         if fits(after, &said[end..], caught, tries, take) {
             return true;
         }
         caught.pop();
-        from = end + next.len();
         if next.is_empty() {
             return false;
         }
+        (from, until) = (end + next.len(), end);
     }
 }
 
