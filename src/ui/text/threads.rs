@@ -133,4 +133,6 @@ fn fits<'a>(
 }
 
 #[cfg(test)]
+mod said_tests;
+#[cfg(test)]
 mod tests;
