@@ -197,7 +197,7 @@ fn what_is_wrong_with_settings_is_german() {
     said.check(30);
     assert_eq!(
         heard("learning-rate is -0.5; it must be above 0 and at most 1000000"),
-        "Lernrate ist -0,5; erlaubt ist: über 0 und höchstens 1000000"
+        "Lernrate ist -0,5; erlaubt ist: über 0 und höchstens 1.000.000"
     );
 }
 
