@@ -46,6 +46,9 @@ use hushgrad::{
 
 #[path = "agent/books.rs"]
 mod books;
+#[cfg(feature = "page")]
+#[path = "agent/german.rs"]
+mod german;
 
 #[cfg(feature = "gpu")]
 #[path = "common/adapter.rs"]
@@ -189,6 +192,8 @@ impl Host for Page {
         self.spawner.spawn_local(task).unwrap();
     }
     fn send(&self, event: Event) {
+        #[cfg(feature = "page")]
+        german::heard(&event);
         if let (Event::Started(_), Some(then)) = (&event, self.at_start.borrow_mut().take()) {
             then();
         }
