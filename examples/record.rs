@@ -1,35 +1,69 @@
-//! A tool of the page rather than an example: makes the run that it shows before there is one of the visitor's own, of the preset that it opens with.
+//! A tool of the page rather than an example: makes the runs that it shows before there is one of the visitor's own, of the preset that it opens with:
+//! one on MNIST, and one on the digits that the program draws where a site carries none.
 //!
 //! `hushgrad train --preset quick-linear --json --evaluate-every 1 | cargo run --no-default-features --example record > www/recorded.csv`
+//!
+//! `cargo run --no-default-features --example record drawn > www/recorded-drawn.csv`
 
 use std::io::{BufRead, Write};
 
+use futures_executor::block_on;
 use hushgrad::{
     accounting::decimal::upper,
-    train::{presets, projection::planned, report::Report},
+    data::synthetic,
+    engine::{Performance, cpu::CpuEngine},
+    train::{config::RunConfig, plan::Plan, presets, projection::planned, report::Report, session::Session},
+    worker::protocol::DRAWN,
 };
 
-/// Training images of the run.
-const TRAIN: u32 = 60_000;
+/// Training images of MNIST.
+const MNIST: u32 = 60_000;
 /// Beyond the first steps, of which the page draws 1, 2, 4, 8, …, every so many.
 const EVERY: u64 = 10;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
     let config = presets::Preset::by_key(presets::FIRST).ok_or("the first preset is in the table")?.config();
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "step,accuracy,tight")?;
+    writeln!(std::io::stdout(), "step,accuracy,tight")?;
+    if std::env::args().nth(1).is_some_and(|which| which == "drawn") {
+        return drawn(&config);
+    }
     for line in std::io::stdin().lock().lines() {
         let report: Report = serde_json::from_str(&line?)?;
-        let step = report.step;
-        if !step.is_multiple_of(EVERY) && !step.is_power_of_two() {
-            continue;
+        if is_shown(report.step) {
+            let accuracy = report.test_accuracy.ok_or_else(|| format!("step {} has no accuracy", report.step))?;
+            write(&config, MNIST, report.step, accuracy)?;
         }
-        let accuracy = report.test_accuracy.ok_or_else(|| format!("step {step} has no accuracy"))?;
-        let tight = match step {
-            0 => "0".to_owned(),
-            _ => upper(planned(&config, TRAIN, step)?.tight(config.delta)?.value, 5),
-        };
-        writeln!(out, "{step},{accuracy:.4},{tight}")?;
     }
     Ok(())
+}
+
+/// Trains on drawn digits, on as many as the page does.
+fn drawn(config: &RunConfig) -> Result<(), Failure> {
+    let digits = synthetic::digits(0, DRAWN.0 as usize, DRAWN.1 as usize);
+    let plan = Plan::new(config.clone(), DRAWN.0)?;
+    let engine = CpuEngine::new(plan.task.clone(), digits.train, &plan.initial_parameters(), Performance::default())?;
+    let mut session = Session::new(plan, engine)?;
+    while !session.complete() {
+        block_on(session.step())?;
+        if is_shown(session.step_count()) {
+            let accuracy = block_on(session.accuracy(&digits.test))?;
+            write(config, DRAWN.0, session.step_count(), accuracy)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_shown(step: u64) -> bool {
+    step.is_multiple_of(EVERY) || step.is_power_of_two()
+}
+
+/// A line: ε of so many steps on so many images is rounded up.
+fn write(config: &RunConfig, train: u32, step: u64, accuracy: f64) -> Result<(), Failure> {
+    let tight = match step {
+        0 => "0".to_owned(),
+        _ => upper(planned(config, train, step)?.tight(config.delta)?.value, 5),
+    };
+    Ok(writeln!(std::io::stdout(), "{step},{accuracy:.4},{tight}")?)
 }

@@ -46,6 +46,9 @@ use hushgrad::{
 
 #[path = "agent/books.rs"]
 mod books;
+#[cfg(feature = "page")]
+#[path = "agent/german.rs"]
+mod german;
 
 #[cfg(feature = "gpu")]
 #[path = "common/adapter.rs"]
@@ -189,6 +192,8 @@ impl Host for Page {
         self.spawner.spawn_local(task).unwrap();
     }
     fn send(&self, event: Event) {
+        #[cfg(feature = "page")]
+        german::heard(&event);
         if let (Event::Started(_), Some(then)) = (&event, self.at_start.borrow_mut().take()) {
             then();
         }
@@ -252,7 +257,7 @@ impl Thread {
     fn with_slow_site(files: Vec<(String, Vec<u8>)>) -> Self {
         let mut thread = Self::new(files);
         thread.page.slow.set(true);
-        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
+        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
         thread.load(site());
         thread
     }
@@ -264,7 +269,7 @@ impl Thread {
 
     fn with_run_in(browser: Rc<Browser>, config: RunConfig) -> Self {
         let mut thread = Self::in_browser(browser, Vec::new());
-        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
+        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
         let events = thread.ask_and_settle(Request::Start(config));
         assert!(events.iter().any(|e| matches!(e, Event::Started(info) if info.train == 600)), "{events:?}");
@@ -422,7 +427,9 @@ fn the_confusion_matrix_counts_every_test_digit_and_agrees_with_the_accuracy() {
     assert_eq!(counted.run.step, 40);
     assert_eq!(counted.run.usual.iter().flatten().sum::<u32>(), 700);
     assert_eq!(accuracy(&counted.run.usual, None), report.test_accuracy);
-    assert_eq!((counted.run.turned, counted.open, counted.pulls), (None, None, None));
+    assert_eq!((counted.run.turned, counted.open), (None, None));
+    // Of the last step, which was taken apart.
+    assert_eq!(counted.pulls.map(|(step, _)| step), Some(40));
     // All that are misread or as many as are shown, the surest first, and each as it was drawn.
     let wrong = 700 - (0..10).map(|digit| counted.run.usual[digit][digit]).sum::<u32>();
     assert_eq!(counted.misread.len(), MISREAD.min(wrong as usize));
@@ -595,6 +602,28 @@ fn one_step_is_one_step_and_a_reset_spends_nothing() {
     assert_eq!((report.step, epsilon(&report)), (0, 0.0));
 }
 
+/// What stands on the stage beside the numbers of a run's end is the run's end.
+#[test]
+fn the_last_planned_step_is_taken_apart_where_lots_are_shown() {
+    let lots_of = |events: &[Event]| -> Vec<u64> {
+        events.iter().filter_map(|e| if let Event::Lot { step, .. } = e { Some(*step) } else { None }).collect()
+    };
+    for lots in [true, false] {
+        let mut thread = Thread::new(vec![]);
+        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: false, lots });
+        thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
+        thread.ask_and_settle(Request::Start(RunConfig { steps: Some(12), ..short() }));
+        let events = thread.ask_and_settle(Request::Play);
+        assert_eq!(lots_of(&events), if lots { vec![12] } else { vec![] });
+        assert!(Thread::last_report(&events).complete);
+        // A single step is taken apart for all, and its digits are told to who shows them.
+        thread.ask_and_settle(Request::Reset);
+        let events = thread.ask_and_settle(Request::StepOnce);
+        assert!(events.iter().any(|e| matches!(e, Event::Snapshot { step: 1, .. })), "{events:?}");
+        assert_eq!(lots_of(&events), if lots { vec![1] } else { vec![] });
+    }
+}
+
 #[test]
 fn a_pause_freezes_step_and_epsilon() {
     let mut thread = Thread::with_run(RunConfig { steps: None, ..short() });
@@ -680,7 +709,7 @@ fn a_replayed_run_repeats_itself() {
 #[test]
 fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
     let mut thread = Thread::new(Vec::new());
-    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
     let events = thread.load(site());
     assert!(events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
     assert!(events.iter().any(|e| matches!(e, Event::Loaded { complete: true, .. })), "{events:?}");
@@ -690,7 +719,7 @@ fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
 fn a_server_that_fails_is_not_a_site_without_mnist() {
     let mut thread = Thread::new(Vec::new());
     thread.page.down.set(true);
-    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
     let events = thread.load(site());
     assert!(!events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
     let named = |e: &Event| matches!(e, Event::NotLoaded { over: false, sentence, .. } if sentence.contains("500"));
@@ -798,7 +827,7 @@ fn what_came_wrong_is_fetched_past_what_was_kept_and_only_sound_files_are_kept()
     let all = files.len();
     let mut thread = Thread::new(files);
     thread.page.stale.set(true);
-    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
     let events = thread.load(site());
     assert!(matches!(events.last(), Some(Event::Loaded { complete: true, .. })), "{events:?}");
     assert!(!events.iter().any(|event| matches!(event, Event::NotLoaded { .. })), "{events:?}");
@@ -809,7 +838,7 @@ fn what_came_wrong_is_fetched_past_what_was_kept_and_only_sound_files_are_kept()
         false => (name, bytes),
     });
     let mut thread = Thread::new(files.collect());
-    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
     thread.load(site());
     let kept = thread.page.kept.borrow();
     assert_eq!(kept.len(), all - 1, "{kept:?}");
@@ -972,7 +1001,7 @@ mod off_the_gpu {
         let alone = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
         let gpu = adapter::device()?;
         let mut thread = Thread::new(Vec::new());
-        let events = thread.ask_and_settle(Request::Open { backend: BackendChoice::Automatic, keep: true });
+        let events = thread.ask_and_settle(Request::Open { backend: BackendChoice::Automatic, keep: true, lots: true });
         let [Event::Opened { engine, fallback: None }] = &events[..] else { panic!("{events:?}") };
         assert_eq!(engine.backend, Backend::Gpu);
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });

@@ -214,7 +214,8 @@ addEventListener("click", async ({ target }) => {
   const [at, own] = [word, explained].map((each) => each.getBoundingClientRect());
   const [width, height] = [root.clientWidth, root.clientHeight];
   const below = at.bottom + 6 + own.height <= height || at.top < own.height + 6;
-  explained.style.left = `${Math.max(8, Math.min(at.left, width - own.width - 8))}px`;
+  const line = root.dir === "rtl" ? at.right - own.width : at.left;
+  explained.style.left = `${Math.max(8, Math.min(line, width - own.width - 8))}px`;
   explained.style.top = `${Math.max(8, Math.min(below ? at.bottom + 6 : at.top - own.height - 6, height - own.height - 8))}px`;
   explained.focus();
 });

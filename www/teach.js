@@ -1,14 +1,15 @@
-// The teacher's page is read without this; it draws the codes of the tasks for the address under which the page really stands, shows the theme that
-// the browser keeps for this site, and opens the solutions for a print of all.
+// The teacher's page is read without this; it draws the codes of the tasks for the address under which the page really stands, keeps the language
+// that is chosen in it, for the whole site, and opens the solutions for a print of all.
 
-const root = document.documentElement;
-let theme = null;
-try {
-  theme = localStorage.getItem("hushgrad-theme");
-} catch {
-  // None is kept.
+for (const link of document.querySelectorAll(".languages a")) {
+  link.addEventListener("click", () => {
+    try {
+      localStorage.setItem("hushgrad-language", link.lang);
+    } catch {
+      // Then the link alone says it.
+    }
+  });
 }
-if (theme === "light" || theme === "dark") root.dataset.theme = theme;
 
 const { code } = await import(new URL(document.querySelector("meta[name=hushgrad-qr]").content, document.baseURI).href);
 for (const task of document.querySelectorAll(".task")) {

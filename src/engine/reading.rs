@@ -86,18 +86,6 @@ pub async fn count_correct<E: Engine>(engine: &mut E, data: &Dataset, reading: R
     Ok(digits.iter().zip(data.labels.iter()).filter(|(digit, label)| digit == label).count() as u32)
 }
 
-/// How often each digit of `data` is read as each other.
-///
-/// # Errors
-/// As [`Engine::scores`].
-pub async fn confusion<E: Engine>(engine: &mut E, data: &Dataset, reading: Reading) -> Result<Confusion, EngineError> {
-    let mut counts = Confusion::default();
-    for (&digit, &label) in digits(engine, data, reading).await?.iter().zip(data.labels.iter()) {
-        counts[usize::from(label)][usize::from(digit)] += 1;
-    }
-    Ok(counts)
-}
-
 /// Probabilities of one image of 784 pixels in [0, 1].
 ///
 /// # Errors
@@ -217,8 +205,6 @@ mod tests {
         assert_eq!(block_on(digits(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap(), [5, 3, 5, 5]);
         assert_eq!(engine.asked, 4 + 4 * 3);
         assert_eq!(block_on(count_correct(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap(), 1);
-        let counts = block_on(confusion(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap();
-        assert_eq!((counts[3][3], counts[3][5]), (1, 3));
         // Nearly undecided ones do not.
         let mut engine = oracle(says(5, 0.51, 3));
         assert_eq!(block_on(digits(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap(), [3, 3, 5, 3]);

@@ -16,8 +16,9 @@ pub fn speak(decimal: char, group: char) {
     SIGNS.set([decimal, group]);
 }
 
-/// A number as the visitor's language writes it.
-fn local(number: String) -> String {
+/// A number, written as in English, as the visitor's language writes it.
+#[must_use]
+pub fn local(number: String) -> String {
     let [decimal, group] = SIGNS.get();
     if decimal == '.' && group == ',' {
         return number;
@@ -241,7 +242,7 @@ pub fn duration(seconds: f64) -> String {
 #[must_use]
 pub fn bytes(n: u64) -> String {
     match n {
-        0..1_000 => format!("{n} bytes"),
+        0..1_000 => format!("{n} B"),
         1_000..1_000_000 => decimals_of(n as f64 / 1e3, 0) + " KB",
         1_000_000..1_000_000_000 => decimals_of(n as f64 / 1e6, 1) + " MB",
         _ => decimals_of(n as f64 / 1e9, 1) + " GB",

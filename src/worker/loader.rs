@@ -1,6 +1,6 @@
 //! Brings digits to the training thread: from the site's shards, from the visitor's files, or drawn here.
 
-use super::{host::Host, load_error::LoadError, protocol::DataRequest};
+use super::{host::Host, load_error::LoadError, protocol::{DRAWN, DataRequest}};
 use crate::data::{
     self, Digits,
     shards::{Assembler, Manifest, ShardError},
@@ -19,11 +19,6 @@ pub enum Arrival {
     /// Nothing more comes.
     End(LoadError),
 }
-
-/// Training examples that the program draws where no other number was asked for.
-pub const SYNTHETIC_TRAIN: usize = 10_000;
-/// Test examples that it draws then.
-pub const SYNTHETIC_TEST: usize = 2_000;
 
 /// Brings what was asked for and hands it to `deliver`, digits once for the first part and once for the whole.
 pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arrival)) {
@@ -120,5 +115,5 @@ pub(super) fn whole(digits: Digits) -> Arrival {
 
 /// The digits that are trained on where the site's cannot be loaded.
 fn drawn_here() -> Digits {
-    data::synthetic::digits(0, SYNTHETIC_TRAIN, SYNTHETIC_TEST)
+    data::synthetic::digits(0, DRAWN.0 as usize, DRAWN.1 as usize)
 }

@@ -23,9 +23,11 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
     /// The first message: choose and check a backend. With `keep` runs are kept, and each run of earlier visits is told by an [`Event::Kept`].
+    /// With `lots` each step that is taken apart is followed by an [`Event::Lot`], and a run's last planned step is taken apart.
     Open {
         backend: BackendChoice,
         keep: bool,
+        lots: bool,
     },
     /// Replace the digits. The current run goes on until [`Request::Start`] or [`Request::Reset`], and loads that are under
     /// way until this one has brought digits. `load` is the page's number for it, larger than those before.
@@ -114,6 +116,9 @@ pub enum BackendChoice {
     Cpu,
     Gpu,
 }
+
+/// Digits that the program draws where the site carries none or the visitor asks for them: to train on, to test.
+pub const DRAWN: (u32, u32) = (20_000, 5_000);
 
 /// Where digits come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -227,13 +227,13 @@ export async function beforeThread(page: Page, code: string) {
 }
 
 /** Opens the page on WebGPU; the thread's device is kept where the test can end it. */
-export async function openOnGpu(page: Page, site: Site) {
+export async function openOnGpu(page: Page, site: Site, more = "") {
   await beforeThread(
     page,
     `const ask = GPUAdapter.prototype.requestDevice;
      GPUAdapter.prototype.requestDevice = async function (...how) { return (globalThis.lastDevice = await ask.apply(this, how)); };\n`,
   );
-  await open(page, site, "?backend=gpu&dataset=synthetic&lot=64");
+  await open(page, site, `?backend=gpu&dataset=synthetic&lot=64${more}`);
   test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
 }
 

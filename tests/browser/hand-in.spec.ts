@@ -49,6 +49,10 @@ test("a run is handed in by a link, opened, found true, and trained again", asyn
   await expect(page.getByTestId("handed-in-accuracy")).toContainText(/trained again, \d+\.\d% after as many steps, about what the link says/, { timeout: 60_000 });
   await expect(hook(page, "epsilon")).toHaveText(epsilon!);
 
+  await page.getByTestId("language").selectOption("de");
+  await expect(bar).toContainText("Abgegeben von Ada <b>&Zoë:");
+  await page.getByTestId("language").selectOption("en");
+
   // It goes on with the address while it is what is set, and no longer.
   await page.reload();
   await expect(page.getByTestId(says)).toContainText("after 40 steps");

@@ -1,8 +1,9 @@
-import type { Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { around, CPU, element, inside } from "./around";
 import { accessible } from "./axe";
-import { allControls, expect, hook, open, test, value } from "./fixtures";
+import { allControls, beforeThread, expect, exported, hook, loseDevice, open, openOnGpu, test, thread, value } from "./fixtures";
+import { file, images, labels, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic&preset=quick-linear&steps=20";
 
@@ -45,6 +46,113 @@ test("in German nothing of the page is English, from the first sight to the end 
   await expect(page.getByRole("dialog").locator(".card, [data-preset]").first()).toBeVisible();
   expect(await leftovers(page)).toEqual([]);
   await page.keyboard.press("Escape");
+});
+
+/** Words that no German sentence has. */
+const ENGLISH = /\b(the|of|is|are|and|with|not|because|it|its|to|be|must|this|steps?|read|run)\b/;
+
+/** What threads said, once it is there, which must hold `german` and nothing English, but what a library said of the device. */
+async function saysInGerman(said: Locator, german: RegExp) {
+  await expect(said).toContainText(german);
+  expect((await said.innerText()).replace(/\(No suitable graphics adapter[^()]*\)/, "")).not.toMatch(ENGLISH);
+}
+
+test("files that are refused are refused in German, and their names stay as they are", async ({ page, site }) => {
+  await open(page, site, `${query}&lang=de`);
+  const images20 = images(20);
+  const wrong = Buffer.from(images20);
+  wrong.writeUInt32BE(0x905, 0);
+  const pair = (first: ReturnType<typeof file>) => [first, ...small().slice(1)];
+  for (const [dropped, says] of [
+    [[file("notes.txt", Buffer.from("hello"))], /^notes\.txt: Bytes 68 65 .*: weder gzip/],
+    [[file("empty.gz", Buffer.alloc(0))], /^empty\.gz: die Datei ist leer/],
+    [[file("labels_and the images", Buffer.from("PK\x03\x04"))], /^labels_and the images: .*\(ein ZIP-Archiv: entpacke es zuerst\)/],
+    [pair(file("train-images-idx3-ubyte", images20.subarray(0, 9000))), /^train-images-idx3-ubyte: Länge: 15696 Bytes waren angekündigt/],
+    [pair(file("train-images-idx3-ubyte", wrong)), /^train-images-idx3-ubyte: .*erwartet/],
+    [[small()[0], file("train-labels-idx1-ubyte", labels(300)), ...small().slice(2)], /300 Labels: Beide Zahlen müssen gleich sein/],
+    [[file("a-images", images20)], /^a-images: Bilder ohne Labels/],
+    [[file("a", images20), file("b", images20), file("c", labels(20)), file("d", labels(20))], /gleich viele Bilder/],
+    [Array.from({ length: 6 }, (_, i) => file(`${i}`, images20)), /^6 Dateien wurden gegeben/],
+  ] as const) {
+    await page.getByTestId("files").setInputFiles([...dropped]);
+    await expect(hook(page, "error")).toHaveText(says);
+    const told = (await hook(page, "error").innerText()).replace("labels_and the images", "");
+    expect(told).not.toMatch(ENGLISH);
+  }
+  await accessible(page, "with a refusal in German");
+});
+
+test("what a file of a run and a density are refused for is German", async ({ page, site }) => {
+  await open(page, site, `${query}&lang=de`);
+  await page.getByTestId("import").setInputFiles([file("my.json", Buffer.from("{}"))]);
+  await saysInGerman(hook(page, "error"), /my\.json ist keine Laufdatei dieser Seite: das Feld `format` fehlt/);
+  await hook(page, "noise-family").selectOption("custom");
+  await page.locator("#density").fill("exp(-y)");
+  await page.locator("#density").press("Enter");
+  const refusal = page.locator("[role=alert]:visible, .field-error:visible").filter({ hasText: /Formel/ }).first();
+  await saysInGerman(refusal, /Die Formel lässt sich nicht lesen: bei Zeichen 6, „y“ ist unbekannt; es gibt x, pi, e, abs/);
+  await page.getByTestId("noise-lab").click();
+  await page.getByTestId("lab-formula").fill("1+x");
+  await page.getByTestId("lab-formula").press("Enter");
+  await saysInGerman(page.getByTestId("lab-refusal"), /Die Dichte ist nicht|Die Dichte hat nicht nur einen Gipfel/);
+});
+
+test("what ε rests on, and what all runs cost, is German with German numbers", async ({ page, site }) => {
+  for (const more of ["", "&sampling=fixed-size&noise=laplace&encoder=envelope", "&grid-bits=12", "&noise=student-t&encoder=envelope&sampling=shuffled"]) {
+    await open(page, site, `${query}&lang=de${more}`);
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(1);
+    await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+    const assumptions = page.getByTestId("epsilon-meaning").locator("ul").first();
+    await saysInGerman(assumptions, /jeder Schritt, der lief, wurde veröffentlicht/);
+    await expect(assumptions).toContainText(/\d,\d|Batches|ohne Zurücklegen/);
+    await expect(assumptions).not.toContainText(/\d\.\d/);
+  }
+  await hook(page, "reset").click();
+  await expect.poll(() => value(page, "step")).toBe(0);
+  await saysInGerman(page.getByTestId("together"), /^Alle \d Läufe auf diesen Ziffern, .* zusammen: ε ≤ \d+,\d+ bei δ = /);
+  await open(page, site, `${query}&lang=de&preset=no-privacy`);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+  await saysInGerman(page.getByTestId("epsilon-meaning").locator("p").first(), /Keine Garantie: /);
+});
+
+test("what is wrong with the device, the storage and the threads is German", async ({ page, site, watched }) => {
+  await beforeThread(page, "Object.defineProperty(navigator, 'gpu', { value: undefined });\n");
+  await open(page, site, "?dataset=synthetic&preset=quick-linear&lang=de");
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await page.locator("details.badge summary").click();
+  await saysInGerman(page.getByTestId("backend-reason"), /aus diesem Grund: kein brauchbarer WebGPU-Adapter: dieser Browser/);
+  await expect(page.locator(".badge-text p").first()).toContainText(/SIMD.*Thread/);
+  await expect(page.getByTestId("digits-in-use")).toContainText("synthetische Ziffern");
+  const browser = await page.context().newCDPSession(page);
+  await browser.send("Storage.overrideQuotaForOrigin", { origin: site.origin, quotaSize: 1 });
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await saysInGerman(page.getByTestId("notice"), /der Speicher dieses Browsers für die Seite ist voll.* Lösche Läufe/);
+  watched.allowed.push(/on purpose/);
+  await thread(page).evaluate(() => void setTimeout(() => { throw new Error("on purpose"); }));
+  await expect(hook(page, "error")).toContainText("Der Trainings-Thread ist ausgefallen");
+});
+
+test("a graphics device that is lost is lost in German", async ({ page, site, watched }) => {
+  await openOnGpu(page, site, "&lang=de");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
+  watched.allowed.push(/device|GPU/i);
+  await loseDevice(page);
+  await expect(hook(page, "error")).toContainText(/Das Grafikgerät ging verloren \(.*\); der Lauf geht von seinem letzten Sicherungspunkt .* und ε zählt jeden Schritt/);
+  await hook(page, "pause").click();
+});
+
+test("what is saved stays English", async ({ page, site }) => {
+  await open(page, site, `${query}&lang=de`);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const [saved] = await exported(page, german.get("Privacy label (Markdown)")!);
+  const label = readFileSync(await saved.path(), "utf8");
+  expect(label).toContain("every step that ran was released");
 });
 
 test("numbers are written as the language has it, and read in its way and in the other", async ({ page, site }) => {

@@ -140,7 +140,7 @@ test("a question answers at once, by keyboard, and says why", async ({ page, sit
 });
 
 test("numbers and keys of lessons open what they always did", async ({ page, site }) => {
-  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims", "8": "fairness" };
+  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims", "8": "fairness", "9": "same-epsilon" };
   await open(page, site, query);
   for (const [number, key] of Object.entries(old)) {
     for (const name of [number, key]) {
@@ -262,6 +262,16 @@ async function shown(page: Page, what: string): Promise<string> {
       return (await text(kind)).split(" / ")[0];
     case "epsilon":
       return (await text("epsilon")).replace("≤ ", "");
+    case "few": {
+      // The list of runs has Rényi's ε: what the page says of these settings before they are trained.
+      const [, few] = /^@also (\S+&delta=1e-7)$/m.exec(readFileSync("../../www/lessons.txt", "utf8"))!;
+      const other = await page.context().newPage();
+      await other.goto(`${page.url().split("?")[0]}${query}&${few}`);
+      await expect(other.getByTestId("projection")).toContainText("tight accounting");
+      const said = /tight accounting: ε ≤ ([\d.]+)\./.exec((await other.getByTestId("projection").textContent())!)![1];
+      await other.close();
+      return said;
+    }
     case "run":
       return (await rows(page).nth(Number(at)).locator("td").nth(2).textContent())!.replace(/[^\d.%]/g, "");
     case "group":
@@ -270,6 +280,12 @@ async function shown(page: Page, what: string): Promise<string> {
       return /The (\d) pays most/.exec(await text("pays-most"))![1];
     case "norm":
       return text(`norm-${at}`);
+    case "found": {
+      const meaning = page.getByTestId("epsilon-meaning");
+      if ((await meaning.getAttribute("open")) === null) await meaning.locator("summary").first().click();
+      await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
+      return text("attack-found");
+    }
     case "improved":
       return bound("improved", 0);
     case "order":
@@ -311,6 +327,9 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
   ["fairness.1", /reads (\d+(?:\.\d+)?%) of the test digits as they are, and (\d+(?:\.\d+)?%) of the same/, ["accuracy", "group:3"]],
   ["fairness.2", /ε ≤ (\d+(?:\.\d+)?)\. [^]*?As they are: (\d+(?:\.\d+)?%), and (\d+(?:\.\d+)?%) without privacy\. Turned: (\d+(?:\.\d+)?%), and (\d+(?:\.\d+)?%) without/, ["epsilon", "group:0", "group:1", "group:3", "group:4"]],
   ["fairness.4", /(\d+(?:\.\d+)?%) as they are, (\d+(?:\.\d+)?%) turned\. With the noise it was (\d+(?:\.\d+)?%)/, ["accuracy", "group:3", "run:0"]],
+  ["same-epsilon.1", /(\d+) steps with little noise, σ = (\d+(?:\.\d+)?): ε ≤ (\d+(?:\.\d+)?) at[^]*?(\d+(?:\.\d+)?%) of the test[^]*?at most (\d+(?:\.\d+)?%) of those/, ["step", "sigma", "epsilon", "accuracy", "found"]],
+  ["same-epsilon.2", /(\d+) steps of larger lots, with σ = (\d+(?:\.\d+)?): ε ≤ (\d+(?:\.\d+)?), where the few steps had (\d+(?:\.\d+)?)\. [^]*?at most (\d+(?:\.\d+)?%) now, and (\d+(?:\.\d+)?%) after/, ["step", "sigma", "epsilon", "of:same-epsilon.1", "found", "found-of:same-epsilon.1"]],
+  ["same-epsilon.4", /ε ≤ (\d+(?:\.\d+)?) for the many steps, (\d+(?:\.\d+)?) for the few/, ["epsilon", "few"]],
   ["fairness.5", /(\d+(?:\.\d+)?%) instead of (\d+(?:\.\d+)?%), and (\d+(?:\.\d+)?%) of the turned[^]*?digits the (\d) has lost/, ["accuracy", "run:0", "group:3", "pays-most"]],
 ];
 
@@ -318,7 +337,7 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
 const keysOf = (table: [string, ...unknown[]][]) => [...new Set(table.map(([name]) => name.split(".")[0]))];
 
 for (const key of keysOf(SAYS)) test(`each number that a step of “${key}” says by link is the one that the page shows`, async ({ page, site }) => {
-  const epsilons: Record<string, string> = {};
+  const [epsilons, founds]: Record<string, string>[] = [{}, {}];
   await open(page, site, query);
   for (const [name, says, sources] of SAYS.filter(([name]) => name.startsWith(`${key}.`))) {
     // Nothing is left of the steps before.
@@ -333,7 +352,8 @@ for (const key of keysOf(SAYS)) test(`each number that a step of “${key}” sa
     const said = says.exec(text)!.slice(1);
     for (const [at, source] of sources.entries()) {
       const [kind, of] = source.split(":");
-      const there = kind === "of" ? epsilons[of] : await shown(page, source);
+      const there = kind === "of" ? epsilons[of] : kind === "found-of" ? founds[of] : await shown(page, source);
+      if (kind === "found") founds[name] = there;
       // An order is shown with one decimal.
       if (source === "order") expect(Math.abs(Number(said[at]) - Number(there)), `${name}: ${source}`).toBeLessThanOrEqual(0.051);
       else expect(said[at], `${name}: ${source}`).toBe(there);
@@ -357,6 +377,8 @@ const HOLDS: [step: string, says: RegExp, holds: (...numbers: number[]) => boole
   ["bigger.4", /reads (\d+(?:\.\d+)?)%, the linear one (\d+(?:\.\d+)?)%[^]*?was (\d+(?:\.\d+)?)% against (\d+(?:\.\d+)?)%/, (a, b, c, d) => a - b < c - d - 0.3],
   ["claims.4", /% at ε ≤ (\d+(?:\.\d+)?)\.[^]*?% at (\d+(?:\.\d+)?)\./, (gaussian, student) => gaussian !== student && Math.abs(student / gaussian - 1) < 0.15],
   ["claims.5", /gives (\d+(?:\.\d+)?) here; the improved one gives (\d+(?:\.\d+)?)\.Tight accounting gives (\d+(?:\.\d+)?),/, (classic, improved, tight) => classic > improved && improved > tight && Math.abs(classic - 3.2) < 0.3],
+  ["same-epsilon.2", /ε ≤ (\d+(?:\.\d+)?), where the few steps had (\d+(?:\.\d+)?)\. [^]*?at most (\d+(?:\.\d+)?)% now, and (\d+(?:\.\d+)?)% after/, (many, few, found, foundOfFew) => many === few && Math.abs((found - 5) / (foundOfFew - 5) - 2) < 0.3 && found < 10],
+  ["same-epsilon.4", /ε ≤ (\d+(?:\.\d+)?) for the many steps, (\d+(?:\.\d+)?) for the few/, (many, few) => few - many > 0.5],
   ["fairness.1", /reads (\d+(?:\.\d+)?)% [^]*?and (\d+(?:\.\d+)?)% of the same/, (usual, turned) => usual - turned > 30],
   ["fairness.2", /are: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)% [^]*?Turned: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)%/, (run, bare, turned, bareTurned) => bareTurned - turned > 2 * (bare - run) && run > 80],
   ["fairness.4", /(\d+(?:\.\d+)?)% as they are, (\d+(?:\.\d+)?)% turned\. With the noise it was (\d+(?:\.\d+)?)%/, (cut, turned, noisy) => Math.abs(cut - noisy) < 3 && turned < 30],

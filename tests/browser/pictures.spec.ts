@@ -7,7 +7,7 @@ const FOLDER = resolve("../../docs/pictures");
 const PANELS: Record<string, Boxes> = JSON.parse(readFileSync(join(FOLDER, "panels.json"), "utf8"));
 
 test("the README's pictures show the page as it is", async ({ page, site }) => {
-  test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST, and the recorded step is of MNIST");
+  test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST, and the pictures' curve is of MNIST");
   await pose(page, site);
   for (const picture of PICTURES) {
     const file = fileOf(picture);

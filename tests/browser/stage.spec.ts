@@ -29,7 +29,7 @@ const ringed = (page: Page) => page.locator(".lot-buttons .ringed");
 /** The place of the digit that is ringed. */
 const place = (page: Page) => ringed(page).evaluate((button) => [...button.parentElement!.children].indexOf(button));
 
-/** Before the noise the difference is the ringed person's digit; after it, it is static. */
+/** Before the noise the difference is the ringed digit; after it, it is static. */
 async function tells(page: Page) {
   const digit = await ink(page, "lot", await place(page));
   expect(correlation(await ink(page, "stage-difference-before"), digit)).toBeGreaterThan(0.8);
@@ -38,7 +38,7 @@ async function tells(page: Page) {
 
 test.use({ colorScheme: "light" });
 
-test("at first sight one person's digit is there before the noise, and static after; under its own settings alone", async ({ page, site }) => {
+test("at first sight the ringed digit is there before the noise, and static after; under its own settings alone", async ({ page, site }) => {
   await open(page, site, "?backend=cpu");
   await expect(page.getByTestId("stage-step")).toContainText("A recorded step");
   await expect(ringed(page)).toHaveCount(1);
@@ -48,6 +48,59 @@ test("at first sight one person's digit is there before the noise, and static af
   await hook(page, "lot").press("Enter");
   await expect(page.getByTestId("stage-step")).not.toContainText("recorded");
   await expect(ringed(page)).toHaveCount(0);
+});
+
+/** The last line of a recorded run, as the page writes its numbers. */
+function recorded(file: string) {
+  const [step, accuracy, tight] = readFileSync(`../../www/${file}`, "utf8").trim().split("\n").pop()!.split(",").map(Number);
+  // What ε and δ alone allow who accuses five of a hundred that were not in.
+  return { step: String(step), accuracy: `${(100 * accuracy).toFixed(1)}%`, found: String(Math.ceil(100 * (0.05 * Math.exp(tight) + 1e-5))) };
+}
+
+test("a site without MNIST opens full, on what was recorded on drawn digits, and shows no number of MNIST's", async ({ page, site, watched }) => {
+  watched.allowed.push(/404/);
+  site.missing.add("data/manifest.json");
+  let answer = () => {};
+  site.held.set("data/manifest.json", new Promise<void>((done) => (answer = done)));
+  const [mnist, drawn] = [recorded("recorded.csv"), recorded("recorded-drawn.csv")];
+  const [note, odds, found] = ["recorded", "odds", "odds-found"].map((id) => page.getByTestId(id));
+  const last = page.locator(".results .chart").first().locator("tbody tr").last();
+  await page.goto(`${site.url}?backend=cpu`);
+  // Nobody knows yet which digits there are: what is shown is called by the name of those that it is of.
+  await expect(note).toContainText("Recorded: MNIST");
+  await expect(odds).toContainText("of the recorded run");
+  await expect(found).toHaveText(mnist.found);
+  await expect(page.getByTestId("stage-step")).toContainText("of digits that the program drew");
+  answer();
+  await expect(page.getByTestId("digits-in-use")).toContainText("20,000 to train on");
+  await expect(note).toContainText("Recorded: digits drawn by the program");
+  await expect(page.getByTestId("stage-step")).toContainText("A recorded step, of digits that the program drew");
+  await expect(ringed(page)).toHaveCount(1);
+  await tells(page);
+  await expect(page.locator(".results path.line-recorded")).toHaveCount(2);
+  await page.locator(".results .chart").first().getByText("As a table").click();
+  await expect(last).toContainText(drawn.step);
+  await expect(last).toContainText(drawn.accuracy);
+  await expect(odds).toContainText("planned steps");
+  await expect(found).toHaveText(drawn.found);
+  expect([mnist.found, mnist.accuracy]).not.toEqual([drawn.found, drawn.accuracy]);
+  await expect(page.locator(".results")).not.toContainText("MNIST");
+  await accessible(page, "a site without MNIST");
+  // Under other settings there is nothing to show.
+  await hook(page, "learning-rate").fill("3");
+  await hook(page, "learning-rate").press("Enter");
+  await expect(note).toHaveCount(0);
+  await expect(page.locator(".results path.line-recorded")).toHaveCount(0);
+  await expect(ringed(page)).toHaveCount(0);
+});
+
+test("where drawn digits are chosen beside MNIST, the recorded run is of those", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu");
+  await expect(page.getByTestId("recorded")).toContainText(process.env.HUSHGRAD_DATA === "mnist" ? "Recorded: MNIST" : "drawn by the program");
+  await hook(page, "dataset").selectOption("synthetic");
+  await expect(page.getByTestId("recorded")).toContainText("Recorded: digits drawn by the program");
+  await expect(page.getByTestId("odds-found")).toHaveText(recorded("recorded-drawn.csv").found);
+  await expect(ringed(page)).toHaveCount(1);
 });
 
 test("of one's own step any digit can be ringed, by a click and by the arrow keys, and the difference is that one's", async ({ page, site }) => {
@@ -66,6 +119,15 @@ test("of one's own step any digit can be ringed, by a click and by the arrow key
   await expect.poll(() => place(page)).toBe(other + 1);
   await tells(page);
   await expect(page.getByTestId("stage-length")).toHaveText(/of length [\d.]+, cut to (1|0\.99\d*)\.$/);
+});
+
+test("a run that has come to its end stands on the stage with its last step, and is not walked through", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=60`);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(60);
+  await expect(page.getByTestId("stage-step")).toContainText("Step 60.");
+  await tells(page);
+  await expect(page.locator(".station.lit")).toHaveCount(0);
 });
 
 test("without the ringed image the sum is another, and what is released is another draw", async ({ page, site }) => {

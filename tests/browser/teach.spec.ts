@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Page } from "@playwright/test";
@@ -6,9 +6,28 @@ import { accessible } from "./axe";
 import { expect, hook, open, share, test, value } from "./fixtures";
 import { decoded } from "./qr";
 
-// The teacher's page, its codes, and that the page shows every number of its solutions.
+// The teacher's page, its codes, that the page shows every number of its solutions, and that it says the same in every language.
 
-const teach = (site: { url: string }) => `${site.url}teach.html`;
+const file = (lang: string) => (lang === "en" ? "teach.html" : `teach.${lang}.html`);
+const teach = (site: { url: string }, lang = "en") => `${site.url}${file(lang)}`;
+/** The languages that it is written in, each with the lessons' titles by their keys. */
+const LANGUAGES = readdirSync("../../www/text").map((name) => name.replace(".txt", "")).filter((lang) => existsSync(`../../www/${file(lang)}`));
+const titles = (lang: string) =>
+  [...readFileSync(`../../www/lessons${lang === "en" ? "" : `.${lang}`}.txt`, "utf8").matchAll(/^# ([\w-]+) \| (.+)$/gm)].map(([, key, title]) => [key, title.replace("'", "’")]);
+
+/** What does not change with the language: all that is not within a sentence, where it leads, what it claims, and by which name it is found. */
+const frame = (page: Page) =>
+  page.locator("main").evaluate((main) => {
+    const link = (href: string | null) => href?.replace(/([?&])lang=\w+/, "$1lang=") ?? null;
+    const within = ["EM", "STRONG", "SUP"];
+    const kept = ["id", "class", "type", "name", "scope", "data-run", "data-shows", "rel"];
+    // Of one sentence to another the order may change.
+    const numbers = (run: Element) => [...run.querySelectorAll("[data-shows]")].map((each) => `${each.getAttribute("data-shows")} ${each.textContent}`).sort();
+    return [...main.querySelectorAll(":not(.languages *, .qr, .qr *)")].filter((each) => !within.includes(each.tagName) && !each.matches("[data-shows]")).map((each) => {
+      const attributes = kept.map((name) => each.getAttribute(name)).filter(Boolean).join(" ");
+      return [each.tagName, attributes, link(each.getAttribute("href")), each.matches("[data-run]") ? numbers(each) : []];
+    });
+  });
 
 /** What the solutions say: the link of the task, with what a run sets otherwise, and the numbers. */
 async function claims(page: Page) {
@@ -73,14 +92,95 @@ async function linkOf(page: Page, site: { url: string }, task: string): Promise<
 }
 
 test("every task has a code that leads to it, wherever the site stands", async ({ page, site }) => {
-  await page.goto(teach(site));
-  const tasks = page.locator(".task");
-  await expect(tasks).toHaveCount(6);
-  for (let at = 0; at < 6; at += 1) {
-    const link = await tasks.nth(at).locator(".task-link").evaluate((link: HTMLAnchorElement) => link.href);
-    expect(link.startsWith(`${site.url}?`)).toBe(true);
-    expect(await decoded(tasks.nth(at).locator(".qr"))).toBe(link);
+  for (const lang of LANGUAGES) {
+    await page.goto(teach(site, lang));
+    const tasks = page.locator(".task");
+    await expect(tasks).toHaveCount(6);
+    for (let at = 0; at < 6; at += 1) {
+      const link = await tasks.nth(at).locator(".task-link").evaluate((link: HTMLAnchorElement) => link.href);
+      expect(link.startsWith(`${site.url}?`)).toBe(true);
+      expect(link.endsWith(`&lang=${lang}`), "a class reads the page that its teacher reads").toBe(true);
+      expect(await decoded(tasks.nth(at).locator(".qr"))).toBe(link);
+    }
   }
+});
+
+test("in every language it is the same page: sections, links, solutions and their numbers", async ({ page, site }) => {
+  expect(LANGUAGES).toContain("en");
+  expect(LANGUAGES.length).toBeGreaterThan(1);
+  await page.goto(teach(site));
+  const english = await frame(page);
+  expect(english.length).toBeGreaterThan(200);
+  const numbers = (text: string, decimal: string, group: string) =>
+    [...text.matchAll(/\d[\d.,]*\d|\d/g)].map(([number]) => number.replaceAll(group, "").replace(decimal, "."));
+  const sentences = ".task :is(h3, p, li)";
+  const said = (selector: string) => page.locator(selector).allTextContents();
+  const [englishSentences, englishSections, englishNames] = [await said(sentences), await said("h2, h3, .lesson-notes dl"), await said("main em")];
+  for (const lang of LANGUAGES.filter((lang) => lang !== "en")) {
+    await page.goto(teach(site, lang));
+    await expect(page.locator("html")).toHaveAttribute("lang", lang);
+    const table = readFileSync(`../../www/text/${lang}.txt`, "utf8");
+    const [decimal, group] = ["decimal", "group"].map((name) => new RegExp(`^@${name} (.)`, "m").exec(table)![1]);
+    const there = (await frame(page)).map(([tag, attributes, href, shown]) => [tag, attributes, href, (shown as string[]).map((each) => each.replaceAll(group, "").replace(decimal, "."))]);
+    expect(there, lang).toEqual(english);
+    // Also those within sentences.
+    for (const [at, text] of (await said(sentences)).entries()) {
+      expect(numbers(text, decimal, group).sort(), `${lang}: ${text}`).toEqual(numbers(englishSentences[at], ".", ",").sort());
+    }
+    for (const [at, text] of (await said("h2, h3, .lesson-notes dl")).entries()) expect(text, lang).not.toBe(englishSections[at]);
+    // What is named of the page has its name there.
+    const texts = new Map([...table.matchAll(/^([^@#=\n].*)\n= (.*)$/gm)].map(([, own, translated]) => [own, translated]));
+    const translated = (name: string) => texts.get(name) ?? texts.get(`${name}:`)?.replace(/:$/, "");
+    const names = [...new Set(englishNames)].filter(translated);
+    expect(names.length).toBeGreaterThan(8);
+    const named = await said("main em");
+    for (const name of names) expect(named, lang).toContain(translated(name));
+  }
+});
+
+test("it speaks the language of its link, the one chosen, or the visitor's, and never shows another on the way", async ({ browser, site }) => {
+  const at = async (locale: string, path: string, chosen?: string) => {
+    const context = await browser.newContext({ locale, serviceWorkers: "block" });
+    const page = await context.newPage();
+    if (chosen) await context.addInitScript((chosen) => localStorage.setItem("hushgrad-language", chosen), chosen);
+    // What is painted of a page that goes elsewhere.
+    await page.addInitScript(() => addEventListener("pagehide", () => sessionStorage.setItem("left", String(document.body?.checkVisibility() ?? false))));
+    await page.goto(site.url + path);
+    await expect(page.locator("#task-6 .qr")).toBeVisible();
+    const found = await page.evaluate(() => ({ lang: document.documentElement.lang, file: location.pathname.split("/").pop(), rest: location.search + location.hash, left: sessionStorage.getItem("left") }));
+    await context.close();
+    return found;
+  };
+  expect(await at("en-GB", "teach.html")).toEqual({ lang: "en", file: "teach.html", rest: "", left: null });
+  expect(await at("fr-FR", "teach.html")).toMatchObject({ lang: "en" });
+  expect(await at("de-AT", "teach.html#task-3")).toEqual({ lang: "de", file: "teach.de.html", rest: "#task-3", left: "false" });
+  expect(await at("de-AT", "teach.html?lang=en")).toMatchObject({ lang: "en", left: null });
+  expect(await at("en-GB", "teach.html?lang=de")).toMatchObject({ lang: "de", left: "false" });
+  expect(await at("en-GB", "teach.html", "de")).toMatchObject({ lang: "de" });
+  expect(await at("de-AT", "teach.html", "en")).toMatchObject({ lang: "en" });
+  expect(await at("en-GB", "teach.de.html")).toMatchObject({ lang: "de", left: null });
+  expect(await at("de-DE", "teach.de.html?lang=en")).toMatchObject({ lang: "en", left: "false" });
+  expect(await at("de-DE", "teach.html?lang=xx")).toMatchObject({ lang: "de" });
+});
+
+test("another language is a link in it, which the site keeps; and every link from it opens the page in its language", async ({ page, site }) => {
+  await page.goto(teach(site));
+  const others = page.locator("link[rel=alternate]");
+  expect(await others.evaluateAll((all) => all.map((each) => (each as HTMLLinkElement).hreflang))).toEqual([...(await page.locator(".languages a").evaluateAll((all) => all.map((each) => (each as HTMLAnchorElement).lang))), "x-default"]);
+  await page.getByRole("navigation", { name: "Language" }).getByRole("link", { name: "Deutsch" }).click();
+  await expect(page).toHaveURL(`${teach(site, "de")}?lang=de`);
+  await expect(page.getByRole("navigation", { name: "Sprache" }).getByRole("link", { name: "Deutsch" })).toHaveAttribute("aria-current", "page");
+  await page.getByRole("link", { name: "hushgrad", exact: true }).click();
+  await expect(hook(page, "play")).toContainText("Starten");
+  await page.goto(`${site.url}?backend=cpu&dataset=synthetic`);
+  await expect(hook(page, "play"), "it was chosen for the site").toContainText("Starten");
+  await page.getByTestId("lessons").locator("summary").click();
+  await page.getByTestId("lessons").getByRole("link", { name: "Für Lehrende" }).click();
+  await expect(page).toHaveURL(`${teach(site, "de")}?lang=de`);
+  await page.getByRole("navigation", { name: "Sprache" }).getByRole("link", { name: "English" }).click();
+  await expect(page.locator("html")).toHaveAttribute("lang", "en");
+  const elsewhere = await page.locator("main a[href^='./']").evaluateAll((all) => all.map((each) => new URL((each as HTMLAnchorElement).href).searchParams.get("lang")));
+  expect(new Set(elsewhere)).toEqual(new Set(["en"]));
 });
 
 test("it is read without scripts, speaks of every lesson, and nothing in it is wider than a phone", async ({ browser, page, site }) => {
@@ -90,24 +190,30 @@ test("it is read without scripts, speaks of every lesson, and nothing in it is w
   await expect(plain.getByRole("heading", { level: 1 })).toBeVisible();
   await plain.locator("#task-1 summary").click();
   await expect(plain.locator("#task-1 details")).toContainText("90.5%");
+  await plain.getByRole("link", { name: "Deutsch" }).click();
+  await expect(plain.getByRole("heading", { level: 1 })).toContainText("Was ε ist");
   await context.close();
-  await page.goto(teach(site));
-  const lessons = [...readFileSync("../../www/lessons.txt", "utf8").matchAll(/^# ([\w-]+) \| (.+)$/gm)].map(([, key, title]) => [key, title]);
-  for (const [key, title] of lessons) {
-    const notes = page.locator(`#lesson-${key}`);
-    await expect(notes.getByRole("link", { name: title.replace("'", "’") }), key).toHaveAttribute("href", `./?lesson=${key}`);
-    await expect(notes.locator("dt"), key).toHaveText([/^\d · /, "They should say", "They often say"]);
+  for (const lang of LANGUAGES) {
+    await page.goto(teach(site, lang));
+    const asks = await page.locator("#lesson-why-noise dt").allTextContents();
+    expect(new Set(asks).size).toBe(3);
+    if (lang === "en") expect(asks.slice(1)).toEqual(["They should say", "They often say"]);
+    for (const [key, title] of titles(lang)) {
+      const notes = page.locator(`#lesson-${key}`);
+      await expect(notes.getByRole("link", { name: title }), key).toHaveAttribute("href", `./?lesson=${key}&lang=${lang}`);
+      await expect(notes.locator("dt"), key).toHaveText([/^\d · /, ...asks.slice(1)]);
+    }
+    await page.locator("details").evaluateAll((all) => all.forEach((fold) => ((fold as HTMLDetailsElement).open = true)));
+    for (const width of [320, 390, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), `${lang} ${width}`).toBeLessThanOrEqual(width);
+    }
+    await accessible(page, `the teacher's page in ${lang}, with its solutions`);
   }
-  for (const width of [320, 390, 1440, 1920]) {
-    await page.setViewportSize({ width, height: 900 });
-    expect(await page.evaluate(() => document.documentElement.scrollWidth), String(width)).toBeLessThanOrEqual(width);
-  }
-  await page.locator("details").evaluateAll((all) => all.forEach((fold) => ((fold as HTMLDetailsElement).open = true)));
-  await accessible(page, "the teacher's page, with its solutions");
 });
 
-test("a hand-out is the tasks without solutions; all of it is everything with them", async ({ page, site }) => {
-  await page.goto(teach(site));
+for (const lang of LANGUAGES) test(`a hand-out is the tasks without solutions; all of it is everything with them (${lang})`, async ({ page, site }) => {
+  await page.goto(teach(site, lang));
   await expect(page.locator("#task-6 .qr")).toBeVisible();
   const seen = async () => {
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
@@ -121,7 +227,7 @@ test("a hand-out is the tasks without solutions; all of it is everything with th
     return found;
   };
   expect(await seen()).toEqual({ tasks: 6, codes: 6, addresses: 6, solutions: 0, plan: 0, choices: 0, lines: 6 });
-  await page.getByLabel("everything, with solutions").check();
+  await page.locator("#print-all").check();
   const all = await seen();
   expect(all.solutions).toBeGreaterThan(15);
   expect(all).toMatchObject({ tasks: 6, codes: 6, plan: 2, choices: 0, lines: 0 });
@@ -133,12 +239,15 @@ test("it is reached from the menu of lessons, and is there without a network", a
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await page.getByTestId("lessons").locator("summary").click();
   await page.getByTestId("lessons").getByRole("link", { name: "For teachers" }).click();
-  await expect(page).toHaveURL(teach(site));
+  await expect(page).toHaveURL(`${teach(site)}?lang=en`);
   await expect(page.locator("#task-6 .qr")).toBeVisible();
   await context.setOffline(true);
-  await page.reload();
-  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-  await expect(page.locator("#task-6 .qr")).toBeVisible();
+  for (const lang of LANGUAGES) {
+    await page.goto(`${teach(site)}?lang=${lang}`);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await expect(page.locator("html")).toHaveAttribute("lang", lang);
+    await expect(page.locator("#task-6 .qr")).toBeVisible();
+  }
   await context.setOffline(false);
 });
 

@@ -9,6 +9,7 @@ mod mnist_files;
 mod prelude;
 mod project;
 mod screen;
+mod sentences;
 #[path = "../../src/data/shard_writer.rs"]
 mod shard_writer;
 mod site;

@@ -1,8 +1,9 @@
-//! The tables of what the page says (`www/text/*.txt`): they hold what the sources say, no more and no less, in the sources' order.
+//! The tables of what the page says (`www/text/*.txt`): they hold what the sources say, no more and no less, in the sources' order. What the
+//! threads say stands below, in every language but English.
 
 use std::collections::BTreeMap;
 
-use crate::{prelude::*, project::Project};
+use crate::{prelude::*, project::Project, sentences};
 
 /// The language of the sources.
 const ENGLISH: &str = "en";
@@ -10,23 +11,40 @@ const ENGLISH: &str = "en";
 #[cfg(test)]
 const COMPLETE: [&str; 1] = ["de"];
 
+/// The line of a table below which patterns of the threads' sentences stand.
+const THREADS: &str = "@threads";
+
 /// Texts of a source file, under the name of its room.
 struct Group {
     room: String,
     texts: Vec<String>,
 }
 
-/// A table's head (lines with `@`), and its translations.
+/// A table's head (lines with `@`), and its translations: those of the page's texts, and those of the threads' sentences.
 struct Table {
     head: Vec<String>,
     translations: BTreeMap<String, String>,
+    threads: BTreeMap<String, String>,
+}
+
+/// Whatever is said: by the page, and by the threads.
+struct All {
+    page: Vec<Group>,
+    threads: Vec<Group>,
+}
+
+impl All {
+    fn of(root: &Path) -> Result<Self> {
+        let threads = sentences::said(root)?.into_iter();
+        Ok(Self { page: said(root)?, threads: threads.map(|(room, texts)| Group { room, texts }).collect() })
+    }
 }
 
 /// Takes what the sources say into every table, and says what it took out.
 pub fn write(project: &Project) -> Result<()> {
-    let groups = said(&project.root)?;
+    let all = All::of(&project.root)?;
     for (language, path) in tables(&project.root)? {
-        let (written, dropped) = written(&groups, &read(&fs::read_to_string(&path)?));
+        let (written, dropped) = written(&all, &language, &read(&fs::read_to_string(&path)?));
         let open = untranslated(&written);
         fs::write(&path, written)?;
         for (english, own) in dropped {
@@ -109,12 +127,16 @@ fn literal(rest: &str) -> Option<String> {
 }
 
 fn read(text: &str) -> Table {
-    let (mut table, mut english) = (Table { head: vec![], translations: BTreeMap::new() }, None);
+    let mut table = Table { head: vec![], translations: BTreeMap::new(), threads: BTreeMap::new() };
+    let (mut english, mut of_threads) = (None, false);
     for line in text.lines() {
-        if line.starts_with('@') {
+        if line == THREADS {
+            of_threads = true;
+        } else if line.starts_with('@') {
             table.head.push(line.to_owned());
         } else if let Some(own) = line.strip_prefix("= ") {
-            table.translations.extend(english.take().map(|english| (english, own.to_owned())));
+            let into = if of_threads { &mut table.threads } else { &mut table.translations };
+            into.extend(english.take().map(|english| (english, own.to_owned())));
         } else {
             english = Some(line.to_owned());
         }
@@ -122,9 +144,20 @@ fn read(text: &str) -> Table {
     table
 }
 
-/// The table as it should be, and the translations for which it has no text any more.
-fn written(groups: &[Group], table: &Table) -> (String, BTreeMap<String, String>) {
-    let (mut out, mut left) = (table.head.join("\n") + "\n", table.translations.clone());
+/// The table of a language as it should be, and the translations for which it has no text any more.
+fn written(all: &All, language: &str, table: &Table) -> (String, BTreeMap<String, String>) {
+    let (mut left, mut threads) = (table.translations.clone(), table.threads.clone());
+    let mut out = table.head.join("\n") + "\n" + &listed(&all.page, &mut left);
+    if language != ENGLISH {
+        out += &format!("\n{THREADS}\n{}", listed(&all.threads, &mut threads));
+    }
+    left.append(&mut threads);
+    (out, left)
+}
+
+/// Groups as a table has them; their translations are taken out of `left`.
+fn listed(groups: &[Group], left: &mut BTreeMap<String, String>) -> String {
+    let mut out = String::new();
     for group in groups {
         out += &format!("\n# {}\n", group.room);
         for text in &group.texts {
@@ -134,7 +167,7 @@ fn written(groups: &[Group], table: &Table) -> (String, BTreeMap<String, String>
             }
         }
     }
-    (out, left)
+    out
 }
 
 /// Texts of a table without a translation.
@@ -169,25 +202,35 @@ mod tests {
 
     #[test]
     fn a_table_keeps_its_translations() {
-        let groups = [Group { room: "stage".into(), texts: vec!["Play".into(), "Step".into()] }];
-        let (text, dropped) = written(&groups, &read("@name D\n\n# old\nPlay\n= Starten\nGone\n= Weg\n"));
-        assert_eq!(text, "@name D\n\n# stage\nPlay\n= Starten\nStep\n");
+        let group = |room: &str, texts: [&str; 2]| Group { room: room.into(), texts: texts.map(str::to_owned).into() };
+        let all =
+            All { page: vec![group("stage", ["Play", "Step"])], threads: vec![group("data", ["Play", "no {what}"])] };
+        let old =
+            "@name D\n\n# old\nPlay\n= Starten\nGone\n= Weg\n\n@threads\nno {what}\n= kein {what}\nPlay\n= Spiel\n";
+        let (text, dropped) = written(&all, "de", &read(old));
+        let threads = "\n@threads\n\n# data\nPlay\n= Spiel\nno {what}\n= kein {what}\n";
+        assert_eq!(text, format!("@name D\n\n# stage\nPlay\n= Starten\nStep\n{threads}"));
         assert_eq!(
             (untranslated(&text), dropped.into_iter().collect::<Vec<_>>()),
             (1, vec![("Gone".into(), "Weg".into())])
         );
+        assert!(!written(&all, "en", &read(old)).0.contains("threads"), "they speak it");
     }
 
     #[test]
     fn tables_hold_what_the_sources_say() {
-        let groups = said(&root()).unwrap();
-        assert!(groups.iter().map(|group| group.texts.len()).sum::<usize>() > 300);
+        let all = All::of(&root()).unwrap();
+        let texts = |groups: &[Group]| groups.iter().map(|group| group.texts.len()).sum::<usize>();
+        assert!(texts(&all.page) > 300 && texts(&all.threads) > 300);
         for (language, path) in tables(&root()).unwrap() {
             let text = fs::read_to_string(&path).unwrap();
             let table = read(&text);
-            assert!(written(&groups, &table).0 == text, "{language}: `cargo xtask text` brings its table up to date");
+            assert!(
+                written(&all, &language, &table).0 == text,
+                "{language}: `cargo xtask text` brings its table up to date"
+            );
             assert!(table.head.iter().any(|line| line.starts_with("@name ")), "{language}");
-            for (english, own) in &table.translations {
+            for (english, own) in table.translations.iter().chain(&table.threads) {
                 assert_eq!(names(english), names(own), "{language}: {own}");
                 assert_eq!(english.contains(" | "), own.contains(" | "), "{language}: {own}");
                 assert!(!own.trim().is_empty() && own.trim() == own, "{language}: {own}");
@@ -197,7 +240,8 @@ mod tests {
 
     #[test]
     fn no_text_would_be_taken_for_another_line_of_its_table() {
-        for text in said(&root()).unwrap().into_iter().flat_map(|group| group.texts) {
+        let All { page, threads } = All::of(&root()).unwrap();
+        for text in page.into_iter().chain(threads).flat_map(|group| group.texts) {
             assert!(!text.contains('\n') && !text.starts_with(['@', '#', '=']), "{text:?}");
             assert!(text.trim() == text && !text.is_empty(), "{text:?}");
         }

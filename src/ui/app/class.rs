@@ -49,11 +49,13 @@ pub fn bars(page: Page) -> AnyView {
     let handed_in = move || {
         let said = page.submission.said.get()?;
         let claim = said.claim();
-        let by = (!said.name.is_empty()).then(|| view! { " "{t!("by")}" "<bdi>{said.name}</bdi> });
+        // Not the word that names an accounting, which is another in other languages.
+        let what = if said.name.is_empty() { t!("Handed in") } else { t!("Handed in by") };
+        let name = (!said.name.is_empty()).then(|| view! { " "<bdi>{said.name}</bdi> });
         Some(view! {
             <section class="class-bar" data-testid="handed-in" aria-label=t!("Handed in")>
                 <div>
-                    <p><strong>{t!("Handed in")}{by}": "</strong><span data-testid="handed-in-says">{claim}</span>". "<span class="claim">{t!("The link says so; anybody can write one.")}</span></p>
+                    <p><strong>{what}{name}": "</strong><span data-testid="handed-in-says">{claim}</span>". "<span class="claim">{t!("The link says so; anybody can write one.")}</span></p>
                     <p data-testid="handed-in-epsilon">{text_fn(move || page.verdict_on_epsilon())}</p>
                     <p data-testid="handed-in-accuracy">{text_fn(move || page.verdict_on_accuracy())}</p>
                 </div>

@@ -32,7 +32,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <svg class="logo" width="28" height="28" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
                 <path class="wave" d="M2 20c3 0 3-9 6-9s3 13 6 13 3-17 6-17 3 11 5 11 2-4 5-4"></path></svg>
             <h1>"hushgrad"</h1>
-            <p class="tagline">{t!("Learn from 60,000 people’s handwriting without giving any one of them away.")}</p>
+            <p class="tagline">{t!("Learn from 60,000 handwritten digits without giving any one of them away.")}</p>
             {preset_choice(page)}
             <button type="button" class="quiet cards-button" data-testid="cards" disabled=bool_fn(move || page.is_fixed("preset")) title=t!("Ready-made runs: what they learn, and at what ε") on:click=on_click(move |_| preset_cards::open(page, cards))>{t!("Presets")}</button>
             <label class="theme seldom"><span class="visually-hidden">{t!("Theme")}</span>

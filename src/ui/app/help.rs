@@ -2,7 +2,7 @@
 
 use leptos::{html, prelude::*};
 
-use crate::ui::{size::closures::on_click, text::t};
+use crate::ui::{browser::right_to_left, size::closures::on_click, text::t};
 
 /// Opens the help, unless it is open.
 pub fn open(dialog: NodeRef<html::Dialog>) {
@@ -21,6 +21,7 @@ pub fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
             dialog.close();
         }
     };
+    let [back, on] = if right_to_left() { ["→", "←"] } else { ["←", "→"] };
     view! {
         <dialog class="help-dialog" node_ref=dialog aria-labelledby="help-title">
             <h2 id="help-title">{t!("How this works")}</h2>
@@ -30,7 +31,7 @@ pub fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
                 <div><dt><kbd>"s"</kbd></dt><dd>{t!("one step, taken apart")}</dd></div>
                 <div><dt><kbd>"r"</kbd></dt><dd>{t!("start again")}</dd></div>
                 <div><dt><kbd>"?"</kbd></dt><dd>{t!("this help")}</dd></div>
-                <div><dt><kbd>"←"</kbd>" "<kbd>"→"</kbd></dt><dd>{t!("in a lesson that is presented: back, on")}</dd></div>
+                <div><dt><kbd>{back}</kbd>" "<kbd>{on}</kbd></dt><dd>{t!("in a lesson that is presented: back, on")}</dd></div>
                 <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>{t!("in a number: a little more, a little less")}</dd></div>
                 <div><dt><kbd>{t!("Esc")}</kbd></dt><dd>{t!("in a number: what it was; a chart that is enlarged: small again; presenting: the end of it")}</dd></div>
             </dl>

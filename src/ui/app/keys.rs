@@ -44,7 +44,8 @@ pub fn keys(page: Page, help: NodeRef<html::Dialog>) {
                     && !within("input, .lot, [role=region], :popover-open") =>
             {
                 event.prevent_default();
-                page.turn(matches!(key, "ArrowRight" | "PageDown"));
+                let on = if browser::right_to_left() { "ArrowLeft" } else { "ArrowRight" };
+                page.turn(key == on || key == "PageDown");
             }
             _ => {}
         }

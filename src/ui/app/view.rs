@@ -32,7 +32,7 @@ pub fn start(root: web_sys::HtmlElement) {
     };
     root.set_inner_html("");
     mount_to(root, move || {
-        let page = Page::new(link, &problems);
+        let page = Page::new(link, &problems, embedded.as_ref().is_none_or(embed::options::Options::shows_lots));
         page.listen();
         page.task.set(task);
         page.take_submission(handed_in);

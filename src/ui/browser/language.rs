@@ -40,6 +40,12 @@ pub fn language() -> String {
     document().document_element().and_then(|root| root.get_attribute("lang")).unwrap_or_default()
 }
 
+/// Whether that is written from right to left: what comes next is then at the left.
+#[must_use]
+pub fn right_to_left() -> bool {
+    document().document_element().and_then(|root| root.get_attribute("dir")).is_some_and(|dir| dir == "rtl")
+}
+
 /// Those that it could speak.
 #[must_use]
 pub fn languages() -> Vec<String> {

@@ -40,6 +40,14 @@ pub struct Options {
     pub view: View,
 }
 
+impl Options {
+    /// Whether digits of a step's lot are shown: on the stage, and among those who pay for privacy.
+    #[must_use]
+    pub const fn shows_lots(&self) -> bool {
+        matches!(self.view, View::Stage | View::Results)
+    }
+}
+
 /// Reads both lists, and says in a sentence each what was wrong with them.
 #[must_use]
 pub fn read(query: &str) -> (Options, Vec<String>) {

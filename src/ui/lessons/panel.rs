@@ -41,7 +41,7 @@ pub fn menu(page: Page) -> impl IntoView {
     view! {
         <details class="menu" data-testid="lessons" on:toggle=on_event(move |_| page.load_lessons())>
             <summary>{t!("Lessons")}</summary>
-            <div class="menu-items">{view_fn(items)}<a href="teach.html">{t!("For teachers")}</a></div>
+            <div class="menu-items">{view_fn(items)}<a href=format!("teach.html?lang={}", browser::language())>{t!("For teachers")}</a></div>
         </details>
     }
     .into_any()

@@ -2,13 +2,16 @@
 
 use super::encoding::pairs;
 use crate::ui::{
-    settings::{Number, Select, Settings, clipped, presets::Preset},
+    settings::{
+        Number, Select, Settings, clipped,
+        keys::{PRESET, keys},
+        presets::Preset,
+    },
     text::{t, text},
 };
 
 /// The key.
 pub const KEY: &str = "controls";
-const PRESET: &str = "preset";
 
 /// The settings that stay free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +27,7 @@ pub fn read(query: &str) -> (Option<Lock>, Vec<String>) {
     for (_, list) in pairs(query).into_iter().filter(|(key, _)| key == KEY) {
         let free = &mut lock.get_or_insert_default().0;
         for name in list.split(',').filter(|name| !name.is_empty()) {
-            match keys().find(|key| *key == name) {
+            match keys(false).find(|key| *key == name) {
                 Some(key) if free.contains(&key) => {}
                 Some(key) => free.push(key),
                 None => problems.push(t!(
@@ -36,12 +39,6 @@ pub fn read(query: &str) -> (Option<Lock>, Vec<String>) {
         }
     }
     (lock, problems)
-}
-
-/// All that a task may leave free.
-fn keys() -> impl Iterator<Item = &'static str> {
-    let selects = Select::ALL.into_iter().map(|select| select.spec().key);
-    std::iter::once(PRESET).chain(selects).chain(Number::ALL.into_iter().map(|number| number.spec().key))
 }
 
 impl Lock {
@@ -120,10 +117,10 @@ mod tests {
         let (read, problems) = read("controls=sigma,magic,sigma");
         assert_eq!(read, Some(lock("sigma")));
         assert!(problems.len() == 1 && problems[0].contains("“magic” is none of them"), "{problems:?}");
-        for key in keys() {
+        for key in keys(false) {
             assert!(lock(key).leaves(key) && !lock("").leaves(key), "{key}");
         }
-        assert_eq!(keys().count(), 1 + Select::ALL.len() + Number::ALL.len());
+        assert_eq!(keys(false).count(), 1 + Select::ALL.len() + Number::ALL.len());
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use leptos::prelude::*;
 
-use super::recorded::{self, Column};
 use crate::{
     plot::{
         axis,
@@ -11,7 +10,10 @@ use crate::{
         series::Point,
     },
     ui::{
-        state::{Curves, Page, pin_class},
+        state::{
+            Curves, Page, pin_class,
+            recorded::{Column, NAME},
+        },
         text::t,
         widgets::chart::{Frame, chart},
     },
@@ -35,8 +37,7 @@ pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
 
 /// The recorded run, while there is no other.
 fn recorded_line(page: Page, column: Column) -> Option<Line> {
-    let line = || Line { class: RECORDED, name: recorded::NAME.get().to_owned(), points: recorded::curve(column) };
-    page.shows_recorded().then(line)
+    page.recorded().map(|run| Line { class: RECORDED, name: NAME.get().to_owned(), points: run.curve(column) })
 }
 
 /// Steps that the charts show: all that are planned, else all that were done. Where runs are pinned, shadows go no further than they do: those of a

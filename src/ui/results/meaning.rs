@@ -13,7 +13,7 @@ use crate::{
     ui::{
         size::closures::{bool_fn, on_event, text_fn, view_fn},
         state::Page,
-        text::t,
+        text::{heard, t},
         widgets::{
             chart::{Frame, chart},
             word::word,
@@ -58,10 +58,7 @@ impl Known {
     /// Of the run that stands.
     pub fn of(page: Page) -> Self {
         let privacy = shown_bound(page);
-        let whole = Memo::new(move |_| {
-            let released = page.spending.released.get();
-            page.spending.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
-        });
+        let whole = Memo::new(move |_| page.spending.whole_curve());
         let attack = Memo::new(move |_| {
             let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
             // What is shown is rounded up, and holds until something else is shown.
@@ -78,7 +75,7 @@ pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl Into
         Some(match privacy.get() {
             None => view! { <p>{t!("Nothing has been released yet.")}</p> }.into_any(),
             Some(Privacy::NoGuarantee { reason }) => {
-                view! { <p><strong>{t!("No guarantee:")}" "</strong>{reason}". "{t!("No number would be honest here.")}</p> }.into_any()
+                view! { <p><strong>{t!("No guarantee:")}" "</strong>{heard(&reason)}". "{t!("No number would be honest here.")}</p> }.into_any()
             }
             // That stays as it is while its numbers change.
             Some(Privacy::Bounded(_)) => return None,
@@ -92,7 +89,7 @@ pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl Into
         let details = view! {
             {conversions(page, &bound)}
             <p>{holds}</p>
-            <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{phrase.clone()}</li> }).collect_view()}</ul>
+            <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{heard(phrase)}</li> }).collect_view()}</ul>
         };
         Some(details.into_any())
     };
@@ -120,7 +117,7 @@ fn tight(page: Page) -> Option<AnyView> {
             (epsilon, t!("privacy loss distributions, composed by FFT").to_owned())
         }
         Some(TightEpsilon { epsilon, numerical: Some(what), .. }) => {
-            (epsilon, t!("privacy loss distributions; numerical: {what}", what = what))
+            (epsilon, t!("privacy loss distributions; numerical: {what}", what = heard(&what)))
         }
         None => (
             page.spending.epsilon()?,

@@ -9,10 +9,9 @@
 //! | [`digit`] | a drawing made into the picture that models know |
 //! | `meaning` | what ε says |
 //! | `numbers` | where the run stands in numbers |
-//! | `odds` | the attacker's odds, in people of a hundred |
+//! | `odds` | the attacker's odds, in images of a hundred |
 //! | `pad` | the pad to draw on |
 //! | `panel` | the panel |
-//! | [`recorded`] | a run made before, for empty charts |
 //! | `sentence` | sentences with elements in them |
 //! | `who_pays` | which digits pay for privacy |
 
@@ -35,7 +34,6 @@ mod odds;
 mod pad;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod panel;
-pub mod recorded;
 #[cfg(target_arch = "wasm32")]
 mod sentence;
 #[cfg(target_arch = "wasm32")]

@@ -1,11 +1,8 @@
-//! What an attacker can find out, in people of a hundred: odds as pictures and words (Nanayakkara et al. 2023).
+//! What an attacker can find out, in images of a hundred: odds as pictures and words (Nanayakkara et al. 2023).
 
 use leptos::prelude::*;
 
-use super::{
-    recorded::{Column, curve},
-    sentence::sentence,
-};
+use super::sentence::sentence;
 use crate::{
     accounting::risk::{AttackBound, PrivacyCurve},
     plot::format,
@@ -13,7 +10,7 @@ use crate::{
     ui::{
         settings::Settings,
         size::closures::{bool_fn, text_fn},
-        state::Page,
+        state::{Page, recorded::Column},
         text::t,
     },
 };
@@ -29,11 +26,13 @@ enum Of {
     Released,
     /// What is planned, before there is anything.
     Planned,
+    /// The recorded run, before it is known what the planned one will cost: the digits may be others, or fewer.
+    Recorded,
     /// Nothing is known yet, or nothing is bounded.
     Nothing,
 }
 
-/// People of a hundred in the data that any attacker finds at most who accuses so many of a hundred that were not in it.
+/// Images of a hundred in the data that any attacker finds at most who accuses so many of a hundred that were not in it.
 fn found(curve: &PrivacyCurve) -> u32 {
     of_a_hundred(curve.best_true_positive_rate(f64::from(ACCUSED) / 100.0))
 }
@@ -43,9 +42,11 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
     let unbounded = Memo::new(move |_| page.settings.with(Settings::no_guarantee).is_some());
     let planned = move || {
         let delta = page.settings.with(|settings| settings.delta);
-        // Before the accountant has answered: what the recorded run of these settings cost.
-        let recorded = || page.shows_recorded().then(|| curve(Column::Tight).last().map(|point| point.1)).flatten();
-        PrivacyCurve::new([(format::shown(page.cost.end().or_else(recorded)?), delta)]).ok()
+        let (of, epsilon) = match page.cost.end() {
+            Some(epsilon) => (Of::Planned, epsilon),
+            None => (Of::Recorded, page.recorded()?.curve(Column::Tight).last()?.1),
+        };
+        Some((of, Some(found(&PrivacyCurve::new([(format::shown(epsilon), delta)]).ok()?))))
     };
     let stepped = move || page.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0));
     let now = Memo::new(move |_| {
@@ -58,12 +59,13 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
                 None => (Of::Nothing, Some(100)),
             };
         }
-        planned().map_or((Of::Nothing, None), |curve| (Of::Planned, Some(found(&curve))))
+        planned().unwrap_or((Of::Nothing, None))
     });
     let number = move || now.get().1.map_or_else(|| "–".to_owned(), |found| found.to_string());
     let lead = move || match now.get() {
         (Of::Nothing, Some(_)) => t!("Nothing bounds what an attacker finds here."),
         (Of::Nothing, None) => t!("What may an attacker find? It is being computed."),
+        (Of::Recorded, _) => t!("With everything released of the recorded run:"),
         (Of::Planned, _) => t!("When the planned steps are done and all of them are released:"),
         (Of::Released, _) => t!("With everything released so far:"),
     };
@@ -76,15 +78,15 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
             <h2>{t!("Was this image in?")}</h2>
             <p class="odds-lead">{text_fn(lead)}</p>
             <div class="odds-grids" class:unknown=bool_fn(move || now.get().1.is_none())>
-                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 people whose image was *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
-                <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 whose image *was in*, at most {found}. Guessing finds 5."), vec![("found", found.into_any())])}</p></div>
+                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 images that were *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
+                <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 that *were in*, at most {found}. Guessing finds 5."), vec![("found", found.into_any())])}</p></div>
             </div>
         </section>
     }
     .into_any()
 }
 
-/// A hundred people, the first `accused` of whom are filled.
+/// A hundred images, the first `accused` of whom are filled.
 fn dots(accused: u32) -> String {
     (0..100)
         .map(|i| {

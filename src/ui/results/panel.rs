@@ -10,7 +10,12 @@ use super::{
     pad::pad,
     who_pays,
 };
-use crate::ui::{lessons::formulas::formulas, size::closures::view_fn, state::Page, text::t};
+use crate::ui::{
+    lessons::formulas::formulas,
+    size::closures::view_fn,
+    state::{Page, recorded::Recorded},
+    text::t,
+};
 
 /// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
@@ -20,7 +25,7 @@ pub fn panel(page: Page) -> impl IntoView {
         <h2>{t!("Results")}</h2>
         {accuracy_chart(page, 165.0)}
         {epsilon_chart(page, 150.0)}
-        {view_fn(move || page.shows_recorded().then(|| recorded_note().into_any()))}
+        {view_fn(move || page.recorded().map(recorded_note))}
         {meaning(page, known)}
         {pad(page)}
         {who_pays::panel(page)}
@@ -30,6 +35,10 @@ pub fn panel(page: Page) -> impl IntoView {
     .into_any()
 }
 
-fn recorded_note() -> impl IntoView {
-    view! { <p class="recorded" data-testid="recorded">{t!("Recorded: MNIST, with these settings. Press Play, and your own run takes its place.")}</p> }
+fn recorded_note(run: Recorded) -> AnyView {
+    let of = match run {
+        Recorded::Mnist => t!("Recorded: MNIST, with these settings."),
+        Recorded::Drawn => t!("Recorded: digits drawn by the program, with these settings."),
+    };
+    view! { <p class="recorded" data-testid="recorded">{of}" "{t!("Press Play, and your own run takes its place.")}</p> }.into_any()
 }

@@ -10,7 +10,7 @@ use crate::{
         settings::Settings,
         size::closures::{bool_fn, on_click, on_event, text_fn, view_fn},
         state::{Page, Past, pin_class},
-        text::t,
+        text::{heard, t},
         widgets::{
             chart::{Frame, chart},
             teaching::teaching,
@@ -45,7 +45,7 @@ pub fn panel(page: Page) -> impl IntoView {
             <p class="small-label" hidden=bool_fn(empty)>{t!("Each ε is that of one run: who sees several on the same digits may learn as much as they add up to.")}</p>
             // While a run plays it costs more than was added up.
             <p class="small-label" data-testid="together" hidden=bool_fn(move || page.run.playing.get() || page.runs.together.with(String::is_empty))>
-                {text_fn(move || page.runs.together.get())}" "
+                {text_fn(move || page.runs.together.with(|sentence| heard(sentence)))}" "
                 <button type="button" title=t!("For digits that are public: the runs before count no more") on:click=on_click(move |_| {
                     page.runs.end_undo();
                     page.trainer.send(Request::Forget);

@@ -11,6 +11,7 @@
 //! | [`number`] | what a number field is: range, refusal, next value |
 //! | [`config`] | the run that settings describe |
 //! | [`numbers`], [`selects`] | the tables |
+//! | [`keys`] | what links call them |
 //! | [`meaning`] | what settings promise, and what changed |
 //! | [`presets`] | ready-made settings |
 //! | [`cards`] | what became of them |
@@ -20,6 +21,7 @@
 pub mod cards;
 pub mod choice;
 pub mod config;
+pub mod keys;
 pub mod meaning;
 pub mod number;
 pub mod numbers;

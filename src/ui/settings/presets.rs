@@ -11,7 +11,7 @@ const WORDS: [[Text; 2]; presets::ALL.len()] = [
     [
         text!("A small model, in seconds"),
         text!(
-            "The linear model from random parameters, at a rate that does it justice: its gradient is the image itself, so the stage can show what one person adds. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+            "The linear model from random parameters, at a rate that does it justice: its gradient is the image itself, so the stage can show what one image adds. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
         ),
     ],
     [

@@ -1,6 +1,6 @@
 //! Which controls there are, and where the set-up has them.
 
-use crate::ui::settings::{Number, Select};
+use crate::ui::settings::{Number, Select, keys};
 
 /// A control of the set-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Control {
     #[must_use]
     pub fn id(self) -> String {
         match self {
-            Self::Preset => "preset".to_owned(),
+            Self::Preset => keys::PRESET.to_owned(),
             Self::Density => "density".to_owned(),
             Self::Select(select) => select.spec().id.to_owned(),
             Self::Number(number) => format!("number-{}", number.spec().key),
@@ -72,7 +72,7 @@ impl Control {
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {
         let select = Select::by_key(key).filter(|select| select.spec().framed);
-        (key == "preset")
+        (key == keys::PRESET)
             .then_some(Self::Preset)
             .or(select.map(Self::Select))
             .or_else(|| Number::by_key(key).map(Self::Number))
@@ -80,9 +80,7 @@ impl Control {
 
     /// What [`by_key`](Self::by_key) knows.
     pub fn keys() -> impl Iterator<Item = &'static str> {
-        let selects = Select::ALL.into_iter().map(Select::spec).filter(|spec| spec.framed).map(|spec| spec.key);
-        let numbers = Number::ALL.into_iter().map(|number| number.spec().key);
-        std::iter::once("preset").chain(selects).chain(numbers)
+        keys::keys(true)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
         browser,
         size::closures::{bool_fn, text_fn},
         state::Page,
-        text::t,
+        text::{heard, t},
         widgets::word::word,
     },
     worker::protocol::{BackendChoice, Fallback},
@@ -26,13 +26,16 @@ pub fn badge(page: Page) -> impl IntoView {
         })
     };
     let device = move || {
-        page.device.engine.with(|engine| engine.as_ref().map(|(info, _)| info.device.clone()).unwrap_or_default())
+        page.device.engine.with(|engine| engine.as_ref().map(|(info, _)| heard(&info.device)).unwrap_or_default())
     };
     let reason = move || {
         page.device.engine.with(|engine| match engine {
             Some((_, Some(Fallback { reason, webgpu }))) => {
                 let help = if *webgpu { "" } else { webgpu_advice::how_to_get_webgpu(&browser::user_agent()) };
-                Some(format!("{} {help}", t!("The CPU trains here, because of this: {reason}.", reason = reason)))
+                Some(format!(
+                    "{} {help}",
+                    t!("The CPU trains here, because of this: {reason}.", reason = heard(reason))
+                ))
             }
             Some((info, None)) if info.backend == Backend::Cpu && browser::gpu_is_taken() => {
                 Some(t!("The CPU trains here, because another frame on this page has the graphics card.").to_owned())

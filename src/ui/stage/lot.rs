@@ -81,13 +81,13 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     let caption = move || {
         lot.with(|lot| {
             lot.as_ref().map_or_else(
-                || t!("Each step draws some people's digits at random.").to_owned(),
+                || t!("Each step draws some images at random. Here one image stands for one person.").to_owned(),
                 |lot| {
                     let (drawn, shown) = (format::integer(lot.drawn.into()), lot.labels.len());
                     if lot.drawn as usize > shown {
-                        t!("{n} drawn at random, {shown} of them here.", n = drawn, shown = shown)
+                        t!("{n} drawn at random, {shown} of them here. One image stands for one person.", n = drawn, shown = shown)
                     } else {
-                        t!("{n} drawn at random.", n = drawn)
+                        t!("{n} drawn at random. One image stands for one person.", n = drawn)
                     }
                 },
             )
@@ -96,7 +96,7 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     view! {
         <div class="lot" on:keydown=moved>
             <canvas class="lot-digits" node_ref=canvas width=(COLUMNS * CELL - 1).to_string() height=(SHOWN / COLUMNS * CELL - 1).to_string() role="img" aria-label=t!("Digits of the lot")></canvas>
-            <div class="lot-buttons" role="group" aria-label=t!("Whose digit: arrow keys ring another")>{buttons}</div>
+            <div class="lot-buttons" role="group" aria-label=t!("The ringed digit: arrow keys ring another")>{buttons}</div>
         </div>
         <p class="caption" data-testid="stage-lot">{text_fn(caption)}</p>
     }

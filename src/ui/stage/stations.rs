@@ -40,7 +40,7 @@ pub fn stage(page: Page) -> impl IntoView {
     let own = move || page.snapshots.people.with(Option::is_some);
     let title = move || match people.with(|people| people.as_ref().map(|people| people.step)) {
         Some(step) if own() => t!("Step {step}. Is this person's digit in it?", step = format::integer(step)),
-        Some(_) => t!("A recorded step. Is this person's digit in it?").to_owned(),
+        Some(_) => t!("A recorded step, of digits that the program drew. Is this person's digit in it?").to_owned(),
         None => t!("Is this person's digit in it?").to_owned(),
     };
     view! {
@@ -192,12 +192,12 @@ fn after(page: Page) -> &'static str {
 
 fn says(page: Page, there: bool) -> String {
     if !there {
-        return t!("Press Play or Step: each step draws a lot, and one person in it is ringed.").to_owned();
+        return t!("Press Play or Step: each step draws a lot, and one image in it is ringed.").to_owned();
     }
     // Station by station, while the step is walked through.
     let noisy = noisy(page);
     match page.snapshots.lit.get() {
-        Some(0) => return t!("1. A lot is drawn by chance. Nobody outside knows whose digits are in it.").to_owned(),
+        Some(0) => return t!("1. A lot is drawn by chance. Nobody outside knows which digits are in it.").to_owned(),
         Some(1) => {
             return t!(
                 "2. Each image says how it would change the model. None may say it louder than the bound allows."
@@ -217,5 +217,5 @@ fn says(page: Page, there: bool) -> String {
     if let Some(reason) = page.settings.with(Settings::no_guarantee) {
         return reason.to_owned();
     }
-    t!("The noise is as large as what one person may add, so what is released tells hardly anything of who was in: how much at most, ε says. All people together still point the same way, and that the model learns.").to_owned()
+    t!("The noise is as large as what one image may add, so what is released tells hardly anything of which were in: how much at most, ε says. All images together still point the same way, and that the model learns.").to_owned()
 }

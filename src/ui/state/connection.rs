@@ -33,7 +33,7 @@ impl Page {
 
     fn start_trainer(self) {
         self.trainer.spawn(move |event| self.take(event), move |why| self.lose_trainer(why));
-        self.trainer.send(Request::Open { backend: self.device.wanted(), keep: !browser::is_embedded() });
+        self.trainer.send(Request::Open { backend: self.device.wanted(), keep: !browser::is_embedded(), lots: self.snapshots.lots });
         self.snapshots.follow_speed();
         self.load_digits(self.settings.with_untracked(|s| s.digits), None);
     }
@@ -56,7 +56,6 @@ impl Page {
         self.device.engine.set(None);
         self.device.stopped.set(!again);
         self.digits.forget();
-        self.run.set_arriving(false);
         let why = why.trim_end_matches('.');
         let mut sentence = match again {
             true => t!("The training thread failed: {why}. Another one has been started.", why = why),

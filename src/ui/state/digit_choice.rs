@@ -5,11 +5,8 @@ use leptos::prelude::*;
 use super::{digits::LoadedDigits, messages::Origin, page::Page};
 use crate::{
     ui::{browser, settings::Digits, text::t},
-    worker::protocol::DataRequest,
+    worker::protocol::{DRAWN, DataRequest},
 };
-
-/// Digits drawn where the visitor asks for synthetic ones: to train on, to test.
-const SYNTHETIC: (u32, u32) = (20_000, 5_000);
 
 impl Page {
     /// Asks for other digits; a new run starts on them when they are there.
@@ -43,7 +40,7 @@ impl Page {
             Digits::Mnist => {
                 DataRequest::Site { manifest: browser::script_address("hushgrad-digits", "./data/manifest.json") }
             }
-            Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: SYNTHETIC.0, test: SYNTHETIC.1 },
+            Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: DRAWN.0, test: DRAWN.1 },
             Digits::Files => {
                 let files = self.digits.own_files();
                 if !files.is_empty() {
@@ -84,7 +81,6 @@ impl Page {
             self.set_digits(before);
         }
         if self.digits.end_part(load) {
-            self.run.set_arriving(false);
             self.run.stay();
         }
     }
@@ -92,7 +88,6 @@ impl Page {
     /// Digits have come: a run starts on those that were awaited.
     pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
-        self.run.set_arriving(!complete);
         let Some(arrival) = self.digits.arrive(load, loaded) else { return };
         // While others are awaited, the choice is theirs.
         if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {

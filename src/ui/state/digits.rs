@@ -95,6 +95,12 @@ impl DigitSets {
         self.loaded.with_untracked(|loaded| loaded.as_ref().filter(|loaded| loaded.complete).map(|loaded| loaded.train))
     }
 
+    /// Whether a part of them is there, and more are on their way.
+    #[must_use]
+    pub fn are_arriving(self) -> bool {
+        self.loaded.with_untracked(|loaded| loaded.as_ref().is_some_and(|loaded| !loaded.complete))
+    }
+
     /// How many digits there are to train on.
     #[must_use]
     pub fn train(self) -> Option<u32> {

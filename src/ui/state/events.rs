@@ -17,7 +17,7 @@ use crate::{
     ui::{
         browser,
         settings::{Number, Settings},
-        text::t,
+        text::{heard, t},
     },
     worker::protocol::{Event, KeptRun, Problem, RunInfo},
 };
@@ -74,11 +74,11 @@ impl Page {
             Event::Together(sentence) => self.runs.together.set(sentence),
             Event::Unkept(sentence) => {
                 self.runs.current.update_value(|current| current.in_memory_only = true);
-                self.messages.notify(sentence);
+                self.messages.notify(heard(&sentence));
             }
             Event::RunFile(text) => browser::download("hushgrad-run.json", "application/json", text.as_bytes()),
             Event::Requests(requests) => self.requests.set(requests),
-            Event::Notice(sentence) => self.messages.notify(sentence),
+            Event::Notice(sentence) => self.messages.notify(heard(&sentence)),
             Event::Problem(problem) => self.take_problem(problem),
         }
     }

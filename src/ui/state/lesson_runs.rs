@@ -17,6 +17,7 @@ use crate::{
         size::closures::effect,
         text::{Text, t, text},
     },
+    worker::protocol::RunInfo,
 };
 
 /// Where the page stands to what the open step's text is true of.
@@ -112,7 +113,10 @@ impl Page {
                 (_, Until::Set) => true,
                 (None, _) => false,
                 (Some(report), until) => {
-                    let told = matches!(report.privacy, Privacy::NoGuarantee { .. }) || self.spending.is_answered();
+                    let curve = !self.spending.says_curve() || self.spending.whole_curve().is_some();
+                    let told = matches!(report.privacy, Privacy::NoGuarantee { .. })
+                        || self.spending.is_silent()
+                        || self.spending.is_answered() && curve;
                     told && match until {
                         Until::End => report.complete && report.test_accuracy.is_some(),
                         _ => report.step > 0 && self.snapshots.shown.with(Option::is_some),
@@ -127,9 +131,9 @@ impl Page {
         if self.is_at(settings, Until::End)
             && let Some(info) = self.run.info.get()
         {
-            let (accuracy, epsilon) = (self.run.accuracy.get(), self.headline());
-            let compared =
-                Compared { key: info.key, config: info.config, train: info.train, data: info.data, accuracy, epsilon };
+            let (accuracy, epsilon, found) = (self.run.accuracy.get(), self.headline(), self.found());
+            let RunInfo { key, config, train, data, .. } = info;
+            let compared = Compared { key, config, train, data, accuracy, epsilon, found };
             if self.lessons.compared.with_untracked(|all| all.last() != Some(&compared)) {
                 self.lessons.compared.update(|all| {
                     all.retain(|other| other.config != compared.config);
@@ -138,7 +142,8 @@ impl Page {
             }
             return true;
         }
-        self.compared(settings).is_some()
+        let whole = |known: &Compared| known.found.is_some() || known.epsilon.is_none() || !self.spending.says_curve();
+        self.compared(settings).as_ref().is_some_and(whole)
     }
 
     /// What is known of a run of these settings on these digits that is over, and still there.
@@ -206,6 +211,7 @@ impl Page {
         match what {
             "accuracy" => compared.accuracy.map(format::percent),
             "epsilon" => compared.epsilon.map(format::epsilon),
+            "found" => compared.found.map(format::percent_at_most),
             _ => None,
         }
     }

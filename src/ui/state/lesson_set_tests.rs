@@ -30,6 +30,8 @@ const NAMES: [&str; 41] = [
     "epsilon-1",
     "classic",
     "improved",
+    "found",
+    "found-1",
     "order",
     "exp-epsilon",
     "parameters",
@@ -59,11 +61,12 @@ const NAMES: [&str; 41] = [
 ];
 
 /// Names whose numbers are a run's.
-const OF_RUNS: [&str; 15] = [
+const OF_RUNS: [&str; 16] = [
     "steps",
     "epsilon",
     "classic",
     "improved",
+    "found",
     "order",
     "exp-epsilon",
     "factor",
@@ -89,7 +92,17 @@ fn every_lesson_is_whole() {
     let keys: Vec<&str> = set.lessons.iter().map(|lesson| lesson.key.as_str()).collect();
     assert_eq!(
         keys,
-        ["why-noise", "one-step", "composition", "denoising", "shape-of-noise", "bigger", "claims", "fairness"]
+        [
+            "why-noise",
+            "one-step",
+            "composition",
+            "denoising",
+            "shape-of-noise",
+            "bigger",
+            "claims",
+            "fairness",
+            "same-epsilon"
+        ]
     );
     for lesson in &set.lessons {
         assert!((5..=8).contains(&lesson.steps.len()), "{}", lesson.key);
@@ -108,7 +121,7 @@ fn every_lesson_is_whole() {
             let texts =
                 step.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
             for name_of in texts.flat_map(|text| names(text)).filter(|name| is_of_run(name)) {
-                let place = name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon"].contains(what));
+                let place = name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon", "found"].contains(what));
                 match place.and_then(|(_, place)| place.parse::<usize>().ok()) {
                     Some(place) => assert!(place <= scene.also.len(), "{name}: {name_of}"),
                     None => assert_ne!(scene.until, Until::Set, "{name}: {name_of} of a run that is not begun"),
@@ -139,7 +152,7 @@ fn panel_of(hook: &str) -> &'static str {
     match hook {
         "projection" | "denoiser" => "setup",
         "lot" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
-        "digit-pad" | "epsilon-meaning" | "runs" | "groups" | "by-digit" | "pulls" => "results",
+        "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "groups" | "by-digit" | "pulls" => "results",
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
         "accuracy" | "epsilon" => "",
         _ => panic!("{hook} is in no known panel"),

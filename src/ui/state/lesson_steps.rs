@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::{
     appearance::Panel,
-    lesson_set::LessonSet,
+    lesson_set::{LessonSet, Part},
     lessons::{Before, Staged},
     messages::Origin,
     page::Page,
@@ -120,6 +120,8 @@ impl Page {
             }));
         }
         self.lessons.open.set(Some((lesson, step)));
+        let of_curve = |part: &Part| matches!(part, Part::Text(text) if text.contains("{found"));
+        self.spending.read_in(Some(now.parts.iter().any(of_curve)));
         self.lab.open.set(now.show == "lab");
         self.appearance.panel.set(match now.show.as_str() {
             "step" | "setup" => Panel::Step,
@@ -180,6 +182,7 @@ impl Page {
         self.restore_settings();
         self.lessons.staged.set(None);
         self.lessons.open.set(None);
+        self.spending.read_in(None);
         if let Some(before) = self.lessons.before.try_update_value(Option::take).flatten() {
             self.appearance.show_panel(before.panel);
             self.lab.query.set(before.query);

@@ -5,7 +5,7 @@ use crate::ui::text;
 /// A text whose `{names}` are replaced by what `value` says of them; an unknown one becomes a dash.
 #[must_use]
 pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
-    text::fill(text, |name| value(name).unwrap_or_else(|| "–".to_owned()))
+    text::fill(text, &|name| value(name).unwrap_or_else(|| "–".to_owned()))
 }
 
 /// The names in braces.

@@ -44,6 +44,8 @@ pub struct Compared {
     pub accuracy: Option<f64>,
     /// What the page showed large; none of a run without a guarantee.
     pub epsilon: Option<f64>,
+    /// As `{found}`; none unless a step that says so was open.
+    pub found: Option<f64>,
 }
 
 /// The lessons. Copied freely.

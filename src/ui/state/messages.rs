@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::ui::{browser, settings::Number};
+use crate::ui::{browser, settings::Number, text::heard};
 
 /// The screen reader hears of a playing run this often, in milliseconds.
 const SPOKEN_MS: f64 = 10_000.0;
@@ -95,16 +95,16 @@ impl Messages {
     }
 }
 
-/// A sentence of an error of the lower layers, which starts small and ends without a stop.
+/// A sentence of an error of the lower layers, which starts small and ends without a stop, in the visitor's language.
 #[must_use]
 pub fn as_sentence(text: &str) -> String {
-    let text = text.trim();
+    let text = heard(text.trim());
     // A file's name keeps its letters.
     let is_word = text.split_whitespace().next().is_some_and(|word| !word.contains(['-', '_', '/', '.']));
     let mut chars = text.chars();
     let mut sentence: String = match chars.next() {
         Some(first) if is_word => std::iter::once(first.to_ascii_uppercase()).chain(chars).collect(),
-        _ => text.to_owned(),
+        _ => text.clone(),
     };
     if !sentence.ends_with(['.', '!', '?']) {
         sentence.push('.');

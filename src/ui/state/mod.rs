@@ -23,6 +23,7 @@
 //! | `who_pays` | which digits pay for privacy |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
 //! | `submission` | a run that was handed in by a link |
+//! | [`recorded`] | runs made before, for empty charts |
 //! | `page` | all of them |
 //! | `connection` | methods of the page: both threads start, and fail |
 //! | `events` | … the training thread speaks |
@@ -80,6 +81,7 @@ mod page;
 mod play;
 #[cfg(target_arch = "wasm32")]
 mod projection;
+pub mod recorded;
 #[cfg(target_arch = "wasm32")]
 mod recorded_step;
 #[cfg(target_arch = "wasm32")]

@@ -6,8 +6,12 @@ use leptos::prelude::*;
 
 use super::page::Page;
 use crate::{
+    accounting::risk::{AttackBound, PrivacyCurve},
     plot::format,
-    train::report::{Privacy, Report},
+    train::{
+        label::ACCUSED,
+        report::{Privacy, Report},
+    },
     ui::settings::{Encoder, Settings},
     worker::counting::{Counted, accuracy},
 };
@@ -57,6 +61,7 @@ impl Page {
             "epsilon" => self.headline().map(format::epsilon),
             "improved" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
             "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
+            "found" => self.found().map(format::percent_at_most),
             "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
             "exp-epsilon" => self.headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
             // A run whose denoiser is no factor has none, and a run that has not begun none yet.
@@ -94,6 +99,14 @@ impl Page {
         let counted = self.counted_now(open)?;
         let counts = if open { counted.open.as_ref()? } else { &counted.run };
         accuracy(if name.starts_with("turned") { counts.turned.as_ref()? } else { &counts.usual }, None)
+    }
+
+    /// What the page calls found at most, of whoever accuses as many of a hundred that were not in as its odds do: by the whole privacy curve.
+    pub(super) fn found(self) -> Option<f64> {
+        let delta = self.run.info.with(|run| run.as_ref().map(|run| run.config.delta))?;
+        let shown = (format::shown(self.headline()?), delta);
+        let curve = PrivacyCurve::new(self.spending.whole_curve()?.into_iter().chain([shown])).ok()?;
+        Some(curve.best_true_positive_rate(f64::from(ACCUSED) / 100.0))
     }
 
     /// The ε that the page shows large; none of a run that has released nothing, or has no guarantee.

@@ -13,6 +13,7 @@ use super::{
     noise_lab::NoiseLab,
     pad::Pad,
     projection::ProjectedCost,
+    recorded::Recorded,
     run::Run,
     run_list::{Past, RunList},
     snapshots::Snapshots,
@@ -22,9 +23,10 @@ use super::{
     who_pays::WhoPays,
 };
 use crate::{
+    data::Source,
     ui::{
         link::{Link, Lock},
-        settings::{Number, Settings, presets::first_settings},
+        settings::{Digits, Number, Settings, presets::first_settings},
         threads::{accountant::AccountantClient, training::TrainingClient},
     },
     worker::protocol::NetworkRequest,
@@ -60,11 +62,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// The state that a link describes; nothing is started.
+    /// The state that a link describes; nothing is started. `lots`: whether digits of a step's lot are shown anywhere.
     #[must_use]
-    pub fn new(link: Link, problems: &[String]) -> Self {
+    pub fn new(link: Link, problems: &[String], lots: bool) -> Self {
         let (trainer, accountant, charts) = (TrainingClient::new(), AccountantClient::new(), Charts::new());
-        let (run, digits) = (Run::new(trainer, link.speed), DigitSets::new(trainer));
+        let digits = DigitSets::new(trainer);
+        let run = Run::new(trainer, digits, link.speed);
         let (lab, settings) = (NoiseLab::new(&link), RwSignal::new(link.settings));
         Self {
             settings,
@@ -73,7 +76,7 @@ impl Page {
             device: Device::new(link.backend),
             digits,
             run,
-            snapshots: Snapshots::new(trainer, run),
+            snapshots: Snapshots::new(trainer, run, lots),
             charts,
             runs: RunList::new(trainer, charts),
             cost: ProjectedCost::new(settings, digits, accountant),
@@ -126,10 +129,24 @@ impl Page {
         Some(Past { run: info.run, name, note, pinned, settings, info, curves, last, accuracy })
     }
 
-    /// Whether what was recorded may be shown: under its own settings alone, and while there is nothing of the visitor's own.
+    /// Whether the step that was recorded may be shown: under its own settings alone, and while there is nothing of the visitor's own. Of whatever
+    /// digits: it says which it is of.
     #[must_use]
     pub fn shows_recorded(self) -> bool {
-        !self.has_own_run() && self.settings.with(|settings| *settings == first_settings())
+        let first = |settings: &Settings| *settings == Settings { digits: settings.digits, ..first_settings() };
+        !self.has_own_run() && self.settings.with(first)
+    }
+
+    /// The run that was recorded on the digits at hand, where one may be shown; until they are known, on those that are asked for.
+    #[must_use]
+    pub fn recorded(self) -> Option<Recorded> {
+        let source = self.digits.loaded.with(|loaded| loaded.as_ref().map(|loaded| loaded.source));
+        let run = match (self.settings.with(|settings| settings.digits), source) {
+            (Digits::Mnist, None | Some(Source::Mnist)) => Recorded::Mnist,
+            (Digits::Synthetic, None | Some(Source::Synthetic)) => Recorded::Drawn,
+            _ => return None,
+        };
+        self.shows_recorded().then_some(run)
     }
 
     /// Whether a run of the visitor's own can be drawn.

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::charts::Curves;
+use super::{charts::Curves, digits::DigitSets};
 use crate::{
     model::Architecture,
     train::report::{Privacy, Report, Teaching},
@@ -53,12 +53,11 @@ impl Inner {
 #[derive(Clone, Copy)]
 pub struct Run {
     trainer: TrainingClient,
+    digits: DigitSets,
     pub info: RwSignal<Option<RunInfo>>,
     pub playing: RwSignal<bool>,
     /// Steps were asked for, and the first has not come: the digits, the noise or the engine are on their way.
     pub starting: RwSignal<bool>,
-    /// More of the digits are on their way.
-    arriving: StoredValue<bool>,
     pub speed: RwSignal<Speed>,
     pub report: RwSignal<Option<Report>>,
     /// Set before the report that it belongs to.
@@ -71,13 +70,13 @@ pub struct Run {
 impl Run {
     /// No run yet.
     #[must_use]
-    pub fn new(trainer: TrainingClient, speed: Speed) -> Self {
+    pub fn new(trainer: TrainingClient, digits: DigitSets, speed: Speed) -> Self {
         Self {
             trainer,
+            digits,
             info: RwSignal::new(None),
             playing: RwSignal::new(false),
             starting: RwSignal::new(false),
-            arriving: StoredValue::new(false),
             speed: RwSignal::new(speed),
             report: RwSignal::new(None),
             teaching: RwSignal::new(Teaching::default()),
@@ -175,18 +174,13 @@ impl Run {
     #[must_use]
     pub fn is_awaited(self) -> bool {
         let unsettled = self.info.with_untracked(Option::is_none) || self.inner.with_value(|inner| inner.settling);
-        unsettled || self.arriving.get_value() && self.is_at_start()
+        unsettled || self.digits.are_arriving() && self.is_at_start()
     }
 
     /// Whether no step has been taken.
     #[must_use]
     pub fn is_at_start(self) -> bool {
         self.report.with_untracked(|report| report.as_ref().is_none_or(|report| report.step == 0))
-    }
-
-    /// Says whether more of the digits are on their way.
-    pub fn set_arriving(self, arriving: bool) {
-        self.arriving.set_value(arriving);
     }
 
     /// Says whether the noise of newer settings is being sought.

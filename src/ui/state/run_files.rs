@@ -4,7 +4,10 @@ use leptos::prelude::*;
 
 use super::{messages::Origin, page::Page};
 use crate::{
-    ui::{settings::Settings, text::t},
+    ui::{
+        settings::Settings,
+        text::{heard, t},
+    },
     worker::{
         accounts::{Answer, Question},
         protocol::Request,
@@ -28,7 +31,7 @@ impl Page {
                     name = name
                 ));
             }
-            Answer::OpenRun(Err(phrase)) => self.messages.put(Origin::Run, format!("{phrase}.")),
+            Answer::OpenRun(Err(phrase)) => self.messages.put(Origin::Run, heard(&phrase) + "."),
             _ => {}
         });
     }

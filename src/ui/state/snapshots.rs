@@ -49,6 +49,8 @@ pub struct People {
 pub struct Snapshots {
     trainer: TrainingClient,
     run: Run,
+    /// Whether digits of a step's lot are shown anywhere.
+    pub lots: bool,
     pub shown: RwSignal<Option<(u64, Arc<StepSnapshot>)>>,
     /// The people in a step of the run that stands.
     pub people: RwSignal<Option<People>>,
@@ -66,10 +68,11 @@ pub struct Snapshots {
 impl Snapshots {
     /// No step yet.
     #[must_use]
-    pub fn new(trainer: TrainingClient, run: Run) -> Self {
+    pub fn new(trainer: TrainingClient, run: Run, lots: bool) -> Self {
         Self {
             trainer,
             run,
+            lots,
             shown: RwSignal::new(None),
             people: RwSignal::new(None),
             recorded: RwSignal::new(None),
@@ -133,10 +136,11 @@ impl Snapshots {
         }
     }
 
-    /// Shows the people of a step; at leisure the step is walked through.
+    /// Shows the people of a step; at leisure the step is walked through, and not where a run has come to its end.
     fn show_people(self, people: People) {
         self.people.set(Some(people));
-        if !self.run.playing.get_untracked() || self.run.speed.get_untracked() == Speed::Slow {
+        let stands = !self.run.playing.get_untracked() && !self.run.is_complete();
+        if stands || self.run.speed.get_untracked() == Speed::Slow {
             self.walk();
         }
     }
@@ -167,10 +171,11 @@ impl Snapshots {
         self.fallen.set(1.0);
     }
 
-    /// Asks for a look into a step now and then at full speed, where steps are not traced, so that the tiles live.
+    /// Asks for a look into a step now and then at full speed, where steps are not traced, so that the stage lives.
     pub fn look(self) {
         let now = browser::now();
-        let look = self.run.playing.get_untracked()
+        let look = self.lots
+            && self.run.playing.get_untracked()
             && self.run.speed.get_untracked() == Speed::Max
             && self.inner.with_value(|inner| !inner.looking && now - inner.looked_at > f64::from(LOOK_MS));
         if look {

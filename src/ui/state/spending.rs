@@ -49,6 +49,8 @@ pub struct Spending {
     /// The privacy curve at so many releases, which is asked for while its panel is open.
     pub curve: RwSignal<Option<(u64, Vec<Point>)>>,
     curve_open: RwSignal<bool>,
+    /// While a lesson is open: whether its text says what the curve says.
+    lesson: StoredValue<Option<bool>>,
     /// No question before this time, in milliseconds, while the run plays.
     rest_until: StoredValue<f64>,
 }
@@ -66,6 +68,7 @@ impl Spending {
             answered: RwSignal::new(None),
             curve: RwSignal::new(None),
             curve_open: RwSignal::new(false),
+            lesson: StoredValue::new(None),
             rest_until: StoredValue::new(0.0),
         }
     }
@@ -113,9 +116,22 @@ impl Spending {
         })
     }
 
+    /// The whole privacy curve, where the run stands still and tight accounting knows it.
+    #[must_use]
+    pub fn whole_curve(self) -> Option<Vec<Point>> {
+        let released = self.released.get();
+        self.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
+    }
+
+    /// Whether nobody will ask the accountant of the run that stands: in a frame without a lesson.
+    #[must_use]
+    pub fn is_silent(self) -> bool {
+        browser::is_embedded() && self.ledger.with_value(Option::is_none)
+    }
+
     /// A run stands, with this ledger: what its first steps will cost is asked before they run.
     pub fn open_ledger(self, run: u32, json: String, release: u32) {
-        if browser::is_embedded() {
+        if browser::is_embedded() && self.lesson.get_value().is_none() {
             return;
         }
         let ledger =
@@ -208,7 +224,8 @@ impl Spending {
         let delta = self.run.info.with_untracked(|info| info.as_ref().map(|info| info.config.delta));
         let at = self.released.get_untracked();
         let known = self.curve.with_untracked(|curve| curve.as_ref().is_some_and(|(known, _)| *known == at));
-        let (Some(delta), false, true) = (delta, known, self.curve_open.get_untracked() && at > 0) else {
+        let wanted = self.curve_open.get_untracked() || self.says_curve();
+        let (Some(delta), false, true) = (delta, known, wanted && at > 0) else {
             return;
         };
         let RunLedger { run, events, .. } = ledger;
@@ -219,6 +236,18 @@ impl Spending {
                 self.curve.set(Some((at, curve)));
             }
         });
+    }
+
+    /// A step of a lesson is open, whose text says what the curve says, or does not; or none is.
+    pub fn read_in(self, lesson: Option<bool>) {
+        self.lesson.set_value(lesson);
+        self.account_for_attacks();
+    }
+
+    /// Whether the open step of a lesson says what the curve says.
+    #[must_use]
+    pub fn says_curve(self) -> bool {
+        self.lesson.get_value() == Some(true)
     }
 
     /// The panel that the curve is for is opened, which asks for the curve, or closed.

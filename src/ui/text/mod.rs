@@ -12,9 +12,14 @@
 //! ```
 //!
 //! A line is an English text; the line below it, with `= ` before it, is its translation. A text without one stays English. `cargo xtask
-//! text` takes new texts from the sources into every table, and out what no source says any more.
+//! text` takes new texts from the sources into every table, and out what no source says any more. What the threads say is in the same table
+//! ([`threads`]).
+
+mod threads;
 
 use std::cell::Cell;
+
+pub use threads::heard;
 
 /// One text of the page, by the digest of its English.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +52,7 @@ impl Text {
         let table = TABLE.get();
         let text = table.find(self);
         let count = values.iter().find(|(name, _)| *name == "n").map(|(_, value)| value.as_str());
-        fill(form(text, count, table.plural), |name| match values.iter().find(|(known, _)| *known == name) {
+        fill(form(text, count, table.plural), &|name| match values.iter().find(|(known, _)| *known == name) {
             Some((_, value)) => value.clone(),
             // A table that asks for what the program does not know shows it.
             None => format!("{{{name}}}"),
@@ -68,7 +73,7 @@ fn form<'a>(text: &'a str, count: Option<&str>, plural: fn(f64) -> usize) -> &'a
 
 /// A text whose `{names}` are replaced by what `value` says of them.
 #[must_use]
-pub fn fill(text: &str, value: impl Fn(&str) -> String) -> String {
+pub fn fill(text: &str, value: &dyn Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
@@ -87,6 +92,7 @@ pub fn fill(text: &str, value: impl Fn(&str) -> String) -> String {
 /// The texts of a language.
 pub struct Table {
     texts: Vec<(u32, &'static str)>,
+    patterns: Vec<threads::Pattern>,
     /// What stands between a number's whole and its decimals, and between its thousands.
     pub decimal: char,
     pub group: char,
@@ -98,9 +104,19 @@ impl Table {
     /// Reads a table; what it cannot read it leaves out. `plural` tells which form is for a number.
     #[must_use]
     pub fn read(text: &'static str, plural: fn(f64) -> usize) -> Self {
-        let mut table = Self { texts: vec![], decimal: '.', group: ',', plural };
+        let mut table = Self { texts: vec![], patterns: vec![], decimal: '.', group: ',', plural };
         let mut english = None;
-        for line in text.lines() {
+        let (texts, patterns) = text.split_once("\n@threads\n").unwrap_or((text, ""));
+        for line in patterns.lines() {
+            match line.strip_prefix("= ") {
+                Some(own) => {
+                    english.take().into_iter().for_each(|english| threads::add(&mut table.patterns, (english, own)))
+                }
+                None => english = Some(line),
+            }
+        }
+        let mut english = None;
+        for line in texts.lines() {
             if let Some(told) = line.strip_prefix('@') {
                 let (name, value) = told.split_once(' ').unwrap_or((told, " "));
                 let sign = value.chars().next().unwrap_or(' ');
@@ -137,7 +153,7 @@ thread_local! {
 /// Before the page is told its language, it has no texts.
 #[cfg(target_arch = "wasm32")]
 fn first() -> &'static Table {
-    static EMPTY: Table = Table { texts: vec![], decimal: '.', group: ',', plural: |_| 0 };
+    static EMPTY: Table = Table { texts: vec![], patterns: vec![], decimal: '.', group: ',', plural: |_| 0 };
     &EMPTY
 }
 

@@ -55,7 +55,8 @@ impl<H: Host> Agent<H> {
         } else {
             let start = Instant::now();
             while self.playing && self.may_release() && start.elapsed() < YIELD_EVERY {
-                let traced = std::mem::take(&mut self.look);
+                // The last step stays on the stage, beside the numbers of the run's end.
+                let traced = std::mem::take(&mut self.look) || self.lots && self.is_before_its_last();
                 self.step(traced).await;
                 if self.is_marked() {
                     self.evaluate_now();
@@ -71,6 +72,11 @@ impl<H: Host> Agent<H> {
         let step = self.session.as_ref().map_or(0, Session::step_count);
         let quick = self.evaluation.lasted.is_some_and(|lasted| lasted <= MARKED_WITHIN);
         step.is_power_of_two() && step <= LAST_MARKED && quick && self.evaluation.next.is_none()
+    }
+
+    /// Whether the next step is the last that is planned.
+    fn is_before_its_last(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.plan().config.steps == Some(session.step_count() + 1))
     }
 
     /// Takes one step, which is taken apart, and looks at what the model reads then.
@@ -118,7 +124,7 @@ impl<H: Host> Agent<H> {
         if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
             self.host.send(Event::Snapshot { step, snapshot });
         }
-        let Some(train) = &self.run_data else { return Ok(()) };
+        let Some(train) = self.run_data.as_ref().filter(|_| self.lots) else { return Ok(()) };
         let look = LookedAt::new(step, task, train, session.drawn(), before, trace, &mut SystemRng::new()?);
         self.host.send(Event::Lot { step, lot: look.lot(), person: look.person(None).map(Box::new) });
         self.looked_at = Some(Rc::new(look));

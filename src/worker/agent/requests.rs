@@ -16,8 +16,8 @@ impl<H: Host> Agent<H> {
     /// Does what a request asks.
     pub(super) async fn answer(&mut self, request: Request) {
         match request {
-            Request::Open { backend, keep } => {
-                self.keeps = keep;
+            Request::Open { backend, keep, lots } => {
+                (self.keeps, self.lots) = (keep, lots);
                 if keep {
                     self.list();
                 }

@@ -65,6 +65,8 @@ pub(super) struct Agent<H: Host> {
     pub checkpoint: Option<(u64, State)>,
     /// Whether the page wants its runs kept.
     pub keeps: bool,
+    /// Whether the page shows digits of a step's lot.
+    pub lots: bool,
     /// Digest of the digits loaded last, by which runs on the same digits are found.
     pub opening: Option<String>,
     /// The current run's books.
@@ -110,6 +112,7 @@ impl<H: Host> Agent<H> {
             wake: None,
             checkpoint: None,
             keeps: false,
+            lots: false,
             opening: None,
             ahead: None,
             saving: Saving::default(),

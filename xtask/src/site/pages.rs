@@ -14,7 +14,7 @@ use super::{
 use crate::{bytes::digest, prelude::*};
 
 /// Files that no visitor of the page itself waits for.
-pub const BESIDE: [&str; 10] = [
+pub const BESIDE: [&str; 11] = [
     "embed.css",
     "embed.js",
     "embed_dialog.js",
@@ -25,6 +25,7 @@ pub const BESIDE: [&str; 10] = [
     "sw.js",
     "teach.css",
     "teach.js",
+    "teach_start.js",
 ];
 /// Scripts that pages import by the address in a `meta` element of this name.
 const IMPORTED: [&str; 4] = ["embed-dialog", "share-dialog", "qr", "qr-library"];
@@ -32,7 +33,7 @@ const IMPORTED: [&str; 4] = ["embed-dialog", "share-dialog", "qr", "qr-library"]
 pub const LIST: &str = "files.json";
 const INDEX: &str = "index.html";
 const EMBED: &str = "embed.html";
-/// The teacher's page, which starts no program.
+/// The teacher's page, which starts no program, in English; `teach.de.html` is it in German.
 const TEACH: &str = "teach.html";
 const SERVICE_WORKER: &str = "sw.js";
 const BOOT: &str = "boot.js";
@@ -57,8 +58,11 @@ fn fill(staging: &Path, in_any_frame: bool) -> Result<()> {
     let embed = embedded(&index, &page(EMBED)?).ok_or_else(|| no_place(EMBED))?;
     fs::write(staging.join(INDEX), &index)?;
     fs::write(staging.join(EMBED), &embed)?;
-    let teach = addressed(staging, &fs::read_to_string(staging.join(TEACH))?)?;
-    fs::write(staging.join(TEACH), taught(&index, &teach).ok_or_else(|| no_place(TEACH))?)?;
+    let languages = teachers_languages(staging, &index)?;
+    for Language { page, .. } in &languages {
+        let teach = addressed(staging, &fs::read_to_string(staging.join(page))?)?;
+        fs::write(staging.join(page), taught(&index, &teach, &languages).ok_or_else(|| no_place(page))?)?;
+    }
     fs::remove_file(staging.join(BOOT))?;
 
     // The version follows from all files; the service worker, which is told it, counts as it is before.
@@ -169,13 +173,47 @@ fn embedded(index: &str, embed: &str) -> Option<String> {
     filled.contains("data-start=\"./start.js\"").then(|| filled.replacen("./start.js", start, 1))
 }
 
-/// The teacher's page with the page's style sheet and icon, and what draws codes.
-fn taught(index: &str, teach: &str) -> Option<String> {
+/// A language of the teacher's page.
+struct Language {
+    code: String,
+    /// What it calls itself.
+    name: String,
+    /// The file.
+    page: String,
+}
+
+/// Of the languages that the page speaks, those in which there is a teacher's page.
+fn teachers_languages(staging: &Path, index: &str) -> Result<Vec<Language>> {
+    let mut all = vec![];
+    for tag in tags(index, "<meta ") {
+        let Some(code) = between(tag, "name=\"hushgrad-text-", "\"", "") else { continue };
+        let page = if code == "en" { TEACH.to_owned() } else { format!("teach.{code}.html") };
+        let texts = fs::read_to_string(staging.join(format!("text/{code}.txt")))?;
+        let name = texts.lines().find_map(|line| line.strip_prefix("@name ")).unwrap_or(code).to_owned();
+        if staging.join(&page).is_file() {
+            all.push(Language { code: code.to_owned(), name, page });
+        }
+    }
+    Ok(all)
+}
+
+/// The teacher's page with the page's style sheet and icon, what draws codes, and the way to it in the other languages.
+fn taught(index: &str, teach: &str, languages: &[Language]) -> Option<String> {
     let linked = tags(index, "<link ").filter(|tag| tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"icon\""));
     let named = tags(index, "<meta ").filter(|tag| tag.contains("name=\"hushgrad-qr"));
     let place = teach.lines().find(|line| line.contains("cargo xtask dist"))?;
     let head: Vec<&str> = linked.chain(named).collect();
-    (head.len() > 3).then(|| teach.replacen(place, &format!("  {}", head.join("\n  ")), 1))
+    let teach = (head.len() > 3).then(|| teach.replacen(place, &format!("  {}", head.join("\n  ")), 1))?;
+    let other = |code: &str, page: &str| format!("<link rel=\"alternate\" hreflang=\"{code}\" href=\"{page}\">");
+    let mut others: Vec<String> = languages.iter().map(|each| other(&each.code, &each.page)).collect();
+    others.push(other("x-default", TEACH));
+    let switch = languages.iter().map(|Language { code, name, page }| {
+        let current = if teach.contains(&format!("<html lang=\"{code}\"")) { " aria-current=\"page\"" } else { "" };
+        format!("<a href=\"{page}?lang={code}\" hreflang=\"{code}\" lang=\"{code}\"{current}>{name}</a>")
+    });
+    let switch: Vec<String> = switch.collect();
+    let teach = replaced(&teach, "<!-- hreflang -->", &others.join("\n  "))?;
+    replaced(&teach, "<!-- languages -->", &switch.join(" "))
 }
 
 /// Every tag that begins so.
@@ -201,7 +239,8 @@ mod tests {
         <meta name="referrer" content="no-referrer">
         <!-- boot.js -->
         <meta name="hushgrad-worker" content="./worker-1_loader.js"><meta name="hushgrad-lessons" content="./lessons.txt">
-        <meta name="hushgrad-digits" content="./data/manifest.json">
+        <meta name="hushgrad-text-en" content="./text/en.txt"><meta name="hushgrad-text-de" content="./text/de.txt">
+        <meta name="hushgrad-text-eo" content="./text/eo.txt"><meta name="hushgrad-digits" content="./data/manifest.json">
         <meta name="hushgrad-embed-dialog" content="./embed_dialog.js">
         <meta name="hushgrad-qr" content="./qr.js"><meta name="hushgrad-qr-library" content="./lean_qr.js">
         <link rel="icon" href="./icon-1.svg"><link rel="stylesheet" href="./style-1.css">
@@ -228,7 +267,9 @@ mod tests {
         /// With these files, instead of or beside the usual ones; filled.
         fn filled(files: &[(&str, &str)], in_any_frame: bool) -> Self {
             let staging = Self(tempfile::tempdir().unwrap());
-            fs::create_dir(staging.0.path().join("data")).unwrap();
+            for folder in ["data", "text"] {
+                fs::create_dir(staging.0.path().join(folder)).unwrap();
+            }
             let usual = [
                 ("index.html", INDEX_HTML),
                 ("boot.js", "run()\n"),
@@ -243,7 +284,12 @@ mod tests {
                 ("lean_qr.js", "library"),
                 ("teach.css", "css"),
                 ("teach.js", "teach"),
+                ("teach_start.js", "first"),
                 ("teach.html", include_str!("../../../www/teach.html")),
+                ("teach.de.html", include_str!("../../../www/teach.de.html")),
+                ("text/en.txt", "@name English\n"),
+                ("text/de.txt", "@name Deutsch\n"),
+                ("text/eo.txt", "@name Esperanto\n"),
                 ("embed.html", include_str!("../../../www/embed.html")),
                 ("sw.js", include_str!("../../../www/sw.js")),
                 ("data/manifest.json", "{}"),
@@ -332,17 +378,45 @@ mod tests {
                 "{page}"
             );
         }
-        let teach = site.read("teach.html");
-        for (name, content) in [("qr.js", "qr"), ("lean_qr.js", "library"), ("teach.css", "css"), ("teach.js", "teach")]
-        {
-            assert_eq!(teach.matches(&format!("{name}?is={}\"", key(content))).count(), 1, "{name}: {teach}");
+        let taught = [
+            ("qr.js", "qr"),
+            ("lean_qr.js", "library"),
+            ("teach.css", "css"),
+            ("teach.js", "teach"),
+            ("teach_start.js", "first"),
+        ];
+        for page in ["teach.html", "teach.de.html"] {
+            let teach = site.read(page);
+            for (name, content) in taught {
+                assert_eq!(teach.matches(&format!("{name}?is={}\"", key(content))).count(), 1, "{name}: {teach}");
+            }
+            let sheet = format!(r#"<link integrity="{}" rel="stylesheet" href="./style-1.css">"#, whole("css"));
+            assert!(teach.contains(&sheet) && teach.contains("icon-1.svg") && !teach.contains("xtask"), "{teach}");
         }
-        let sheet = format!(r#"<link integrity="{}" rel="stylesheet" href="./style-1.css">"#, whole("css"));
-        assert!(teach.contains(&sheet) && teach.contains("icon-1.svg") && !teach.contains("xtask"), "{teach}");
         assert!(index.contains(&format!(r#"<link integrity="{}" rel="modulepreload""#, whole("app"))), "{index}");
         assert!(index.contains(&format!(r#"<script integrity="{}" type="module" src="./start.js"#, whole("start"))));
         assert!(embed.contains(&format!(r#"src="embed.js?is={}""#, key("embed"))), "{embed}");
         assert!(embed.contains(&format!(r#"<script integrity="{}""#, whole("embed"))), "{embed}");
+    }
+
+    #[test]
+    fn the_teachers_page_names_itself_in_each_language_that_has_one() {
+        let site = Staging::filled(&[], false);
+        for (page, code) in [("teach.html", "en"), ("teach.de.html", "de")] {
+            let teach = site.read(page);
+            let others = r#"<link rel="alternate" hreflang="en" href="teach.html">
+  <link rel="alternate" hreflang="de" href="teach.de.html">
+  <link rel="alternate" hreflang="x-default" href="teach.html">"#;
+            // What chooses a language reads them.
+            assert!(teach.find(others).unwrap() < teach.find("teach_start.js").unwrap(), "{teach}");
+            for (other, name, file) in [("en", "English", "teach.html"), ("de", "Deutsch", "teach.de.html")] {
+                let current = if code == other { " aria-current=\"page\"" } else { "" };
+                let link =
+                    format!(r#"<a href="{file}?lang={other}" hreflang="{other}" lang="{other}"{current}>{name}</a>"#);
+                assert!(teach.contains(&link), "{teach}");
+            }
+            assert!(!teach.contains("Esperanto"), "which has no such page");
+        }
     }
 
     #[test]

@@ -1,0 +1,76 @@
+//! Runs that were made before, so that no chart is empty while there is none of the visitor's own: one on MNIST and one on digits that the program
+//! draws. Each is shown under its own settings alone, and named.
+
+use crate::{
+    plot::series::Point,
+    ui::{
+        size::decimal::decimal,
+        text::{Text, text},
+    },
+};
+
+/// What the page calls either.
+pub const NAME: Text = text!("recorded run");
+
+/// Which run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    Mnist,
+    /// On as many drawn digits as the page trains on.
+    Drawn,
+}
+
+/// Which column of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    Accuracy = 1,
+    /// ε by tight accounting.
+    Tight = 2,
+}
+
+impl Recorded {
+    /// `step,accuracy,tight` by line, after one of column names; made by `examples/record.rs`.
+    const fn table(self) -> &'static str {
+        match self {
+            Self::Mnist => include_str!("../../../www/recorded.csv"),
+            Self::Drawn => include_str!("../../../www/recorded-drawn.csv"),
+        }
+    }
+
+    /// A curve of it by step.
+    #[must_use]
+    pub fn curve(self, column: Column) -> Vec<Point> {
+        let row = |line: &str| {
+            let mut fields = line.split(',');
+            let step = decimal(fields.next()?)?;
+            Some((step, decimal(fields.nth(column as usize - 1)?)?))
+        };
+        self.table().lines().skip(1).filter_map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        train::{presets, projection::planned},
+        worker::protocol::DRAWN,
+    };
+
+    #[test]
+    fn the_recordings_are_runs_of_the_first_settings() {
+        for (run, train, least) in [(Recorded::Mnist, 60_000, 0.89), (Recorded::Drawn, DRAWN.0, 0.78)] {
+            let accuracy = run.curve(Column::Accuracy);
+            assert!(accuracy.len() > 20 && accuracy.last().unwrap().1 > least, "{accuracy:?}");
+            assert!(run.table().len() < 4000);
+            let (tight, first) = (run.curve(Column::Tight), presets::Preset::by_key(presets::FIRST).unwrap());
+            let config = first.config();
+            assert_eq!((tight.len(), tight.last().unwrap().0 as u64), (accuracy.len(), config.steps.unwrap()));
+            for (step, shown) in tight.iter().filter(|point| point.0 > 0.0) {
+                let bound = planned(&config, train, *step as u64).unwrap().tight(config.delta).unwrap().value;
+                // Rounded up.
+                assert!(*shown >= bound && *shown <= bound * 1.001 + 1e-5, "{run:?}, step {step}: {shown} for {bound}");
+            }
+        }
+    }
+}

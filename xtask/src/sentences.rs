@@ -1,0 +1,357 @@
+//! What the threads say: the sentences and phrases among the literals of the sources below the page, as patterns of a table
+//! (`src/ui/text/threads.rs` of the page fits them to what is said).
+//!
+//! A literal with a blank in it is taken for one, unless it is for programmers ([`for_programmers`]) or never reaches the page ([`ELSEWHERE`],
+//! [`UNSAID`]); of single words those of [`WORDS`] are.
+
+use std::collections::BTreeSet;
+
+use crate::prelude::*;
+
+/// Where the threads' programs are.
+const FOLDERS: [&str; 8] = [
+    "src/mechanism",
+    "src/model",
+    "src/engine",
+    "src/data",
+    "src/train",
+    "src/worker",
+    "crates/accounting/src",
+    "src/rng.rs",
+];
+
+/// Sources of the native tool and of files, which are English, and of parts of the library that the page does not ask.
+const ELSEWHERE: [&str; 14] = [
+    "crates/accounting/src/dynamics.rs",
+    "crates/accounting/src/groups.rs",
+    "crates/accounting/src/risk.rs",
+    "crates/accounting/src/search.rs",
+    "src/data/mnist.rs",
+    "src/data/mnist_error.rs",
+    "src/data/mnist_files.rs",
+    "src/data/shard_writer.rs",
+    "src/engine/cpu/simd/x86.rs",
+    "src/engine/reference.rs",
+    "src/model/reference.rs",
+    "src/model/safetensors.rs",
+    "src/train/label",
+    "src/train/presets.rs",
+];
+
+/// Literals with blanks that no visitor sees: those of the native tool, of its report, of files, names of adapters, and panics'.
+const UNSAID: &[&str] = &[
+    "no graphics adapter here is called `{wanted}`; {}",
+    "there is none at all",
+    "there are {}",
+    "{count} threads: {error}",
+    "basic render",
+    "hushgrad: held out or not\0",
+    "{DIGITS} {site}",
+    "{}.{} {name}",
+    "{set_name}: {} pixels for {} labels",
+    "(ε, δ)-differential privacy of {steps} {counted}, upper bounds at δ = {:e}:",
+    "  ε ≤ {}  tight accounting ({rigor})",
+    "  ε ≤ {}  Rényi order {}, improved conversion (Canonne et al. 2020)",
+    "  ε ≤ {}  Rényi order {}, classic conversion (Mironov 2017)",
+    "  of which {} for noise that is not exactly its law, and as much of δ as a distance of {} costs",
+    "  · {assumption}",
+    "Holds if sampling and noise came from an unpredictable source.",
+    "numerical: {step}",
+];
+
+/// Literals without a blank, or without a word of their own, that are said.
+const WORDS: &[&str] = &[
+    "CNN (tanh)",
+    "{what} ({})",
+    "{}, {threads} thread{}",
+    // Fields of a configuration, a ledger or a run file.
+    "accuracy",
+    "accuracy-curve",
+    "augmentation.copies",
+    "augmentation.reach",
+    "average",
+    "classic-curve",
+    "dataset",
+    "delta",
+    "denoiser",
+    "encoder.norm",
+    "encoder.pre-scale",
+    "epsilon",
+    "exponent",
+    "failure",
+    "grid-bits",
+    "grid.coordinates",
+    "improved-curve",
+    "learning-rate",
+    "ledger",
+    "lot",
+    "minority",
+    "momentum",
+    "noise",
+    "noise.scale",
+    "noise.sigma",
+    "nu",
+    "parameters",
+    "population",
+    "replay",
+    "sampling.batches",
+    "sampling.population",
+    "sampling.rate",
+    "sampling.size",
+    "scale",
+    "schedule",
+    "sensitivity",
+    "sensitivity.norm",
+    "sigma",
+    "start",
+    "step",
+    "steps",
+    "train",
+    // Noises.
+    "Gaussian",
+    "Laplace",
+    "Cauchy",
+    "Student-t",
+    "custom",
+    // Files.
+    "columns",
+    "count",
+    "images",
+    "labels",
+    "magic",
+    "rows",
+    "test",
+    "training",
+    // What an engine has.
+    "envelope",
+    "examples",
+    "momenta",
+    "pixels",
+    "release",
+    "run",
+];
+
+/// Holes that hold a word of the visitor's or of the browser's: it is said as it is.
+const OWN_WORDS: [&str; 9] = ["detail", "e", "file", "first", "images_file", "labels_file", "name", "second", "url"];
+
+/// Sentences that may follow another in one message, by what they begin with.
+const AFTER_ANOTHER: [&str; 1] = ["The run began on "];
+
+/// What libraries and browsers say that the threads pass on, and numbers that are not written in digits alone.
+const OF_OTHERS: &[&str] = &[
+    "{what} at line {line} column {column}",
+    "expected value",
+    "expected ident",
+    "trailing characters",
+    "EOF while parsing a value",
+    "EOF while parsing a string",
+    "EOF while parsing an object",
+    "EOF while parsing a list",
+    "missing field `{=field}`",
+    "invalid type: {=found}, expected {=wanted}",
+    "invalid value: {=found}, expected {=wanted}",
+    "unknown variant `{=found}`, expected {=wanted}",
+    "Failed to fetch",
+    "Load failed",
+    "invalid length {length}, expected {=wanted}",
+    "0x{=digits}",
+    "{number} MB",
+    "{number} GB",
+    "manifest.json",
+    "inf",
+    "-inf",
+    "NaN",
+];
+
+/// What the sources say, by folder, each pattern once.
+pub fn said(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
+    let (mut groups, mut known) = (Vec::new(), BTreeSet::new());
+    for folder in FOLDERS {
+        let place = root.join(folder);
+        let mut sources = if place.is_file() { vec![place] } else { files(&place)? };
+        sources.retain(|path| {
+            let named = path.extension().is_some_and(|extension| extension == "rs");
+            named && !path.ends_with("tests.rs") && !ELSEWHERE.iter().any(|other| path.starts_with(root.join(other)))
+        });
+        sources.sort();
+        let mut patterns = vec![];
+        for path in sources {
+            let found = literals(&fs::read_to_string(&path)?).into_iter();
+            patterns.extend(found.filter_map(|(literal, how)| pattern(&literal, how)));
+        }
+        patterns.retain(|pattern| known.insert(pattern.clone()));
+        let after = |pattern: &&String| AFTER_ANOTHER.iter().any(|start| pattern.starts_with(start));
+        let joined: Vec<String> = patterns.iter().filter(after).map(|pattern| format!("{{0}} {pattern}")).collect();
+        patterns.extend(joined);
+        let name = folder.trim_start_matches("src/").trim_start_matches("crates/").trim_end_matches("/src");
+        groups.push((format!("threads, {}", name.trim_end_matches(".rs")), patterns));
+    }
+    groups.push(("threads, others".to_owned(), OF_OTHERS.iter().map(|text| (*text).to_owned()).collect()));
+    Ok(groups)
+}
+
+/// What a literal stands in.
+#[derive(Clone, Copy, PartialEq)]
+enum In {
+    /// `#[error("…")]`.
+    Error,
+    /// What only programmers read.
+    Programmers,
+    Else,
+}
+
+/// All literals of a source but those of its tests.
+fn literals(source: &str) -> Vec<(String, In)> {
+    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or(source);
+    let (mut found, mut code, mut rest) = (vec![], String::new(), source);
+    while let Some(letter) = rest.chars().next() {
+        if rest.starts_with("//") {
+            rest = rest.split_once('\n').map_or("", |(_, after)| after);
+        } else if let Some(after) = rest.strip_prefix("'\"'") {
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('"') {
+            let Some((literal, after)) = literal(after, code.ends_with('r')) else { break };
+            let before = code.trim_end();
+            let how = match () {
+                () if before.ends_with("#[error(") => In::Error,
+                () if for_programmers(before) => In::Programmers,
+                () => In::Else,
+            };
+            found.push((literal, how));
+            // So that a comma or a brace of the literal is none of the code.
+            code.push_str("\"\"");
+            rest = after;
+        } else {
+            code.push(letter);
+            rest = &rest[letter.len_utf8()..];
+        }
+    }
+    found
+}
+
+/// Whether a literal that follows this code is a panic's, a lint's or an assertion's.
+fn for_programmers(before: &str) -> bool {
+    let statement = before.rsplit([';', '{', '}']).next().unwrap_or(before);
+    before.ends_with("reason =")
+        || [".expect(", "assert", "panic!(", "unreachable!("].iter().any(|word| statement.contains(word))
+            && !statement.contains("#[error(")
+}
+
+/// A literal whose first quote was read, and what follows it.
+fn literal(rest: &str, raw: bool) -> Option<(String, &str)> {
+    let (mut out, mut letters) = (String::new(), rest.chars());
+    loop {
+        match letters.next()? {
+            '"' => return Some((out, letters.as_str())),
+            '\\' if !raw => match letters.next()? {
+                // The line goes on below.
+                '\n' => letters = letters.as_str().trim_start().chars(),
+                'n' => out.push('\n'),
+                '0' => out.push('\0'),
+                letter => out.push(letter),
+            },
+            letter => out.push(letter),
+        }
+    }
+}
+
+/// A literal as a pattern, if it is said: holes have names alone, two without a letter between them are one, and where a literal begins or
+/// ends with a blank, a hole stands for what it continues.
+fn pattern(literal: &str, how: In) -> Option<String> {
+    if how == In::Programmers || UNSAID.contains(&literal) || literal.contains("{{") || literal.contains('\n') {
+        return None;
+    }
+    let (mut out, mut words, mut holes, mut rest) = (String::new(), String::new(), 0, literal);
+    // What goes on with a blank, or with a comma.
+    if literal.starts_with([' ', ',']) {
+        out.push_str("{before}");
+    }
+    while let Some((before, after)) = rest.split_once('{') {
+        let (hole, after) = after.split_once('}')?;
+        out.push_str(before);
+        words.push_str(before);
+        let (name, format) = hole.split_once(':').unwrap_or((hole, ""));
+        let number = holes.to_string();
+        let name = if name.is_empty() { &number } else { name };
+        let quoted = before.ends_with('“') && after.starts_with('”') || before.ends_with('`') && after.starts_with('`');
+        // After another hole this is a part of it.
+        if !before.is_empty() || holes == 0 && !out.ends_with('}') {
+            let own = if quoted || format == "?" || OWN_WORDS.contains(&name) { "=" } else { "" };
+            out.push_str(&format!("{{{own}{name}}}"));
+        }
+        holes += 1;
+        rest = after;
+    }
+    out.push_str(rest);
+    words.push_str(rest);
+    if literal.ends_with(' ') {
+        out.push_str("{=more}");
+    }
+    let letters = words.split(|letter: char| !letter.is_alphabetic()).any(|word| word.chars().count() > 1);
+    let sentence = letters && literal.contains(' ') || how == In::Error && holes > 1;
+    (sentence || WORDS.contains(&literal)).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(source: &str) -> Vec<String> {
+        literals(source).into_iter().filter_map(|(literal, how)| pattern(&literal, how)).collect()
+    }
+
+    #[test]
+    fn sentences_are_found_and_become_patterns() {
+        let source = r##"
+            // "not this one"
+            #[error("{field} is {}; it must be {range:?}", quoted(*.value))]
+            #[error(
+                "a sentence over {0} \
+                 lines, “{1}”"
+            )]
+            #[error("{file}: {fault}")]
+            #[error(transparent)]
+            format!("at least {}{more:.1e} of them");
+            let (a, b) = ('"', " (a picture)");
+            fn f() { g("kebab-case"); h("labels"); r"one \n two" }
+            x.expect("it is there"); assert!(a, "b is c"); assert_eq!(f("of no {}"), "of all");
+            #[expect(missing_docs, reason = "they speak for themselves")]
+            "at least "
+        "##;
+        assert_eq!(
+            patterns(source),
+            [
+                "{field} is {1}; it must be {=range}",
+                "a sentence over {0} lines, “{=1}”",
+                "{=file}: {fault}",
+                "at least {0} of them",
+                "{before} (a picture)",
+                "labels",
+                "one \\n two",
+                "at least {=more}",
+            ]
+        );
+        assert_eq!(patterns("a(\"of this\");\n#[cfg(test)]\nmod tests { \"of that\" }"), ["of this"]);
+    }
+
+    /// What is listed above is still in the sources.
+    #[test]
+    fn no_list_names_what_no_source_says() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut all = BTreeSet::new();
+        for folder in FOLDERS.map(|folder| root.join(folder)) {
+            let sources = if folder.is_file() { vec![folder] } else { files(&folder).unwrap() };
+            for path in sources.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+                let found = literals(&fs::read_to_string(path).unwrap()).into_iter();
+                all.extend(found.filter(|(_, how)| *how != In::Programmers).map(|(literal, _)| literal));
+            }
+        }
+        let gone: Vec<_> = UNSAID.iter().chain(WORDS).filter(|listed| !all.contains(**listed)).collect();
+        assert!(gone.is_empty(), "{gone:?}");
+        assert!(ELSEWHERE.iter().all(|path| root.join(path).exists()));
+        let said: Vec<String> = said(&root).unwrap().into_iter().flat_map(|(_, patterns)| patterns).collect();
+        assert!(
+            AFTER_ANOTHER.iter().all(|start| said.iter().any(|pattern| pattern.starts_with(&format!("{{0}} {start}"))))
+        );
+    }
+}
