@@ -1,6 +1,10 @@
 //! Brings digits to the training thread: from the site's shards, from the visitor's files, or drawn here.
 
-use super::{host::Host, load_error::LoadError, protocol::{DRAWN, DataRequest}};
+use super::{
+    host::Host,
+    load_error::LoadError,
+    protocol::{DRAWN, DataRequest},
+};
 use crate::data::{
     self, Digits,
     shards::{Assembler, Manifest, ShardError},

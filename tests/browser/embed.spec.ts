@@ -297,3 +297,11 @@ test("no message makes the frame throw", async ({ browser, site }) => {
     expect((await call(page, "getState")).step).toBe(0);
   });
 });
+
+test("a lesson of private runs says its numbers in a frame, too", async ({ page, site }) => {
+  await page.setViewportSize({ width: 720, height: 700 });
+  await page.goto(`${site.url}embed.html?backend=cpu&dataset=synthetic&view=lesson&lesson=same-epsilon.2`);
+  // Without the accountant's word on the run nothing that speaks of it was ever said.
+  await expect(page.locator(".lesson-text")).toContainText(/ε ≤ [\d.]+, where the few steps had [\d.]+\. /, { timeout: 60_000 });
+  await expect(page.locator(".lesson-text")).toContainText(/at most [\d.]+% now, and [\d.]+% after the few steps/);
+});

@@ -245,6 +245,10 @@ for (const [width, height] of [[320, 700], [390, 844], [1440, 900]]) {
     expect(await beyond()).toBeLessThanOrEqual(0);
     const rows = await page.locator("header.bar").evaluate((bar) => bar.getBoundingClientRect().height);
     if (width === 1440) expect(rows, "the header is one row").toBeLessThan(80);
+    // No label runs under its field.
+    const covered = await page.locator(".control.number .label > *").evaluateAll((all) =>
+      all.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent));
+    expect(covered).toEqual([]);
   });
 }
 

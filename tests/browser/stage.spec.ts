@@ -134,6 +134,7 @@ test("without the ringed image the sum is another, and what is released is anoth
   await page.emulateMedia({ reducedMotion: "reduce" });
   await open(page, site, query);
   await hook(page, "step-once").click();
+  await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
   await expect(ringed(page)).toHaveCount(1);
   const [sum, released] = [await ink(page, "stage-sum"), await ink(page, "stage-released")];
   await page.getByText("Without it", { exact: true }).click();

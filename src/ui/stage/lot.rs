@@ -85,7 +85,11 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
                 |lot| {
                     let (drawn, shown) = (format::integer(lot.drawn.into()), lot.labels.len());
                     if lot.drawn as usize > shown {
-                        t!("{n} drawn at random, {shown} of them here. One image stands for one person.", n = drawn, shown = shown)
+                        t!(
+                            "{n} drawn at random, {shown} of them here. One image stands for one person.",
+                            n = drawn,
+                            shown = shown
+                        )
                     } else {
                         t!("{n} drawn at random. One image stands for one person.", n = drawn)
                     }

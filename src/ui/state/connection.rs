@@ -33,7 +33,11 @@ impl Page {
 
     fn start_trainer(self) {
         self.trainer.spawn(move |event| self.take(event), move |why| self.lose_trainer(why));
-        self.trainer.send(Request::Open { backend: self.device.wanted(), keep: !browser::is_embedded(), lots: self.snapshots.lots });
+        self.trainer.send(Request::Open {
+            backend: self.device.wanted(),
+            keep: !browser::is_embedded(),
+            lots: self.snapshots.lots,
+        });
         self.snapshots.follow_speed();
         self.load_digits(self.settings.with_untracked(|s| s.digits), None);
     }

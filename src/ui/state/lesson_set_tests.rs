@@ -121,7 +121,8 @@ fn every_lesson_is_whole() {
             let texts =
                 step.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
             for name_of in texts.flat_map(|text| names(text)).filter(|name| is_of_run(name)) {
-                let place = name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon", "found"].contains(what));
+                let place =
+                    name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon", "found"].contains(what));
                 match place.and_then(|(_, place)| place.parse::<usize>().ok()) {
                     Some(place) => assert!(place <= scene.also.len(), "{name}: {name_of}"),
                     None => assert_ne!(scene.until, Until::Set, "{name}: {name_of} of a run that is not begun"),

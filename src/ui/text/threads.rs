@@ -43,6 +43,7 @@ fn words(pattern: &str) -> usize {
 
 /// What a thread said, in the visitor's language.
 #[must_use]
+#[inline(never)]
 pub fn heard(said: &str) -> String {
     let found = if said.len() > LONGEST { None } else { look_up(said, DEEPEST, &Cell::new(0)) };
     found.map_or_else(|| said.to_owned(), |(own, _)| own)
@@ -108,28 +109,25 @@ fn fits<'a>(
     let Some((before, after)) = pattern.split_once('{') else { return pattern == said && take(caught) };
     let (Some(said), Some((name, after))) = (said.strip_prefix(before), after.split_once('}')) else { return false };
     let next = after.split_once('{').map_or(after, |(words, _)| words);
-    // A word of the visitor's goes as far as it can, so that what follows it is short; anything else ends as soon as it can.
-    let far = name.starts_with('=');
-    let (mut from, mut until) = (0, said.len());
-    loop {
-        let end = match far {
-            // With no words after it, a hole catches all that is left.
-            _ if next.is_empty() => Some(said.len()),
-            true => said[..until].rfind(next),
-            false => said[from..].find(next).map(|at| from + at),
-        };
-        let (Some(end), Some(left)) = (end, tries.get().checked_sub(1)) else { return false };
+    // A word of the visitor's goes as far as it can, so that what follows it is short; anything else ends as soon as it can. With no words
+    // after it, a hole catches all that is left.
+    let far = next.is_empty() || name.starts_with('=');
+    for place in 0..=said.len() {
+        let end = if far { said.len() - place } else { place };
+        // Searching by `find` would bring some kilobytes of program.
+        let Some(rest) = said.get(end..).filter(|rest| rest.starts_with(next)) else { continue };
+        let Some(left) = tries.get().checked_sub(1) else { return false };
         tries.set(left);
         caught.push((name, &said[..end]));
-        if fits(after, &said[end..], caught, tries, take) {
+        if fits(after, rest, caught, tries, take) {
             return true;
         }
         caught.pop();
         if next.is_empty() {
             return false;
         }
-        (from, until) = (end + next.len(), end);
     }
+    false
 }
 
 #[cfg(test)]
