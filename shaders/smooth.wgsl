@@ -29,7 +29,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         plane[at] = noisy[first + at];
     }
     // Rows become columns each time: after two passes, coefficients; after four, the plane again.
-    for (var pass = 0u; pass < 4u; pass++) {
+    for (var times = 0u; times < 4u; times++) {
         workgroupBarrier();
         for (var at = t; at < area; at += 256u) {
             turned[at] = columns(at);
@@ -37,7 +37,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         workgroupBarrier();
         for (var at = t; at < area; at += 256u) {
             var value = turned[at];
-            if (pass == 1u) {
+            if (times == 1u) {
                 let curvature = tails[SIDE + at / SIDE] + tails[SIDE + at % SIDE];
                 value /= f32(area) * (1.0 + release.denoise * curvature);
             }
