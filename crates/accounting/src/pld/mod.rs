@@ -11,6 +11,7 @@
 //!   for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (`sampled.rs`).
 //! - *Shuffled partition*: one unsampled release an epoch.
 
+mod allocation;
 mod cells;
 mod compose;
 mod coordinates;

@@ -1,0 +1,322 @@
+//! Random allocation: an epoch of t releases of which each example meets one, chosen by a uniform draw of its own.
+//!
+//! Let (P, Q) dominate every release of the epoch, X = dP/dQ. *The epoch's pair* is M = (1/t)·Σᵢ Q×…×P×…×Q against Qᵗ: given the draw and all that came before,
+//! each release is a kernel of its coordinate (Blackwell), the same kernel with and without the example, so that everything that is seen is a function of the
+//! epoch's coordinates, and of draws that have nothing to do with them. That holds for adaptive releases, for what other policies release meanwhile, and for an
+//! epoch that is broken off. Under Qᵗ the ratio is R = dM/dQᵗ = (X₁ + … + X_t)/t with independent Xᵢ of mean 1 (Feldman & Shenfeld 2026, arXiv 2602.17284).
+//!
+//! *From above.* δ(ε) = E[(R − e^ε)₊] where the neighbour lacks the example, E[(1 − e^ε·R)₊] where it has one more; every question to the pair, also
+//! after composition, is the mean of a convex function of R that is at least 0. Such a mean only grows where mass of an Xᵢ, or of a sum of some, is split between two
+//! values so that its mean stays what it was, and where mass is added; and means of sums of independent variables grow with those of each (the convex order). So
+//! sums are kept on a grid, mass between two points goes to both. Sums of sums, by doubling, are plain double sums of positive terms: what rounding may take is
+//! relative, and is added. No transform, no tilt: the grid is fine about the mean, where the sums of many are, and geometric away from it, as single large
+//! terms are.
+
+use super::{
+    coordinates::Unsampled,
+    direction::Direction,
+    gaussian::{LARGEST_MU, SampledGaussian},
+    lattice::{Builder, Lattice, UNIT},
+    symmetric::Symmetric,
+    work::{ALLOCATED_PAIR, Work},
+};
+
+/// Mass at either end that is moved to 0, or to infinite loss.
+const TAIL: f64 = 1e-28;
+/// Losses beyond are as good as infinite, or as none.
+const MOST_LOSS: f64 = 300.0;
+/// Losses of one release up to this are kept as deviations of the ratio from 1.
+const NARROW: f64 = 3.0;
+/// The least μ of Gaussian noise: smaller ones are rounded up, so that ratios keep their digits.
+const LEAST_MU: f64 = 1e-4;
+/// The grid of one Gaussian release, over μ.
+const FIRST: f64 = 0.01;
+/// The grid's step over the width of the law about its mean …
+const NEAR: f64 = 0.02;
+/// … and over the distance from it, further away.
+const FAR: f64 = 0.02;
+/// Grid points, at most.
+const MOST_POINTS: usize = 4000;
+/// Rounding of a mapped mass.
+const MARGIN: f64 = 1e-14;
+
+/// An upper bound in convex order of S = X₁ + … + X_k under Q.
+#[derive(Clone, Debug)]
+pub(super) struct Ratio {
+    /// k.
+    terms: f64,
+    /// Ascending; the first stands for S = 0, the others are above it as S is. It is −k where X is near 1, so that small deviations keep their digits.
+    points: Vec<f64>,
+    mass: Vec<f64>,
+    /// P-mass at infinite loss: what is lacking in the mean of S/k.
+    escaped: f64,
+}
+
+impl Ratio {
+    /// The mean of `batches` independent ratios; none where this is more work than is left.
+    pub fn of(unsampled: &Unsampled, batches: u64, work: &Work) -> Option<Self> {
+        let one = Self::single(unsampled);
+        let mut sum = one.clone();
+        for bit in (0..batches.ilog2()).rev() {
+            sum = sum.plus(None, work)?;
+            if batches >> bit & 1 == 1 {
+                sum = sum.plus(Some(&one), work)?;
+            }
+        }
+        Some(sum)
+    }
+
+    /// X itself.
+    fn single(unsampled: &Unsampled) -> Self {
+        let pair = match unsampled {
+            Unsampled::Gaussian { mu } => {
+                let mu = mu.clamp(LEAST_MU, LARGEST_MU);
+                Symmetric::upper(&SampledGaussian { mu, rate: 1.0 }.lattice(Direction::Remove, FIRST * mu, TAIL))
+            }
+            Unsampled::Atoms(pair) => pair.clone(),
+        };
+        let near = pair.atoms().next_back().is_none_or(|(l, _, _)| l <= NARROW);
+        let (mut points, mut mass) = (vec![if near { -1.0 } else { 0.0 }], vec![pair.infinity]);
+        let mut escaped = pair.infinity;
+        for (l, p, q) in pair.atoms() {
+            if l < -MOST_LOSS {
+                mass[0] += q;
+            } else if l > MOST_LOSS {
+                escaped += p;
+            } else {
+                points.push(if near { l.exp_m1() } else { l.exp() });
+                mass.push(q);
+            }
+        }
+        let whole = Self { terms: 1.0, points, mass, escaped }.trimmed();
+        let grid = Grid::new(&whole, 1.0, whole.points[1], whole.last(), whole.width());
+        let mut shares = Shares::new(&grid);
+        let mut cell = 0;
+        for (point, mass) in whole.points.iter().zip(&whole.mass) {
+            cell = shares.add(&grid, cell, *point, *mass);
+        }
+        shares.finish(grid, 1.0, whole.escaped, whole.points.len() as f64)
+    }
+
+    /// The sum of this and `other`, which are independent; of two like this where there is none.
+    fn plus(&self, other: Option<&Self>, work: &Work) -> Option<Self> {
+        let second = other.unwrap_or(self);
+        let pairs = self.points.len() as f64 * second.points.len() as f64 * if other.is_some() { 1.0 } else { 0.5 };
+        if !work.spend(ALLOCATED_PAIR * pairs) {
+            return None;
+        }
+        let terms = self.terms + second.terms;
+        let width = self.width().hypot(second.width());
+        let grid =
+            Grid::new(self, terms, self.points[1] + second.points[1], self.last() + second.last(), width);
+        let mut shares = Shares::new(&grid);
+        let mut start = 0;
+        for (i, (point, mass)) in self.points.iter().zip(&self.mass).enumerate() {
+            // Of two alike each pair counts twice, but for that of equals.
+            let (from, twice) = if other.is_some() { (0, 1.0) } else { (i, 2.0) };
+            let (points, masses) = (&second.points[from..], &second.mass[from..]);
+            start = shares.add(&grid, start, point + points[0], mass * masses[0]);
+            let mut cell = start;
+            for (more, own) in points.iter().zip(masses).skip(1) {
+                cell = shares.add(&grid, cell, point + more, twice * mass * own);
+            }
+        }
+        let escaped = (self.terms * self.escaped + second.terms * second.escaped) / terms;
+        Some(shares.finish(grid, terms, escaped, pairs))
+    }
+
+    fn last(&self) -> f64 {
+        self.points[self.points.len() - 1]
+    }
+
+    /// About the standard deviation of what is near the mean: from the mean deviation, which single large terms do not enter as much.
+    fn width(&self) -> f64 {
+        let mean = self.terms + self.points[0];
+        let deviation: f64 = self.points.iter().zip(&self.mass).map(|(point, mass)| mass * (point - mean).abs()).sum();
+        1.25 * deviation
+    }
+
+    /// Without the ends, where there is next to nothing: it moves to S = 0 and to infinity, and to the first and the last point that are left, so that both of its means
+    /// stay or grow.
+    fn trimmed(mut self) -> Self {
+        let Self { terms, points, mass, escaped } = &mut self;
+        let zero = points[0];
+        let mut last = points.len() - 1;
+        let mut beyond = 0.0;
+        while last > 1 {
+            let tail = mass[last] * (points[last] - zero) / *terms;
+            beyond += tail;
+            if beyond > TAIL {
+                break;
+            }
+            *escaped += tail;
+            last -= 1;
+            mass[last] += mass[last + 1];
+        }
+        let mut first = 1;
+        let mut below = 0.0;
+        while first < last && below + mass[first] <= TAIL {
+            below += mass[first];
+            first += 1;
+        }
+        mass[first] += below;
+        mass[0] += below;
+        points.truncate(last + 1);
+        mass.truncate(last + 1);
+        points.drain(1..first);
+        mass.drain(1..first);
+        // Products below all numbers.
+        mass[0] += 1e-300;
+        *escaped += 1e-150;
+        self
+    }
+
+    /// (loss, P-mass) from the least loss on, and the P-mass at infinite loss.
+    fn losses(&self, direction: Direction) -> (Vec<(f64, f64)>, f64) {
+        let zero = self.points[0];
+        let atoms = self.points.iter().zip(&self.mass).skip(1).filter(|(_, mass)| **mass > 0.0).map(|(point, mass)| {
+            let loss = if zero == 0.0 { (point / self.terms).ln() } else { (point / self.terms).ln_1p() };
+            // Of the quotient.
+            (loss, 4.0 * UNIT, (point - zero) / self.terms, *mass)
+        });
+        match direction {
+            Direction::Remove => (atoms.map(|(l, slack, ratio, mass)| (l + slack, ratio * mass)).collect(), self.escaped),
+            Direction::Add => (atoms.rev().map(|(l, slack, _, mass)| (slack - l, mass)).collect(), self.mass[0]),
+        }
+    }
+
+    /// δ(0) of one epoch.
+    pub fn total_variation(&self) -> f64 {
+        let mean = self.terms + self.points[0];
+        let above = |(point, mass): (&f64, &f64)| (point - mean).max(0.0) / self.terms * mass;
+        self.points.iter().zip(&self.mass).map(above).sum::<f64>() * (1.0 + 1e-12) + self.escaped
+    }
+
+    pub fn range(&self, direction: Direction, tail: f64) -> (f64, f64) {
+        let (atoms, infinity) = self.losses(direction);
+        let low = end(atoms.iter().copied(), 0.0, 1e-20);
+        let high = end(atoms.iter().rev().copied(), infinity, tail);
+        (low.min(0.0), high.max(0.0))
+    }
+
+    pub fn lattice(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
+        let (low, high) = self.range(direction, tail);
+        let mut builder = Builder::spanning(low, high, step);
+        let (atoms, infinity) = self.losses(direction);
+        for (loss, mass) in atoms {
+            builder.add(loss, mass);
+        }
+        builder.at_infinity(infinity);
+        builder.finish(MARGIN)
+    }
+
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+}
+
+/// The first loss up to which there is more mass than `most`, `beyond` of which comes before all.
+fn end(atoms: impl Iterator<Item = (f64, f64)>, mut beyond: f64, most: f64) -> f64 {
+    let mut at = 0.0;
+    for (loss, mass) in atoms {
+        at = loss;
+        beyond += mass;
+        if beyond > most {
+            break;
+        }
+    }
+    at
+}
+
+/// Points of a sum, the first of which is S = 0.
+struct Grid {
+    points: Vec<f64>,
+    /// 1 over the width of the cell above each point but the last.
+    inverse: Vec<f64>,
+}
+
+impl Grid {
+    /// For the sum of `terms` ratios of about this `width`, between two positions; zero is where `like` has it for one of its terms.
+    fn new(like: &Ratio, terms: f64, low: f64, high: f64, width: f64) -> Self {
+        let zero = like.points[0] / like.terms * terms;
+        let mean = terms + zero;
+        let mut coarser = 1.0;
+        loop {
+            let mut points = vec![zero];
+            let mut at = low;
+            while at < high && points.len() < MOST_POINTS {
+                points.push(at);
+                let distance = (at - mean).abs();
+                at += coarser * (FAR * (at - zero)).min((NEAR * width).max(FAR * distance));
+            }
+            if points.len() < MOST_POINTS {
+                if points.len() == 1 { points.push(low.min(high)); }
+                points.push(high);
+                let inverse = points.array_windows().map(|[low, high]| 1.0 / (high - low)).collect();
+                return Self { points, inverse };
+            }
+            coarser *= 1.25;
+        }
+    }
+}
+
+/// Mass in each cell of a grid, and how much of it goes to the upper end.
+struct Shares {
+    mass: Vec<f64>,
+    upper: Vec<f64>,
+}
+
+impl Shares {
+    fn new(grid: &Grid) -> Self {
+        Self { mass: vec![0.0; grid.inverse.len()], upper: vec![0.0; grid.inverse.len()] }
+    }
+
+    /// `mass` at a place that is not below the cell `cell`. Returns the cell it is in.
+    #[inline]
+    fn add(&mut self, grid: &Grid, mut cell: usize, place: f64, mass: f64) -> usize {
+        while grid.points[cell + 1] < place {
+            cell += 1;
+        }
+        self.mass[cell] += mass;
+        self.upper[cell] += mass * ((place - grid.points[cell]) * grid.inverse[cell]);
+        cell
+    }
+
+    /// After so many were added.
+    fn finish(self, grid: Grid, terms: f64, escaped: f64, added: f64) -> Ratio {
+        let mut mass = vec![0.0; grid.points.len()];
+        for (cell, (whole, upper)) in self.mass.iter().zip(&self.upper).enumerate() {
+            // Places are off by a unit in their last place, widths by two, sums by one a term: so much more goes to either end.
+            let reach = grid.points[cell].abs().max(grid.points[cell + 1].abs());
+            let more = whole * UNIT * (4.0 * reach * grid.inverse[cell] + added + 8.0);
+            mass[cell] += (whole - upper).max(0.0) + more;
+            mass[cell + 1] += upper + more;
+        }
+        Ratio { terms, points: grid.points, mass, escaped: escaped * (1.0 + 8.0 * UNIT) }.trimmed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pld::{sampled::Pair, solve::{self, Question}};
+
+    #[test]
+    fn prototype() {
+        let file: serde_json::Value = serde_json::from_str(&std::fs::read_to_string("tests/golden/random-allocation.json").unwrap()).unwrap();
+        for case in file["cases"].as_array().unwrap() {
+            let i = &case["inputs"];
+            let Some(sigma) = i["sigma"].as_f64() else { continue };
+            let (t, e, delta) = (i["batches"].as_u64().unwrap(), i["epochs"].as_u64().unwrap(), i["delta"].as_f64().unwrap());
+            let start = std::time::Instant::now();
+            let ratio = Ratio::of(&Unsampled::gaussian(1.0 / sigma), t, &Work::new(1e12)).unwrap();
+            let first = start.elapsed();
+            let n = ratio.len();
+            let sources = [(Pair::Allocated(std::sync::Arc::new(ratio)), e)];
+            let work = Work::new(2.4e9);
+            let got = solve::answer(&sources, Question::Epsilon { log_delta: delta.ln() }, 5e-5, &work);
+            let want = case["expected"]["eps"].as_f64().unwrap();
+            println!("σ {sigma} t {t} E {e}: {:.6} {want:.6} excess {:.4}% n {n} {:?} + {:?} work {:e}", got.value, (got.value / want - 1.0) * 100.0, first, start.elapsed() - first, 2.4e9 - work.left());
+        }
+    }
+}
