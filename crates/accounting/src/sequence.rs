@@ -1,5 +1,5 @@
 //! Releases in order, and which of them one example pays for: each, where every lot is drawn afresh; one an epoch, where lots are the
-//! batches of a shuffled partition. Both accountants read these terms.
+//! batches of a partition. Both accountants read these terms.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,15 +81,16 @@ impl<T: Copy + Ord> Sequence<T> {
         totals.into_iter().map(|(release, total)| (release, narrow(total))).collect()
     }
 
-    /// What one example pays. A policy without memory: every release. A shuffled one: of each epoch the costliest release, whatever other
-    /// policies release meanwhile; an open epoch counts in full.
+    /// What one example pays. A policy without memory: every release. One of epochs: of each epoch the costliest release, whatever other
+    /// policies release meanwhile; an open epoch counts in full, as what is seen of it is seen of a whole one, too.
     pub fn terms(&self, sampling: impl Fn(T) -> Sampling) -> Vec<CompositionTerm<T>> {
         let mut terms = Terms::default();
-        each_run(&self.0, 1, &mut |release, steps| match sampling(release) {
-            Sampling::Shuffled { .. } => {}
-            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => terms.add(&[release], steps),
+        each_run(&self.0, 1, &mut |release, steps| {
+            if sampling(release).epoch().is_none() {
+                terms.add(&[release], steps);
+            }
         });
-        for (batches, segments) in by_batches(&self.0, &sampling) {
+        for ((batches, _), segments) in by_policy(&self.0, &sampling) {
             let mut epochs =
                 Epochs { batches: batches.into(), done: 0, open: BTreeSet::new(), closed: Terms::default() };
             epochs.walk(&segments);
@@ -101,19 +102,22 @@ impl<T: Copy + Ord> Sequence<T> {
     }
 }
 
-/// The segments of each shuffled policy by itself: so many policies, and each release is looked at once.
-fn by_batches<T: Copy>(segments: &[Segment<T>], sampling: &impl Fn(T) -> Sampling) -> BTreeMap<u64, Vec<Segment<T>>> {
-    let mut policies: BTreeMap<u64, Vec<Segment<T>>> = BTreeMap::new();
+/// The segments of each policy of epochs by itself: so many policies, and each release is looked at once.
+fn by_policy<T: Copy>(
+    segments: &[Segment<T>],
+    sampling: &impl Fn(T) -> Sampling,
+) -> BTreeMap<(u64, bool), Vec<Segment<T>>> {
+    let mut policies: BTreeMap<(u64, bool), Vec<Segment<T>>> = BTreeMap::new();
     for segment in segments {
         match segment {
             Segment::Run { release, steps } => {
-                if let Sampling::Shuffled { batches } = sampling(*release) {
-                    policies.entry(batches).or_default().push(Segment::Run { release: *release, steps: *steps });
+                if let Some(policy) = sampling(*release).epoch() {
+                    policies.entry(policy).or_default().push(Segment::Run { release: *release, steps: *steps });
                 }
             }
             Segment::Repeated { segments, times } => {
-                for (batches, segments) in by_batches(segments, sampling) {
-                    policies.entry(batches).or_default().push(Segment::Repeated { segments, times: *times });
+                for (policy, segments) in by_policy(segments, sampling) {
+                    policies.entry(policy).or_default().push(Segment::Repeated { segments, times: *times });
                 }
             }
         }
@@ -187,7 +191,7 @@ impl<T: Copy + Ord> Terms<T> {
     }
 }
 
-/// The epochs of one shuffled policy, batch by batch.
+/// The epochs of one policy, batch by batch.
 struct Epochs<T> {
     batches: u128,
     /// Batches of the open epoch that have run: fewer than `batches`.

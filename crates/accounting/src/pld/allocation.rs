@@ -53,6 +53,11 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
+    /// Whether losses are in range. Where they are not, a release tells nearly all, and so does an epoch.
+    pub fn is_known(unsampled: &Unsampled) -> bool {
+        unsampled.mu().is_none_or(|mu| mu <= LARGEST_MU)
+    }
+
     /// The mean of `batches` independent ratios; none where this is more work than is left.
     pub fn of(unsampled: &Unsampled, batches: u64, work: &Work) -> Option<Self> {
         let one = Self::single(unsampled);
@@ -70,7 +75,7 @@ impl Ratio {
     fn single(unsampled: &Unsampled) -> Self {
         let pair = match unsampled {
             Unsampled::Gaussian { mu } => {
-                let mu = mu.clamp(LEAST_MU, LARGEST_MU);
+                let mu = mu.max(LEAST_MU);
                 Symmetric::upper(&SampledGaussian { mu, rate: 1.0 }.lattice(Direction::Remove, FIRST * mu, TAIL))
             }
             Unsampled::Atoms(pair) => pair.clone(),
@@ -293,30 +298,5 @@ impl Shares {
             mass[cell + 1] += upper + more;
         }
         Ratio { terms, points: grid.points, mass, escaped: escaped * (1.0 + 8.0 * UNIT) }.trimmed()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pld::{sampled::Pair, solve::{self, Question}};
-
-    #[test]
-    fn prototype() {
-        let file: serde_json::Value = serde_json::from_str(&std::fs::read_to_string("tests/golden/random-allocation.json").unwrap()).unwrap();
-        for case in file["cases"].as_array().unwrap() {
-            let i = &case["inputs"];
-            let Some(sigma) = i["sigma"].as_f64() else { continue };
-            let (t, e, delta) = (i["batches"].as_u64().unwrap(), i["epochs"].as_u64().unwrap(), i["delta"].as_f64().unwrap());
-            let start = std::time::Instant::now();
-            let ratio = Ratio::of(&Unsampled::gaussian(1.0 / sigma), t, &Work::new(1e12)).unwrap();
-            let first = start.elapsed();
-            let n = ratio.len();
-            let sources = [(Pair::Allocated(std::sync::Arc::new(ratio)), e)];
-            let work = Work::new(2.4e9);
-            let got = solve::answer(&sources, Question::Epsilon { log_delta: delta.ln() }, 5e-5, &work);
-            let want = case["expected"]["eps"].as_f64().unwrap();
-            println!("σ {sigma} t {t} E {e}: {:.6} {want:.6} excess {:.4}% n {n} {:?} + {:?} work {:e}", got.value, (got.value / want - 1.0) * 100.0, first, start.elapsed() - first, 2.4e9 - work.left());
-        }
     }
 }

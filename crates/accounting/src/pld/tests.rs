@@ -690,3 +690,41 @@ fn entries_of_nothing_cost_nothing() {
         }
     }
 }
+
+/// Random allocation: what is asked of it beside the reference cases.
+mod allocation {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::{
+        books::Books,
+        calibrate::{self, Target, noise_scale},
+        ledger::{Ledger, PrivacyUnit},
+        pld::{allocation::Ratio, coordinates::Unsampled, direction::Direction, sampled::Pair, solve},
+        rdp::Orders,
+    };
+
+    #[test]
+    fn table() {
+        let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/random-allocation.json"));
+        let file: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+        for case in file["cases"].as_array().unwrap() {
+            let i = &case["inputs"];
+            let (t, e, delta) = (i["batches"].as_u64().unwrap(), i["epochs"].as_u64().unwrap(), i["delta"].as_f64().unwrap());
+            let profile = crate::envelope::EnvelopeProfile::from_vectors_f64([[1.0].as_slice()]).unwrap();
+            let release = match i["sigma"].as_f64() {
+                Some(sigma) => Release::new(Sampling::RandomAllocation { batches: t }, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma })),
+                None => Release::new(Sampling::RandomAllocation { batches: t }, Sensitivity::Envelope { profile }, Some(NoiseSpec::Laplace { scale: i["b"].as_f64().unwrap() })),
+            };
+            let start = Instant::now();
+            let pld = Pld::for_release(&release).unwrap();
+            let first = start.elapsed();
+            let got = pld.compose(t * e).epsilon(delta).unwrap();
+            let second = start.elapsed();
+            let curve = crate::rdp::RdpCurve::of(&release).unwrap();
+            let renyi = crate::rdp::Accountant::of_steps(&curve, t * e).epsilon(delta).unwrap();
+            let want = case["expected"]["eps"].as_f64().unwrap();
+            println!("{} {i} {:.6} {want:.6} excess {:.4}% {:?} {:?} prep {first:?} whole {second:?}; renyi {:.4} α {} classic {:.4} {:?}", case["id"], got.value, (got.value / want - 1.0) * 100.0, got.method, got.rigor, renyi.improved.epsilon, renyi.improved.order, renyi.classic.epsilon, start.elapsed() - second);
+        }
+    }
+}

@@ -253,13 +253,13 @@ impl Accountant {
     fn integer_totals(&self, terms: &[(Vec<CurveId>, u64)], level: usize) -> Vec<(f64, f64)> {
         let mut totals: Vec<(f64, f64)> = Vec::new();
         for (set, count) in terms {
-            for id in set {
-                let length = self.curves[id.0 as usize].level(level).len();
+            let curves = self.of_one_epoch(set);
+            for curve in &curves {
+                let length = curve.level(level).len();
                 totals.extend((totals.len()..length).map(|j| (f64::from(FIRST_ORDER) + j as f64, 0.0)));
             }
             for (j, (_, total)) in totals.iter_mut().enumerate() {
-                let maximum =
-                    set.iter().map(|id| self.curves[id.0 as usize].level(level)[j]).fold(0.0, max_or_infinite);
+                let maximum = curves.iter().map(|curve| curve.level(level)[j]).fold(0.0, max_or_infinite);
                 *total += maximum * *count as f64;
             }
         }
@@ -267,12 +267,16 @@ impl Accountant {
         totals
     }
 
+    fn of_one_epoch(&self, set: &[CurveId]) -> Vec<RdpCurve> {
+        RdpCurve::of_one_epoch(set.iter().map(|id| self.curves[id.0 as usize].clone()).collect())
+    }
+
     fn total_at(&self, terms: &[(Vec<CurveId>, u64)], order: f64) -> Option<f64> {
         let mut total = 0.0;
         for (set, count) in terms {
             let mut maximum = 0.0f64;
-            for id in set {
-                maximum = max_or_infinite(maximum, self.curves[id.0 as usize].at(order)?);
+            for curve in self.of_one_epoch(set) {
+                maximum = max_or_infinite(maximum, curve.at(order)?);
             }
             total += maximum * *count as f64;
         }
@@ -396,7 +400,7 @@ impl Accountant {
         let happened = || ledger.releases().iter().zip(&happened).filter(|(_, happened)| **happened);
         let slow = |release: &Release| {
             !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None)
-                || matches!(release.sampling, Sampling::FixedSize { .. })
+                || matches!(release.sampling, Sampling::FixedSize { .. } | Sampling::RandomAllocation { .. })
         };
         few(happened().count(), happened().filter(|(release, _)| slow(release)).count())?;
         let mut accountant = Self::new();
