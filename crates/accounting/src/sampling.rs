@@ -32,8 +32,7 @@ pub enum Sampling {
     },
     /// The same draw, and priced for what it is: *random allocation* ("balls in bins"; Feldman & Shenfeld 2026, arXiv 2602.17284). Nobody knows which batch
     /// an example is in, so an epoch costs less than one release: its ratio of likelihoods is the mean of `batches` independent ones. An epoch left open
-    /// counts as a whole one. Add/remove-one. Amplified are tight accounting of any noise, and Rényi accounting of Gaussian noise; an epoch in which
-    /// one vector becomes another ([`sensitivity_factor`](super::ledger::Release::sensitivity_factor) 2), or that mixes noises that are not all Gaussian, costs what a
+    /// counts as a whole one. Add/remove-one. An epoch in which one vector becomes another ([`sensitivity_factor`](super::ledger::Release::sensitivity_factor) 2), or that mixes noises that are not all Gaussian, costs what a
     /// shuffled one does. *Not for batches of one fixed size cut from a permutation*: there examples move one another.
     RandomAllocation {
         /// Batches in an epoch, t, 1 to 2^32 − 1.
@@ -127,11 +126,9 @@ impl Sampling {
         }
     }
 
-    /// The batches t of a random allocation, to eleven binary digits: rounded down, as the mean of fewer independent ratios is larger in convex order.
+    /// The batches of a random allocation.
     pub(super) fn allocated(&self) -> Option<u64> {
-        let Self::RandomAllocation { batches } = *self else { return None };
-        let dropped = batches.max(1).ilog2().saturating_sub(10);
-        Some(batches >> dropped << dropped)
+        self.epoch().filter(|(_, allocated)| *allocated).map(|(batches, _)| batches)
     }
 
     /// The neighbouring relation its price is for.

@@ -35,8 +35,10 @@ const FIRST: f64 = 0.01;
 const NEAR: f64 = 0.02;
 /// … and over the distance from it, further away.
 const FAR: f64 = 0.02;
+/// The least width, over the mean.
+const LEAST_WIDTH: f64 = 1e-10;
 /// Grid points, at most.
-const MOST_POINTS: usize = 4000;
+const MOST_POINTS: usize = 2048;
 /// Rounding of a mapped mass.
 const MARGIN: f64 = 1e-14;
 
@@ -60,6 +62,9 @@ impl Ratio {
 
     /// The mean of `batches` independent ratios; none where this is more work than is left.
     pub fn of(unsampled: &Unsampled, batches: u64, work: &Work) -> Option<Self> {
+        // The mean of fewer is larger in convex order: eleven binary digits of their number are enough.
+        let dropped = batches.max(1).ilog2().saturating_sub(10);
+        let batches = batches >> dropped << dropped;
         let one = Self::single(unsampled);
         let mut sum = one.clone();
         for bit in (0..batches.ilog2()).rev() {
@@ -84,9 +89,8 @@ impl Ratio {
         let (mut points, mut mass) = (vec![if near { -1.0 } else { 0.0 }], vec![pair.infinity]);
         let mut escaped = pair.infinity;
         for (l, p, q) in pair.atoms() {
-            if l < -MOST_LOSS {
+            if l.abs() > MOST_LOSS {
                 mass[0] += q;
-            } else if l > MOST_LOSS {
                 escaped += p;
             } else {
                 points.push(if near { l.exp_m1() } else { l.exp() });
@@ -96,11 +100,8 @@ impl Ratio {
         let whole = Self { terms: 1.0, points, mass, escaped }.trimmed();
         let grid = Grid::new(&whole, 1.0, whole.points[1], whole.last(), whole.width());
         let mut shares = Shares::new(&grid);
-        let mut cell = 0;
-        for (point, mass) in whole.points.iter().zip(&whole.mass) {
-            cell = shares.add(&grid, cell, *point, *mass);
-        }
-        shares.finish(grid, 1.0, whole.escaped, whole.points.len() as f64)
+        shares.add(&grid, 0, 0.0, 1.0, &whole.points, &whole.mass);
+        shares.finish(grid, 1.0, whole.escaped, whole.points.len())
     }
 
     /// The sum of this and `other`, which are independent; of two like this where there is none.
@@ -117,17 +118,18 @@ impl Ratio {
         let mut shares = Shares::new(&grid);
         let mut start = 0;
         for (i, (point, mass)) in self.points.iter().zip(&self.mass).enumerate() {
-            // Of two alike each pair counts twice, but for that of equals.
-            let (from, twice) = if other.is_some() { (0, 1.0) } else { (i, 2.0) };
-            let (points, masses) = (&second.points[from..], &second.mass[from..]);
-            start = shares.add(&grid, start, point + points[0], mass * masses[0]);
-            let mut cell = start;
-            for (more, own) in points.iter().zip(masses).skip(1) {
-                cell = shares.add(&grid, cell, point + more, twice * mass * own);
+            if other.is_some() {
+                start = shares.add(&grid, start, *point, *mass, &second.points, &second.mass);
+            } else {
+                // Of two alike each pair counts twice, but for that of equals.
+                start = shares.add(&grid, start, *point, *mass, &second.points[i..=i], &second.mass[i..=i]);
+                shares.add(&grid, start, *point, 2.0 * mass, &second.points[i + 1..], &second.mass[i + 1..]);
             }
         }
-        let escaped = (self.terms * self.escaped + second.terms * second.escaped) / terms;
-        Some(shares.finish(grid, terms, escaped, pairs))
+        // What is infinite in one comes with all there is of the other.
+        let whole = |ratio: &Self| ratio.mass.iter().sum::<f64>() * (1.0 + 1e-12);
+        let escaped = self.terms * self.escaped * whole(second) + second.terms * second.escaped * whole(self);
+        Some(shares.finish(grid, terms, escaped / terms, self.points.len() + second.points.len()))
     }
 
     fn last(&self) -> f64 {
@@ -138,7 +140,7 @@ impl Ratio {
     fn width(&self) -> f64 {
         let mean = self.terms + self.points[0];
         let deviation: f64 = self.points.iter().zip(&self.mass).map(|(point, mass)| mass * (point - mean).abs()).sum();
-        1.25 * deviation
+        1.25 * deviation.max(LEAST_WIDTH * self.terms)
     }
 
     /// Without the ends, where there is next to nothing: it moves to S = 0 and to infinity, and to the first and the last point that are left, so that both of its means
@@ -181,8 +183,8 @@ impl Ratio {
         let zero = self.points[0];
         let atoms = self.points.iter().zip(&self.mass).skip(1).filter(|(_, mass)| **mass > 0.0).map(|(point, mass)| {
             let loss = if zero == 0.0 { (point / self.terms).ln() } else { (point / self.terms).ln_1p() };
-            // Of the quotient.
-            (loss, 4.0 * UNIT, (point - zero) / self.terms, *mass)
+            // Of the quotient, and of the places of X.
+            (loss, 16.0 * UNIT, (point - zero) / self.terms, *mass)
         });
         match direction {
             Direction::Remove => (atoms.map(|(l, slack, ratio, mass)| (l + slack, ratio * mass)).collect(), self.escaped),
@@ -194,7 +196,7 @@ impl Ratio {
     pub fn total_variation(&self) -> f64 {
         let mean = self.terms + self.points[0];
         let above = |(point, mass): (&f64, &f64)| (point - mean).max(0.0) / self.terms * mass;
-        self.points.iter().zip(&self.mass).map(above).sum::<f64>() * (1.0 + 1e-12) + self.escaped
+        self.points.iter().zip(&self.mass).map(above).sum::<f64>() * (1.0 + 1e-12) + 1e-15 + self.escaped
     }
 
     pub fn range(&self, direction: Direction, tail: f64) -> (f64, f64) {
@@ -255,7 +257,6 @@ impl Grid {
                 at += coarser * (FAR * (at - zero)).min((NEAR * width).max(FAR * distance));
             }
             if points.len() < MOST_POINTS {
-                if points.len() == 1 { points.push(low.min(high)); }
                 points.push(high);
                 let inverse = points.array_windows().map(|[low, high]| 1.0 / (high - low)).collect();
                 return Self { points, inverse };
@@ -276,24 +277,40 @@ impl Shares {
         Self { mass: vec![0.0; grid.inverse.len()], upper: vec![0.0; grid.inverse.len()] }
     }
 
-    /// `mass` at a place that is not below the cell `cell`. Returns the cell it is in.
-    #[inline]
-    fn add(&mut self, grid: &Grid, mut cell: usize, place: f64, mass: f64) -> usize {
-        while grid.points[cell + 1] < place {
-            cell += 1;
+    /// Mass at `point` + each of `points`, ascending, `mass` times theirs, from the cell `cell` on, or above. Returns the first one's cell.
+    fn add(&mut self, grid: &Grid, mut cell: usize, point: f64, mass: f64, points: &[f64], masses: &[f64]) -> usize {
+        let mut first = None;
+        let (mut low, mut high, mut inverse) = (grid.points[cell], grid.points[cell + 1], grid.inverse[cell]);
+        // What is in one cell is added up before it goes there, so that no sum is long.
+        let (mut whole, mut upper) = (0.0, 0.0);
+        for (more, own) in points.iter().zip(masses) {
+            let place = point + more;
+            if place > high {
+                self.mass[cell] += whole;
+                self.upper[cell] += upper;
+                (whole, upper) = (0.0, 0.0);
+                while place > grid.points[cell + 1] {
+                    cell += 1;
+                }
+                (low, high, inverse) = (grid.points[cell], grid.points[cell + 1], grid.inverse[cell]);
+            }
+            first.get_or_insert(cell);
+            let both = mass * own;
+            whole += both;
+            upper += both * ((place - low) * inverse);
         }
-        self.mass[cell] += mass;
-        self.upper[cell] += mass * ((place - grid.points[cell]) * grid.inverse[cell]);
-        cell
+        self.mass[cell] += whole;
+        self.upper[cell] += upper;
+        first.unwrap_or(cell)
     }
 
-    /// After so many were added.
-    fn finish(self, grid: Grid, terms: f64, escaped: f64, added: f64) -> Ratio {
+    /// Where no sum had more terms than `added`.
+    fn finish(self, grid: Grid, terms: f64, escaped: f64, added: usize) -> Ratio {
         let mut mass = vec![0.0; grid.points.len()];
         for (cell, (whole, upper)) in self.mass.iter().zip(&self.upper).enumerate() {
-            // Places are off by a unit in their last place, widths by two, sums by one a term: so much more goes to either end.
+            // Places are off by units in their last place, widths by two, sums by one a term: so much more goes to either end.
             let reach = grid.points[cell].abs().max(grid.points[cell + 1].abs());
-            let more = whole * UNIT * (4.0 * reach * grid.inverse[cell] + added + 8.0);
+            let more = whole * UNIT * (4.0 * reach * grid.inverse[cell] + 2.0 * added as f64 + 16.0);
             mass[cell] += (whole - upper).max(0.0) + more;
             mass[cell + 1] += upper + more;
         }

@@ -1,32 +1,35 @@
-//! Random allocation, Gaussian noise: the two Rényi divergences of an epoch of t releases of which an example meets one.
+//! Random allocation: the two Rényi divergences of an epoch of t releases of which an example meets one.
 //!
-//! With R = (X₁ + … + X_t)/t, Xᵢ independent e^{μx − μ²/2} of standard normal x (`pld/allocation.rs`), ε(α) is the larger of ln E[R^α]/(α−1) and ln E[R^{1−α}]/(α−1).
+//! With R = (X₁ + … + X_t)/t, Xᵢ independent ratios of mean 1 (`pld/allocation.rs`), ε(α) is the larger of ln E[R^α]/(α−1) and ln E[R^{1−α}]/(α−1).
 //! - E[(X₁ + … + X_t)^α]/α! is the coefficient of z^α in (Σ_k E[X^k]·z^k/k!)^t, for whole α: sums of positive terms (Feldman & Shenfeld 2025, arXiv 2502.08202,
 //!   sum over the same partitions).
-//! - E[R^{−β}] = ∫ z^{β−1}·φ(z/t)^t dz/Γ(β), φ(z) = E[e^{−zX}], as R^{−β} = ∫ z^{β−1}·e^{−zR} dz/Γ(β): both integrals by the trapezoidal rule, in ln z and in x,
-//!   which converges geometrically. In ln z the integrand is log-concave (φ is the tail of a sum of a normal and a Gumbel variable), so that what lies beyond the
-//!   last point is at most a geometric series.
+//! - E[R^{−β}] = ∫ z^{β−1}·φ(z/t)^t dz/Γ(β), φ(z) = E[e^{−zX}], as R^{−β} = ∫ z^{β−1}·e^{−zR} dz/Γ(β): by the trapezoidal rule in ln z,
+//!   which converges geometrically. For Gaussian noise, X = e^{μx − μ²/2} of standard normal x, φ is such an integral, too, and all of it log-concave in ln z (φ is the tail
+//!   of a sum of a normal and a Gumbel variable), so that what lies beyond the last point is at most a geometric series. For other noise φ is not known, but I_k ≥ E[X^k]
+//!   are: of all X ≥ 0 with mean 1 and E[X²] ≤ I₂ the one that is 0 or I₂ has the largest φ, 1 − (1 − e^{−zI₂})/I₂; and as e^{−zx} ≤ (s/(ez))^s·x^{−s}, where for a symmetric
+//!   pair E[X^{−s}] = E[X^{1+s}], φ is at most the least of (s/(ez))^s·I_{1+s}, a straight line in ln z for each s.
 
 use crate::numeric::{ln_gamma, log_sum_exp, max_or_infinite};
 
 /// Step in ln z: the integrand is about 1/√α wide, or wider.
 const STEP: f64 = 0.05;
-/// Below e^this z adds nothing that is seen; orders that need more than the other end are not known.
+/// Below e^this z adds nothing that is seen; orders that need more than so many steps are not known.
 const LOW: f64 = -42.0;
-const HIGH: f64 = 120.0;
+const NODES: usize = 2040;
 /// Half a unit in the last place.
 const UNIT: f64 = 0.5 * f64::EPSILON;
 /// Beyond these μ the integrals take long, or ratios have no digits.
 const MUS: std::ops::Range<f64> = 1e-7..6.0;
 
-/// ε(α) of an epoch for α = 2..=`log_moments.len() + 1`, where ln E[X^k] are `log_moments`; infinite where it is not known. σ: noise over sensitivity.
-pub(super) fn at_integers(batches: u64, noise_multiplier: f64, log_moments: &[f64]) -> Vec<f64> {
-    if !MUS.contains(&noise_multiplier.recip()) {
-        return vec![f64::INFINITY; log_moments.len()];
-    }
-    let remove = remove(batches, log_moments);
-    let add = add(batches as f64, 1.0 / noise_multiplier, log_moments.len());
-    remove.into_iter().zip(add).map(|(one, other)| max_or_infinite(one, other)).collect()
+/// ε(α) of an epoch for α = 2..=`log_moments.len() + 1`, where `log_moments` are at least ln E[X^k], and Gaussian noise is μ = 1/σ of its sensitivity wide; infinite where it
+/// is not known.
+pub(super) fn at_integers(batches: u64, mu: Option<f64>, log_moments: &[f64]) -> Vec<f64> {
+    let add = match mu {
+        Some(mu) if MUS.contains(&mu) => add(batches as f64, log_moments.len(), |ln_z| (gaussian(ln_z, mu), true)),
+        Some(_) => return vec![f64::INFINITY; log_moments.len()],
+        None => add(batches as f64, log_moments.len(), |ln_z| any(ln_z, log_moments)),
+    };
+    remove(batches, log_moments).into_iter().zip(add).map(|(one, other)| max_or_infinite(one, other)).collect()
 }
 
 /// ln E[R^α]/(α−1).
@@ -65,46 +68,55 @@ fn product(a: &[f64], b: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// ln E[R^{1−α}]/(α−1), for so many orders.
-fn add(batches: f64, mu: f64, orders: usize) -> Vec<f64> {
+/// ln E[R^{1−α}]/(α−1), for so many orders, from ln φ at ln z, which also says whether it is log-concave from there on.
+fn add(batches: f64, orders: usize, log_laplace: impl Fn(f64) -> (f64, bool)) -> Vec<f64> {
     let ln_t = batches.ln();
-    let mut logs: Vec<f64> = Vec::new();
-    let mut at = LOW;
-    let last = orders as f64;
-    let exponent = |beta: f64, place: f64, log: f64| beta * place + log;
+    let (mut logs, mut bend) = (Vec::new(), None);
     let mut top = f64::NEG_INFINITY;
-    while at < HIGH {
-        let log = batches * log_laplace(at - ln_t, mu);
-        logs.push(log);
-        // Log-concave: once it falls from its top by so much, it falls on.
-        let largest = exponent(last, at, log);
+    while logs.len() < NODES {
+        let at = LOW + logs.len() as f64 * STEP;
+        let (log, concave) = log_laplace(at - ln_t);
+        logs.push(batches * log);
+        // Of all orders the largest has its top last.
+        let largest = orders as f64 * at + batches * log;
         top = top.max(largest);
-        if largest < top - 60.0 {
-            break;
-        }
-        at += STEP;
-    }
-    (1..=orders)
-        .map(|beta| {
-            let beta = beta as f64;
-            let terms: Vec<f64> =
-                logs.iter().enumerate().map(|(i, log)| exponent(beta, LOW + i as f64 * STEP, *log)).collect();
-            let [.., before, end] = terms.as_slice() else { return f64::INFINITY };
-            let sum = log_sum_exp(&terms);
-            let ratio = (end - before).exp();
-            // What lies beyond, in either direction, is relative to the sum.
-            let beyond = (end - sum).exp() / (1.0 - ratio) + (terms[0] - sum).exp() / (beta * STEP);
-            if ratio >= 1.0 || beyond > 1e-12 {
-                return f64::INFINITY;
+        if concave {
+            bend = bend.or(Some(logs.len() - 1));
+            if largest < top - 60.0 {
+                break;
             }
-            let ln_mean = sum + STEP.ln() - ln_gamma(beta) + 2.0 * beyond;
-            (ln_mean.max(0.0) * (1.0 + 1e-9) + 1e-13 * (1.0 + beta)) / beta
-        })
-        .collect()
+        }
+    }
+    let order = |beta: usize| {
+        let beta = beta as f64;
+        let terms: Vec<f64> =
+            logs.iter().enumerate().map(|(i, log)| beta * (LOW + i as f64 * STEP) + log).collect();
+        let [first, .., before, end] = terms.as_slice() else { return f64::INFINITY };
+        let sum = log_sum_exp(&terms);
+        let ratio = (end - before).exp();
+        // What lies beyond, in either direction, and what a bend adds to the rule: over the sum.
+        let beyond = (end - sum).exp() / (1.0 - ratio) + (first - sum).exp() / (beta * STEP);
+        if !(ratio < 1.0 && beyond < 1e-12) {
+            return f64::INFINITY;
+        }
+        let more = beyond + bend.map_or(0.0, |bend| (terms[bend] - sum).exp());
+        let ln_mean = sum + STEP.ln() - ln_gamma(beta) + more;
+        (ln_mean.max(0.0) * (1.0 + 1e-9) + 1e-13 * (1.0 + beta)) / beta
+    };
+    (1..=orders).map(order).collect()
 }
 
-/// ln E[e^{−zX}] at ln z.
-fn log_laplace(ln_z: f64, mu: f64) -> f64 {
+/// At least ln E[e^{−zX}] at ln z, whatever the noise, and whether it is the second bound's.
+fn any(ln_z: f64, log_moments: &[f64]) -> (f64, bool) {
+    let second = log_moments.first().map_or(f64::INFINITY, |log| log.exp());
+    let near = ((-ln_z.exp() * second).exp_m1() / second).ln_1p();
+    let far = (1..).zip(log_moments).map(|(s, log)| log + f64::from(s) * (f64::from(s).ln() - 1.0 - ln_z));
+    let far = far.fold(f64::INFINITY, f64::min);
+    if far < near { (far, true) } else { (near, false) }
+}
+
+/// ln E[e^{−zX}] at ln z, for Gaussian noise.
+fn gaussian(ln_z: f64, mu: f64) -> f64 {
     // exp(−x²/2 − e^{c + μx}) is largest where −μx = w, w·e^w = μ²·e^c: Newton's method on w + ln w.
     let shift = ln_z - 0.5 * mu * mu;
     let log = (shift + 2.0 * mu.ln()).max(-600.0);

@@ -104,7 +104,10 @@ impl RdpCurve {
     /// Curves of which one epoch may hold any. An epoch of a random allocation costs what its least noise does where all are Gaussian, as the others are functions
     /// of that one; else what it would cost in a shuffled partition.
     pub(super) fn of_one_epoch(curves: Vec<Self>) -> Vec<Self> {
-        if curves.len() == 1 || curves.iter().all(|curve| curve.0.amplified().is_some()) {
+        let ordered = |curve: &Self| {
+            matches!(curve.0.shifts.source, Mechanism::Gaussian { .. }) && curve.0.hidden_among().is_some()
+        };
+        if curves.len() == 1 || curves.iter().all(ordered) {
             return curves;
         }
         let shuffled = |curve: &Self| match curve.sampling() {
@@ -278,16 +281,9 @@ impl Inner {
             && self.shifts.sensitivity_factor > 1.0
     }
 
-    /// t and σ of a random allocation of which Rényi accounting knows what the draw hides.
-    fn amplified(&self) -> Option<(u64, f64)> {
-        match (self.sampling.allocated(), &self.shifts.source) {
-            (Some(batches), Mechanism::Gaussian { noise_multiplier })
-                if batches > 1 && self.shifts.sensitivity_factor == 1.0 =>
-            {
-                Some((batches, *noise_multiplier))
-            }
-            _ => None,
-        }
+    /// t of a random allocation whose draw hides something: not where one vector becomes another in the same batch.
+    fn hidden_among(&self) -> Option<u64> {
+        self.sampling.allocated().filter(|batches| *batches > 1 && self.shifts.sensitivity_factor == 1.0)
     }
 
     /// ε(α) for α from 2 to that of a level.
@@ -310,8 +306,13 @@ impl Inner {
             // Each example meets one release of an epoch, and whoever knew which had the whole of it.
             Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => {
                 let mut orders = maximum(vectors, 1.0);
-                if let Some((batches, noise_multiplier)) = self.amplified() {
-                    let epoch = allocation::at_integers(batches, noise_multiplier, &vectors[0]);
+                if let Some(batches) = self.hidden_among() {
+                    let mu = match source {
+                        Mechanism::Gaussian { noise_multiplier } => Some(1.0 / noise_multiplier),
+                        Mechanism::Other { .. } => None,
+                    };
+                    // Each batch may use another vector of the envelope.
+                    let epoch = allocation::at_integers(batches, mu, &maxima_by_order(vectors));
                     orders.iter_mut().zip(epoch).for_each(|(whole, epoch)| *whole = whole.min(epoch));
                 }
                 orders
