@@ -27,6 +27,7 @@ fn samplings() -> Vec<Sampling> {
     let fixed = [(1, 1), (60_000, 256), (60_000, 59_999), (u64::MAX, 1), (u64::MAX, u64::MAX)];
     all.extend(fixed.map(|(population, size)| Sampling::FixedSize { population, size }));
     all.extend([1, 10, u64::from(u32::MAX)].map(|batches| Sampling::Shuffled { batches }));
+    all.extend([2, 10, u64::from(u32::MAX)].map(|batches| Sampling::RandomAllocation { batches }));
     all
 }
 

@@ -27,8 +27,8 @@ const TAIL: f64 = 1e-28;
 const MOST_LOSS: f64 = 300.0;
 /// Losses of one release up to this are kept as deviations of the ratio from 1.
 const NARROW: f64 = 3.0;
-/// The least μ of Gaussian noise: smaller ones are rounded up, so that ratios keep their digits.
-const LEAST_MU: f64 = 1e-4;
+/// The least μ of Gaussian noise at which ratios keep their digits.
+const LEAST_MU: f64 = 1e-7;
 /// The grid of one Gaussian release, over μ.
 const FIRST: f64 = 0.01;
 /// The grid's step over the width of the law about its mean …
@@ -55,9 +55,9 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    /// Whether losses are in range. Where they are not, a release tells nearly all, and so does an epoch.
+    /// Whether losses are in range. Where they are not, a release tells nearly all, and so does an epoch; or nearly nothing.
     pub fn is_known(unsampled: &Unsampled) -> bool {
-        unsampled.mu().is_none_or(|mu| mu <= LARGEST_MU)
+        unsampled.mu().is_none_or(|mu| (LEAST_MU..=LARGEST_MU).contains(&mu))
     }
 
     /// The mean of `batches` independent ratios; none where this is more work than is left.
@@ -80,8 +80,8 @@ impl Ratio {
     fn single(unsampled: &Unsampled) -> Self {
         let pair = match unsampled {
             Unsampled::Gaussian { mu } => {
-                let mu = mu.max(LEAST_MU);
-                Symmetric::upper(&SampledGaussian { mu, rate: 1.0 }.lattice(Direction::Remove, FIRST * mu, TAIL))
+                let pair = SampledGaussian { mu: *mu, rate: 1.0 };
+                Symmetric::upper(&pair.lattice(Direction::Remove, FIRST * mu, TAIL))
             }
             Unsampled::Atoms(pair) => pair.clone(),
         };
@@ -315,5 +315,131 @@ impl Shares {
             mass[cell + 1] += upper + more;
         }
         Ratio { terms, points: grid.points, mass, escaped: escaped * (1.0 + 8.0 * UNIT) }.trimmed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{envelope::EnvelopeProfile, noise::NoiseSpec, normal};
+
+    fn ratio(unsampled: &Unsampled, batches: u64) -> Ratio {
+        Ratio::of(unsampled, batches, &Work::new(1e10)).unwrap()
+    }
+
+    fn laplace(scale: f64) -> Unsampled {
+        let profile = EnvelopeProfile::from_vectors_f64([[1.0].as_slice()]).unwrap();
+        let noise = NoiseSpec::Laplace { scale }.build().unwrap();
+        Unsampled::envelope(noise.as_ref(), &profile, &Work::new(1e10)).unwrap()
+    }
+
+    /// δ(ε) of one epoch in both directions.
+    fn deltas(ratio: &Ratio, epsilon: f64) -> [f64; 2] {
+        [Direction::Remove, Direction::Add].map(|direction| ratio.lattice(direction, 1e-4, 1e-30).delta(epsilon))
+    }
+
+    /// Each direction by itself, where the reference knows it: above δ, and by little.
+    #[test]
+    fn either_direction_is_the_reference_s() {
+        let file: serde_json::Value =
+            serde_json::from_str(include_str!("../../tests/golden/random-allocation.json")).unwrap();
+        let mut seen = 0;
+        for case in file["cases"].as_array().unwrap().iter().filter(|case| case["inputs"]["epochs"] == 1) {
+            let number = |part: &str, field: &str| case[part][field].as_f64();
+            let unsampled = match number("inputs", "sigma") {
+                Some(sigma) => Unsampled::gaussian(1.0 / sigma),
+                None => laplace(number("inputs", "b").unwrap()),
+            };
+            let ratio = ratio(&unsampled, case["inputs"]["batches"].as_u64().unwrap());
+            let delta = number("inputs", "delta").unwrap();
+            for (at, field) in ["eps_remove", "eps_add"].into_iter().enumerate() {
+                let epsilon = number("expected", field).unwrap();
+                // As near as the reference is itself: some of it are to 1e-7.
+                let (low, high) = (deltas(&ratio, epsilon * (1.0 - 1e-6))[at], deltas(&ratio, epsilon * 1.005)[at]);
+                assert!(low >= delta && high <= delta, "{} {field}: {low:e} {high:e}", case["id"]);
+                seen += 1;
+            }
+        }
+        assert!(seen >= 20, "{seen}");
+    }
+
+    /// Two batches, Gaussian noise, another way: the second ratio in closed form (as an option's price is), the first by the trapezoidal rule.
+    #[test]
+    fn two_batches_by_quadrature() {
+        for mu in [0.05, 0.5, 1.0, 2.5, 6.0] {
+            let ratio = ratio(&Unsampled::gaussian(mu), 2);
+            for epsilon in [0.0, 0.3 * mu, mu, 2.0 * mu, 3.0 * mu] {
+                // E[(X − k)₊] of one.
+                let call = |k: f64| {
+                    if k <= 0.0 {
+                        return 1.0 - k;
+                    }
+                    normal::survival(k.ln() / mu - 0.5 * mu) - k * normal::survival(k.ln() / mu + 0.5 * mu)
+                };
+                let mean = |of: &dyn Fn(f64) -> f64| -> f64 {
+                    (-6000..6000 + (1000.0 * mu) as i32)
+                        .map(|i| 0.002 * f64::from(i))
+                        .map(|x| 0.002 * (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt() * of((mu * x - 0.5 * mu * mu).exp()))
+                        .sum()
+                };
+                let remove = mean(&|x| 0.5 * call(2.0 * epsilon.exp() - x));
+                // (1 − e^ε·R)₊, by parity.
+                let level = 2.0 * (-epsilon).exp();
+                let add = 0.5 * epsilon.exp() * mean(&|x| call(level - x) - 1.0 + (level - x));
+                for (truth, found) in [remove, add].into_iter().zip(deltas(&ratio, epsilon)) {
+                    // Differences of numbers near 1 have no more digits.
+                    assert!(
+                        found >= truth - 1e-13 && found <= truth * 1.03 + 1e-12,
+                        "μ {mu}, ε {epsilon}: {found:e} {truth:e}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Sums by squaring are those one by one, and the mean is kept: 1, with what is infinite.
+    #[test]
+    fn sums_keep_their_mean() {
+        for unsampled in [Unsampled::gaussian(0.1), Unsampled::gaussian(1.0), Unsampled::gaussian(5.0), laplace(0.3)] {
+            for batches in [1, 2, 3, 7, 64, 1000] {
+                let ratio = ratio(&unsampled, batches);
+                let zero = ratio.points[0];
+                let mass: f64 = ratio.mass.iter().sum();
+                let mean: f64 = ratio.points.iter().zip(&ratio.mass).map(|(x, m)| (x - zero) * m).sum::<f64>() / ratio.terms;
+                assert_eq!(ratio.terms, batches as f64);
+                assert!(ratio.points.is_sorted() && mass >= 1.0 && mass < 1.0 + 1e-8, "{batches}: {mass}");
+                assert!((mean + ratio.escaped - 1.0).abs() < 1e-8, "{batches}: {mean} {}", ratio.escaped);
+            }
+        }
+    }
+
+    /// More batches hide more, in either direction, at any ε, and never as much as nothing.
+    #[test]
+    fn more_batches_tell_less() {
+        for unsampled in [Unsampled::gaussian(0.3), Unsampled::gaussian(2.0), laplace(0.5)] {
+            let all = [1, 2, 3, 5, 16, 100].map(|batches| ratio(&unsampled, batches));
+            for epsilon in [0.0, 0.1, 0.5, 1.0] {
+                for pair in all.windows(2) {
+                    let [fewer, more] = [&pair[0], &pair[1]].map(|ratio| deltas(ratio, epsilon));
+                    for (fewer, more) in fewer.into_iter().zip(more) {
+                        assert!(more <= fewer * (1.0 + 1e-3) + 1e-25, "{epsilon}: {more:e} {fewer:e}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// The most that an epoch may cost to prepare: any noise, any number of batches.
+    #[test]
+    fn no_epoch_takes_more_than_its_share_of_work() {
+        for mu in [LEAST_MU, 1e-3, 0.3, 1.0, 3.0, 12.0, 60.0, LARGEST_MU] {
+            for batches in [2, 1_000_000_000, u64::from(u32::MAX)] {
+                let work = Work::new(1e9);
+                let ratio = Ratio::of(&Unsampled::gaussian(mu), batches, &work).unwrap();
+                assert!(ratio.points.len() <= MOST_POINTS + 1);
+                assert!(ratio.mass.iter().all(|mass| mass.is_finite() && *mass >= 0.0), "{mu} {batches}");
+                assert!(Ratio::of(&Unsampled::gaussian(mu), batches, &Work::new(1.0)).is_none());
+            }
+        }
     }
 }

@@ -207,7 +207,7 @@ impl Accountant {
     /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses, and not below
     /// [`RdpCurve::at_least`]. All of them, where the first ones cannot tell of the others.
     fn first_level(&self, terms: &[(Vec<CurveId>, u64)], delta: f64) -> usize {
-        if !self.curves.iter().all(RdpCurve::is_divergence) {
+        if !self.that_happened(terms).all(RdpCurve::is_divergence) {
             return INTEGERS;
         }
         let level_of = |best: f64| LEVELS[..INTEGERS].partition_point(|last| 1.6 * best > f64::from(*last));
@@ -267,6 +267,11 @@ impl Accountant {
         totals
     }
 
+    /// The curves of these, as often as they are met.
+    fn that_happened(&self, terms: &[CompositionTerm<CurveId>]) -> impl Iterator<Item = &RdpCurve> {
+        terms.iter().flat_map(|(set, _)| set).map(|id| &self.curves[id.0 as usize])
+    }
+
     fn of_one_epoch(&self, set: &[CurveId]) -> Vec<RdpCurve> {
         RdpCurve::of_one_epoch(set.iter().map(|id| self.curves[id.0 as usize].clone()).collect())
     }
@@ -296,7 +301,7 @@ impl Accountant {
         let mut best = start;
         let mut work = 0.0;
         let mut at = |order: f64| {
-            work += self.curves.iter().map(|curve| curve.terms_at(order)).sum::<f64>();
+            work += self.that_happened(terms).map(|curve| curve.terms_at(order)).sum::<f64>();
             if work > MOST_TERMS {
                 return f64::INFINITY;
             }
@@ -308,7 +313,7 @@ impl Accountant {
             epsilon
         };
         if start.order >= f64::from(LAST_ORDER) {
-            let last = self.curves.iter().map(RdpCurve::last_order).min().unwrap_or(LAST_ORDER);
+            let last = self.that_happened(terms).map(RdpCurve::last_order).min().unwrap_or(LAST_ORDER);
             let (mut low, mut high) = (f64::from(LAST_ORDER), f64::from(LAST_ORDER));
             let mut value = start.epsilon;
             while high < f64::from(last) {
@@ -325,7 +330,7 @@ impl Accountant {
                 if at(a) <= at(b) { high = b } else { low = a }
             }
             at((0.5 * (low + high)).floor());
-        } else if self.curves.iter().all(RdpCurve::has_fractions) {
+        } else if self.that_happened(terms).all(RdpCurve::has_fractions) {
             let floor = if start.order <= f64::from(FIRST_ORDER) { 1.02 } else { start.order - 1.0 };
             let (mut low, mut high) = (floor, start.order + 1.0);
             while high - low > 1e-3 {

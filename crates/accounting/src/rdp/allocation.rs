@@ -144,3 +144,75 @@ fn gaussian(ln_z: f64, mu: f64) -> f64 {
     }
     log_sum_exp(&exponents) + (step * 0.398_942_280_401_432_7).ln()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ln E[R^p] of the mean of two, of which `density` gives (weight, X): plain double sums.
+    fn of_two(points: &[(f64, f64)], power: f64) -> f64 {
+        let inner = |(w, x): &(f64, f64)| -> f64 { points.iter().map(|(v, y)| w * v * (0.5 * (x + y)).powf(power)).sum() };
+        points.iter().map(inner).sum::<f64>().ln()
+    }
+
+    /// Both directions of two batches of Gaussian noise, to ten digits.
+    #[test]
+    fn two_gaussian_batches_by_quadrature() {
+        for mu in [0.2, 1.0, 1.7] {
+            let step = 0.02;
+            let points: Vec<(f64, f64)> = (-700..700)
+                .map(|i| step * f64::from(i))
+                .map(|x| (step * (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt(), (mu * x - 0.5 * mu * mu).exp()))
+                .collect();
+            let moments: Vec<f64> = (2..=16).map(|k| 0.5 * mu * mu * f64::from(k * (k - 1))).collect();
+            let (remove, add) = (remove(2, &moments), add(2.0, 15, |ln_z| (gaussian(ln_z, mu), true)));
+            for order in [2usize, 3, 5] {
+                let beta = order as f64 - 1.0;
+                let truth = [order as f64, -beta].map(|power| of_two(&points, power) / beta);
+                for (found, truth) in [remove[order - 2], add[order - 2]].into_iter().zip(truth) {
+                    assert!(found >= truth * (1.0 - 1e-12) && found <= truth * (1.0 + 1e-8), "μ {mu}, α {order}: {found} {truth}");
+                }
+            }
+        }
+    }
+
+    /// A pair with few values, symmetric as the noise here is, in epochs of many batches: binomial sums are the truth, and the bound from moments alone is near it.
+    #[test]
+    fn other_noise_is_bounded_by_its_moments() {
+        for loss in [0.1f64, 0.8, 2.5] {
+            // e^{±l} with Q-mass q for e^l, and the rest, of which a part has ratio 1.
+            for middle in [0.0, 0.6] {
+                let up = (1.0 - middle) / (1.0 + loss.exp());
+                let down = 1.0 - middle - up;
+                let moments: Vec<f64> = (2..=64)
+                    .map(|k| (up * (f64::from(k) * loss).exp() + middle + down * (-f64::from(k) * loss).exp()).ln())
+                    .collect();
+                for batches in [2u64, 5, 40] {
+                    let found = at_integers(batches, None, &moments);
+                    let mut logs: Vec<(f64, f64)> = Vec::new();
+                    let (t, ln) = (batches as f64, |n: u64| ln_gamma(n as f64 + 1.0));
+                    for i in 0..=batches {
+                        for j in 0..=batches - i {
+                            let k = batches - i - j;
+                            let power = |p: f64, n: u64| if n == 0 { 0.0 } else { n as f64 * p.ln() };
+                            let log = ln(batches) - ln(i) - ln(j) - ln(k) + power(up, i) + power(down, j) + power(middle, k);
+                            let mean = (i as f64 * loss.exp() + j as f64 * (-loss).exp() + k as f64) / t;
+                            logs.push((log, mean.ln()));
+                        }
+                    }
+                    for order in [2usize, 3, 8, 30] {
+                        let beta = order as f64 - 1.0;
+                        let truth = [order as f64, -beta].map(|power| {
+                            log_sum_exp(&logs.iter().map(|(log, mean)| log + power * mean).collect::<Vec<_>>()) / beta
+                        });
+                        let truth = truth[0].max(truth[1]);
+                        assert!(found[order - 2] >= truth * (1.0 - 1e-9), "l {loss}, t {batches}, α {order}: {} {truth}", found[order - 2]);
+                        if batches == 40 && order <= 3 && loss < 1.0 {
+                            assert!(found[order - 2] <= 1.06 * truth, "l {loss}, t {batches}, α {order}: {} {truth}", found[order - 2]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
