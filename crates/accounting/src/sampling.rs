@@ -135,7 +135,9 @@ impl Sampling {
     #[must_use]
     pub fn neighbours(&self) -> NeighbouringRelation {
         match self {
-            Self::Poisson { .. } | Self::Shuffled { .. } | Self::RandomAllocation { .. } => NeighbouringRelation::AddOrRemoveOne,
+            Self::Poisson { .. } | Self::Shuffled { .. } | Self::RandomAllocation { .. } => {
+                NeighbouringRelation::AddOrRemoveOne
+            }
             Self::FixedSize { .. } => NeighbouringRelation::ReplaceOne,
         }
     }

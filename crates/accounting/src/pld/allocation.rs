@@ -113,8 +113,7 @@ impl Ratio {
         }
         let terms = self.terms + second.terms;
         let width = self.width().hypot(second.width());
-        let grid =
-            Grid::new(self, terms, self.points[1] + second.points[1], self.last() + second.last(), width);
+        let grid = Grid::new(self, terms, self.points[1] + second.points[1], self.last() + second.last(), width);
         let mut shares = Shares::new(&grid);
         let mut start = 0;
         for (i, (point, mass)) in self.points.iter().zip(&self.mass).enumerate() {
@@ -187,7 +186,9 @@ impl Ratio {
             (loss, 16.0 * UNIT, (point - zero) / self.terms, *mass)
         });
         match direction {
-            Direction::Remove => (atoms.map(|(l, slack, ratio, mass)| (l + slack, ratio * mass)).collect(), self.escaped),
+            Direction::Remove => {
+                (atoms.map(|(l, slack, ratio, mass)| (l + slack, ratio * mass)).collect(), self.escaped)
+            }
             Direction::Add => (atoms.rev().map(|(l, slack, _, mass)| (slack - l, mass)).collect(), self.mass[0]),
         }
     }
@@ -379,7 +380,10 @@ mod tests {
                 let mean = |of: &dyn Fn(f64) -> f64| -> f64 {
                     (-6000..6000 + (1000.0 * mu) as i32)
                         .map(|i| 0.002 * f64::from(i))
-                        .map(|x| 0.002 * (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt() * of((mu * x - 0.5 * mu * mu).exp()))
+                        .map(|x| {
+                            0.002 * (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt()
+                                * of((mu * x - 0.5 * mu * mu).exp())
+                        })
                         .sum()
                 };
                 let remove = mean(&|x| 0.5 * call(2.0 * epsilon.exp() - x));
@@ -405,7 +409,8 @@ mod tests {
                 let ratio = ratio(&unsampled, batches);
                 let zero = ratio.points[0];
                 let mass: f64 = ratio.mass.iter().sum();
-                let mean: f64 = ratio.points.iter().zip(&ratio.mass).map(|(x, m)| (x - zero) * m).sum::<f64>() / ratio.terms;
+                let mean: f64 =
+                    ratio.points.iter().zip(&ratio.mass).map(|(x, m)| (x - zero) * m).sum::<f64>() / ratio.terms;
                 assert_eq!(ratio.terms, batches as f64);
                 assert!(ratio.points.is_sorted() && mass >= 1.0 && mass < 1.0 + 1e-8, "{batches}: {mass}");
                 assert!((mean + ratio.escaped - 1.0).abs() < 1e-8, "{batches}: {mean} {}", ratio.escaped);

@@ -405,7 +405,7 @@ impl Accountant {
         let happened = || ledger.releases().iter().zip(&happened).filter(|(_, happened)| **happened);
         let slow = |release: &Release| {
             !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None)
-                || matches!(release.sampling, Sampling::FixedSize { .. } | Sampling::RandomAllocation { .. })
+                || matches!(release.sampling, Sampling::FixedSize { .. })
         };
         few(happened().count(), happened().filter(|(release, _)| slow(release)).count())?;
         let mut accountant = Self::new();

@@ -89,8 +89,7 @@ fn add(batches: f64, orders: usize, log_laplace: impl Fn(f64) -> (f64, bool)) ->
     }
     let order = |beta: usize| {
         let beta = beta as f64;
-        let terms: Vec<f64> =
-            logs.iter().enumerate().map(|(i, log)| beta * (LOW + i as f64 * STEP) + log).collect();
+        let terms: Vec<f64> = logs.iter().enumerate().map(|(i, log)| beta * (LOW + i as f64 * STEP) + log).collect();
         let [first, .., before, end] = terms.as_slice() else { return f64::INFINITY };
         let sum = log_sum_exp(&terms);
         let ratio = (end - before).exp();
@@ -151,7 +150,8 @@ mod tests {
 
     /// ln E[R^p] of the mean of two, of which `density` gives (weight, X): plain double sums.
     fn of_two(points: &[(f64, f64)], power: f64) -> f64 {
-        let inner = |(w, x): &(f64, f64)| -> f64 { points.iter().map(|(v, y)| w * v * (0.5 * (x + y)).powf(power)).sum() };
+        let inner =
+            |(w, x): &(f64, f64)| -> f64 { points.iter().map(|(v, y)| w * v * (0.5 * (x + y)).powf(power)).sum() };
         points.iter().map(inner).sum::<f64>().ln()
     }
 
@@ -170,7 +170,10 @@ mod tests {
                 let beta = order as f64 - 1.0;
                 let truth = [order as f64, -beta].map(|power| of_two(&points, power) / beta);
                 for (found, truth) in [remove[order - 2], add[order - 2]].into_iter().zip(truth) {
-                    assert!(found >= truth * (1.0 - 1e-12) && found <= truth * (1.0 + 1e-8), "μ {mu}, α {order}: {found} {truth}");
+                    assert!(
+                        found >= truth * (1.0 - 1e-12) && found <= truth * (1.0 + 1e-8),
+                        "μ {mu}, α {order}: {found} {truth}"
+                    );
                 }
             }
         }
@@ -195,7 +198,8 @@ mod tests {
                         for j in 0..=batches - i {
                             let k = batches - i - j;
                             let power = |p: f64, n: u64| if n == 0 { 0.0 } else { n as f64 * p.ln() };
-                            let log = ln(batches) - ln(i) - ln(j) - ln(k) + power(up, i) + power(down, j) + power(middle, k);
+                            let log =
+                                ln(batches) - ln(i) - ln(j) - ln(k) + power(up, i) + power(down, j) + power(middle, k);
                             let mean = (i as f64 * loss.exp() + j as f64 * (-loss).exp() + k as f64) / t;
                             logs.push((log, mean.ln()));
                         }
@@ -206,9 +210,17 @@ mod tests {
                             log_sum_exp(&logs.iter().map(|(log, mean)| log + power * mean).collect::<Vec<_>>()) / beta
                         });
                         let truth = truth[0].max(truth[1]);
-                        assert!(found[order - 2] >= truth * (1.0 - 1e-9), "l {loss}, t {batches}, α {order}: {} {truth}", found[order - 2]);
+                        assert!(
+                            found[order - 2] >= truth * (1.0 - 1e-9),
+                            "l {loss}, t {batches}, α {order}: {} {truth}",
+                            found[order - 2]
+                        );
                         if batches == 40 && order <= 3 && loss < 1.0 {
-                            assert!(found[order - 2] <= 1.06 * truth, "l {loss}, t {batches}, α {order}: {} {truth}", found[order - 2]);
+                            assert!(
+                                found[order - 2] <= 1.06 * truth,
+                                "l {loss}, t {batches}, α {order}: {} {truth}",
+                                found[order - 2]
+                            );
                         }
                     }
                 }

@@ -234,19 +234,18 @@ impl RdpCurve {
     pub(super) fn is_divergence(&self) -> bool {
         self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
             && !self.0.exchanges()
-            && self.0.sampling.allocated().is_none()
+            && (self.0.sampling.allocated().is_none() || self.is_quick())
     }
 
     /// Whether fractional orders are known.
     pub(super) fn has_fractions(&self) -> bool {
-        self.is_quick()
+        self.is_quick() && self.0.sampling.allocated().is_none()
     }
 
     /// Whether all orders take some thousandths of a second, and not some tenths.
     pub(super) fn is_quick(&self) -> bool {
         matches!(self.0.shifts.source, Mechanism::Gaussian { .. })
             && self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
-            && self.0.sampling.allocated().is_none()
     }
 
     /// Terms that [`RdpCurve::at`] adds up for an order beyond [`LAST_ORDER`], or between integers.
