@@ -79,9 +79,7 @@ fn an_epoch_costs_less_than_poisson_sampling_of_as_many() {
 /// With very many batches and epochs the loss is a Gaussian mechanism's, μ² = epochs·Var X/t: one way is known by which it comes there.
 #[test]
 fn many_epochs_of_many_batches_agree_with_their_limit() {
-    for (sigma, batches, epochs) in
-        [(2.0f64, 1_000_000u64, 1_000_000u64), (1.0, 100_000_000, 1_000_000), (8.0, 4000, 100_000)]
-    {
+    for (sigma, batches, epochs) in [(2.0f64, 10_000u64, 10_000u64), (1.0, 1_000_000, 1000), (8.0, 4000, 100_000)] {
         let mu = ((epochs as f64 / batches as f64) * sigma.powi(-2).exp_m1()).sqrt();
         let limit = normal::epsilon_gaussian(mu, DELTA);
         let found = tight(&[(allocated(batches, sigma), batches * epochs)]);
@@ -176,7 +174,7 @@ fn epochs_that_mix_noises() {
     }
     // By itself it is hidden, by both accountants.
     for cost in [tight as fn(&[(Release, u64)]) -> f64, improved] {
-        assert!(cost(&[(narrow.clone(), 20)]) < 0.9 * cost(&[(laplace(whole, 1.0), 20)]));
+        assert!(cost(&[(narrow.clone(), 80)]) < 0.8 * cost(&[(laplace(whole, 1.0), 80)]));
     }
     let inside = |release: Release| Release { unit: PrivacyUnit::ExampleInMicroBatch, ..release };
     for cost in [tight as fn(&[(Release, u64)]) -> f64, improved] {
@@ -297,6 +295,12 @@ fn hostile_settings_are_answered_soon() {
         }
     }
     assert!(start.elapsed() < Duration::from_secs(20 * answers), "{:?}", start.elapsed());
+    // δ below what an epoch's ends leave out: what a whole release costs, or Rényi accounting says.
+    for delta in [1e-26, 1e-40, 1e-300] {
+        let of = |release| Pld::for_release(&release).unwrap().compose(468).epsilon(delta).unwrap().value;
+        let (found, whole) = (of(allocated(234, 1.1)), of(shuffled(234, 1.1)));
+        assert!(found <= whole * (1.0 + 1e-9) && found > 1.0, "{delta:e}: {found} {whole}");
+    }
     // As many kinds as tight accounting takes.
     let kinds: Vec<(Release, u64)> = (0..64).map(|i| (allocated(234, 1.0 + 0.01 * f64::from(i)), 234)).collect();
     let all = tight(&kinds);

@@ -18,7 +18,7 @@ use super::{
     gaussian::{LARGEST_MU, SampledGaussian},
     lattice::{Builder, Lattice, UNIT},
     symmetric::Symmetric,
-    work::{ALLOCATED_PAIR, Work},
+    work::{ALLOCATED_PAIR, ATOM, Work},
 };
 
 /// Mass at either end that is moved to 0, or to infinite loss.
@@ -65,7 +65,8 @@ impl Ratio {
         // The mean of fewer is larger in convex order: eleven binary digits of their number are enough.
         let dropped = batches.max(1).ilog2().saturating_sub(10);
         let batches = batches >> dropped << dropped;
-        let one = Self::single(unsampled);
+        let atoms = if let Unsampled::Atoms(pair) = unsampled { pair.atoms().len() } else { 0 };
+        let one = work.spend(ATOM * atoms as f64).then(|| Self::single(unsampled))?;
         let mut sum = one.clone();
         for bit in (0..batches.ilog2()).rev() {
             sum = sum.plus(None, work)?;
@@ -223,7 +224,7 @@ impl Ratio {
     }
 }
 
-/// The first loss up to which there is more mass than `most`, `beyond` of which comes before all.
+/// The first loss up to which there is more mass than `most`, of which `beyond` comes before all.
 fn end(atoms: impl Iterator<Item = (f64, f64)>, mut beyond: f64, most: f64) -> f64 {
     let mut at = 0.0;
     for (loss, mass) in atoms {

@@ -399,8 +399,9 @@ impl Pld {
 
     fn ask(&self, question: Question, closed: impl Fn(f64) -> f64, work: &Work) -> Tight {
         let found = self.answer(question, &closed, true, work);
-        // Where too much is told for a convolution, a closed form may know more of whole releases.
-        if found.method != Method::Renyi || self.priced.iter().all(|priced| priced.epoch.is_none()) {
+        // Where too much is told for a convolution, or δ is what ratios leave out at their ends, a closed form may know more of whole releases.
+        let sharp = found.method != Method::Renyi && found.value != question.no_answer();
+        if sharp || self.priced.iter().all(|priced| priced.epoch.is_none()) {
             return found;
         }
         let whole = self.answer(question, &closed, false, work);
