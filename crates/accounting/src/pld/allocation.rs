@@ -402,10 +402,10 @@ mod tests {
         }
     }
 
-    /// Sums by squaring are those one by one, and the mean is kept: 1, with what is infinite.
+    /// Sums by squaring are those one by one, and the mean is kept: 1, with what is infinite, which is nearly all where a release tells nearly all.
     #[test]
     fn sums_keep_their_mean() {
-        for unsampled in [Unsampled::gaussian(0.1), Unsampled::gaussian(1.0), Unsampled::gaussian(5.0), laplace(0.3)] {
+        for unsampled in [0.1, 1.0, 5.0, 20.0, 100.0].map(Unsampled::gaussian).into_iter().chain([laplace(0.3)]) {
             for batches in [1, 2, 3, 7, 64, 1000] {
                 let ratio = ratio(&unsampled, batches);
                 let zero = ratio.points[0];

@@ -35,8 +35,10 @@ impl Symmetric {
     pub fn upper(lattice: &Lattice) -> Self {
         let start = (-lattice.first).max(0) as usize;
         let scale = lattice.log_scale.exp();
-        let mass = lattice.weight[start..].iter().map(|w| w * scale).collect();
-        Self { step: lattice.step, mass, infinity: lattice.infinity }
+        // Next to 0 there may be nothing.
+        let mut mass = vec![0.0; lattice.first.max(0) as usize];
+        mass.extend(lattice.weight[start..].iter().map(|w| w * scale));
+        Self { step: lattice.step, mass: mass.into(), infinity: lattice.infinity }
     }
 
     /// From P-masses at k ≥ 0 alone.

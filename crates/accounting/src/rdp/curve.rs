@@ -148,7 +148,7 @@ impl RdpCurve {
         };
         let rate = sampling.rate();
         // Of a mean of t, a t-th of the variance.
-        let square = sampling.allocated().map_or(rate * rate, |batches| 1.0 / batches as f64);
+        let square = self.0.hidden_among().map_or(rate * rate, |batches| 1.0 / batches as f64);
         0.5 * square * (shifts.sensitivity_factor * shifts.sensitivity_factor * information).exp_m1()
     }
 
@@ -188,7 +188,7 @@ impl RdpCurve {
     }
 
     /// ε(α), in nats, at `order` α > 1; `None` where no bound is known. Known are integers from 2 to 1024 (Gaussian noise: to 2^17, or half
-    /// that where sampling exchanges vectors), and for Gaussian noise fractions, too.
+    /// that where sampling exchanges vectors), and for Gaussian noise fractions, too; of a random allocation integers to 256.
     #[must_use]
     pub fn at(&self, order: f64) -> Option<f64> {
         let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);
@@ -198,11 +198,14 @@ impl RdpCurve {
         }
         let Inner { sampling, shifts, .. } = self.0.as_ref();
         let Shifts { sensitivity_factor, source, .. } = shifts.as_ref();
-        if sampling.allocated().is_some() {
+        if self.0.hidden_among().is_some() {
             return None;
         }
         match (source, *sampling) {
-            (Mechanism::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
+            (
+                Mechanism::Gaussian { noise_multiplier },
+                Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. },
+            ) if order > 1.0 && order < 1e9 => {
                 Some(0.5 * order * (sensitivity_factor / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON))
             }
             (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { rate }) => {
@@ -234,12 +237,12 @@ impl RdpCurve {
     pub(super) fn is_divergence(&self) -> bool {
         self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
             && !self.0.exchanges()
-            && (self.0.sampling.allocated().is_none() || self.is_quick())
+            && (self.0.hidden_among().is_none() || self.is_quick())
     }
 
     /// Whether fractional orders are known.
     pub(super) fn has_fractions(&self) -> bool {
-        self.is_quick() && self.0.sampling.allocated().is_none()
+        self.is_quick() && self.0.hidden_among().is_none()
     }
 
     /// Whether all orders take some thousandths of a second, and not some tenths.
@@ -263,7 +266,7 @@ impl RdpCurve {
     /// Largest order at which [`RdpCurve::at`] is worth its time.
     pub(super) fn last_order(&self) -> u32 {
         let last = match self.0.shifts.source {
-            _ if self.0.sampling.allocated().is_some() => LAST_ORDER,
+            _ if self.0.hidden_among().is_some() => LAST_ORDER,
             Mechanism::Gaussian { .. } if self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne => {
                 LAST_GAUSSIAN
             }
