@@ -413,7 +413,7 @@ mod tests {
                 let mean: f64 =
                     ratio.points.iter().zip(&ratio.mass).map(|(x, m)| (x - zero) * m).sum::<f64>() / ratio.terms;
                 assert_eq!(ratio.terms, batches as f64);
-                assert!(ratio.points.is_sorted() && mass >= 1.0 && mass < 1.0 + 1e-8, "{batches}: {mass}");
+                assert!(ratio.points.is_sorted() && (1.0..1.0 + 1e-8).contains(&mass), "{batches}: {mass}");
                 assert!((mean + ratio.escaped - 1.0).abs() < 1e-8, "{batches}: {mean} {}", ratio.escaped);
             }
         }
