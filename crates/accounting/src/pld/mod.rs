@@ -323,8 +323,8 @@ impl Pld {
         }
         let question = Question::Epsilon { log_delta: delta.ln() };
         let found = work.of_which(QUESTION, |work| self.ask(question, |mu| normal::epsilon_gaussian(mu, delta), work));
-        // Nothing is less than 0.
-        if found.method == Method::ClosedForm || found.value == 0.0 {
+        // Nothing is less than 0, or than the exact curve of what was released.
+        if found.value == 0.0 || found.method == Method::ClosedForm && !self.hides_epochs() {
             return Ok(found);
         }
         // Rényi's bound is the smaller where the convolution ran out of range, or the envelope's vectors are too unlike for few covers.
@@ -401,11 +401,16 @@ impl Pld {
         let found = self.answer(question, &closed, true, work);
         // Where too much is told for a convolution, or δ is what ratios leave out at their ends, a closed form may know more of whole releases.
         let sharp = found.method != Method::Renyi && found.value != question.no_answer();
-        if sharp || self.priced.iter().all(|priced| priced.epoch.is_none()) {
+        if sharp || !self.hides_epochs() {
             return found;
         }
         let whole = self.answer(question, &closed, false, work);
         if whole.value < found.value { whole } else { found }
+    }
+
+    /// Whether some epochs cost less than the whole releases that they might be.
+    fn hides_epochs(&self) -> bool {
+        self.priced.iter().any(|priced| priced.epoch.is_some())
     }
 
     /// The same, where epochs of random allocations are `amplified`, or each costs as much as one release of it.
