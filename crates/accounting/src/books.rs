@@ -231,7 +231,12 @@ mod tests {
 
     fn kinds() -> Vec<Release> {
         let poisson = |rate| Sampling::Poisson { rate };
-        vec![release(poisson(0.01), 1.1), release(Sampling::Shuffled { batches: 5 }, 4.0), release(poisson(0.02), 2.0)]
+        vec![
+            release(poisson(0.01), 1.1),
+            release(Sampling::Shuffled { batches: 5 }, 4.0),
+            release(poisson(0.02), 2.0),
+            release(Sampling::RandomAllocation { batches: 5 }, 3.0),
+        ]
     }
 
     /// However the books come to their state, they say what a ledger of that state costs: to the last bit.
@@ -248,7 +253,7 @@ mod tests {
         for release in kinds() {
             whole.register(release).unwrap();
         }
-        let all = [(0usize, 30u64), (1, 7), (2, 12), (1, 4), (0, 3)];
+        let all = [(0usize, 30u64), (1, 7), (2, 12), (1, 4), (3, 8), (0, 3)];
         let first = Books::of(whole.clone()).unwrap();
         for (kind, count) in all {
             recorded.record(ids[kind], count);

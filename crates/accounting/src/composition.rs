@@ -171,11 +171,12 @@ mod tests {
         total(runs, DELTA).unwrap().epsilon
     }
 
-    /// Poisson sampling and shuffled epochs of three and five batches.
+    /// Poisson sampling, and shuffled and allocated epochs of three and five batches.
     fn added() -> impl Strategy<Value = Ledger> {
         let sampling = prop_oneof![
             prop::sample::select(vec![0.01, 0.1, 1.0]).prop_map(|rate| Sampling::Poisson { rate }),
             prop::sample::select(vec![3, 5]).prop_map(|batches| Sampling::Shuffled { batches }),
+            prop::sample::select(vec![3, 5]).prop_map(|batches| Sampling::RandomAllocation { batches }),
         ];
         let one = (sampling, prop::sample::select(vec![2.0, 4.0, 7.0]), 1u64..12);
         prop::collection::vec(one, 1..4).prop_map(|events| {

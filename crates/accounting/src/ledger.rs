@@ -218,7 +218,7 @@ impl Ledger {
         Ok(ReleaseId(index as u32))
     }
 
-    /// One release happened. Batches of a shuffled partition are recorded as its one [`Sampler`](super::sampling::Sampler) draws them;
+    /// One release happened. Batches of a partition are recorded as its one [`Sampler`](super::sampling::Sampler) draws them;
     /// before a second one does, [`Ledger::give_up_epoch`].
     pub fn record(&mut self, release: ReleaseId) {
         self.record_many(release, 1);
@@ -234,10 +234,10 @@ impl Ledger {
         }
     }
 
-    /// A sampler of `sampling` is given up: if it is a shuffled partition with an epoch open, the batches that are left count as released,
+    /// A sampler of `sampling` is given up: if it is one of partitions with an epoch open, the batches that are left count as released,
     /// like the last one before them. The epoch was to be paid for in full anyhow; what another sampler draws falls into the next.
     pub fn give_up_epoch(&mut self, sampling: Sampling) {
-        let Sampling::Shuffled { batches } = sampling else { return };
+        let Some((batches, _)) = sampling.epoch() else { return };
         let own = |event: &&Event| {
             self.releases.get(event.release as usize).is_some_and(|release| release.sampling == sampling)
         };

@@ -115,7 +115,7 @@
 //! | --- | --- |
 //! | [`noise`] | families of noise, one a file: density, distribution, sampler, ln I_k |
 //! | [`envelope`] | Ψ as the sums that accountants need |
-//! | [`sampling`] | Poisson, fixed size, shuffled partition: the sampler and its price from one value |
+//! | [`sampling`] | Poisson, fixed size, shuffled partition, random allocation: the sampler and its price from one value |
 //! | [`ledger`] | what a run released; JSON |
 //! | [`books`] | a ledger with its prices: the one road to ε |
 //! | [`composition`] | several runs on the same examples as one |
@@ -146,7 +146,8 @@
 //!
 //! A question without a safe answer is a [`PrivacyError`], never a smaller number: a release without noise or without a bound, noise that is
 //! not symmetric and unimodal, ledgers that mix neighbouring relations or privacy units, a pair that no theorem here covers with that
-//! accountant ([`PrivacyError::Unpriced`]), and work that would take too long. A shuffled partition is priced without amplification.
+//! accountant ([`PrivacyError::Unpriced`]), and work that would take too long. A shuffled partition is priced without amplification; the same
+//! draw with it is [`RandomAllocation`](sampling::Sampling::RandomAllocation).
 
 #![warn(missing_docs)]
 

@@ -30,6 +30,14 @@ pub enum Sampling {
         /// Batches in an epoch, 1 to 2^32 − 1.
         batches: u64,
     },
+    /// The same draw, and priced for what it is: *random allocation* ("balls in bins"; Feldman & Shenfeld 2026, arXiv 2602.17284). Nobody knows which batch
+    /// an example is in, so an epoch costs less than one release: its ratio of likelihoods is the mean of `batches` independent ones. An epoch left open
+    /// counts as a whole one. Add/remove-one. An epoch in which one vector becomes another ([`sensitivity_factor`](super::ledger::Release::sensitivity_factor) 2), or that mixes noises that are not all Gaussian, costs what a
+    /// shuffled one does. *Not for batches of one fixed size cut from a permutation*: there examples move one another.
+    RandomAllocation {
+        /// Batches in an epoch, t, 1 to 2^32 − 1.
+        batches: u64,
+    },
 }
 
 /// Which pairs of data sets a guarantee protects. `Display` says it in words.
@@ -70,6 +78,10 @@ impl fmt::Display for Sampling {
                 f,
                 "shuffled partition, each example in one of {batches} batches by a draw of its own: one release an epoch, no amplification"
             ),
+            Self::RandomAllocation { batches } => write!(
+                f,
+                "random allocation, each example in one of {batches} batches an epoch by a secret draw of its own, so that sizes differ; an epoch left open counts as a whole one"
+            ),
         }
     }
 }
@@ -89,7 +101,7 @@ impl Sampling {
                 let range = "at least 1 and at most the population";
                 require(size >= 1 && size <= population, "sampling.size", size as f64, range)
             }
-            Self::Shuffled { batches } => {
+            Self::Shuffled { batches } | Self::RandomAllocation { batches } => {
                 let possible = (1..=u64::from(u32::MAX)).contains(&batches);
                 require(possible, "sampling.batches", batches as f64, "1 to 2^32 − 1")
             }
@@ -101,15 +113,31 @@ impl Sampling {
         match *self {
             Self::Poisson { rate } => rate,
             Self::FixedSize { population, size } => size as f64 / population as f64,
-            Self::Shuffled { .. } => 1.0,
+            Self::Shuffled { .. } | Self::RandomAllocation { .. } => 1.0,
         }
+    }
+
+    /// Batches in an epoch, where lots are those of one, and whether the draw counts.
+    pub(super) fn epoch(&self) -> Option<(u64, bool)> {
+        match *self {
+            Self::Poisson { .. } | Self::FixedSize { .. } => None,
+            Self::Shuffled { batches } => Some((batches, false)),
+            Self::RandomAllocation { batches } => Some((batches, true)),
+        }
+    }
+
+    /// The batches of a random allocation.
+    pub(super) fn allocated(&self) -> Option<u64> {
+        self.epoch().filter(|(_, allocated)| *allocated).map(|(batches, _)| batches)
     }
 
     /// The neighbouring relation its price is for.
     #[must_use]
     pub fn neighbours(&self) -> NeighbouringRelation {
         match self {
-            Self::Poisson { .. } | Self::Shuffled { .. } => NeighbouringRelation::AddOrRemoveOne,
+            Self::Poisson { .. } | Self::Shuffled { .. } | Self::RandomAllocation { .. } => {
+                NeighbouringRelation::AddOrRemoveOne
+            }
             Self::FixedSize { .. } => NeighbouringRelation::ReplaceOne,
         }
     }
@@ -129,25 +157,25 @@ impl Sampling {
     }
 
     /// One draw of a policy without memory (Poisson, fixed size) over `population` examples: indices, strictly ascending.
-    /// A shuffled partition needs a [`Sampler`], which remembers the epoch.
+    /// A partition needs a [`Sampler`], which remembers the epoch.
     ///
     /// # Errors
-    /// As [`Sampling::sampler`], and for a shuffled partition.
+    /// As [`Sampling::sampler`], and for a policy of epochs.
     pub fn sample<R: Rng + ?Sized>(
         &self,
         population: u64,
         rng: &mut R,
         out: &mut Vec<u32>,
     ) -> Result<(), PrivacyError> {
-        if matches!(self, Self::Shuffled { .. }) {
-            return Err(PrivacyError::Unpriced("a shuffled partition is drawn by its sampler, epoch by epoch"));
+        if self.epoch().is_some() {
+            return Err(PrivacyError::Unpriced("a partition is drawn by its sampler, epoch by epoch"));
         }
         self.sampler(population)?.draw(rng, out);
         Ok(())
     }
 }
 
-/// Draws lots by one policy. Holds the current partition of a shuffled policy, which is private: keep it with the data.
+/// Draws lots by one policy. Holds the current partition of a policy of epochs, which is private: keep it with the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampler {
     policy: Sampling,
@@ -170,7 +198,7 @@ impl Sampler {
         match self.policy {
             Sampling::Poisson { rate } => poisson(rate, self.population, rng, out),
             Sampling::FixedSize { size, .. } => fixed_size(self.population, size as u32, rng, out),
-            Sampling::Shuffled { batches } => {
+            Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => {
                 if self.next_batch == 0 {
                     // Batches of fixed sizes would not do: they change for the other examples when one is taken out.
                     self.batch_of.clear();

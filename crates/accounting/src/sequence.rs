@@ -1,5 +1,5 @@
 //! Releases in order, and which of them one example pays for: each, where every lot is drawn afresh; one an epoch, where lots are the
-//! batches of a shuffled partition. Both accountants read these terms.
+//! batches of a partition. Both accountants read these terms.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,15 +81,16 @@ impl<T: Copy + Ord> Sequence<T> {
         totals.into_iter().map(|(release, total)| (release, narrow(total))).collect()
     }
 
-    /// What one example pays. A policy without memory: every release. A shuffled one: of each epoch the costliest release, whatever other
-    /// policies release meanwhile; an open epoch counts in full.
+    /// What one example pays. A policy without memory: every release. One of epochs: of each epoch the costliest release, whatever other
+    /// policies release meanwhile; an open epoch counts in full, as what is seen of it is seen of a whole one, too.
     pub fn terms(&self, sampling: impl Fn(T) -> Sampling) -> Vec<CompositionTerm<T>> {
         let mut terms = Terms::default();
-        each_run(&self.0, 1, &mut |release, steps| match sampling(release) {
-            Sampling::Shuffled { .. } => {}
-            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => terms.add(&[release], steps),
+        each_run(&self.0, 1, &mut |release, steps| {
+            if sampling(release).epoch().is_none() {
+                terms.add(&[release], steps);
+            }
         });
-        for (batches, segments) in by_batches(&self.0, &sampling) {
+        for ((batches, _), segments) in by_policy(&self.0, &sampling) {
             let mut epochs =
                 Epochs { batches: batches.into(), done: 0, open: BTreeSet::new(), closed: Terms::default() };
             epochs.walk(&segments);
@@ -101,19 +102,22 @@ impl<T: Copy + Ord> Sequence<T> {
     }
 }
 
-/// The segments of each shuffled policy by itself: so many policies, and each release is looked at once.
-fn by_batches<T: Copy>(segments: &[Segment<T>], sampling: &impl Fn(T) -> Sampling) -> BTreeMap<u64, Vec<Segment<T>>> {
-    let mut policies: BTreeMap<u64, Vec<Segment<T>>> = BTreeMap::new();
+/// The segments of each policy of epochs by itself: so many policies, and each release is looked at once.
+fn by_policy<T: Copy>(
+    segments: &[Segment<T>],
+    sampling: &impl Fn(T) -> Sampling,
+) -> BTreeMap<(u64, bool), Vec<Segment<T>>> {
+    let mut policies: BTreeMap<(u64, bool), Vec<Segment<T>>> = BTreeMap::new();
     for segment in segments {
         match segment {
             Segment::Run { release, steps } => {
-                if let Sampling::Shuffled { batches } = sampling(*release) {
-                    policies.entry(batches).or_default().push(Segment::Run { release: *release, steps: *steps });
+                if let Some(policy) = sampling(*release).epoch() {
+                    policies.entry(policy).or_default().push(Segment::Run { release: *release, steps: *steps });
                 }
             }
             Segment::Repeated { segments, times } => {
-                for (batches, segments) in by_batches(segments, sampling) {
-                    policies.entry(batches).or_default().push(Segment::Repeated { segments, times: *times });
+                for (policy, segments) in by_policy(segments, sampling) {
+                    policies.entry(policy).or_default().push(Segment::Repeated { segments, times: *times });
                 }
             }
         }
@@ -187,7 +191,7 @@ impl<T: Copy + Ord> Terms<T> {
     }
 }
 
-/// The epochs of one shuffled policy, batch by batch.
+/// The epochs of one policy, batch by batch.
 struct Epochs<T> {
     batches: u128,
     /// Batches of the open epoch that have run: fewer than `batches`.
@@ -265,11 +269,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Releases 0 and 1 of a partition into 5, 2 and 3 of one into 3, 4 with Poisson sampling.
+    /// Releases 0 and 1 of a partition into 5, 2 and 3 of a random allocation to as many, 4 with Poisson sampling.
     fn sampling(release: usize) -> Sampling {
         match release {
             0 | 1 => Sampling::Shuffled { batches: 5 },
-            2 | 3 => Sampling::Shuffled { batches: 3 },
+            2 | 3 => Sampling::RandomAllocation { batches: 5 },
             _ => Sampling::Poisson { rate: 0.1 },
         }
     }
@@ -282,7 +286,7 @@ mod tests {
     /// The same release by release: each policy's own releases in order, cut into epochs.
     fn one_by_one(releases: &[usize], prices: &[u64]) -> u64 {
         let mut sum = 0;
-        for (policy, batches) in [([0, 1].as_slice(), 5), (&[2, 3], 3), (&[4], 1)] {
+        for (policy, batches) in [([0, 1].as_slice(), 5), (&[2, 3], 5), (&[4], 1)] {
             let mine: Vec<u64> = releases.iter().filter(|r| policy.contains(r)).map(|r| prices[*r]).collect();
             sum += mine.chunks(batches).map(|epoch| epoch.iter().max().unwrap()).sum::<u64>();
         }
@@ -322,7 +326,7 @@ mod tests {
                 sequence.append(&part.repeated(times), &|release: usize| release);
                 flat.extend(written.repeat(times as usize));
             }
-            let aligned = flat.iter().filter(|r| **r < 2).count() % 5 == 0 && flat.iter().filter(|r| matches!(r, 2 | 3)).count() % 3 == 0;
+            let aligned = flat.iter().filter(|r| **r < 2).count() % 5 == 0 && flat.iter().filter(|r| matches!(r, 2 | 3)).count() % 5 == 0;
             let pass = total(&sequence.terms(sampling), &prices);
             let sequence = sequence.repeated(whole);
             prop_assert_eq!(sequence.steps(), flat.len() as u64 * whole);

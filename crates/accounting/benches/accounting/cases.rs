@@ -104,7 +104,30 @@ pub fn cases() -> Vec<Case> {
             Pld::for_release(&release).expect("valid").compose(STEPS).epsilon(DELTA).expect("valid").value
         }),
     ));
+    for (name, sigma, batches, epochs) in
+        [("PLD ε, random allocation", 1.1, 234, 15), ("PLD ε, random allocation, one epoch", 0.5, 1000, 1)]
+    {
+        cases.push(case(
+            name,
+            Box::new(move || {
+                let step = Pld::for_release(&allocated(batches, sigma)).expect("valid");
+                step.compose(batches * epochs).epsilon(DELTA).expect("valid").value
+            }),
+        ));
+    }
+    cases.push(case(
+        "RDP ε, random allocation",
+        Box::new(|| {
+            let curve = RdpCurve::of(&allocated(234, 1.1)).expect("valid");
+            Accountant::of_steps(&curve, 234 * 15).epsilon(DELTA).expect("finite").improved.epsilon
+        }),
+    ));
     cases
+}
+
+fn allocated(batches: u64, sigma: f64) -> Release {
+    let noise = Some(NoiseSpec::Gaussian { sigma });
+    Release::new(Sampling::RandomAllocation { batches }, Sensitivity::L2 { norm: 1.0 }, noise)
 }
 
 fn renyi(curve: &RdpCurve, orders: Orders<'_>) -> f64 {

@@ -133,7 +133,7 @@ fn product(
         if rung.is_single() { single.extend(lattices) } else { fine.push(lattices) }
     }
     if let ([(lattice, _)], []) = (single.as_slice(), fine.as_slice()) {
-        return Ok(half(lattice));
+        return Ok(Symmetric::upper(lattice));
     }
     // Tilts from 0 until the last one's window reaches the tail; each is precise about its own mean.
     let mut mass: Vec<f64> = Vec::new();
@@ -180,13 +180,6 @@ fn product(
         mass.pop();
     }
     Ok(Symmetric { step, mass: mass.into(), infinity: infinity + 1e-300 })
-}
-
-fn half(lattice: &Lattice) -> Symmetric {
-    let start = (-lattice.first).max(0) as usize;
-    let scale = lattice.log_scale.exp();
-    let mass = lattice.weight[start..].iter().map(|w| w * scale).collect();
-    Symmetric { step: lattice.step, mass, infinity: lattice.infinity }
 }
 
 /// The pair of the pointwise largest δ(ε), on the common grid.

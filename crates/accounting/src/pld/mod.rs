@@ -10,7 +10,9 @@
 //! - *Fixed size without replacement* (replace-one), and *Poisson sampling where an example's vector becomes another* (inside a micro-batch):
 //!   for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (`sampled.rs`).
 //! - *Shuffled partition*: one unsampled release an epoch.
+//! - *Random allocation*: an epoch's ratio is the mean of as many independent ones as it has batches (`allocation.rs`).
 
+mod allocation;
 mod cells;
 mod compose;
 mod coordinates;
@@ -30,6 +32,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 
 use self::{
+    allocation::Ratio,
     coordinates::Unsampled,
     sampled::Pair,
     solve::Question,
@@ -105,6 +108,8 @@ const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
 struct PricedRelease {
     release: Release,
     unsampled: Unsampled,
+    /// An epoch of a random allocation of these.
+    epoch: Option<Arc<Ratio>>,
     rigor: Rigor,
     renyi: OnceLock<RdpCurve>,
 }
@@ -123,7 +128,7 @@ impl PricedRelease {
             // A quotient is rounded.
             Sampling::FixedSize { .. } => (self.release.sampling.rate() * ROUNDED_UP).min(1.0),
             Sampling::Poisson { rate } => rate,
-            Sampling::Shuffled { .. } => 1.0,
+            Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => 1.0,
         };
         let sampled = Pair::of(&self.unsampled, rate);
         if self.release.sensitivity_factor() > 1.0 { Pair::ReplaceOne(Box::new(sampled)) } else { sampled }
@@ -180,7 +185,17 @@ impl Pld {
                 ));
             }
         };
-        let priced = Arc::new(PricedRelease { release: release.clone(), unsampled, rigor, renyi: OnceLock::new() });
+        let epoch = match release.sampling.allocated() {
+            Some(batches) if batches > 1 && sensitivity_factor == 1.0 && Ratio::is_known(&unsampled) => {
+                Some(Arc::new(Ratio::of(&unsampled, batches, work).ok_or(PrivacyError::TooMuchWork {
+                    what: "tight accounting of so many kinds of release in epochs of a random allocation",
+                    remedy: "fewer noise scales would do; Rényi accounting has a bound",
+                })?))
+            }
+            _ => None,
+        };
+        let release = release.clone();
+        let priced = Arc::new(PricedRelease { release, unsampled, epoch, rigor, renyi: OnceLock::new() });
         let mut releases = Sequence::default();
         releases.push(0, 1);
         Ok(Self { priced: vec![priced], releases, tolerance: TOLERANCE })
@@ -308,8 +323,8 @@ impl Pld {
         }
         let question = Question::Epsilon { log_delta: delta.ln() };
         let found = work.of_which(QUESTION, |work| self.ask(question, |mu| normal::epsilon_gaussian(mu, delta), work));
-        // Nothing is less than 0.
-        if found.method == Method::ClosedForm || found.value == 0.0 {
+        // Nothing is less than 0, or than the exact curve of what was released.
+        if found.value == 0.0 || found.method == Method::ClosedForm && !self.hides_epochs() {
             return Ok(found);
         }
         // Rényi's bound is the smaller where the convolution ran out of range, or the envelope's vectors are too unlike for few covers.
@@ -328,8 +343,12 @@ impl Pld {
         if !all(|priced| priced.unsampled.mu().is_some()) {
             return Rigor::Numerical("what quadrature and series leave out of ln I_k is estimated, and added");
         }
-        // Whole orders of Lemma 4 are sums in closed form; what lies between them, and central moments of lots of a fixed size, are integrals.
-        if order.fract() == 0.0 && all(|priced| !matches!(priced.release.sampling, Sampling::FixedSize { .. })) {
+        // Whole orders of Lemma 4 are sums in closed form; what lies between them, central moments of lots of a fixed size, and random allocations' negative
+        // ones are integrals.
+        let integral = |priced: &PricedRelease| {
+            matches!(priced.release.sampling, Sampling::FixedSize { .. } | Sampling::RandomAllocation { .. })
+        };
+        if order.fract() == 0.0 && !self.priced.iter().any(|priced| integral(priced)) {
             return Rigor::Proven;
         }
         Rigor::Numerical(
@@ -379,11 +398,41 @@ impl Pld {
     }
 
     fn ask(&self, question: Question, closed: impl Fn(f64) -> f64, work: &Work) -> Tight {
+        let found = self.answer(question, &closed, true, work);
+        // Where too much is told for a convolution, or δ is what ratios leave out at their ends, a closed form may know more of whole releases.
+        let sharp = found.method != Method::Renyi && found.value != question.no_answer();
+        if sharp || !self.hides_epochs() {
+            return found;
+        }
+        let whole = self.answer(question, &closed, false, work);
+        if whole.value < found.value { whole } else { found }
+    }
+
+    /// Whether some epochs cost less than the whole releases that they might be.
+    fn hides_epochs(&self) -> bool {
+        self.priced.iter().any(|priced| priced.epoch.is_some())
+    }
+
+    /// The same, where epochs of random allocations are `amplified`, or each costs as much as one release of it.
+    fn answer(&self, question: Question, closed: &impl Fn(f64) -> f64, amplified: bool, work: &Work) -> Tight {
         let terms = self.releases.terms(|release| self.priced[release].release.sampling);
         let mut squared_mu = 0.0;
         let mut counts = vec![0u64; self.priced.len()];
+        let mut epochs = vec![0u64; self.priced.len()];
         for (releases, count) in &terms {
             // Of these an example meets one: the largest μ stands for all Gaussian ones. Other pairs have no order, and each is paid.
+            let gaussian = releases.iter().filter_map(|&release| Some((self.priced[release].unsampled.mu()?, release)));
+            let largest = gaussian.clone().max_by(|a, b| a.0.total_cmp(&b.0));
+            let stands_for_all = match (largest, releases.as_slice()) {
+                (Some((_, release)), _) if gaussian.count() == releases.len() => Some(release),
+                (_, [release]) => Some(*release),
+                _ => None,
+            };
+            let allocated = releases.iter().all(|&release| self.priced[release].epoch.is_some());
+            if let Some(release) = stands_for_all.filter(|_| amplified && allocated) {
+                epochs[release] = epochs[release].saturating_add(*count);
+                continue;
+            }
             let mut mu = 0.0_f64;
             for &release in releases {
                 let priced = &self.priced[release];
@@ -400,12 +449,15 @@ impl Pld {
         if counts.contains(&SATURATED) || terms.iter().any(|(_, count)| *count == SATURATED) {
             return Tight { value: question.no_answer(), method: Method::Convolution, rigor: self.rigor() };
         }
-        let paid = self
-            .priced
-            .iter()
-            .zip(&counts)
-            .filter(|(priced, count)| **count > 0 && priced.release.sampling.rate() > 0.0);
-        let mut sources: Vec<(Pair, u64)> = paid.map(|(priced, count)| (priced.source(), *count)).collect();
+        let mut sources: Vec<(Pair, u64)> = Vec::new();
+        for ((priced, count), epochs) in self.priced.iter().zip(counts).zip(epochs) {
+            if count > 0 && priced.release.sampling.rate() > 0.0 {
+                sources.push((priced.source(), count));
+            }
+            if let Some(epoch) = priced.epoch.as_ref().filter(|_| epochs > 0) {
+                sources.push((Pair::Allocated(epoch.clone()), epochs));
+            }
+        }
         if sources.is_empty() {
             return Tight { value: closed(mu), method: Method::ClosedForm, rigor: Rigor::Proven };
         }

@@ -8,7 +8,10 @@
 //! ln(1−q), and that of M against M′ can be. So for Poisson sampling (μ₀: without the example's micro-batch), and for fixed sizes (μ₀:
 //! another example in its place).
 
+use std::sync::Arc;
+
 use super::{
+    allocation::Ratio,
     coordinates::Unsampled,
     direction::{Direction, sampled_loss},
     gaussian::{self, LARGEST_MU, SampledGaussian},
@@ -26,6 +29,8 @@ pub(super) enum Pair {
         pair: Symmetric,
         rate: f64,
     },
+    /// An epoch of a random allocation.
+    Allocated(Arc<Ratio>),
     /// The same where the example's vector becomes another, the pair's sensitivity being doubled: either direction alike.
     ReplaceOne(Box<Pair>),
 }
@@ -51,6 +56,7 @@ impl Pair {
         match self {
             Self::Gaussian(pair) => pair.rate == 1.0,
             Self::Atoms { rate, .. } => *rate == 1.0,
+            Self::Allocated(_) => false,
             Self::ReplaceOne(_) => true,
         }
     }
@@ -63,6 +69,7 @@ impl Pair {
                 let above: f64 = pair.atoms().map(|(_, p, q)| (p - q).max(0.0)).sum();
                 rate * (above + pair.infinity)
             }
+            Self::Allocated(ratio) => ratio.total_variation(),
             Self::ReplaceOne(sampled) => sampled.total_variation(),
         }
     }
@@ -72,6 +79,7 @@ impl Pair {
         match self {
             Self::Gaussian(pair) => pair.range(direction, tail),
             Self::Atoms { pair, rate } => atoms_range(pair, *rate, direction, tail),
+            Self::Allocated(ratio) => ratio.range(direction, tail),
             Self::ReplaceOne(sampled) => {
                 let (low, _) = sampled.range(Direction::Add, tail);
                 let (_, high) = sampled.range(Direction::Remove, tail);
@@ -84,6 +92,7 @@ impl Pair {
     pub fn lattice(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
         match self {
             Self::Gaussian(pair) => pair.lattice(direction, step, tail),
+            Self::Allocated(ratio) => ratio.lattice(direction, step, tail),
             Self::ReplaceOne(sampled) => {
                 join(&sampled.half(Direction::Remove, step, tail), &sampled.half(Direction::Add, step, tail), step)
             }
@@ -100,6 +109,7 @@ impl Pair {
         match self {
             Self::Gaussian(_) => GAUSSIAN_POINT * points,
             Self::Atoms { pair, .. } => ATOM * (2.0 * pair.atoms().len() as f64 + points),
+            Self::Allocated(ratio) => ATOM * (4.0 * ratio.len() as f64 + points),
             Self::ReplaceOne(sampled) => sampled.lattice_work(points),
         }
     }
@@ -116,7 +126,7 @@ impl Pair {
                 };
                 atoms_lattice(pair, *rate, direction, builder)
             }
-            Self::ReplaceOne(_) => self.lattice(direction, step, tail),
+            Self::Allocated(_) | Self::ReplaceOne(_) => self.lattice(direction, step, tail),
         }
     }
 }

@@ -31,6 +31,16 @@ impl Symmetric {
         Self { step, mass: vec![0.0].into(), infinity: 1.0 }
     }
 
+    /// What of a symmetric pair's lattice is at 0 and above.
+    pub fn upper(lattice: &Lattice) -> Self {
+        let start = (-lattice.first).max(0) as usize;
+        let scale = lattice.log_scale.exp();
+        // Next to 0 there may be nothing.
+        let mut mass = vec![0.0; lattice.first.max(0) as usize];
+        mass.extend(lattice.weight[start..].iter().map(|w| w * scale));
+        Self { step: lattice.step, mass: mass.into(), infinity: lattice.infinity }
+    }
+
     /// From P-masses at k ≥ 0 alone.
     pub fn lattice(&self) -> Lattice {
         let last = self.mass.len() as i64 - 1;

@@ -18,6 +18,8 @@ pub(super) const ATOM: f64 = 25.0;
 /// One point in a sum of powers, and where mean and variance are wanted too.
 pub(super) const MOMENT_POINT: f64 = 1.5;
 pub(super) const CUMULANT_POINT: f64 = 12.0;
+/// Two terms of a random allocation's ratio that are added.
+pub(super) const ALLOCATED_PAIR: f64 = 3.0;
 /// One cell of a coordinate's loss.
 pub(super) const COORDINATE_CELL: f64 = 500.0;
 

@@ -207,7 +207,7 @@ impl Accountant {
     /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses, and not below
     /// [`RdpCurve::at_least`]. All of them, where the first ones cannot tell of the others.
     fn first_level(&self, terms: &[(Vec<CurveId>, u64)], delta: f64) -> usize {
-        if !self.curves.iter().all(RdpCurve::is_divergence) {
+        if !self.that_happened(terms).all(RdpCurve::is_divergence) {
             return INTEGERS;
         }
         let level_of = |best: f64| LEVELS[..INTEGERS].partition_point(|last| 1.6 * best > f64::from(*last));
@@ -253,13 +253,13 @@ impl Accountant {
     fn integer_totals(&self, terms: &[(Vec<CurveId>, u64)], level: usize) -> Vec<(f64, f64)> {
         let mut totals: Vec<(f64, f64)> = Vec::new();
         for (set, count) in terms {
-            for id in set {
-                let length = self.curves[id.0 as usize].level(level).len();
+            let curves = self.of_one_epoch(set);
+            for curve in &curves {
+                let length = curve.level(level).len();
                 totals.extend((totals.len()..length).map(|j| (f64::from(FIRST_ORDER) + j as f64, 0.0)));
             }
             for (j, (_, total)) in totals.iter_mut().enumerate() {
-                let maximum =
-                    set.iter().map(|id| self.curves[id.0 as usize].level(level)[j]).fold(0.0, max_or_infinite);
+                let maximum = curves.iter().map(|curve| curve.level(level)[j]).fold(0.0, max_or_infinite);
                 *total += maximum * *count as f64;
             }
         }
@@ -267,12 +267,21 @@ impl Accountant {
         totals
     }
 
+    /// The curves of these, as often as they are met.
+    fn that_happened(&self, terms: &[CompositionTerm<CurveId>]) -> impl Iterator<Item = &RdpCurve> {
+        terms.iter().flat_map(|(set, _)| set).map(|id| &self.curves[id.0 as usize])
+    }
+
+    fn of_one_epoch(&self, set: &[CurveId]) -> Vec<RdpCurve> {
+        RdpCurve::of_one_epoch(set.iter().map(|id| self.curves[id.0 as usize].clone()).collect())
+    }
+
     fn total_at(&self, terms: &[(Vec<CurveId>, u64)], order: f64) -> Option<f64> {
         let mut total = 0.0;
         for (set, count) in terms {
             let mut maximum = 0.0f64;
-            for id in set {
-                maximum = max_or_infinite(maximum, self.curves[id.0 as usize].at(order)?);
+            for curve in self.of_one_epoch(set) {
+                maximum = max_or_infinite(maximum, curve.at(order)?);
             }
             total += maximum * *count as f64;
         }
@@ -292,7 +301,7 @@ impl Accountant {
         let mut best = start;
         let mut work = 0.0;
         let mut at = |order: f64| {
-            work += self.curves.iter().map(|curve| curve.terms_at(order)).sum::<f64>();
+            work += self.that_happened(terms).map(|curve| curve.terms_at(order)).sum::<f64>();
             if work > MOST_TERMS {
                 return f64::INFINITY;
             }
@@ -304,7 +313,7 @@ impl Accountant {
             epsilon
         };
         if start.order >= f64::from(LAST_ORDER) {
-            let last = self.curves.iter().map(RdpCurve::last_order).min().unwrap_or(LAST_ORDER);
+            let last = self.that_happened(terms).map(RdpCurve::last_order).min().unwrap_or(LAST_ORDER);
             let (mut low, mut high) = (f64::from(LAST_ORDER), f64::from(LAST_ORDER));
             let mut value = start.epsilon;
             while high < f64::from(last) {
@@ -321,7 +330,7 @@ impl Accountant {
                 if at(a) <= at(b) { high = b } else { low = a }
             }
             at((0.5 * (low + high)).floor());
-        } else if self.curves.iter().all(RdpCurve::has_fractions) {
+        } else if self.that_happened(terms).all(RdpCurve::has_fractions) {
             let floor = if start.order <= f64::from(FIRST_ORDER) { 1.02 } else { start.order - 1.0 };
             let (mut low, mut high) = (floor, start.order + 1.0);
             while high - low > 1e-3 {

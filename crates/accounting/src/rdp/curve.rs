@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{fixed_size, orders::LAST_ORDER, poisson};
+use super::{allocation, fixed_size, orders::LAST_ORDER, poisson};
 use crate::{
     envelope::l2_log_moments,
     error::PrivacyError,
@@ -90,12 +90,31 @@ impl RdpCurve {
 
     /// The same under Poisson sampling at another rate, for the price of Lemma 4 alone: no ln I_k is computed twice. `None` where it is sampled otherwise.
     pub(crate) fn at_rate(&self, rate: f64) -> Option<Self> {
-        let Inner { sampling: Sampling::Poisson { .. }, protected, shifts, on_grid, .. } = self.0.as_ref() else {
-            return None;
+        let poisson = matches!(self.0.sampling, Sampling::Poisson { .. }) && (0.0..=1.0).contains(&rate);
+        poisson.then(|| self.sampled(Sampling::Poisson { rate }))
+    }
+
+    /// The same, sampled otherwise.
+    fn sampled(&self, sampling: Sampling) -> Self {
+        let Inner { protected, shifts, on_grid, .. } = self.0.as_ref();
+        let (shifts, on_grid) = (shifts.clone(), on_grid.clone());
+        Self(Arc::new(Inner { sampling, protected: *protected, shifts, on_grid, integers: Default::default() }))
+    }
+
+    /// Curves of which one epoch may hold any. An epoch of a random allocation costs what its least noise does where all are Gaussian, as the others are functions
+    /// of that one; else what it would cost in a shuffled partition.
+    pub(super) fn of_one_epoch(curves: Vec<Self>) -> Vec<Self> {
+        let ordered = |curve: &Self| {
+            matches!(curve.0.shifts.source, Mechanism::Gaussian { .. }) && curve.0.hidden_among().is_some()
         };
-        let (shifts, on_grid, sampling) = (shifts.clone(), on_grid.clone(), Sampling::Poisson { rate });
-        let inner = Inner { sampling, protected: *protected, shifts, on_grid, integers: Default::default() };
-        (0.0..=1.0).contains(&rate).then(|| Self(Arc::new(inner)))
+        if curves.len() == 1 || curves.iter().all(ordered) {
+            return curves;
+        }
+        let shuffled = |curve: &Self| match curve.sampling() {
+            Sampling::RandomAllocation { batches } => curve.sampled(Sampling::Shuffled { batches }),
+            _ => curve.clone(),
+        };
+        curves.iter().map(shuffled).collect()
     }
 
     /// The Poisson-sampled Gaussian mechanism (DP-SGD): noise multiplier σ, rate q.
@@ -128,7 +147,9 @@ impl RdpCurve {
             }
         };
         let rate = sampling.rate();
-        0.5 * rate * rate * (shifts.sensitivity_factor * shifts.sensitivity_factor * information).exp_m1()
+        // Of a mean of t, a t-th of the variance.
+        let square = self.0.hidden_among().map_or(rate * rate, |batches| 1.0 / batches as f64);
+        0.5 * square * (shifts.sensitivity_factor * shifts.sensitivity_factor * information).exp_m1()
     }
 
     /// At most ε(α) for α from 2 to that of [`LEVELS`]: Lemma 4's last term for the largest entry of Ψ alone. Flat densities' ln I_k soon grow faster than k². Empty where
@@ -167,7 +188,7 @@ impl RdpCurve {
     }
 
     /// ε(α), in nats, at `order` α > 1; `None` where no bound is known. Known are integers from 2 to 1024 (Gaussian noise: to 2^17, or half
-    /// that where sampling exchanges vectors), and for Gaussian noise fractions, too.
+    /// that where sampling exchanges vectors), and for Gaussian noise fractions, too; of a random allocation integers to 256.
     #[must_use]
     pub fn at(&self, order: f64) -> Option<f64> {
         let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);
@@ -177,8 +198,14 @@ impl RdpCurve {
         }
         let Inner { sampling, shifts, .. } = self.0.as_ref();
         let Shifts { sensitivity_factor, source, .. } = shifts.as_ref();
+        if self.0.hidden_among().is_some() {
+            return None;
+        }
         match (source, *sampling) {
-            (Mechanism::Gaussian { noise_multiplier }, Sampling::Shuffled { .. }) if order > 1.0 && order < 1e9 => {
+            (
+                Mechanism::Gaussian { noise_multiplier },
+                Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. },
+            ) if order > 1.0 && order < 1e9 => {
                 Some(0.5 * order * (sensitivity_factor / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON))
             }
             (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { rate }) => {
@@ -208,13 +235,14 @@ impl RdpCurve {
 
     /// Whether ε(α) is a Rényi divergence (or a maximum of some) and so does not fall as α grows; a bound may.
     pub(super) fn is_divergence(&self) -> bool {
-        self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne && !self.0.exchanges()
+        self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
+            && !self.0.exchanges()
+            && (self.0.hidden_among().is_none() || self.is_quick())
     }
 
     /// Whether fractional orders are known.
     pub(super) fn has_fractions(&self) -> bool {
-        matches!(self.0.shifts.source, Mechanism::Gaussian { .. })
-            && self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
+        self.is_quick() && self.0.hidden_among().is_none()
     }
 
     /// Whether all orders take some thousandths of a second, and not some tenths.
@@ -238,6 +266,7 @@ impl RdpCurve {
     /// Largest order at which [`RdpCurve::at`] is worth its time.
     pub(super) fn last_order(&self) -> u32 {
         let last = match self.0.shifts.source {
+            _ if self.0.hidden_among().is_some() => LAST_ORDER,
             Mechanism::Gaussian { .. } if self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne => {
                 LAST_GAUSSIAN
             }
@@ -252,6 +281,11 @@ impl Inner {
     fn exchanges(&self) -> bool {
         matches!(self.sampling, Sampling::Poisson { rate } if rate > 0.0 && rate < 1.0)
             && self.shifts.sensitivity_factor > 1.0
+    }
+
+    /// t of a random allocation whose draw hides something: not where one vector becomes another in the same batch.
+    fn hidden_among(&self) -> Option<u64> {
+        self.sampling.allocated().filter(|batches| *batches > 1 && self.shifts.sensitivity_factor == 1.0)
     }
 
     /// ε(α) for α from 2 to that of a level.
@@ -271,8 +305,20 @@ impl Inner {
                 orders
             }
             Sampling::Poisson { rate } => maximum(vectors, rate),
-            // Each example meets one release of an epoch, unamplified.
-            Sampling::Shuffled { .. } => maximum(vectors, 1.0),
+            // Each example meets one release of an epoch, and whoever knew which had the whole of it.
+            Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => {
+                let mut orders = maximum(vectors, 1.0);
+                if let Some(batches) = self.hidden_among() {
+                    let mu = match source {
+                        Mechanism::Gaussian { noise_multiplier } => Some(1.0 / noise_multiplier),
+                        Mechanism::Other { .. } => None,
+                    };
+                    // Each batch may use another vector of the envelope.
+                    let epoch = allocation::at_integers(batches, mu, &maxima_by_order(vectors));
+                    orders.iter_mut().zip(epoch).for_each(|(whole, epoch)| *whole = whole.min(epoch));
+                }
+                orders
+            }
             Sampling::FixedSize { .. } => {
                 let gaussian = match source {
                     Mechanism::Gaussian { noise_multiplier } => Some(noise_multiplier / sensitivity_factor),

@@ -3,6 +3,7 @@
 //! A [`RdpCurve`] is ε(α) of one release; an [`Accountant`] adds curves (Theorem 1) and converts; [`epsilon_of`] does both for a ledger.
 
 mod accountant;
+mod allocation;
 mod conversion;
 mod curve;
 mod fixed_size;
