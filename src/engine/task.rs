@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     mechanism::{
-        Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError, denoise::Filter, envelope::Envelope, exact_sum::SumGrid,
+        Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError, denoise::Filter, envelope::Envelope,
+        exact_sum::SumGrid,
     },
     model::Architecture,
 };

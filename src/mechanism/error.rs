@@ -66,7 +66,9 @@ pub enum MechanismError {
     #[error("a filter over the steps is a momentum of its own; choose one of both")]
     TwoMemories,
     /// A mean of iterates beside [`super::Denoiser::Kalman`].
-    #[error("a filter that takes gradients ahead of the parameters keeps those that images are read with; choose it or averaged iterates")]
+    #[error(
+        "a filter that takes gradients ahead of the parameters keeps those that images are read with; choose it or averaged iterates"
+    )]
     AverageAhead,
     /// Noise with parameters out of range.
     #[error(transparent)]

@@ -132,7 +132,9 @@ fn on_other_digits(sampling: Sampling, run: &RunCard) -> Option<Sampling> {
     let examples = match sampling {
         Sampling::Poisson { rate } => (f64::from(lot) / rate).round() as u32,
         Sampling::FixedSize { population, .. } => u32::try_from(population).ok()?,
-        Sampling::Shuffled { batches } => u32::try_from(batches).ok()?.checked_mul(lot)?,
+        Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => {
+            u32::try_from(batches).ok()?.checked_mul(lot)?
+        }
     };
     // The last batch of an epoch may be a small one.
     let most = MAX_EXAMPLES.saturating_add(lot);

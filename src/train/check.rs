@@ -71,9 +71,7 @@ fn check_denoiser(config: &RunConfig) -> Result<(), ConfigError> {
         Err(MechanismError::DenoiserWithoutPlanes) => contradiction(
             "smoothing is along pixels, and the model takes features; choose a model that takes pixels or another denoiser",
         ),
-        Err(MechanismError::Smoothing(strength)) => {
-            range("denoiser.strength", strength, "above 0 and at most 1000")
-        }
+        Err(MechanismError::Smoothing(strength)) => range("denoiser.strength", strength, "above 0 and at most 1000"),
         Err(MechanismError::FilterMemory(kept)) => match config.denoiser {
             Denoiser::Kalman { gain } => range("denoiser.gain", gain, "above 0 and at most 1"),
             _ => range("denoiser.keeps", kept, "at least 0 and below 1"),

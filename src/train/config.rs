@@ -25,7 +25,7 @@ pub struct RunConfig {
     pub grid_bits: Option<u32>,
     pub denoiser: Denoiser,
     /// Examples of a step: their expected number (Poisson), their exact number (fixed size), or an upper bound on their expected number
-    /// (shuffled, where an epoch has whole batches). Updates divide by the expected number.
+    /// (shuffled and random allocation, where an epoch has whole batches). Updates divide by the expected number.
     pub lot: u32,
     pub sampling: SamplingPolicy,
     pub learning_rate: f64,
@@ -61,6 +61,9 @@ pub enum SamplingPolicy {
     FixedSize,
     /// Each example in one batch of every epoch. Sampling amplifies nothing, and an epoch counts in full from its first batch on.
     Shuffled,
+    /// The same draw, and priced for what it is: nobody is told which batch an example is in (Feldman & Shenfeld 2026). An epoch counts as a whole one from
+    /// its first batch on.
+    RandomAllocation,
 }
 
 impl SamplingPolicy {
@@ -72,6 +75,7 @@ impl SamplingPolicy {
             Self::FixedSize => Sampling::FixedSize { population: examples.into(), size: lot.into() },
             // Rounded up, so that a number of passes over the examples is no more than as many epochs.
             Self::Shuffled => Sampling::Shuffled { batches: examples.div_ceil(lot.max(1)).into() },
+            Self::RandomAllocation => Sampling::RandomAllocation { batches: examples.div_ceil(lot.max(1)).into() },
         }
     }
 
@@ -79,7 +83,7 @@ impl SamplingPolicy {
     #[must_use]
     pub fn steps_per_epoch(self, examples: u32, lot: u32) -> f64 {
         match self.over(examples, lot) {
-            Sampling::Shuffled { batches } => batches as f64,
+            Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => batches as f64,
             Sampling::Poisson { .. } | Sampling::FixedSize { .. } => f64::from(examples) / f64::from(lot),
         }
     }

@@ -291,7 +291,7 @@ mod tests {
         let mut cases: Vec<RunConfig> =
             families().map(|noise| under(EnvelopeShape::HeavyTailed, 300, noise)).into_iter().collect();
         cases.push(under(EnvelopeShape::Mixed, 300, student.clone()));
-        for sampling in [SamplingPolicy::FixedSize, SamplingPolicy::Shuffled] {
+        for sampling in [SamplingPolicy::FixedSize, SamplingPolicy::Shuffled, SamplingPolicy::RandomAllocation] {
             cases.push(RunConfig { sampling, ..under(EnvelopeShape::HeavyTailed, 300, student.clone()) });
         }
         // What inexact noise tells on a grid jumps as the scale grows.
@@ -320,7 +320,12 @@ mod tests {
         }
         let mut tightly = 0;
         for config in cases {
-            for sampling in [SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled] {
+            for sampling in [
+                SamplingPolicy::Poisson,
+                SamplingPolicy::FixedSize,
+                SamplingPolicy::Shuffled,
+                SamplingPolicy::RandomAllocation,
+            ] {
                 let config = RunConfig { sampling, ..config.clone() };
                 let ledger = books(&config, train, steps);
                 let after = account(&ledger, config.delta).unwrap();

@@ -40,7 +40,7 @@ function randomState(random: () => number, model: string, noise: string): Record
     sigma: [digits(2, 5), "#number-sigma"],
     lot: [whole(16, 250), "#number-lot"],
     rate: [digits(0.01, 0.4), "#number-rate"],
-    sampling: [pick(["fixed-size", "shuffled"]), "#sampling"],
+    sampling: [pick(["fixed-size", "shuffled", "random-allocation"]), "#sampling"],
     schedule: [pick(["linear", "cosine"]), "#schedule"],
     "rate-end": [digits(0.2, 0.9), "#number-rate-end"],
     momentum: [digits(0.1, 0.9), "#number-momentum"],

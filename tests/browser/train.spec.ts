@@ -35,6 +35,7 @@ test("each way of sampling is drawn from, named and priced as the native tool pr
   await page.locator("details.advanced summary").click();
   for (const [policy, neighbours, drawn] of [
     ["shuffled", "add or remove one", /^Batches, one release an epoch\d+$/],
+    ["random-allocation", "add or remove one", /^Batches of an epoch\d+$/],
     ["fixed-size", "replace one", /^Sampling rate[0-9.]+%$/],
     ["poisson", "add or remove one", /^Sampling rate[0-9.]+%$/],
   ] as const) {

@@ -76,7 +76,11 @@ struct OnGrid {
 /// What becomes of a noisy sum.
 enum Denoising {
     /// Times its distance to the noise's distribution, of which `uniforms` are the values.
-    Distance { cdf: Cdf, uniforms: Vec<f32>, distance: Distance },
+    Distance {
+        cdf: Cdf,
+        uniforms: Vec<f32>,
+        distance: Distance,
+    },
     Smoothing(Smoothing),
     /// By the plain function, which is a pass over the sum.
     Plain(Box<dyn Denoise>),

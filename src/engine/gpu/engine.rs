@@ -411,7 +411,8 @@ impl Engine for GpuEngine {
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {
         let (tallies, bins) = (self.buffers.tallies.clone(), self.buffers.bins.clone());
         let [non_finite, distance] = self.read([(&tallies, 0, 4), (&bins, 0, 4)]).await?;
-        let denoise_factor = if self.denoising.is_scaled() && self.stepped { probability(word(&distance)) } else { 1.0 };
+        let denoise_factor =
+            if self.denoising.is_scaled() && self.stepped { probability(word(&distance)) } else { 1.0 };
         Ok(Metrics { non_finite: u64::from(word(&non_finite)), denoise_factor })
     }
 

@@ -83,7 +83,8 @@ fn finish(gpu: &Gpu, lowered: &Lowered<'_>) -> Vec<Dispatch> {
     };
     let distance = denoising == Denoising::Distance;
     let flags = [("COUNT", distance), ("UPDATE", denoising == Denoising::None), ("EXACT", grid.is_some())];
-    let mut passes = vec![dispatch(&kernels::NOISE, &flags.map(|(name, flag)| (name, f64::from(u8::from(flag)))), blocks)];
+    let mut passes =
+        vec![dispatch(&kernels::NOISE, &flags.map(|(name, flag)| (name, f64::from(u8::from(flag)))), blocks)];
     let update: &[(&'static str, f64)] = match denoising {
         Denoising::None => return passes,
         Denoising::Distance => {

@@ -327,7 +327,9 @@ fn earlier_releases_are_of_the_same_mechanism() {
 
 #[test]
 fn every_policy_may_change_its_digits() {
-    for sampling in [SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled] {
+    for sampling in
+        [SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled, SamplingPolicy::RandomAllocation]
+    {
         let mut file = run_of(RunConfig { sampling, ..RunConfig::default() });
         let other = Plan::new(file.run.config.clone(), 50_001).unwrap();
         let mut ledger = file.ledger.take().unwrap();

@@ -83,7 +83,7 @@ fn bad_values_are_named_and_the_rest_is_taken() {
     );
     assert_eq!(
         read("?sampling=all").1,
-        ["In the link, sampling must be one of poisson, fixed-size, shuffled; “all” is not."]
+        ["In the link, sampling must be one of poisson, fixed-size, random-allocation, shuffled; “all” is not."]
     );
     assert!(
         read("?preset=x").1[0]

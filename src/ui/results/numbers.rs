@@ -34,7 +34,10 @@ pub fn numbers(page: Page) -> impl IntoView {
                 };
                 match (config.sampling.over(*train, config.lot), word) {
                     (Sampling::Shuffled { .. }, true) => t!("Batches, one release an epoch").to_owned(),
-                    (Sampling::Shuffled { batches }, false) => format::integer(batches),
+                    (Sampling::RandomAllocation { .. }, true) => t!("Batches of an epoch").to_owned(),
+                    (Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches }, false) => {
+                        format::integer(batches)
+                    }
                     (_, true) => t!("Sampling rate").to_owned(),
                     (_, false) => format::decimals_of(f64::from(config.lot) / f64::from(*train) * 100.0, 3) + "%",
                 }

@@ -215,11 +215,12 @@ impl Choice for DenoiserKind {
 }
 
 impl Choice for SamplingPolicy {
-    const ALL: &'static [Self] = &[Self::Poisson, Self::FixedSize, Self::Shuffled];
+    const ALL: &'static [Self] = &[Self::Poisson, Self::FixedSize, Self::RandomAllocation, Self::Shuffled];
     fn key(self) -> &'static str {
         match self {
             Self::Poisson => "poisson",
             Self::FixedSize => "fixed-size",
+            Self::RandomAllocation => "random-allocation",
             Self::Shuffled => "shuffled",
         }
     }
@@ -227,7 +228,8 @@ impl Choice for SamplingPolicy {
         match self {
             Self::Poisson => t!("Poisson sampling"),
             Self::FixedSize => t!("Fixed-size lots"),
-            Self::Shuffled => t!("Shuffled epochs"),
+            Self::RandomAllocation => t!("Random allocation"),
+            Self::Shuffled => t!("Shuffled epochs, at full price"),
         }
         .to_owned()
     }

@@ -293,7 +293,8 @@ mod tests {
 
     #[test]
     fn without_noise_nothing_is_denoised() {
-        let settings = Settings { family: Family::None, denoiser: DenoiserKind::KolmogorovSmirnov, ..Settings::default() };
+        let settings =
+            Settings { family: Family::None, denoiser: DenoiserKind::KolmogorovSmirnov, ..Settings::default() };
         assert_eq!(settings.config().denoiser, Denoiser::None);
         assert_eq!(settings.config().noise, None);
     }

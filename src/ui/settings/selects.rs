@@ -149,7 +149,7 @@ selects! {
         key: "sampling",
         id: "sampling",
         label: text!("Sampling"),
-        hint: text!("Poisson: each digit joins a step by a coin of its own. Fixed size: exactly one lot; ε covers an exchange of one digit. Shuffled: each digit once an epoch, at full price."),
+        hint: text!("Poisson: each digit joins a step by a coin of its own. Fixed size: exactly one lot; ε covers an exchange of one digit. Random allocation: each digit in one batch of every epoch, by a secret draw. Shuffled: the same draw, priced as if it were known."),
         ..PLAIN
     };
 

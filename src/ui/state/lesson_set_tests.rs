@@ -178,7 +178,13 @@ fn kinds() -> impl Iterator<Item = Settings> {
         let kind = move |&denoiser: &DenoiserKind| {
             let (poisson, fixed, shuffled) =
                 (SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled);
-            let others = [(None, 0.0, poisson), (Some(1), 0.0, fixed), (None, 0.9, fixed), (None, 0.0, shuffled)];
+            let others = [
+                (None, 0.0, poisson),
+                (Some(1), 0.0, fixed),
+                (None, 0.9, fixed),
+                (None, 0.0, shuffled),
+                (None, 0.0, SamplingPolicy::RandomAllocation),
+            ];
             others.map(|(replay, momentum, sampling)| Settings {
                 encoder,
                 family,
@@ -235,6 +241,7 @@ fn the_formulas_of_a_run_are_those_of_its_mechanism() {
             (SamplingPolicy::Poisson, "Each image takes part with probability"),
             (SamplingPolicy::FixedSize, "exactly {lot} of {train} images"),
             (SamplingPolicy::Shuffled, "one batch of every epoch"),
+            (SamplingPolicy::RandomAllocation, "by a draw that nobody sees"),
         ] {
             assert_eq!(says(own), bounded && settings.sampling == sampling, "{settings:?}");
         }

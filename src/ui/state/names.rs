@@ -66,9 +66,7 @@ impl Page {
             "exp-epsilon" => self.headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
             // A run whose denoiser is no factor has none, and a run that has not begun none yet.
             "factor" => report(|report| (report.step > 0).then_some(report.denoise_factor))
-                .filter(|_| {
-                    self.run.info.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser.is_factor()))
-                })
+                .filter(|_| self.run.info.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser.is_factor())))
                 .map(|f| format::number((f * 1e5).round() / 1e5)),
             "accuracy" => self.run.accuracy.get().map(format::percent),
             "turned" | "turned-open" | "accuracy-open" => self.share_of(name).map(format::percent),

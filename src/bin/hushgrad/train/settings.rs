@@ -33,7 +33,9 @@ pub enum Sampling {
     Poisson,
     /// Exactly `lot` without replacement; the guarantee is against the exchange of one example
     FixedSize,
-    /// Each example in one batch of every epoch, by a draw of its own; no amplification
+    /// Each example in one batch of every epoch, by a secret draw of its own
+    RandomAllocation,
+    /// The same draw, priced as if it were known
     Shuffled,
 }
 
@@ -141,6 +143,7 @@ pub fn configuration(
         config.sampling = match sampling {
             Sampling::Poisson => SamplingPolicy::Poisson,
             Sampling::FixedSize => SamplingPolicy::FixedSize,
+            Sampling::RandomAllocation => SamplingPolicy::RandomAllocation,
             Sampling::Shuffled => SamplingPolicy::Shuffled,
         };
     }

@@ -35,8 +35,7 @@ impl Smoothing {
         // The frequency of each vector of the basis.
         let frequencies: Vec<usize> = (0..evens).chain(1..=odds).collect();
         let curvature = |k: usize| 2.0 - 2.0 * angle(k, 1).cos();
-        let gain =
-            |k: usize, l: usize| (share(k) * share(l) / (1.0 + strength * (curvature(k) + curvature(l)))) as f32;
+        let gain = |k: usize, l: usize| (share(k) * share(l) / (1.0 + strength * (curvature(k) + curvature(l)))) as f32;
         Self {
             planes,
             evens,

@@ -299,7 +299,12 @@ fn what_epsilon_rests_on_is_german() {
     let envelope = EncoderSpec::Envelope { vectors: 4, shape: EnvelopeShape::HeavyTailed, pre_scale: 1.0, seed: 1 };
     for noise in all_noises() {
         for encoder in [EncoderSpec::Clip { norm: 1.5 }, envelope.clone()] {
-            for sampling in [SamplingPolicy::Poisson, SamplingPolicy::FixedSize, SamplingPolicy::Shuffled] {
+            for sampling in [
+                SamplingPolicy::Poisson,
+                SamplingPolicy::FixedSize,
+                SamplingPolicy::Shuffled,
+                SamplingPolicy::RandomAllocation,
+            ] {
                 for grid_bits in [None, Some(12)] {
                     let noise = Some(noise.with_scale(2.5));
                     let config = RunConfig {
