@@ -14,7 +14,7 @@ use crate::{
 
 const TEXT: &str = include_str!("../../../www/lessons.txt");
 /// What [`fill`] is given by the page.
-const NAMES: [&str; 41] = [
+const NAMES: [&str; 43] = [
     "lot",
     "train",
     "sigma",

@@ -364,7 +364,6 @@ fn what_an_engine_or_a_store_refuses_is_german() {
         Unsupported::SteepNoise,
         Unsupported::NoEnvelope,
         Unsupported::EnvelopeTooLong { parameters: 12, most: 3 },
-        Unsupported::NoNoise,
         Unsupported::Length { what: "pixels", found: 1, expected: 2 },
         Unsupported::NoExamples,
         Unsupported::Label(12),
