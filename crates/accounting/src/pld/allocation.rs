@@ -203,8 +203,8 @@ impl Ratio {
 
     pub fn range(&self, direction: Direction, tail: f64) -> (f64, f64) {
         let (atoms, infinity) = self.losses(direction);
-        let low = end(atoms.iter().copied(), 0.0, 1e-20);
-        let high = end(atoms.iter().rev().copied(), infinity, tail);
+        let low = end(&mut atoms.iter().copied(), 0.0, 1e-20);
+        let high = end(&mut atoms.iter().rev().copied(), infinity, tail);
         (low.min(0.0), high.max(0.0))
     }
 
@@ -225,7 +225,7 @@ impl Ratio {
 }
 
 /// The first loss up to which there is more mass than `most`, of which `beyond` comes before all.
-fn end(atoms: impl Iterator<Item = (f64, f64)>, mut beyond: f64, most: f64) -> f64 {
+fn end(atoms: &mut dyn Iterator<Item = (f64, f64)>, mut beyond: f64, most: f64) -> f64 {
     let mut at = 0.0;
     for (loss, mass) in atoms {
         at = loss;
@@ -280,6 +280,8 @@ impl Shares {
     }
 
     /// Mass at `point` + each of `points`, ascending, `mass` times theirs, from the cell `cell` on, or above. Returns the first one's cell.
+    // Once in the program: it would be four times.
+    #[inline(never)]
     fn add(&mut self, grid: &Grid, mut cell: usize, point: f64, mass: f64, points: &[f64], masses: &[f64]) -> usize {
         let mut first = None;
         let (mut low, mut high, mut inverse) = (grid.points[cell], grid.points[cell + 1], grid.inverse[cell]);

@@ -322,7 +322,7 @@ impl Pld {
             return Ok(Tight { value: 0.0, method: Method::ClosedForm, rigor: Rigor::Proven });
         }
         let question = Question::Epsilon { log_delta: delta.ln() };
-        let found = work.of_which(QUESTION, |work| self.ask(question, |mu| normal::epsilon_gaussian(mu, delta), work));
+        let found = work.of_which(QUESTION, |work| self.ask(question, &|mu| normal::epsilon_gaussian(mu, delta), work));
         // Nothing is less than 0, or than the exact curve of what was released.
         if found.value == 0.0 || found.method == Method::ClosedForm && !self.hides_epochs() {
             return Ok(found);
@@ -366,7 +366,7 @@ impl Pld {
 
     fn delta_within(&self, epsilon: f64, work: &Work) -> Result<Tight, PrivacyError> {
         require(epsilon >= 0.0, "epsilon", epsilon, "at least 0")?;
-        Ok(self.ask(Question::Delta { epsilon }, |mu| normal::delta_gaussian(mu, epsilon), work))
+        Ok(self.ask(Question::Delta { epsilon }, &|mu| normal::delta_gaussian(mu, epsilon), work))
     }
 
     /// (ε, δ(ε)) for each ε: the privacy curve, for [`super::risk::PrivacyCurve`]. They share what work there is; a point that there is none left for
@@ -397,14 +397,14 @@ impl Pld {
         Ok(curve)
     }
 
-    fn ask(&self, question: Question, closed: impl Fn(f64) -> f64, work: &Work) -> Tight {
-        let found = self.answer(question, &closed, true, work);
+    fn ask(&self, question: Question, closed: &dyn Fn(f64) -> f64, work: &Work) -> Tight {
+        let found = self.answer(question, closed, true, work);
         // Where too much is told for a convolution, or δ is what ratios leave out at their ends, a closed form may know more of whole releases.
         let sharp = found.method != Method::Renyi && found.value != question.no_answer();
         if sharp || !self.hides_epochs() {
             return found;
         }
-        let whole = self.answer(question, &closed, false, work);
+        let whole = self.answer(question, closed, false, work);
         if whole.value < found.value { whole } else { found }
     }
 
@@ -414,7 +414,7 @@ impl Pld {
     }
 
     /// The same, where epochs of random allocations are `amplified`, or each costs as much as one release of it.
-    fn answer(&self, question: Question, closed: &impl Fn(f64) -> f64, amplified: bool, work: &Work) -> Tight {
+    fn answer(&self, question: Question, closed: &dyn Fn(f64) -> f64, amplified: bool, work: &Work) -> Tight {
         let terms = self.releases.terms(|release| self.priced[release].release.sampling);
         let mut squared_mu = 0.0;
         let mut counts = vec![0u64; self.priced.len()];

@@ -25,9 +25,9 @@ const MUS: std::ops::Range<f64> = 1e-7..6.0;
 /// is not known.
 pub(super) fn at_integers(batches: u64, mu: Option<f64>, log_moments: &[f64]) -> Vec<f64> {
     let add = match mu {
-        Some(mu) if MUS.contains(&mu) => add(batches as f64, log_moments.len(), |ln_z| (gaussian(ln_z, mu), true)),
+        Some(mu) if MUS.contains(&mu) => add(batches as f64, log_moments.len(), &|ln_z| (gaussian(ln_z, mu), true)),
         Some(_) => return vec![f64::INFINITY; log_moments.len()],
-        None => add(batches as f64, log_moments.len(), |ln_z| any(ln_z, log_moments)),
+        None => add(batches as f64, log_moments.len(), &|ln_z| any(ln_z, log_moments)),
     };
     remove(batches, log_moments).into_iter().zip(add).map(|(one, other)| max_or_infinite(one, other)).collect()
 }
@@ -57,6 +57,7 @@ fn remove(batches: u64, log_moments: &[f64]) -> Vec<f64> {
 }
 
 /// Coefficients of a product, in logarithms.
+#[inline(never)]
 fn product(a: &[f64], b: &[f64]) -> Vec<f64> {
     let mut terms = Vec::with_capacity(a.len());
     (0..a.len())
@@ -69,7 +70,7 @@ fn product(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// ln E[R^{1−α}]/(α−1), for so many orders, from ln φ at ln z, which also says whether it is log-concave from there on.
-fn add(batches: f64, orders: usize, log_laplace: impl Fn(f64) -> (f64, bool)) -> Vec<f64> {
+fn add(batches: f64, orders: usize, log_laplace: &dyn Fn(f64) -> (f64, bool)) -> Vec<f64> {
     let ln_t = batches.ln();
     let (mut logs, mut bend) = (Vec::new(), None);
     let mut top = f64::NEG_INFINITY;
@@ -165,7 +166,7 @@ mod tests {
                 .map(|x| (step * (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt(), (mu * x - 0.5 * mu * mu).exp()))
                 .collect();
             let moments: Vec<f64> = (2..=16).map(|k| 0.5 * mu * mu * f64::from(k * (k - 1))).collect();
-            let (remove, add) = (remove(2, &moments), add(2.0, 15, |ln_z| (gaussian(ln_z, mu), true)));
+            let (remove, add) = (remove(2, &moments), add(2.0, 15, &|ln_z| (gaussian(ln_z, mu), true)));
             for order in [2usize, 3, 5] {
                 let beta = order as f64 - 1.0;
                 let truth = [order as f64, -beta].map(|power| of_two(&points, power) / beta);
