@@ -350,7 +350,7 @@ mod tests {
             }
         }
         // All but noise that is not Gaussian where an example is exchanged.
-        assert_eq!(tightly, 3 * 3 + 8 * 2);
+        assert_eq!(tightly, 3 * 4 + 8 * 3);
     }
 
     #[test]

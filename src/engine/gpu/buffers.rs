@@ -1,10 +1,10 @@
 //! Every buffer of a run, allocated once, and how large a chunk may be.
 
 use super::{
+    denoising::Denoising,
     device::Gpu,
     kernels::Bindings,
     layout::{BUCKETS, COUNTERS, Encoding, SCORE_BYTES, Slices},
-    lowered::Denoising,
     memory::{OFFSET_ALIGNMENT, Owned, buffer, entries, fits, storage, uniform},
 };
 use crate::{engine::EngineError, mechanism::envelope::Envelope, model::Architecture};

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use super::{
     buffers::{BINS_CLEARED, Buffers, Sizes},
+    denoising::Denoising,
     device::Gpu,
     dispatch::Dispatch,
     examples::{ExampleSet, Examples, bind},
     features::{self, SLICE, Scattering},
     layout::{BUCKETS, COUNTERS, Encoding, FEATURE_WORDS, SCORE_BYTES},
-    lowered::{Denoising, Lowered, Release, Run},
+    lowered::{Lowered, Release, Run},
     memory::OFFSET_ALIGNMENT,
     passes::Passes,
     programs::{KernelNames, Programs},

@@ -2,13 +2,12 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{buffers::Buffers, device::Gpu, families::Family, layout::Encoding, memory::Owned};
+use super::{buffers::Buffers, denoising::Denoising, device::Gpu, families::Family, layout::Encoding, memory::Owned};
 use crate::{
-    accounting::noise::NoiseSpec,
     engine::{EngineError, Task, Unsupported, check_length},
     mechanism::{
-        Denoiser, EncoderSpec,
-        denoise::{Filter, Hartley, Planes, threshold},
+        EncoderSpec,
+        denoise::{Filter, Hartley, Planes},
         encode::first_bucket,
         envelope::Envelope,
         exact_sum::{SumGrid, clip_target},
@@ -51,44 +50,6 @@ pub struct Release {
     pub denoise: f32,
     /// A uniform's size is a multiple of 16 bytes.
     pub nothing: u32,
-}
-
-/// What kernels do with a noisy sum before the update.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Denoising {
-    None,
-    /// Times its distance to the noise's distribution.
-    Distance,
-    /// Times what the noise leaves of its square.
-    Shrunk,
-    /// Each coordinate towards 0.
-    Soft,
-    /// These planes along their pixels.
-    Smoothed(Planes),
-}
-
-impl Denoising {
-    /// With the number that its kernels take.
-    fn of(task: &Task) -> Result<(Self, f64), EngineError> {
-        task.check_denoiser()?;
-        let d = task.model.parameters();
-        let noise = task.noise.as_ref().map(NoiseSpec::build).transpose()?;
-        let sigma = noise.map_or(0.0, |noise| noise.standard_deviation());
-        Ok(match (task.denoiser, task.model.planes()) {
-            (Denoiser::KolmogorovSmirnov, _) => (Self::Distance, 0.0),
-            (Denoiser::JamesStein, _) => (Self::Shrunk, (d as f64 - 2.0).max(0.0) * sigma * sigma),
-            (Denoiser::Linear, _) => (Self::Shrunk, d as f64 * sigma * sigma),
-            (Denoiser::SoftThreshold, _) => (Self::Soft, threshold(d, sigma).into()),
-            (Denoiser::LaplacianSmoothing { strength }, Some(planes)) => (Self::Smoothed(planes), strength),
-            _ => (Self::None, 0.0),
-        })
-    }
-
-    /// Whether the update multiplies the sum by a number that kernels find.
-    #[must_use]
-    pub const fn is_scaled(self) -> bool {
-        matches!(self, Self::Distance | Self::Shrunk)
-    }
 }
 
 /// A task that the device takes.

@@ -6,6 +6,7 @@
 //! submits.
 
 mod buffers;
+mod denoising;
 mod device;
 mod dispatch;
 mod engine;

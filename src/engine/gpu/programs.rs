@@ -1,10 +1,11 @@
 //! The kernels of a run in the order in which they are recorded: built once, replayed every step.
 
 use super::{
+    denoising::Denoising,
     device::Gpu,
     dispatch::{Dispatch, Workgroups},
     kernels::{self, ACCUMULATE_DENSE, ACCUMULATE_STORED, CONV1, CONV2, DENSE, NOISE, NORM, UNPACK, UPDATE},
-    lowered::{Denoising, Lowered},
+    lowered::Lowered,
     passes::Passes,
 };
 use crate::mechanism::denoise::Planes;

@@ -131,18 +131,9 @@ pub fn prepared(
     let noise = noise.map(NoiseSpec::build).transpose()?;
     denoiser.check(noise.as_deref(), planes, momentum)?;
     Ok(match (denoiser, noise, planes) {
-        (Denoiser::KolmogorovSmirnov, Some(noise), _) => {
-            let cdf = move |values: &[f32]| kolmogorov_smirnov(values, |x| noise.cdf(x));
-            Some(Box::new(Scaled { factor: Box::new(cdf) }))
-        }
-        (Denoiser::JamesStein, Some(noise), _) => {
-            let sigma = noise.standard_deviation();
-            Some(Box::new(Scaled { factor: Box::new(move |values: &[f32]| james_stein(values, sigma)) }))
-        }
-        (Denoiser::Linear, Some(noise), _) => {
-            let sigma = noise.standard_deviation();
-            Some(Box::new(Scaled { factor: Box::new(move |values: &[f32]| linear(values, sigma)) }))
-        }
+        (Denoiser::KolmogorovSmirnov, Some(noise), _) => Some(Box::new(Scaled::Distance(noise))),
+        (Denoiser::JamesStein, Some(noise), _) => Some(Box::new(Scaled::JamesStein(noise.standard_deviation()))),
+        (Denoiser::Linear, Some(noise), _) => Some(Box::new(Scaled::Linear(noise.standard_deviation()))),
         (Denoiser::SoftThreshold, Some(noise), _) => Some(Box::new(Thresholded(noise.standard_deviation()))),
         (Denoiser::LaplacianSmoothing { strength }, _, Some(planes)) => {
             Some(Box::new(Smoothed { strength, planes, hartley: Hartley::new(planes.side) }))
@@ -151,20 +142,21 @@ pub fn prepared(
     })
 }
 
-/// Multiplied by a function of itself.
-struct Scaled {
-    factor: Box<dyn Fn(&[f32]) -> f64 + Send + Sync>,
-}
-
-impl core::fmt::Debug for Scaled {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Scaled")
-    }
+/// Multiplied by a function of itself, and of the noise or its standard deviation.
+#[derive(Debug)]
+enum Scaled {
+    Distance(Box<dyn Noise>),
+    JamesStein(f64),
+    Linear(f64),
 }
 
 impl Denoise for Scaled {
     fn denoise(&self, sum: &mut [f32]) -> f64 {
-        let factor = (self.factor)(sum);
+        let factor = match self {
+            Self::Distance(noise) => kolmogorov_smirnov(sum, |x| noise.cdf(x)),
+            Self::JamesStein(sigma) => james_stein(sum, *sigma),
+            Self::Linear(sigma) => linear(sum, *sigma),
+        };
         // A sum that is not finite is none to be multiplied.
         let scaled = |value: f32| if factor == 0.0 { 0.0 } else { (factor * f64::from(value)) as f32 };
         sum.iter_mut().for_each(|value| *value = scaled(*value));
