@@ -28,7 +28,7 @@ fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
     };
     view! {
         <button type="button" class="sweep-button" data-testid="sweep" data-mark=t!("sweep") title=what disabled=bool_fn(move || off.get())
-            aria-label=sweep on:click=on_click(move |_| page.begin_sweep(number))>{label}</button>
+            aria-label=sweep on:click=on_click(move |_| page.begin_sweep(number))>{label}" "</button>
     }
     .into_any()
 }
