@@ -13,7 +13,7 @@
 //!
 //! A line is an English text; the line below it, with `= ` before it, is its translation. A text without one stays English. `cargo xtask
 //! text` takes new texts from the sources into every table, and out what no source says any more. What the threads say is in the same table
-//! ([`threads`]).
+//! ([`heard`]).
 
 mod threads;
 
