@@ -8,15 +8,11 @@
 use super::{
     error::{PrivacyError, require},
     normal,
-    pld::Pld,
     risk::{AttackBound, GaussianPrivacy, PrivacyCurve},
 };
 
 /// The rate of false alarms down to which μ holds, unless said otherwise.
 pub const CUT_OFF: f64 = 1e-10;
-
-/// Points of the curve that a fit is made of: 0.1 % of μ.
-const POINTS: u32 = 256;
 
 /// What of a curve is Gaussian.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,22 +36,6 @@ impl GaussianFit {
         let hull = Hull::of(curve);
         let mu = hull.least_mu(cut_off);
         Ok(Self { mu, cut_off, regret: hull.regret(mu) })
-    }
-
-    /// Of composed releases, from as many points of their curve as are worth it.
-    ///
-    /// # Errors
-    /// As [`GaussianFit::of`] and [`Pld::curve`].
-    pub fn of_losses(pld: &Pld, cut_off: f64) -> Result<Self, PrivacyError> {
-        require(cut_off > 0.0 && cut_off < 0.5, "cut-off", cut_off, "above 0 and below 0.5")?;
-        // Lines of larger ε are steeper than the curve is at the cut-off.
-        let top = pld.epsilon(0.01 * cut_off)?.value;
-        if !top.is_finite() {
-            return Ok(Self { mu: f64::INFINITY, cut_off, regret: 0.0 });
-        }
-        let epsilons: Vec<f64> = (0..=POINTS).map(|i| top * f64::from(i) / f64::from(POINTS)).collect();
-        let curve = PrivacyCurve::new(pld.curve(&epsilons)?).map_err(|_| PrivacyError::Infinite)?;
-        Self::of(&curve, cut_off)
     }
 }
 
