@@ -10,10 +10,18 @@ const minority = `${query}&minority=turned`;
 const fold = (page: Page) => page.getByTestId("who-pays");
 const share = (text: string) => Number(/^([\d.]+)%$/.exec(text.trim())?.[1] ?? NaN);
 
+/** Opens the fold, also where what a run's end brings moves it under the pointer. */
+async function unfold(page: Page) {
+  await expect(async () => {
+    if ((await fold(page).getAttribute("open")) === null) await fold(page).locator("summary").first().click();
+    expect(await fold(page).getAttribute("open")).not.toBeNull();
+  }).toPass();
+}
+
 /** Opens the fold of a run that has done its steps, and waits for its baseline. */
 async function opened(page: Page) {
   await expect.poll(async () => (await hook(page, "step").textContent())?.replace(/\D/g, "")).toMatch(/^(\d+)\1$/);
-  await fold(page).locator("summary").first().click();
+  await unfold(page);
   await expect(page.getByTestId("by-digit").locator("thead th")).toHaveCount(3);
   // The whole of the baseline, and the run's last step.
   await expect(page.getByTestId("pays-most")).toContainText("The same without bound and noise: 60 steps");
@@ -89,7 +97,7 @@ test("with a minority the accuracy of both groups is shown, of the run and witho
   await played(page);
   await expect.poll(() => tight(page)).toBeGreaterThan(0);
   const epsilon = await tight(page);
-  await fold(page).locator("summary").first().click();
+  await unfold(page);
   await expect(page.getByTestId("by-digit").locator("tbody tr")).toHaveCount(10);
   await expect(page.getByTestId("groups")).toHaveText("");
   await page.locator("details.advanced summary").click();
@@ -129,7 +137,7 @@ test("the baseline of one's own digits is trained only when it is asked for", as
   await page.getByTestId("files").setInputFiles(small());
   await expect(page.getByTestId("digits-in-use")).toContainText("400");
   await played(page);
-  await fold(page).locator("summary").first().click();
+  await unfold(page);
   await expect(page.getByTestId("pays-most")).toContainText("on your own test digits: ε does not cover");
   const rest = page.getByTestId("by-digit").locator("thead th");
   await expect(rest).toHaveCount(2);

@@ -56,6 +56,7 @@ pub fn panel(page: Page) -> impl IntoView {
         let (Some((lesson, step)), Some(set)) = (open.get(), page.lessons.set.get_untracked()) else { return false };
         let parts = &set.lessons[lesson].steps[step].parts;
         page.standing() == Standing::Ready
+            && !page.lab.looks.get()
             && parts.iter().all(|part| if let Part::Text(text) = part { is_true(page, text) } else { true })
     });
     effect(move || {

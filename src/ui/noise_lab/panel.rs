@@ -34,6 +34,8 @@ fn lab(page: Page) -> AnyView {
         page.digits.loaded.track();
         untrack(|| lab.compare());
     });
+    effect(move || page.lab.looks.set(lab.busy.get()));
+    on_cleanup(move || page.lab.looks.set(false));
     let charts = [
         (
             t!("Density"),

@@ -9,12 +9,14 @@ use crate::ui::link::{Link, NoiseQuery};
 pub struct NoiseLab {
     pub open: RwSignal<bool>,
     pub query: RwSignal<NoiseQuery>,
+    /// Whether it is open and looks for answers, which change its height when they come.
+    pub looks: RwSignal<bool>,
 }
 
 impl NoiseLab {
     /// The lab that a link describes.
     #[must_use]
     pub fn new(link: &Link) -> Self {
-        Self { open: RwSignal::new(link.lab), query: RwSignal::new(link.query.clone()) }
+        Self { open: RwSignal::new(link.lab), query: RwSignal::new(link.query.clone()), looks: RwSignal::new(false) }
     }
 }
