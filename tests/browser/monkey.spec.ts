@@ -167,10 +167,14 @@ for (const backend of ["cpu", "webgpu"]) {
 async function ledgerCounts(page: Page, story: () => string): Promise<number> {
   await page.keyboard.press("Escape");
   const pause = hook(page, "pause");
-  // Whatever covers it.
-  await pause.evaluate((element: HTMLElement) => element.click());
   let last = NaN;
-  await expect.poll(async () => { const same = (await value(page, "step")) === last; last = await value(page, "step"); return same || Number.isNaN(last); }, { intervals: [300] }).toBe(true);
+  await expect.poll(async () => {
+    // Whatever covers it; and again, as what was starting begins to play after it was pressed for the first time.
+    await pause.evaluate((element: HTMLElement) => element.click());
+    const same = (await value(page, "step")) === last;
+    last = await value(page, "step");
+    return same || Number.isNaN(last);
+  }, { intervals: [300] }).toBe(true);
   if (!(last > 0) || Number.isNaN(await value(page, "epsilon"))) return 0;
   const menu = page.getByTestId("export");
   const saved = page.waitForEvent("download", { timeout: 20_000 });
