@@ -73,16 +73,13 @@ impl Task {
         Ok(algorithm.on_grid(self.grid))
     }
 
-    /// Whether denoiser, noise, model and momentum go together.
+    /// Whether denoiser, noise, model and the memories of the update go together.
     ///
     /// # Errors
-    /// As [`Denoiser::check`]; also noise out of range, and a mean of iterates beside a denoiser that looks ahead.
+    /// As [`Denoiser::check`]; also noise out of range.
     pub fn check_denoiser(&self) -> Result<(), MechanismError> {
         let noise = self.noise.as_ref().map(NoiseSpec::build).transpose()?;
-        if self.averaging && self.filter().looks_ahead() {
-            return Err(MechanismError::AverageAhead);
-        }
-        self.denoiser.check(noise.as_deref(), self.model.planes(), self.momentum)
+        self.denoiser.check(noise.as_deref(), self.model.planes(), self.momentum, self.averaging)
     }
 
     /// What the update keeps of earlier steps.

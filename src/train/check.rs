@@ -53,15 +53,13 @@ fn check_denoiser(config: &RunConfig) -> Result<(), ConfigError> {
     let range = |field, value: f64, range: &str| {
         Err(ConfigError::OutOfRange { field, value: quoted(value), range: range.to_owned() })
     };
-    let filter = config.denoiser.filter(0.0);
-    if filter.looks_ahead() && config.averaging != Averaging::None {
-        return contradiction(
-            "a filter that takes gradients ahead of the parameters keeps those that images are read with; choose it or averaged iterates",
-        );
-    }
     let noise = config.noise.as_ref().map(NoiseSpec::build).transpose().map_err(PrivacyError::from)?;
-    match config.denoiser.check(noise.as_deref(), config.model.planes(), config.momentum as f32) {
+    let (momentum, averaging) = (config.momentum as f32, config.averaging != Averaging::None);
+    match config.denoiser.check(noise.as_deref(), config.model.planes(), momentum, averaging) {
         Ok(()) => Ok(()),
+        Err(MechanismError::AverageAhead) => contradiction(
+            "a filter that takes gradients ahead of the parameters keeps those that images are read with; choose it or averaged iterates",
+        ),
         Err(MechanismError::DenoiserWithoutNoise) => contradiction(
             "it compares the sum with the noise's distribution, and there is no noise; choose a noise or no denoiser",
         ),

@@ -70,22 +70,21 @@ impl SamplingPolicy {
     /// The policy over `examples` training examples.
     #[must_use]
     pub fn over(self, examples: u32, lot: u32) -> Sampling {
+        // Rounded up, so that a number of passes over the examples is no more than as many epochs.
+        let batches = examples.div_ceil(lot.max(1)).into();
         match self {
             Self::Poisson => Sampling::Poisson { rate: f64::from(lot) / f64::from(examples) },
             Self::FixedSize => Sampling::FixedSize { population: examples.into(), size: lot.into() },
-            // Rounded up, so that a number of passes over the examples is no more than as many epochs.
-            Self::Shuffled => Sampling::Shuffled { batches: examples.div_ceil(lot.max(1)).into() },
-            Self::RandomAllocation => Sampling::RandomAllocation { batches: examples.div_ceil(lot.max(1)).into() },
+            Self::Shuffled => Sampling::Shuffled { batches },
+            Self::RandomAllocation => Sampling::RandomAllocation { batches },
         }
     }
 
     /// Expected steps in which every example takes part once.
     #[must_use]
     pub fn steps_per_epoch(self, examples: u32, lot: u32) -> f64 {
-        match self.over(examples, lot) {
-            Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => batches as f64,
-            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => f64::from(examples) / f64::from(lot),
-        }
+        let batches = self.over(examples, lot).batches();
+        batches.map_or(f64::from(examples) / f64::from(lot), |batches| batches as f64)
     }
 }
 

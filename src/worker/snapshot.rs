@@ -17,7 +17,7 @@ const POINTS: usize = 120;
 pub struct Tile {
     /// L2 norm.
     pub norm: f64,
-    /// Rank from 1 (log-spaced) and magnitude there; zeros left out.
+    /// Rank from 1 (log-spaced) and magnitude there; zeros left out. None of the denoised sum, beside which distributions are drawn.
     pub ranks: Vec<Point>,
     /// Weights of the first layer that make pictures, as the model's layout says.
     pub picture: Vec<f32>,
@@ -117,7 +117,6 @@ impl StepSnapshot {
         let (noisy_norm, denoised_norm) = (norm(&trace.noisy), norm(&trace.denoised));
         let factor = if noisy_norm > 0.0 { denoised_norm / noisy_norm } else { 1.0 };
         let noisy_ranks = by_rank(&noisy_magnitudes);
-        let denoised_ranks = by_rank(&magnitudes(&trace.denoised));
         let ranks = rank_grid(p);
         let noise_ranks = noise.map_or_else(Vec::new, |noise| {
             ranks
@@ -143,7 +142,7 @@ impl StepSnapshot {
                 tile(&trace.raw, by_rank(&raw)),
                 tile(&trace.encoded, by_rank(&encoded)),
                 tile(&trace.noisy, noisy_ranks),
-                tile(&trace.denoised, denoised_ranks),
+                tile(&trace.denoised, vec![]),
             ],
             envelope: envelope.into_iter().map(|(rank, size)| (rank, size * lot)).collect(),
             noise_ranks,

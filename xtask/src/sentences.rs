@@ -21,8 +21,9 @@ const FOLDERS: [&str; 8] = [
 ];
 
 /// Sources of the native tool and of files, which are English, and of parts of the library that the page does not ask.
-const ELSEWHERE: [&str; 14] = [
+const ELSEWHERE: [&str; 15] = [
     "crates/accounting/src/dynamics.rs",
+    "crates/accounting/src/gdp.rs",
     "crates/accounting/src/groups.rs",
     "crates/accounting/src/risk.rs",
     "crates/accounting/src/search.rs",
@@ -74,6 +75,9 @@ const WORDS: &[&str] = &[
     "dataset",
     "delta",
     "denoiser",
+    "denoiser.gain",
+    "denoiser.keeps",
+    "denoiser.strength",
     "encoder.norm",
     "encoder.pre-scale",
     "epsilon",

@@ -237,7 +237,7 @@ impl Ledger {
     /// A sampler of `sampling` is given up: if it is one of partitions with an epoch open, the batches that are left count as released,
     /// like the last one before them. The epoch was to be paid for in full anyhow; what another sampler draws falls into the next.
     pub fn give_up_epoch(&mut self, sampling: Sampling) {
-        let Some((batches, _)) = sampling.epoch() else { return };
+        let Some(batches) = sampling.batches() else { return };
         let own = |event: &&Event| {
             self.releases.get(event.release as usize).is_some_and(|release| release.sampling == sampling)
         };

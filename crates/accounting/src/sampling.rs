@@ -117,6 +117,12 @@ impl Sampling {
         }
     }
 
+    /// Batches in an epoch, where every example is in one of them.
+    #[must_use]
+    pub fn batches(&self) -> Option<u64> {
+        self.epoch().map(|(batches, _)| batches)
+    }
+
     /// Batches in an epoch, where lots are those of one, and whether the draw counts.
     pub(super) fn epoch(&self) -> Option<(u64, bool)> {
         match *self {
@@ -167,7 +173,7 @@ impl Sampling {
         rng: &mut R,
         out: &mut Vec<u32>,
     ) -> Result<(), PrivacyError> {
-        if self.epoch().is_some() {
+        if self.batches().is_some() {
             return Err(PrivacyError::Unpriced("a partition is drawn by its sampler, epoch by epoch"));
         }
         self.sampler(population)?.draw(rng, out);

@@ -86,7 +86,7 @@ impl<T: Copy + Ord> Sequence<T> {
     pub fn terms(&self, sampling: impl Fn(T) -> Sampling) -> Vec<CompositionTerm<T>> {
         let mut terms = Terms::default();
         each_run(&self.0, 1, &mut |release, steps| {
-            if sampling(release).epoch().is_none() {
+            if sampling(release).batches().is_none() {
                 terms.add(&[release], steps);
             }
         });

@@ -55,19 +55,27 @@ pub enum Denoiser {
 }
 
 impl Denoiser {
-    /// Whether it can be used on sums with this noise, of a model with these planes, beside this momentum.
+    /// Whether it can be used on sums with this noise, of a model with these planes, beside this momentum and a mean of iterates, if there is one.
     ///
     /// # Errors
     /// [`MechanismError::DenoiserWithoutNoise`], [`MechanismError::DenoiserWithoutVariance`], [`MechanismError::DenoiserWithoutPlanes`],
-    /// [`MechanismError::Smoothing`], [`MechanismError::FilterMemory`] and [`MechanismError::TwoMemories`].
-    pub fn check(self, noise: Option<&dyn Noise>, planes: Option<Planes>, momentum: f32) -> Result<(), MechanismError> {
+    /// [`MechanismError::Smoothing`], [`MechanismError::FilterMemory`], [`MechanismError::TwoMemories`] and [`MechanismError::AverageAhead`].
+    pub fn check(
+        self,
+        noise: Option<&dyn Noise>,
+        planes: Option<Planes>,
+        momentum: f32,
+        averaging: bool,
+    ) -> Result<(), MechanismError> {
+        if averaging && self.filter(momentum).looks_ahead() {
+            return Err(MechanismError::AverageAhead);
+        }
         let kept = match self {
             Self::LowPass { keeps } => keeps,
             Self::Kalman { gain } => 1.0 - gain,
             _ => 0.0,
         };
         match self {
-            Self::None => return Ok(()),
             Self::LaplacianSmoothing { strength } if !(strength > 0.0 && strength <= MOST_SMOOTHING) => {
                 return Err(MechanismError::Smoothing(strength));
             }
@@ -77,8 +85,8 @@ impl Denoiser {
             }
             Self::LowPass { .. } | Self::Kalman { .. } if momentum != 0.0 => return Err(MechanismError::TwoMemories),
             // What needs no noise to know of works without any.
-            Self::LaplacianSmoothing { .. } | Self::LowPass { .. } | Self::Kalman { .. } => return Ok(()),
-            Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear | Self::SoftThreshold => {}
+            _ if !self.needs_noise() => return Ok(()),
+            _ => {}
         }
         let Some(noise) = noise else { return Err(MechanismError::DenoiserWithoutNoise) };
         let compares = self == Self::KolmogorovSmirnov;
@@ -96,8 +104,7 @@ impl Denoiser {
     }
 
     /// Whether it looks at the noise: at its distribution, or at its standard deviation.
-    #[must_use]
-    pub const fn needs_noise(self) -> bool {
+    const fn needs_noise(self) -> bool {
         matches!(self, Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear | Self::SoftThreshold)
     }
 
@@ -129,7 +136,7 @@ pub fn prepared(
     momentum: f32,
 ) -> Result<Option<Box<dyn Denoise>>, MechanismError> {
     let noise = noise.map(NoiseSpec::build).transpose()?;
-    denoiser.check(noise.as_deref(), planes, momentum)?;
+    denoiser.check(noise.as_deref(), planes, momentum, false)?;
     Ok(match (denoiser, noise, planes) {
         (Denoiser::KolmogorovSmirnov, Some(noise), _) => Some(Box::new(Scaled::Distance(noise))),
         (Denoiser::JamesStein, Some(noise), _) => Some(Box::new(Scaled::JamesStein(noise.standard_deviation()))),

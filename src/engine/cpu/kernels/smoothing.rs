@@ -3,7 +3,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::mechanism::denoise::Planes;
+use crate::mechanism::denoise::{Hartley, Planes};
 
 /// A⁻¹ of every plane.
 pub struct Smoothing {
@@ -34,14 +34,18 @@ impl Smoothing {
         };
         // The frequency of each vector of the basis.
         let frequencies: Vec<usize> = (0..evens).chain(1..=odds).collect();
-        let curvature = |k: usize| 2.0 - 2.0 * angle(k, 1).cos();
-        let gain = |k: usize, l: usize| (share(k) * share(l) / (1.0 + strength * (curvature(k) + curvature(l)))) as f32;
+        let hartley = Hartley::new(n);
+        let gain = |k: usize, l: usize| (share(k) * share(l) * hartley.gain(strength, k, l)) as f32;
         Self {
             planes,
             evens,
             cosines: table(&|k, j| angle(k, j).cos(), 0, evens),
             sines: table(&|k, j| angle(k, j).sin(), 1, odds),
-            gains: frequencies.iter().flat_map(|&k| frequencies.iter().map(move |&l| gain(k, l))).collect(),
+            gains: frequencies
+                .iter()
+                .flat_map(|&k| frequencies.iter().map(move |&l| (k, l)))
+                .map(|(k, l)| gain(k, l))
+                .collect(),
             folded: vec![0.0; planes.area()],
             turned: vec![0.0; planes.area()],
         }
@@ -142,7 +146,7 @@ fn combine(width: usize, table: &[f32], from: &[f32], to: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::denoise::{Hartley, smooth};
+    use crate::mechanism::denoise::smooth;
 
     #[test]
     fn planes_are_smoothed_as_by_the_plain_function_and_nothing_else_is() {
