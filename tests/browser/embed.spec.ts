@@ -153,7 +153,9 @@ test("the element says when there is a run, and what is refused", async ({ brows
   });
 });
 
-test("the page's button opens a dialog: preview, choices, and both snippets to copy", async ({ page, context, browser, site }) => {
+test("the page's button opens a dialog: preview, choices, and both snippets to copy", async ({ page, context, browser, site, watched }) => {
+  // Each choice puts a new preview in the place of the last, and Chromium tells of what that one was still fetching.
+  watched.allowed.push(/^Fetch API cannot load \S+\.\s+\(\S+\/embed_dialog\.js\?is=\w+\)$/);
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, site, "?backend=cpu&dataset=synthetic&theme=dark");
   await hook(page, "noise-scale").fill("2.5");
