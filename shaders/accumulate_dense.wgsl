@@ -1,5 +1,5 @@
 // mechanism::encode::{clip, clamp_by_rank} and the sum over the lot, for a dense layer, whose gradient δ aᵀ is
-// made on the fly: Σ over the chunk of the encoded coordinate. An invocation owns 4 outputs × 4 inputs; the bias follows the last four.
+// made on the fly: Σ over the chunk of the encoded coordinate. An invocation owns 4 outputs × 4 inputs of a slice; the bias follows the last four.
 // Sums that noise is added to are of whole steps, which no compiler can round or reorder to others.
 
 override INPUTS: u32;
@@ -80,12 +80,13 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     let last = OUTPUTS - 1u - o;
-    for (var slot = 0u; slot < chunk_count(); slot += SLOT) {
+    let end = min((id.y + 1u) * SLICE, chunk_count());
+    for (var slot = id.y * SLICE; slot < end; slot += SLOT) {
         var s0 = vec4<f32>();
         var s1 = s0;
         var s2 = s0;
         var s3 = s0;
-        for (var e = slot; e < min(slot + SLOT, chunk_count()); e++) {
+        for (var e = slot; e < min(slot + SLOT, end); e++) {
             if (work[e * STRIDE + STATUS + 1u] == 0.0) {
                 continue;
             }

@@ -1,5 +1,5 @@
 // mechanism::encode::{clip, clamp_by_rank} and the sum over the lot, for gradients that lie in `work` (the
-// convolutions'): Σ over the chunk of the encoded coordinate. An invocation owns a coordinate. Sums that noise is added to are of whole
+// convolutions'): Σ over the chunk of the encoded coordinate. An invocation owns a coordinate of a slice. Sums that noise is added to are of whole
 // steps, which no compiler can round or reorder to others.
 
 override STORED: u32;
@@ -32,9 +32,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     if (i >= STORED_LENGTH) {
         return;
     }
-    for (var slot = 0u; slot < chunk_count(); slot += SLOT) {
+    let end = min((id.y + 1u) * SLICE, chunk_count());
+    for (var slot = id.y * SLICE; slot < end; slot += SLOT) {
         var sum = 0.0;
-        for (var e = slot; e < min(slot + SLOT, chunk_count()); e++) {
+        for (var e = slot; e < min(slot + SLOT, end); e++) {
             let factor = work[e * STRIDE + STATUS + 1u];
             if (factor != 0.0) {
                 sum += encoded(e, factor, work[e * STRIDE + STORED + i]);

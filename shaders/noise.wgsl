@@ -34,11 +34,13 @@ fn released(i: u32, z: f32) -> f32 {
     }
     let q = clamp(z * release.inverse_step, -70368744177664.0, 70368744177664.0);
     let upper = round(q / 65536.0);
-    // 1/256 steps: the lower word of S is within 2^15 steps, the rest of z, too.
-    let fine = 256 * sums[i] + i32(round(256.0 * (q - 65536.0 * upper)));
+    // Slices have left the lower word of S unnormalised.
+    let own = (sums[i] + 32768) >> 16u;
+    // 1/256 steps: what is left of the lower word is within 2^15 steps, the rest of z, too.
+    let fine = 256 * (sums[i] - (own << 16u)) + i32(round(256.0 * (q - 65536.0 * upper)));
     let carry = (fine + (1 << 23u)) >> 24u;
     // S is below 2^24 units, and z at its clamp is 2^30: then only FARTHEST is left.
-    let high = sums[release.dimension + i] + i32(upper) + carry;
+    let high = sums[release.dimension + i] + own + i32(upper) + carry;
     if (abs(high) >= FARTHEST) {
         return f32(select(FARTHEST, -FARTHEST, high < 0)) * (65536.0 * release.step);
     }

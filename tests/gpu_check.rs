@@ -147,7 +147,12 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("ACCUMULATE_DENSE", "o + min(2u, last)", "o", linear_ranked),
     sabotage("ACCUMULATE_DENSE", "h = clamp(h, -psi, psi)", "h = clamp(h, -2.0 * psi, psi)", linear_ranked),
     // A carry that is lost, as a sum in f32 loses it.
-    sabotage("ACCUMULATE_DENSE", "sums[run.dimension + i] += carry", "sums[run.dimension + i] += 0", linear),
+    sabotage(
+        "ACCUMULATE_DENSE",
+        "atomicAdd(&sums[run.dimension + i], upper)",
+        "atomicAdd(&sums[run.dimension + i], 0)",
+        linear,
+    ),
     sabotage("ACCUMULATE_DENSE", "round(h)", "round(h + 0.5)", linear),
     sabotage("ACCUMULATE_DENSE", "(unit(BYTES) * work", "(1.001 * unit(BYTES) * work", linear),
     sabotage("SCORES", "logits + k]", "logits + 9u - k]", linear),
@@ -169,8 +174,8 @@ const SABOTAGE: &[Sabotage] = &[
         family(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.0 })
     }),
     // Where the exact sum and the noise meet.
-    sabotage("NOISE", "256 * sums[i]", "256 * (sums[i] / 2)", linear),
-    sabotage("NOISE", "sums[release.dimension + i] + i32(upper)", "i32(upper)", linear),
+    sabotage("NOISE", "256 * (sums[i]", "256 * (sums[i] / 2", linear),
+    sabotage("NOISE", "sums[release.dimension + i] + own + i32(upper)", "i32(upper)", linear),
     sabotage("NOISE", "bitcast<f32>(sums[i]) + z", "z", || Task { encoder: EncoderSpec::None, ..linear() }),
     sabotage("KS_SCATTER", "base += totals[other]", "base += totals[other] + 1u", linear_ranked),
     sabotage("KS_DISTANCE", "below += u32(other < u)", "below += u32(other <= u)", linear_ranked),

@@ -20,11 +20,12 @@ mod native {
     use std::time::{Duration, Instant};
 
     use hushgrad::{
-        data::{Dataset, Shift},
+        data::Dataset,
         engine::{
-            Engine, EngineFactory, Performance, StepInput,
+            Engine, EngineFactory, Performance, Task,
             gpu::{Gpu, GpuEngine, adapters},
         },
+        mechanism::Denoiser,
         model::{Architecture, PIXELS, initial_parameters},
     };
     use serde_json::json;
@@ -75,7 +76,7 @@ mod native {
         let (bandwidth, arithmetic) = (limits.bandwidth()?, limits.arithmetic()?);
         println!(
             "{}",
-            json!({ "device": report.to_string(), "software": report.software, "bandwidth": bandwidth, "arithmetic": arithmetic })
+            json!({ "device": report.to_string(), "software": report.software, "processor": processor(), "bandwidth": bandwidth, "arithmetic": arithmetic })
         );
         drop(limits);
         let train = tasks::examples(EXAMPLES);
@@ -84,7 +85,45 @@ mod native {
                 steps(gpu, &train, envelope, lot).await?;
             }
         }
+        for (name, denoiser) in tasks::DENOISERS {
+            let [plain, with] = denoised(gpu, &train, denoiser).await?;
+            println!("{}", json!({ "denoiser": name, "plain": plain, "samples": with }));
+        }
         Ok(())
+    }
+
+    /// Its name, where the system tells it.
+    fn processor() -> Option<String> {
+        let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+        text.lines().find_map(|line| Some(line.strip_prefix("model name")?.split_once(": ")?.1.to_owned()))
+    }
+
+    /// Milliseconds of plain steps and of those with a denoiser, in turns, each of some steps one behind the other.
+    async fn denoised(gpu: &Gpu, train: &Dataset, denoiser: Denoiser) -> Result<[Vec<f64>; 2], EngineError> {
+        let initial = initial_parameters(MODEL, 1);
+        let indices = tasks::lot(LOTS[0], EXAMPLES);
+        let mut engines = Vec::new();
+        for denoiser in [Denoiser::None, denoiser] {
+            let task = Task { denoiser, ..tasks::task(MODEL, None, LOTS[0]) };
+            engines.push((GpuEngine::new(gpu, &task, train, &initial, Performance::default()).await?, vec![]));
+        }
+        let start = Instant::now();
+        let mut together = 0;
+        while engines[1].1.len() < SAMPLES || start.elapsed() < LOOK {
+            for (engine, samples) in &mut engines {
+                let begin = Instant::now();
+                for _ in 0..together.max(10) {
+                    engine.step(tasks::input(&indices)).await?;
+                }
+                engine.metrics().await?;
+                if together > 0 {
+                    samples.push(1e3 * begin.elapsed().as_secs_f64() / f64::from(together));
+                }
+            }
+            // The first ones are slower: the device wakes up.
+            together = 100;
+        }
+        Ok([0, 1].map(|engine| std::mem::take(&mut engines[engine].1)))
     }
 
     /// Seconds of some steps, one behind the other, and of one that is waited for.
@@ -96,14 +135,7 @@ mod native {
         let mut some = async |count: u32| -> Result<f64, EngineError> {
             let start = Instant::now();
             for _ in 0..count {
-                let input = StepInput {
-                    lot: &indices,
-                    shifts: Shift::ALONE,
-                    noise_key: tasks::KEY,
-                    learning_rate: 1e-3,
-                    average_keeps: 0.0,
-                };
-                engine.step(input).await?;
+                engine.step(tasks::input(&indices)).await?;
             }
             engine.metrics().await?;
             Ok(start.elapsed().as_secs_f64() / f64::from(count))
@@ -126,6 +158,12 @@ mod native {
                 "operations": f64::from(lot) * operations(), "bytes": bytes,
             })
         );
+        // An envelope's counts would grow beyond a step's, and what searches them would take longer than in any.
+        if !envelope {
+            for (kernel, seconds) in engine.kernel_seconds(tasks::input(&indices)).await? {
+                println!("{}", json!({ "kernel": kernel, "lot": lot, "chunk": engine.chunk(), "ms": 1e3 * seconds }));
+            }
+        }
         Ok(())
     }
 

@@ -3,12 +3,11 @@
 //! `cargo run --release --no-default-features --example engine_bench` on one native thread; in Chromium by `cargo xtask bench browser`.
 
 use hushgrad::{
-    data::{Dataset, Shift},
-    engine::{Backend, Engine, EngineError, EngineFactory, StepInput},
+    data::Dataset,
+    engine::{Backend, Engine, EngineError, EngineFactory},
     model::{Architecture, initial_parameters},
 };
 use serde_json::{Value, json};
-use tasks::KEY;
 use web_time::Instant;
 
 #[path = "tasks.rs"]
@@ -51,8 +50,7 @@ impl Bench {
         // Large lots keep a device busy by themselves.
         let together = if engine.info().backend == Backend::Gpu && lot <= 256 { UNDER_WAY } else { 1 };
         let mut samples = vec![];
-        let input =
-            StepInput { lot: &indices, shifts: Shift::ALONE, noise_key: KEY, learning_rate: 1e-3, average_keeps: 0.0 };
+        let input = tasks::input(&indices);
         // Compilers of browsers come back to a function once it has run for a while.
         let start = Instant::now();
         let mut warm = false;

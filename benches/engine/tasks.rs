@@ -4,13 +4,30 @@ use std::sync::Arc;
 
 use hushgrad::{
     accounting::noise::NoiseSpec,
-    data::Dataset,
-    engine::Task,
+    data::{Dataset, Shift},
+    engine::{StepInput, Task},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::Architecture,
 };
 
 pub const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+/// One of each kind, and what it is called in tables.
+#[allow(dead_code, reason = "not every bench has them")]
+pub const DENOISERS: [(&str, Denoiser); 7] = [
+    ("Kolmogorov–Smirnov", Denoiser::KolmogorovSmirnov),
+    ("Laplacian smoothing", Denoiser::LaplacianSmoothing { strength: 3.0 }),
+    ("James–Stein", Denoiser::JamesStein),
+    ("linear", Denoiser::Linear),
+    ("soft threshold", Denoiser::SoftThreshold),
+    ("low-pass filter", Denoiser::LowPass { keeps: 0.9 }),
+    ("Kalman filter", Denoiser::Kalman { gain: 0.5 }),
+];
+
+/// Of a step over `lot`.
+pub fn input(lot: &[u32]) -> StepInput<'_> {
+    StepInput { lot, shifts: Shift::ALONE, noise_key: KEY, learning_rate: 1e-3, average_keeps: 0.0 }
+}
 
 /// Blots as sparse as digits are; speed depends on no pixel.
 pub fn examples(count: u32) -> Dataset {

@@ -32,7 +32,7 @@ struct Chunk {
 @group(0) @binding(3) var<storage, read_write> work: array<f32>;
 // Where sums are exact, for each coordinate a lower word, and P words further on an upper one, which counts 2^16 steps g; else the bits of
 // an f32. 2P words further on, those of the raw sum.
-@group(0) @binding(4) var<storage, read_write> sums: array<i32>;
+@group(0) @binding(4) var<storage, read_write> sums: array<atomic<i32>>;
 @group(0) @binding(5) var<storage, read_write> tallies: array<atomic<u32>>;
 // The same words for kernels in which no two invocations write to one: plain loads cost far less.
 @group(0) @binding(5) var<storage, read_write> table: array<u32>;
@@ -163,15 +163,23 @@ fn bound(e: u32, bucket: u32) -> f32 {
 // many within 2^24.
 override SLOT: u32 = 256;
 
-// Adds a sum over at most SLOT examples to the lot's. Where it is of whole steps the lower word stays within ±2^15, and
-// the upper one within the number of examples.
+// Examples that an invocation sums up: a slice of the chunk. Where sums are exact there are several slices, whose sums may come in any order; else one.
+override SLICE: u32 = 4096;
+
+// Adds a sum over at most SLOT examples to the lot's. Of whole steps, a slice moves the lower word by at most 2^15, and the upper one by at most as many as
+// it has examples: with 2^15 slices, more than a device has room for, both stay in range (noise.wgsl carries).
 fn add(i: u32, sum: f32) {
     if (EXACT) {
-        let low = sums[i] + i32(sum);
-        let carry = (low + 32768) >> 16u;
-        sums[i] = low - (carry << 16u);
-        sums[run.dimension + i] += carry;
+        let whole = i32(sum);
+        let upper = (whole + 32768) >> 16u;
+        if (whole != 0) {
+            atomicAdd(&sums[i], whole - (upper << 16u));
+        }
+        if (upper != 0) {
+            atomicAdd(&sums[run.dimension + i], upper);
+        }
     } else {
-        sums[i] = bitcast<i32>(bitcast<f32>(sums[i]) + sum);
+        // Of one slice: nobody else writes here.
+        atomicStore(&sums[i], bitcast<i32>(bitcast<f32>(atomicLoad(&sums[i])) + sum));
     }
 }

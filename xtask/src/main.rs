@@ -153,7 +153,8 @@ mod tests {
         for (line, bench) in [
             ("bench", None),
             ("bench browser", Some(Bench::Browser)),
-            ("bench gpu --adapter RTX", Some(Bench::Gpu { adapter: Some("RTX".into()) })),
+            ("bench gpu --adapter RTX", Some(Bench::Gpu { adapter: Some("RTX".into()), said: None })),
+            ("bench gpu --said x/y.log", Some(Bench::Gpu { adapter: None, said: Some("x/y.log".into()) })),
             ("bench page", Some(Bench::Page { site: None })),
             ("bench cards --site dist", Some(Bench::Cards { site: Some("dist".into()) })),
             ("bench build", Some(Bench::Build { rows: vec![] })),
@@ -169,6 +170,7 @@ mod tests {
             "bench --adapter 0",
             "bench speed --adapter 0",
             "bench gpu --adapter",
+            "bench gpu --adapter 0 --said x",
             "serve --port",
             "serve --port 0",
             "serve --port 70000",

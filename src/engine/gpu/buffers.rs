@@ -12,7 +12,7 @@ use crate::{engine::EngineError, mechanism::envelope::Envelope, model::Architect
 /// All buffers together stay below this.
 const BUDGET: u64 = 240 << 20;
 /// Larger chunks gain nothing, and flat grids would exceed a dimension's 65,535 workgroups.
-const LARGEST_CHUNK: u64 = 1024;
+pub const LARGEST_CHUNK: u32 = 1024;
 /// Up to the end of `FULL` in release.wgsl: at most P/512 bins are full.
 pub const BINS_WORDS: u64 = 64 + 2 * 1024 + 256;
 /// Cleared before each step: the distance and the counts.
@@ -160,6 +160,6 @@ fn chunk_size(gpu: &Gpu, sizes: &Sizes<'_>, fixed: u64, per_example: u64) -> Res
     if by_budget == 0 {
         return Err(EngineError::OverBudget { needed: fixed + per_example, limit: BUDGET });
     }
-    let most = LARGEST_CHUNK.min(by_binding).min(by_budget).min(u64::from(sizes.examples).max(1));
+    let most = u64::from(LARGEST_CHUNK).min(by_binding).min(by_budget).min(u64::from(sizes.examples).max(1));
     Ok(wanted.clamp(1, most) as u32)
 }

@@ -16,6 +16,8 @@ pub enum Workgroups {
     Tiles { outputs: u32 },
     /// The same for any number of examples.
     Fixed(u32),
+    /// So many for each slice of the examples.
+    Slices { groups: u32, examples: u32 },
 }
 
 impl Workgroups {
@@ -25,6 +27,7 @@ impl Workgroups {
             Self::Flat { per_example, workgroup } => ((per_example * count).div_ceil(workgroup), 1),
             Self::Tiles { outputs } => ((outputs.div_ceil(4) * count.div_ceil(4)).div_ceil(32), 1),
             Self::Fixed(groups) => (groups, 1),
+            Self::Slices { groups, examples } => (groups, count.div_ceil(examples)),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use web_time::Instant;
+
 use super::{
     buffers::{BINS_CLEARED, Buffers, Sizes},
     denoising::Denoising,
@@ -175,6 +177,40 @@ impl GpuEngine {
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
         self.buffers.kept
+    }
+
+    /// Seconds that each kernel of a step takes by itself, over the first chunk of `lot`, in the order in which they run: for benches. What steps
+    /// change is spoilt.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    #[doc(hidden)]
+    pub async fn kernel_seconds(&mut self, input: StepInput<'_>) -> Result<Vec<(&'static str, f64)>, EngineError> {
+        /// Of a kernel, one behind the other.
+        const TIMES: u32 = 100;
+        self.step(input.clone()).await?;
+        self.metrics().await?;
+        let in_chunk = (input.lot.len() as u32).min(self.buffers.chunk);
+        let mut found = Vec::new();
+        let chunk = self.programs.step.iter().map(|kernel| (&self.training.group, &[0][..], kernel));
+        for (group, offsets, kernel) in
+            chunk.chain(self.programs.finish.iter().map(|k| (&self.release_group, &[][..], k)))
+        {
+            let mut best = f64::INFINITY;
+            for _ in 0..3 {
+                let start = Instant::now();
+                let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                pass.set_bind_group(0, group, offsets);
+                (0..TIMES).for_each(|_| kernel.record(&mut pass, in_chunk));
+                drop(pass);
+                let submission = self.gpu.queue().submit([encoder.finish()]);
+                Fence::new(&self.gpu, submission).wait(&self.gpu).await?;
+                best = best.min(start.elapsed().as_secs_f64() / f64::from(TIMES));
+            }
+            found.push((kernel.name, best));
+        }
+        Ok(found)
     }
 
     /// The encoded sum of the last step in whole steps of its grid, where it has one: exact, which the f32 of a trace is not for a large lot.

@@ -1,6 +1,7 @@
 //! Which kernels a model runs over a chunk, with which constants, over how many workgroups: built once, replayed every step.
 
 use super::{
+    buffers::LARGEST_CHUNK,
     device::Gpu,
     dispatch::{Constants, Dispatch, Workgroups},
     kernels::{self, Kernel},
@@ -13,6 +14,9 @@ use crate::{
         cnn::{CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, HIDDEN, POOLED1},
     },
 };
+
+/// Examples that an invocation of a graphics card sums up.
+const SLICE: u32 = 8;
 
 const fn kind(activation: Activation) -> f64 {
     match activation {
@@ -305,9 +309,18 @@ impl<'a> Passes<'a> {
     pub fn accumulate(&self, raw: bool) -> Vec<Dispatch> {
         let s = &self.slices;
         let offset = if raw { 2 * self.model.parameters() } else { 0 };
+        let exact = self.exact && !raw;
+        // Whoever sums whole steps may do so in any order. A graphics card has thousands of threads, a processor few, which would only pay for the slices.
+        let slice = match (exact, self.gpu.report().software) {
+            (true, false) => SLICE,
+            (true, true) => 4 * SLOT as u32,
+            (false, _) => LARGEST_CHUNK,
+        };
+        let workgroups = |groups| Workgroups::Slices { groups, examples: slice };
         let how = [
+            ("SLICE", slice.into()),
             ("ENVELOPE", f64::from(u8::from(self.encoding == Encoding::Envelope && !raw))),
-            ("EXACT", f64::from(u8::from(self.exact && !raw))),
+            ("EXACT", f64::from(u8::from(exact))),
             ("RAW", f64::from(u8::from(raw))),
             ("SLOT", 4.0 * SLOT as f64),
         ];
@@ -317,7 +330,7 @@ impl<'a> Passes<'a> {
                 vec![("STORED", s.stored as f64), ("STORED_LENGTH", s.stored_length as f64), ("TARGET", offset as f64)];
             constants.extend(how);
             let groups = (s.stored_length as u32).div_ceil(64);
-            passes.push(self.dispatch_with(&kernels::ACCUMULATE_STORED, constants, Workgroups::Fixed(groups)));
+            passes.push(self.dispatch_with(&kernels::ACCUMULATE_STORED, constants, workgroups(groups)));
         }
         for dense in self.dense() {
             let mut constants: Constants = vec![
@@ -330,11 +343,7 @@ impl<'a> Passes<'a> {
             constants.extend(dense.source_constants());
             constants.extend(how);
             let tiles = ((dense.layer.fan_in as u32).div_ceil(4) + 1) * (dense.layer.outputs as u32).div_ceil(4);
-            passes.push(self.dispatch_with(
-                &kernels::ACCUMULATE_DENSE,
-                constants,
-                Workgroups::Fixed(tiles.div_ceil(32)),
-            ));
+            passes.push(self.dispatch_with(&kernels::ACCUMULATE_DENSE, constants, workgroups(tiles.div_ceil(32))));
         }
         passes
     }

@@ -6,13 +6,18 @@ use serde_json::{Value, json};
 use super::report::{self, Lines};
 use crate::prelude::*;
 
-pub fn run(project: &Project, adapter: Option<&str>) -> Result<()> {
+pub fn run(project: &Project, adapter: Option<&str>, said: Option<&Path>) -> Result<()> {
     project.say("Benches");
     let step = project.step("the WebGPU engine, without a browser");
-    let words = "run --locked --release --no-default-features --features gpu --example gpu_bench --";
-    let said = step.run(project.cargo(words).args(adapter))?;
+    let said = match said {
+        Some(file) => fs::read_to_string(file)?.lines().map(str::to_owned).collect(),
+        None => {
+            let words = "run --locked --release --no-default-features --features gpu --example gpu_bench --";
+            step.run(project.cargo(words).args(adapter))?.lines
+        }
+    };
     let mut lines = Lines::default();
-    lines.read(&said.lines, &Value::Null);
+    lines.read(&said, &Value::Null);
     step.done(card(&lines).map_or("no adapter for it", |card| card["device"].as_str().unwrap_or_default()));
     report::write(project, "gpu", "On a graphics card", &section(&lines)?)
 }
@@ -31,6 +36,16 @@ fn section(lines: &Lines) -> Result<String> {
 mod tests {
     use super::*;
 
+    const DENOISERS: [&str; 7] = [
+        "Kolmogorov–Smirnov",
+        "Laplacian smoothing",
+        "James–Stein",
+        "linear",
+        "soft threshold",
+        "low-pass filter",
+        "Kalman filter",
+    ];
+
     /// What the example says where it has a card, or none.
     fn lines(said: &[Value]) -> Lines {
         let mut lines = Lines::default();
@@ -46,9 +61,11 @@ mod tests {
                 let samples = [best + 0.1, best, 5.0];
                 json!({ "envelope": envelope, "lot": lot, "samples": samples, "alone": [1.5], "operations": 1e9, "bytes": 4e8 })
             };
-            let card = json!({ "device": "a card", "software": false, "bandwidth": 1e12, "arithmetic": 1e13 });
+            let card = json!({ "device": "a card", "software": false, "processor": "a processor", "bandwidth": 1e12, "arithmetic": 1e13 });
             let steps = [step(false, 256, 0.8), step(false, 4096, large), step(true, 256, 1.0), step(true, 4096, 0.8)];
-            [vec![json!({ "adapters": ["0: a card"] }), card], steps.to_vec()].concat()
+            let denoised =
+                DENOISERS.map(|name| json!({ "denoiser": name, "plain": [0.8, 0.9], "samples": [0.82, 0.9] }));
+            [vec![json!({ "adapters": ["0: a card"] }), card], steps.to_vec(), denoised.to_vec()].concat()
         };
         let text = section(&lines(&said(0.8))).unwrap();
         for (lot, goal) in [("256", "1 ms"), ("4096", "4 × the limit")] {
@@ -56,6 +73,7 @@ mod tests {
             assert!(text.contains(&format!("\n| flat clip, Gaussian {row}\n")), "{text}");
         }
         assert!(text.contains("| 2.5 | 1 ms (missed) |") && text.contains("moves 1000.0 GB/s there"), "{text}");
+        assert!(text.contains("| linear | 0.82 (0.90) | 0.80 (0.90) | 1.025 | 1.05 |\n"), "{text}");
         assert!(section(&lines(&said(1.7))).unwrap().contains("| 4.2 | 4 × the limit (missed) |"));
         let error = section(&lines(&said(0.8)[..5])).unwrap_err().to_string();
         assert!(error.contains("lot 4096") && error.contains("envelope True"), "{error}");

@@ -25,6 +25,9 @@ pub enum Bench {
         /// Take this adapter, software too: a name, a part of one, or a number
         #[arg(long, value_name = "NAME")]
         adapter: Option<String>,
+        /// Make the section of what `gpu_bench` printed on another machine
+        #[arg(long, value_name = "FILE", conflicts_with = "adapter")]
+        said: Option<PathBuf>,
     },
     /// Time the engine in Chromium, beside jax-js
     Browser,
@@ -50,12 +53,18 @@ pub enum Bench {
 /// One kind, or all but that of builds, which takes hours, and the cards', which is no section.
 pub fn run(project: &Project, bench: Option<Bench>) -> Result<()> {
     let all = || {
-        vec![Bench::Accounting, Bench::Speed, Bench::Gpu { adapter: None }, Bench::Browser, Bench::Page { site: None }]
+        vec![
+            Bench::Accounting,
+            Bench::Speed,
+            Bench::Gpu { adapter: None, said: None },
+            Bench::Browser,
+            Bench::Page { site: None },
+        ]
     };
     bench.map_or_else(all, |one| vec![one]).into_iter().try_for_each(|bench| match bench {
         Bench::Accounting => accounting::run(project),
         Bench::Speed => speed::run(project),
-        Bench::Gpu { adapter } => gpu::run(project, adapter.as_deref()),
+        Bench::Gpu { adapter, said } => gpu::run(project, adapter.as_deref(), said.as_deref()),
         Bench::Browser => browser::run(project),
         Bench::Page { site } => page::run(project, site.as_deref()),
         Bench::Cards { site } => page::cards(project, site.as_deref()),

@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 pub const FILE: &str = "BENCHMARKS.md";
 /// What tells one measurement from another.
-const CASE: [&str; 7] = ["who", "backend", "model", "encoder", "envelope", "lot", "threads"];
+const CASE: [&str; 8] = ["who", "backend", "model", "encoder", "envelope", "denoiser", "lot", "threads"];
 
 /// Of one thing, measured time and again; other work on the machine disturbs the median more than the best.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]

@@ -89,6 +89,16 @@ mod tests {
     use super::*;
     use crate::bench::report::Samples;
 
+    const DENOISERS: [&str; 7] = [
+        "Kolmogorov–Smirnov",
+        "Laplacian smoothing",
+        "James–Stein",
+        "linear",
+        "soft threshold",
+        "low-pass filter",
+        "Kalman filter",
+    ];
+
     fn bench(name: &str) -> Option<Value> {
         let seconds = Samples { median: 0.004, best: 0.003, worst: 0.005 };
         line(&Measured { name: name.to_owned(), input: "2".to_owned(), seconds })
@@ -117,7 +127,7 @@ mod tests {
             assert!(error.contains(word), "{error}");
         }
         for model in ["CnnTanh", "CnnRelu", "Mlp", "Linear"] {
-            for encoder in ["clip", "envelope", "envelope of 1000"] {
+            for encoder in ["clip", "envelope", "envelope of 1000"].into_iter().chain(DENOISERS) {
                 for lot in [64, 256, 1024, 4096, 16_384] {
                     let mut bench = bench(&format!("{model}, {encoder}, {lot}")).unwrap();
                     lines.add(bench.clone());
@@ -133,6 +143,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("| envelope of 1000 vectors, Student-t, KS | 2 | 3.00 (4.00) | 85333 | 2.0 |\n\n###"));
+        assert!(text.contains("| soft threshold | 3.00 (4.00) | 1.000 | 1.05 |\n"), "{text}");
         assert!(text.contains("| 16384 | 3.00 (4.00) | 0.2 | 3.00 (4.00) | 0.2 |\n"), "{text}");
     }
 }
