@@ -49,6 +49,9 @@ pub enum Unsupported {
     Mechanism(#[from] MechanismError),
     #[error(transparent)]
     Noise(#[from] NoiseError),
+    /// Between phases noise, clipping norm and expected lot may change, and what follows from them.
+    #[error("a task of another kind than that which the engine was made for")]
+    OtherTask,
     #[error("an envelope encoder without its vectors")]
     NoEnvelope,
     #[error("an envelope over {parameters} parameters; {most} are the most")]

@@ -46,6 +46,13 @@ impl Engine for AnyEngine {
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {
         forward!(self, engine => engine.metrics().await)
     }
+    async fn set_task(&mut self, task: &Task) -> Result<(), EngineError> {
+        #[cfg(feature = "gpu")]
+        if let Self::Gpu(engine) = self {
+            check::check(&engine.gpu().clone(), task).await?;
+        }
+        forward!(self, engine => engine.set_task(task).await)
+    }
     async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
         forward!(self, engine => engine.scores(data).await)
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     error::{EngineError, Unsupported},
     scores::{Probabilities, Scores},
+    task::Task,
 };
 use crate::{
     data::{Dataset, Shift},
@@ -131,6 +132,12 @@ pub trait Engine {
     /// # Errors
     /// As [`Engine::step`].
     async fn metrics(&mut self) -> Result<Metrics, EngineError>;
+
+    /// Goes on with another noise, clipping norm or expected lot: the steps from here on are those of `task`. What steps have changed stays.
+    ///
+    /// # Errors
+    /// [`Unsupported::OtherTask`] where anything else differs ([`Task::check_next`]), and nothing changes; as [`Engine::step`].
+    async fn set_task(&mut self, task: &Task) -> Result<(), EngineError>;
 
     /// The logits of each image of `data`, of the mean of iterates where there is one. [`reading`](super::reading) makes digits of them.
     ///

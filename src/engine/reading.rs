@@ -172,6 +172,9 @@ mod tests {
         async fn metrics(&mut self) -> Result<Metrics, EngineError> {
             Ok(Metrics::default())
         }
+        async fn set_task(&mut self, _: &crate::engine::Task) -> Result<(), EngineError> {
+            Ok(())
+        }
         async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
             self.asked += data.len();
             let one = |i| data.image(i).iter().position(|&ink| ink > 0).map(|at| self.of(data.image(i)[at], at));

@@ -13,7 +13,7 @@ use crate::{
 /// Runs [`Algorithm`] on [`reference::gradient`], one example after the other.
 pub struct ReferenceEngine {
     info: EngineInfo,
-    model: Architecture,
+    task: Task,
     algorithm: Algorithm,
     train: Dataset,
     state: State,
@@ -31,12 +31,12 @@ impl ReferenceEngine {
         let info = EngineInfo { backend: Backend::Cpu, device: "plain reference, 1 thread".to_owned() };
         let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };
         let state = State::start(parameters, task.reads_apart());
-        Ok(Self { info, model: task.model, algorithm, train, state, metrics })
+        Ok(Self { info, task: task.clone(), algorithm, train, state, metrics })
     }
 
     /// One step, at once.
     pub fn step_now(&mut self, input: &StepInput<'_>) -> StepTrace {
-        let (model, train) = (self.model, &self.train);
+        let (model, train) = (self.task.model, &self.train);
         let gradient = |example: u32, parameters: &[f32], out: &mut [f32]| {
             mean_gradient(model, parameters, train, example as usize, input.shifts, out);
         };
@@ -108,17 +108,25 @@ impl Engine for ReferenceEngine {
         Ok(self.metrics)
     }
 
+    async fn set_task(&mut self, task: &Task) -> Result<(), EngineError> {
+        self.task.check_next(task)?;
+        self.algorithm = task.algorithm(self.state.parameters.len())?;
+        self.task = task.clone();
+        Ok(())
+    }
+
     async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
         let scores = |i| {
-            let logits = reference::logits(self.model, self.state.read_with(), &inputs(self.model, data.image(i)));
+            let logits =
+                reference::logits(self.task.model, self.state.read_with(), &inputs(self.task.model, data.image(i)));
             logits.map(|z| z as f32)
         };
         Ok((0..data.len()).map(scores).collect())
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
-        let input = if self.model == Architecture::Scattering { features(image) } else { image.to_vec() };
-        Ok(reference::probabilities(self.model, self.state.read_with(), &input).map(|p| p as f32))
+        let input = if self.task.model == Architecture::Scattering { features(image) } else { image.to_vec() };
+        Ok(reference::probabilities(self.task.model, self.state.read_with(), &input).map(|p| p as f32))
     }
 
     async fn state(&mut self) -> Result<State, EngineError> {

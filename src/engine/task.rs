@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Unsupported;
 use crate::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     mechanism::{
@@ -47,6 +48,33 @@ impl Task {
             averaging: false,
             copies: 1,
         }
+    }
+
+    /// Whether an engine that was made for this task can go on with `next`: noise, clipping norm, expected lot and the grid's step may be others, and nothing
+    /// else. Where there is an envelope it must be the same one.
+    ///
+    /// # Errors
+    /// [`Unsupported::OtherTask`].
+    pub fn check_next(&self, next: &Self) -> Result<(), Unsupported> {
+        let Self { encoder, envelope, noise, grid, expected_lot, .. } = next;
+        let clip = |encoder: &EncoderSpec| matches!(encoder, EncoderSpec::Clip { .. });
+        let same_bound = clip(&self.encoder) && clip(encoder) || self.encoder == *encoder;
+        let same_envelope = match (&self.envelope, envelope) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own == other,
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        let alike = Self {
+            encoder: encoder.clone(),
+            envelope: envelope.clone(),
+            noise: noise.clone(),
+            grid: *grid,
+            expected_lot: *expected_lot,
+            ..self.clone()
+        };
+        let both = self.noise.is_some() == noise.is_some() && self.grid.is_some() == grid.is_some();
+        // An envelope is compared above, once.
+        let [alike, next] = [&alike, next].map(|task| Self { envelope: None, ..task.clone() });
+        if same_bound && same_envelope && both && alike == next { Ok(()) } else { Err(Unsupported::OtherTask) }
     }
 
     /// Its encoder, for gradients of length `p`, with the task's own Ψ.

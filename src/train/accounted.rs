@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    price,
+    price::{self, PricedPhase},
     projection::Point,
     report::Privacy,
     run_card::{RunCard, RunFileError, cut},
@@ -39,7 +39,7 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
     let impossible = |field, value: String| RunFileError::Impossible { name: name.to_owned(), field, value };
     let priced = price::of(config, *train)
         .map_err(|error| RunFileError::NoPlan { name: name.to_owned(), reason: error.to_string() })?;
-    report.epoch = report.step as f64 / config.sampling.steps_per_epoch(*train, config.lot);
+    report.epoch = config.epochs(*train, report.step);
     report.complete = config.steps.is_some_and(|steps| report.step >= steps);
     let Some(written) = ledger.take() else {
         if matches!(report.privacy, Privacy::Bounded(_)) {
@@ -48,16 +48,17 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
         unclaimed(run, priced.err().map(|reason| reason.to_string()));
         return Ok(());
     };
-    let Ok((release, curve)) = priced else { return Err(impossible("ledger", ANOTHER.to_owned())) };
+    let Ok(phases) = priced else { return Err(impossible("ledger", ANOTHER.to_owned())) };
     written.validate().map_err(|error| impossible("ledger", format!("such that {error}")))?;
     if written.steps() < report.step {
         let value = format!("of {} steps where the run took {}", written.steps(), report.step);
         return Err(impossible("ledger", value));
     }
-    let own = own_ledger(&written, &release, run).ok_or_else(|| impossible("ledger", ANOTHER.to_owned()))?;
+    let own = own_ledger(&written, &phases, run).ok_or_else(|| impossible("ledger", ANOTHER.to_owned()))?;
     let RunCard { config, report, .. } = run;
     let fail = |error: PrivacyError| impossible("ledger", format!("such that {error}"));
-    let books = Books::of_priced(own.clone(), &[(&release, &curve)]).map_err(fail)?;
+    let known: Vec<_> = phases.iter().map(|phase| (&phase.release, &phase.curve)).collect();
+    let books = Books::of_priced(own.clone(), &known).map_err(fail)?;
     let accounted = Privacy::of(config.delta, books.renyi(config.delta), &own).map_err(fail)?;
     match (&report.privacy, &accounted) {
         (Privacy::NoGuarantee { .. }, Privacy::Bounded(_)) => {
@@ -106,39 +107,68 @@ fn unclaimed(run: &mut RunCard, reason: Option<String>) {
     }
 }
 
-/// The same events, with each release replaced by the one that this program makes for the run's configuration, so that an envelope's bounds are
-/// computed here and not read. `None` where a release does not follow from the configuration on any number of training examples, or where no
-/// release is on the run's own number of them.
-fn own_ledger(written: &Ledger, release: &Release, run: &RunCard) -> Option<Ledger> {
+/// The same events, with each release replaced by the one that this program makes for a phase of the run's configuration, so that an envelope's bounds are
+/// computed here and not read. `None` where a release does not follow from the configuration on any number of training examples, where no
+/// release is on the run's own number of them, or where a phase released less than its steps that were taken.
+fn own_ledger(written: &Ledger, phases: &[PricedPhase], run: &RunCard) -> Option<Ledger> {
     let events = written.events();
     if events.len() > MOST_EVENTS || written.releases().len() > MOST_EVENTS {
         return None;
     }
     let mut own = Ledger::new();
     let mut ids = Vec::new();
-    for each in written.releases() {
-        let sampling = on_other_digits(each.sampling, run).filter(|_| alike(each, release))?;
-        ids.push(own.register(Release { sampling, ..release.clone() }).ok()?);
+    // How often something like each phase's release happened: of phases that are alike, together.
+    let mut happened = vec![0u64; phases.len()];
+    for (place, each) in written.releases().iter().enumerate() {
+        let fits =
+            |phase: &PricedPhase| alike(each, &phase.release) && on_other_digits(each.sampling, run, &phase.release);
+        let phase = phases.iter().find(|phase| fits(phase))?;
+        ids.push(own.register(Release { sampling: each.sampling, ..phase.release.clone() }).ok()?);
+        let own_events = events.iter().filter(|event| event.release as usize == place);
+        let count = own_events.fold(0u64, |sum, event| sum.saturating_add(event.count));
+        for (_, happened) in phases.iter().zip(&mut happened).filter(|(phase, _)| fits(phase)) {
+            *happened = happened.saturating_add(count);
+        }
     }
     for Event { release, count } in events {
         own.record_many(*ids.get(*release as usize)?, *count);
     }
-    (events.is_empty() || own.releases().contains(release)).then_some(own)
+    let mut left = run.report.step;
+    for (place, (phase, happened)) in phases.iter().zip(happened).enumerate() {
+        let taken = if place + 1 == phases.len() { left } else { left.min(phase.steps) };
+        left -= taken;
+        if happened < taken {
+            return None;
+        }
+    }
+    let on_its_own = phases.iter().any(|phase| own.releases().contains(&phase.release));
+    (events.is_empty() || on_its_own).then_some(own)
 }
 
-/// `sampling`, if it is the run's policy over some number of training examples that a run can have.
-fn on_other_digits(sampling: Sampling, run: &RunCard) -> Option<Sampling> {
-    let lot = run.config.lot;
+/// Whether `sampling` is the run's policy with the lots of `own` over some number of training examples that a run can have.
+fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
+    let Some(lot) = lot_of(own.sampling, run) else { return false };
     let examples = match sampling {
-        Sampling::Poisson { rate } => (f64::from(lot) / rate).round() as u32,
-        Sampling::FixedSize { population, .. } => u32::try_from(population).ok()?,
+        Sampling::Poisson { rate } => Some((f64::from(lot) / rate).round() as u32),
+        Sampling::FixedSize { population, .. } => u32::try_from(population).ok(),
         Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => {
-            u32::try_from(batches).ok()?.checked_mul(lot)?
+            u32::try_from(batches).ok().and_then(|batches| batches.checked_mul(lot))
         }
     };
     // The last batch of an epoch may be a small one.
     let most = MAX_EXAMPLES.saturating_add(lot);
-    ((lot..=most).contains(&examples) && run.config.sampling.over(examples, lot) == sampling).then_some(sampling)
+    examples
+        .is_some_and(|examples| (lot..=most).contains(&examples) && run.config.sampling.over(examples, lot) == sampling)
+}
+
+/// The lot of a phase on the run's own digits.
+fn lot_of(sampling: Sampling, run: &RunCard) -> Option<u32> {
+    match sampling {
+        Sampling::Poisson { rate } => Some((rate * f64::from(run.train)).round() as u32),
+        Sampling::FixedSize { size, .. } => u32::try_from(size).ok(),
+        // One for all phases.
+        Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => Some(run.config.lot),
+    }
 }
 
 /// Whether two releases are the same but for their sampling and for the sums of their envelope, which this program computes.

@@ -3,7 +3,7 @@
 use super::{
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     error::ConfigError,
-    limits,
+    limits, phases,
     units::{MOST_STEPS, expected_lot},
 };
 use crate::{
@@ -22,11 +22,21 @@ const LEAST_SCALE: f64 = 1e-9;
 const MOST_REACH: u32 = 4;
 const MOST_COPIES: u32 = 16;
 
-/// Checks `config` against a training set of `train_examples`.
+/// Checks `config` against a training set of `train_examples`, as a whole and in each of its phases.
 ///
 /// # Errors
 /// The first field that is out of its range or contradicts another.
 pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
+    check_phase(config, train_examples)?;
+    if config.phases.is_none() {
+        return Ok(());
+    }
+    // What a range is of is the product of a setting and a phase's factor: the sentence names that setting, with the product.
+    phases::configurations(config)?.iter().try_for_each(|(_, phase)| check_phase(phase, train_examples))
+}
+
+/// The same, without phases.
+fn check_phase(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
     check_ranges(config, train_examples)?;
     check_denoiser(config)?;
     if config.noise.is_none() && config.grid_bits.is_some() {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::phases::Phases;
 use crate::{
     accounting::{noise::NoiseSpec, sampling::Sampling},
     data::{Dataset, Shift},
@@ -30,6 +31,8 @@ pub struct RunConfig {
     pub sampling: SamplingPolicy,
     pub learning_rate: f64,
     pub schedule: Schedule,
+    /// Whether noise, clipping norm, lot and rate change in the course of the run.
+    pub phases: Phases,
     pub momentum: f64,
     /// Whether images are read with the last parameters or with an average.
     pub averaging: Averaging,
@@ -205,6 +208,7 @@ impl Default for RunConfig {
             sampling: SamplingPolicy::Poisson,
             learning_rate: 0.5,
             schedule: Schedule::Constant,
+            phases: Phases::None,
             momentum: 0.0,
             averaging: Averaging::None,
             minority: Minority::None,

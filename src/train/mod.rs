@@ -7,6 +7,7 @@ pub mod config;
 pub mod error;
 pub mod label;
 mod limits;
+pub mod phases;
 pub mod plan;
 pub mod presets;
 mod price;

@@ -6,6 +6,7 @@ use super::{
     check,
     config::{Averaging, Minority, RunConfig, Schedule, Start},
     error::{ConfigError, NoGuarantee},
+    phases,
     price::{self, Drawn},
     units::{absolute_noise, expected_lot, grid},
 };
@@ -13,19 +14,65 @@ use crate::{
     accounting::{ledger::Release, rdp::RdpCurve, sampling::Sampling},
     data::ONE_IN,
     engine::Task,
+    mechanism::envelope::Envelope,
     model,
 };
 
-/// What will run.
+/// What will run. A run begins with its first phase, and mostly has no other.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub config: RunConfig,
+    /// The configuration as it is in the first phase.
+    pub opening: RunConfig,
+    /// What the engine is made for, and what it computes in the first phase.
     pub task: Task,
+    /// Of the first phase.
     pub sampling: Sampling,
-    /// What every step releases and what it costs; `Err` says why no guarantee can be stated for this run.
+    /// What every step of the first phase releases and what it costs; `Err` says why no guarantee can be stated for this run.
     pub priced: Result<(Release, RdpCurve), NoGuarantee>,
+    /// The phases after the first, in order.
+    pub later: Vec<PlannedPhase>,
     /// Training examples, fixed for the run.
     pub train_examples: u32,
+}
+
+/// A phase of a run.
+#[derive(Clone, Debug)]
+pub struct PlannedPhase {
+    /// Its first step; the run's first is 0.
+    pub first: u64,
+    /// The run's configuration as it is in this phase.
+    pub config: RunConfig,
+    pub task: Task,
+    pub sampling: Sampling,
+    /// As of [`Plan::priced`].
+    pub priced: Result<(Release, RdpCurve), NoGuarantee>,
+}
+
+impl PlannedPhase {
+    /// A phase of a configuration that has been checked, with the run's envelope.
+    fn new(
+        first: u64,
+        config: RunConfig,
+        envelope: Option<Arc<Envelope>>,
+        train_examples: u32,
+    ) -> Result<Self, ConfigError> {
+        let sampling = config.sampling.over(train_examples, config.lot);
+        let priced = price::step(&config, sampling, envelope.as_deref())?;
+        let task = Task {
+            model: config.model,
+            encoder: config.encoder.clone(),
+            envelope,
+            noise: absolute_noise(&config),
+            grid: grid(&config)?,
+            denoiser: config.denoiser,
+            expected_lot: expected_lot(&config, train_examples) as f32,
+            momentum: config.momentum as f32,
+            averaging: config.averaging != Averaging::None,
+            copies: config.augmentation.map_or(1, |augmentation| augmentation.copies),
+        };
+        Ok(Self { first, config, task, sampling, priced })
+    }
 }
 
 impl Plan {
@@ -42,28 +89,69 @@ impl Plan {
                 sentence: "about one training image in fifty is turned, and there are fewer than fifty; give more images, or choose no minority",
             });
         }
-        let sampling = config.sampling.over(train_examples, config.lot);
         let envelope = Drawn::of(&config).map(Drawn::draw).transpose()?.map(Arc::new);
-        let priced = price::step(&config, sampling, envelope.as_deref())?;
-        let task = Task {
-            model: config.model,
-            encoder: config.encoder.clone(),
-            envelope,
-            noise: absolute_noise(&config),
-            grid: grid(&config)?,
-            denoiser: config.denoiser,
-            expected_lot: expected_lot(&config, train_examples) as f32,
-            momentum: config.momentum as f32,
-            averaging: config.averaging != Averaging::None,
-            copies: config.augmentation.map_or(1, |augmentation| augmentation.copies),
-        };
-        Ok(Self { config, task, sampling, priced, train_examples })
+        let mut begun = 0u64;
+        let mut phases = Vec::new();
+        for (steps, phase) in phases::configurations(&config)? {
+            phases.push(PlannedPhase::new(begun, phase, envelope.clone(), train_examples)?);
+            begun = begun.saturating_add(steps);
+        }
+        // Of a run in which one phase has no guarantee, none has.
+        let unpriced = phases.iter().find_map(|phase| phase.priced.as_ref().err().copied());
+        let later = phases.split_off(1);
+        let first = phases.remove(0);
+        let priced = unpriced.map_or(first.priced, Err);
+        let (opening, task, sampling) = (first.config, first.task, first.sampling);
+        Ok(Self { config, opening, task, sampling, priced, later, train_examples })
+    }
+
+    /// Which phase step `step` (the first is 0) is in; phase 0 is the plan's own, phase k the k-th of [`Plan::later`].
+    #[must_use]
+    pub fn phase_of(&self, step: u64) -> usize {
+        self.later.iter().take_while(|phase| phase.first <= step).count()
+    }
+
+    /// What the engine computes in a phase, and how its lots are drawn.
+    #[must_use]
+    pub fn phase(&self, phase: usize) -> (&Task, Sampling) {
+        match phase.checked_sub(1).and_then(|place| self.later.get(place)) {
+            Some(later) => (&later.task, later.sampling),
+            None => (&self.task, self.sampling),
+        }
+    }
+
+    /// What the steps from `step` on release, phase by phase: how many, and what each is. The last goes on for ever where the run has no end.
+    ///
+    /// # Errors
+    /// Why no guarantee can be stated.
+    pub fn releases_from(&self, step: u64) -> Result<Vec<(&Release, u64)>, NoGuarantee> {
+        let first = self.priced.as_ref().map_err(|reason| *reason)?;
+        let later = self.later.iter().filter_map(|phase| phase.priced.as_ref().ok());
+        let ends = self.later.iter().map(|phase| phase.first).chain([u64::MAX]);
+        let mut at = step;
+        let mut releases = Vec::new();
+        for ((release, _), end) in std::iter::once(first).chain(later).zip(ends) {
+            if end > at {
+                releases.push((release, end - at));
+                at = end;
+            }
+        }
+        Ok(releases)
+    }
+
+    /// Prices of all phases, with what they are of.
+    #[must_use]
+    pub fn prices(&self) -> Vec<(&Release, &RdpCurve)> {
+        let all = std::iter::once(&self.priced).chain(self.later.iter().map(|phase| &phase.priced));
+        all.filter_map(|priced| priced.as_ref().ok()).map(|(release, curve)| (release, curve)).collect()
     }
 
     /// Learning rate of step `step` (the first is 0).
     #[must_use]
     pub fn learning_rate(&self, step: u64) -> f64 {
-        let RunConfig { learning_rate, schedule, steps, .. } = self.config;
+        let RunConfig { schedule, steps, .. } = self.config;
+        let phase = self.phase_of(step).checked_sub(1).and_then(|place| self.later.get(place));
+        let learning_rate = phase.map_or(&self.opening, |phase| &phase.config).learning_rate;
         // A run without an end has no progress to follow.
         let Some(steps) = steps else { return learning_rate };
         let progress = (step as f64 / steps as f64).min(1.0);
@@ -81,10 +169,10 @@ impl Plan {
         initial_parameters(&self.config)
     }
 
-    /// Expected steps in which every example takes part once.
+    /// Expected steps in which every example takes part once, with the first phase's lots.
     #[must_use]
     pub fn steps_per_epoch(&self) -> f64 {
-        self.config.sampling.steps_per_epoch(self.train_examples, self.config.lot)
+        self.opening.sampling.steps_per_epoch(self.train_examples, self.opening.lot)
     }
 }
 

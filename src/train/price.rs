@@ -7,6 +7,7 @@ use super::{
     check,
     config::RunConfig,
     error::{ConfigError, NoGuarantee},
+    phases,
     units::{absolute_noise, grid_of_release},
 };
 use crate::{
@@ -22,6 +23,15 @@ use crate::{
 
 /// A step's release and its price; `Err` says why no guarantee can be stated for it.
 pub(super) type Priced = Result<(Release, RdpCurve), NoGuarantee>;
+
+/// Steps of a phase, what each releases, and what that costs.
+#[derive(Clone, Debug)]
+pub(super) struct PricedPhase {
+    /// The last phase of a run without an end has `u64::MAX`.
+    pub steps: u64,
+    pub release: Release,
+    pub curve: RdpCurve,
+}
 
 /// How many profiles are kept: that of the envelope in use, and those of a few used before. Each takes about a kilobyte a vector.
 const KEPT: usize = 4;
@@ -84,17 +94,24 @@ fn profile_of(envelope: &Envelope) -> Result<EnvelopeProfile, PrivacyError> {
     EnvelopeProfile::from_vectors((0..envelope.vectors()).map(|index| envelope.vector(index)))
 }
 
-/// What a step of `config` releases on `train` examples, and what that costs. The configuration is checked as for a plan, except for what only
-/// training needs.
+/// What the steps of `config` release on `train` examples, and what that costs, phase by phase. The configuration is checked as for a plan, except for what
+/// only training needs.
 ///
 /// # Errors
 /// As [`Plan::new`].
-pub(super) fn of(config: &RunConfig, train: u32) -> Result<Priced, ConfigError> {
+pub(super) fn of(config: &RunConfig, train: u32) -> Result<Result<Vec<PricedPhase>, NoGuarantee>, ConfigError> {
     check::check(config, train)?;
-    step(config, config.sampling.over(train, config.lot), None)
+    let mut phases = Vec::new();
+    for (steps, phase) in phases::configurations(config)? {
+        match step(&phase, phase.sampling.over(train, phase.lot), None)? {
+            Ok((release, curve)) => phases.push(PricedPhase { steps, release, curve }),
+            Err(reason) => return Ok(Err(reason)),
+        }
+    }
+    Ok(Ok(phases))
 }
 
-/// The same for a configuration that has been checked, with its sampling. `envelope`: the configuration's envelope, if it has been drawn.
+/// The same of one step of a configuration that has no phases and has been checked, with its sampling. `envelope`: the configuration's envelope, if it has been drawn.
 ///
 /// # Errors
 /// As [`Plan::new`].
@@ -156,7 +173,7 @@ mod tests {
             for config in &all {
                 let drawn = Drawn::of(config).unwrap();
                 let own = profile_of(&drawn.draw().unwrap()).unwrap();
-                let (release, _) = of(config, 1000).unwrap().unwrap();
+                let release = of(config, 1000).unwrap().unwrap().remove(0).release;
                 assert_eq!(release.sensitivity, Sensitivity::Envelope { profile: own.clone() });
                 assert_eq!(Plan::new(config.clone(), 1000).unwrap().priced.unwrap().0, release);
                 assert_eq!(drawn.profile(None).unwrap(), own);

@@ -5,15 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::{
     config::RunConfig,
     error::{NoScale, PriceError},
-    price,
+    price::{self, PricedPhase},
 };
 use crate::accounting::{
     PrivacyError,
     books::Books,
     calibrate::{self, Method, Scales, Target},
-    ledger::Release,
     pld::Pld,
-    rdp::{Accountant, Epsilon, Orders, RdpCurve},
+    rdp::{Accountant, Epsilon, Orders},
 };
 
 /// A point of a curve: x, y.
@@ -41,16 +40,16 @@ pub struct Projection {
 /// # Errors
 /// Why there is none.
 pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection, PriceError> {
-    let (_, curve) = step(config, train)?;
+    let phases = phases(config, train)?;
     let mut points: Vec<Point> = vec![];
     for i in 1..=POINTS {
         let share = i as f64 / POINTS as f64;
         let step = ((steps as f64 * share * share).ceil() as u64).max(1);
         if points.last().is_none_or(|last| last.0 < step as f64) {
-            points.push((step as f64, spent(&curve, step, config.delta)?.improved.epsilon));
+            points.push((step as f64, spent(&phases, step, config.delta)?.improved.epsilon));
         }
     }
-    Ok(Projection { end: spent(&curve, steps, config.delta)?, curve: points, steps })
+    Ok(Projection { end: spent(&phases, steps, config.delta)?, curve: points, steps })
 }
 
 /// What `steps` steps of this configuration cost on `train` examples.
@@ -58,7 +57,7 @@ pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection,
 /// # Errors
 /// Why there is no price.
 pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, PriceError> {
-    spent(&step(config, train)?.1, steps, config.delta)
+    spent(&phases(config, train)?, steps, config.delta)
 }
 
 /// The books that a run of this configuration has after `steps` steps on `train` examples.
@@ -66,11 +65,7 @@ pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, Price
 /// # Errors
 /// Why there are none.
 pub fn planned(config: &RunConfig, train: u32, steps: u64) -> Result<Books, PriceError> {
-    let (release, curve) = step(config, train)?;
-    let mut books = Books::default();
-    let id = books.register(release, &curve)?;
-    books.record(id, steps);
-    Ok(books)
+    books(&phases(config, train)?, steps)
 }
 
 /// Tight ε (privacy loss distributions) after each of these numbers of steps.
@@ -78,14 +73,20 @@ pub fn planned(config: &RunConfig, train: u32, steps: u64) -> Result<Books, Pric
 /// # Errors
 /// Why there is none.
 pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>, PriceError> {
-    let step = step_loss(config, train)?;
-    let found = step.epsilons(config.delta, steps)?;
-    Ok(steps.iter().zip(found).map(|(&steps, found)| (steps as f64, found.value)).collect())
-}
-
-/// The privacy loss of one step.
-fn step_loss(config: &RunConfig, train: u32) -> Result<Pld, PriceError> {
-    Ok(Pld::for_release(&step(config, train)?.0)?)
+    let phases = phases(config, train)?;
+    if let [only] = phases.as_slice() {
+        let found = Pld::for_release(&only.release)?.epsilons(config.delta, steps)?;
+        return Ok(steps.iter().zip(found).map(|(&steps, found)| (steps as f64, found.value)).collect());
+    }
+    let whole = planned(config, train, steps.iter().copied().max().unwrap_or(0))?;
+    // The distributions of the whole are those of its beginnings; the computed ε may fall in its last digits although the true one grows.
+    let mut least = 0.0_f64;
+    let mut point = |&steps: &u64| {
+        least = least.max(whole.after(steps)?.tight(config.delta)?.value);
+        Ok((steps as f64, least))
+    };
+    whole.tight(config.delta)?;
+    steps.iter().map(&mut point).collect()
 }
 
 /// The smallest noise scale (to four digits, rounded up) with which `steps` steps stay within ε `budget`: by the Rényi accounting that the run reports,
@@ -125,7 +126,8 @@ fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64)
         NoScale::StepsAddUp
     } else {
         // The refusal only says whether there is a tight bound: computing one close to 0 would take long.
-        NoScale::Conversion { delta, floor: round_up(floor), tight: step_loss(&config, train).is_ok() }
+        let priced = |phases: Vec<PricedPhase>| phases.iter().all(|phase| Pld::for_release(&phase.release).is_ok());
+        NoScale::Conversion { delta, floor: round_up(floor), tight: phases(&config, train).is_ok_and(priced) }
     };
     PriceError::NoScale { widest, steps, budget, least: round_up(least), reason }
 }
@@ -141,13 +143,29 @@ pub fn round_up(x: f64) -> f64 {
     if digits(units) < x { digits(units + 1.0) } else { digits(units) }
 }
 
-/// What a step releases, and what it costs.
-fn step(config: &RunConfig, train: u32) -> Result<(Release, RdpCurve), PriceError> {
+/// What steps release and cost, phase by phase.
+fn phases(config: &RunConfig, train: u32) -> Result<Vec<PricedPhase>, PriceError> {
     Ok(price::of(config, train)??)
 }
 
-fn spent(curve: &RdpCurve, steps: u64, delta: f64) -> Result<Epsilon, PriceError> {
-    Ok(Accountant::of_steps(curve, steps).epsilon(delta)?)
+fn spent(phases: &[PricedPhase], steps: u64, delta: f64) -> Result<Epsilon, PriceError> {
+    if let [only] = phases {
+        return Ok(Accountant::of_steps(&only.curve, steps).epsilon(delta)?);
+    }
+    Ok(books(phases, steps)?.renyi(delta)?)
+}
+
+/// Books of `steps` steps; all that are more than planned fall into the last phase.
+fn books(phases: &[PricedPhase], steps: u64) -> Result<Books, PriceError> {
+    let mut books = Books::default();
+    let mut left = steps;
+    for (place, phase) in phases.iter().enumerate() {
+        let id = books.register(phase.release.clone(), &phase.curve)?;
+        let count = if place + 1 == phases.len() { left } else { left.min(phase.steps) };
+        books.record(id, count);
+        left -= count;
+    }
+    Ok(books)
 }
 
 #[cfg(test)]

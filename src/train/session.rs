@@ -14,12 +14,12 @@ use crate::{
     accounting::{
         PrivacyError,
         books::Books,
-        ledger::{Ledger, ReleaseId},
+        ledger::{Event, Ledger, ReleaseId},
         report,
         sampling::Sampler,
     },
     data::{Dataset, Shift},
-    engine::{Engine, Metrics, StepInput, StepTrace, reading},
+    engine::{Engine, Metrics, StepInput, StepTrace, Task, reading},
     rng::{NotPrivateReplay, RandomSource, SystemRng},
 };
 
@@ -31,6 +31,10 @@ pub struct Session<E> {
     /// Draws lots by `plan.sampling`, for which each step is priced.
     sampler: Sampler,
     account: Option<RunBooks>,
+    /// The phase whose lots the sampler draws.
+    phase: usize,
+    /// The phase whose task the engine has: an engine is made for the first one's.
+    engine_phase: usize,
     lot: Vec<u32>,
     shifts: Vec<Shift>,
     step: u64,
@@ -39,22 +43,44 @@ pub struct Session<E> {
     non_finite: (u64, u64),
 }
 
-/// The books of a run that can be accounted for, and what each of its steps releases.
+/// The books of a run that can be accounted for, and what each step of each phase releases.
 #[derive(Clone)]
 struct RunBooks {
     books: Books,
-    release: ReleaseId,
+    releases: Vec<ReleaseId>,
 }
 
 impl RunBooks {
     /// Books that begin with what `ledger` says was released before. A shuffled epoch that is open there counts in full, because the new sampler
     /// begins with an epoch of its own.
     fn after(mut ledger: Ledger, plan: &Plan) -> Result<Option<Self>, PrivacyError> {
-        let Ok((release, curve)) = &plan.priced else { return Ok(None) };
+        if plan.priced.is_err() {
+            return Ok(None);
+        }
+        // Batches of an epoch are as many in all phases.
         ledger.give_up_epoch(plan.sampling);
-        let mut books = Books::of_priced(ledger, &[(release, curve)])?;
-        let release = books.register(release.clone(), curve)?;
-        Ok(Some(Self { books, release }))
+        let prices = plan.prices();
+        let mut books = Books::of_priced(ledger, &prices)?;
+        let releases = prices.into_iter().map(|(release, curve)| books.register(release.clone(), curve));
+        let releases = releases.collect::<Result<_, _>>()?;
+        Ok(Some(Self { books, releases }))
+    }
+}
+
+impl RunBooks {
+    /// The releases of `steps` steps from `step` on.
+    fn ahead(&self, plan: &Plan, step: u64, steps: u64) -> impl Iterator<Item = (ReleaseId, u64)> {
+        let first = plan.phase_of(step);
+        let counts = plan.releases_from(step).unwrap_or_default().into_iter().map(|(_, count)| count);
+        let counts: Vec<u64> = counts.collect();
+        let mut left = steps;
+        let taken = counts.into_iter().map(move |count| {
+            let taken = count.min(left);
+            left -= taken;
+            taken
+        });
+        let releases: Vec<ReleaseId> = self.releases[first..].to_vec();
+        releases.into_iter().zip(taken).filter(|(_, count)| *count > 0)
     }
 }
 
@@ -90,6 +116,8 @@ impl<E: Engine> Session<E> {
             rng,
             sampler,
             account,
+            phase: 0,
+            engine_phase: 0,
             lot: Vec::new(),
             shifts: Shift::ALONE.to_vec(),
             step: 0,
@@ -123,8 +151,8 @@ impl<E: Engine> Session<E> {
             None => {}
         }
         if replayed {
-            for _ in 0..progress.step {
-                session.draw();
+            for step in 0..progress.step {
+                session.draw_in(session.plan.phase_of(step))?;
             }
         }
         (session.step, session.training) = (progress.step, progress.training);
@@ -159,10 +187,11 @@ impl<E: Engine> Session<E> {
         &mut self.engine
     }
 
-    /// Goes on with another engine. The books and the counts of examples stay.
+    /// Goes on with another engine, which was made for the plan's task. The books and the counts of examples stay.
     pub fn replace_engine(&mut self, engine: E) {
         self.non_finite = (self.count_non_finite(), 0);
         self.engine = engine;
+        self.engine_phase = 0;
     }
 
     const fn count_non_finite(&self) -> u64 {
@@ -175,10 +204,19 @@ impl<E: Engine> Session<E> {
         self.account.as_ref().map(|account| account.books.ledger())
     }
 
-    /// Which release of its ledger each step is; `None` where nothing can be accounted for.
+    /// What the steps from the next one on will release, in kinds of its ledger; the last goes on for ever where the run has no end. `None` where nothing can
+    /// be accounted for.
     #[must_use]
-    pub fn release(&self) -> Option<ReleaseId> {
-        self.account.as_ref().map(|account| account.release)
+    pub fn planned(&self) -> Option<Vec<Event>> {
+        let account = self.account.as_ref()?;
+        let ahead = account.ahead(&self.plan, self.step, u64::MAX);
+        Some(ahead.map(|(release, count)| Event { release: release.place() as u32, count }).collect())
+    }
+
+    /// What the engine computed in the last step, or will compute in the first.
+    #[must_use]
+    pub fn task(&self) -> &Task {
+        self.plan.phase(self.plan.phase_of(self.step.saturating_sub(1))).0
     }
 
     /// The ledger as it will be after `steps` more steps, so that it can be written to a disk before those steps run. `None` where nothing can
@@ -187,7 +225,7 @@ impl<E: Engine> Session<E> {
     pub fn ledger_ahead(&self, steps: u64) -> Option<Ledger> {
         let account = self.account.as_ref()?;
         let mut ledger = account.books.ledger().clone();
-        ledger.record_many(account.release, steps);
+        account.ahead(&self.plan, self.step, steps).for_each(|(release, count)| ledger.record_many(release, count));
         Some(ledger)
     }
 
@@ -209,7 +247,7 @@ impl<E: Engine> Session<E> {
     /// When the device is lost. The step then counts as released.
     pub async fn step(&mut self) -> Result<(), SessionError> {
         let start = Instant::now();
-        let noise_key = self.draw();
+        let noise_key = self.draw().await?;
         let input = input(&self.plan, self.step, &self.lot, &self.shifts, noise_key);
         let result = self.engine.step(input).await;
         self.finish_step(start);
@@ -222,24 +260,42 @@ impl<E: Engine> Session<E> {
     /// As [`Session::step`].
     pub async fn traced_step(&mut self) -> Result<StepTrace, SessionError> {
         let start = Instant::now();
-        let noise_key = self.draw();
+        let noise_key = self.draw().await?;
         let input = input(&self.plan, self.step, &self.lot, &self.shifts, noise_key);
         let result = self.engine.traced_step(input).await;
         self.finish_step(start);
         Ok(result?)
     }
 
-    /// Draws the step's examples and noise key, and writes the release into the books before anything is released.
-    fn draw(&mut self) -> [u32; 8] {
+    /// Brings the engine into the step's phase; then draws its examples and noise key, and writes the release into the books before anything is released.
+    async fn draw(&mut self) -> Result<[u32; 8], SessionError> {
+        let phase = self.plan.phase_of(self.step);
+        if self.engine_phase != phase {
+            self.engine.set_task(self.plan.phase(phase).0).await?;
+            self.engine_phase = phase;
+        }
+        self.draw_in(phase)
+    }
+
+    /// What [`Session::draw`] does without an engine.
+    fn draw_in(&mut self, phase: usize) -> Result<[u32; 8], SessionError> {
+        if self.phase != phase {
+            let sampling = self.plan.phase(phase).1;
+            // An epoch that is open goes on.
+            if self.sampler.policy() != sampling {
+                self.sampler = sampling.sampler(self.plan.train_examples.into())?;
+            }
+            self.phase = phase;
+        }
         self.sampler.draw(self.rng.as_mut(), &mut self.lot);
         if let Some(account) = &mut self.account {
-            account.books.record(account.release, 1);
+            account.books.record(account.releases[phase], 1);
         }
         let key = std::array::from_fn(|_| self.rng.next_u32());
         if let Some(augmentation) = self.plan.config.augmentation {
             augmentation.draw(self.rng.as_mut(), &mut self.shifts);
         }
-        key
+        Ok(key)
     }
 
     fn finish_step(&mut self, start: Instant) {
@@ -299,7 +355,7 @@ impl<E: Engine> Session<E> {
         let metrics = self.settle().await?;
         Ok(Report {
             step: self.step,
-            epoch: self.step as f64 / self.plan.steps_per_epoch(),
+            epoch: self.plan.config.epochs(self.plan.train_examples, self.step),
             training_seconds: two_digits(self.training.as_secs_f64()),
             learning_rate: self.plan.learning_rate(self.step.saturating_sub(1)),
             test_accuracy,
@@ -339,7 +395,9 @@ impl<E: Engine> Session<E> {
         let delta = self.plan.config.delta;
         let mut books = std::borrow::Cow::Borrowed(&account.books);
         if steps > 0 {
-            books.to_mut().record(account.release, steps);
+            for (release, count) in account.ahead(&self.plan, self.step, steps) {
+                books.to_mut().record(release, count);
+            }
         }
         Ok(Privacy::of(delta, books.renyi(delta), books.ledger())?)
     }
@@ -538,5 +596,98 @@ mod tests {
         // Whatever was counted.
         let most = Progress { non_finite: u64::MAX, ..session.progress() };
         assert_eq!(one_more(&mut Session::resume(plan.clone(), engine(), most).unwrap()), u64::MAX);
+    }
+
+    /// A phase's noise, norm, lot and rate are drawn, computed and entered, on every engine and after every interruption.
+    #[test]
+    fn phases_run_as_they_are_planned_and_paid_for() {
+        let train = synthetic::digits(1, 200, 1).train;
+        let config = RunConfig {
+            phases: "4; 3 noise 0.5 lot 60; 5 noise 2 clip 0.3 rate 0.5".parse().unwrap(),
+            steps: Some(12),
+            lot: 20,
+            momentum: 0.5,
+            ..RunConfig::default()
+        };
+        let plan = Plan::new(config.clone(), 200).unwrap();
+        let on_cpu = |plan: &Plan| {
+            let start = plan.initial_parameters();
+            CpuEngine::new(plan.task.clone(), train.clone(), &start, Performance::default()).unwrap()
+        };
+        // Step by step, by an engine that is made for each step's phase.
+        let replayed = Plan::new(RunConfig { replay: Some(3), ..config.clone() }, 200).unwrap();
+        let mut session = Session::new(replayed.clone(), on_cpu(&replayed)).unwrap();
+        let mut sizes = vec![];
+        for step in 0..12 {
+            let state = block_on(session.engine().state()).unwrap();
+            block_on(session.step()).unwrap();
+            sizes.push(session.lot.len());
+            let own = Plan::new(RunConfig { replay: Some(3), ..config.in_step(step) }, 200).unwrap();
+            assert_eq!(session.task(), &own.task, "{step}");
+            assert_eq!(session.sampler.policy(), own.sampling);
+            let mut other = Session::resume(
+                replayed.clone(),
+                on_cpu(&replayed),
+                Progress { step, ledger: None, training: Duration::ZERO, non_finite: 0 },
+            )
+            .unwrap();
+            block_on(other.engine().set_state(&state)).unwrap();
+            block_on(other.step()).unwrap();
+            let states = [block_on(session.engine().state()).unwrap(), block_on(other.engine().state()).unwrap()];
+            assert_eq!(states[0], states[1], "{step}");
+            assert_eq!(plan.learning_rate(step), config.in_step(step).learning_rate);
+        }
+        assert!(sizes[4..7].iter().all(|size| *size > 35) && sizes[..4].iter().all(|size| *size < 40), "{sizes:?}");
+        // The books follow; an interrupted run has its phases back, and its books.
+        let whole = crate::train::projection::planned(&config, 200, 12).unwrap();
+        for stop in [0, 2, 4, 5, 7, 11] {
+            let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+            for _ in 0..stop {
+                block_on(session.step()).unwrap();
+            }
+            let ahead = session.ledger_ahead(12 - stop).unwrap();
+            let mut session = Session::resume(plan.clone(), on_cpu(&plan), session.progress()).unwrap();
+            assert_eq!(
+                (session.ledger_ahead(12 - stop).unwrap().events(), ahead.events()),
+                (whole.ledger().events(), whole.ledger().events())
+            );
+            let cost = session.privacy_ahead(12 - stop).unwrap();
+            while !session.complete() {
+                block_on(session.step()).unwrap();
+            }
+            assert_eq!(session.ledger(), Some(whole.ledger()), "{stop}");
+            assert_eq!(session.privacy().unwrap(), cost);
+            assert_eq!(spent(&session), whole.renyi(config.delta).unwrap().improved.epsilon);
+            assert_eq!(session.planned().unwrap(), [Event { release: 2, count: u64::MAX - 12 }]);
+        }
+        // An engine that takes another's place is brought into the phase.
+        let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+        (0..6).for_each(|_| block_on(session.step()).unwrap());
+        session.replace_engine(on_cpu(&plan));
+        block_on(session.step()).unwrap();
+        assert_eq!(session.engine_phase, 1);
+    }
+
+    /// Phases of one lot share an epoch, which its least noise pays for.
+    #[test]
+    fn an_epoch_goes_on_over_a_phase() {
+        for sampling in [SamplingPolicy::Shuffled, SamplingPolicy::RandomAllocation] {
+            let config = RunConfig {
+                sampling,
+                lot: 10,
+                phases: "3; 7 noise 2".parse().unwrap(),
+                steps: Some(10),
+                ..RunConfig::default()
+            };
+            let plan = Plan::new(config, 43).unwrap();
+            let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+            let mut drawn = vec![];
+            for _ in 0..5 {
+                block_on(session.step()).unwrap();
+                drawn.extend_from_slice(&session.lot);
+            }
+            drawn.sort_unstable();
+            assert_eq!(drawn, (0..43).collect::<Vec<_>>());
+        }
     }
 }

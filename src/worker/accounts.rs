@@ -40,8 +40,8 @@ pub enum Question {
     Tight { config: RunConfig, train: u32, steps: Vec<u64> },
     /// The ledger of the current run, as JSON. Later questions about `run` name events of this ledger.
     Ledger { run: u32, ledger: String },
-    /// What these events of the run's ledger cost, and what they will cost with so many more of `release`.
-    Spent { run: u32, events: Vec<Event>, release: u32, ahead: Vec<u64>, delta: f64 },
+    /// What these events of the run's ledger cost, and what they will cost with so many more of those that follow.
+    Spent { run: u32, events: Vec<Event>, then: Vec<Event>, ahead: Vec<u64>, delta: f64 },
     /// The privacy curve of these events about their tight ε.
     Curve { run: u32, events: Vec<Event>, delta: f64, epsilon: f64 },
     /// The privacy label of the run of this card: with `events`, of what these of its ledger cost. `together`: what is known of all runs on the same digits.
@@ -126,8 +126,8 @@ impl Accounts {
                 Answer::Tight(in_words(projection::tight(&config, train, &steps)))
             }
             Question::Ledger { run, ledger } => Answer::Ledger(in_words(self.take(run, &ledger))),
-            Question::Spent { run, events, release, ahead, delta } => {
-                let spent = |books: &Books| Ok(spent(books, release, &ahead, delta)?);
+            Question::Spent { run, events, then, ahead, delta } => {
+                let spent = |books: &Books| Ok(spent(books, &then, &ahead, delta)?);
                 Answer::Spent(in_words(self.of(run, events).and_then(spent)))
             }
             Question::Curve { run, events, delta, epsilon } => {
@@ -174,15 +174,11 @@ impl Accounts {
     }
 }
 
-fn spent(books: &Books, release: u32, ahead: &[u64], delta: f64) -> Result<Spent, PrivacyError> {
+fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Spent, PrivacyError> {
     let Account { classic, improved, tight, steps: releases, .. } = books.account(delta)?;
     let mut least = tight.map_or(0.0, |tight| tight.value);
     let mut with = |&more: &u64| -> Result<(u64, f64), PrivacyError> {
-        let mut events = books.ledger().events().to_vec();
-        match events.last_mut() {
-            Some(last) if last.release == release => last.count = last.count.saturating_add(more),
-            _ => events.push(Event { release, count: more }),
-        }
+        let events = Event::followed(books.ledger().events(), then, more);
         // The computed ε may fall in its last digits although the true one grows.
         least = least.max(books.with_events(events)?.tight(delta)?.value);
         Ok((more, least))
@@ -239,7 +235,8 @@ mod tests {
         let mut accounts = Accounts::default();
         let spent = |accounts: &mut Accounts, run, count, ahead: &[u64]| {
             let (events, ahead) = (events(count), ahead.to_vec());
-            let question = Question::Spent { run, events, release: 0, ahead, delta };
+            let question =
+                Question::Spent { run, events, then: vec![Event { release: 0, count: u64::MAX }], ahead, delta };
             let Answer::Spent(spent) = accounts.answer(question) else { panic!("another answer") };
             spent
         };
@@ -259,7 +256,7 @@ mod tests {
         }
         assert_eq!(spent(&mut accounts, 3, 120, &[]).unwrap().tight.unwrap().epsilon, twenty);
         // Before the first step, what the first will cost is known.
-        let nothing = Question::Spent { run: 3, events: vec![], release: 0, ahead: vec![1, 100], delta };
+        let nothing = Question::Spent { run: 3, events: vec![], then: events(100), ahead: vec![1, 100], delta };
         let Answer::Spent(Ok(Spent { releases: 0, tight: Some(first), .. })) = accounts.answer(nothing) else {
             panic!()
         };

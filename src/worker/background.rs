@@ -13,6 +13,7 @@ use crate::{
     train::{
         config::{Minority, RunConfig},
         error::SessionError,
+        phases::Phases,
         plan::Plan,
         session::Session,
     },
@@ -66,6 +67,7 @@ pub fn baseline_of(config: &RunConfig, steps: u64) -> RunConfig {
         noise: None,
         grid_bits: None,
         denoiser: Denoiser::None,
+        phases: Phases::None,
         learning_rate: (config.learning_rate * clip * denoised).min(MOST_RATE),
         steps: Some(steps.clamp(LEAST_STEPS, MOST_STEPS)),
         ..config.clone()

@@ -175,8 +175,9 @@ pub enum Event {
     LedgerOpened {
         run: u32,
         ledger: String,
-        /// Which of its releases each step of the run is.
-        release: u32,
+        /// The run's step then, and what its steps from the next one on will release; the last of it for ever where the run has no end.
+        step: u64,
+        planned: Vec<ledger::Event>,
     },
     /// The events of that ledger so far, sent before each [`Event::Report`].
     Released(Vec<ledger::Event>),

@@ -21,7 +21,10 @@ use crate::{
 pub struct RunLog {
     /// What was released before; `None`: nothing can be claimed of the run.
     ledger: Option<Ledger>,
-    /// What each reserved release is.
+    /// What the first reserved releases are, where the run has phases that end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    phases: Vec<(Release, u64)>,
+    /// What each reserved release is after those.
     release: Option<Release>,
     /// Digest of the digits that the run trains on ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)): books of the same digits add up.
     /// `None`: the digits are not known, or the run counts for none.
@@ -47,10 +50,15 @@ pub enum RunLogError {
 }
 
 impl RunLog {
-    /// Opens books after `ledger`, for releases of one kind.
+    /// Opens books after `ledger`, for so many releases of each kind in turn; of the last one, for any number.
     #[must_use]
-    pub fn open(ledger: Option<&Ledger>, release: Option<&Release>, digits: Option<String>) -> Self {
-        Self { ledger: ledger.cloned(), release: release.filter(|_| ledger.is_some()).cloned(), digits }
+    pub fn open(ledger: Option<&Ledger>, planned: &[(&Release, u64)], digits: Option<String>) -> Self {
+        let (last, first) = match planned.split_last() {
+            Some(((last, _), first)) if ledger.is_some() => (Some((*last).clone()), first),
+            _ => (None, &[][..]),
+        };
+        let phases = first.iter().map(|(release, count)| ((*release).clone(), *count)).collect();
+        Self { ledger: ledger.cloned(), phases, release: last, digits }
     }
 
     #[must_use]
@@ -83,10 +91,16 @@ impl RunLog {
     pub fn with(&self, reserved: u64) -> Result<Option<Ledger>, RunLogError> {
         let Some(mut ledger) = self.ledger.clone() else { return Ok(None) };
         ledger.validate()?;
+        let mut left = reserved;
+        for (release, count) in &self.phases {
+            let release = ledger.register(release.clone())?;
+            ledger.record_many(release, left.min(*count));
+            left = left.saturating_sub(*count);
+        }
         match &self.release {
             Some(release) => {
                 let release = ledger.register(release.clone())?;
-                ledger.record_many(release, reserved);
+                ledger.record_many(release, left);
             }
             None if reserved > 0 => {
                 return Err(RunLogError::Unreadable("they do not say what was released".to_owned()));
@@ -164,16 +178,23 @@ mod tests {
         let first = ledger.register(release(2.0)).unwrap();
         ledger.record_many(first, 5);
         for other in [2.0, 1.0] {
-            let books = RunLog::open(Some(&ledger), Some(&release(other)), None);
+            let books = RunLog::open(Some(&ledger), &[(&release(other), 1)], None);
             let books = RunLog::from_json(&books.to_json()).unwrap();
             let ahead = books.with(7).unwrap().unwrap();
             assert_eq!((ahead.steps(), books.with(0).unwrap().unwrap().steps()), (12, 5));
             let twice = rdp::epsilon_of(&ahead, 1e-5).unwrap().improved.epsilon;
             assert!(twice > rdp::epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon);
         }
-        assert_eq!(RunLog::open(None, Some(&release(1.0)), None).with(7), Ok(None));
-        assert!(RunLog::open(Some(&ledger), None, None).with(1).is_err());
-        let changed = RunLog::open(Some(&ledger), None, None).to_json().replace("\"count\":5", "\"count\":0");
+        let (wide, narrow) = (release(3.0), release(1.0));
+        let phased = RunLog::open(Some(&ledger), &[(&wide, 4), (&narrow, 1), (&wide, 9)], None);
+        let counts = |reserved| {
+            let ledger = RunLog::from_json(&phased.to_json()).unwrap().with(reserved).unwrap().unwrap();
+            ledger.events().iter().map(|event| event.count).collect::<Vec<_>>()
+        };
+        assert_eq!([0, 3, 5, 20].map(counts), [vec![5], vec![5, 3], vec![5, 4, 1], vec![5, 4, 1, 15]]);
+        assert_eq!(RunLog::open(None, &[(&release(1.0), 1)], None).with(7), Ok(None));
+        assert!(RunLog::open(Some(&ledger), &[], None).with(1).is_err());
+        let changed = RunLog::open(Some(&ledger), &[], None).to_json().replace("\"count\":5", "\"count\":0");
         assert!(RunLog::from_json(&changed).unwrap().with(0).is_err());
         assert!(matches!(RunLog::from_json("[]"), Err(RunLogError::Unreadable(_))));
     }

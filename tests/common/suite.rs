@@ -594,6 +594,61 @@ pub fn state_is_kept_and_replaced<E: Engine>(make: Make<E>) {
     }
 }
 
+/// Another noise, another norm, another lot: the steps are those of an engine that was made for them, and the state is the one that was there.
+pub fn a_task_that_changes_is_the_next_one<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        let clipped = |norm: f64, noise| Task { momentum: 0.5, ..task(model, EncoderSpec::Clip { norm }, noise) };
+        let envelope = |noise| {
+            task(
+                model,
+                EncoderSpec::Envelope { shape: EnvelopeShape::Mixed, vectors: 3, pre_scale: 1.0, seed: 3 },
+                noise,
+            )
+        };
+        let mut ways: Vec<(Task, Vec<Task>)> = Vec::new();
+        let all: Vec<_> = noises().into_iter().flatten().map(Some).collect();
+        let first = clipped(3.0, all[0].clone());
+        ways.push((first, all.iter().map(|noise| Task { expected_lot: 7.0, ..clipped(0.2, noise.clone()) }).collect()));
+        let first = Task { denoiser: Denoiser::KolmogorovSmirnov, ..envelope(all[2].clone()) };
+        let psi = first.envelope.clone();
+        let next = |noise: &Option<NoiseSpec>| Task { noise: noise.clone(), envelope: psi.clone(), ..first.clone() };
+        ways.push((first.clone(), all.iter().rev().take(3).map(next).collect()));
+        for (first, tasks) in ways {
+            let (mut engine, _) = pair(make, &first);
+            step(&mut engine, &[1, 2, 30], 1);
+            for (number, next) in (2..).zip(&tasks) {
+                let state = block_on(engine.state()).unwrap();
+                block_on(engine.set_task(next)).unwrap();
+                assert_eq!(block_on(engine.state()).unwrap(), state);
+                let (mut fresh, mut plain) = pair(make, next);
+                block_on(fresh.set_state(&state)).unwrap();
+                block_on(plain.set_state(&state)).unwrap();
+                let lot = [0, 3, number as u32, 40];
+                step(&mut engine, &lot, number);
+                step(&mut fresh, &lot, number);
+                step(&mut plain, &lot, number);
+                let found = block_on(engine.state()).unwrap();
+                assert_eq!(found, block_on(fresh.state()).unwrap(), "{next:?}");
+                let difference = relative_difference(&found.parameters, &block_on(plain.state()).unwrap().parameters);
+                assert!(difference < 1e-4, "{difference} after {next:?}");
+            }
+            // Anything else is another run's, and nothing changes.
+            let last = tasks.last().unwrap();
+            let state = block_on(engine.state()).unwrap();
+            for other in [
+                Task { noise: None, denoiser: Denoiser::None, ..last.clone() },
+                Task { averaging: !last.averaging, ..last.clone() },
+                Task { copies: 3, ..last.clone() },
+                Task { encoder: EncoderSpec::None, envelope: None, ..last.clone() },
+                Task { momentum: 0.25, ..last.clone() },
+            ] {
+                assert!(block_on(engine.set_task(&other)).is_err(), "{other:?}");
+            }
+            assert_eq!(block_on(engine.state()).unwrap(), state);
+        }
+    }
+}
+
 pub fn images_are_read_with_the_mean<E: Engine>(make: Make<E>) {
     for model in models(make) {
         let mut task = clip(model);
@@ -694,6 +749,7 @@ macro_rules! suite {
             predictions_equal_the_references
             training_learns
             state_is_kept_and_replaced
+            a_task_that_changes_is_the_next_one
             images_are_read_with_the_mean
             what_does_not_fit_is_refused
             copies_that_were_not_planned_are_refused);

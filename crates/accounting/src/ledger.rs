@@ -180,6 +180,25 @@ pub struct Event {
     pub count: u64,
 }
 
+impl Event {
+    /// `events`, and then the first `more` releases of `then`; all of them where there are fewer.
+    #[must_use]
+    pub fn followed(events: &[Self], then: &[Self], more: u64) -> Vec<Self> {
+        let mut all = events.to_vec();
+        let mut left = more;
+        for event in then {
+            let count = event.count.min(left);
+            left -= count;
+            match all.last_mut() {
+                _ if count == 0 => {}
+                Some(last) if last.release == event.release => last.count = last.count.saturating_add(count),
+                _ => all.push(Self { count, ..*event }),
+            }
+        }
+        all
+    }
+}
+
 /// Names a release of one ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseId(u32);

@@ -26,6 +26,7 @@ const BUDGET: usize = 1 << 24;
 pub struct BurnEngine {
     info: EngineInfo,
     model: Model<f32>,
+    task: Task,
     algorithm: Algorithm,
     copies: usize,
     /// Examples whose gradients are on the device at a time.
@@ -82,6 +83,7 @@ impl BurnEngine {
         Ok(Self {
             info: info(model.device()),
             model,
+            task: task.clone(),
             algorithm,
             copies,
             chunk: chunk.max(1),
@@ -212,6 +214,13 @@ impl Engine for BurnEngine {
 
     async fn state(&mut self) -> Result<State, EngineError> {
         Ok(self.state.clone())
+    }
+
+    async fn set_task(&mut self, task: &Task) -> Result<(), EngineError> {
+        self.task.check_next(task)?;
+        self.algorithm = task.algorithm(self.state.parameters.len())?;
+        self.task = task.clone();
+        Ok(())
     }
 
     async fn set_state(&mut self, state: &State) -> Result<(), EngineError> {

@@ -16,6 +16,7 @@ use hushgrad::{
     engine::{AnyEngine, Engine as _, EngineFactory},
     train::{
         config::{Minority, RunConfig},
+        phases::Phases,
         plan::Plan,
         presets::Preset,
         report::Report,
@@ -141,6 +142,10 @@ pub struct Arguments {
     /// Learning rate falls in a line to this share of itself
     #[arg(long, value_name = "SHARE")]
     decay_to: Option<f64>,
+    /// Another noise in every phase: a rule (time, exponential, step or polynomial) with the number of phases and the last one's noise as a multiple of the first
+    /// one's, as in "exponential 6 0.5"; or a list, as in "200; 200 noise 0.7 rate 0.5; 100 laplace lot 512"
+    #[arg(long)]
+    phases: Option<Phases>,
     #[arg(long)]
     momentum: Option<f64>,
     /// Training images made unlike the others, each by itself before anything else: ε is as without it [default: none]

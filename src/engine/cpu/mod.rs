@@ -104,6 +104,30 @@ impl Denoising {
     }
 }
 
+/// What is made of a task.
+struct Made {
+    encoding: Encoding,
+    noise: Option<Family>,
+    denoising: Option<Denoising>,
+    on_grid: Option<OnGrid>,
+}
+
+impl Made {
+    fn of(task: &Task) -> Result<Self, EngineError> {
+        let encoding = encoding(task)?;
+        let noise = task.noise.as_ref().map(Family::new).transpose()?;
+        let denoising = Denoising::new(task, noise.as_ref())?;
+        let on_grid = match task.grid {
+            None => None,
+            Some(grid) => {
+                let p = task.model.parameters();
+                Some(OnGrid { encoder: task.prepared_encoder(p)?, sum: GridSum::new(grid, p) })
+            }
+        };
+        Ok(Self { encoding, noise, denoising, on_grid })
+    }
+}
+
 impl CpuEngine {
     /// An engine for `task` on `train`, whose first parameters are given.
     ///
@@ -118,16 +142,7 @@ impl CpuEngine {
         let p = task.model.parameters();
         check_length("initial parameters", initial_parameters.len(), p)?;
         check_dataset(&train)?;
-        let encoding = encoding(&task)?;
-        let noise = task.noise.as_ref().map(Family::new).transpose()?;
-        let denoising = Denoising::new(&task, noise.as_ref())?;
-        let on_grid = match task.grid {
-            None => None,
-            Some(grid) => {
-                let encoder = task.prepared_encoder(p)?;
-                Some(OnGrid { encoder, sum: GridSum::new(grid, p) })
-            }
-        };
+        let Made { encoding, noise, denoising, on_grid } = Made::of(&task)?;
         let kernels = dispatch(BuildPool { task: &task, encoding: &encoding, performance })?;
         let info = EngineInfo { backend: Backend::Cpu, device: kernels.describe() };
         let mut parameters = vec![0.0; padded(p)];
@@ -301,6 +316,15 @@ impl Engine for CpuEngine {
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {
         Ok(self.metrics)
+    }
+
+    async fn set_task(&mut self, task: &Task) -> Result<(), EngineError> {
+        self.task.check_next(task)?;
+        let made = Made::of(task)?;
+        (self.encoding, self.noise, self.denoising, self.on_grid) =
+            (made.encoding, made.noise, made.denoising, made.on_grid);
+        self.task = task.clone();
+        Ok(())
     }
 
     async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {

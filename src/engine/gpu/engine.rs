@@ -13,7 +13,7 @@ use super::{
     features::{self, SLICE, Scattering},
     layout::{BUCKETS, COUNTERS, Encoding, FEATURE_WORDS, SCORE_BYTES},
     lowered::{Lowered, Release, Run},
-    memory::OFFSET_ALIGNMENT,
+    memory::{OFFSET_ALIGNMENT, storage},
     passes::Passes,
     programs::{KernelNames, Programs},
     wait::{self, Fence},
@@ -37,6 +37,7 @@ const IN_FLIGHT: usize = 4;
 pub struct GpuEngine {
     gpu: Gpu,
     info: EngineInfo,
+    task: Task,
     /// P.
     dimension: usize,
     encoding: Encoding,
@@ -134,6 +135,7 @@ impl GpuEngine {
         Ok(Self {
             gpu: gpu.clone(),
             info: EngineInfo { backend: Backend::Gpu, device: gpu.report().to_string() },
+            task: task.clone(),
             dimension,
             encoding,
             grid,
@@ -451,6 +453,25 @@ impl Engine for GpuEngine {
         let denoise_factor =
             if self.denoising.is_scaled() && self.stepped { probability(word(&distance)) } else { 1.0 };
         Ok(Metrics { non_finite: u64::from(word(&non_finite)), denoise_factor })
+    }
+
+    async fn set_task(&mut self, task: &Task) -> Result<(), EngineError> {
+        self.gpu.check()?;
+        self.task.check_next(task)?;
+        let lowered = Lowered::new(task)?;
+        // Kernels are the same for every noise; its tables may be longer.
+        let (tails, quantiles) = (4 * lowered.family.tails.len() as u64, 4 * lowered.family.quantiles.len() as u64);
+        if (tails, quantiles) != (self.buffers.tails.size(), self.buffers.quantiles.size()) {
+            let gpu = self.gpu.clone();
+            let make = || (storage(&gpu, "tails", tails), storage(&gpu, "quantiles", quantiles));
+            (self.buffers.tails, self.buffers.quantiles) = gpu.guarded("the noise's tables", make).await?;
+            self.release_group = self.buffers.release_group(&gpu);
+        }
+        lowered.write(&self.gpu, &self.buffers);
+        (self.run, self.release) = (lowered.run(&self.buffers), lowered.release(&self.buffers));
+        (self.grid, self.denoising) = (lowered.grid, lowered.denoising);
+        self.task = task.clone();
+        Ok(())
     }
 
     async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {

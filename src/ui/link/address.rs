@@ -10,7 +10,7 @@ use crate::{
     plot::format,
     ui::{
         settings::{
-            Choice, Family, Number, Select, Settings, Speed, Theme, clipped,
+            Choice, Family, Number, PhaseKind, Select, Settings, Speed, Theme, clipped,
             presets::{self, Preset},
         },
         text::t,
@@ -70,7 +70,7 @@ pub fn read(query: &str) -> (Link, Vec<String>) {
 
 /// Whether a key of a link sets something of the run.
 fn names_a_setting(key: &str) -> bool {
-    matches!(key, "preset" | "density") || Number::by_key(key).is_some() || Select::by_key(key).is_some()
+    matches!(key, "preset" | "density" | "phase-list") || Number::by_key(key).is_some() || Select::by_key(key).is_some()
 }
 
 /// Reads a query on the ground of `link`: what it does not name stays.
@@ -111,7 +111,7 @@ impl Link {
                     .ok_or_else(|| wrong(key, value, &presets::all().map(|preset| preset.key).collect::<Vec<_>>()))?
                     .settings(settings);
             }
-            "density" | "lab-density" => {
+            "density" | "lab-density" | "phase-list" => {
                 if value.is_empty() || value.chars().count() > LONGEST_FORMULA {
                     return Err(LinkError::Formula {
                         key: key.to_owned(),
@@ -119,8 +119,12 @@ impl Link {
                         most: LONGEST_FORMULA,
                     });
                 }
-                let formula = if key == "density" { &mut settings.formula } else { &mut self.query.formula };
-                value.clone_into(formula);
+                let text = match key {
+                    "density" => &mut settings.formula,
+                    "phase-list" => &mut settings.phase_list,
+                    _ => &mut self.query.formula,
+                };
+                value.clone_into(text);
             }
             "lang" => {
                 let known = (2..=3).contains(&value.len()) && value.bytes().all(|letter| letter.is_ascii_lowercase());
@@ -191,6 +195,12 @@ impl Link {
             }
             if select == Select::Noise && settings.family == Family::Custom && settings.formula != default.formula {
                 pairs.push(("density", encode(&settings.formula)));
+            }
+            if select == Select::Phases
+                && settings.phases == PhaseKind::List
+                && settings.phase_list != default.phase_list
+            {
+                pairs.push(("phase-list", encode(&settings.phase_list)));
             }
         }
         for number in Number::ALL {

@@ -15,8 +15,8 @@ use crate::{
         state::{COLOURS, Origin, as_sentence},
         text::{Text, t},
         widgets::{
-            density::{DENSITY, DENSITY_HINT},
             hint::labelled,
+            typed::{DENSITY, DENSITY_HINT},
         },
     },
 };

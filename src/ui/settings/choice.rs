@@ -73,6 +73,17 @@ choices! {
     }
 }
 choices! {
+    /// What happens to the noise over the run.
+    PhaseKind {
+        None = "none", t!("stays the same");
+        Time = "time", t!("changes as 1/(1 + κk)");
+        Exponential = "exponential", t!("changes exponentially");
+        Step = "step", t!("changes half way");
+        Polynomial = "polynomial", t!("changes by a square");
+        List = "list", t!("phases as listed");
+    }
+}
+choices! {
     /// How fast a run plays.
     Speed {
         Slow = "slow", t!("Slow");

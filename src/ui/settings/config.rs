@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    choice::{Decay, DenoiserKind, Digits, Encoder, Family},
+    choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
     numbers::Number,
     values::Settings,
 };
@@ -12,7 +12,10 @@ use crate::{
     mechanism::{Denoiser, EncoderSpec},
     model::pretrained,
     plot::format,
-    train::config::{Augmentation, RunConfig, Schedule, Start},
+    train::{
+        config::{Augmentation, RunConfig, Schedule, Start},
+        phases::{NoiseSchedule, PhaseList, Phases, Rule},
+    },
     ui::text::t,
 };
 
@@ -37,6 +40,9 @@ impl fmt::Display for LotTooLarge {
         ))
     }
 }
+
+/// Steps of phases in a run that had no end.
+const STEPS: u64 = 600;
 
 impl Settings {
     /// Checks what depends on the data: `train` examples.
@@ -107,6 +113,7 @@ impl Settings {
                 Decay::Linear => Schedule::Linear { to: self.rate_end },
                 Decay::Cosine => Schedule::Cosine { to: self.rate_end },
             },
+            phases: self.phases_of_run(),
             momentum: if self.applies(Number::Momentum) { self.momentum } else { 0.0 },
             augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
             minority: self.minority,
@@ -119,6 +126,38 @@ impl Settings {
             init_seed: self.init_seed,
             replay: self.replay,
         }
+    }
+
+    /// Whether the noise goes by a rule from phase to phase.
+    #[must_use]
+    pub fn noise_follows_a_rule(&self) -> bool {
+        self.family != Family::None && !matches!(self.phases, PhaseKind::None | PhaseKind::List)
+    }
+
+    /// Plans steps where phases need them: as many as the listed phases have, or some where the run has no end.
+    pub fn plan_phases(&mut self) {
+        let steps = |phase: &str| phase.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
+        match self.phases {
+            PhaseKind::None => {}
+            PhaseKind::List => self.steps = Some(self.phase_list.split(';').filter_map(steps).sum::<u64>().max(1)),
+            _ => {
+                self.steps.get_or_insert(STEPS);
+            }
+        }
+    }
+
+    /// The phases of the run; none without noise, as the page offers none then.
+    fn phases_of_run(&self) -> Phases {
+        let rule = match self.phases {
+            _ if self.family == Family::None => return Phases::None,
+            PhaseKind::None => return Phases::None,
+            PhaseKind::List => return Phases::List(PhaseList(self.phase_list.clone())),
+            PhaseKind::Time => Rule::Time,
+            PhaseKind::Exponential => Rule::Exponential,
+            PhaseKind::Step => Rule::Step,
+            PhaseKind::Polynomial => Rule::Polynomial,
+        };
+        Phases::Schedule(NoiseSchedule { rule, phases: self.phase_count, to: self.noise_end })
     }
 
     /// The denoiser of the run; none without noise, as the page offers none then.
@@ -212,6 +251,21 @@ impl Settings {
                 DenoiserKind::Kalman
             }
         };
+        match &config.phases {
+            Phases::None => {}
+            Phases::List(PhaseList(list)) => {
+                (settings.phases, settings.phase_list) = (PhaseKind::List, list.clone());
+            }
+            Phases::Schedule(NoiseSchedule { rule, phases, to }) => {
+                (settings.phase_count, settings.noise_end) = (*phases, *to);
+                settings.phases = match rule {
+                    Rule::Time => PhaseKind::Time,
+                    Rule::Exponential => PhaseKind::Exponential,
+                    Rule::Step => PhaseKind::Step,
+                    Rule::Polynomial => PhaseKind::Polynomial,
+                };
+            }
+        }
         (settings.decay, settings.rate_end) = match config.schedule {
             Schedule::Constant => (Decay::Constant, settings.rate_end),
             Schedule::Linear { to } => (Decay::Linear, to),
@@ -258,6 +312,16 @@ mod tests {
                 name => name,
             };
             assert_eq!(name, denoiser.key());
+        }
+        for phases in PhaseKind::ALL {
+            let settings = Settings { phases: *phases, phase_count: 4, noise_end: 0.25, ..Settings::default() };
+            let config = settings.config();
+            assert_eq!(config.phases.is_none(), *phases == PhaseKind::None);
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+            assert_eq!(
+                config.phases.to_string().split(' ').next(),
+                Some(phases.key()).filter(|key| *key != "list").or(Some("200"))
+            );
         }
         for sampling in SamplingPolicy::ALL {
             let config = Settings { sampling: *sampling, ..Settings::default() }.config();

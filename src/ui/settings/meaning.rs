@@ -1,7 +1,7 @@
 //! What settings mean to a reader: whether they promise anything, and what changed from one run to the next.
 
 use super::{
-    choice::{Choice, DenoiserKind, Encoder, Family},
+    choice::{Choice, DenoiserKind, Encoder, Family, PhaseKind},
     numbers::Number,
     selects::Select,
     values::Settings,
@@ -64,6 +64,9 @@ impl Settings {
             }
             if select == Select::Noise && self.formula != old.formula && self.family == Family::Custom {
                 changes.push(self.formula.clone());
+            }
+            if select == Select::Phases && self.phase_list != old.phase_list && self.phases == PhaseKind::List {
+                changes.push(self.phase_list.clone());
             }
         }
         for number in Number::ALL {

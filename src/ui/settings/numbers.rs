@@ -263,6 +263,32 @@ numbers! {
         ..PLAIN
     };
 
+    PhaseCount: phase_count = NumberSpec {
+        key: "phase-count",
+        paths: &["phases.phases"],
+        label: text!("Phases"),
+        hint: text!("How many phases of equal length the planned steps fall into, each with a noise of its own."),
+        named: text!("phases {value}"),
+        least: At(2.0),
+        most: At(64.0),
+        whole: true,
+        applies: Settings::noise_follows_a_rule,
+        ..PLAIN
+    };
+
+    NoiseEnd: noise_end = NumberSpec {
+        key: "noise-end",
+        paths: &["phases.to"],
+        label: text!("Last phase's noise"),
+        hint: text!("As a multiple of the first phase's. At the same ε, less noise in the end is more in the beginning."),
+        named: text!("last phase's noise {value}"),
+        least: At(1e-3),
+        most: At(1e3),
+        slider: slider(0.2, 5.0, Factors, [text!("noise falls"), text!("noise grows")]),
+        applies: Settings::noise_follows_a_rule,
+        ..PLAIN
+    };
+
     Momentum: momentum = NumberSpec {
         key: "momentum",
         paths: &["momentum"],

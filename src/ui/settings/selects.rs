@@ -5,7 +5,7 @@
 //! the panel. Links, lists, names of runs, frames and the tests follow from the entry.
 
 use super::{
-    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family},
+    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
     values::Settings,
 };
 use crate::{
@@ -159,6 +159,16 @@ selects! {
         label: text!("Learning rate"),
         hint: text!("A rate that falls towards the planned end averages out the noise; it needs a number of steps to fall over."),
         change: Some(text!("rate {option}")),
+        ..PLAIN
+    };
+
+    Phases: phases, PhaseKind = SelectSpec {
+        key: "phases",
+        id: "phases",
+        label: text!("Noise over the run"),
+        hint: text!("Phases of equal length, whose noise goes by a rule from its scale to another; or phases as you list them. All of it is set before the first step and looks at no digit, so ε is that of the phases together."),
+        applies: Some(|s| s.family != Family::None),
+        change: Some(text!("noise {option}")),
         ..PLAIN
     };
 

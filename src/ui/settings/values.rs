@@ -1,6 +1,6 @@
 //! Every control's value.
 
-use super::choice::{Decay, DenoiserKind, Digits, Encoder, Family};
+use super::choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind};
 use crate::{
     accounting::noise::CustomDensity,
     engine::Reading,
@@ -11,6 +11,9 @@ use crate::{
 
 /// The first density of one's own.
 pub const FORMULA: &str = "exp(-abs(x)^3)";
+
+/// The first list of phases.
+pub const PHASES: &str = "200 noise 1.4; 200; 200 noise 0.7";
 
 /// Every control's value. Numbers of controls that do not apply now are kept for when they do.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +46,12 @@ pub struct Settings {
     pub learning_rate: f64,
     pub decay: Decay,
     pub rate_end: f64,
+    pub phases: PhaseKind,
+    pub phase_count: u32,
+    /// The last phase's noise, as a multiple of the first one's.
+    pub noise_end: f64,
+    /// Phases as they were typed.
+    pub phase_list: String,
     pub momentum: f64,
     /// 1: each example alone.
     pub copies: u32,
@@ -84,6 +93,10 @@ impl Default for Settings {
             learning_rate: 0.5,
             decay: Decay::Constant,
             rate_end: 0.1,
+            phases: PhaseKind::None,
+            phase_count: 6,
+            noise_end: 0.5,
+            phase_list: PHASES.to_owned(),
             momentum: 0.0,
             copies: 1,
             reach: 1,

@@ -7,14 +7,19 @@ use crate::ui::{
     settings::Number,
     size::closures::{bool_memo, view_fn},
     state::Page,
-    widgets::{density::density_field, number::number, select::select},
+    widgets::{
+        number::number,
+        select::select,
+        typed::{OWN_DENSITY, OWN_PHASES, typed_field},
+    },
 };
 
 /// The control; nothing while it plays no part. The noise scale is always there: other tools look for it.
 pub fn control(page: Page, which: Control) -> AnyView {
     match which {
         Control::Preset => preset_choice(page).into_any(),
-        Control::Density => density_field(page).into_any(),
+        Control::Density => typed_field(page, &OWN_DENSITY),
+        Control::PhaseList => typed_field(page, &OWN_PHASES),
         Control::Select(which) if which.spec().applies.is_none() => select(page, which),
         Control::Select(which) => {
             let there = bool_memo(move || page.settings.with(|settings| which.applies(settings)));

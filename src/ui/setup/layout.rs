@@ -8,6 +8,8 @@ pub enum Control {
     Preset,
     /// The formula of a density of the visitor's own.
     Density,
+    /// The phases of the visitor's own.
+    PhaseList,
     Select(Select),
     Number(Number),
 }
@@ -43,6 +45,10 @@ pub const ADVANCED: &[Control] = &[
     Control::Select(Select::Sampling),
     Control::Select(Select::Schedule),
     Control::Number(Number::RateEnd),
+    Control::Select(Select::Phases),
+    Control::PhaseList,
+    Control::Number(Number::PhaseCount),
+    Control::Number(Number::NoiseEnd),
     Control::Number(Number::Momentum),
     Control::Number(Number::Copies),
     Control::Number(Number::Reach),
@@ -63,6 +69,7 @@ impl Control {
         match self {
             Self::Preset => keys::PRESET.to_owned(),
             Self::Density => "density".to_owned(),
+            Self::PhaseList => "phase-list".to_owned(),
             Self::Select(select) => select.spec().id.to_owned(),
             Self::Number(number) => format!("number-{}", number.spec().key),
         }
@@ -96,7 +103,7 @@ mod tests {
         for control in settings {
             assert_eq!(placed.iter().filter(|each| **each == control).count(), 1, "{control:?}");
         }
-        assert_eq!(placed.len(), Select::ALL.len() + Number::ALL.len() + 1, "and the density");
+        assert_eq!(placed.len(), Select::ALL.len() + Number::ALL.len() + 2, "and the density and the phases");
     }
 
     #[test]

@@ -9,7 +9,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
     pub events: Vec<Event>,
-    pub release: u32,
+    /// What was planned to follow.
+    pub then: Vec<Event>,
     pub spent: Spent,
 }
 
@@ -21,22 +22,16 @@ impl Answered {
         if events == self.events {
             return Some(*epsilon);
         }
-        let more = more_of(&self.events, self.release, events)?;
+        let more = more_of(&self.events, &self.then, events)?;
         ahead.iter().find(|(count, _)| *count >= more).map(|(_, epsilon)| *epsilon)
     }
 }
 
-/// How many more of `release` make `later` of `earlier`; `None` where it is something else.
-fn more_of(earlier: &[Event], release: u32, later: &[Event]) -> Option<u64> {
+/// How many more of `then` make `later` of `earlier`; `None` where it is something else.
+fn more_of(earlier: &[Event], then: &[Event], later: &[Event]) -> Option<u64> {
     let total = |events: &[Event]| events.iter().fold(0u64, |sum, event| sum.saturating_add(event.count));
     let more = total(later).checked_sub(total(earlier))?;
-    let mut expected = earlier.to_vec();
-    match expected.last_mut() {
-        _ if more == 0 => {}
-        Some(last) if last.release == release => last.count = last.count.saturating_add(more),
-        _ => expected.push(Event { release, count: more }),
-    }
-    (expected == later).then_some(more)
+    (Event::followed(earlier, then, more) == later).then_some(more)
 }
 
 #[cfg(test)]
@@ -53,15 +48,19 @@ mod tests {
         let renyi = OrderedEpsilon { epsilon: 9.0, order: 2.0 };
         let tight = TightEpsilon { epsilon: 1.0, ahead: vec![(10, 1.5), (40, 2.0)], numerical: None };
         let spent = Spent { releases: 105, classic: renyi, improved: renyi, tight: Some(tight) };
-        let answered = Answered { events: vec![event(0, 5), event(1, 100)], release: 1, spent };
+        let answered =
+            Answered { events: vec![event(0, 5), event(1, 100)], then: vec![event(1, 30), event(2, u64::MAX)], spent };
         let bound = |last: u64| answered.bound(&[event(0, 5), event(1, last)]);
-        assert_eq!([100, 101, 110, 111, 140].map(bound), [1.0, 1.5, 1.5, 2.0, 2.0].map(Some));
-        assert_eq!((bound(141), bound(99)), (None, None));
+        assert_eq!([100, 101, 110, 111, 130].map(bound), [1.0, 1.5, 1.5, 2.0, 2.0].map(Some));
+        // The phase that follows has releases of its own.
+        assert_eq!((bound(131), bound(99)), (None, None));
+        let next = |count: u64| answered.bound(&[event(0, 5), event(1, 130), event(2, count)]);
+        assert_eq!((next(10), next(11)), (Some(2.0), None));
         // Other releases than those that were asked for.
         assert_eq!(answered.bound(&[event(0, 6), event(1, 100)]), None);
         assert_eq!(answered.bound(&[event(0, 5), event(1, 100), event(2, 1)]), None);
         // The first release of a run that goes on with another.
-        let before = Answered { events: vec![event(0, 5)], release: 1, ..answered };
+        let before = Answered { events: vec![event(0, 5)], then: vec![event(1, 50)], ..answered };
         assert_eq!(before.bound(&[event(0, 5), event(1, 10)]), Some(1.5));
         assert_eq!(before.bound(&[event(0, 6)]), None);
         assert_eq!(before.bound(&[event(0, 5)]), Some(1.0));

@@ -75,6 +75,9 @@ impl Page {
             Some(digits) => self.choose_digits(digits),
             None => self.change(|settings| {
                 (select.spec().set)(settings, key);
+                if select == Select::Phases {
+                    settings.plan_phases();
+                }
             }),
         }
     }

@@ -38,7 +38,7 @@ impl Page {
                 self.messages.put(Origin::Digits, as_sentence(&sentence));
             }
             Event::Started(info) => self.take_run(info),
-            Event::LedgerOpened { run, ledger, release } => self.spending.open_ledger(run, ledger, release),
+            Event::LedgerOpened { run, ledger, step, planned } => self.spending.open_ledger(run, ledger, step, planned),
             Event::Released(events) => self.spending.take_events(events),
             Event::Playing(playing) => {
                 self.run.follow(playing);

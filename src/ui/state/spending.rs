@@ -29,8 +29,9 @@ const AHEAD: [u64; 4] = [1, 8, 64, 512];
 struct RunLedger {
     run: u32,
     json: Arc<str>,
-    /// Which of its releases each step is.
-    release: u32,
+    /// The run's step when it was opened, and what the steps from there on release.
+    step: u64,
+    planned: Vec<Event>,
     events: Vec<Event>,
     /// Whether the accountant has it.
     told: bool,
@@ -130,12 +131,12 @@ impl Spending {
     }
 
     /// A run stands, with this ledger: what its first steps will cost is asked before they run.
-    pub fn open_ledger(self, run: u32, json: String, release: u32) {
+    pub fn open_ledger(self, run: u32, json: String, step: u64, planned: Vec<Event>) {
         if browser::is_embedded() && self.lesson.get_value().is_none() {
             return;
         }
         let ledger =
-            RunLedger { run: self.run.number_of(run), json: json.into(), release, events: vec![], told: false };
+            RunLedger { run: self.run.number_of(run), json: json.into(), step, planned, events: vec![], told: false };
         self.ledger.set_value(Some(ledger));
     }
 
@@ -166,7 +167,7 @@ impl Spending {
         if !ledger.told {
             self.tell_ledger(&ledger);
         }
-        let RunLedger { run, release, events, .. } = ledger;
+        let RunLedger { run, step: first, planned, events, .. } = ledger;
         let since = self.released.get_untracked().saturating_sub(before.map_or(0, |answered| answered.spent.releases));
         let mut ahead = if playing && since > 0 { vec![since, 4 * since] } else { AHEAD.to_vec() };
         // Nobody is shown the bound of more steps than are planned.
@@ -175,7 +176,15 @@ impl Spending {
             ahead.dedup();
         }
         let step = self.run.report.with_untracked(|report| report.as_ref().map(|report| report.step));
-        let question = Question::Spent { run, events: events.clone(), release, ahead, delta };
+        let mut then = planned;
+        let mut done = step.unwrap_or(0).saturating_sub(first);
+        then.retain_mut(|event| {
+            let passed = event.count.min(done);
+            done -= passed;
+            event.count -= passed;
+            event.count > 0
+        });
+        let question = Question::Spent { run, events: events.clone(), then: then.clone(), ahead, delta };
         self.accountant.ask_latest(Topic::Spent, question, move |answer| {
             let answered_at = browser::now();
             self.rest_until.set_value(answered_at + LIVE_MS.max(REST * (answered_at - now)));
@@ -185,7 +194,7 @@ impl Spending {
                 self.run.curves.update_value(|curves| curves.tight.push((step as f64, tight.epsilon)));
                 self.charts.schedule();
             }
-            self.answered.set(Some(Arc::new(Answered { events, release, spent })));
+            self.answered.set(Some(Arc::new(Answered { events, then, spent })));
             // What happened meanwhile.
             if !self.run.playing.get_untracked() {
                 self.account();

@@ -3,19 +3,19 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `chart` | a small chart |
-//! | `density` | the field for a density of the visitor's own |
 //! | `hint` | ⓘ, and a field under its label |
 //! | `messages` | the error and the notice |
 //! | `number` | a labelled number |
 //! | `select` | a labelled choice |
 //! | `teaching` | the mark of a teaching view |
+//! | `typed` | the fields for a density and for phases of the visitor's own |
 //! | `word` | words with a door |
 
 pub mod chart;
-pub mod density;
 pub mod hint;
 pub mod messages;
 pub mod number;
 pub mod select;
 pub mod teaching;
+pub mod typed;
 pub mod word;

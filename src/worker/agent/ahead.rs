@@ -39,13 +39,13 @@ pub(super) struct Ahead<L> {
 impl<L> Ahead<L> {
     /// Opens the books of a session, of which nothing is written yet. `digits`: the digest of the training set.
     pub fn open(key: String, session: &Session<AnyEngine>, digits: Option<String>) -> Self {
-        let release = session.plan().priced.as_ref().ok().map(|(release, _)| release);
+        let planned = session.plan().releases_from(session.step_count()).unwrap_or_default();
         Self {
             key,
             place: Place::Unwritten,
             blocks: WriteAhead::new(0),
             first: session.step_count(),
-            log: RunLog::open(session.ledger(), release, digits),
+            log: RunLog::open(session.ledger(), &planned, digits),
             lock: None,
         }
     }

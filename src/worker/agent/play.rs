@@ -113,13 +113,13 @@ impl<H: Host> Agent<H> {
         let before = session.engine().state().await?.parameters;
         let mut trace = session.traced_step().await?;
         // What a filter over the steps has made of this sum and those before.
-        let filter = session.plan().task.filter();
+        let filter = session.task().filter();
         if filter.is_average() {
-            let size = f64::from(session.plan().task.expected_lot) * filter.correction(session.step_count() - 1);
+            let size = f64::from(session.task().expected_lot) * filter.correction(session.step_count() - 1);
             let remembered = session.engine().state().await?.momentum;
             trace.denoised = remembered.iter().map(|m| (size * f64::from(*m)) as f32).collect();
         }
-        let (step, task) = (session.step_count(), &session.plan().task);
+        let (step, task) = (session.step_count(), session.task());
         let noise = task.noise.as_ref().and_then(|noise| noise.build().ok());
         if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
             self.host.send(Event::Snapshot { step, snapshot });

@@ -115,9 +115,9 @@ impl<H: Host> Agent<H> {
             test: self.slices.iter().map(Dataset::len).sum::<usize>() as u32,
             data: self.digits.as_ref().map(|digits| digits.train.name.clone()).unwrap_or_default(),
         }));
-        if let (Some(ledger), Some(release)) = (session.ledger(), session.release()) {
-            let (ledger, release) = (ledger.to_json(), release.place() as u32);
-            self.host.send(Event::LedgerOpened { run: self.runs, ledger, release });
+        if let (Some(ledger), Some(planned)) = (session.ledger(), session.planned()) {
+            let (ledger, step) = (ledger.to_json(), session.step_count());
+            self.host.send(Event::LedgerOpened { run: self.runs, ledger, step, planned });
         }
         (self.session, self.ahead, self.saving) = (Some(session), Some(ahead), saving);
         self.evaluate_now();

@@ -10,6 +10,7 @@ use hushgrad::{
     model::Architecture,
     train::{
         config::{Augmentation, Averaging, Minority, RunConfig, SamplingPolicy, Schedule, Start},
+        phases::Phases,
         presets::{self, Preset},
         run_file::RunFile,
     },
@@ -150,6 +151,9 @@ pub fn configuration(
     encoder(arguments, &mut config.encoder)?;
     noise(arguments, &mut config.noise)?;
     denoiser(arguments, &mut config.denoiser)?;
+    if let Some(phases) = &arguments.phases {
+        config.phases = phases.clone();
+    }
     if let Some(to) = arguments.decay_to {
         config.schedule = Schedule::Linear { to };
     }
@@ -162,7 +166,7 @@ pub fn configuration(
         config.augmentation = (copies != 1).then_some(Augmentation { copies, reach });
     }
     let epoch = config.sampling.steps_per_epoch(examples as u32, config.lot.max(1));
-    config.steps = arguments.steps.or(config.steps);
+    config.steps = arguments.steps.or(arguments.phases.as_ref().and_then(Phases::steps)).or(config.steps);
     config.replay = arguments.replay.or(config.replay);
     config.grid_bits = arguments.grid_bits.or(config.grid_bits);
     if let Some(epochs) = arguments.epochs {
@@ -191,7 +195,7 @@ pub fn configuration(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     #[error(
-        "a run goes on as it was set; beside --resume only --steps, --epochs, --lr, --decay-to, --delta and --test-time-augmentation may change it"
+        "a run goes on as it was set; beside --resume only --steps and --epochs (of a run without phases), --lr, --decay-to, --delta and --test-time-augmentation may change it"
     )]
     Resumed,
     #[error("--clip needs --encoder clip")]
@@ -214,7 +218,8 @@ pub enum SettingsError {
 fn check_resumed(config: &RunConfig, was: &RunConfig) -> Result<(), SettingsError> {
     let RunConfig { steps, learning_rate, schedule, delta, reading, .. } = *was;
     let otherwise = RunConfig { steps, learning_rate, schedule, delta, reading, ..config.clone() };
-    if otherwise == *was {
+    // Where phases end follows from the number of steps.
+    if otherwise == *was && (was.phases.is_none() || config.steps == was.steps) {
         return Ok(());
     }
     Err(SettingsError::Resumed)

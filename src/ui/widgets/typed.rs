@@ -1,0 +1,86 @@
+//! Fields for what is typed as text: a density, and phases of the visitor's own.
+
+use leptos::prelude::*;
+
+use super::hint::labelled;
+use crate::ui::{
+    settings::{Family, PhaseKind, Settings},
+    size::closures::{bool_fn, bool_memo, on_event, text_fn, text_memo, view_fn},
+    state::{Origin, Page},
+    text::{Text, text},
+};
+
+/// A field for a density.
+pub const DENSITY: Text = text!("A density, in x");
+
+pub const DENSITY_HINT: Text = text!(
+    "Any formula that is symmetric about 0, has a single peak and falls off fast enough; it need not be normalised. Noise is drawn from exactly the table that is accounted for."
+);
+
+/// A setting that is text.
+pub struct Typed {
+    /// Of the field; its name in links, too.
+    id: &'static str,
+    label: Text,
+    hint: Text,
+    /// The choice that it belongs to, by its name in links.
+    choice: &'static str,
+    shown: fn(&Settings) -> bool,
+    get: fn(&Settings) -> &String,
+    set: fn(&mut Settings, String),
+    /// What is wrong with it.
+    problem: fn(Page) -> String,
+}
+
+/// Where the set-up's noise is a density of the visitor's own: its formula.
+pub static OWN_DENSITY: Typed = Typed {
+    id: "density",
+    label: DENSITY,
+    hint: DENSITY_HINT,
+    choice: "noise",
+    shown: |settings| settings.family == Family::Custom,
+    get: |settings| &settings.formula,
+    set: |settings, typed| settings.formula = typed,
+    problem: |page| page.messages.of(Origin::Density).unwrap_or_default(),
+};
+
+/// Where the run's phases are the visitor's own: their list.
+pub static OWN_PHASES: Typed = Typed {
+    id: "phase-list",
+    label: text!("Phases"),
+    hint: text!(
+        "Each phase is a number of steps, and then what it changes: noise, clip or rate with a factor, lot with a number, or another family (laplace). Semicolons part them: 200; 200 noise 0.7 rate 0.5."
+    ),
+    choice: "phases",
+    shown: |settings| settings.family != Family::None && settings.phases == PhaseKind::List,
+    get: |settings| &settings.phase_list,
+    set: |settings, typed| {
+        settings.phase_list = typed;
+        settings.plan_phases();
+    },
+    problem: |_| String::new(),
+};
+
+/// The field, while it plays a part.
+pub fn typed_field(page: Page, which: &'static Typed) -> AnyView {
+    let shown = bool_memo(move || page.settings.with(which.shown));
+    // The accountant's answers change the settings while the next text is being typed.
+    let text = text_memo(move || page.settings.with(|settings| (which.get)(settings).clone()));
+    let typed = move |event: leptos::ev::Event| {
+        let typed = event_target_value(&event).trim().to_owned();
+        page.change(|settings| (which.set)(settings, typed));
+    };
+    view_fn(move || {
+        shown.get().then(|| {
+            let error = format!("{}-error", which.id);
+            let field = view! {
+                <input type="text" id=which.id data-testid=which.id spellcheck="false" autocomplete="off" disabled=bool_fn(move || page.is_fixed(which.choice)) aria-describedby=error.clone()
+                    prop:value=text_fn(move || text.get()) on:change=on_event(typed) />
+                <p class="field-error" id=error>{text_fn(move || (which.problem)(page))}</p>
+            };
+            let words = [which.label, which.hint].map(Text::get);
+            labelled(which.id, "label".to_owned(), which.label.get().into_any(), words, field.into_any())
+        })
+    })
+    .into_any()
+}
