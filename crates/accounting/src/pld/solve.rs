@@ -50,9 +50,9 @@ impl Question {
 }
 
 /// Releases on one grid, ready to be composed, and the tilt for the question.
-struct Plan {
-    parts: Vec<(Lattice, u64)>,
-    lambda: f64,
+pub(super) struct Plan {
+    pub parts: Vec<(Lattice, u64)>,
+    pub lambda: f64,
     epsilon: f64,
     log_tail: f64,
     /// Chernoff's answer: an upper bound on its own.
@@ -122,7 +122,9 @@ fn one_direction(
 }
 
 /// A first look on a coarse grid: enough to choose the tilt and the step.
-struct Pilot {
+pub(super) struct Pilot {
+    /// What was looked at last.
+    pub parts: Vec<(Lattice, u64)>,
     lambda: f64,
     epsilon: f64,
     deviation: f64,
@@ -134,7 +136,7 @@ struct Pilot {
 
 impl Pilot {
     /// None where there is not work enough for a first round, or all P-mass of some release is at infinite loss.
-    fn new(
+    pub fn new(
         sources: &[(Pair, u64)],
         direction: Direction,
         question: Question,
@@ -222,13 +224,13 @@ impl Pilot {
                     }
                     Question::Delta { .. } => (fallback * (1.0 + 1e-9) + escaped + f64::MIN_POSITIVE).min(1.0),
                 };
-                return Some(Self { lambda, epsilon, deviation, tail, log_tail, fallback, steps });
+                return Some(Self { lambda, epsilon, deviation, tail, log_tail, fallback, steps, parts });
             }
         }
     }
 
     /// None where even coarse lattices would be more work than is left.
-    fn plan(&self, sources: &[(Pair, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
+    pub fn plan(&self, sources: &[(Pair, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
         let spans: Vec<f64> = sources
             .iter()
             .map(|(source, _)| source.range(direction, self.tail))
@@ -329,7 +331,7 @@ impl Plan {
 
     /// The convolution under the plan's tilt; in two levels where one transform would be too long. None where even those are, at
     /// rates or counts that no training has, or work runs out.
-    fn compose(&self, work: &Work) -> Option<(Sum, Window)> {
+    pub fn compose(&self, work: &Work) -> Option<(Sum, Window)> {
         let window = look(&self.parts, self.lambda, self.log_tail, Reach::Final, work)?;
         let step = self.parts[0].0.step;
         let releases: f64 = self.parts.iter().map(|(_, count)| *count as f64).sum();
