@@ -71,6 +71,11 @@ impl Answer {
     pub fn max(self, other: Self) -> Self {
         if other.value > self.value { other } else { self }
     }
+
+    /// Of two that hold.
+    fn min(self, other: Self) -> Self {
+        if other.value <= self.value { other } else { self }
+    }
 }
 
 /// The largest over both directions: a neighbour has one example more, or one less. Where it has another, both are alike.
@@ -111,14 +116,16 @@ fn one_direction(
     if cheap.value <= known || hopeless {
         return cheap;
     }
+    let mut best = cheap;
     if known.is_finite() {
         let Some(plan) = pilot.plan(sources, direction, 30.0 * tolerance, work) else { return cheap };
-        let coarse = plan.solve(question, work);
-        if coarse.value <= known {
-            return coarse;
+        best = best.min(plan.solve(question, work));
+        if best.value <= known {
+            return best;
         }
     }
-    pilot.plan(sources, direction, tolerance, work).map_or(cheap, |plan| plan.solve(question, work))
+    // Where there is not work enough for the finer grid, the coarser one's answer stands.
+    pilot.plan(sources, direction, tolerance, work).map_or(best, |plan| best.min(plan.solve(question, work)))
 }
 
 /// A first look on a coarse grid: enough to choose the tilt and the step.
