@@ -5,6 +5,8 @@
 //! A sampled mechanism has no useful μ for *all* rates of false alarms: one of q = 0.004 is an unsampled one with that probability, so far out in its tail
 //! that is what an attacker meets. So μ is said down to a rate, the *cut-off*, and it belongs beside μ whenever that is said.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     error::{PrivacyError, require},
     normal,
@@ -16,7 +18,8 @@ use super::{
 pub const CUT_OFF: f64 = 1e-10;
 
 /// What of a curve is Gaussian.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct GaussianFit {
     /// No test with at least `cut_off` of false alarms does better than telling N(0, 1) from N(μ, 1). From above.
     pub mu: f64,
@@ -204,7 +207,13 @@ struct Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::risk::GaussianPrivacy;
+    use crate::{
+        envelope::EnvelopeProfile,
+        ledger::{Release, Sensitivity},
+        noise::NoiseSpec,
+        risk::GaussianPrivacy,
+        sampling::Sampling,
+    };
 
     /// The curve of μ itself has that μ, for any cut-off, and nothing to regret.
     #[test]
@@ -235,5 +244,63 @@ mod tests {
         }
         let perfect = GaussianFit::of(&PrivacyCurve::new([(0.0, 0.0)]).unwrap(), 1e-10).unwrap();
         assert!(perfect.mu < 1e-9 && perfect.regret < 1e-9, "{perfect:?}");
+    }
+
+    fn losses(sampling: Sampling, sensitivity: Sensitivity, noise: NoiseSpec, steps: u64) -> Pld {
+        Pld::for_release(&Release::new(sampling, sensitivity, Some(noise))).unwrap().compose(steps)
+    }
+
+    fn clipped() -> Sensitivity {
+        Sensitivity::L2 { norm: 1.0 }
+    }
+
+    #[test]
+    fn unsampled_releases_have_the_mu_of_their_sum() {
+        let sixteen = losses(Sampling::Poisson { rate: 1.0 }, clipped(), NoiseSpec::Gaussian { sigma: 8.0 }, 16);
+        let fit = GaussianFit::of_losses(&sixteen, CUT_OFF).unwrap();
+        assert!(fit.mu >= 0.5 && fit.mu < 0.5 + 1e-12 && fit.regret == 0.0, "{fit:?}");
+    }
+
+    /// The whole curve at once is what single questions say, where sampling helps, where "add" is the worse direction, and where epochs hide.
+    #[test]
+    fn the_whole_curve_is_what_single_questions_say() {
+        let one = EnvelopeProfile::from_vectors_f64([[1.0].as_slice()]).unwrap();
+        let gaussian = |sigma| NoiseSpec::Gaussian { sigma };
+        let cases = [
+            losses(Sampling::Poisson { rate: 0.01 }, clipped(), gaussian(0.8), 2000),
+            losses(Sampling::RandomAllocation { batches: 30 }, clipped(), gaussian(1.0), 300),
+            losses(
+                Sampling::Poisson { rate: 0.1 },
+                Sensitivity::Envelope { profile: one },
+                NoiseSpec::Laplace { scale: 1.0 },
+                100,
+            ),
+        ];
+        for losses in cases {
+            let Profile::Curve(points) = losses.profile(CUT_OFF) else { panic!() };
+            assert!(points.len() > 1000);
+            for (epsilon, delta) in points.iter().step_by(150).filter(|point| point.1 > 1e-13) {
+                let single = losses.delta(*epsilon).unwrap().value;
+                assert!(*delta < single * 1.01 && single < delta * 1.01, "{epsilon}: {delta} {single}");
+            }
+            // It reaches as far as the cut-off asks: there δ is what few false alarms leave.
+            assert!(points[points.len() - 1].1 < 1e-7, "{:?}", points[points.len() - 1]);
+            // Fewer false alarms cost no less.
+            let [fine, coarse] = [1e-10, 1e-6].map(|cut_off| GaussianFit::of_losses(&losses, cut_off).unwrap());
+            assert!(fine.mu >= coarse.mu * (1.0 - 1e-4), "{fine:?} {coarse:?}");
+            // μ covers ε at a δ that its cut-off tells of.
+            let covered = GaussianPrivacy::new(fine.mu).unwrap().epsilon(1e-5);
+            assert!(covered >= losses.epsilon(1e-5).unwrap().value * (1.0 - 1e-4), "{covered}");
+        }
+    }
+
+    #[test]
+    fn nothing_protected_has_no_mu() {
+        let told = losses(Sampling::Poisson { rate: 0.5 }, clipped(), NoiseSpec::Gaussian { sigma: 1e-3 }, 10);
+        let fit = GaussianFit::of_losses(&told, CUT_OFF).unwrap();
+        assert!(fit.mu == f64::INFINITY && fit.regret <= 0.5, "{fit:?}");
+        let nothing = losses(Sampling::Poisson { rate: 0.01 }, clipped(), NoiseSpec::Gaussian { sigma: 1.0 }, 0);
+        let fit = GaussianFit::of_losses(&nothing, CUT_OFF).unwrap();
+        assert!(fit.mu == 0.0 && fit.regret == 0.0, "{fit:?}");
     }
 }

@@ -65,13 +65,7 @@ pub(super) fn curve(sources: &[(Pair, u64)], cut_off: f64, tolerance: f64, work:
 }
 
 /// An ε at which the best test has at most `cut_off` of false alarms: those are Q(L > ε) = E_P[e^{−L}; L > ε] ≤ e^{K(λ) − (1+λ)ε}.
-fn farthest(
-    sources: &[(Pair, u64)],
-    direction: Direction,
-    cut_off: f64,
-    tolerance: f64,
-    work: &Work,
-) -> Option<f64> {
+fn farthest(sources: &[(Pair, u64)], direction: Direction, cut_off: f64, tolerance: f64, work: &Work) -> Option<f64> {
     let question = Question::Epsilon { log_delta: cut_off.ln() };
     let Pilot { parts, .. } = Pilot::new(sources, direction, question, tolerance, work)?;
     let finest = parts.iter().map(|(lattice, _)| lattice.step).fold(f64::INFINITY, f64::min);
