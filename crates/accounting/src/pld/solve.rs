@@ -14,13 +14,13 @@ use super::{
 };
 
 /// Grid points of one release's lattice, at most.
-const MOST_CELLS: f64 = 300_000.0;
+pub(super) const MOST_CELLS: f64 = 300_000.0;
 /// Points of one transform before long compositions are done in two levels.
 const MOST_POINTS: f64 = 300_000.0;
 /// Grid points of the first look at a release.
-const PILOT_CELLS: f64 = 2048.0;
+pub(super) const PILOT_CELLS: f64 = 2048.0;
 /// Share of the work that is left that lattices may take: composing them takes more.
-const LATTICES: f64 = 0.4;
+pub(super) const LATTICES: f64 = 0.4;
 /// Above this ε nothing is protected, and Chernoff's bound says so as well as any.
 const MEANINGLESS: f64 = 100.0;
 /// P-mass that may be declared infinite loss, over δ.
@@ -130,20 +130,18 @@ fn one_direction(
 
 /// A first look on a coarse grid: enough to choose the tilt and the step.
 pub(super) struct Pilot {
-    /// What was looked at last.
-    pub parts: Vec<(Lattice, u64)>,
-    lambda: f64,
-    epsilon: f64,
-    deviation: f64,
-    tail: f64,
-    log_tail: f64,
-    fallback: f64,
-    steps: f64,
+    pub lambda: f64,
+    pub epsilon: f64,
+    pub deviation: f64,
+    pub tail: f64,
+    pub log_tail: f64,
+    pub fallback: f64,
+    pub steps: f64,
 }
 
 impl Pilot {
     /// None where there is not work enough for a first round, or all P-mass of some release is at infinite loss.
-    pub fn new(
+    fn new(
         sources: &[(Pair, u64)],
         direction: Direction,
         question: Question,
@@ -231,7 +229,7 @@ impl Pilot {
                     }
                     Question::Delta { .. } => (fallback * (1.0 + 1e-9) + escaped + f64::MIN_POSITIVE).min(1.0),
                 };
-                return Some(Self { lambda, epsilon, deviation, tail, log_tail, fallback, steps, parts });
+                return Some(Self { lambda, epsilon, deviation, tail, log_tail, fallback, steps });
             }
         }
     }
@@ -271,7 +269,7 @@ impl Pilot {
 }
 
 /// Work of one of [`Pilot`]'s rounds; what looking for λ takes comes on top.
-fn round_work(sources: &[(Pair, u64)], cells: &[f64]) -> f64 {
+pub(super) fn round_work(sources: &[(Pair, u64)], cells: &[f64]) -> f64 {
     let each = |((source, _), cells): (&(Pair, u64), &f64)| source.lattice_work(*cells) + 60.0 * MOMENT_POINT * cells;
     sources.iter().zip(cells).map(each).sum()
 }
@@ -280,7 +278,7 @@ fn round_work(sources: &[(Pair, u64)], cells: &[f64]) -> f64 {
 ///
 /// The safe split adds a variance of up to step²/4 a release (step²/6 on average over a cell) to the tilted loss, so e^{K}, and
 /// δ with it, grows by the factor 1 + λ(λ+1)·v/2, and ε by that over λ. Few releases are not smooth at that scale, and cheap.
-fn grid_step(lambda: f64, epsilon: f64, deviation: f64, releases: f64, tolerance: f64) -> f64 {
+pub(super) fn grid_step(lambda: f64, epsilon: f64, deviation: f64, releases: f64, tolerance: f64) -> f64 {
     let by_tilt = 8.0 * tolerance * epsilon.max(0.1 / (1.0 + lambda)) / ((1.0 + lambda) * releases);
     let by_deviation = 12.0 * tolerance * deviation * deviation / releases;
     let rough = if releases < 4000.0 { 2.5 } else { 1.0 };
