@@ -48,7 +48,7 @@ pub fn sweep_verdict(page: Page) -> AnyView {
 fn price(page: Page) -> String {
     let Some(SweepPrice { all, best }) = page.sweeps.price.get() else { return String::new() };
     t!(
-        "Who sees all of these runs learns at most ε ≤ {all}. Had you drawn their number ({draw} distribution, {n} on average) and each one's value by lot, and shown the best alone, it would be ε ≤ {best} (Papernot and Steinke 2022). This sweep drew nothing: its choice costs the first.",
+        "To see all of these runs costs ε ≤ {all}. Had you drawn their number ({draw} distribution, {n} on average) and each one's value by lot, and shown the best alone, it would be ε ≤ {best} (Papernot and Steinke 2022). This sweep drew nothing: its choice costs the first.",
         all = format::epsilon(all),
         draw = match best.draw {
             Draw::Logarithmic => t!("logarithmic"),
