@@ -3,7 +3,7 @@
 //! Learning rates, lots, clipping norms and steps of the presets with a budget were chosen on images held out of
 //! MNIST's training set; no test image had a part in it.
 
-use super::config::{Augmentation, RunConfig, Schedule, Start};
+use super::config::{Augmentation, RunConfig, SamplingPolicy, Schedule, Start};
 use crate::{
     accounting::noise::NoiseSpec,
     engine::Reading,
@@ -84,19 +84,19 @@ pub const ALL: [Preset; 14] = [
             ..RunConfig::default()
         },
     },
-    Preset { key: "best-3", label: "Best at ε = 3", budget: Some(3.0), config: || pretrained_cnn(6.0, 586, 1.395) },
-    Preset { key: "best-1", label: "Best at ε = 1", budget: Some(1.0), config: || pretrained_cnn(2.0, 586, 3.228) },
+    Preset { key: "best-3", label: "Best at ε = 3", budget: Some(3.0), config: || pretrained_cnn(6.0, 600, 1.328) },
+    Preset { key: "best-1", label: "Best at ε = 1", budget: Some(1.0), config: || pretrained_cnn(2.0, 600, 3.127) },
     Preset {
-        key: "best-0.3", label: "Best at ε = 0.3", budget: Some(0.3), config: || pretrained_cnn(1.0, 293, 6.695)
+        key: "best-0.3", label: "Best at ε = 0.3", budget: Some(0.3), config: || pretrained_cnn(1.0, 300, 6.529)
     },
     Preset {
         key: "fast-3",
         label: "Fast at ε = 3",
         budget: Some(3.0),
-        config: || RunConfig { lot: 512, ..pretrained_cnn(4.0, 117, 0.637) },
+        config: || RunConfig { lot: 512, ..pretrained_cnn(4.0, 118, 0.619) },
     },
-    Preset { key: "features-3", label: "Scattering at ε = 3", budget: Some(3.0), config: || scattering(48.0, 1.395) },
-    Preset { key: "features-1", label: "Scattering at ε = 1", budget: Some(1.0), config: || scattering(24.0, 3.228) },
+    Preset { key: "features-3", label: "Scattering at ε = 3", budget: Some(3.0), config: || scattering(48.0, 1.328) },
+    Preset { key: "features-1", label: "Scattering at ε = 1", budget: Some(1.0), config: || scattering(24.0, 3.127) },
     Preset {
         key: "scratch-3",
         label: "From nothing at ε = 3",
@@ -129,15 +129,17 @@ pub const ALL: [Preset; 14] = [
 
 /// Scattering features hardly change when an image moves by a pixel, so test-time augmentation would add nothing.
 fn scattering(learning_rate: f64, sigma: f64) -> RunConfig {
-    RunConfig { model: Architecture::Scattering, reading: Reading::Once, ..pretrained_cnn(learning_rate, 586, sigma) }
+    RunConfig { model: Architecture::Scattering, reading: Reading::Once, ..pretrained_cnn(learning_rate, 600, sigma) }
 }
 
-/// The tanh CNN (another model where one is named) from the parameters that come with the program.
+/// The tanh CNN (another model where one is named) from the parameters that come with the program. Steps are whole epochs of 60,000 examples, each of which picks a
+/// batch of every epoch by itself: at equal ε that needs 3 to 5 % less noise than Poisson sampling.
 fn pretrained_cnn(learning_rate: f64, steps: u64, sigma: f64) -> RunConfig {
     RunConfig {
         model: Architecture::CnnTanh,
         start: Start::Pretrained,
         reading: Reading::TestTimeAugmentation,
+        sampling: SamplingPolicy::RandomAllocation,
         noise: Some(NoiseSpec::Gaussian { sigma }),
         lot: 2048,
         learning_rate,

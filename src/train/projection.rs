@@ -11,8 +11,10 @@ use crate::accounting::{
     PrivacyError,
     books::Books,
     calibrate::{self, Method, Scales, Target},
+    composition,
     pld::Pld,
     rdp::{Accountant, Epsilon, Orders},
+    selection::{self, Choice},
 };
 
 /// A point of a curve: x, y.
@@ -66,6 +68,28 @@ pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, Price
 /// Why there are none.
 pub fn planned(config: &RunConfig, train: u32, steps: u64) -> Result<Books, PriceError> {
     books(&phases(config, train)?, steps)
+}
+
+/// What the runs of a sweep cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepPrice {
+    /// ε of whoever sees all of them.
+    pub all: f64,
+    /// What it would be, had their number been drawn, each with settings by lot, and the best alone been seen.
+    pub best: Choice,
+}
+
+/// What these runs, so many steps of each configuration, cost on `train` examples, at the first one's δ.
+///
+/// # Errors
+/// Why there is no price.
+pub fn sweep(runs: &[(RunConfig, u64)], train: u32) -> Result<SweepPrice, PriceError> {
+    let of = |(config, steps): &(RunConfig, u64)| Ok(planned(config, train, *steps)?.ledger().clone());
+    let ledgers = runs.iter().map(of).collect::<Result<Vec<_>, PriceError>>()?;
+    let delta = runs.first().map_or(0.0, |(config, _)| config.delta);
+    let best = selection::best_of(&ledgers, runs.len() as f64, delta)?;
+    let all = composition::total(&ledgers.iter().collect::<Vec<_>>(), delta)?.epsilon;
+    Ok(SweepPrice { all, best })
 }
 
 /// Tight ε (privacy loss distributions) after each of these numbers of steps.

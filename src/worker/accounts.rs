@@ -10,6 +10,7 @@ use crate::{
     accounting::{
         PrivacyError,
         books::Books,
+        gdp::{CUT_OFF, GaussianFit},
         ledger::{Event, Ledger},
         noise::CustomDensity,
         pld::{Rigor, Tight},
@@ -18,7 +19,7 @@ use crate::{
     train::{
         config::RunConfig,
         label::{self, PrivacyLabel, Subject},
-        projection::{self, Point, Projection},
+        projection::{self, Point, Projection, SweepPrice},
         report::OrderedEpsilon,
         run_file::{RunCard, RunFile, RunFileError},
     },
@@ -42,8 +43,10 @@ pub enum Question {
     Ledger { run: u32, ledger: String },
     /// What these events of the run's ledger cost, and what they will cost with so many more of those that follow.
     Spent { run: u32, events: Vec<Event>, then: Vec<Event>, ahead: Vec<u64>, delta: f64 },
-    /// The privacy curve of these events about their tight ε.
+    /// The privacy curve of these events about their tight ε, and their μ.
     Curve { run: u32, events: Vec<Event>, delta: f64, epsilon: f64 },
+    /// What runs of these configurations and steps cost, if all are seen, and if the best alone is.
+    Sweep { runs: Vec<(RunConfig, u64)>, train: u32 },
     /// The privacy label of the run of this card: with `events`, of what these of its ledger cost. `together`: what is known of all runs on the same digits.
     Label { run: u32, events: Option<Vec<Event>>, card: Box<RunCard>, together: String, format: label::Format },
     /// A noise at the scale that spends a given ε.
@@ -66,7 +69,8 @@ pub enum Answer {
     Tight(Result<Vec<Point>, String>),
     Ledger(Result<(), String>),
     Spent(Result<Spent, String>),
-    Curve(Result<Vec<Point>, String>),
+    Curve(Result<Curve, String>),
+    Sweep(Result<SweepPrice, String>),
     Label(Result<String, String>),
     Compare(Box<Result<NoiseComparison, String>>),
     Density(Result<CustomDensity, String>),
@@ -74,6 +78,15 @@ pub enum Answer {
     /// The run's card, and the same as JSON, to be kept.
     OpenRun(Result<(Box<RunCard>, String), String>),
     Requests(Vec<NetworkRequest>),
+}
+
+/// What is told of all tests at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// ε and δ.
+    pub points: Vec<Point>,
+    /// μ of Gaussian differential privacy, where there is one.
+    pub gaussian: Option<GaussianFit>,
 }
 
 /// What a ledger costs at some δ.
@@ -131,9 +144,14 @@ impl Accounts {
                 Answer::Spent(in_words(self.of(run, events).and_then(spent)))
             }
             Question::Curve { run, events, delta, epsilon } => {
-                let curve = |books: &Books| Ok(books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE)?);
+                let curve = |books: &Books| {
+                    let points = books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE)?;
+                    let gaussian = books.gaussian(CUT_OFF).ok().filter(|fit| fit.mu.is_finite());
+                    Ok(Curve { points, gaussian })
+                };
                 Answer::Curve(in_words(self.of(run, events).and_then(curve)))
             }
+            Question::Sweep { runs, train } => Answer::Sweep(in_words(projection::sweep(&runs, train))),
             Question::Label { run, events, card, together, format } => {
                 let subject = Subject { card: Some(&card), together: &together };
                 let written = |books: Option<&Books>| -> Result<String, BooksError> {
@@ -218,6 +236,11 @@ mod tests {
         let tight = asked(Question::Tight { config: config.clone(), train: 60_000, steps: vec![50, 100] });
         assert!(matches!(tight, Answer::Tight(Ok(points)) if points.len() == 2));
         assert!(matches!(asked(Question::Density("1+x".into())), Answer::Density(Err(_))));
+        let runs = [50, 100].map(|steps| (config.clone(), steps)).to_vec();
+        let Answer::Sweep(Ok(price)) = asked(Question::Sweep { runs, train: 60_000 }) else { panic!("no price") };
+        assert!(price.all > 0.0 && price.best.epsilon > 0.0 && price.best.mean == 2.0, "{price:?}");
+        let open = vec![(RunConfig { noise: None, ..config.clone() }, 10); 2];
+        assert!(matches!(asked(Question::Sweep { runs: open, train: 60_000 }), Answer::Sweep(Err(_))));
         assert!(matches!(asked(Question::HiddenStates), Answer::HiddenStates([a, ..]) if !a.is_empty()));
         let none = asked(Question::Projection { config: RunConfig { noise: None, ..config }, train: 1000, steps: 1 });
         assert!(matches!(none, Answer::Projection(Err(reason)) if reason.contains("no noise")));
@@ -262,7 +285,9 @@ mod tests {
         };
         assert_eq!((first.epsilon, first.ahead.len(), first.ahead[1]), (0.0, 2, (100, tight.epsilon)));
         let curve = accounts.answer(Question::Curve { run: 3, events: events(100), delta, epsilon: tight.epsilon });
-        assert!(matches!(curve, Answer::Curve(Ok(points)) if points[0] == (tight.epsilon, delta) && points.len() > 4));
+        let Answer::Curve(Ok(Curve { points, gaussian: Some(fit) })) = curve else { panic!("no curve") };
+        assert!(points[0] == (tight.epsilon, delta) && points.len() > 4);
+        assert!(fit.mu > 0.05 && fit.mu < 1.0 && fit.regret < 0.1 && fit.cut_off == 1e-10, "{fit:?}");
         // Of another run nothing is said, and a damaged ledger is none.
         assert!(spent(&mut accounts, 4, 100, &[]).is_err());
         assert!(matches!(accounts.answer(Question::Ledger { run: 4, ledger: "{}".into() }), Answer::Ledger(Err(_))));

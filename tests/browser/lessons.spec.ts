@@ -286,6 +286,11 @@ async function shown(page: Page, what: string): Promise<string> {
       await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
       return text("attack-found");
     }
+    case "mu": {
+      const meaning = page.getByTestId("epsilon-meaning");
+      if ((await meaning.getAttribute("open")) === null) await meaning.locator("summary").first().click();
+      return /μ ≤ ([\d.]+):/.exec(await text("mu"))![1];
+    }
     case "improved":
       return bound("improved", 0);
     case "order":
@@ -329,6 +334,7 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
   ["fairness.4", /(\d+(?:\.\d+)?%) as they are, (\d+(?:\.\d+)?%) turned\. With the noise it was (\d+(?:\.\d+)?%)/, ["accuracy", "group:3", "run:0"]],
   ["same-epsilon.1", /(\d+) steps with little noise, σ = (\d+(?:\.\d+)?): ε ≤ (\d+(?:\.\d+)?) at[^]*?(\d+(?:\.\d+)?%) of the test[^]*?at most (\d+(?:\.\d+)?%) of those/, ["step", "sigma", "epsilon", "accuracy", "found"]],
   ["same-epsilon.2", /(\d+) steps of larger lots, with σ = (\d+(?:\.\d+)?): ε ≤ (\d+(?:\.\d+)?), where the few steps had (\d+(?:\.\d+)?)\. [^]*?at most (\d+(?:\.\d+)?%) now, and (\d+(?:\.\d+)?%) after/, ["step", "sigma", "epsilon", "of:same-epsilon.1", "found", "found-of:same-epsilon.1"]],
+  ["same-epsilon.3", /Of the many steps μ ≤ (\d+(?:\.\d+)?), of/, ["mu"]],
   ["same-epsilon.4", /ε ≤ (\d+(?:\.\d+)?) for the many steps, (\d+(?:\.\d+)?) for the few/, ["epsilon", "few"]],
   ["fairness.5", /(\d+(?:\.\d+)?%) instead of (\d+(?:\.\d+)?%), and (\d+(?:\.\d+)?%) of the turned[^]*?digits the (\d) has lost/, ["accuracy", "run:0", "group:3", "pays-most"]],
 ];
@@ -378,6 +384,7 @@ const HOLDS: [step: string, says: RegExp, holds: (...numbers: number[]) => boole
   ["claims.4", /% at ε ≤ (\d+(?:\.\d+)?)\.[^]*?% at (\d+(?:\.\d+)?)\./, (gaussian, student) => gaussian !== student && Math.abs(student / gaussian - 1) < 0.15],
   ["claims.5", /gives (\d+(?:\.\d+)?) here; the improved one gives (\d+(?:\.\d+)?)\.Tight accounting gives (\d+(?:\.\d+)?),/, (classic, improved, tight) => classic > improved && improved > tight && Math.abs(classic - 3.2) < 0.3],
   ["same-epsilon.2", /ε ≤ (\d+(?:\.\d+)?), where the few steps had (\d+(?:\.\d+)?)\. [^]*?at most (\d+(?:\.\d+)?)% now, and (\d+(?:\.\d+)?)% after/, (many, few, found, foundOfFew) => many === few && Math.abs((found - 5) / (foundOfFew - 5) - 2) < 0.3 && found < 10],
+  ["same-epsilon.3", /Of the many steps μ ≤ (\d+(?:\.\d+)?), of the few μ ≤ (\d+(?:\.\d+)?):/, (many, few) => few > many && many > 0.5 && few < 1],
   ["same-epsilon.4", /ε ≤ (\d+(?:\.\d+)?) for the many steps, (\d+(?:\.\d+)?) for the few/, (many, few) => few - many > 0.5],
   ["fairness.1", /reads (\d+(?:\.\d+)?)% [^]*?and (\d+(?:\.\d+)?)% of the same/, (usual, turned) => usual - turned > 30],
   ["fairness.2", /are: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)% [^]*?Turned: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)%/, (run, bare, turned, bareTurned) => bareTurned - turned > 2 * (bare - run) && run > 80],

@@ -120,6 +120,25 @@ test("what an ε says is of the steps that ran, by tight accounting and by the c
   }
 });
 
+test("μ stands beside ε once the whole curve is known, and covers it", async ({ page, site }) => {
+  await open(page, site, `${query}&steps=20`);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(20);
+  const meaning = page.getByTestId("epsilon-meaning");
+  await expect(page.getByTestId("mu")).toHaveCount(0);
+  await meaning.locator("summary").first().click();
+  await expect(page.getByTestId("mu")).toContainText("a share of false alarms of 1e-10 or more");
+  const said = (await page.getByTestId("mu").textContent())!;
+  const [mu, regret] = [/μ ≤ ([\d.]+):/, /too small by ([\d.e-]+) at most/].map((number) => Number(number.exec(said)![1]));
+  // Of a Gaussian release of this μ, ε at 1e-5 is at most μ²/2 + μ·√(2 ln 1e5); and no less than the run's.
+  const tight = Number((await meaning.getByRole("row", { name: /^tight/ }).locator("td").first().textContent())!);
+  expect(tight).toBeLessThan((mu * mu) / 2 + mu * Math.sqrt(2 * Math.log(1e5)));
+  expect(regret).toBeLessThan(0.5);
+  // It is of what stands: another step has another.
+  await hook(page, "step-once").click();
+  await expect(page.getByTestId("mu")).toContainText("μ ≤");
+});
+
 test("the formulas are those of the mechanism that runs", async ({ page, site }) => {
   await open(page, site, `${query}&preset=student-t&steps=50`);
   const formulas = page.getByTestId("formulas");
@@ -264,6 +283,11 @@ test("a sweep makes four runs that are named by what changed, and sets everythin
   for (const box of await names.all()) expect(await box.inputValue()).toMatch(/^noise scale [0-9.]+$/);
   await expect(page.getByTestId("runs").getByRole("button", { name: /^Pin/, pressed: true })).toHaveCount(4);
   await expect(hook(page, "noise-scale")).toHaveValue("1.1");
+  // What all runs cost together, and what the best alone would, had their number been drawn.
+  const price = page.getByTestId("sweep-price");
+  await expect(price).toContainText("4 on average");
+  const [, all, best] = /costs ε ≤ (\S+)\. .*it would be ε ≤ (\S+) \(Papernot/.exec((await price.textContent())!)!;
+  for (const epsilon of [all, best]) expect(Number(epsilon.replace(",", ""))).toBeGreaterThan(0);
   await accessible(page, "after a sweep");
 });
 

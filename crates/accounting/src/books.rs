@@ -8,12 +8,14 @@
 //! | ε at δ, Rényi | [`Books::renyi`] | Lemmas 4 and 5, Theorem 1, classic and improved conversion |
 //! | ε at δ, tight | [`Books::tight`] | privacy loss distributions |
 //! | the curve ε ↦ δ(ε) | [`Books::curve_about`] | the same |
+//! | μ of Gaussian differential privacy | [`Books::gaussian`] | the same |
 //! | all that can be said, with what it assumes | [`Books::account`], [`account`] | all of these |
 
 use std::sync::OnceLock;
 
 use super::{
     error::PrivacyError,
+    gdp::GaussianFit,
     ledger::{Event, Ledger, Release, ReleaseId},
     pld::{MOST_KINDS, Pld, Tight},
     rdp::{Accountant, CurveId, Epsilon, RdpCurve},
@@ -154,7 +156,7 @@ impl Books {
     /// # Errors
     /// As [`Pld::of`]; `delta` outside (0, 1].
     pub fn tight(&self, delta: f64) -> Result<Tight, PrivacyError> {
-        self.loss()?.epsilon(delta)
+        self.losses()?.epsilon(delta)
     }
 
     /// (ε, δ(ε)) about the tight `epsilon` at `delta`, for [`super::risk::PrivacyCurve`]: as [`Pld::curve_about`], with this relative `tolerance`.
@@ -168,7 +170,7 @@ impl Books {
         points: u32,
         tolerance: f64,
     ) -> Result<Vec<(f64, f64)>, PrivacyError> {
-        self.loss()?.with_tolerance(tolerance).curve_about(epsilon, delta, points)
+        self.losses()?.with_tolerance(tolerance).curve_about(epsilon, delta, points)
     }
 
     /// All that can be said at `delta`, with what it assumes.
@@ -197,7 +199,20 @@ impl Books {
         Ok(Account { delta, classic, improved, tight, rounding, steps: self.ledger.steps(), assumptions })
     }
 
-    fn loss(&self) -> Result<Pld, PrivacyError> {
+    /// μ of Gaussian differential privacy and its regret, for tests of at least `cut_off` of false alarms.
+    ///
+    /// # Errors
+    /// As [`Pld::of`]; a cut-off outside (0, 0.5).
+    pub fn gaussian(&self, cut_off: f64) -> Result<GaussianFit, PrivacyError> {
+        GaussianFit::of_losses(&self.losses()?, cut_off)
+    }
+
+    /// The Rényi divergence of all of it at an order, if it is known there.
+    pub(crate) fn divergence(&self, order: f64) -> Option<f64> {
+        self.accountant.rdp(order)
+    }
+
+    pub(crate) fn losses(&self) -> Result<Pld, PrivacyError> {
         self.tight.get_or_init(|| Pld::of_priced(&self.ledger, self.earlier.as_ref())).clone()
     }
 

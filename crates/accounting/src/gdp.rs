@@ -5,38 +5,65 @@
 //! A sampled mechanism has no useful μ for *all* rates of false alarms: one of q = 0.004 is an unsampled one with that probability, so far out in its tail
 //! that is what an attacker meets. So μ is said down to a rate, the *cut-off*, and it belongs beside μ whenever that is said.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     error::{PrivacyError, require},
     normal,
-    risk::{AttackBound, GaussianPrivacy, PrivacyCurve},
+    pld::{Pld, Profile},
+    risk::PrivacyCurve,
 };
 
 /// The rate of false alarms down to which μ holds, unless said otherwise.
 pub const CUT_OFF: f64 = 1e-10;
 
 /// What of a curve is Gaussian.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct GaussianFit {
     /// No test with at least `cut_off` of false alarms does better than telling N(0, 1) from N(μ, 1). From above.
     pub mu: f64,
     /// In (0, 0.5).
     pub cut_off: f64,
-    /// The least Δ with which f(x + Δ) − Δ ≤ f_μ(x) everywhere, f being the curve's trade-off and f_μ that of μ: how far rates may lie from those that μ
-    /// allows. Near 0, μ says all that the curve does.
+    /// The least Δ with which f(x + Δ) − Δ ≤ f_μ(x) everywhere, f being the trade-off that the curve allows and f_μ that of μ: how far error rates may lie from
+    /// those that μ allows. Near 0, μ says all that the curve does.
     pub regret: f64,
 }
 
 impl GaussianFit {
+    /// Of everything that was released, with the whole curve that tight accounting has of it. [`GaussianFit::mu`] is infinite where nothing is protected.
+    ///
+    /// # Errors
+    /// A cut-off outside (0, 0.5).
+    pub fn of_losses(losses: &Pld, cut_off: f64) -> Result<Self, PrivacyError> {
+        in_range(cut_off)?;
+        let points = match losses.profile(cut_off) {
+            Profile::Gaussian(mu) => return Ok(Self { mu, cut_off, regret: 0.0 }),
+            Profile::Curve(points) => points,
+        };
+        Ok(Self::of_lines(points, cut_off))
+    }
+
     /// Of a privacy curve, which is taken to hold for neighbours in both orders, as all curves of this crate do. With few points μ and the regret are larger.
     ///
     /// # Errors
     /// A cut-off outside (0, 0.5).
     pub fn of(curve: &PrivacyCurve, cut_off: f64) -> Result<Self, PrivacyError> {
-        require(cut_off > 0.0 && cut_off < 0.5, "cut-off", cut_off, "above 0 and below 0.5")?;
-        let hull = Hull::of(curve);
-        let mu = hull.least_mu(cut_off);
-        Ok(Self { mu, cut_off, regret: hull.regret(mu) })
+        in_range(cut_off)?;
+        Ok(Self::of_lines(curve.points().collect(), cut_off))
     }
+
+    fn of_lines(lines: Vec<(f64, f64)>, cut_off: f64) -> Self {
+        let hull = Hull::of(lines);
+        let mu = hull.least_mu(cut_off);
+        Self { mu, cut_off, regret: hull.regret(mu) }
+    }
+}
+
+/// # Errors
+/// A cut-off outside (0, 0.5).
+fn in_range(cut_off: f64) -> Result<(), PrivacyError> {
+    require(cut_off > 0.0 && cut_off < 0.5, "cut-off", cut_off, "above 0 and below 0.5")
 }
 
 /// The best true-positive rates that a curve allows where a test says less "member" than not: the least of its lines δ + e^ε·α.
@@ -48,8 +75,8 @@ struct Hull {
 }
 
 impl Hull {
-    fn of(curve: &PrivacyCurve) -> Self {
-        let mut lines: Vec<(f64, f64)> = curve.points().filter(|(epsilon, _)| epsilon.is_finite()).collect();
+    fn of(mut lines: Vec<(f64, f64)>) -> Self {
+        lines.retain(|(epsilon, _)| epsilon.is_finite());
         lines.push((0.0, 1.0));
         lines.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         lines.dedup_by(|b, a| a.0 == b.0);
@@ -100,21 +127,6 @@ impl Hull {
         }
     }
 
-    /// The least β at any α: the trade-off, its own mirror image.
-    fn trade_off(&self, alpha: f64) -> f64 {
-        let even = self.corners[0].0;
-        if alpha <= even {
-            return (1.0 - self.rate(alpha)).max(0.0);
-        }
-        // f(α) = the least x with f(x) ≤ α, as f is its own inverse: found on the steep side.
-        let (mut low, mut high) = (0.0, even);
-        for _ in 0..200 {
-            let middle = 0.5 * (low + high);
-            if 1.0 - self.rate(middle) <= alpha { high = middle } else { low = middle }
-        }
-        low
-    }
-
     /// A line lies below a Gaussian's concave rates between two points if it does at both, so corners are enough, and the cut-off.
     fn least_mu(&self, cut_off: f64) -> f64 {
         let of = |(alpha, rate): (f64, f64)| {
@@ -125,32 +137,83 @@ impl Hull {
         };
         let corners = self.corners.iter().copied().filter(|corner| corner.0 >= cut_off);
         let mu = corners.chain([(cut_off, self.rate(cut_off))]).map(of).fold(0.0, f64::max);
-        // A few roundings of quantiles.
-        mu * (1.0 + 1e-12)
+        // A few roundings of quantiles, and of where lines meet.
+        mu * (1.0 + 1e-9)
     }
 
-    fn regret(&self, mu: f64) -> f64 {
-        let Ok(gaussian) = GaussianPrivacy::new(mu) else { return 1.0 };
-        const STEPS: u32 = 4000;
-        let covers = |shift: f64| {
-            (0..=STEPS).all(|i| {
-                let x = f64::from(i) / f64::from(STEPS);
-                let moved = if x + shift >= 1.0 { 0.0 } else { self.trade_off(x + shift) };
-                moved - shift <= gaussian.least_false_negative_rate(x)
-            })
-        };
-        let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..40 {
-            let middle = 0.5 * (low + high);
-            if covers(middle) { high = middle } else { low = middle }
+    /// α + β where α − β is `u` ≤ 0. Along u, which a step of both by Δ leaves, the trade-off is convex as it is along α.
+    fn sum(&self, u: f64) -> f64 {
+        // α − β grows with α.
+        let after = self.corners.partition_point(|&(alpha, rate)| alpha + rate - 1.0 > u);
+        match (after.checked_sub(1).map(|at| self.corners[at]), self.corners.get(after)) {
+            (Some((a, t)), Some(&(b, r))) => {
+                let (high, low) = (a + t - 1.0, b + r - 1.0);
+                let share = if high > low { (u - low) / (high - low) } else { 0.0 };
+                1.0 + (b - r) + share * ((a - t) - (b - r))
+            }
+            // On the last line, α = (u + 1 − δ)/(1 + e^ε), or without false alarms.
+            (_, None) => {
+                let alpha = ((u + 1.0 - self.last.1) / (1.0 + self.last.0.exp())).max(0.0);
+                2.0 * alpha - u
+            }
+            (None, Some(&(a, t))) => 1.0 + a - t,
         }
-        high
     }
+
+    /// Δ is half of how far f lies above f_μ in direction (1, 1), and the larger half of both curves mirrors the other. Between two places on f_μ, f is below its chord,
+    /// and f_μ above its tangents at both: the gap is largest at an end, or where they meet.
+    fn regret(&self, mu: f64) -> f64 {
+        if mu == f64::INFINITY {
+            return self.corners[0].0;
+        }
+        const STEPS: u32 = 2000;
+        // Of thresholds from the middle to where neither curve has false alarms.
+        let places = (0..=STEPS).map(|i| 0.5 * mu + 9.0 * f64::from(i) / f64::from(STEPS));
+        let place = |threshold: f64| {
+            let (alpha, beta) = (normal::survival(threshold), normal::cdf(threshold - mu));
+            let u = (alpha - beta).min(0.0);
+            // dβ = −e^{μ(t − μ/2)}·dα.
+            let slope = -(0.5 * mu * (threshold - 0.5 * mu)).tanh();
+            Place { u, above: self.sum(u), below: alpha + beta, slope }
+        };
+        let places: Vec<Place> = places.map(place).collect();
+        let gap = |pair: &[Place]| {
+            let [a, b] = [pair[0], pair[1]];
+            let ends = (a.above - a.below).max(b.above - b.below);
+            let meet = (a.below - b.below + b.slope * b.u - a.slope * a.u) / (b.slope - a.slope);
+            if !(meet < a.u && meet > b.u) {
+                return ends;
+            }
+            let chord = a.above + (b.above - a.above) * (a.u - meet) / (a.u - b.u);
+            ends.max(chord - (a.below + a.slope * (meet - a.u)))
+        };
+        0.5 * places.windows(2).map(gap).fold(0.0, f64::max)
+    }
+}
+
+/// A place on a Gaussian's trade-off.
+#[derive(Clone, Copy)]
+struct Place {
+    /// α − β.
+    u: f64,
+    /// α + β of the curve there …
+    above: f64,
+    /// … and of the Gaussian …
+    below: f64,
+    /// … and how the latter changes with u.
+    slope: f64,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        envelope::EnvelopeProfile,
+        ledger::{Release, Sensitivity},
+        noise::NoiseSpec,
+        risk::GaussianPrivacy,
+        sampling::Sampling,
+    };
 
     /// The curve of μ itself has that μ, for any cut-off, and nothing to regret.
     #[test]
@@ -181,5 +244,63 @@ mod tests {
         }
         let perfect = GaussianFit::of(&PrivacyCurve::new([(0.0, 0.0)]).unwrap(), 1e-10).unwrap();
         assert!(perfect.mu < 1e-9 && perfect.regret < 1e-9, "{perfect:?}");
+    }
+
+    fn losses(sampling: Sampling, sensitivity: Sensitivity, noise: NoiseSpec, steps: u64) -> Pld {
+        Pld::for_release(&Release::new(sampling, sensitivity, Some(noise))).unwrap().compose(steps)
+    }
+
+    fn clipped() -> Sensitivity {
+        Sensitivity::L2 { norm: 1.0 }
+    }
+
+    #[test]
+    fn unsampled_releases_have_the_mu_of_their_sum() {
+        let sixteen = losses(Sampling::Poisson { rate: 1.0 }, clipped(), NoiseSpec::Gaussian { sigma: 8.0 }, 16);
+        let fit = GaussianFit::of_losses(&sixteen, CUT_OFF).unwrap();
+        assert!(fit.mu >= 0.5 && fit.mu < 0.5 + 1e-12 && fit.regret == 0.0, "{fit:?}");
+    }
+
+    /// The whole curve at once is what single questions say, where sampling helps, where "add" is the worse direction, and where epochs hide.
+    #[test]
+    fn the_whole_curve_is_what_single_questions_say() {
+        let one = EnvelopeProfile::from_vectors_f64([[1.0].as_slice()]).unwrap();
+        let gaussian = |sigma| NoiseSpec::Gaussian { sigma };
+        let cases = [
+            losses(Sampling::Poisson { rate: 0.01 }, clipped(), gaussian(0.8), 2000),
+            losses(Sampling::RandomAllocation { batches: 30 }, clipped(), gaussian(1.0), 300),
+            losses(
+                Sampling::Poisson { rate: 0.1 },
+                Sensitivity::Envelope { profile: one },
+                NoiseSpec::Laplace { scale: 1.0 },
+                100,
+            ),
+        ];
+        for losses in cases {
+            let Profile::Curve(points) = losses.profile(CUT_OFF) else { panic!() };
+            assert!(points.len() > 1000);
+            for (epsilon, delta) in points.iter().step_by(150).filter(|point| point.1 > 1e-13) {
+                let single = losses.delta(*epsilon).unwrap().value;
+                assert!(*delta < single * 1.01 && single < delta * 1.01, "{epsilon}: {delta} {single}");
+            }
+            // It reaches as far as the cut-off asks: there δ is what few false alarms leave.
+            assert!(points[points.len() - 1].1 < 1e-7, "{:?}", points[points.len() - 1]);
+            // Fewer false alarms cost no less.
+            let [fine, coarse] = [1e-10, 1e-6].map(|cut_off| GaussianFit::of_losses(&losses, cut_off).unwrap());
+            assert!(fine.mu >= coarse.mu * (1.0 - 1e-4), "{fine:?} {coarse:?}");
+            // μ covers ε at a δ that its cut-off tells of.
+            let covered = GaussianPrivacy::new(fine.mu).unwrap().epsilon(1e-5);
+            assert!(covered >= losses.epsilon(1e-5).unwrap().value * (1.0 - 1e-4), "{covered}");
+        }
+    }
+
+    #[test]
+    fn nothing_protected_has_no_mu() {
+        let told = losses(Sampling::Poisson { rate: 0.5 }, clipped(), NoiseSpec::Gaussian { sigma: 1e-3 }, 10);
+        let fit = GaussianFit::of_losses(&told, CUT_OFF).unwrap();
+        assert!(fit.mu == f64::INFINITY && fit.regret <= 0.5, "{fit:?}");
+        let nothing = losses(Sampling::Poisson { rate: 0.01 }, clipped(), NoiseSpec::Gaussian { sigma: 1.0 }, 0);
+        let fit = GaussianFit::of_losses(&nothing, CUT_OFF).unwrap();
+        assert!(fit.mu == 0.0 && fit.regret == 0.0, "{fit:?}");
     }
 }

@@ -119,8 +119,10 @@
 //! | [`ledger`] | what a run released; JSON |
 //! | [`books`] | a ledger with its prices: the one road to ε |
 //! | [`composition`] | several runs on the same examples as one |
+//! | [`selection`] | the best of several runs, where it alone is released |
 //! | [`rdp`] | Rényi accounting: Lemma 4, Lemma 5, Theorem 1 of Nasr et al., and the conversions |
 //! | [`pld`] | tight accounting: privacy loss distributions by FFT |
+//! | [`gdp`] | μ of Gaussian differential privacy: the whole curve in one number, and what that leaves out |
 //! | [`calibrate`] | target ε → noise scale, steps or rate |
 //! | [`search`] | which family errs least at a target ε |
 //! | [`report`] | a ledger's cost in words, with its assumptions |
@@ -172,6 +174,7 @@ pub mod risk;
 pub mod rounding;
 pub mod sampling;
 pub mod search;
+pub mod selection;
 mod sequence;
 
 pub use error::PrivacyError;

@@ -1,7 +1,7 @@
 //! The accountant against reference values: every case of every kind of a reference file, within the file's own tolerances.
 //!
-//! The files are `tests/golden/accounting.json`, `schedules.json` and `other.json` (made by `other_cases.py`), or the one that
-//! `HUSHGRAD_REFERENCE` names, by its absolute path; and `random-allocation.json` there, or in the folder that `HUSHGRAD_REFERENCE_METHODS` names. One line a kind is printed; any answer outside its tolerance, and any kind or family that is not known, fails the run. `--case ID` prints one case's answers.
+//! The files are `tests/golden/accounting.json`, `schedules.json`, `random-allocation.json`, `gdp.json` and `other.json` (made by `other_cases.py`), or the one that
+//! `HUSHGRAD_REFERENCE` names, by its absolute path; and the second to the fourth there, or in the folder that `HUSHGRAD_REFERENCE_METHODS` names. One line a kind is printed; any answer outside its tolerance, and any kind or family that is not known, fails the run. `--case ID` prints one case's answers.
 
 use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode, time::Instant};
 
@@ -10,6 +10,7 @@ use hushgrad_accounting::{
     calibrate::{Method, Target, noise_scale},
     dynamics::{Argument, Setting},
     envelope::EnvelopeProfile,
+    gdp::GaussianFit,
     groups::{Clipping, Group, Groups, NoisyGroup},
     ledger::{Ledger, Release, Sensitivity},
     noise::NoiseSpec,
@@ -25,14 +26,15 @@ type Answer = Result<Value, String>;
 
 fn main() -> ExitCode {
     let golden = |name| format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
-    let methods = std::env::var("HUSHGRAD_REFERENCE_METHODS").map(|folder| format!("{folder}/random-allocation.json"));
+    const METHODS: [&str; 3] = ["schedules.json", "random-allocation.json", "gdp.json"];
+    let methods = std::env::var("HUSHGRAD_REFERENCE_METHODS");
     let mut paths = match std::env::var("HUSHGRAD_REFERENCE") {
         Ok(path) => vec![path],
-        Err(_) => ["accounting.json", "schedules.json", "other.json", "random-allocation.json"].map(golden).to_vec(),
+        Err(_) => ["accounting.json", "other.json"].into_iter().chain(METHODS).map(golden).collect(),
     };
-    if let Ok(path) = methods {
-        paths.retain(|path| !path.ends_with("random-allocation.json"));
-        paths.push(path);
+    if let Ok(folder) = methods {
+        paths.retain(|path| !METHODS.iter().any(|name| path.ends_with(name)));
+        paths.extend(METHODS.map(|name| format!("{folder}/{name}")));
     }
     let (mut cases, mut passed) = (0, 0);
     for path in &paths {
@@ -273,6 +275,7 @@ fn answer(kind: &str, inputs: &Value, case: &Value, default_orders: &[f64]) -> A
         "phases" => phases(inputs),
         "user_level" => user_level(inputs),
         "adaptive_clip" => adaptive_clip(inputs, case),
+        "mu_gdp" => mu_gdp(inputs),
         "random_allocation_gaussian" => {
             let noise = NoiseSpec::Gaussian { sigma: number(inputs, "sigma")? };
             random_allocation(inputs, case, Sensitivity::L2 { norm: 1.0 }, noise)
@@ -433,6 +436,29 @@ fn adaptive_clip(inputs: &Value, case: &Value) -> Answer {
     let mut result = whole_ledger(&runs, number(inputs, "delta")?, Some(&orders(inputs)?))?;
     result["z_back"] = json!(groups.noise_multiplier());
     Ok(result)
+}
+
+fn mu_gdp(inputs: &Value) -> Answer {
+    let release = Release::new(
+        Sampling::Poisson { rate: number(inputs, "q")? },
+        Sensitivity::L2 { norm: 1.0 },
+        Some(NoiseSpec::Gaussian { sigma: number(inputs, "sigma")? }),
+    );
+    let mut ledger = Ledger::new();
+    let step = ledger.register(release).map_err(say)?;
+    ledger.record_many(step, whole(inputs, "steps")?);
+    let pld = Pld::of(&ledger).map_err(say)?;
+    let fit = |cut_off| GaussianFit::of_losses(&pld, cut_off).map_err(say);
+    let at_cut_off = fit(number(inputs, "err")?)?;
+    let advantage = pld.delta(0.0).map_err(say)?.value;
+    Ok(json!({
+        "mu": at_cut_off.mu,
+        "regret": at_cut_off.regret,
+        "mu_err_1e-6": fit(1e-6)?.mu,
+        "mu_err_1e-8": fit(1e-8)?.mu,
+        // Φ(μ/2) − Φ(−μ/2) is the advantage.
+        "mu_advantage": 2.0 * normal::survival_quantile(0.5 * (1.0 - advantage)),
+    }))
 }
 
 /// As a random allocation; or as a shuffled partition, where the case wants the price of epochs that hide nothing.

@@ -7,12 +7,14 @@ use std::{
 };
 
 use hushgrad::accounting::{
-    books,
-    decimal::upper_percent,
+    books::Books,
+    decimal::{upper, upper_percent},
+    gdp::{CUT_OFF, GaussianFit},
     ledger::Ledger,
     pld::Pld,
     report::Account,
     risk::{AttackBound, PrivacyCurve},
+    selection::{self, Choice},
 };
 use serde_json::json;
 
@@ -25,6 +27,9 @@ pub struct Arguments {
     /// Also what the best attack can do that wrongly accuses this share of outsiders, from the whole privacy curve
     #[arg(long, value_name = "SHARE", value_parser = share)]
     false_alarms: Option<f64>,
+    /// Also what it would cost to train so often on average, the number being drawn beforehand, and to release the best run alone
+    #[arg(long, value_name = "RUNS", value_parser = runs)]
+    best_of: Option<f64>,
     /// One line of JSON
     #[arg(long)]
     json: bool,
@@ -35,19 +40,37 @@ fn share(text: &str) -> Result<f64, String> {
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("it must be from 0 to 1".to_owned()) }
 }
 
+fn runs(text: &str) -> Result<f64, String> {
+    let runs: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (1.0..=1e9).contains(&runs) { Ok(runs) } else { Err("it must be from 1 to 1e9".to_owned()) }
+}
+
 /// Recomputes ε from what happened, by every accountant.
 ///
 /// # Errors
 /// When the ledger cannot be read, is impossible, or has no bound.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let ledger = read(&arguments.ledger)?;
-    let account = books::account(&ledger, arguments.delta)?;
+    let books = Books::of(ledger.clone())?;
+    let account = books.account(arguments.delta)?;
+    let gaussian = match account.tight {
+        Some(_) => Some(books.gaussian(CUT_OFF)?).filter(|fit| fit.mu.is_finite()),
+        None => None,
+    };
+    let choice = match arguments.best_of {
+        Some(runs) => Some(selection::best_of(std::slice::from_ref(&ledger), runs, arguments.delta)?),
+        None => None,
+    };
     let attack = match arguments.false_alarms {
         Some(share) => Some((share, curve(&ledger, &account)?)),
         None => None,
     };
     let said = if arguments.json {
         let mut whole = serde_json::to_value(&account)?;
+        whole["gaussian"] = json!(gaussian);
+        if choice.is_some() {
+            whole["best-of"] = json!(choice);
+        }
         if let Some((share, curve)) = &attack {
             whole["attack"] = json!({
                 "false-alarms": share, "recognised": curve.best_true_positive_rate(*share), "advantage": curve.advantage(),
@@ -63,7 +86,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
                 upper_percent(curve.advantage(), 3)
             )
         });
-        format!("{account}{attack}")
+        let gaussian = gaussian.map_or_else(String::new, |GaussianFit { mu, cut_off, regret }| {
+            format!(
+                "\nμ ≤ {}: as one Gaussian release of sensitivity 1 and noise 1/μ, for tests with a share of {cut_off:e} or more of false alarms; regret {} (Gaussian differential privacy).",
+                upper(mu, 6),
+                upper(regret, 6)
+            )
+        });
+        let choice = choice.map_or_else(String::new, |Choice { epsilon, draw, mean }| {
+            format!(
+                "\nε ≤ {} for the best of {mean} such runs on average, released alone, their number drawn beforehand from the {} distribution (Papernot and Steinke 2022).",
+                upper(epsilon, 6),
+                draw.name()
+            )
+        });
+        format!("{account}{gaussian}{attack}{choice}")
     };
     say(&said)
 }

@@ -4,10 +4,11 @@ use crate::{
     accounting::{
         PrivacyError,
         books::Books,
+        gdp::{CUT_OFF, GaussianFit},
         ledger::{Event, Ledger, Release},
-        pld::{Method, Tight},
+        pld::Tight,
         report::{Account, assumptions},
-        risk::{AttackBound, GaussianPrivacy, PrivacyCurve},
+        risk::{AttackBound, PrivacyCurve},
     },
     data::TestSet,
     engine::Backend,
@@ -41,8 +42,8 @@ pub struct Bounds {
     /// ε by Rényi accounting: the improved conversion, and the classic one.
     pub improved: OrderedEpsilon,
     pub classic: OrderedEpsilon,
-    /// μ of Gaussian differential privacy, where all noise is Gaussian and no sampling amplifies.
-    pub mu: Option<f64>,
+    /// μ of Gaussian differential privacy, where tight accounting has one.
+    pub gaussian: Option<GaussianFit>,
     /// Of a hundred whose example was in, so many are accused at most by who accuses five of a hundred whose example was not.
     pub found: u32,
 }
@@ -145,33 +146,18 @@ fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyEr
         // No accountant gives such a point.
         Err(_) => 100,
     };
-    let mu = tight.filter(|tight| tight.method == Method::ClosedForm).and_then(|tight| mu_of(tight.value, delta));
+    let gaussian = match tight {
+        Some(_) => Some(books.gaussian(CUT_OFF)?).filter(|fit| fit.mu.is_finite()),
+        None => None,
+    };
     let tight = tight.map(|Tight { value, rigor, .. }| (value, rigor.to_string()));
-    Ok(Ok(Bounds { tight, improved, classic, mu, found }))
+    Ok(Ok(Bounds { tight, improved, classic, gaussian, found }))
 }
 
 /// People of a hundred, rounded up; all of them, where the share is none.
 #[must_use]
 pub fn of_a_hundred(share: f64) -> u32 {
     if share.is_nan() { 100 } else { (share * 100.0).ceil().clamp(0.0, 100.0) as u32 }
-}
-
-/// The least μ, rounded up, whose ε at δ is at least this one.
-fn mu_of(epsilon: f64, delta: f64) -> Option<f64> {
-    let reaches = |mu: f64| GaussianPrivacy::new(mu).is_ok_and(|privacy| privacy.epsilon(delta) >= epsilon);
-    let mut high = 1.0;
-    while !reaches(high) {
-        high *= 2.0;
-        if high > 1e6 {
-            return None;
-        }
-    }
-    let mut low = 0.0;
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if reaches(middle) { high = middle } else { low = middle }
-    }
-    (epsilon > 0.0).then_some(high)
 }
 
 fn about(card: &RunCard) -> Vec<(&'static str, String)> {

@@ -41,8 +41,12 @@ fn numbers_are_the_accountant_s() {
         (300, "one example", "add or remove one")
     );
     assert!(label.sampling.starts_with("Poisson, rate 0.00426"), "{}", label.sampling);
-    // Sampled noise is no Gaussian shift.
-    assert_eq!(bounds.mu, None);
+    // Sampled noise is no Gaussian shift, and its μ says by how much.
+    let fit = bounds.gaussian.unwrap();
+    assert!(fit.mu > 0.05 && fit.mu < 0.5 && fit.regret > 1e-4, "{fit:?}");
+    assert!(GaussianPrivacy::new(fit.mu).unwrap().epsilon(DELTA) >= bounds.epsilon());
+    let written = write(&label, Format::Markdown);
+    assert!(written.contains("μ ≤") && written.contains("1e-10 or more of false alarms"), "{written}");
     // What other points of the curve, computed more finely, leave an attacker; and no more than (ε, δ) alone does.
     let points = books.curve_about(bounds.epsilon(), DELTA, 6, 1e-4).unwrap();
     let finer = 100.0 * PrivacyCurve::new(points).unwrap().best_true_positive_rate(0.05);
@@ -58,8 +62,8 @@ fn unsampled_gaussian_noise_has_a_mu_and_its_odds() {
     let label = of(&books, Subject::default());
     let bounds = label.bounds.unwrap();
     // Four epochs of noise 4: μ = √4 / 4.
-    let mu = bounds.mu.unwrap();
-    assert!((0.5..0.5 + 1e-9).contains(&mu), "{mu}");
+    let fit = bounds.gaussian.unwrap();
+    assert!((0.5..0.5 + 1e-9).contains(&fit.mu) && fit.regret == 0.0, "{fit:?}");
     let truth = GaussianPrivacy::new(0.5).unwrap().best_true_positive_rate(0.05);
     assert!((0..=1).contains(&(i64::from(bounds.found) - i64::from(of_a_hundred(truth)))), "{} {truth}", bounds.found);
 }

@@ -7,7 +7,7 @@ use super::{
     sentence::sentence,
 };
 use crate::{
-    accounting::risk::PrivacyCurve,
+    accounting::{gdp::GaussianFit, risk::PrivacyCurve},
     plot::{format, series::Point},
     train::report::{OrderedEpsilon, Privacy, PrivacyBound},
     ui::{
@@ -88,6 +88,7 @@ pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl Into
         let holds = sentence(t!("It holds for the {steps} steps that ran, under these assumptions:"), steps);
         let details = view! {
             {conversions(page, &bound)}
+            {view_fn(move || gaussian(page))}
             <p>{holds}</p>
             <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{heard(phrase)}</li> }).collect_view()}</ul>
         };
@@ -128,6 +129,18 @@ fn tight(page: Page) -> Option<AnyView> {
         <tr><th scope="row">{word("tight", t!("tight"))}</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
     };
     Some(row.into_any())
+}
+
+/// μ beside ε, once the whole curve is known.
+fn gaussian(page: Page) -> Option<AnyView> {
+    let GaussianFit { mu, cut_off, regret } = page.spending.gaussian()?;
+    let said = t!(
+        "The whole curve in one number is μ ≤ {mu}: no test tells more than of one Gaussian release of sensitivity 1 and noise 1/μ (Dong, Roth and Su 2022). It holds for tests with a share of false alarms of {least} or more, and makes error rates too small by {regret} at most (regret).",
+        mu = format::epsilon(mu),
+        least = format::number(cut_off),
+        regret = format::epsilon(regret)
+    );
+    Some(view! { <p data-testid="mu">{said}</p> }.into_any())
 }
 
 fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {

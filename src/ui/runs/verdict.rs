@@ -3,10 +3,13 @@
 use leptos::prelude::*;
 
 use crate::{
+    accounting::selection::Draw,
     plot::{
         axis,
         drawing::{Drawing, Line, Range, Write},
+        format,
     },
+    train::projection::SweepPrice,
     ui::{
         settings::{
             Number,
@@ -31,6 +34,7 @@ pub fn sweep_verdict(page: Page) -> AnyView {
     view! {
         <div class="sweep-verdict" hidden=bool_fn(move || said.with(Option::is_none))>
             <p class="verdict-line" data-testid="sweep-verdict">{text_fn(move || said.get().unwrap_or_default())}</p>
+            <p class="small-label" data-testid="sweep-price">{text_fn(move || price(page))}</p>
             <div class="lab-charts">
                 {chart(page, accuracy, move || over(page, true))}
                 {chart(page, epsilon, move || over(page, false))}
@@ -38,6 +42,22 @@ pub fn sweep_verdict(page: Page) -> AnyView {
         </div>
     }
     .into_any()
+}
+
+/// What the runs cost together, and what to pick the best of them would.
+fn price(page: Page) -> String {
+    let Some(SweepPrice { all, best }) = page.sweeps.price.get() else { return String::new() };
+    t!(
+        "To see all of these runs costs ε ≤ {all}. Had you drawn their number ({draw} distribution, {n} on average) and each one's value by lot, and shown the best alone, it would be ε ≤ {best} (Papernot and Steinke 2022). This sweep drew nothing: its choice costs the first.",
+        all = format::epsilon(all),
+        draw = match best.draw {
+            Draw::Logarithmic => t!("logarithmic"),
+            Draw::Geometric => t!("geometric"),
+            Draw::Poisson => t!("Poisson"),
+        },
+        n = best.mean,
+        best = format::epsilon(best.epsilon)
+    )
 }
 
 /// Accuracy, or ε, over the number.

@@ -133,7 +133,8 @@ impl Page {
         {
             let (accuracy, epsilon, found) = (self.run.accuracy.get(), self.headline(), self.found());
             let RunInfo { key, config, train, data, .. } = info;
-            let compared = Compared { key, config, train, data, accuracy, epsilon, found };
+            let mu = self.spending.gaussian().map(|fit| fit.mu);
+            let compared = Compared { key, config, train, data, accuracy, epsilon, found, mu };
             if self.lessons.compared.with_untracked(|all| all.last() != Some(&compared)) {
                 self.lessons.compared.update(|all| {
                     all.retain(|other| other.config != compared.config);
@@ -212,6 +213,7 @@ impl Page {
             "accuracy" => compared.accuracy.map(format::percent),
             "epsilon" => compared.epsilon.map(format::epsilon),
             "found" => compared.found.map(format::percent_at_most),
+            "mu" => compared.mu.map(format::epsilon),
             _ => None,
         }
     }

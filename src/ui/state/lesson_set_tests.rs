@@ -14,7 +14,7 @@ use crate::{
 
 const TEXT: &str = include_str!("../../../www/lessons.txt");
 /// What [`fill`] is given by the page.
-const NAMES: [&str; 43] = [
+const NAMES: [&str; 45] = [
     "lot",
     "train",
     "sigma",
@@ -32,6 +32,8 @@ const NAMES: [&str; 43] = [
     "improved",
     "found",
     "found-1",
+    "mu",
+    "mu-1",
     "order",
     "exp-epsilon",
     "parameters",
@@ -61,8 +63,9 @@ const NAMES: [&str; 43] = [
 ];
 
 /// Names whose numbers are a run's.
-const OF_RUNS: [&str; 16] = [
+const OF_RUNS: [&str; 17] = [
     "steps",
+    "mu",
     "epsilon",
     "classic",
     "improved",
@@ -122,7 +125,7 @@ fn every_lesson_is_whole() {
                 step.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
             for name_of in texts.flat_map(|text| names(text)).filter(|name| is_of_run(name)) {
                 let place =
-                    name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon", "found"].contains(what));
+                    name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon", "found", "mu"].contains(what));
                 match place.and_then(|(_, place)| place.parse::<usize>().ok()) {
                     Some(place) => assert!(place <= scene.also.len(), "{name}: {name_of}"),
                     None => assert_ne!(scene.until, Until::Set, "{name}: {name_of} of a run that is not begun"),

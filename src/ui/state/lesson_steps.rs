@@ -120,7 +120,8 @@ impl Page {
             }));
         }
         self.lessons.open.set(Some((lesson, step)));
-        let of_curve = |part: &Part| matches!(part, Part::Text(text) if text.contains("{found"));
+        let of_curve =
+            |part: &Part| matches!(part, Part::Text(text) if ["{found", "{mu"].iter().any(|name| text.contains(name)));
         self.spending.read_in(Some(now.parts.iter().any(of_curve)));
         self.lab.open.set(now.show == "lab");
         self.appearance.panel.set(match now.show.as_str() {

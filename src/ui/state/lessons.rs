@@ -46,6 +46,8 @@ pub struct Compared {
     pub epsilon: Option<f64>,
     /// As `{found}`; none unless a step that says so was open.
     pub found: Option<f64>,
+    /// As `{mu}`.
+    pub mu: Option<f64>,
 }
 
 /// The lessons. Copied freely.

@@ -62,6 +62,7 @@ impl Page {
             "improved" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
             "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
             "found" => self.found().map(format::percent_at_most),
+            "mu" => self.spending.gaussian().map(|fit| format::epsilon(fit.mu)),
             "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
             "exp-epsilon" => self.headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
             // A run whose denoiser is no factor has none, and a run that has not begun none yet.

@@ -9,13 +9,13 @@ use leptos::prelude::*;
 
 use super::{answered::Answered, charts::Charts, run::Run};
 use crate::{
-    accounting::ledger::Event,
+    accounting::{gdp::GaussianFit, ledger::Event},
     plot::series::Point,
     ui::{
         browser,
         threads::accountant::{AccountantClient, Topic},
     },
-    worker::accounts::{Answer, Question, TightEpsilon},
+    worker::accounts::{Answer, Curve, Question, TightEpsilon},
 };
 
 /// A run that plays is accounted for this often, in milliseconds, and no more often than one in so many of the times that an answer takes.
@@ -48,7 +48,7 @@ pub struct Spending {
     pub released: RwSignal<u64>,
     answered: RwSignal<Option<Arc<Answered>>>,
     /// The privacy curve at so many releases, which is asked for while its panel is open.
-    pub curve: RwSignal<Option<(u64, Vec<Point>)>>,
+    curve: RwSignal<Option<(u64, Curve)>>,
     curve_open: RwSignal<bool>,
     /// While a lesson is open: whether its text says what the curve says.
     lesson: StoredValue<Option<bool>>,
@@ -120,6 +120,16 @@ impl Spending {
     /// The whole privacy curve, where the run stands still and tight accounting knows it.
     #[must_use]
     pub fn whole_curve(self) -> Option<Vec<Point>> {
+        self.known_curve().map(|curve| curve.points)
+    }
+
+    /// μ of the run that stands still, where tight accounting knows it.
+    #[must_use]
+    pub fn gaussian(self) -> Option<GaussianFit> {
+        self.known_curve()?.gaussian
+    }
+
+    fn known_curve(self) -> Option<Curve> {
         let released = self.released.get();
         self.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
     }

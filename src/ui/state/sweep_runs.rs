@@ -13,6 +13,7 @@ use crate::{
             verdict::Outcome,
         },
         text::t,
+        threads::accountant::Topic,
     },
     worker::{
         accounts::{Answer, Question},
@@ -54,6 +55,8 @@ impl Page {
         self.lab.open.set(false);
         self.appearance.show_panel(Panel::Results);
         self.sweeps.outcomes.set(Some((number, vec![])));
+        self.sweeps.ended.set_value(vec![]);
+        self.sweeps.price.set(None);
         self.sweeps.current.set(Some(sweep));
         self.next_of_sweep();
     }
@@ -156,6 +159,23 @@ impl Page {
             self.sweeps.outcomes.update(|outcomes| {
                 if let Some((_, outcomes)) = outcomes {
                     outcomes.push(Outcome { value, accuracy, epsilon });
+                }
+            });
+            self.ask_price();
+        }
+    }
+
+    /// Asks what the sweep's runs cost together, and what picking the best of them would.
+    fn ask_price(self) {
+        let run = self.run.info.with_untracked(|info| info.as_ref().map(|info| (info.config.clone(), info.train)));
+        let step = self.run.report.with_untracked(|report| report.as_ref().map(|report| report.step));
+        let (Some((config, train)), Some(step)) = (run, step) else { return };
+        self.sweeps.ended.update_value(|ended| ended.push((config, step)));
+        let runs = self.sweeps.ended.get_value();
+        if runs.len() > 1 {
+            self.accountant.ask_latest(Topic::Sweep, Question::Sweep { runs, train }, move |answer| {
+                if let Answer::Sweep(price) = answer {
+                    self.sweeps.price.set(price.ok());
                 }
             });
         }

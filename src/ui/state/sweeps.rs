@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use crate::ui::settings::{Number, sweep::Sweep, verdict::Outcome};
+use crate::{
+    train::{config::RunConfig, projection::SweepPrice},
+    ui::settings::{Number, sweep::Sweep, verdict::Outcome},
+};
 
 /// The sweeps. Copied freely.
 #[derive(Clone, Copy)]
@@ -10,6 +13,9 @@ pub struct Sweeps {
     pub current: RwSignal<Option<Sweep>>,
     /// Runs of the last sweep.
     pub runs: StoredValue<Vec<u32>>,
+    /// Configurations and steps of those that have ended, and what all of them cost.
+    pub ended: StoredValue<Vec<(RunConfig, u64)>>,
+    pub price: RwSignal<Option<SweepPrice>>,
     /// What the runs of the last sweep came to, so far.
     pub outcomes: RwSignal<Option<(Number, Vec<Outcome>)>>,
 }
@@ -18,7 +24,13 @@ impl Sweeps {
     /// No sweep.
     #[must_use]
     pub fn new() -> Self {
-        Self { current: RwSignal::new(None), runs: StoredValue::new(vec![]), outcomes: RwSignal::new(None) }
+        Self {
+            current: RwSignal::new(None),
+            runs: StoredValue::new(vec![]),
+            ended: StoredValue::new(vec![]),
+            price: RwSignal::new(None),
+            outcomes: RwSignal::new(None),
+        }
     }
 
     /// Whether a sweep waits for its next run to stand.

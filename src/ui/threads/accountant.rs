@@ -26,6 +26,7 @@ pub enum Topic {
     Tight,
     Spent,
     Curve,
+    Sweep,
 }
 
 /// A thread that failed, and the browser's reason.

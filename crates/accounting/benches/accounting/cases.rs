@@ -4,6 +4,7 @@ use std::{cell::OnceCell, rc::Rc};
 
 use hushgrad_accounting::{
     envelope::EnvelopeProfile,
+    gdp::{CUT_OFF, GaussianFit},
     ledger::{Release, Sensitivity},
     noise::{CustomDensity, NoiseSpec},
     normal,
@@ -104,9 +105,12 @@ pub fn cases() -> Vec<Case> {
             Pld::for_release(&release).expect("valid").compose(STEPS).epsilon(DELTA).expect("valid").value
         }),
     ));
-    for (name, sigma, batches, epochs) in
-        [("PLD ε, random allocation", 1.1, 234, 15), ("PLD ε, random allocation, one epoch", 0.5, 1000, 1)]
-    {
+    for (name, sigma, batches, epochs) in [
+        ("PLD ε, random allocation", 1.1, 234, 15),
+        ("PLD ε, random allocation, 60 epochs", 1.1, 235, 60),
+        ("PLD ε, random allocation, best-3", 1.328, 30, 20),
+        ("PLD ε, random allocation, one epoch", 0.5, 1000, 1),
+    ] {
         cases.push(case(
             name,
             Box::new(move || {
@@ -115,6 +119,13 @@ pub fn cases() -> Vec<Case> {
             }),
         ));
     }
+    cases.push(case(
+        "μ, regret",
+        Box::new(|| {
+            let run = Pld::sampled_gaussian(1.1, RATE).expect("valid").compose(STEPS);
+            GaussianFit::of_losses(&run, CUT_OFF).expect("valid").mu
+        }),
+    ));
     cases.push(case(
         "RDP ε, random allocation",
         Box::new(|| {

@@ -414,6 +414,29 @@ impl Sum {
         (log_finite.exp() + self.escaped + f64::MIN_POSITIVE).min(1.0)
     }
 
+    /// Lowers each of `deltas` to δ at its ε, from above; `epsilons` ascend. Those below the window stay what they are.
+    pub fn lower(&self, epsilons: &[f64], deltas: &mut [f64]) {
+        let decay = (-self.tilt * self.step).exp();
+        let faster = (-(self.tilt + 1.0) * self.step).exp();
+        let gap = -(-self.step).exp_m1();
+        let mut left = epsilons.len();
+        // As in `epsilon`: what is from the point above on.
+        let (mut c, mut d) = (0.0, 0.0);
+        for index in (0..self.mass.len()).rev() {
+            let above = self.loss(index + 1);
+            while let Some(last) = left.checked_sub(1).filter(|last| epsilons[*last] >= self.loss(index)) {
+                left = last;
+                let short = (epsilons[left] - above).min(0.0) - 4.0 * f64::EPSILON * above.abs();
+                let sum: f64 = d - short.exp_m1() * c;
+                let log_finite = sum.ln() + self.log_moment - self.tilt * above + self.log_relative;
+                let delta = log_finite.exp() + self.escaped + f64::MIN_POSITIVE;
+                deltas[left] = deltas[left].min(delta);
+            }
+            d = decay * (d + gap * c);
+            c = self.mass[index] + faster * c;
+        }
+    }
+
     /// The smallest ε (of any sign, but not below the window) with δ(ε) ≤ e^`log_delta`; infinite if what escaped is
     /// more than that.
     pub fn epsilon(&self, log_delta: f64) -> f64 {

@@ -19,6 +19,7 @@ mod coordinates;
 mod direction;
 mod gaussian;
 mod lattice;
+mod profile;
 mod sampled;
 mod solve;
 mod symmetric;
@@ -133,6 +134,24 @@ impl PricedRelease {
         let sampled = Pair::of(&self.unsampled, rate);
         if self.release.sensitivity_factor() > 1.0 { Pair::ReplaceOne(Box::new(sampled)) } else { sampled }
     }
+}
+
+/// What an example pays of some releases.
+enum Losses {
+    /// More releases than can be counted.
+    Countless,
+    /// One Gaussian release of this μ.
+    Gaussian(f64),
+    /// So many of each pair.
+    Pairs(Vec<(Pair, u64)>),
+}
+
+/// What is known of all tests at once.
+pub(crate) enum Profile {
+    /// N(μ, 1) against N(0, 1).
+    Gaussian(f64),
+    /// (ε, δ(ε)), by ε.
+    Curve(Vec<(f64, f64)>),
 }
 
 /// The releases of a training, in order. Composing is cheap and exact; the work is done when ε or δ is asked for.
@@ -415,6 +434,20 @@ impl Pld {
 
     /// The same, where epochs of random allocations are `amplified`, or each costs as much as one release of it.
     fn answer(&self, question: Question, closed: &dyn Fn(f64) -> f64, amplified: bool, work: &Work) -> Tight {
+        let (value, method) = match self.losses(amplified) {
+            Losses::Countless => (question.no_answer(), Method::Convolution),
+            Losses::Gaussian(mu) => (closed(mu), Method::ClosedForm),
+            Losses::Pairs(pairs) => {
+                let found = solve::answer(&pairs, question, self.tolerance, work);
+                (found.value, if found.convolved { Method::Convolution } else { Method::Renyi })
+            }
+        };
+        let rigor = if method == Method::ClosedForm { Rigor::Proven } else { self.rigor() };
+        Tight { value, method, rigor }
+    }
+
+    /// What an example pays of these releases; epochs of random allocations are `amplified`, or each costs as much as one release of it.
+    fn losses(&self, amplified: bool) -> Losses {
         let terms = self.releases.terms(|release| self.priced[release].release.sampling);
         let mut squared_mu = 0.0;
         let mut counts = vec![0u64; self.priced.len()];
@@ -447,7 +480,7 @@ impl Pld {
         // Of a sum of so many, and its root.
         let mu = squared_mu.sqrt() * (1.0 + (terms.len() as f64 + 4.0) * f64::EPSILON);
         if counts.contains(&SATURATED) || terms.iter().any(|(_, count)| *count == SATURATED) {
-            return Tight { value: question.no_answer(), method: Method::Convolution, rigor: self.rigor() };
+            return Losses::Countless;
         }
         let mut sources: Vec<(Pair, u64)> = Vec::new();
         for ((priced, count), epochs) in self.priced.iter().zip(counts).zip(epochs) {
@@ -459,14 +492,26 @@ impl Pld {
             }
         }
         if sources.is_empty() {
-            return Tight { value: closed(mu), method: Method::ClosedForm, rigor: Rigor::Proven };
+            return Losses::Gaussian(mu);
         }
         if mu > 0.0 {
             sources.push((Pair::of(&Unsampled::gaussian(mu), 1.0), 1));
         }
-        let found = solve::answer(&sources, question, self.tolerance, work);
-        let method = if found.convolved { Method::Convolution } else { Method::Renyi };
-        Tight { value: found.value, method, rigor: self.rigor() }
+        Losses::Pairs(sources)
+    }
+
+    /// (ε, δ(ε)) where they are told by tests of at least `cut_off` of false alarms, and from ε = 0 on: the whole curve from few compositions, for
+    /// [`super::gdp::GaussianFit`]. Empty where nothing is protected, or no more work is left for it. Of Gaussian releases without sampling, μ alone.
+    pub(crate) fn profile(&self, cut_off: f64) -> Profile {
+        let work = Work::new(QUESTION);
+        let curve = |amplified| match self.losses(amplified) {
+            Losses::Countless => Profile::Curve(Vec::new()),
+            Losses::Gaussian(mu) => Profile::Gaussian(mu),
+            Losses::Pairs(pairs) => Profile::Curve(profile::curve(&pairs, cut_off, self.tolerance, &work)),
+        };
+        let found = curve(true);
+        let lacks = matches!(&found, Profile::Curve(points) if points.is_empty());
+        if lacks && self.hides_epochs() { curve(false) } else { found }
     }
 
     /// Rényi accounting of the same releases.

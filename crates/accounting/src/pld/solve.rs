@@ -14,13 +14,13 @@ use super::{
 };
 
 /// Grid points of one release's lattice, at most.
-const MOST_CELLS: f64 = 300_000.0;
+pub(super) const MOST_CELLS: f64 = 300_000.0;
 /// Points of one transform before long compositions are done in two levels.
 const MOST_POINTS: f64 = 300_000.0;
 /// Grid points of the first look at a release.
-const PILOT_CELLS: f64 = 2048.0;
+pub(super) const PILOT_CELLS: f64 = 2048.0;
 /// Share of the work that is left that lattices may take: composing them takes more.
-const LATTICES: f64 = 0.4;
+pub(super) const LATTICES: f64 = 0.4;
 /// Above this ε nothing is protected, and Chernoff's bound says so as well as any.
 const MEANINGLESS: f64 = 100.0;
 /// P-mass that may be declared infinite loss, over δ.
@@ -50,9 +50,9 @@ impl Question {
 }
 
 /// Releases on one grid, ready to be composed, and the tilt for the question.
-struct Plan {
-    parts: Vec<(Lattice, u64)>,
-    lambda: f64,
+pub(super) struct Plan {
+    pub parts: Vec<(Lattice, u64)>,
+    pub lambda: f64,
     epsilon: f64,
     log_tail: f64,
     /// Chernoff's answer: an upper bound on its own.
@@ -70,6 +70,11 @@ pub(super) struct Answer {
 impl Answer {
     pub fn max(self, other: Self) -> Self {
         if other.value > self.value { other } else { self }
+    }
+
+    /// Of two that hold.
+    fn min(self, other: Self) -> Self {
+        if other.value <= self.value { other } else { self }
     }
 }
 
@@ -111,25 +116,27 @@ fn one_direction(
     if cheap.value <= known || hopeless {
         return cheap;
     }
+    let mut best = cheap;
     if known.is_finite() {
         let Some(plan) = pilot.plan(sources, direction, 30.0 * tolerance, work) else { return cheap };
-        let coarse = plan.solve(question, work);
-        if coarse.value <= known {
-            return coarse;
+        best = best.min(plan.solve(question, work));
+        if best.value <= known {
+            return best;
         }
     }
-    pilot.plan(sources, direction, tolerance, work).map_or(cheap, |plan| plan.solve(question, work))
+    // Where there is not work enough for the finer grid, the coarser one's answer stands.
+    pilot.plan(sources, direction, tolerance, work).map_or(best, |plan| best.min(plan.solve(question, work)))
 }
 
 /// A first look on a coarse grid: enough to choose the tilt and the step.
-struct Pilot {
-    lambda: f64,
-    epsilon: f64,
-    deviation: f64,
-    tail: f64,
-    log_tail: f64,
-    fallback: f64,
-    steps: f64,
+pub(super) struct Pilot {
+    pub lambda: f64,
+    pub epsilon: f64,
+    pub deviation: f64,
+    pub tail: f64,
+    pub log_tail: f64,
+    pub fallback: f64,
+    pub steps: f64,
 }
 
 impl Pilot {
@@ -228,7 +235,7 @@ impl Pilot {
     }
 
     /// None where even coarse lattices would be more work than is left.
-    fn plan(&self, sources: &[(Pair, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
+    pub fn plan(&self, sources: &[(Pair, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
         let spans: Vec<f64> = sources
             .iter()
             .map(|(source, _)| source.range(direction, self.tail))
@@ -262,7 +269,7 @@ impl Pilot {
 }
 
 /// Work of one of [`Pilot`]'s rounds; what looking for λ takes comes on top.
-fn round_work(sources: &[(Pair, u64)], cells: &[f64]) -> f64 {
+pub(super) fn round_work(sources: &[(Pair, u64)], cells: &[f64]) -> f64 {
     let each = |((source, _), cells): (&(Pair, u64), &f64)| source.lattice_work(*cells) + 60.0 * MOMENT_POINT * cells;
     sources.iter().zip(cells).map(each).sum()
 }
@@ -271,7 +278,7 @@ fn round_work(sources: &[(Pair, u64)], cells: &[f64]) -> f64 {
 ///
 /// The safe split adds a variance of up to step²/4 a release (step²/6 on average over a cell) to the tilted loss, so e^{K}, and
 /// δ with it, grows by the factor 1 + λ(λ+1)·v/2, and ε by that over λ. Few releases are not smooth at that scale, and cheap.
-fn grid_step(lambda: f64, epsilon: f64, deviation: f64, releases: f64, tolerance: f64) -> f64 {
+pub(super) fn grid_step(lambda: f64, epsilon: f64, deviation: f64, releases: f64, tolerance: f64) -> f64 {
     let by_tilt = 8.0 * tolerance * epsilon.max(0.1 / (1.0 + lambda)) / ((1.0 + lambda) * releases);
     let by_deviation = 12.0 * tolerance * deviation * deviation / releases;
     let rough = if releases < 4000.0 { 2.5 } else { 1.0 };
@@ -329,7 +336,7 @@ impl Plan {
 
     /// The convolution under the plan's tilt; in two levels where one transform would be too long. None where even those are, at
     /// rates or counts that no training has, or work runs out.
-    fn compose(&self, work: &Work) -> Option<(Sum, Window)> {
+    pub fn compose(&self, work: &Work) -> Option<(Sum, Window)> {
         let window = look(&self.parts, self.lambda, self.log_tail, Reach::Final, work)?;
         let step = self.parts[0].0.step;
         let releases: f64 = self.parts.iter().map(|(_, count)| *count as f64).sum();
