@@ -57,6 +57,7 @@ fn steps(c: &mut Criterion) {
                     lot: black_box(&indices),
                     shifts: Shift::ALONE,
                     noise_key: KEY,
+                    position: 0,
                     learning_rate: 1e-3,
                     average_keeps: 0.0,
                 };

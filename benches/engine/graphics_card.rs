@@ -100,6 +100,7 @@ mod native {
                     lot: &indices,
                     shifts: Shift::ALONE,
                     noise_key: tasks::KEY,
+                    position: 0,
                     learning_rate: 1e-3,
                     average_keeps: 0.0,
                 };

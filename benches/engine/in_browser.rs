@@ -51,8 +51,14 @@ impl Bench {
         // Large lots keep a device busy by themselves.
         let together = if engine.info().backend == Backend::Gpu && lot <= 256 { UNDER_WAY } else { 1 };
         let mut samples = vec![];
-        let input =
-            StepInput { lot: &indices, shifts: Shift::ALONE, noise_key: KEY, learning_rate: 1e-3, average_keeps: 0.0 };
+        let input = StepInput {
+            lot: &indices,
+            shifts: Shift::ALONE,
+            noise_key: KEY,
+            position: 0,
+            learning_rate: 1e-3,
+            average_keeps: 0.0,
+        };
         // Compilers of browsers come back to a function once it has run for a while.
         let start = Instant::now();
         let mut warm = false;

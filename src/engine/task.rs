@@ -5,7 +5,10 @@ use std::sync::Arc;
 use crate::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     mechanism::{
-        Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError, denoise::Filter, envelope::Envelope,
+        Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError,
+        correlated::{CorrelatedNoise, Correlation},
+        denoise::Filter,
+        envelope::Envelope,
         exact_sum::SumGrid,
     },
     model::Architecture,
@@ -21,6 +24,8 @@ pub struct Task {
     pub noise: Option<NoiseSpec>,
     /// Sums are exact on this grid and noise is rounded to it, as [`crate::mechanism::grid`] does; the CPU alone has the numbers for it.
     pub grid: Option<GridRounding>,
+    /// Steps over which noise is correlated, b, at least 1: [`crate::mechanism::correlated`]. At 1 each step's noise is its own.
+    pub bands: u32,
     pub denoiser: Denoiser,
     /// The sum is divided by this (the *expected* lot: the drawn size is private).
     pub expected_lot: f32,
@@ -41,6 +46,7 @@ impl Task {
             envelope: None,
             noise: None,
             grid: None,
+            bands: 1,
             denoiser: Denoiser::None,
             expected_lot: 1.0,
             momentum: 0.0,
@@ -80,6 +86,33 @@ impl Task {
     pub fn check_denoiser(&self) -> Result<(), MechanismError> {
         let noise = self.noise.as_ref().map(NoiseSpec::build).transpose()?;
         self.denoiser.check(noise.as_deref(), self.model.planes(), self.momentum, self.averaging)
+    }
+
+    /// How noise is correlated over gradients of length `p`; `None` where each step's is its own.
+    ///
+    /// # Errors
+    /// [`MechanismError::Bands`]; [`MechanismError::Correlated`] for what correlated noise does not go with.
+    pub fn correlation(&self, p: usize) -> Result<Option<Correlation>, MechanismError> {
+        let correlation = Correlation::new(self.bands, p)?;
+        let refuse = |sentence| Err(MechanismError::Correlated(sentence));
+        match &self.noise {
+            _ if correlation.is_none() => Ok(None),
+            Some(NoiseSpec::Gaussian { .. }) if self.grid.is_some() => refuse("is not rounded to a grid"),
+            Some(NoiseSpec::Gaussian { .. }) if self.denoiser.needs_noise() => {
+                refuse("has another spread at each step, and the denoiser takes it for one")
+            }
+            Some(NoiseSpec::Gaussian { .. }) if matches!(self.encoder, EncoderSpec::Clip { .. }) => Ok(correlation),
+            Some(NoiseSpec::Gaussian { .. }) => refuse("is for gradients that are clipped"),
+            _ => refuse("is Gaussian"),
+        }
+    }
+
+    /// A sequence of correlated noise at its beginning.
+    ///
+    /// # Errors
+    /// As [`Task::correlation`].
+    pub fn correlated_noise(&self, p: usize) -> Result<Option<CorrelatedNoise>, MechanismError> {
+        Ok(self.correlation(p)?.map(|correlation| CorrelatedNoise::new(correlation, p)))
     }
 
     /// What the update keeps of earlier steps.

@@ -131,6 +131,7 @@ fn on_other_digits(sampling: Sampling, run: &RunCard) -> Option<Sampling> {
     let lot = run.config.lot;
     let examples = match sampling {
         Sampling::Poisson { rate } => (f64::from(lot) / rate).round() as u32,
+        Sampling::CyclicPoisson { rate, groups } => (groups as f64 * f64::from(lot) / rate).round() as u32,
         Sampling::FixedSize { population, .. } => u32::try_from(population).ok()?,
         Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => {
             u32::try_from(batches).ok()?.checked_mul(lot)?
@@ -138,7 +139,7 @@ fn on_other_digits(sampling: Sampling, run: &RunCard) -> Option<Sampling> {
     };
     // The last batch of an epoch may be a small one.
     let most = MAX_EXAMPLES.saturating_add(lot);
-    ((lot..=most).contains(&examples) && run.config.sampling.over(examples, lot) == sampling).then_some(sampling)
+    ((lot..=most).contains(&examples) && run.config.drawn_from(examples) == sampling).then_some(sampling)
 }
 
 /// Whether two releases are the same but for their sampling and for the sums of their envelope, which this program computes.

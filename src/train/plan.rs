@@ -42,7 +42,7 @@ impl Plan {
                 sentence: "about one training image in fifty is turned, and there are fewer than fifty; give more images, or choose no minority",
             });
         }
-        let sampling = config.sampling.over(train_examples, config.lot);
+        let sampling = config.drawn_from(train_examples);
         let envelope = Drawn::of(&config).map(Drawn::draw).transpose()?.map(Arc::new);
         let priced = price::step(&config, sampling, envelope.as_deref())?;
         let task = Task {
@@ -51,6 +51,7 @@ impl Plan {
             envelope,
             noise: absolute_noise(&config),
             grid: grid(&config)?,
+            bands: config.bands,
             denoiser: config.denoiser,
             expected_lot: expected_lot(&config, train_examples) as f32,
             momentum: config.momentum as f32,

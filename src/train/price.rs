@@ -91,7 +91,7 @@ fn profile_of(envelope: &Envelope) -> Result<EnvelopeProfile, PrivacyError> {
 /// As [`Plan::new`].
 pub(super) fn of(config: &RunConfig, train: u32) -> Result<Priced, ConfigError> {
     check::check(config, train)?;
-    step(config, config.sampling.over(train, config.lot), None)
+    step(config, config.drawn_from(train), None)
 }
 
 /// The same for a configuration that has been checked, with its sampling. `envelope`: the configuration's envelope, if it has been drawn.

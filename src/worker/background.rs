@@ -65,6 +65,7 @@ pub fn baseline_of(config: &RunConfig, steps: u64) -> RunConfig {
         encoder: EncoderSpec::None,
         noise: None,
         grid_bits: None,
+        bands: 1,
         denoiser: Denoiser::None,
         learning_rate: (config.learning_rate * clip * denoised).min(MOST_RATE),
         steps: Some(steps.clamp(LEAST_STEPS, MOST_STEPS)),

@@ -133,7 +133,9 @@ impl Release {
         if matches!(self.sampling, Sampling::CyclicPoisson { .. }) {
             // What was released may be correlated: only Gaussian noise looks alike in all directions, which is what carries the proof for steps that depend on one another.
             if !matches!(self.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
-                return Err(PrivacyError::Unpriced("cyclic sampling, and with it correlated noise, that is not Gaussian"));
+                return Err(PrivacyError::Unpriced(
+                    "cyclic sampling, and with it correlated noise, that is not Gaussian",
+                ));
             }
             if self.grid.is_some() {
                 return Err(PrivacyError::Unpriced("cyclic sampling, and with it correlated noise, on a grid"));

@@ -108,10 +108,7 @@ impl<T: Copy + Ord> Sequence<T> {
 }
 
 /// The segments of each policy of epochs by itself: so many policies, and each release is looked at once.
-fn by_policy<T: Copy>(
-    segments: &[Segment<T>],
-    sampling: &impl Fn(T) -> Sampling,
-) -> BTreeMap<Epoch, Vec<Segment<T>>> {
+fn by_policy<T: Copy>(segments: &[Segment<T>], sampling: &impl Fn(T) -> Sampling) -> BTreeMap<Epoch, Vec<Segment<T>>> {
     let mut policies: BTreeMap<Epoch, Vec<Segment<T>>> = BTreeMap::new();
     for segment in segments {
         match segment {
@@ -321,7 +318,8 @@ mod tests {
         }
         // Stretches of equal releases, each cut into cycles.
         let cyclic: Vec<usize> = releases.iter().copied().filter(|r| matches!(r, 5 | 6)).collect();
-        sum += cyclic.chunk_by(|a, b| a == b).map(|equal| equal.len().div_ceil(3) as u64 * prices[equal[0]]).sum::<u64>();
+        sum +=
+            cyclic.chunk_by(|a, b| a == b).map(|equal| equal.len().div_ceil(3) as u64 * prices[equal[0]]).sum::<u64>();
         sum
     }
 

@@ -17,7 +17,7 @@ use super::{
     values::Settings,
 };
 use crate::{
-    train::config::Start,
+    train::config::{SamplingPolicy, Start},
     ui::text::{Text, text},
 };
 
@@ -235,6 +235,20 @@ numbers! {
         whole: true,
         slider: slider(16.0, 8192.0, Powers, [text!("more private"), text!("more accurate")]),
         hook: Some("lot"),
+        ..PLAIN
+    };
+
+    Bands: bands = NumberSpec {
+        key: "bands",
+        paths: &["bands"],
+        label: text!("Bands"),
+        hint: text!("Each step's noise takes back part of the noise of the steps before it, fewer than this many, so that less adds up in the model. For that a digit may join only one step in so many, and is drawn the more often. It helps where ε is large and epochs are few; 1 is plain DP-SGD."),
+        named: text!("bands {value}"),
+        least: At(1.0),
+        most: At(512.0),
+        whole: true,
+        // Proven for these alone.
+        applies: |s| s.family == Family::Gaussian && s.encoder == Encoder::Clip && s.sampling == SamplingPolicy::Poisson,
         ..PLAIN
     };
 

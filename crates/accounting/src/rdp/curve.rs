@@ -257,10 +257,9 @@ impl RdpCurve {
     /// Terms that [`RdpCurve::at`] adds up for an order beyond [`LAST_ORDER`], or between integers.
     pub(super) fn terms_at(&self, order: f64) -> f64 {
         match (&self.0.shifts.source, self.0.sampling) {
-            (
-                Mechanism::Gaussian { noise_multiplier },
-                Sampling::Poisson { .. } | Sampling::CyclicPoisson { .. },
-            ) if order != order.floor() => {
+            (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { .. } | Sampling::CyclicPoisson { .. })
+                if order != order.floor() =>
+            {
                 4.0 * poisson::gaussian_terms(*noise_multiplier, 2.0 * order)
             }
             // All orders of a level at once, and once.
@@ -287,10 +286,7 @@ impl Inner {
     fn exchanges(&self) -> bool {
         let poisson = matches!(self.sampling, Sampling::Poisson { .. } | Sampling::CyclicPoisson { .. });
         let rate = self.sampling.rate();
-        poisson
-            && rate > 0.0
-            && rate < 1.0
-            && self.shifts.sensitivity_factor > 1.0
+        poisson && rate > 0.0 && rate < 1.0 && self.shifts.sensitivity_factor > 1.0
     }
 
     /// t of a random allocation whose draw hides something: not where one vector becomes another in the same batch.
