@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn bands_have_a_range() {
         assert_eq!(Correlation::new(1, P).unwrap(), None);
-        for (bands, p) in [(0, P), (MOST_REMEMBERED as u32 + 2, 1), (646, 26_010 + 1)] {
+        for (bands, p) in [(0, P), (MOST_REMEMBERED as u32 + 2, 1), (647, 26_010)] {
             assert!(matches!(Correlation::new(bands, p), Err(MechanismError::Bands { .. })), "{bands} of {p}");
         }
         assert!(Correlation::new(646, 26_010).is_ok() && Correlation::new(u32::MAX, 0).is_err());

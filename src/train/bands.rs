@@ -81,15 +81,23 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
 
 #[cfg(test)]
 mod tests {
+    use futures_executor::block_on;
+
     use super::*;
+    use crate::rng::NotPrivateReplay;
     use crate::{
+        accounting::rdp::epsilon_of,
+        data::{Shift, synthetic},
+        engine::{Engine, Performance, StepInput, cpu::CpuEngine, reference::ReferenceEngine},
         mechanism::{Denoiser, EnvelopeShape},
         model::Architecture,
         train::{
             plan::Plan,
             projection::{planned, scale_for},
+            session::Session,
         },
     };
+    use rand::rand_core::Rng as _;
 
     fn banded(bands: u32) -> RunConfig {
         RunConfig { bands, ..RunConfig::default() }
@@ -152,6 +160,118 @@ mod tests {
         ] {
             assert!(Plan::new(config.clone(), 100).is_ok(), "{config:?}");
         }
+    }
+
+    /// The training set of the sessions below.
+    const EXAMPLES: u32 = 60;
+
+    fn on_cpu(plan: &Plan) -> CpuEngine {
+        let train = synthetic::digits(1, EXAMPLES as usize, 1).train;
+        CpuEngine::new(plan.task.clone(), train, &plan.initial_parameters(), Performance::default()).unwrap()
+    }
+
+    fn plan(bands: u32, replay: Option<u64>) -> Plan {
+        Plan::new(RunConfig { lot: 10, replay, ..banded(bands) }, EXAMPLES).unwrap()
+    }
+
+    /// A run of one band is DP-SGD as it was written before there were bands: its lots, its keys and its parameters, bit for bit.
+    fn assert_is_dp_sgd<E: Engine>(make: impl Fn(&Plan) -> E) {
+        let plan = plan(1, Some(3));
+        let mut session = Session::new(plan.clone(), make(&plan)).unwrap();
+        let mut engine = make(&plan);
+        let mut rng = NotPrivateReplay::new(3);
+        let mut sampler = Sampling::Poisson { rate: 10.0 / f64::from(EXAMPLES) }.sampler(EXAMPLES.into()).unwrap();
+        let mut lot = Vec::new();
+        for _ in 0..7 {
+            block_on(session.step()).unwrap();
+            sampler.draw(&mut rng, &mut lot);
+            assert_eq!(session.drawn().0, lot);
+            let noise_key = std::array::from_fn(|_| rng.next_u32());
+            let input = StepInput {
+                lot: &lot,
+                shifts: Shift::ALONE,
+                noise_key,
+                position: 0,
+                learning_rate: 0.5,
+                average_keeps: 0.0,
+            };
+            block_on(engine.step(input)).unwrap();
+            assert_eq!(block_on(session.engine().state()).unwrap(), block_on(engine.state()).unwrap());
+        }
+    }
+
+    #[test]
+    fn one_band_is_dp_sgd_bit_for_bit() {
+        assert_is_dp_sgd(on_cpu);
+        assert_is_dp_sgd(|plan| {
+            ReferenceEngine::new(&plan.task, synthetic::digits(1, EXAMPLES as usize, 1).train, 0).unwrap()
+        });
+    }
+
+    /// A session tells its engine where it stands, and both engines make the same of it.
+    #[test]
+    fn a_run_has_correlated_noise_and_groups_in_turns() {
+        let plan = plan(3, Some(5));
+        let reference = ReferenceEngine::new(&plan.task, synthetic::digits(1, EXAMPLES as usize, 1).train, 0).unwrap();
+        let mut ours = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+        let mut theirs = Session::new(plan, reference).unwrap();
+        let mut groups: [std::collections::BTreeSet<u32>; 3] = Default::default();
+        for step in 0..60 {
+            let (a, b) = if step % 2 == 0 {
+                (block_on(ours.traced_step()).unwrap(), block_on(theirs.traced_step()).unwrap())
+            } else {
+                block_on(ours.step()).unwrap();
+                block_on(theirs.step()).unwrap();
+                Default::default()
+            };
+            let apart: f64 = a.noisy.iter().zip(&b.noisy).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+            let length: f64 = b.noisy.iter().map(|b| f64::from(*b).powi(2)).sum();
+            assert!(apart <= 1e-8 * length, "step {step}: {apart} of {length}");
+            assert_eq!(ours.drawn(), theirs.drawn());
+            groups[step % 3].extend(ours.drawn().0);
+        }
+        assert_eq!(groups.iter().map(|group| group.len()).sum::<usize>(), EXAMPLES as usize, "one group each");
+        assert_eq!(groups.iter().flatten().collect::<std::collections::BTreeSet<_>>().len(), EXAMPLES as usize);
+    }
+
+    /// The memory of correlated noise is the engine's. With another one a new sequence begins, and both cost what they cost alone.
+    #[test]
+    fn another_engine_begins_another_sequence() {
+        let plan = plan(4, None);
+        let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+        let cycles = |cycles: u64| {
+            let release = plan.priced.as_ref().unwrap().0.clone();
+            let mut ledger = crate::accounting::ledger::Ledger::new();
+            let id = ledger.register(release).unwrap();
+            ledger.record_many(id, 4 * cycles);
+            epsilon_of(&ledger, 1e-5).unwrap()
+        };
+        let steps = |session: &mut Session<CpuEngine>, steps| {
+            (0..steps).for_each(|_| block_on(session.step()).unwrap());
+            epsilon_of(session.ledger().unwrap(), 1e-5).unwrap()
+        };
+        session.replace_engine(on_cpu(&plan));
+        assert_eq!(steps(&mut session, 5), cycles(2));
+        session.replace_engine(on_cpu(&plan));
+        assert_eq!((session.step_count(), session.ledger().unwrap().steps()), (5, 8));
+        assert_eq!(steps(&mut session, 1), cycles(3));
+        assert_eq!(steps(&mut session, 3), cycles(3));
+        session.replace_engine(on_cpu(&plan));
+        assert_eq!(steps(&mut session, 1), cycles(4));
+        assert_eq!(session.step_count(), 10);
+        // An engine that is not told so refuses: the run stops, and ε is what it was said to be.
+        *session.engine() = on_cpu(&plan);
+        assert!(block_on(session.step()).unwrap_err().to_string().contains("begin a new one"));
+    }
+
+    #[test]
+    fn a_replayed_run_is_not_continued_without_its_noise() {
+        let plan = plan(2, Some(1));
+        let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+        assert!(Session::resume(plan.clone(), on_cpu(&plan), session.progress()).is_ok());
+        block_on(session.step()).unwrap();
+        let refused = Session::resume(plan.clone(), on_cpu(&plan), session.progress()).map(drop).unwrap_err();
+        assert!(refused.to_string().starts_with("replay: a replayed run whose noise is correlated"), "{refused}");
     }
 
     /// `methods.md`: 20 epochs, lot 1024 of 60,000, ε 3 at δ 1e-5.

@@ -517,6 +517,9 @@ mod tests {
         for policy in [SamplingPolicy::Shuffled, SamplingPolicy::RandomAllocation] {
             pays_for_the_epoch_that_it_gives_up(&sampled(policy));
         }
+        // Groups and the memory of correlated noise are no more kept.
+        let banded = RunConfig { bands: 5, lot: 8, ..RunConfig::default() };
+        pays_for_the_epoch_that_it_gives_up(&Plan::new(banded, 43).unwrap());
     }
 
     fn pays_for_the_epoch_that_it_gives_up(plan: &Plan) {
