@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::interface::StepTrace;
 use crate::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     mechanism::{
@@ -113,6 +114,18 @@ impl Task {
     /// As [`Task::correlation`].
     pub fn correlated_noise(&self, p: usize) -> Result<Option<CorrelatedNoise>, MechanismError> {
         Ok(self.correlation(p)?.map(|correlation| CorrelatedNoise::new(correlation, p)))
+    }
+
+    /// The noise of a step that left `trace`: where it is correlated, it has another spread at each step, and the step's own is taken.
+    #[must_use]
+    pub fn noise_of(&self, trace: &StepTrace) -> Option<NoiseSpec> {
+        let noise = self.noise.clone()?;
+        if self.bands <= 1 {
+            return Some(noise);
+        }
+        let apart = trace.noisy.iter().zip(&trace.encoded).map(|(noisy, sum)| f64::from(noisy - sum).powi(2));
+        let spread = (apart.sum::<f64>() / trace.noisy.len().max(1) as f64).sqrt();
+        Some(if spread > 0.0 { noise.with_scale(spread) } else { noise })
     }
 
     /// What the update keeps of earlier steps.
