@@ -242,7 +242,7 @@ numbers! {
         key: "bands",
         paths: &["bands"],
         label: text!("Bands"),
-        hint: text!("Each step's noise takes back part of the noise of the steps before it, fewer than this many, so that less adds up in the model. For that a digit may join only one step in so many, and is drawn the more often. It helps where ε is large and epochs are few; 1 is plain DP-SGD."),
+        hint: text!("Noise is correlated over this many steps: each takes back part of the noise before it, so less adds up in the model. A digit may then join only one step in so many, and is drawn that much more often. It pays where ε is large and epochs are few; 1 is plain DP-SGD."),
         named: text!("bands {value}"),
         least: At(1.0),
         most: At(512.0),

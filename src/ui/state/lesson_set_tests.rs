@@ -14,7 +14,7 @@ use crate::{
 
 const TEXT: &str = include_str!("../../../www/lessons.txt");
 /// What [`fill`] is given by the page.
-const NAMES: [&str; 43] = [
+const NAMES: [&str; 45] = [
     "lot",
     "train",
     "sigma",
