@@ -5,10 +5,11 @@
 use hushgrad_accounting::{
     PrivacyError,
     books::account,
+    calibrate::{Method, Target, noise_scale, steps},
     composition::total,
     ledger::{Ledger, Release, Sensitivity},
     noise::NoiseSpec,
-    rdp::epsilon_of,
+    rdp::{Orders, epsilon_of},
     rounding::Grid,
     sampling::{NeighbouringRelation, Sampling},
 };
@@ -156,6 +157,20 @@ fn only_gaussian_noise_that_is_not_rounded_is_priced() {
         assert!(Sampling::CyclicPoisson { rate, groups }.validate().is_err(), "{rate} {groups}");
     }
     assert!(sampling.sample(10, &mut ChaCha20Rng::seed_from_u64(1), &mut Vec::new()).is_err());
+}
+
+/// A budget is spent in whole cycles.
+#[test]
+fn a_budget_is_calibrated_by_cycles() {
+    let target = Target { epsilon: 3.0, delta: DELTA, method: Method::Improved, orders: Orders::All };
+    let cyclic = gaussian(Sampling::CyclicPoisson { rate: 0.1, groups: 8 }, 1.5);
+    let poisson = gaussian(Sampling::Poisson { rate: 0.1 }, 1.5);
+    for (taken, cycles) in [(1, 1), (8, 1), (9, 2), (400, 50)] {
+        let found = noise_scale(&cyclic, taken, &target).unwrap().value;
+        assert_eq!(found, noise_scale(&poisson, cycles, &target).unwrap().value, "{taken} steps");
+    }
+    let found = steps(&cyclic, &target).unwrap().value;
+    assert_eq!(found, 8 * steps(&poisson, &target).unwrap().value);
 }
 
 #[test]
