@@ -7,6 +7,8 @@ override COUNT: bool;
 override UPDATE: bool;
 // Whether sums are exact, in whole steps g.
 override EXACT: bool;
+// Whether noise is correlated over the steps.
+override CORRELATED: bool;
 
 const NONCE: vec3<u32> = vec3<u32>(0x6e6f6973u, 0u, 0u);
 const TAIL_CELLS: u32 = 16384;
@@ -47,6 +49,17 @@ fn released(i: u32, z: f32) -> f32 {
     return f32(high) * (65536.0 * release.step) + f32(fine - (carry << 24u)) * (release.step / 256.0);
 }
 
+// mechanism::correlated::CorrelatedNoise::correlate: fresh noise, less part of that of the steps before. It takes the place of the oldest.
+fn correlated(i: u32, fresh: f32) -> f32 {
+    let rows = arrayLength(&quantiles);
+    var z = fresh;
+    for (var j = 1u; j <= min(release.position, rows); j++) {
+        z -= quantiles[j - 1u] * noisy[(1u + (release.position - j) % rows) * release.dimension + i];
+    }
+    noisy[(1u + release.position % rows) * release.dimension + i] = z;
+    return z;
+}
+
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let block = id.x;
@@ -56,7 +69,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var words = chacha20_block(release.key_low, release.key_high, block, NONCE);
     for (var k = 0u; k < min(4u, release.dimension - 4u * block); k++) {
         let i = 4u * block + k;
-        let value = released(i, noise(release.family, words[k]));
+        var z = noise(release.family, words[k]);
+        if (CORRELATED) {
+            z = correlated(i, z);
+        }
+        let value = released(i, z);
         noisy[i] = value;
         if (COUNT) {
             let u = distribution(value);

@@ -940,6 +940,27 @@ fn a_shuffled_run_that_is_continued_begins_an_epoch() {
     assert!(epsilon(&again.run.report) > one);
 }
 
+/// Groups and the noise of its last steps are in no file: a new sequence begins, and both are paid for.
+#[test]
+fn a_run_with_correlated_noise_that_is_continued_begins_a_sequence() {
+    let config = RunConfig { bands: 4, ..short() };
+    let mut thread = Thread::with_run(config);
+    thread.ask_and_settle(Request::StepOnce);
+    let two = epsilon(&Thread::last_report(&thread.ask_and_settle(Request::StepOnce)));
+    let file = save(&mut thread);
+    let text = String::from_utf8(file.clone()).unwrap();
+    assert!(text.contains(r#""bands":4"#) && text.contains("cyclic-poisson") && !text.contains("past"));
+    let read = RunFile::from_json("f", &file).unwrap();
+    assert_eq!((epsilon(&read.run.report), read.ledger.as_ref().map(Ledger::steps)), (two, Some(2)));
+    let mut other = Thread::with_run(short());
+    assert_eq!(epsilon(&Thread::last_report(&other.ask_and_settle(other.continuing(file)))), two);
+    let report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
+    let again = RunFile::from_json("f", &save(&mut other)).unwrap();
+    // Two steps of a cycle of four that was given up, and the first of the next.
+    assert_eq!((report.step, again.ledger.as_ref().map(Ledger::steps)), (3, Some(5)));
+    assert!(epsilon(&report) > two && epsilon(&again.run.report) == epsilon(&report));
+}
+
 /// What a step drew is for the screen: the page hears of it beside the report, and no file holds it.
 #[test]
 fn what_was_drawn_is_told_to_the_page_and_not_to_a_file() {

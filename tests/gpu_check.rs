@@ -101,6 +101,9 @@ fn low_pass() -> Task {
 fn kalman() -> Task {
     Task { denoiser: Denoiser::Kalman { gain: 0.4 }, ..linear() }
 }
+fn banded() -> Task {
+    Task { bands: 8, ..linear() }
+}
 fn family(noise: NoiseSpec) -> Task {
     Task { noise: Some(noise), ..linear() }
 }
@@ -157,6 +160,11 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("ACCUMULATE_DENSE", "(unit(BYTES) * work", "(1.001 * unit(BYTES) * work", linear),
     sabotage("SCORES", "logits + k]", "logits + 9u - k]", linear),
     // Each family's own formula, and what all of them are made of.
+    sabotage("NOISE", "quantiles[j - 1u] *", "quantiles[0u] *", banded),
+    sabotage("NOISE", "min(release.position, rows)", "min(release.position, 1u)", banded),
+    // The noise of the oldest step stays.
+    sabotage("NOISE", "(1u + release.position % rows)", "(1u + min(release.position, rows - 1u))", banded),
+    sabotage("NOISE", "z = correlated(i, z)", "z = correlated(i, z) / 1.001", banded),
     sabotage("NOISE", "sqrt(2.0 * negative_log", "sqrt(1.999 * negative_log", linear),
     sabotage("NOISE", "return -sc.y", "return sc.y", linear),
     sabotage("NOISE", "rotate_left(d ^ a, 8u)", "rotate_left(d ^ a, 9u)", linear),
@@ -270,7 +278,7 @@ fn a_right_adapter_passes_once_for_each_kind_of_run() {
     tasks.push(Task { noise: None, denoiser: Denoiser::None, ..linear_ranked() });
     tasks.push(Task { encoder: EncoderSpec::None, ..linear() });
     tasks.push(Task { denoiser: Denoiser::Linear, ..linear() });
-    tasks.extend([soft(), shrinking(), smoothing(), smoothing_kernels(), kalman()]);
+    tasks.extend([soft(), shrinking(), smoothing(), smoothing_kernels(), kalman(), banded()]);
     for task in tasks {
         let seconds = [0, 1].map(|_| {
             let start = Instant::now();

@@ -27,6 +27,7 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         envelope: None,
         noise: Some(NoiseSpec::Gaussian { sigma: 1.0 }),
         grid: None,
+        bands: 1,
         denoiser: Denoiser::None,
         expected_lot: 2.0,
         momentum: 0.0,
@@ -34,8 +35,14 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         copies: 1,
     };
     let start = initial_parameters(task.model, 1);
-    let input =
-        || StepInput { lot: &[0, 1], shifts: Shift::ALONE, noise_key: [7; 8], learning_rate: 0.1, average_keeps: 0.0 };
+    let input = || StepInput {
+        lot: &[0, 1],
+        shifts: Shift::ALONE,
+        noise_key: [7; 8],
+        position: 0,
+        learning_rate: 0.1,
+        average_keeps: 0.0,
+    };
     let mut engine = block_on(GpuEngine::new(&gpu, &task, &data, &start, Performance::default())).unwrap();
     block_on(engine.step(input())).unwrap();
     block_on(engine.metrics()).unwrap();

@@ -346,6 +346,7 @@ fn trace(engine: &mut GpuEngine, lot: &[u32], key: u32) -> StepTrace {
         lot,
         shifts: Shift::ALONE,
         noise_key,
+        position: 0,
         learning_rate: 0.0,
         average_keeps: 0.0,
     }))

@@ -10,7 +10,7 @@ use std::fs;
 
 use files::{Files, hushgrad, reports, text};
 use hushgrad::{
-    accounting::{ledger::Ledger, rdp::epsilon_of},
+    accounting::{ledger::Ledger, rdp::epsilon_of, sampling::Sampling},
     train::books::{AllRuns, Cost, DatasetBooks},
 };
 
@@ -108,6 +108,19 @@ fn a_shuffled_run_that_goes_on_costs_what_its_ledger_costs() {
     all_runs(&files, "--data @ --books @books --sampling shuffled --steps 3 --out @run.json");
     let on = all_runs(&files, "--data @ --books @books --resume @run.json --steps 13 --ledger @l.json");
     assert!(same(epsilon(&on), cost(&ledger(&files, "l.json"))), "{on:?} {}", cost(&ledger(&files, "l.json")));
+}
+
+/// Correlated noise goes on as a new sequence, and what is written says so.
+#[test]
+fn a_run_with_correlated_noise_that_goes_on_costs_what_its_ledger_costs() {
+    let files = Files::new("bands");
+    all_runs(&files, "--data @ --books @books --lot 32 --bands 4 --steps 6 --out @run.json");
+    let on = all_runs(&files, "--data @ --books @books --resume @run.json --steps 9 --ledger @l.json");
+    let kept = ledger(&files, "l.json");
+    // Two cycles of four, and the first three of the next.
+    assert_eq!(kept.steps(), 11);
+    assert!(matches!(kept.releases()[0].sampling, Sampling::CyclicPoisson { groups: 4, .. }), "{kept:?}");
+    assert!(same(epsilon(&on), cost(&kept)), "{on:?} {}", cost(&kept));
 }
 
 #[test]

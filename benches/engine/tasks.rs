@@ -26,7 +26,7 @@ pub const DENOISERS: [(&str, Denoiser); 7] = [
 
 /// Of a step over `lot`.
 pub fn input(lot: &[u32]) -> StepInput<'_> {
-    StepInput { lot, shifts: Shift::ALONE, noise_key: KEY, learning_rate: 1e-3, average_keeps: 0.0 }
+    StepInput { lot, shifts: Shift::ALONE, noise_key: KEY, position: 0, learning_rate: 1e-3, average_keeps: 0.0 }
 }
 
 /// Blots as sparse as digits are; speed depends on no pixel.
@@ -57,6 +57,7 @@ pub fn task(model: Architecture, envelope: Option<u32>, lot: u32) -> Task {
             envelope: None,
             noise: Some(NoiseSpec::Gaussian { sigma: 1.1 }),
             grid: None,
+            bands: 1,
             denoiser: Denoiser::None,
             expected_lot: lot as f32,
             momentum: 0.0,
@@ -71,6 +72,7 @@ pub fn task(model: Architecture, envelope: Option<u32>, lot: u32) -> Task {
             )),
             noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }),
             grid: None,
+            bands: 1,
             denoiser: Denoiser::KolmogorovSmirnov,
             expected_lot: lot as f32,
             momentum: 0.9,

@@ -26,12 +26,15 @@ struct Release {
     ahead: f32,
     // What a denoiser shrinks by: a threshold, the noise's part in ‖noisy‖², or the strength of smoothing.
     denoise: f32,
+    // Where noise is correlated over c + 1 steps: those of the sequence so far; from c on, c + their number modulo c.
+    position: u32,
 }
 
 @group(0) @binding(0) var<storage, read_write> parameters: array<f32>;
 @group(0) @binding(1) var<storage, read_write> momentum: array<f32>;
 // As in common.wgsl.
 @group(0) @binding(2) var<storage, read_write> sums: array<i32>;
+// Where noise is correlated, that of the last c steps follows.
 @group(0) @binding(3) var<storage, read_write> noisy: array<f32>;
 // The distance, then BINS counts, BINS first places, and a list of full bins.
 @group(0) @binding(4) var<storage, read_write> bins: array<atomic<u32>>;
@@ -39,6 +42,7 @@ struct Release {
 @group(0) @binding(5) var<storage, read_write> values: array<u32>;
 // Tail probabilities at TAIL_CELLS + 1 nodes. Or what smooth.wgsl takes.
 @group(0) @binding(6) var<storage, read> tails: array<f32>;
+// Or the c coefficients of correlated noise.
 @group(0) @binding(7) var<storage, read> quantiles: array<f32>;
 @group(0) @binding(8) var<uniform> release: Release;
 

@@ -23,6 +23,7 @@ use crate::{
     data::{Dataset, Shift, synthetic},
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State,
+        correlated::CorrelatedNoise,
         denoise::{self, Filter},
         exact_sum::SumGrid,
         noise::add_noise,
@@ -86,6 +87,8 @@ impl Known {
             // A filter over the steps is a momentum of its own.
             momentum: if task.denoiser.filter(0.0) == Filter::momentum(0.0) { 0.5 } else { 0.0 },
             grid: None,
+            // A ring of two steps' noise.
+            bands: task.bands.min(3),
             copies: 1,
             ..task.clone()
         };
@@ -132,13 +135,11 @@ impl Known {
         self.engine.set_state(&State::start(self.start.clone(), self.task.reads_apart())).await?;
         self.check_gradients(&trace)?;
         self.check_encoded(&trace, steps).await?;
-        self.check_noise(&trace)?;
+        self.check_noise(&trace, &self.drawn(&mut self.sequence()?, &KEY))?;
         self.check_denoised(&trace, factor)?;
         self.check_update(&trace, &state)?;
 
-        // Noise alone.
-        let trace = self.engine.traced_step(input(&[], 0.0)).await?;
-        self.check_noise(&trace)?;
+        self.check_noise_alone().await?;
         self.check_broken_examples(&lot).await?;
         self.check_full_bins(&lot).await
     }
@@ -229,11 +230,38 @@ impl Known {
         }
     }
 
-    /// Each coordinate's noise is the plain function's.
-    fn check_noise(&self, trace: &StepTrace) -> Result<(), EngineError> {
-        let Some(noise) = &self.noise else { return Ok(()) };
+    /// Noise alone, in as many steps as what is remembered of correlated noise is taken and written over.
+    async fn check_noise_alone(&mut self) -> Result<(), EngineError> {
+        let mut sequence = self.sequence()?;
+        for step in 0..if sequence.is_some() { 5 } else { 1 } {
+            let mut noise_key = KEY;
+            noise_key[0] += step;
+            let input = StepInput { noise_key, position: step.into(), ..input(&[], 0.0) };
+            let trace = self.engine.traced_step(input).await?;
+            self.check_noise(&trace, &self.drawn(&mut sequence, &noise_key))?;
+        }
+        Ok(())
+    }
+
+    fn sequence(&self) -> Result<Option<CorrelatedNoise>, EngineError> {
+        Ok(self.task.correlated_noise(self.start.len())?)
+    }
+
+    /// A step's noise by the plain functions.
+    fn drawn(&self, sequence: &mut Option<CorrelatedNoise>, key: &[u32; 8]) -> Vec<f32> {
         let mut drawn = vec![0.0; self.start.len()];
-        add_noise(&KEY, &**noise, &vec![0.0; self.start.len()], &mut drawn);
+        if let Some(noise) = &self.noise {
+            add_noise(key, &**noise, &vec![0.0; self.start.len()], &mut drawn);
+        }
+        if let Some(sequence) = sequence {
+            sequence.correlate(&mut drawn);
+        }
+        drawn
+    }
+
+    /// Each coordinate's noise is what is `drawn` by the plain functions.
+    fn check_noise(&self, trace: &StepTrace, drawn: &[f32]) -> Result<(), EngineError> {
+        let Some(noise) = &self.noise else { return Ok(()) };
         // What is released is rounded to a 256th of a step (noise.wgsl).
         let rounding = self.grid.map_or(0.0, |grid| f64::from(grid.step()) / 512.0);
         let error = |(&z, (&noisy, &sum)): (&f32, (&f32, &f32))| {
@@ -327,7 +355,7 @@ impl Known {
 }
 
 fn input(lot: &[u32], learning_rate: f32) -> StepInput<'_> {
-    StepInput { lot, shifts: Shift::ALONE, noise_key: KEY, learning_rate, average_keeps: 0.75 }
+    StepInput { lot, shifts: Shift::ALONE, noise_key: KEY, position: 0, learning_rate, average_keeps: 0.75 }
 }
 
 /// NaN where either is.

@@ -23,6 +23,8 @@ pub struct StepInput<'a> {
     pub shifts: &'a [Shift],
     /// ChaCha20 key of this step's noise, drawn fresh from the run's CSPRNG.
     pub noise_key: [u32; 8],
+    /// Where noise is correlated: steps of the present sequence before this one. 0 begins a sequence; a step that does not follow the last one is refused.
+    pub position: u64,
     pub learning_rate: f32,
     /// What a mean of iterates keeps of itself: its weight beside the new parameters', in [0, 1].
     pub average_keeps: f32,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::{Algorithm, MechanismError, State},
+    mechanism::{Algorithm, MechanismError, State, correlated::CorrelatedNoise},
     model::{self, Architecture, initial_parameters, reference},
 };
 
@@ -15,6 +15,7 @@ pub struct ReferenceEngine {
     info: EngineInfo,
     task: Task,
     algorithm: Algorithm,
+    correlated: Option<CorrelatedNoise>,
     train: Dataset,
     state: State,
     metrics: Metrics,
@@ -28,23 +29,33 @@ impl ReferenceEngine {
     pub fn new(task: &Task, train: Dataset, seed: u64) -> Result<Self, MechanismError> {
         let parameters = initial_parameters(task.model, seed);
         let algorithm = task.algorithm(parameters.len())?;
+        let correlated = task.correlated_noise(parameters.len())?;
         let info = EngineInfo { backend: Backend::Cpu, device: "plain reference, 1 thread".to_owned() };
         let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };
         let state = State::start(parameters, task.reads_apart());
-        Ok(Self { info, task: task.clone(), algorithm, train, state, metrics })
+        Ok(Self { info, task: task.clone(), algorithm, correlated, train, state, metrics })
     }
 
     /// One step, at once.
-    pub fn step_now(&mut self, input: &StepInput<'_>) -> StepTrace {
+    ///
+    /// # Errors
+    /// [`MechanismError::Sequence`].
+    pub fn step_now(&mut self, input: &StepInput<'_>) -> Result<StepTrace, MechanismError> {
         let (model, train) = (self.task.model, &self.train);
         let gradient = |example: u32, parameters: &[f32], out: &mut [f32]| {
             mean_gradient(model, parameters, train, example as usize, input.shifts, out);
         };
-        let &StepInput { lot, noise_key, learning_rate, average_keeps, .. } = input;
-        let trace = self.algorithm.step(&mut self.state, lot, gradient, &noise_key, learning_rate, average_keeps);
+        let &StepInput { lot, noise_key, position, learning_rate, average_keeps, .. } = input;
+        let mut correlated = self.correlated.as_mut();
+        if let Some(correlated) = &mut correlated {
+            correlated.go_to(position)?;
+        }
+        let sum = self.algorithm.sum(&self.state.parameters, lot, gradient);
+        let state = &mut self.state;
+        let trace = self.algorithm.release(&sum, state, correlated, &noise_key, learning_rate, average_keeps);
         self.metrics.non_finite += trace.non_finite;
         self.metrics.denoise_factor = trace.denoise_factor as f32;
-        StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised }
+        Ok(StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised })
     }
 }
 
@@ -96,12 +107,12 @@ impl Engine for ReferenceEngine {
     }
 
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
-        self.step_now(&input);
+        self.step_now(&input)?;
         Ok(())
     }
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
-        Ok(self.step_now(&input))
+        Ok(self.step_now(&input)?)
     }
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Unsupported;
+use super::{error::Unsupported, interface::StepTrace};
 use crate::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     mechanism::{
-        Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError, denoise::Filter, envelope::Envelope,
+        Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError,
+        correlated::{CorrelatedNoise, Correlation},
+        denoise::Filter,
+        envelope::Envelope,
         exact_sum::SumGrid,
     },
     model::Architecture,
@@ -22,6 +25,8 @@ pub struct Task {
     pub noise: Option<NoiseSpec>,
     /// Sums are exact on this grid and noise is rounded to it, as [`crate::mechanism::grid`] does; the CPU alone has the numbers for it.
     pub grid: Option<GridRounding>,
+    /// Steps over which noise is correlated, b, at least 1: [`crate::mechanism::correlated`]. At 1 each step's noise is its own.
+    pub bands: u32,
     pub denoiser: Denoiser,
     /// The sum is divided by this (the *expected* lot: the drawn size is private).
     pub expected_lot: f32,
@@ -42,6 +47,7 @@ impl Task {
             envelope: None,
             noise: None,
             grid: None,
+            bands: 1,
             denoiser: Denoiser::None,
             expected_lot: 1.0,
             momentum: 0.0,
@@ -108,6 +114,45 @@ impl Task {
     pub fn check_denoiser(&self) -> Result<(), MechanismError> {
         let noise = self.noise.as_ref().map(NoiseSpec::build).transpose()?;
         self.denoiser.check(noise.as_deref(), self.model.planes(), self.momentum, self.averaging)
+    }
+
+    /// How noise is correlated over gradients of length `p`; `None` where each step's is its own.
+    ///
+    /// # Errors
+    /// [`MechanismError::Bands`]; [`MechanismError::Correlated`] for what correlated noise does not go with.
+    pub fn correlation(&self, p: usize) -> Result<Option<Correlation>, MechanismError> {
+        let correlation = Correlation::new(self.bands, p)?;
+        let refuse = |sentence| Err(MechanismError::Correlated(sentence));
+        match &self.noise {
+            _ if correlation.is_none() => Ok(None),
+            Some(NoiseSpec::Gaussian { .. }) if self.grid.is_some() => refuse("is not rounded to a grid"),
+            Some(NoiseSpec::Gaussian { .. }) if self.denoiser.needs_noise() => {
+                refuse("has another spread at each step, and the denoiser takes it for one")
+            }
+            Some(NoiseSpec::Gaussian { .. }) if matches!(self.encoder, EncoderSpec::Clip { .. }) => Ok(correlation),
+            Some(NoiseSpec::Gaussian { .. }) => refuse("is for gradients that are clipped"),
+            _ => refuse("is Gaussian"),
+        }
+    }
+
+    /// A sequence of correlated noise at its beginning.
+    ///
+    /// # Errors
+    /// As [`Task::correlation`].
+    pub fn correlated_noise(&self, p: usize) -> Result<Option<CorrelatedNoise>, MechanismError> {
+        Ok(self.correlation(p)?.map(|correlation| CorrelatedNoise::new(correlation, p)))
+    }
+
+    /// The noise of a step that left `trace`: where it is correlated, it has another spread at each step, and the step's own is taken.
+    #[must_use]
+    pub fn noise_of(&self, trace: &StepTrace) -> Option<NoiseSpec> {
+        let noise = self.noise.clone()?;
+        if self.bands <= 1 {
+            return Some(noise);
+        }
+        let apart = trace.noisy.iter().zip(&trace.encoded).map(|(noisy, sum)| f64::from(noisy - sum).powi(2));
+        let spread = (apart.sum::<f64>() / trace.noisy.len().max(1) as f64).sqrt();
+        Some(if spread > 0.0 { noise.with_scale(spread) } else { noise })
     }
 
     /// What the update keeps of earlier steps.

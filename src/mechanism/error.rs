@@ -70,6 +70,27 @@ pub enum MechanismError {
         "a filter that takes gradients ahead of the parameters keeps those that images are read with; choose it or averaged iterates"
     )]
     AverageAhead,
+    /// Noise correlated over no step, or over more than [`super::correlated::MOST_REMEMBERED`] numbers.
+    #[error("noise is correlated over {bands} steps; for this model it takes 1 to {most}")]
+    Bands {
+        /// b, as asked for.
+        bands: u32,
+        /// The most.
+        most: u32,
+    },
+    /// What correlated noise does not go with.
+    #[error("noise that is correlated over the steps {0}")]
+    Correlated(&'static str),
+    /// A step of a sequence of correlated noise of which other steps are remembered.
+    #[error(
+        "the noise of the steps before step {position} of a sequence is not there: {held} are remembered; begin a new one"
+    )]
+    Sequence {
+        /// Steps before it, by whoever asks for it.
+        position: u64,
+        /// Steps that were made here.
+        held: u64,
+    },
     /// Noise with parameters out of range.
     #[error(transparent)]
     Noise(#[from] NoiseError),

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod correlated;
 pub mod denoise;
 pub mod encode;
 pub mod envelope;
@@ -17,6 +18,7 @@ mod step;
 pub use denoise::Denoiser;
 pub use encode::Encoder;
 pub use error::MechanismError;
+pub(crate) use step::add_to;
 pub use step::{Algorithm, LotSum, State, Trace};
 
 /// What a per-example gradient becomes before it is summed.

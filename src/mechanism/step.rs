@@ -2,6 +2,7 @@
 
 use super::{
     Denoiser, Encoder, MechanismError,
+    correlated::CorrelatedNoise,
     denoise::{self, Denoise, Filter, Planes},
     exact_sum::SumGrid,
     grid::GridSum,
@@ -142,18 +143,27 @@ impl Algorithm {
         &self,
         state: &mut State,
         lot: &[u32],
-        mut gradient: impl FnMut(u32, &[f32], &mut [f32]),
+        gradient: impl FnMut(u32, &[f32], &mut [f32]),
         noise_key: &[u32; 8],
         learning_rate: f32,
         average_keeps: f32,
     ) -> Trace {
-        let mut sum = self.empty_sum(state.parameters.len());
-        let mut example_gradient = vec![0.0_f32; state.parameters.len()];
+        let sum = self.sum(&state.parameters, lot, gradient);
+        self.release(&sum, state, None, noise_key, learning_rate, average_keeps)
+    }
+
+    /// The sum over a lot, as [`Algorithm::step`] has it.
+    ///
+    /// # Panics
+    /// When Ψ has another length than the parameters.
+    pub fn sum(&self, parameters: &[f32], lot: &[u32], mut gradient: impl FnMut(u32, &[f32], &mut [f32])) -> LotSum {
+        let mut sum = self.empty_sum(parameters.len());
+        let mut example_gradient = vec![0.0_f32; parameters.len()];
         for &example in lot {
-            gradient(example, &state.parameters, &mut example_gradient);
+            gradient(example, parameters, &mut example_gradient);
             self.add(&mut sum, &example_gradient);
         }
-        self.release(&sum, state, noise_key, learning_rate, average_keeps)
+        sum
     }
 
     /// The sum over a lot of no example, for gradients of length `p`.
@@ -188,7 +198,8 @@ impl Algorithm {
         }
     }
 
-    /// What follows the sum over the lot: + noise → denoise → momentum → parameters, and the mean of iterates, as [`Algorithm::step`] has it.
+    /// What follows the sum over the lot: + noise → denoise → momentum → parameters, and the mean of iterates, as [`Algorithm::step`] has it. Noise that is
+    /// `correlated` over the steps is that of the sequence's next step; no grid goes with it.
     ///
     /// # Panics
     /// When parameters, momentum and sum have different lengths.
@@ -196,6 +207,7 @@ impl Algorithm {
         &self,
         sum: &LotSum,
         state: &mut State,
+        correlated: Option<&mut CorrelatedNoise>,
         noise_key: &[u32; 8],
         learning_rate: f32,
         average_keeps: f32,
@@ -206,9 +218,15 @@ impl Algorithm {
         let encoded_sum = on_grid.as_ref().map_or_else(|| to_f32(encoded), GridSum::value);
         let mut noisy = encoded_sum.clone();
         if let Some(noise) = &self.noise {
-            match on_grid {
-                Some(sum) => sum.release(noise_key, &**noise, &mut noisy),
-                None => add_noise(noise_key, &**noise, encoded, &mut noisy),
+            match (on_grid, correlated) {
+                (Some(sum), _) => sum.release(noise_key, &**noise, &mut noisy),
+                (None, None) => add_noise(noise_key, &**noise, encoded, &mut noisy),
+                (None, Some(correlated)) => {
+                    let mut drawn = vec![0.0; encoded.len()];
+                    add_noise(noise_key, &**noise, &vec![0.0; encoded.len()], &mut drawn);
+                    correlated.correlate(&mut drawn);
+                    add_to(encoded, &drawn, &mut noisy);
+                }
             }
         }
         let mut denoised = noisy.clone();
@@ -235,6 +253,13 @@ impl Algorithm {
             }
         }
         Trace { raw: to_f32(raw), encoded: encoded_sum, noisy, denoised, non_finite: *non_finite, denoise_factor }
+    }
+}
+
+/// noisy ← sum + noise, rounded once: what is released is a function of an exact sum and its noise.
+pub(crate) fn add_to(sum: &[f64], noise: &[f32], noisy: &mut [f32]) {
+    for ((noisy, &sum), &noise) in noisy.iter_mut().zip(sum).zip(noise) {
+        *noisy = (sum + f64::from(noise)) as f32;
     }
 }
 

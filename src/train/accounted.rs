@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    config::RunConfig,
     price::{self, PricedPhase},
     projection::Point,
     report::Privacy,
@@ -150,6 +151,7 @@ fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
     let Some(lot) = lot_of(own.sampling, run) else { return false };
     let examples = match sampling {
         Sampling::Poisson { rate } => Some((f64::from(lot) / rate).round() as u32),
+        Sampling::CyclicPoisson { rate, groups } => Some((groups as f64 * f64::from(lot) / rate).round() as u32),
         Sampling::FixedSize { population, .. } => u32::try_from(population).ok(),
         Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => {
             u32::try_from(batches).ok().and_then(|batches| batches.checked_mul(lot))
@@ -157,8 +159,8 @@ fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
     };
     // The last batch of an epoch may be a small one.
     let most = MAX_EXAMPLES.saturating_add(lot);
-    examples
-        .is_some_and(|examples| (lot..=most).contains(&examples) && run.config.sampling.over(examples, lot) == sampling)
+    let policy = |examples| RunConfig { lot, ..run.config.clone() }.drawn_from(examples);
+    examples.is_some_and(|examples| (lot..=most).contains(&examples) && policy(examples) == sampling)
 }
 
 /// The lot of a phase on the run's own digits.
@@ -167,7 +169,9 @@ fn lot_of(sampling: Sampling, run: &RunCard) -> Option<u32> {
         Sampling::Poisson { rate } => Some((rate * f64::from(run.train)).round() as u32),
         Sampling::FixedSize { size, .. } => u32::try_from(size).ok(),
         // One for all phases.
-        Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => Some(run.config.lot),
+        Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } | Sampling::CyclicPoisson { .. } => {
+            Some(run.config.lot)
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whether a configuration can be run on a training set: ranges, and what contradicts.
 
 use super::{
+    bands,
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     error::ConfigError,
     limits, phases,
@@ -39,6 +40,7 @@ pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), Confi
 fn check_phase(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
     check_ranges(config, train_examples)?;
     check_denoiser(config)?;
+    bands::check(config, train_examples)?;
     if config.noise.is_none() && config.grid_bits.is_some() {
         return Err(ConfigError::Contradiction {
             field: "grid-bits",

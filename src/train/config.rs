@@ -29,6 +29,9 @@ pub struct RunConfig {
     /// (shuffled and random allocation, where an epoch has whole batches). Updates divide by the expected number.
     pub lot: u32,
     pub sampling: SamplingPolicy,
+    /// Steps over which noise is correlated, b (banded square root; [`crate::mechanism::correlated`]); examples are then sampled from b groups that take
+    /// turns. 1: each step's noise is its own.
+    pub bands: u32,
     pub learning_rate: f64,
     pub schedule: Schedule,
     /// Whether noise, clipping norm, lot and rate change in the course of the run.
@@ -206,6 +209,7 @@ impl Default for RunConfig {
             denoiser: Denoiser::None,
             lot: 256,
             sampling: SamplingPolicy::Poisson,
+            bands: 1,
             learning_rate: 0.5,
             schedule: Schedule::Constant,
             phases: Phases::None,

@@ -1,6 +1,7 @@
 //! How large a run's numbers may be before the 32-bit floating-point numbers of an engine overflow.
 
 use super::{
+    bands,
     config::RunConfig,
     error::ConfigError,
     units::{MOST_STEPS, absolute_noise},
@@ -41,7 +42,7 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
         return refuse(field, scale, format!("at least {}, or it is none", upper_power(LEAST / norm, 2)));
     }
     // The words 0 draw the largest noise.
-    let reach = noise.build().map_err(PrivacyError::from)?.draw([0; 4]).abs();
+    let reach = noise.build().map_err(PrivacyError::from)?.draw([0; 4]).abs() * bands::gain(config)?;
     let steps = config.steps.unwrap_or(MOST_STEPS) as f64;
     let worst = reach / momentum_left * (steps * learning_rate / expected_lot).max(1.0);
     // A worst case that is NaN is refused, too.

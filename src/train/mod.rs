@@ -1,6 +1,7 @@
 //! A run: configuration → plan → session → reports.
 
 mod accounted;
+mod bands;
 pub mod books;
 mod check;
 pub mod config;

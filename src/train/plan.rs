@@ -57,7 +57,7 @@ impl PlannedPhase {
         envelope: Option<Arc<Envelope>>,
         train_examples: u32,
     ) -> Result<Self, ConfigError> {
-        let sampling = config.sampling.over(train_examples, config.lot);
+        let sampling = config.drawn_from(train_examples);
         let priced = price::step(&config, sampling, envelope.as_deref())?;
         let task = Task {
             model: config.model,
@@ -65,6 +65,7 @@ impl PlannedPhase {
             envelope,
             noise: absolute_noise(&config),
             grid: grid(&config)?,
+            bands: config.bands,
             denoiser: config.denoiser,
             expected_lot: expected_lot(&config, train_examples) as f32,
             momentum: config.momentum as f32,

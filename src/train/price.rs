@@ -103,7 +103,7 @@ pub(super) fn of(config: &RunConfig, train: u32) -> Result<Result<Vec<PricedPhas
     check::check(config, train)?;
     let mut phases = Vec::new();
     for (steps, phase) in phases::configurations(config)? {
-        match step(&phase, phase.sampling.over(train, phase.lot), None)? {
+        match step(&phase, phase.drawn_from(train), None)? {
             Ok((release, curve)) => phases.push(PricedPhase { steps, release, curve }),
             Err(reason) => return Ok(Err(reason)),
         }

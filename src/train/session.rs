@@ -38,6 +38,8 @@ pub struct Session<E> {
     lot: Vec<u32>,
     shifts: Vec<Shift>,
     step: u64,
+    /// Steps of the present sequence of correlated noise.
+    position: u64,
     training: Duration,
     /// Examples without a finite gradient: those of earlier engines, and those of this one when its metrics were read last.
     non_finite: (u64, u64),
@@ -121,23 +123,32 @@ impl<E: Engine> Session<E> {
             lot: Vec::new(),
             shifts: Shift::ALONE.to_vec(),
             step: 0,
+            position: 0,
             training: Duration::ZERO,
             non_finite: (0, 0),
         })
     }
 
-    /// Continues a run; `engine` has its parameters and momentum. What was released before stays in the books: ε is that of all releases
+    /// Continues a run; `engine` has its parameters and momentum. Correlated noise begins a new sequence, with groups of its own: its memory is secret, and no file
+    /// holds it. What was released before stays in the books: ε is that of all releases
     /// together, also where the plan (its digits, say) is another than before. A shuffled epoch that was left open is given up, and the next
     /// begins: its partition is private, and no file holds it.
     ///
     /// # Errors
-    /// As [`Session::new`]; also a replayed run that is too long to be wound forward.
+    /// As [`Session::new`]; also a replayed run that is too long to be wound forward, or whose noise is correlated with what was not kept.
     pub fn resume(plan: Plan, engine: E, progress: Progress) -> Result<Self, SessionError> {
         let replayed = plan.config.replay.is_some();
         if replayed && progress.step > MOST_REPLAYED {
             return Err(ConfigError::Contradiction {
                 field: "replay",
                 sentence: "a replayed run of more than a million steps is not continued; start it anew",
+            }
+            .into());
+        }
+        if replayed && plan.config.bands > 1 && progress.step > 0 {
+            return Err(ConfigError::Contradiction {
+                field: "replay",
+                sentence: "a replayed run whose noise is correlated over several steps is not continued, as that noise is not kept; start it anew",
             }
             .into());
         }
@@ -187,11 +198,24 @@ impl<E: Engine> Session<E> {
         &mut self.engine
     }
 
-    /// Goes on with another engine, which was made for the plan's task. The books and the counts of examples stay.
+    /// Goes on with another engine, which was made for the plan's task. The books and the counts of examples stay. Correlated noise begins a new sequence: the
+    /// old engine had its memory.
     pub fn replace_engine(&mut self, engine: E) {
         self.non_finite = (self.count_non_finite(), 0);
         self.engine = engine;
         self.engine_phase = 0;
+        if self.position > 0 && self.plan.config.bands > 1 {
+            self.begin_sequence();
+        }
+    }
+
+    /// Begins a sequence of correlated noise, independent of the one before, with groups of its own. Both count: a cycle that was left open does so in full.
+    fn begin_sequence(&mut self) {
+        self.position = 0;
+        self.sampler.begin_again();
+        if let Some(account) = &mut self.account {
+            account.books.give_up_epoch(self.plan.sampling);
+        }
     }
 
     const fn count_non_finite(&self) -> u64 {
@@ -248,7 +272,8 @@ impl<E: Engine> Session<E> {
     pub async fn step(&mut self) -> Result<(), SessionError> {
         let start = Instant::now();
         let noise_key = self.draw().await?;
-        let input = input(&self.plan, self.step, &self.lot, &self.shifts, noise_key);
+        let at = (self.step, self.position);
+        let input = input(&self.plan, at, &self.lot, &self.shifts, noise_key);
         let result = self.engine.step(input).await;
         self.finish_step(start);
         Ok(result?)
@@ -261,7 +286,8 @@ impl<E: Engine> Session<E> {
     pub async fn traced_step(&mut self) -> Result<StepTrace, SessionError> {
         let start = Instant::now();
         let noise_key = self.draw().await?;
-        let input = input(&self.plan, self.step, &self.lot, &self.shifts, noise_key);
+        let at = (self.step, self.position);
+        let input = input(&self.plan, at, &self.lot, &self.shifts, noise_key);
         let result = self.engine.traced_step(input).await;
         self.finish_step(start);
         Ok(result?)
@@ -300,6 +326,7 @@ impl<E: Engine> Session<E> {
 
     fn finish_step(&mut self, start: Instant) {
         self.step += 1;
+        self.position += 1;
         self.training += start.elapsed();
     }
 
@@ -403,12 +430,18 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// What the engine needs for a step.
-fn input<'a>(plan: &Plan, step: u64, lot: &'a [u32], shifts: &'a [Shift], noise_key: [u32; 8]) -> StepInput<'a> {
+/// What the engine needs for a step of the run and of a sequence.
+fn input<'a>(
+    plan: &Plan,
+    (step, position): (u64, u64),
+    lot: &'a [u32],
+    shifts: &'a [Shift],
+    noise_key: [u32; 8],
+) -> StepInput<'a> {
     // A filter over the steps begins at zero; this makes up for it.
     let learning_rate = (plan.learning_rate(step) * plan.task.filter().correction(step)) as f32;
     let average_keeps = plan.config.averaging.keeps(step) as f32;
-    StepInput { lot, shifts, noise_key, learning_rate, average_keeps }
+    StepInput { lot, shifts, noise_key, position, learning_rate, average_keeps }
 }
 
 #[cfg(test)]
@@ -543,6 +576,9 @@ mod tests {
         for policy in [SamplingPolicy::Shuffled, SamplingPolicy::RandomAllocation] {
             pays_for_the_epoch_that_it_gives_up(&sampled(policy));
         }
+        // Groups and the memory of correlated noise are no more kept.
+        let banded = RunConfig { bands: 5, lot: 8, ..RunConfig::default() };
+        pays_for_the_epoch_that_it_gives_up(&Plan::new(banded, 43).unwrap());
     }
 
     fn pays_for_the_epoch_that_it_gives_up(plan: &Plan) {

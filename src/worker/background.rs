@@ -66,6 +66,7 @@ pub fn baseline_of(config: &RunConfig, steps: u64) -> RunConfig {
         encoder: EncoderSpec::None,
         noise: None,
         grid_bits: None,
+        bands: 1,
         denoiser: Denoiser::None,
         phases: Phases::None,
         learning_rate: (config.learning_rate * clip * denoised).min(MOST_RATE),

@@ -75,6 +75,7 @@ pub fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>)
         envelope,
         noise,
         grid: None,
+        bands: 1,
         denoiser: Denoiser::None,
         expected_lot: 4.0,
         momentum: 0.0,
@@ -92,6 +93,7 @@ pub fn input(lot: &[u32], step: u32) -> StepInput<'_> {
         lot,
         shifts: Shift::ALONE,
         noise_key: [step, 2, 3, 4, 5, 6, 7, 8],
+        position: 0,
         learning_rate: 0.25,
         average_keeps: 0.75,
     }
@@ -307,6 +309,66 @@ pub fn denoisers_do_the_same<E: Engine>(make: Make<E>) {
             assert_eq!(block_on(again.state()).unwrap(), block_on(engine.state()).unwrap(), "{what}");
         }
     }
+}
+
+/// Correlated noise: over more steps than are remembered, over a beginning of another sequence, traced or not; and one band is none.
+pub fn correlated_noise_is_the_references<E: Engine>(make: Make<E>) {
+    for model in models(make) {
+        for (bands, denoiser) in [(2, Denoiser::None), (4, Denoiser::LowPass { keeps: 0.5 }), (7, Denoiser::None)] {
+            let banded = Task { bands, denoiser, averaging: true, ..clip(model) };
+            let (mut engine, mut reference) = pair(make, &banded);
+            let what = format!("{model:?}, {bands} bands");
+            for (number, position) in (1..).zip((0..9).chain(0..3)) {
+                let lot = [number, 11, 33];
+                let at = |lot| StepInput { position, ..input(lot, number) };
+                let theirs = block_on(reference.traced_step(at(&lot))).unwrap();
+                if number % 4 == 2 {
+                    block_on(engine.step(at(&lot))).unwrap();
+                } else {
+                    let ours = block_on(engine.traced_step(at(&lot))).unwrap();
+                    assert_same_trace(&format!("{what}, step {number}"), &ours, &theirs);
+                    let noise = [&ours, &theirs].map(|trace| minus(&trace.noisy, &trace.encoded));
+                    let difference = relative_difference(&noise[0], &noise[1]);
+                    assert!(difference < 2e-4, "{what}, step {number}: noise differs by {difference:.2e}");
+                }
+            }
+            let (ours, theirs) = (parameters(&mut engine), parameters(&mut reference));
+            assert!(relative_difference(&ours, &theirs) < 1e-4, "{what}");
+            // What was not made here is not remembered.
+            for position in [2, 4, u64::MAX] {
+                let refused = block_on(engine.step(StepInput { position, ..input(&[1], 20) })).unwrap_err();
+                assert!(refused.to_string().contains("begin a new one"), "{refused}");
+            }
+            block_on(engine.step(StepInput { position: 3, ..input(&[1], 20) })).unwrap();
+        }
+        // Each step's own noise, wherever it stands: bit for bit.
+        let [mut here, mut there] = [(); 2].map(|()| pair(make, &Task { bands: 1, ..clip(model) }).0);
+        for number in 1..4 {
+            step(&mut here, &[5, 6, 7], number);
+            block_on(there.step(StepInput { position: 100, ..input(&[5, 6, 7], number) })).unwrap();
+        }
+        assert_eq!(block_on(here.state()).unwrap(), block_on(there.state()).unwrap());
+    }
+}
+
+pub fn what_correlated_noise_does_not_go_with_is_refused<E: Engine>(make: Make<E>) {
+    let model = models(make)[0];
+    let start = initial_parameters(model, SEED);
+    let banded = Task { bands: 3, ..clip(model) };
+    let envelope = task(model, encoders().remove(3), banded.noise.clone());
+    for refused in [
+        Task { bands: 0, ..banded.clone() },
+        Task { bands: u32::MAX, ..banded.clone() },
+        Task { bands: 3, ..envelope },
+        Task { encoder: EncoderSpec::None, ..banded.clone() },
+        Task { noise: None, ..banded.clone() },
+        Task { noise: Some(NoiseSpec::Laplace { scale: 1.0 }), ..banded.clone() },
+        Task { denoiser: Denoiser::KolmogorovSmirnov, ..banded.clone() },
+        Task { denoiser: Denoiser::JamesStein, ..banded.clone() },
+    ] {
+        assert!(make(refused.clone(), examples(), &start, Performance::default()).is_err(), "{refused:?}");
+    }
+    assert!(make(banded, examples(), &start, Performance::default()).is_ok());
 }
 
 pub fn a_traced_step_is_a_step<E: Engine>(make: Make<E>) {
@@ -555,6 +617,7 @@ pub fn training_learns<E: Engine>(make: Make<E>) {
                 lot: &lot,
                 shifts: Shift::ALONE,
                 noise_key: [0; 8],
+                position: 0,
                 learning_rate: 0.05,
                 average_keeps: 0.0,
             };
@@ -742,6 +805,8 @@ macro_rules! suite {
             lots_of_any_size_take_the_same_step
             several_steps_stay_together
             denoisers_do_the_same
+            correlated_noise_is_the_references
+            what_correlated_noise_does_not_go_with_is_refused
             a_traced_step_is_a_step
             one_broken_example_counts_and_adds_nothing
             broken_parameters_release_noise_alone

@@ -71,6 +71,7 @@ const WORDS: &[&str] = &[
     "augmentation.copies",
     "augmentation.reach",
     "average",
+    "bands",
     "classic-curve",
     "dataset",
     "delta",

@@ -20,6 +20,7 @@ use super::{
     pld::{MOST_KINDS, Pld, Tight},
     rdp::{Accountant, CurveId, Epsilon, RdpCurve},
     report::{Account, assumptions},
+    sampling::Sampling,
 };
 
 /// A ledger with the price of each of its releases. What was priced once is not priced again: a question costs what its answer costs.
@@ -137,6 +138,13 @@ impl Books {
         }
     }
 
+    /// As [`Ledger::give_up_epoch`].
+    pub fn give_up_epoch(&mut self, sampling: Sampling) {
+        if let Some((last, left)) = self.ledger.open_epoch(sampling) {
+            self.record(last, left);
+        }
+    }
+
     /// What happened.
     #[must_use]
     pub const fn ledger(&self) -> &Ledger {
@@ -236,7 +244,7 @@ pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ledger::Sensitivity, noise::NoiseSpec, sampling::Sampling};
+    use crate::{ledger::Sensitivity, noise::NoiseSpec};
 
     const DELTA: f64 = 1e-5;
 
@@ -251,6 +259,7 @@ mod tests {
             release(Sampling::Shuffled { batches: 5 }, 4.0),
             release(poisson(0.02), 2.0),
             release(Sampling::RandomAllocation { batches: 5 }, 3.0),
+            release(Sampling::CyclicPoisson { rate: 0.08, groups: 4 }, 2.0),
         ]
     }
 
@@ -268,7 +277,7 @@ mod tests {
         for release in kinds() {
             whole.register(release).unwrap();
         }
-        let all = [(0usize, 30u64), (1, 7), (2, 12), (1, 4), (3, 8), (0, 3)];
+        let all = [(0usize, 30u64), (1, 7), (2, 12), (1, 4), (3, 8), (4, 6), (0, 3), (4, 5)];
         let first = Books::of(whole.clone()).unwrap();
         for (kind, count) in all {
             recorded.record(ids[kind], count);

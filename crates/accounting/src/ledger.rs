@@ -9,7 +9,7 @@ use super::{
     error::{PrivacyError, require},
     noise::NoiseSpec,
     rounding::Grid,
-    sampling::{NeighbouringRelation, Sampling},
+    sampling::{Epoch, EpochKind, NeighbouringRelation, Sampling},
 };
 
 /// What bounds one example's contribution to the noisy sum.
@@ -129,6 +129,17 @@ impl Release {
         }
         if let Some(noise) = &self.noise {
             noise.build()?;
+        }
+        if matches!(self.sampling, Sampling::CyclicPoisson { .. }) {
+            // What was released may be correlated: only Gaussian noise looks alike in all directions, which is what carries the proof for steps that depend on one another.
+            if !matches!(self.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
+                return Err(PrivacyError::Unpriced(
+                    "cyclic sampling, and with it correlated noise, that is not Gaussian",
+                ));
+            }
+            if self.grid.is_some() {
+                return Err(PrivacyError::Unpriced("cyclic sampling, and with it correlated noise, on a grid"));
+            }
         }
         if let Some(grid) = &self.grid {
             grid.validate()?;
@@ -253,18 +264,29 @@ impl Ledger {
         }
     }
 
-    /// A sampler of `sampling` is given up: if it is one of partitions with an epoch open, the batches that are left count as released,
-    /// like the last one before them. The epoch was to be paid for in full anyhow; what another sampler draws falls into the next.
+    /// A sampler of `sampling` is given up: if it is one of partitions with an epoch open, or of groups with an open cycle, the batches that are left count as released,
+    /// like the last one before them. The epoch was to be paid for in full anyhow; what another sampler draws falls into the next. With the sampler ends a sequence of correlated noise.
     pub fn give_up_epoch(&mut self, sampling: Sampling) {
-        let Some(batches) = sampling.batches() else { return };
+        if let Some((last, left)) = self.open_epoch(sampling) {
+            self.record_many(last, left);
+        }
+    }
+
+    /// The batches or steps that are left of an open epoch of `sampling`, and the last release before them.
+    pub(super) fn open_epoch(&self, sampling: Sampling) -> Option<(ReleaseId, u64)> {
+        let Epoch { batches, kind } = sampling.epoch()?;
         let own = |event: &&Event| {
             self.releases.get(event.release as usize).is_some_and(|release| release.sampling == sampling)
         };
-        let Some(last) = self.events.iter().rfind(own).map(|event| ReleaseId(event.release)) else { return };
-        let drawn = self.events.iter().filter(own).fold(0, |drawn, event| (drawn + event.count % batches) % batches);
-        if drawn > 0 {
-            self.record_many(last, batches - drawn);
-        }
+        let last = self.events.iter().rfind(own)?.release;
+        let mine = self.events.iter().rev().filter(own);
+        let drawn = |drawn: u64, event: &Event| (drawn + event.count % batches) % batches;
+        let drawn = match kind {
+            EpochKind::Shuffled | EpochKind::Allocated => mine.fold(0, drawn),
+            // A cycle is of equal releases.
+            EpochKind::Cyclic { .. } => mine.take_while(|event| event.release == last).fold(0, drawn),
+        };
+        (drawn > 0).then_some((ReleaseId(last), batches - drawn))
     }
 
     /// The distinct releases.

@@ -38,6 +38,36 @@ pub enum Sampling {
         /// Batches in an epoch, t, 1 to 2^32 − 1.
         batches: u64,
     },
+    /// *Cyclic Poisson* sampling (Choquette-Choo et al. 2023, arXiv 2306.08153): each example is in one of `groups` groups, by a draw of its own that holds for
+    /// as long as the [`Sampler`] does; step t draws from group t mod `groups` alone, each of its examples with probability `rate`. An example takes
+    /// part in one step of a cycle of `groups` steps at most, so Gaussian noise may be *correlated* over `groups` steps (a banded C, columns of norm 1 at most, noise C⁻¹Z):
+    /// a cycle costs what one step of Poisson sampling does, and one left open counts as a whole one. Add/remove-one.
+    ///
+    /// One sampler and one sequence of noise serve a stretch of *equal* releases; another noise, or another sampler, begins a cycle
+    /// and a sequence of its own ([`give_up_epoch`](super::ledger::Ledger::give_up_epoch)). Groups hide nothing: they may be known.
+    CyclicPoisson {
+        /// p, in [0, 1]: of the examples of a group.
+        rate: f64,
+        /// Groups, steps of a cycle, and the most steps over which noise is correlated: b, 1 to 2^32 − 1.
+        groups: u64,
+    },
+}
+
+/// Lots that together make an epoch: each example is in one of them, or in one at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Epoch {
+    pub batches: u64,
+    pub kind: EpochKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum EpochKind {
+    /// The draw counts for nothing.
+    Shuffled,
+    /// It counts.
+    Allocated,
+    /// A cycle of sampled groups; a change of release ends it. The bits of a rate: another one is another sampler's.
+    Cyclic { rate: u64 },
 }
 
 /// Which pairs of data sets a guarantee protects. `Display` says it in words.
@@ -82,6 +112,11 @@ impl fmt::Display for Sampling {
                 f,
                 "random allocation, each example in one of {batches} batches an epoch by a secret draw of its own, so that sizes differ; an epoch left open counts as a whole one"
             ),
+            Self::CyclicPoisson { rate, groups } => write!(
+                f,
+                "cyclic Poisson, rate {} of one of {groups} groups a step, each example in a group of its own draw, so that noise may be correlated over {groups} steps; a cycle left open counts as a whole one",
+                super::numeric::six_digits(rate)
+            ),
         }
     }
 }
@@ -95,6 +130,11 @@ impl Sampling {
         match *self {
             Self::Poisson { rate } => {
                 require((0.0..=1.0).contains(&rate), "sampling.rate", rate, "a probability, 0 to 1")
+            }
+            Self::CyclicPoisson { rate, groups } => {
+                require((0.0..=1.0).contains(&rate), "sampling.rate", rate, "a probability, 0 to 1")?;
+                let possible = (1..=u64::from(u32::MAX)).contains(&groups);
+                require(possible, "sampling.groups", groups as f64, "1 to 2^32 − 1")
             }
             Self::FixedSize { population, size } => {
                 require(population >= 1, "sampling.population", population as f64, "at least 1")?;
@@ -111,39 +151,43 @@ impl Sampling {
     /// How likely an example takes part in one of the releases that it pays for.
     pub(super) fn rate(&self) -> f64 {
         match *self {
-            Self::Poisson { rate } => rate,
+            Self::Poisson { rate } | Self::CyclicPoisson { rate, .. } => rate,
             Self::FixedSize { population, size } => size as f64 / population as f64,
             Self::Shuffled { .. } | Self::RandomAllocation { .. } => 1.0,
         }
     }
 
-    /// Batches in an epoch, where every example is in one of them.
+    /// Batches in an epoch, where every example is in one of them; steps of a cycle, in one of which it may be.
     #[must_use]
     pub fn batches(&self) -> Option<u64> {
-        self.epoch().map(|(batches, _)| batches)
+        self.epoch().map(|epoch| epoch.batches)
     }
 
-    /// Batches in an epoch, where lots are those of one, and whether the draw counts.
-    pub(super) fn epoch(&self) -> Option<(u64, bool)> {
+    /// Which lots belong together, where an example is in one of several.
+    pub(super) fn epoch(&self) -> Option<Epoch> {
         match *self {
             Self::Poisson { .. } | Self::FixedSize { .. } => None,
-            Self::Shuffled { batches } => Some((batches, false)),
-            Self::RandomAllocation { batches } => Some((batches, true)),
+            Self::Shuffled { batches } => Some(Epoch { batches, kind: EpochKind::Shuffled }),
+            Self::RandomAllocation { batches } => Some(Epoch { batches, kind: EpochKind::Allocated }),
+            Self::CyclicPoisson { rate, groups } => {
+                Some(Epoch { batches: groups, kind: EpochKind::Cyclic { rate: rate.to_bits() } })
+            }
         }
     }
 
     /// The batches of a random allocation.
     pub(super) fn allocated(&self) -> Option<u64> {
-        self.epoch().filter(|(_, allocated)| *allocated).map(|(batches, _)| batches)
+        self.epoch().filter(|epoch| epoch.kind == EpochKind::Allocated).map(|epoch| epoch.batches)
     }
 
     /// The neighbouring relation its price is for.
     #[must_use]
     pub fn neighbours(&self) -> NeighbouringRelation {
         match self {
-            Self::Poisson { .. } | Self::Shuffled { .. } | Self::RandomAllocation { .. } => {
-                NeighbouringRelation::AddOrRemoveOne
-            }
+            Self::Poisson { .. }
+            | Self::Shuffled { .. }
+            | Self::RandomAllocation { .. }
+            | Self::CyclicPoisson { .. } => NeighbouringRelation::AddOrRemoveOne,
             Self::FixedSize { .. } => NeighbouringRelation::ReplaceOne,
         }
     }
@@ -163,7 +207,7 @@ impl Sampling {
     }
 
     /// One draw of a policy without memory (Poisson, fixed size) over `population` examples: indices, strictly ascending.
-    /// A partition needs a [`Sampler`], which remembers the epoch.
+    /// A partition or groups need a [`Sampler`], which remembers them.
     ///
     /// # Errors
     /// As [`Sampling::sampler`], and for a policy of epochs.
@@ -174,19 +218,20 @@ impl Sampling {
         out: &mut Vec<u32>,
     ) -> Result<(), PrivacyError> {
         if self.batches().is_some() {
-            return Err(PrivacyError::Unpriced("a partition is drawn by its sampler, epoch by epoch"));
+            return Err(PrivacyError::Unpriced("a partition, or groups, are drawn by their sampler, step by step"));
         }
         self.sampler(population)?.draw(rng, out);
         Ok(())
     }
 }
 
-/// Draws lots by one policy. Holds the current partition of a policy of epochs, which is private: keep it with the data.
+/// Draws lots by one policy. Holds the current partition of a policy of epochs, which is private: keep it with the data. (Groups of
+/// [`Sampling::CyclicPoisson`] are not.)
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampler {
     policy: Sampling,
     population: u32,
-    /// For each example its batch in this epoch.
+    /// For each example its batch in this epoch, or its group.
     batch_of: Vec<u32>,
     next_batch: u64,
 }
@@ -198,6 +243,12 @@ impl Sampler {
         self.policy
     }
 
+    /// Forgets partition or groups, as a new sampler would: the books are told by [`Ledger::give_up_epoch`](super::ledger::Ledger::give_up_epoch).
+    pub fn begin_again(&mut self) {
+        self.batch_of.clear();
+        self.next_batch = 0;
+    }
+
     /// The next lot: indices, strictly ascending, in place of what `out` held. Private only if `rng` is.
     pub fn draw<R: Rng + ?Sized>(&mut self, rng: &mut R, out: &mut Vec<u32>) {
         out.clear();
@@ -206,16 +257,33 @@ impl Sampler {
             Sampling::FixedSize { size, .. } => fixed_size(self.population, size as u32, rng, out),
             Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => {
                 if self.next_batch == 0 {
-                    // Batches of fixed sizes would not do: they change for the other examples when one is taken out.
-                    self.batch_of.clear();
-                    self.batch_of.extend((0..self.population).map(|_| below(batches as u32, rng)));
+                    self.partition(batches, rng);
                 }
-                let mine =
-                    (0..self.population).zip(&self.batch_of).filter(|(_, batch)| u64::from(**batch) == self.next_batch);
-                out.extend(mine.map(|(index, _)| index));
+                out.extend(self.next_members());
                 self.next_batch = (self.next_batch + 1) % batches;
             }
+            Sampling::CyclicPoisson { rate, groups } => {
+                if self.batch_of.is_empty() {
+                    self.partition(groups, rng);
+                }
+                let members: Vec<u32> = self.next_members().collect();
+                poisson(rate, members.len() as u32, rng, out);
+                out.iter_mut().for_each(|index| *index = members[*index as usize]);
+                self.next_batch = (self.next_batch + 1) % groups;
+            }
         }
+    }
+
+    /// Each example picks one of `parts` by itself. Parts of fixed sizes would not do: they change for the other examples when one is taken out.
+    fn partition<R: Rng + ?Sized>(&mut self, parts: u64, rng: &mut R) {
+        self.batch_of.clear();
+        self.batch_of.extend((0..self.population).map(|_| below(parts as u32, rng)));
+    }
+
+    /// The examples of the next batch or group, ascending.
+    fn next_members(&self) -> impl Iterator<Item = u32> {
+        let next = self.next_batch;
+        (0..self.population).zip(&self.batch_of).filter(move |(_, batch)| u64::from(**batch) == next).map(|(i, _)| i)
     }
 }
 

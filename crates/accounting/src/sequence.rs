@@ -1,9 +1,9 @@
 //! Releases in order, and which of them one example pays for: each, where every lot is drawn afresh; one an epoch, where lots are the
-//! batches of a partition. Both accountants read these terms.
+//! batches of a partition; one a cycle, where groups take turns. Both accountants read these terms.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::sampling::Sampling;
+use super::sampling::{Epoch, EpochKind, Sampling};
 
 /// Runs of equal releases, and segments that are repeated. `T` names a release.
 #[derive(Clone, Debug)]
@@ -90,9 +90,14 @@ impl<T: Copy + Ord> Sequence<T> {
                 terms.add(&[release], steps);
             }
         });
-        for ((batches, _), segments) in by_policy(&self.0, &sampling) {
-            let mut epochs =
-                Epochs { batches: batches.into(), done: 0, open: BTreeSet::new(), closed: Terms::default() };
+        for (Epoch { batches, kind }, segments) in by_policy(&self.0, &sampling) {
+            let mut epochs = Epochs {
+                batches: batches.into(),
+                apart: matches!(kind, EpochKind::Cyclic { .. }),
+                done: 0,
+                open: BTreeSet::new(),
+                closed: Terms::default(),
+            };
             epochs.walk(&segments);
             for (releases, count) in epochs.finish().list {
                 terms.add(&releases, count.into());
@@ -103,11 +108,8 @@ impl<T: Copy + Ord> Sequence<T> {
 }
 
 /// The segments of each policy of epochs by itself: so many policies, and each release is looked at once.
-fn by_policy<T: Copy>(
-    segments: &[Segment<T>],
-    sampling: &impl Fn(T) -> Sampling,
-) -> BTreeMap<(u64, bool), Vec<Segment<T>>> {
-    let mut policies: BTreeMap<(u64, bool), Vec<Segment<T>>> = BTreeMap::new();
+fn by_policy<T: Copy>(segments: &[Segment<T>], sampling: &impl Fn(T) -> Sampling) -> BTreeMap<Epoch, Vec<Segment<T>>> {
+    let mut policies: BTreeMap<Epoch, Vec<Segment<T>>> = BTreeMap::new();
     for segment in segments {
         match segment {
             Segment::Run { release, steps } => {
@@ -194,6 +196,8 @@ impl<T: Copy + Ord> Terms<T> {
 /// The epochs of one policy, batch by batch.
 struct Epochs<T> {
     batches: u128,
+    /// Whether an epoch is of equal releases, so that another one ends it.
+    apart: bool,
     /// Batches of the open epoch that have run: fewer than `batches`.
     done: u128,
     /// The releases that they were.
@@ -213,6 +217,9 @@ impl<T: Copy + Ord> Epochs<T> {
 
     /// `steps` batches, each by one of `releases`.
     fn run(&mut self, releases: &BTreeSet<T>, mut steps: u128) {
+        if self.apart && self.open != *releases {
+            self.close();
+        }
         if self.done > 0 {
             self.open.extend(releases);
             let taken = steps.min(self.batches - self.done);
@@ -239,27 +246,45 @@ impl<T: Copy + Ord> Epochs<T> {
         if steps == 0 {
             return;
         }
-        if steps % self.batches == 0 && steps < u128::MAX {
+        if self.apart && releases.len() > 1 {
+            // Each pass by itself: where one ends as the next begins, that is a cycle too many and never one too few.
+            self.close();
+            let before = std::mem::take(&mut self.closed);
+            self.walk(segments);
+            self.close();
+            self.add_passes(before, times);
+        } else if !self.apart && steps % self.batches == 0 && steps < u128::MAX {
             // Every pass begins at the same place of an epoch, so one tells of all. What the pass before it left open may be any of the same.
             if self.done > 0 {
                 self.open.extend(&releases);
             }
             let before = std::mem::take(&mut self.closed);
             self.walk(segments);
-            let pass = std::mem::replace(&mut self.closed, before);
-            for (set, count) in pass.list {
-                self.closed.add(&set, wide(count).saturating_mul(times));
-            }
+            self.add_passes(before, times);
         } else {
             // Passes begin at different places: each of the epochs may hold any of the releases.
             self.run(&releases, steps.saturating_mul(times));
         }
     }
 
-    fn finish(mut self) -> Terms<T> {
+    /// What has closed is one of so many passes, after what had closed `before`.
+    fn add_passes(&mut self, before: Terms<T>, times: u128) {
+        let pass = std::mem::replace(&mut self.closed, before);
+        for (set, count) in pass.list {
+            self.closed.add(&set, wide(count).saturating_mul(times));
+        }
+    }
+
+    /// Counts an open epoch in full.
+    fn close(&mut self) {
         if self.done > 0 {
             self.closed.add_set(&self.open, 1);
+            self.done = 0;
         }
+    }
+
+    fn finish(mut self) -> Terms<T> {
+        self.close();
         self.closed
     }
 }
@@ -269,11 +294,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Releases 0 and 1 of a partition into 5, 2 and 3 of a random allocation to as many, 4 with Poisson sampling.
+    /// Releases 0 and 1 of a partition into 5, 2 and 3 of a random allocation to as many, 4 with Poisson sampling, 5 and 6 of three groups in turns.
     fn sampling(release: usize) -> Sampling {
         match release {
             0 | 1 => Sampling::Shuffled { batches: 5 },
             2 | 3 => Sampling::RandomAllocation { batches: 5 },
+            5 | 6 => Sampling::CyclicPoisson { rate: 0.3, groups: 3 },
             _ => Sampling::Poisson { rate: 0.1 },
         }
     }
@@ -290,6 +316,10 @@ mod tests {
             let mine: Vec<u64> = releases.iter().filter(|r| policy.contains(r)).map(|r| prices[*r]).collect();
             sum += mine.chunks(batches).map(|epoch| epoch.iter().max().unwrap()).sum::<u64>();
         }
+        // Stretches of equal releases, each cut into cycles.
+        let cyclic: Vec<usize> = releases.iter().copied().filter(|r| matches!(r, 5 | 6)).collect();
+        sum +=
+            cyclic.chunk_by(|a, b| a == b).map(|equal| equal.len().div_ceil(3) as u64 * prices[equal[0]]).sum::<u64>();
         sum
     }
 
@@ -297,7 +327,7 @@ mod tests {
         /// Interleaved policies: each keeps its place in its epoch, and the terms are exact.
         #[test]
         fn interleaved_policies_keep_their_epochs(
-            runs in prop::collection::vec((0usize..5, 1u64..9), 0..20), prices in prop::array::uniform5(1u64..100),
+            runs in prop::collection::vec((0usize..7, 1u64..9), 0..20), prices in prop::array::uniform7(1u64..100),
         ) {
             let mut sequence = Sequence::default();
             let mut flat = Vec::new();
@@ -313,8 +343,8 @@ mod tests {
         /// that begin with a fresh one.
         #[test]
         fn repeated_stretches_are_charged_in_full(
-            parts in prop::collection::vec((prop::collection::vec((0usize..5, 1u64..9), 0..4), 1u64..5), 1..4),
-            whole in 1u64..4, prices in prop::array::uniform5(1u64..100),
+            parts in prop::collection::vec((prop::collection::vec((0usize..7, 1u64..9), 0..4), 1u64..5), 1..4),
+            whole in 1u64..4, prices in prop::array::uniform7(1u64..100),
         ) {
             let (mut sequence, mut flat) = (Sequence::default(), Vec::new());
             for (runs, times) in parts {
@@ -326,7 +356,8 @@ mod tests {
                 sequence.append(&part.repeated(times), &|release: usize| release);
                 flat.extend(written.repeat(times as usize));
             }
-            let aligned = flat.iter().filter(|r| **r < 2).count() % 5 == 0 && flat.iter().filter(|r| matches!(r, 2 | 3)).count() % 5 == 0;
+            let aligned = flat.iter().filter(|r| **r < 2).count() % 5 == 0 && flat.iter().filter(|r| matches!(r, 2 | 3)).count() % 5 == 0
+                && !flat.iter().any(|r| matches!(r, 5 | 6));
             let pass = total(&sequence.terms(sampling), &prices);
             let sequence = sequence.repeated(whole);
             prop_assert_eq!(sequence.steps(), flat.len() as u64 * whole);

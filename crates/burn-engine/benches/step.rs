@@ -42,7 +42,14 @@ fn step(criterion: &mut Criterion) {
 }
 
 fn one(engine: &mut impl Engine, lot: &[u32]) {
-    let input = StepInput { lot, shifts: Shift::ALONE, noise_key: [7; 8], learning_rate: 1e-3, average_keeps: 0.0 };
+    let input = StepInput {
+        lot,
+        shifts: Shift::ALONE,
+        noise_key: [7; 8],
+        position: 0,
+        learning_rate: 1e-3,
+        average_keeps: 0.0,
+    };
     pollster::block_on(engine.step(input)).expect("a step");
 }
 

@@ -8,7 +8,7 @@ use hushgrad::{
         Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
         Task, check_state, cpu::scattering::features, softmax,
     },
-    mechanism::{Algorithm, EncoderSpec, LotSum, State},
+    mechanism::{Algorithm, EncoderSpec, LotSum, State, correlated::CorrelatedNoise},
     model::{CLASSES, PIXELS, pixel, scattering},
 };
 
@@ -28,6 +28,7 @@ pub struct BurnEngine {
     model: Model<f32>,
     task: Task,
     algorithm: Algorithm,
+    correlated: Option<CorrelatedNoise>,
     copies: usize,
     /// Examples whose gradients are on the device at a time.
     chunk: usize,
@@ -71,7 +72,7 @@ impl BurnEngine {
         if matches!(task.encoder, EncoderSpec::Envelope { .. }) && task.envelope.is_none() {
             return Err(BurnError::NoEnvelope);
         }
-        let algorithm = task.algorithm(p)?;
+        let (algorithm, correlated) = (task.algorithm(p)?, task.correlated_noise(p)?);
         let copies = task.copies.max(1) as usize;
         // Each gradient is there twice: by layers, and in one piece.
         let example = network.activations().saturating_add(network.inputs()).saturating_mul(copies);
@@ -85,6 +86,7 @@ impl BurnEngine {
             model,
             task: task.clone(),
             algorithm,
+            correlated,
             copies,
             chunk: chunk.max(1),
             train,
@@ -192,9 +194,13 @@ impl Engine for BurnEngine {
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
         self.check(&input)?;
-        let StepInput { lot, shifts, noise_key, learning_rate, average_keeps } = input;
+        let StepInput { lot, shifts, noise_key, position, learning_rate, average_keeps } = input;
+        if let Some(correlated) = &mut self.correlated {
+            correlated.go_to(position)?;
+        }
         let sum = self.sum(lot, shifts).await?;
-        let trace = self.algorithm.release(&sum, &mut self.state, &noise_key, learning_rate, average_keeps);
+        let (state, correlated) = (&mut self.state, self.correlated.as_mut());
+        let trace = self.algorithm.release(&sum, state, correlated, &noise_key, learning_rate, average_keeps);
         self.metrics.non_finite += trace.non_finite;
         self.metrics.denoise_factor = trace.denoise_factor as f32;
         Ok(StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised })

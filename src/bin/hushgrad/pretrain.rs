@@ -112,7 +112,14 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
                 let noise_key = [0; 8];
                 let (learning_rate, average_keeps) = (rate as f32, 0.0);
                 engine
-                    .step(StepInput { lot: &lot, shifts: Shift::ALONE, noise_key, learning_rate, average_keeps })
+                    .step(StepInput {
+                        lot: &lot,
+                        shifts: Shift::ALONE,
+                        noise_key,
+                        position: 0,
+                        learning_rate,
+                        average_keeps,
+                    })
                     .await?;
                 bar.inc(1);
             }

@@ -136,6 +136,9 @@ pub struct Arguments {
     /// How the examples of a step are chosen, and priced
     #[arg(long, value_enum)]
     sampling: Option<settings::Sampling>,
+    /// Steps over which Gaussian noise is correlated (banded square root); examples are sampled from as many groups that take turns
+    #[arg(long, value_name = "STEPS")]
+    bands: Option<u32>,
     /// Learning rate, applied to sum/lot
     #[arg(long = "lr", value_name = "RATE")]
     learning_rate: Option<f64>,

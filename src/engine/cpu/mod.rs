@@ -34,7 +34,8 @@ use super::{
 use crate::{
     data::{Dataset, Shift},
     mechanism::{
-        Denoiser, Encoder, EncoderSpec, State,
+        Denoiser, Encoder, EncoderSpec, State, add_to,
+        correlated::CorrelatedNoise,
         denoise::{self, Denoise, Filter},
         grid::GridSum,
     },
@@ -52,6 +53,7 @@ pub struct CpuEngine {
     encoding: Encoding,
     kernels: Box<dyn Kernels>,
     noise: Option<Family>,
+    correlated: Option<CorrelatedNoise>,
     /// P numbers each, then padding.
     parameters: Vec<f32>,
     momentum: Vec<f32>,
@@ -143,6 +145,7 @@ impl CpuEngine {
         check_length("initial parameters", initial_parameters.len(), p)?;
         check_dataset(&train)?;
         let Made { encoding, noise, denoising, on_grid } = Made::of(&task)?;
+        let correlated = task.correlated_noise(p)?;
         let kernels = dispatch(BuildPool { task: &task, encoding: &encoding, performance })?;
         let info = EngineInfo { backend: Backend::Cpu, device: kernels.describe() };
         let mut parameters = vec![0.0; padded(p)];
@@ -152,6 +155,7 @@ impl CpuEngine {
             encoding,
             kernels,
             noise,
+            correlated,
             average: task.reads_apart().then(|| parameters.clone()),
             parameters,
             momentum: vec![0.0; padded(p)],
@@ -166,8 +170,11 @@ impl CpuEngine {
         })
     }
 
-    fn check(&self, StepInput { lot, shifts, .. }: &StepInput<'_>) -> Result<(), EngineError> {
+    fn check(&mut self, &StepInput { lot, shifts, position, .. }: &StepInput<'_>) -> Result<(), EngineError> {
         check_length("copies of each example", shifts.len(), self.task.copies as usize)?;
+        if let Some(correlated) = &mut self.correlated {
+            correlated.go_to(position)?;
+        }
         match lot.iter().find(|&&i| i as usize >= self.train.len()) {
             Some(&index) => Err(Unsupported::Example { index, examples: self.train.len() }.into()),
             None => Ok(()),
@@ -204,9 +211,16 @@ impl CpuEngine {
     fn add_noise(&mut self, key: &[u32; 8]) {
         let Some(noise) = &self.noise else { return round(&self.sum, &mut self.noisy) };
         let p = self.task.model.parameters();
-        match &self.on_grid {
-            Some(OnGrid { sum, .. }) => sum.release(key, &*noise.noise, &mut self.noisy[..p]),
-            None => self.kernels.add_noise(noise, key, &self.sum[..p], &mut self.noisy[..p]),
+        let (sum, noisy) = (&self.sum[..p], &mut self.noisy[..p]);
+        match (&self.on_grid, &mut self.correlated) {
+            (Some(OnGrid { sum, .. }), _) => sum.release(key, &*noise.noise, noisy),
+            (None, None) => self.kernels.add_noise(noise, key, sum, noisy),
+            (None, Some(correlated)) => {
+                let mut drawn = vec![0.0; p];
+                self.kernels.add_noise(noise, key, &vec![0.0; p], &mut drawn);
+                correlated.correlate(&mut drawn);
+                add_to(sum, &drawn, noisy);
+            }
         }
     }
 

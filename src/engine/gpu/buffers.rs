@@ -32,6 +32,7 @@ pub struct Buffers {
     pub work: Owned,
     /// 3 P: two words of what is released, and the raw sum of a traced step.
     pub sums: Owned,
+    /// P words, and the noise of earlier steps.
     pub noisy: Owned,
     pub tallies: Owned,
     pub envelope: Owned,
@@ -64,6 +65,8 @@ pub struct Sizes<'a> {
     /// Whether images are read with other parameters than gradients are taken at.
     pub apart: bool,
     pub denoising: Denoising,
+    /// Steps over which noise is correlated.
+    pub bands: u32,
     pub tails: usize,
     pub quantiles: usize,
 }
@@ -78,7 +81,9 @@ impl Buffers {
         let example = 4 * sizes.model.example_words() as u64;
         // A chunk's features, of an evaluation.
         let row = if sizes.model == Architecture::Scattering { example } else { 0 };
-        let fixed = envelope + 4 * p * 16 + u64::from(sizes.examples) * example + sizes.features;
+        let noisy = 4 * p * u64::from(sizes.bands.max(1));
+        fits(gpu, "the noise of earlier steps", noisy)?;
+        let fixed = envelope + 4 * p * 15 + noisy + u64::from(sizes.examples) * example + sizes.features;
         // Scores are where histograms were, and read.
         let tally = match sizes.encoding {
             Encoding::Envelope => 4 * BUCKETS as u64,
@@ -107,7 +112,7 @@ impl Buffers {
             momentum: storage(gpu, "momentum", 4 * p),
             work: storage(gpu, "work", work),
             sums: storage(gpu, "sums", 12 * p),
-            noisy: storage(gpu, "noisy", 4 * p),
+            noisy: storage(gpu, "noisy", noisy),
             tallies: storage(gpu, "tallies", 4 * COUNTERS as u64 + tallies),
             envelope: storage(gpu, "envelope", envelope),
             bins: storage(gpu, "bins", 4 * BINS_WORDS),

@@ -25,7 +25,7 @@ use crate::{
         Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
         Task, Unsupported, check_length, check_state, cpu, scores::softmax,
     },
-    mechanism::{State, denoise::soft, exact_sum::SumGrid},
+    mechanism::{State, correlated::follows, denoise::soft, exact_sum::SumGrid},
     model::{Architecture, CLASSES, PIXELS, cnn::CONV1},
 };
 
@@ -46,6 +46,10 @@ pub struct GpuEngine {
     denoising: Denoising,
     run: Run,
     release: Release,
+    /// Steps over which noise is correlated.
+    bands: u32,
+    /// Steps of the present sequence of correlated noise.
+    position: u64,
     buffers: Buffers,
     training: ExampleSet,
     evaluation: Option<ExampleSet>,
@@ -114,6 +118,7 @@ impl GpuEngine {
             chunk: performance.chunk,
             apart: task.reads_apart(),
             denoising,
+            bands: task.bands,
             tails: lowered.family.tails.len(),
             quantiles: lowered.family.quantiles.len(),
         };
@@ -142,6 +147,8 @@ impl GpuEngine {
             denoising,
             run: lowered.run(&buffers),
             release: lowered.release(&buffers),
+            bands: task.bands,
+            position: 0,
             training,
             evaluation: None,
             prediction_group,
@@ -295,13 +302,19 @@ impl GpuEngine {
         if input.shifts != Shift::ALONE {
             return Err(Unsupported::AugmentationOnGpu.into());
         }
+        if self.bands > 1 {
+            self.position = follows(self.position, input.position)?;
+        }
         let queue = self.gpu.queue();
         if count > 0 {
             queue.write_buffer(&self.training.examples.indices, 0, bytemuck::cast_slice(input.lot));
         }
         queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&Run { count, ..self.run }));
         let &StepInput { noise_key, learning_rate, average_keeps, .. } = input;
-        let release = Release { key: noise_key, learning_rate, average_keeps, ..self.release };
+        // What the kernel takes of it, whatever its size.
+        let rows = u64::from(self.bands.max(2) - 1);
+        let position = if self.position < rows { self.position } else { rows + self.position % rows } as u32;
+        let release = Release { key: noise_key, position, learning_rate, average_keeps, ..self.release };
         queue.write_buffer(&self.buffers.release, 0, bytemuck::bytes_of(&release));
 
         let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -320,6 +333,7 @@ impl GpuEngine {
         drop(pass);
         let submission = queue.submit([encoder.finish()]);
         self.stepped = true;
+        self.position += 1;
         Ok(submission)
     }
 

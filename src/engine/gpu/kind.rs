@@ -20,6 +20,8 @@ pub struct Kind {
     /// At one strength.
     denoiser: Denoiser,
     apart: bool,
+    /// Over how many steps does not change a branch.
+    correlated: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +53,7 @@ impl Kind {
             Denoiser::Kalman { .. } => Denoiser::Kalman { gain: 0.5 },
             other => other,
         };
-        Self { model: task.model, encoder, noise, denoiser, apart: task.reads_apart() }
+        Self { model: task.model, encoder, noise, denoiser, apart: task.reads_apart(), correlated: task.bands > 1 }
     }
 }
 

@@ -48,8 +48,7 @@ pub struct Release {
     pub takes: f32,
     pub ahead: f32,
     pub denoise: f32,
-    /// A uniform's size is a multiple of 16 bytes.
-    pub nothing: u32,
+    pub position: u32,
 }
 
 /// A task that the device takes.
@@ -63,7 +62,10 @@ pub struct Lowered<'a> {
     /// Of the encoded coordinates; their sums are exact.
     pub grid: Option<SumGrid>,
     pub denoising: Denoising,
+    /// With the scale of fresh noise, and coefficients, where it is correlated.
     pub family: Family,
+    /// Steps over which noise is correlated.
+    pub bands: u32,
     /// What the denoiser's kernels take.
     denoise: f32,
     filter: Filter,
@@ -109,6 +111,10 @@ impl<'a> Lowered<'a> {
         if let Denoising::Smoothed(Planes { side, .. }) = denoising {
             family.tails = Hartley::waves(side).into_iter().map(|v| v as f32).collect();
         }
+        if let Some(correlation) = task.correlation(dimension)? {
+            family.scale = (f64::from(family.scale) * correlation.norm()) as f32;
+            family.quantiles = correlation.past().iter().map(|&c| c as f32).collect();
+        }
         let (denoise, filter, expected_lot) = (denoise as f32, task.filter(), task.expected_lot);
         Ok(Self {
             dimension,
@@ -117,6 +123,7 @@ impl<'a> Lowered<'a> {
             grid,
             denoising,
             family,
+            bands: task.bands,
             denoise,
             filter,
             clip,
@@ -164,7 +171,7 @@ impl<'a> Lowered<'a> {
             takes: self.filter.takes,
             ahead: self.filter.ahead,
             denoise: self.denoise,
-            nothing: 0,
+            position: 0,
         }
     }
 

@@ -76,14 +76,19 @@ impl Programs {
 
 /// What follows the sum.
 fn finish(gpu: &Gpu, lowered: &Lowered<'_>) -> Vec<Dispatch> {
-    let &Lowered { dimension, denoising, grid, .. } = lowered;
+    let &Lowered { dimension, denoising, grid, bands, .. } = lowered;
     let blocks = (dimension as u32).div_ceil(4).div_ceil(64);
     let coordinates = (dimension as u32).div_ceil(64);
     let dispatch = |kernel, constants: &[(&'static str, f64)], workgroups| {
         Dispatch::new(gpu, kernel, constants, Workgroups::Fixed(workgroups))
     };
     let distance = denoising == Denoising::Distance;
-    let flags = [("COUNT", distance), ("UPDATE", denoising == Denoising::None), ("EXACT", grid.is_some())];
+    let flags = [
+        ("COUNT", distance),
+        ("UPDATE", denoising == Denoising::None),
+        ("EXACT", grid.is_some()),
+        ("CORRELATED", bands > 1),
+    ];
     let mut passes =
         vec![dispatch(&kernels::NOISE, &flags.map(|(name, flag)| (name, f64::from(u8::from(flag)))), blocks)];
     let update: &[(&'static str, f64)] = match denoising {

@@ -104,7 +104,8 @@ impl Denoiser {
     }
 
     /// Whether it looks at the noise: at its distribution, or at its standard deviation.
-    const fn needs_noise(self) -> bool {
+    #[must_use]
+    pub const fn needs_noise(self) -> bool {
         matches!(self, Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear | Self::SoftThreshold)
     }
 

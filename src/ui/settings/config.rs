@@ -107,6 +107,7 @@ impl Settings {
             denoiser: self.denoiser(),
             lot: self.lot,
             sampling: self.sampling,
+            bands: if self.applies(Number::Bands) { self.bands } else { 1 },
             learning_rate: self.learning_rate,
             schedule: match self.decay {
                 Decay::Constant => Schedule::Constant,
@@ -184,6 +185,7 @@ impl Settings {
             grid_bits: config.grid_bits,
             lot: config.lot,
             sampling: config.sampling,
+            bands: config.bands,
             learning_rate: config.learning_rate,
             momentum: config.momentum,
             minority: config.minority,

@@ -29,7 +29,7 @@ impl Settings {
     }
 
     /// Whether a condition holds: `encoder=clip&noise=!none`, with the names of links, `private` and `momentum` (`yes`, `no`),
-    /// and `denoises` ([`DenoiserKind::does`]).
+    /// `bands` (more than one: `yes`), and `denoises` ([`DenoiserKind::does`]).
     #[must_use]
     pub fn meet(&self, condition: &str) -> bool {
         let yes = |is: bool| if is { "yes" } else { "no" };
@@ -41,6 +41,7 @@ impl Settings {
                 "denoiser" => self.denoiser_kind().key(),
                 "denoises" => self.denoiser_kind().does(),
                 "sampling" => self.sampling.key(),
+                "bands" => yes(self.config().bands > 1),
                 "private" => yes(self.no_guarantee().is_none()),
                 "momentum" => yes(self.config().momentum > 0.0),
                 _ => return false,

@@ -17,7 +17,7 @@ use super::{
     values::Settings,
 };
 use crate::{
-    train::config::Start,
+    train::config::{SamplingPolicy, Start},
     ui::text::{Text, text},
 };
 
@@ -235,6 +235,20 @@ numbers! {
         whole: true,
         slider: slider(16.0, 8192.0, Powers, [text!("more private"), text!("more accurate")]),
         hook: Some("lot"),
+        ..PLAIN
+    };
+
+    Bands: bands = NumberSpec {
+        key: "bands",
+        paths: &["bands"],
+        label: text!("Bands"),
+        hint: text!("Noise is correlated over this many steps: each takes back part of the noise before it, so less adds up in the model. A digit may then join only one step in so many, and is drawn that much more often. It pays where ε is large and epochs are few; 1 is plain DP-SGD."),
+        named: text!("bands {value}"),
+        least: At(1.0),
+        most: At(512.0),
+        whole: true,
+        // Proven for these alone.
+        applies: |s| s.family == Family::Gaussian && s.encoder == Encoder::Clip && s.sampling == SamplingPolicy::Poisson,
         ..PLAIN
     };
 

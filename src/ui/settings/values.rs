@@ -43,6 +43,8 @@ pub struct Settings {
     pub memory: f64,
     pub lot: u32,
     pub sampling: SamplingPolicy,
+    /// 1: each step's noise is its own.
+    pub bands: u32,
     pub learning_rate: f64,
     pub decay: Decay,
     pub rate_end: f64,
@@ -90,6 +92,7 @@ impl Default for Settings {
             memory: 0.9,
             lot: 256,
             sampling: SamplingPolicy::Poisson,
+            bands: 1,
             learning_rate: 0.5,
             decay: Decay::Constant,
             rate_end: 0.1,

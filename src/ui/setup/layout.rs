@@ -43,6 +43,7 @@ pub const TRAINING: &[Control] = &[Control::Number(Number::LearningRate), Contro
 /// The controls of the advanced settings, in order.
 pub const ADVANCED: &[Control] = &[
     Control::Select(Select::Sampling),
+    Control::Number(Number::Bands),
     Control::Select(Select::Schedule),
     Control::Number(Number::RateEnd),
     Control::Select(Select::Phases),

@@ -14,7 +14,7 @@ use crate::{
 
 const TEXT: &str = include_str!("../../../www/lessons.txt");
 /// What [`fill`] is given by the page.
-const NAMES: [&str; 45] = [
+const NAMES: [&str; 47] = [
     "lot",
     "train",
     "sigma",
@@ -57,6 +57,8 @@ const NAMES: [&str; 45] = [
     "momentum",
     "smoothing",
     "memory",
+    "bands",
+    "p",
     "norm-0",
     "norm-1",
     "norm-2",
@@ -188,7 +190,8 @@ fn kinds() -> impl Iterator<Item = Settings> {
                 (None, 0.0, shuffled),
                 (None, 0.0, SamplingPolicy::RandomAllocation),
             ];
-            others.map(|(replay, momentum, sampling)| Settings {
+            let banded = Settings { encoder, family, denoiser, bands: 4, ..Settings::default() };
+            let others = others.map(|(replay, momentum, sampling)| Settings {
                 encoder,
                 family,
                 denoiser,
@@ -196,7 +199,8 @@ fn kinds() -> impl Iterator<Item = Settings> {
                 momentum,
                 sampling,
                 ..Settings::default()
-            })
+            });
+            others.into_iter().chain([banded])
         };
         DenoiserKind::ALL.iter().flat_map(kind)
     })
@@ -204,8 +208,9 @@ fn kinds() -> impl Iterator<Item = Settings> {
 
 #[test]
 fn the_formulas_of_a_run_are_those_of_its_mechanism() {
-    const LAWS: [&str; 9] = [
+    const LAWS: [&str; 10] = [
         "gaussian",
+        "correlated",
         "gaussian-unclipped",
         "student-t",
         "laplace",
@@ -246,7 +251,9 @@ fn the_formulas_of_a_run_are_those_of_its_mechanism() {
             (SamplingPolicy::Shuffled, "one batch of every epoch"),
             (SamplingPolicy::RandomAllocation, "by a draw that nobody sees"),
         ] {
-            assert_eq!(says(own), bounded && settings.sampling == sampling, "{settings:?}");
+            let alone = settings.config().bands == 1;
+            assert_eq!(says(own), bounded && alone && settings.sampling == sampling, "{settings:?}");
+            assert_eq!((says("{bands}"), says("{p}")), (!alone, !alone && bounded), "{settings:?}");
         }
         assert_eq!(says("exchanged"), bounded && settings.sampling == SamplingPolicy::FixedSize, "{settings:?}");
         assert!(noisy || !(says(" Z") || says("{noise}")), "{settings:?}");

@@ -44,6 +44,9 @@ impl Page {
             "momentum" => settings(|s| s.momentum),
             "smoothing" => settings(|s| s.smoothing),
             "memory" => settings(|s| s.memory),
+            "bands" => settings(|s| s.bands.into()),
+            "p" => train()
+                .map(|n| format::number(self.settings.with(|s| f64::from(s.bands) * f64::from(s.lot)) / f64::from(n))),
             "pre-scale" => settings(|s| s.pre_scale),
             "nu" => settings(|s| s.nu),
             "exponent" => settings(|s| s.exponent),

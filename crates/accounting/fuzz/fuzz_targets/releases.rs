@@ -32,7 +32,7 @@ fn number(u: &mut Unstructured<'_>, low: f64, high: f64, special: &[f64]) -> Opt
 }
 
 fn sampling(u: &mut Unstructured<'_>) -> Option<Sampling> {
-    Some(match u.int_in_range(0..=4u8).ok()? {
+    Some(match u.int_in_range(0..=5u8).ok()? {
         0 => Sampling::Poisson { rate: number(u, 1e-300, 1.0, &[0.0, 1e-310, 0.5, 1.0 - 1e-16, 1.0])? },
         1 => Sampling::Poisson { rate: number(u, 1e-6, 1.0, &[])? },
         2 => {
@@ -40,6 +40,11 @@ fn sampling(u: &mut Unstructured<'_>) -> Option<Sampling> {
             let size = (population as f64 * number(u, 1e-19, 1.0, &[0.5, 1.0])?) as u64;
             Sampling::FixedSize { population, size: size.clamp(1, population) }
         }
+        // Of a noise that is not Gaussian no ledger takes it.
+        4 => Sampling::CyclicPoisson {
+            rate: number(u, 1e-6, 1.0, &[0.0, 1.0])?,
+            groups: number(u, 1.0, 4e9, &[1.0, 2.0, 3.0])? as u64,
+        },
         3 => Sampling::RandomAllocation { batches: number(u, 1.0, 4e9, &[1.0, 2.0, 3.0])? as u64 },
         _ => Sampling::Shuffled { batches: number(u, 1.0, 4e9, &[1.0, 2.0, 3.0])? as u64 },
     })

@@ -10,6 +10,7 @@
 //! - *Fixed size without replacement* (replace-one), and *Poisson sampling where an example's vector becomes another* (inside a micro-batch):
 //!   for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (`sampled.rs`).
 //! - *Shuffled partition*: one unsampled release an epoch.
+//! - *Cyclic Poisson sampling* (noise correlated over as many steps as there are groups): one Poisson-sampled release a cycle.
 //! - *Random allocation*: an epoch's ratio is the mean of as many independent ones as it has batches (`allocation.rs`).
 
 mod allocation;
@@ -128,7 +129,7 @@ impl PricedRelease {
         let rate = match self.release.sampling {
             // A quotient is rounded.
             Sampling::FixedSize { .. } => (self.release.sampling.rate() * ROUNDED_UP).min(1.0),
-            Sampling::Poisson { rate } => rate,
+            Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } => rate,
             Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => 1.0,
         };
         let sampled = Pair::of(&self.unsampled, rate);

@@ -153,7 +153,7 @@ impl Accountant {
     fn exact_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
         let terms = self.terms();
         // Equal distributions, by what they are: a loss that is computed as 0 may be too small for a number.
-        let nothing = |id: &CurveId| self.curves[id.0 as usize].sampling() == Sampling::Poisson { rate: 0.0 };
+        let nothing = |id: &CurveId| self.curves[id.0 as usize].sampling().rate() == 0.0;
         if terms.iter().all(|(set, _)| set.iter().all(nothing)) {
             // ε = 0 at every δ.
             let none = Bound { epsilon: 0.0, order: f64::from(LAST_ORDER) };

@@ -208,7 +208,10 @@ impl RdpCurve {
             ) if order > 1.0 && order < 1e9 => {
                 Some(0.5 * order * (sensitivity_factor / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON))
             }
-            (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { rate }) => {
+            (
+                Mechanism::Gaussian { noise_multiplier },
+                Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. },
+            ) => {
                 let sampled = |order: f64| sampled_gaussian_at(*noise_multiplier, rate, order);
                 if self.0.exchanges() {
                     let unsampled =
@@ -254,7 +257,9 @@ impl RdpCurve {
     /// Terms that [`RdpCurve::at`] adds up for an order beyond [`LAST_ORDER`], or between integers.
     pub(super) fn terms_at(&self, order: f64) -> f64 {
         match (&self.0.shifts.source, self.0.sampling) {
-            (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { .. }) if order != order.floor() => {
+            (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { .. } | Sampling::CyclicPoisson { .. })
+                if order != order.floor() =>
+            {
                 4.0 * poisson::gaussian_terms(*noise_multiplier, 2.0 * order)
             }
             // All orders of a level at once, and once.
@@ -279,8 +284,9 @@ impl RdpCurve {
 impl Inner {
     /// Whether Poisson sampling draws a vector that may be another, the rest of the mixture being neither.
     fn exchanges(&self) -> bool {
-        matches!(self.sampling, Sampling::Poisson { rate } if rate > 0.0 && rate < 1.0)
-            && self.shifts.sensitivity_factor > 1.0
+        let poisson = matches!(self.sampling, Sampling::Poisson { .. } | Sampling::CyclicPoisson { .. });
+        let rate = self.sampling.rate();
+        poisson && rate > 0.0 && rate < 1.0 && self.shifts.sensitivity_factor > 1.0
     }
 
     /// t of a random allocation whose draw hides something: not where one vector becomes another in the same batch.
@@ -294,7 +300,7 @@ impl Inner {
         let Shifts { sensitivity_factor, source, .. } = shifts.as_ref();
         let vectors = shifts.full(level);
         let mut epsilon = match *sampling {
-            Sampling::Poisson { rate } if self.exchanges() => {
+            Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } if self.exchanges() => {
                 // Sampling never costs more than taking part for certain.
                 let mut orders = maximum(vectors, 1.0);
                 let single = maximum(shifts.single(level), rate);
@@ -304,7 +310,7 @@ impl Inner {
                 }
                 orders
             }
-            Sampling::Poisson { rate } => maximum(vectors, rate),
+            Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } => maximum(vectors, rate),
             // Each example meets one release of an epoch, and whoever knew which had the whole of it.
             Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => {
                 let mut orders = maximum(vectors, 1.0);

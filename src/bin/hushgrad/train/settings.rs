@@ -160,7 +160,7 @@ pub fn configuration(
     macro_rules! take {
         ($($field:ident),*) => { $(if let Some(value) = arguments.$field { config.$field = value; })* };
     }
-    take!(lot, learning_rate, momentum, delta, init_seed);
+    take!(lot, bands, learning_rate, momentum, delta, init_seed);
     if let Some(copies) = arguments.copies {
         let reach = arguments.reach.unwrap_or(1);
         config.augmentation = (copies != 1).then_some(Augmentation { copies, reach });

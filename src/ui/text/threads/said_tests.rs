@@ -177,6 +177,14 @@ fn what_is_wrong_with_settings_is_german() {
         RunConfig { encoder: envelope(0, 1.0), ..config() },
         RunConfig { noise: None, denoiser: Denoiser::KolmogorovSmirnov, ..config() },
         RunConfig { start: Start::Pretrained, model: crate::model::Architecture::Mlp, ..config() },
+        RunConfig { bands: 0, ..config() },
+        RunConfig { bands: 2, sampling: SamplingPolicy::Shuffled, ..config() },
+        RunConfig { bands: 2, noise: None, ..config() },
+        RunConfig { bands: 2, encoder: EncoderSpec::None, ..config() },
+        RunConfig { bands: 2, grid_bits: Some(8), ..config() },
+        RunConfig { bands: 2, denoiser: Denoiser::JamesStein, ..config() },
+        RunConfig { bands: 8, steps: Some(7), ..config() },
+        RunConfig { bands: 4, ..config() },
     ] {
         said.fails(Plan::new(refused, 1000));
     }
@@ -194,7 +202,7 @@ fn what_is_wrong_with_settings_is_german() {
     {
         said.fails(Plan::new(RunConfig { noise: Some(noise), ..config() }, 1000));
     }
-    said.check(30);
+    said.check(38);
     assert_eq!(
         heard("learning-rate is -0.5; it must be above 0 and at most 1000000"),
         "Lernrate ist -0,5; erlaubt ist: über 0 und höchstens 1.000.000"
@@ -323,6 +331,8 @@ fn what_epsilon_rests_on_is_german() {
             }
         }
     }
+    let banded = projection::planned(&RunConfig { bands: 4, ..RunConfig::default() }, 60_000, 7).unwrap();
+    assumptions(banded.ledger()).into_iter().for_each(|phrase| said.add(phrase));
     for reason in [NoGuarantee::Replayed, NoGuarantee::NoNoise, NoGuarantee::NoBound, NoGuarantee::Unrecorded] {
         said.add(reason);
     }

@@ -155,8 +155,14 @@ pub fn distances(
                 plan.sampling.sampler(train.len() as u64)?.draw(&mut rng, &mut lot);
                 let noise_key = std::array::from_fn(|_| rng.next_u32());
                 // At rate 0 the model stays where it is.
-                let input =
-                    StepInput { lot: &lot, shifts: Shift::ALONE, noise_key, learning_rate: 0.0, average_keeps: 0.0 };
+                let input = StepInput {
+                    lot: &lot,
+                    shifts: Shift::ALONE,
+                    noise_key,
+                    position: 0,
+                    learning_rate: 0.0,
+                    average_keeps: 0.0,
+                };
                 let trace = pollster::block_on(engine.traced_step(input))?;
                 from_raw.push(mean_distance(&trace.noisy, &trace.raw));
                 from_encoded.push(mean_distance(&trace.noisy, &trace.encoded));

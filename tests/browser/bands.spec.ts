@@ -1,0 +1,107 @@
+/** Correlated noise: its number in links and fields, its price before and after Play, its formula, what it does not go with, and a run that goes on. */
+import { account, expect, exported, hook, loseDevice, open, openOnGpu, rows, test, value } from "./fixtures";
+
+const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
+
+for (const [backend, label] of [
+  ["cpu", "CPU"],
+  ["gpu", "WebGPU"],
+] as const) {
+  test(`noise over eight steps trains on ${label}, and a cycle costs one step`, async ({ page, site }) => {
+    await open(page, site, `?backend=${backend}&bands=8${RUN}`);
+    await expect(hook(page, "backend")).toHaveText(label);
+    await page.locator("details.advanced summary").click();
+    await expect(page.locator("#number-bands")).toHaveValue("8");
+    const spent: number[] = [];
+    for (let step = 1; step <= 9; step++) {
+      await hook(page, "step-once").click();
+      await expect.poll(() => value(page, "step")).toBe(step);
+      spent.push(await value(page, "epsilon"));
+    }
+    // The ninth step begins the second cycle.
+    expect(spent[0]).toBeGreaterThan(0);
+    expect(spent.slice(0, 8)).toEqual(Array(8).fill(spent[0]));
+    expect(spent[8]).toBeGreaterThan(1.05 * spent[0]);
+    const [file] = await exported(page, "Privacy ledger (JSON)");
+    const priced = account(await file.path());
+    expect(Math.abs(spent[8] - priced.improved.epsilon)).toBeLessThan(1e-9);
+    await expect(page.locator("body")).toContainText("of one of 8 groups a step");
+    const formulas = page.getByTestId("formulas");
+    await formulas.locator("summary").first().click();
+    await expect(formulas).toContainText("‖c‖·z");
+    await expect(formulas).toContainText("one of b = 8 groups");
+    await expect(formulas).not.toContainText("Each image takes part with probability");
+  });
+}
+
+test("bands change what a run will cost before Play, stand in the link, and one band is none", async ({ page, site }) => {
+  await open(page, site, `?backend=cpu${RUN}`);
+  await page.locator("details.advanced summary").click();
+  const field = page.locator("#number-bands");
+  await expect(field).toHaveValue("1");
+  await expect(page).not.toHaveURL(/bands/);
+  const will = page.getByTestId("projection");
+  await expect(will).toContainText("ε");
+  const before = await will.textContent();
+  await field.fill("4");
+  await field.blur();
+  await expect(page).toHaveURL(/bands=4/);
+  await expect(will).not.toHaveText(before ?? "");
+  await field.fill("1");
+  await field.blur();
+  await expect(page).not.toHaveURL(/bands/);
+  await expect(will).toHaveText(before ?? "");
+  // It is proven for Gaussian noise, clips and Poisson sampling: elsewhere there is no such number.
+  await page.locator("#sampling").selectOption("shuffled");
+  await expect(field).toBeHidden();
+  await page.locator("#sampling").selectOption("poisson");
+  await expect(field).toBeVisible();
+  await page.locator("#noise-family").selectOption("laplace");
+  await expect(field).toBeHidden();
+});
+
+for (const [query, says] of [
+  ["&lot=400&bands=8&denoiser=james-stein", "another spread"],
+  ["&lot=400&bands=8&grid-bits=8", "a grid rounds the noise that is drawn"],
+  ["&lot=10&bands=101", "at most the number of steps, 100"],
+  ["&lot=2000&bands=90", "or a lot would be larger than a group"],
+] as const) {
+  test(`a run with ${query.slice(1)} is refused with a sentence`, async ({ page, site }) => {
+    await open(page, site, `?backend=cpu&dataset=synthetic&steps=100${query}`);
+    await hook(page, "step-once").click();
+    await expect(hook(page, "error")).toContainText(says);
+    expect(await value(page, "step")).toBe(0);
+  });
+}
+
+test("a run that is continued begins a sequence of its own, and pays for both", async ({ page, site }) => {
+  await open(page, site, `?backend=cpu&bands=4${RUN}`);
+  for (const step of [1, 2]) {
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(step);
+  }
+  const one = await value(page, "epsilon");
+  await page.reload();
+  await rows(page).getByRole("button", { name: /^Continue/ }).click();
+  await expect.poll(() => value(page, "step")).toBe(2);
+  expect(await value(page, "epsilon")).toBe(one);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(3);
+  expect(await value(page, "epsilon")).toBeGreaterThan(1.05 * one);
+  const [file] = await exported(page, "Privacy ledger (JSON)");
+  expect(Math.abs((await value(page, "epsilon")) - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
+});
+
+test("a graphics card that is lost takes the noise of the last steps with it: a new sequence, paid for", async ({ page, site }) => {
+  await openOnGpu(page, site, "&bands=4&sigma=2&steps=100");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  const one = await value(page, "epsilon");
+  await loseDevice(page);
+  await hook(page, "step-once").click();
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(1.05 * one);
+  const [file] = await exported(page, "Privacy ledger (JSON)");
+  expect(Math.abs((await value(page, "epsilon")) - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
+});
