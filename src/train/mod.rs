@@ -1,6 +1,7 @@
 //! A run: configuration → plan → session → reports.
 
 mod accounted;
+pub mod anneal;
 mod bands;
 pub mod books;
 mod check;

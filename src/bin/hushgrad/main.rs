@@ -3,6 +3,8 @@
 #[cfg(not(target_arch = "wasm32"))]
 mod account;
 #[cfg(not(target_arch = "wasm32"))]
+mod anneal;
+#[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
 #[cfg(not(target_arch = "wasm32"))]
 mod density;
@@ -51,6 +53,8 @@ fn main() -> std::process::ExitCode {
         Label(label::Arguments),
         /// Find the noise, the steps or the rate that a target ε allows
         Calibrate(calibrate::Arguments),
+        /// Search for the noise of a run's phases at one ε, on digits that the program draws
+        Anneal(anneal::Arguments),
         /// Measure again what the project states
         Reproduce(reproduce::Arguments),
         /// Make the parameters that come with the program, from digits that it draws
@@ -66,6 +70,7 @@ fn main() -> std::process::ExitCode {
         Command::Account(arguments) => account::run(&arguments),
         Command::Label(arguments) => label::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Anneal(arguments) => anneal::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pretrain(arguments) => pretrain::run(&arguments),
     };

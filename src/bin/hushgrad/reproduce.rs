@@ -4,6 +4,7 @@ use std::error::Error;
 
 mod accuracy;
 mod figures;
+mod methods;
 mod results_log;
 
 #[derive(clap::Args)]
@@ -18,6 +19,8 @@ enum What {
     Accuracy(accuracy::Arguments),
     /// The paper's figures and its headline on MNIST: tuned, over seeds, as CSV, SVG and tables
     Figures(figures::Arguments),
+    /// Each mechanism beside plain DP-SGD at the same ε, each at its best rate, over seeds; writes the table
+    Methods(methods::Arguments),
 }
 
 /// Measures.
@@ -28,5 +31,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     match &arguments.what {
         What::Accuracy(arguments) => accuracy::run(arguments),
         What::Figures(arguments) => figures::run(arguments),
+        What::Methods(arguments) => methods::run(arguments),
     }
 }

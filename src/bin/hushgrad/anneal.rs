@@ -1,0 +1,197 @@
+//! `hushgrad anneal`: simulated annealing of the noise over a run's phases, at one ε, on digits that the program draws.
+
+use std::{error::Error, path::PathBuf};
+
+use hushgrad::{
+    data::{Dataset, synthetic},
+    engine::{AnyEngine, Engine as _, EngineFactory, softmax},
+    rng::{NotPrivateReplay, RandomSource},
+    train::{
+        anneal::{Annealing, optimum, weights},
+        config::RunConfig,
+        phases::{PhaseList, Phases},
+        plan::Plan,
+        presets::Preset,
+        projection::scale_for,
+        session::Session,
+    },
+};
+
+/// Drawn digits that are held out, and those that the last comparison is made with.
+const HELD_OUT: usize = 2000;
+/// Runs with other seeds, by which the annealed noise and the constant one are compared in the end.
+const JUDGES: u64 = 5;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// ε of every run that is tried, by Rényi accounting
+    #[arg(long, default_value_t = 1.0)]
+    epsilon: f64,
+    /// A preset that is annealed; without it and --config, the defaults
+    #[arg(long, value_parser = super::train::preset, conflicts_with = "config")]
+    preset: Option<Preset>,
+    /// A configuration that is annealed, as JSON
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Steps of a run
+    #[arg(long, default_value_t = 400)]
+    steps: u64,
+    /// Phases of equal length
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(2..=64))]
+    phases: u32,
+    /// Factors that are tried, one run each
+    #[arg(long, default_value_t = 100)]
+    proposals: u32,
+    /// Learning rate; without it, the configuration's
+    #[arg(long = "lr", value_name = "RATE")]
+    learning_rate: Option<f64>,
+    /// Training digits that are drawn
+    #[arg(long, default_value_t = 10_000)]
+    digits: usize,
+    /// Seed of digits, runs and proposals: all of it is public
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// CPU threads; without it, all
+    #[arg(long)]
+    threads: Option<u32>,
+}
+
+/// Prints each proposal as the search cools, and in the end what it has found beside constant noise.
+///
+/// # Errors
+/// With a sentence that says what to change.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let mut config = match (&arguments.config, arguments.preset) {
+        (Some(path), _) => {
+            let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+            serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?
+        }
+        (None, preset) => preset.map_or_else(RunConfig::default, Preset::config),
+    };
+    config.learning_rate = arguments.learning_rate.unwrap_or(config.learning_rate);
+    (config.steps, config.replay) = (Some(arguments.steps), None);
+    let most = arguments.steps.min(64);
+    if u64::from(arguments.phases) > most {
+        return Err(
+            format!("--phases is {}; of {} steps there are at most {most}", arguments.phases, arguments.steps).into()
+        );
+    }
+    let drawn = synthetic::digits(arguments.seed, arguments.digits, HELD_OUT);
+    let mut factory = EngineFactory::cpu();
+    factory.threads(arguments.threads);
+    let trial = Trial { arguments, config, train: drawn.train, held_out: drawn.test, factory };
+
+    let start = trial.of(&vec![1.0; arguments.phases as usize], arguments.seed)?;
+    println!(
+        "constant noise: scale {}, held-out loss {:.4}, accuracy {:.2} %",
+        start.scale,
+        start.loss,
+        100.0 * start.accuracy
+    );
+    let mut annealing = Annealing::new(arguments.phases as usize, start.loss, 0.01 * start.loss);
+    let mut rng = NotPrivateReplay::new(arguments.seed);
+    for proposal in 1..=arguments.proposals {
+        let factors = annealing.propose(&mut rng);
+        let found = trial.of(&factors, arguments.seed)?;
+        let (temperature, _) = annealing.now();
+        let taken = annealing.judge(&factors, found.loss, &mut rng);
+        println!(
+            "{proposal:>4}  temperature {temperature:.5}  loss {:.4}  {}  {}",
+            found.loss,
+            if taken { "taken" } else { "left " },
+            words(&factors)
+        );
+    }
+    let (best, loss) = annealing.best();
+    println!("least loss {loss:.4} with factors {}", words(&best));
+    // By seeds that the search has not seen: it has picked the luckiest of many runs.
+    for (name, factors) in [("constant", vec![1.0; best.len()]), ("annealed", best)] {
+        let runs = (1..=JUDGES)
+            .map(|judge| trial.of(&factors, arguments.seed + 1000 * judge))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (mean, deviation) = moments(&runs.iter().map(|run| 100.0 * run.accuracy).collect::<Vec<_>>());
+        let (loss, spread) = moments(&runs.iter().map(|run| run.loss).collect::<Vec<_>>());
+        println!(
+            "{name}: held-out accuracy {mean:.2} ± {deviation:.2} %, loss {loss:.4} ± {spread:.4}, {JUDGES} other seeds"
+        );
+    }
+    trial.say_optimum()
+}
+
+/// A recipe whose noise is to be found.
+struct Trial<'a> {
+    arguments: &'a Arguments,
+    config: RunConfig,
+    train: Dataset,
+    held_out: Dataset,
+    factory: EngineFactory,
+}
+
+/// What a run with some factors came to.
+struct Found {
+    scale: f64,
+    /// Mean cross-entropy, in nats.
+    loss: f64,
+    accuracy: f64,
+}
+
+impl Trial<'_> {
+    /// Trains once at the ε of all runs. The same draws for all factors: what differs is what they do.
+    fn of(&self, factors: &[f64], seed: u64) -> Result<Found, Box<dyn Error>> {
+        let count = factors.len() as u64;
+        let steps = |k: u64| self.arguments.steps * (k + 1) / count - self.arguments.steps * k / count;
+        let list: Vec<String> =
+            (0..).zip(factors).map(|(k, factor)| format!("{} noise {factor:.6}", steps(k))).collect();
+        let mut config = RunConfig { phases: Phases::List(PhaseList(list.join("; "))), ..self.config.clone() };
+        let examples = self.train.len() as u32;
+        let scale = scale_for(&config, examples, self.arguments.steps, self.arguments.epsilon)?;
+        config.noise = config.noise.map(|noise| noise.with_scale(scale));
+        config.replay = Some(seed);
+        let plan = Plan::new(config, examples)?;
+        pollster::block_on(async {
+            let engine = self.factory.build(&plan.task, &self.train, &plan.initial_parameters()).await?;
+            let mut session: Session<AnyEngine> = Session::new(plan, engine)?;
+            while !session.complete() {
+                session.step().await?;
+            }
+            let scores = session.engine().scores(&self.held_out).await?;
+            let loss = |(scores, label): (&_, &u8)| {
+                -f64::from(softmax(scores)[usize::from(*label)].max(f32::MIN_POSITIVE)).ln()
+            };
+            let all = scores.iter().zip(self.held_out.labels.iter());
+            let loss = all.map(loss).sum::<f64>() / self.held_out.len() as f64;
+            Ok(Found { scale, loss, accuracy: session.accuracy(&self.held_out).await? })
+        })
+    }
+
+    /// What a quadratic model would have, by the configuration's rates, for some curvatures.
+    fn say_optimum(&self) -> Result<(), Box<dyn Error>> {
+        let plan = Plan::new(self.config.clone(), self.train.len() as u32)?;
+        let count = u64::from(self.arguments.phases);
+        let rates: Vec<f64> = (0..count).map(|k| plan.learning_rate(self.arguments.steps * k / count)).collect();
+        println!(
+            "what is best for gradient descent on a quadratic, by these rates, as multiples of the first phase's noise:"
+        );
+        for curvature in [0.0, 0.1, 0.3] {
+            // A phase is as one step of its rate times its steps, held below where descent would overshoot.
+            let steps = (self.arguments.steps / count) as f64;
+            let phase = |rate: &f64| (rate * steps).min(1.0 / (curvature + 1e-9));
+            let weights = weights(&rates.iter().map(phase).collect::<Vec<_>>(), curvature);
+            let scales = optimum(&weights, self.arguments.epsilon);
+            let factors: Vec<f64> = scales.iter().map(|scale| scale / scales[0]).collect();
+            println!("  curvature {curvature}: {}", words(&factors));
+        }
+        Ok(())
+    }
+}
+
+fn words(factors: &[f64]) -> String {
+    factors.iter().map(|factor| format!("{factor:.3}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Mean and standard deviation.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt())
+}

@@ -1,0 +1,188 @@
+//! Which noise scales suit the phases of a run at the same ε: the optimum of a quadratic model, and simulated annealing for whatever else.
+//!
+//! Both look at public things alone: a rate, a curvature that somebody assumes, digits that the program draws. An acceptance that looked at a private loss
+//! would be one more query, and would have to be paid for.
+
+use crate::{
+    accounting::noise::{Noise as _, NoiseSpec},
+    rng::RandomSource,
+};
+
+/// Standard deviation of a proposal, in logarithms of a phase's factor.
+const SPREAD: f64 = 0.15;
+/// What the temperature is multiplied by after each proposal.
+const COOLING: f64 = 0.97;
+/// Logarithms of a factor stay within this: phases take factors up to 1000.
+const FARTHEST: f64 = 6.0;
+
+/// Simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983) over K factors on the noise scale, whose common scale is somebody else's. Cheng, Yao & Liu 2020
+/// anneal the noise of differentially private training; what is open of their paper has no algorithm, so the moves and the cooling are this project's.
+#[derive(Clone, Debug)]
+pub struct Annealing {
+    /// Logarithms of the factors, which sum to 0.
+    state: Vec<f64>,
+    energy: f64,
+    best: Vec<f64>,
+    best_energy: f64,
+    temperature: f64,
+}
+
+impl Annealing {
+    /// Begins with K equal factors of this energy. `temperature`: a rise of the energy by so much is accepted once in e times.
+    #[must_use]
+    pub fn new(phases: usize, energy: f64, temperature: f64) -> Self {
+        let state = vec![0.0; phases];
+        Self { best: state.clone(), state, energy, best_energy: energy, temperature }
+    }
+
+    /// The factors with one of them changed.
+    pub fn propose(&self, rng: &mut dyn RandomSource) -> Vec<f64> {
+        let mut proposal = self.state.clone();
+        let place = (u64::from(rng.next_u32()) * proposal.len() as u64) >> 32;
+        let step = NoiseSpec::Gaussian { sigma: SPREAD }.build().map_or(0.0, |noise| noise.draw(words(rng)));
+        proposal[place as usize] += step;
+        let mean = proposal.iter().sum::<f64>() / proposal.len() as f64;
+        proposal.iter().map(|ln| (ln - mean).clamp(-FARTHEST, FARTHEST).exp()).collect()
+    }
+
+    /// Takes or leaves a proposal of this energy, and cools: one that is better always, another with probability e^{−ΔE/τ}. One without an energy never.
+    pub fn judge(&mut self, factors: &[f64], energy: f64, rng: &mut dyn RandomSource) -> bool {
+        let rise = energy - self.energy;
+        let uniform = (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
+        let taken = rise <= 0.0 || uniform < (-rise / self.temperature).exp();
+        self.temperature *= COOLING;
+        if taken {
+            self.state = factors.iter().map(|factor| factor.ln()).collect();
+            self.energy = energy;
+            if energy < self.best_energy {
+                (self.best, self.best_energy) = (self.state.clone(), energy);
+            }
+        }
+        taken
+    }
+
+    /// The present temperature and energy.
+    #[must_use]
+    pub const fn now(&self) -> (f64, f64) {
+        (self.temperature, self.energy)
+    }
+
+    /// The factors of least energy so far, and that energy.
+    #[must_use]
+    pub fn best(&self) -> (Vec<f64>, f64) {
+        (self.best.iter().map(|ln| ln.exp()).collect(), self.best_energy)
+    }
+}
+
+fn words(rng: &mut dyn RandomSource) -> [u32; 4] {
+    std::array::from_fn(|_| rng.next_u32())
+}
+
+/// What the noise of each step does to the end of a run by gradient descent on a quadratic of this curvature λ: w_t = η_t²·∏_{s>t}(1 − η_s λ)², for rates η_t.
+#[must_use]
+pub fn weights(rates: &[f64], curvature: f64) -> Vec<f64> {
+    let mut kept = 1.0;
+    let mut weights: Vec<f64> = rates
+        .iter()
+        .rev()
+        .map(|rate| {
+            let weight = rate * rate * kept;
+            kept *= (1.0 - rate * curvature).powi(2);
+            weight
+        })
+        .collect();
+    weights.reverse();
+    weights
+}
+
+/// The σ_t that make Σ w_t σ_t² least where Σ (e^{1/σ_t²} − 1) is `budget`: what steps cost together in the small-rate limit of Gaussian noise under Poisson
+/// sampling, without the q². For large σ, σ_t is proportional to w_t^{−1/4}. Steps of weight 0 get no σ that is finite, and are left out.
+///
+/// Stationary points satisfy w_t·u_t^{−2}·e^{−u_t} = c for all t, where u = 1/σ²; the left side falls in u, so that each c has one u_t, and the budget one c.
+#[must_use]
+pub fn optimum(weights: &[f64], budget: f64) -> Vec<f64> {
+    // Of ln w − 2 ln u − u = ln c.
+    let precision = |weight: f64, log_c: f64| {
+        let (mut low, mut high) = (-700.0_f64, 7.0_f64);
+        for _ in 0..200 {
+            let middle = 0.5 * (low + high);
+            if weight.ln() - 2.0 * middle - middle.exp() > log_c { low = middle } else { high = middle }
+        }
+        (0.5 * (low + high)).exp()
+    };
+    let cost = |log_c: f64| weights.iter().map(|weight| precision(*weight, log_c).exp_m1()).sum::<f64>();
+    let (mut low, mut high) = (-1400.0_f64, 1400.0_f64);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if cost(middle) > budget { low = middle } else { high = middle }
+    }
+    weights.iter().map(|weight| precision(*weight, 0.5 * (low + high)).sqrt().recip()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rng::NotPrivateReplay;
+
+    /// Where it is known what is best, it is found: the sum of squared distances from some logarithms, up to their mean.
+    #[test]
+    fn annealing_comes_near_the_least_energy() {
+        let aim = [0.4, -0.2, 0.3, -0.5, 0.1, -0.1];
+        let energy = |factors: &[f64]| factors.iter().zip(aim).map(|(f, aim)| (f.ln() - aim).powi(2)).sum::<f64>();
+        let mut ends = vec![];
+        for seed in 0..20 {
+            let mut rng = NotPrivateReplay::new(seed);
+            let start = energy(&[1.0; 6]);
+            let mut annealing = Annealing::new(6, start, 0.1 * start);
+            let mut taken = 0;
+            for _ in 0..400 {
+                let factors = annealing.propose(&mut rng);
+                assert!((factors.iter().map(|f| f.ln()).sum::<f64>()).abs() < 1e-9);
+                let proposed = energy(&factors);
+                taken += u32::from(annealing.judge(&factors, proposed, &mut rng));
+                let (factors, best) = annealing.best();
+                assert!(best <= start && (energy(&factors) - best).abs() < 1e-12);
+            }
+            assert!((40..360).contains(&taken), "{taken}");
+            ends.push(annealing.best().1 / start);
+        }
+        assert!(ends.iter().all(|end| *end < 0.1), "{ends:?}");
+        // What has no energy is not taken.
+        let mut annealing = Annealing::new(6, 1.0, 1.0);
+        assert!(!annealing.judge(&[2.0; 6], f64::NAN, &mut NotPrivateReplay::new(1)));
+        assert!(!annealing.judge(&[2.0; 6], f64::INFINITY, &mut NotPrivateReplay::new(1)));
+    }
+
+    #[test]
+    fn a_falling_rate_wants_noise_that_grows() {
+        let constant = weights(&[0.5; 6], 0.3);
+        assert!(constant.windows(2).all(|pair| pair[0] < pair[1]));
+        let falling = weights(&[1.0, 0.8, 0.6, 0.4, 0.2, 0.1], 0.3);
+        assert!(falling.windows(2).skip(1).all(|pair| pair[0] > pair[1]), "{falling:?}");
+        let [at_constant, at_falling] = [constant, falling].map(|weights| optimum(&weights, 0.5));
+        assert!(at_constant.windows(2).all(|pair| pair[0] > pair[1]), "{at_constant:?}");
+        assert!(at_falling.windows(2).skip(1).all(|pair| pair[0] < pair[1]), "{at_falling:?}");
+    }
+
+    proptest! {
+        /// It costs the budget, and no change of two scales that costs as much has less of Σ w σ².
+        #[test]
+        fn the_optimum_is_one(weights in prop::collection::vec(1e-3f64..10.0, 2..7), budget in 0.01f64..20.0, a in 0usize..6, b in 0usize..6, by in -0.2f64..0.2) {
+            let scales = optimum(&weights, budget);
+            let price = |sigma: f64| (1.0 / (sigma * sigma)).exp_m1();
+            let spent: f64 = scales.iter().map(|s| price(*s)).sum();
+            prop_assert!((spent / budget - 1.0).abs() < 1e-6, "{} {}", spent, budget);
+            let (a, b) = (a % weights.len(), b % weights.len());
+            prop_assume!(a != b);
+            let mut other = scales.clone();
+            other[a] *= 1.0 + by;
+            let left = price(scales[a]) + price(scales[b]) - price(other[a]);
+            prop_assume!(left > 1e-12);
+            other[b] = left.ln_1p().sqrt().recip();
+            let loss = |scales: &[f64]| scales.iter().zip(&weights).map(|(s, w)| w * s * s).sum::<f64>();
+            prop_assert!(loss(&other) >= loss(&scales) * (1.0 - 1e-9));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { account, accountant, expect, exported, hook, open, openOnGpu, test, tight, value } from "./fixtures";
+import type { Page } from "@playwright/test";
+
+interface Event {
+  release: number;
+  count: number;
+}
+
+/** The ledger's events and scales of noise, and what they cost. */
+async function ledger(page: Page) {
+  const [file] = await exported(page, "Privacy ledger (JSON)");
+  const path = await file.path();
+  const { events, releases } = JSON.parse(readFileSync(path, "utf8"));
+  return { events: events as Event[], releases, cost: account(path) };
+}
+
+const CHOSEN = "?backend=cpu&dataset=synthetic&lot=1000&steps=30";
+
+test("a run has another noise in every phase, is priced for it before and after, and its link and file bring it back", async ({ page, site }) => {
+  await open(page, site, `${CHOSEN}&phases=exponential&phase-count=3&noise-end=0.5`);
+  await accountant(page);
+  const before = page.getByTestId("projection");
+  await expect(before).toContainText("ε");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(30);
+  const { events, releases, cost } = await ledger(page);
+  expect(events.map((event) => event.count)).toEqual([10, 10, 10]);
+  const scales = events.map((event) => releases[event.release].noise.gaussian.sigma);
+  expect(scales[1] / scales[0]).toBeCloseTo(Math.SQRT1_2, 6);
+  expect(scales[2] / scales[0]).toBeCloseTo(0.5, 6);
+  expect(Math.abs((await value(page, "epsilon")) - cost.improved.epsilon)).toBeLessThan(1e-9);
+  expect(Math.abs((await tight(page)) - cost.tight.value)).toBeLessThan(1e-3);
+  await expect(page).toHaveURL(/phases=exponential/);
+  await expect(page).toHaveURL(/phase-count=3/);
+});
+
+test("phases on WebGPU: the engine goes on with the next phase's noise", async ({ page, site }) => {
+  await openOnGpu(page, site, "&steps=9&phases=list&phase-list=" + encodeURIComponent("3; 3 noise 2 rate 0.5; 3 clip 0.5 lot 32"));
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(9);
+  const { events, releases, cost } = await ledger(page);
+  expect(events.map((event) => event.count)).toEqual([3, 3, 3]);
+  expect(releases[events[1].release].noise.gaussian.sigma).toBe(2 * releases[events[0].release].noise.gaussian.sigma);
+  expect(releases[events[2].release].sensitivity).toEqual({ l2: { norm: 0.5 } });
+  expect(releases[events[2].release].sampling.poisson.rate).toBeCloseTo(releases[events[0].release].sampling.poisson.rate / 2, 12);
+  expect(Math.abs((await value(page, "epsilon")) - cost.improved.epsilon)).toBeLessThan(1e-9);
+});
+
+test("phases are chosen and listed in the advanced settings; what is wrong of a list is said, and loses nothing", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await page.locator("details.advanced summary").click();
+  const [choice, list, steps] = ["phases", "phase-list", "number-steps"].map((id) => page.locator(`#${id}`));
+  await expect(list).toHaveCount(0);
+  await choice.selectOption("time");
+  // Phases are parts of a run that has an end.
+  await expect(steps).toHaveValue("600");
+  await expect(page.locator("#number-phase-count")).toHaveValue("6");
+  await page.locator("#number-noise-end").fill("2");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/noise-end=2/);
+  await choice.selectOption("list");
+  await expect(page.locator("#number-phase-count")).toHaveCount(0);
+  await expect(steps).toHaveValue("600");
+  await list.fill("4; 5 noise 0.5");
+  await list.press("Enter");
+  await expect(steps).toHaveValue("9");
+  await expect(page.getByTestId("error")).toHaveCount(0);
+  await list.fill("4; 5 loud");
+  await list.press("Enter");
+  await expect(page.getByTestId("error")).toContainText("“5 loud” in phase 2");
+  await list.fill("4; 5 noise 0.5");
+  await list.press("Enter");
+  await expect(page.getByTestId("error")).toHaveCount(0);
+  await steps.fill("10");
+  await steps.press("Enter");
+  await expect(page.getByTestId("error")).toContainText("2 phases of 9 steps in all; it must be as many steps as the run has, 10");
+  await steps.fill("9");
+  await steps.press("Enter");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(9);
+  expect((await ledger(page)).events.map((event) => event.count)).toEqual([4, 5]);
+});
