@@ -19,7 +19,7 @@ use crate::{
 const EXAMPLE: &str = "accounting_bench";
 const PEER: (&str, &str) = ("dp-accounting", "0.6.0");
 
-/// Seconds, and ε where one came out, by case.
+/// Seconds, and ε or μ where one came out, by case.
 type Times = BTreeMap<String, Time>;
 
 #[derive(Debug, serde::Serialize)]

@@ -244,7 +244,7 @@ fn table(log: &ResultsLog<Run>, order: &[(&str, String)]) -> String {
     }
     let mut text = String::from(
         "Written by `hushgrad reproduce accuracy`. Accuracy on MNIST's 10,000 test images, each run's last parameters; δ = 1e-5, \
-         Poisson sampling of 60,000 images, one image more or less. Hyperparameters were chosen on held-out training images, \
+         Poisson sampling or random allocation of 60,000 images, one image more or less. Hyperparameters were chosen on held-out training images, \
          which ε does not cover. Runs are replayed from their seeds; ε is what they cost with the system's randomness.\n\n\
          | preset | what | ε, tight | ε, Rényi | accuracy, mean ± sd | lowest to highest | runs | s a run |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |\n",
