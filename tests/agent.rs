@@ -945,7 +945,6 @@ fn a_shuffled_run_that_is_continued_begins_an_epoch() {
 fn a_run_with_correlated_noise_that_is_continued_begins_a_sequence() {
     let config = RunConfig { bands: 4, ..short() };
     let mut thread = Thread::with_run(config);
-    thread.ask_and_settle(Request::StepOnce);
     let two = epsilon(&Thread::last_report(&thread.ask_and_settle(Request::StepOnce)));
     let file = save(&mut thread);
     let text = String::from_utf8(file.clone()).unwrap();
@@ -954,11 +953,10 @@ fn a_run_with_correlated_noise_that_is_continued_begins_a_sequence() {
     assert_eq!((epsilon(&read.run.report), read.ledger.as_ref().map(Ledger::steps)), (two, Some(2)));
     let mut other = Thread::with_run(short());
     assert_eq!(epsilon(&Thread::last_report(&other.ask_and_settle(other.continuing(file)))), two);
-    let report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
     let again = RunFile::from_json("f", &save(&mut other)).unwrap();
     // Two steps of a cycle of four that was given up, and the first of the next.
-    assert_eq!((report.step, again.ledger.as_ref().map(Ledger::steps)), (3, Some(5)));
-    assert!(epsilon(&report) > two && epsilon(&again.run.report) == epsilon(&report));
+    assert_eq!((again.run.report.step, again.ledger.as_ref().map(Ledger::steps)), (3, Some(5)));
+    assert!(epsilon(&again.run.report) > two);
 }
 
 /// What a step drew is for the screen: the page hears of it beside the report, and no file holds it.

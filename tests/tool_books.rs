@@ -114,7 +114,7 @@ fn a_shuffled_run_that_goes_on_costs_what_its_ledger_costs() {
 #[test]
 fn a_run_with_correlated_noise_that_goes_on_costs_what_its_ledger_costs() {
     let files = Files::new("bands");
-    all_runs(&files, "--data @ --books @books --lot 32 --bands 4 --steps 6 --out @run.json");
+    all_runs(&files, "--data @ --books @books --bands 4 --steps 6 --out @run.json");
     let on = all_runs(&files, "--data @ --books @books --resume @run.json --steps 9 --ledger @l.json");
     let kept = ledger(&files, "l.json");
     // Two cycles of four, and the first three of the next.

@@ -93,7 +93,7 @@ pub const ALL: [Preset; 14] = [
         key: "fast-3",
         label: "Fast at ε = 3",
         budget: Some(3.0),
-        config: || RunConfig { lot: 512, ..pretrained_cnn(4.0, 118, 0.619) },
+        config: || RunConfig { lot: 512, bands: 8, sampling: SamplingPolicy::Poisson, ..pretrained_cnn(8.0, 117, 0.9) },
     },
     Preset { key: "features-3", label: "Scattering at ε = 3", budget: Some(3.0), config: || scattering(48.0, 1.328) },
     Preset { key: "features-1", label: "Scattering at ε = 1", budget: Some(1.0), config: || scattering(24.0, 3.127) },

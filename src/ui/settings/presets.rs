@@ -58,7 +58,7 @@ const WORDS: [[Text; 2]; presets::ALL.len()] = [
     [
         text!("Fast at ε = 3"),
         text!(
-            "The pre-trained CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. ε is by tight accounting, of 60,000 images; Rényi's bound is far above it here."
+            "The pre-trained CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. Noise is correlated over eight steps, so that less of it adds up. ε is by tight accounting, of 60,000 images; Rényi's bound is far above it here."
         ),
     ],
     [
