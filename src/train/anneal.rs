@@ -4,7 +4,7 @@
 //! would be one more query, and would have to be paid for.
 
 use crate::{
-    accounting::noise::{Noise as _, NoiseSpec},
+    accounting::noise::NoiseSpec,
     rng::RandomSource,
 };
 

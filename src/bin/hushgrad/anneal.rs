@@ -5,7 +5,7 @@ use std::{error::Error, path::PathBuf};
 use hushgrad::{
     data::{Dataset, synthetic},
     engine::{AnyEngine, Engine as _, EngineFactory, softmax},
-    rng::{NotPrivateReplay, RandomSource},
+    rng::NotPrivateReplay,
     train::{
         anneal::{Annealing, optimum, weights},
         config::RunConfig,
@@ -28,7 +28,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1.0)]
     epsilon: f64,
     /// A preset that is annealed; without it and --config, the defaults
-    #[arg(long, value_parser = super::train::preset, conflicts_with = "config")]
+    #[arg(long, value_parser = super::train::settings::preset, conflicts_with = "config")]
     preset: Option<Preset>,
     /// A configuration that is annealed, as JSON
     #[arg(long, value_name = "FILE")]

@@ -5,7 +5,7 @@ mod kept_books;
 mod kept_file;
 mod lock;
 mod said;
-mod settings;
+pub mod settings;
 mod signals;
 
 use std::{error::Error, io::IsTerminal as _, path::PathBuf, process::ExitCode};
