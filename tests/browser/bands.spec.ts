@@ -104,4 +104,12 @@ test("a graphics card that is lost takes the noise of the last steps with it: a 
   await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(one);
   const [file] = await exported(page, "Privacy ledger (JSON)");
   expect(Math.abs((await value(page, "epsilon")) - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
+  // What was written of it says no less.
+  const [step, spent] = [await value(page, "step"), await value(page, "epsilon")];
+  await page.reload();
+  await rows(page).getByRole("button", { name: /^Continue/ }).click();
+  await expect.poll(() => value(page, "step")).toBe(step);
+  expect(await value(page, "epsilon")).toBe(spent);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(spent);
 });

@@ -1,6 +1,7 @@
 //! Where the current run and its books are kept, and how far its books are written ahead of it.
 
 use crate::{
+    accounting::ledger::Ledger,
     engine::AnyEngine,
     train::session::Session,
     worker::{run_log::RunLog, run_store::Change, write_ahead::WriteAhead},
@@ -29,7 +30,9 @@ pub(super) struct Ahead<L> {
     /// How many releases are reserved.
     pub blocks: WriteAhead,
     /// The run's step when its books were opened.
-    pub first: u64,
+    first: u64,
+    /// Releases in its ledger then.
+    before: u64,
     /// What was released before that, and of which kind each release since is.
     pub log: RunLog,
     /// Keeps other tabs from the record. It is held until another run takes this one's place.
@@ -45,19 +48,22 @@ impl<L> Ahead<L> {
             place: Place::Unwritten,
             blocks: WriteAhead::new(0),
             first: session.step_count(),
+            before: session.ledger().map_or(0, Ledger::steps),
             log: RunLog::open(session.ledger(), &planned, digits),
             lock: None,
         }
     }
 
-    /// Releases since the books were opened.
+    /// Releases since the books were opened: the run's steps, and what the ledger counts beside them (the rest of a cycle that ended with another engine).
     pub fn released(&self, session: &Session<AnyEngine>) -> u64 {
-        session.step_count().saturating_sub(self.first)
+        let steps = session.step_count().saturating_sub(self.first);
+        session.ledger().map_or(steps, |ledger| ledger.steps().saturating_sub(self.before).max(steps))
     }
 
     /// Releases from the opening of the books to the end of the plan; `None`: the plan has no end.
     pub fn most(&self, session: &Session<AnyEngine>) -> Option<u64> {
-        session.plan().config.steps.map(|steps| steps.saturating_sub(self.first))
+        let left = |steps: u64| steps.saturating_sub(session.step_count());
+        session.plan().config.steps.map(|steps| self.released(session).saturating_add(left(steps)))
     }
 
     /// The change that has `count` releases count as spent.
