@@ -206,6 +206,25 @@ fn a_reader_may_leave() {
     assert!(child.wait().unwrap().success());
 }
 
+/// σ = 1, one release of everything: μ is 1, and the best of many such runs costs more than one of them, however many that are.
+#[test]
+fn mu_and_the_price_of_a_choice_stand_below_the_assumptions() {
+    let files = Files::new("choice");
+    ledger_of_one(&files);
+    let said = text(&hushgrad("account @ledger.json --best-of 4", &files.0).stdout);
+    assert!(said.contains("μ ≤ 1.00000") && said.contains("regret 0 ("), "{said}");
+    assert!(said.contains("for the best of 4 such runs on average"), "{said}");
+    let json =
+        |words: &str| -> serde_json::Value { serde_json::from_slice(&hushgrad(words, &files.0).stdout).unwrap() };
+    let [few, many] = [2, 100].map(|runs| json(&format!("account @ledger.json --json --best-of {runs}")));
+    assert!((few["gaussian"]["mu"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{few}");
+    let of = |account: &serde_json::Value| account["best-of"]["epsilon"].as_f64().unwrap();
+    let one = few["improved"]["epsilon"].as_f64().unwrap();
+    assert!(one < of(&few) && of(&few) < of(&many) && of(&many) < 4.0 * one, "{few} {many}");
+    assert!(json("account @ledger.json --json")["best-of"].is_null());
+    assert!(!hushgrad("account @ledger.json --best-of 0.5", &files.0).status.success());
+}
+
 /// σ = 1, one release of everything, δ = 1e-5: ε is 4.3771780957 by tight accounting.
 #[test]
 fn printed_bounds_are_rounded_up() {

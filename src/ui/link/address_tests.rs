@@ -147,9 +147,10 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 }
 
 /// A link for each key that is of no table, which says something by it that is not so by default.
-const SAID: [&str; 12] = [
+const SAID: [&str; 13] = [
     "preset=best-1",
     "noise=custom&density=1%2Fcosh(x)",
+    "phases=list&phase-list=3%3B%204%20noise%200.5",
     "speed=slow",
     "backend=gpu",
     "theme=dark",
@@ -210,7 +211,7 @@ fn every_key_is_read_and_written() {
 fn no_key_takes_what_is_wrong_or_too_long() {
     let (ground, _) = read("?theme=dark&model=mlp");
     for key in keys() {
-        let free = ["density", "lab-density", "lesson"].contains(&key.as_str());
+        let free = ["density", "lab-density", "phase-list", "lesson"].contains(&key.as_str());
         let value = if free { "1".repeat(LONGEST_FORMULA + 1) } else { "~".to_owned() };
         let (link, problems) = read(&format!("?theme=dark&{key}={value}&model=mlp"));
         if key == "lang" {
@@ -266,8 +267,8 @@ proptest! {
         said in prop::sample::subsequence(said(), 0..=SAID.len()).prop_shuffle(),
         unknown in prop::collection::vec(("x-[a-z%+=]{0,12}", 0..SAID.len()), 0..8),
     ) {
-        // A density is written where it is the noise's.
-        let said = [said, vec!["noise=custom".to_owned()]].concat();
+        // A density is written where it is the noise's, and phases where they are the run's.
+        let said = [said, vec!["noise=custom".to_owned(), "phases=list".to_owned()]].concat();
         let (link, problems) = read(&said.join("&"));
         prop_assert_eq!(problems, Vec::<String>::new());
         let mut mixed = said;
@@ -281,8 +282,8 @@ proptest! {
     #[test]
     fn whatever_a_key_is_given_is_taken_or_named(key in prop::sample::select(keys()), value in "\\PC{0,60}") {
         // With what the page must show for each key to be written.
-        let (ground, _) = read("noise=custom&lab=1");
-        let (link, problems) = read(&format!("noise=custom&lab=1&{key}={}", encode(&value)));
+        let (ground, _) = read("noise=custom&phases=list&lab=1");
+        let (link, problems) = read(&format!("noise=custom&phases=list&lab=1&{key}={}", encode(&value)));
         match &problems[..] {
             [] => prop_assert_eq!(read(&link.write()), (link, vec![])),
             [problem] => prop_assert!(problem.contains(&key) && link == ground, "{problem}"),

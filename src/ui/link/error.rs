@@ -26,6 +26,11 @@ impl fmt::Display for LinkError {
                 t!("The link's version (v) must be a number; “{value}” is not.", value = value)
             }
             Self::Number { key, problem } => t!("In the link, {key}: {problem}", key = key, problem = problem),
+            Self::Formula { key, value, most } if key == "phase-list" => t!(
+                "In the link, phase-list must be phases in 1 to {n} characters; “{value}” is not.",
+                value = value,
+                n = most
+            ),
             Self::Formula { key, value, most } => t!(
                 "In the link, {key} must be a formula of 1 to {n} characters; “{value}” is not.",
                 key = key,

@@ -54,7 +54,7 @@ fn a_field_takes_what_can_be_trained() {
 }
 
 /// Settings in which every number has a value, and as many as can be play a part.
-fn filled() -> [Settings; 5] {
+fn filled() -> [Settings; 6] {
     let plain = Settings {
         budget: Some(2.0),
         grid_bits: Some(8),
@@ -69,6 +69,7 @@ fn filled() -> [Settings; 5] {
         Settings { encoder: Encoder::Envelope, family: Family::GeneralizedGaussian, ..plain.clone() },
         Settings { denoiser: DenoiserKind::Smoothing, ..plain.clone() },
         Settings { denoiser: DenoiserKind::Kalman, ..plain.clone() },
+        Settings { phases: PhaseKind::Time, ..plain.clone() },
         plain,
     ]
 }

@@ -151,10 +151,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// Settings that there were not always, where they are off: a run from before is the same run.
-const OFF: [&str; 6] = [
+const OFF: [&str; 8] = [
     r#""augmentation":null,"#,
     r#""averaging":"none","#,
+    r#""bands":1,"#,
     r#""minority":"none","#,
+    r#""phases":"none","#,
     r#""reading":"once","#,
     r#""sampling":"poisson","#,
     r#","grid-bits":null"#,
