@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{error::Unsupported, interface::StepTrace};
+use super::error::Unsupported;
 use crate::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     mechanism::{
@@ -143,15 +143,15 @@ impl Task {
         Ok(self.correlation(p)?.map(|correlation| CorrelatedNoise::new(correlation, p)))
     }
 
-    /// The noise of a step that left `trace`: where it is correlated, it has another spread at each step, and the step's own is taken.
+    /// The noise of a step that made this noisy sum of that encoded one: where it is correlated, it has another spread at each step, and the step's own is taken.
     #[must_use]
-    pub fn noise_of(&self, trace: &StepTrace) -> Option<NoiseSpec> {
+    pub fn noise_of(&self, noisy: &[f32], encoded: &[f32]) -> Option<NoiseSpec> {
         let noise = self.noise.clone()?;
         if self.bands <= 1 {
             return Some(noise);
         }
-        let apart = trace.noisy.iter().zip(&trace.encoded).map(|(noisy, sum)| f64::from(noisy - sum).powi(2));
-        let spread = (apart.sum::<f64>() / trace.noisy.len().max(1) as f64).sqrt();
+        let apart = noisy.iter().zip(encoded).map(|(noisy, sum)| f64::from(noisy - sum).powi(2));
+        let spread = (apart.sum::<f64>() / noisy.len().max(1) as f64).sqrt();
         Some(if spread > 0.0 { noise.with_scale(spread) } else { noise })
     }
 

@@ -3,10 +3,7 @@
 //! Both look at public things alone: a rate, a curvature that somebody assumes, digits that the program draws. An acceptance that looked at a private loss
 //! would be one more query, and would have to be paid for.
 
-use crate::{
-    accounting::noise::NoiseSpec,
-    rng::RandomSource,
-};
+use crate::{accounting::noise::NoiseSpec, rng::RandomSource};
 
 /// Standard deviation of a proposal, in logarithms of a phase's factor.
 const SPREAD: f64 = 0.15;

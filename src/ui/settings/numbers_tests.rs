@@ -69,7 +69,7 @@ fn filled() -> [Settings; 6] {
         Settings { encoder: Encoder::Envelope, family: Family::GeneralizedGaussian, ..plain.clone() },
         Settings { denoiser: DenoiserKind::Smoothing, ..plain.clone() },
         Settings { denoiser: DenoiserKind::Kalman, ..plain.clone() },
-        Settings { phases: PhaseKind::Time, ..plain.clone() },
+        Settings { phases: crate::ui::settings::PhaseKind::Time, ..plain.clone() },
         plain,
     ]
 }

@@ -120,7 +120,7 @@ impl<H: Host> Agent<H> {
             trace.denoised = remembered.iter().map(|m| (size * f64::from(*m)) as f32).collect();
         }
         let (step, task) = (session.step_count(), session.task());
-        let noise = task.noise_of(&trace).and_then(|noise| noise.build().ok());
+        let noise = task.noise_of(&trace.noisy, &trace.encoded).and_then(|noise| noise.build().ok());
         if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
             self.host.send(Event::Snapshot { step, snapshot });
         }
