@@ -199,7 +199,9 @@ impl LookedAt {
         let sum: Vec<f64> =
             self.trace.encoded.iter().zip(&gradient).map(|(&with, &one)| f64::from(with) - f64::from(one)).collect();
         let mut released: Vec<f32> = sum.iter().map(|&v| v as f32).collect();
-        if let Some(noise) = self.task.noise_of(&self.trace).and_then(|noise| noise.build().ok()) {
+        if let Some(noise) =
+            self.task.noise_of(&self.trace.noisy, &self.trace.encoded).and_then(|noise| noise.build().ok())
+        {
             add_noise(&self.key, noise.as_ref(), &sum, &mut released);
         }
         let cut = |values: &[f32]| -> Vec<f32> {
