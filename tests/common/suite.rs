@@ -686,7 +686,7 @@ pub fn a_task_that_changes_is_the_next_one<E: Engine>(make: Make<E>) {
                 let (mut fresh, mut plain) = pair(make, next);
                 block_on(fresh.set_state(&state)).unwrap();
                 block_on(plain.set_state(&state)).unwrap();
-                let lot = [0, 3, number as u32, 40];
+                let lot = [0, 3, number, 40];
                 step(&mut engine, &lot, number);
                 step(&mut fresh, &lot, number);
                 step(&mut plain, &lot, number);

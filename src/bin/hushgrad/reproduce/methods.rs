@@ -7,13 +7,18 @@
 use std::{collections::BTreeMap, error::Error, fmt::Write as _, path::PathBuf, sync::Mutex};
 
 use hushgrad::{
-    accounting::decimal::upper,
+    accounting::{
+        calibrate::{self, Method, Scales, Target},
+        decimal::upper,
+        rdp::Orders,
+    },
     data::{Dataset, Digits, mnist, synthetic},
     engine::{AnyEngine, Engine as _, EngineFactory, softmax},
     mechanism::Denoiser,
     model::Architecture,
     train::{
         config::{RunConfig, SamplingPolicy, Schedule},
+        error::PriceError,
         phases::{NoiseSchedule, Phases, Rule},
         plan::Plan,
         projection,
@@ -32,8 +37,8 @@ const HELD_OUT: usize = 4000;
 /// Rates are tried by factors of two from the first until neither neighbour is better.
 const FIRST_RATE: f64 = 1.0;
 const MOST_RATES: usize = 12;
-/// A scale is as near its ε as this, from below.
-const TOLERANCE: f64 = 2e-3;
+/// Noise scales that are tried.
+const SCALES: Scales = Scales { first: 1.0, least: 0.01, most: 1e3 };
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -84,28 +89,28 @@ impl Finished for Run {
 
 /// A mechanism: what it changes of plain DP-SGD.
 #[derive(Clone, Copy)]
-struct Method {
+struct Mechanism {
     name: &'static str,
     change: fn(&mut RunConfig),
 }
 
-const METHODS: [Method; 16] = [
-    Method { name: "DP-SGD", change: |_| {} },
-    Method { name: "momentum 0.9", change: |config| config.momentum = 0.9 },
-    Method { name: "random allocation", change: |config| config.sampling = SamplingPolicy::RandomAllocation },
-    Method { name: "noise falls to half over 6 phases", change: |config| config.phases = over_phases(0.5) },
-    Method { name: "noise doubles over 6 phases", change: |config| config.phases = over_phases(2.0) },
-    Method { name: "correlated noise, 4 bands", change: |config| config.bands = 4 },
-    Method { name: "correlated noise, 8 bands", change: |config| config.bands = 8 },
-    Method { name: "Laplacian smoothing, s = 1", change: |config| config.denoiser = smoothing(1.0) },
-    Method { name: "Laplacian smoothing, s = 3", change: |config| config.denoiser = smoothing(3.0) },
-    Method { name: "Laplacian smoothing, s = 10", change: |config| config.denoiser = smoothing(10.0) },
-    Method { name: "James–Stein", change: |config| config.denoiser = Denoiser::JamesStein },
-    Method { name: "best linear estimator", change: |config| config.denoiser = Denoiser::Linear },
-    Method { name: "soft threshold", change: |config| config.denoiser = Denoiser::SoftThreshold },
-    Method { name: "Kolmogorov–Smirnov distance", change: |config| config.denoiser = Denoiser::KolmogorovSmirnov },
-    Method { name: "low-pass filter, 0.9", change: |config| config.denoiser = Denoiser::LowPass { keeps: 0.9 } },
-    Method { name: "Kalman filter, gain 0.5", change: |config| config.denoiser = Denoiser::Kalman { gain: 0.5 } },
+const METHODS: [Mechanism; 16] = [
+    Mechanism { name: "DP-SGD", change: |_| {} },
+    Mechanism { name: "momentum 0.9", change: |config| config.momentum = 0.9 },
+    Mechanism { name: "random allocation", change: |config| config.sampling = SamplingPolicy::RandomAllocation },
+    Mechanism { name: "noise falls to half over 6 phases", change: |config| config.phases = over_phases(0.5) },
+    Mechanism { name: "noise doubles over 6 phases", change: |config| config.phases = over_phases(2.0) },
+    Mechanism { name: "correlated noise, 4 bands", change: |config| config.bands = 4 },
+    Mechanism { name: "correlated noise, 8 bands", change: |config| config.bands = 8 },
+    Mechanism { name: "Laplacian smoothing, s = 1", change: |config| config.denoiser = smoothing(1.0) },
+    Mechanism { name: "Laplacian smoothing, s = 3", change: |config| config.denoiser = smoothing(3.0) },
+    Mechanism { name: "Laplacian smoothing, s = 10", change: |config| config.denoiser = smoothing(10.0) },
+    Mechanism { name: "James–Stein", change: |config| config.denoiser = Denoiser::JamesStein },
+    Mechanism { name: "best linear estimator", change: |config| config.denoiser = Denoiser::Linear },
+    Mechanism { name: "soft threshold", change: |config| config.denoiser = Denoiser::SoftThreshold },
+    Mechanism { name: "Kolmogorov–Smirnov distance", change: |config| config.denoiser = Denoiser::KolmogorovSmirnov },
+    Mechanism { name: "low-pass filter, 0.9", change: |config| config.denoiser = Denoiser::LowPass { keeps: 0.9 } },
+    Mechanism { name: "Kalman filter, gain 0.5", change: |config| config.denoiser = Denoiser::Kalman { gain: 0.5 } },
 ];
 
 const fn smoothing(strength: f64) -> Denoiser {
@@ -127,7 +132,7 @@ fn plain(model: Architecture) -> RunConfig {
 struct Cell {
     model: Architecture,
     epsilon: f64,
-    method: Method,
+    method: Mechanism,
 }
 
 /// What a cell came to.
@@ -151,8 +156,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         .filter(|(_, name)| arguments.model.as_deref().is_none_or(|only| only == *name))
         .map(|(model, _)| *model)
         .collect();
-    let wanted = |method: &Method| arguments.method.as_deref().is_none_or(|word| method.name.contains(word));
-    let methods: Vec<Method> =
+    let wanted = |method: &Mechanism| arguments.method.as_deref().is_none_or(|word| method.name.contains(word));
+    let methods: Vec<Mechanism> =
         (0..).zip(METHODS).filter(|(place, method)| *place == 0 || wanted(method)).map(|(_, method)| method).collect();
     let mut cells = Vec::new();
     for &model in &models {
@@ -296,35 +301,17 @@ fn trained(config: &RunConfig, train: &Dataset, test: &Dataset, asked: Asked) ->
     })
 }
 
-/// The least noise scale, nearly, with which the run's steps stay within `epsilon` by tight accounting, and what they then cost.
+/// The least noise scale, to four digits, with which the run's steps stay within `epsilon` by tight accounting, and what they then cost.
 fn scale(config: &RunConfig, examples: u32, epsilon: f64) -> Fallible<(f64, f64)> {
     let steps = config.steps.unwrap_or(1);
-    let at = |scale: f64| -> Fallible<f64> {
+    let at = |scale: f64| -> Result<f64, PriceError> {
         let noise = config.noise.as_ref().map(|noise| noise.with_scale(scale));
         Ok(projection::planned(&RunConfig { noise, ..config.clone() }, examples, steps)?.tight(config.delta)?.value)
     };
-    // ε falls about as 1/σ: a secant in logarithms, kept within what is known.
-    let (mut low, mut high) = (0.2_f64, 50.0_f64);
-    let mut guess = 1.0;
-    let mut spent = at(guess)?;
-    for _ in 0..40 {
-        if spent <= epsilon && spent > epsilon * (1.0 - TOLERANCE) {
-            break;
-        }
-        if spent > epsilon {
-            low = guess
-        } else {
-            high = guess
-        }
-        let aim = epsilon * (1.0 - 0.4 * TOLERANCE);
-        let next = guess * (spent / aim).powf(0.8);
-        guess = if next > low && next < high { next } else { (low * high).sqrt() };
-        spent = at(guess)?;
-    }
-    match spent <= epsilon {
-        true => Ok((guess, spent)),
-        false => Ok((high, at(high)?)),
-    }
+    let target = Target { epsilon, delta: config.delta, method: Method::Tight, orders: Orders::All };
+    let found = calibrate::least_scale(&target, SCALES, at)?.ok_or("no noise keeps so small an ε")?;
+    let sigma = projection::round_up(found.value);
+    Ok((sigma, at(sigma)?))
 }
 
 fn moments(values: &[f64]) -> (f64, f64) {
@@ -334,7 +321,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
 }
 
 /// A model at an ε, mechanism by mechanism; what differs by more than two standard errors of the difference is in bold.
-fn table(model: Architecture, epsilon: f64, methods: &[Method], outcomes: &[Outcome]) -> String {
+fn table(model: Architecture, epsilon: f64, methods: &[Mechanism], outcomes: &[Outcome]) -> String {
     let config = plain(model);
     let name = if model == Architecture::Mlp { "The perceptron" } else { "The CNN" };
     let (parameters, lot, steps) = (model.parameters(), config.lot, config.steps.unwrap_or(0));
