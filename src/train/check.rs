@@ -4,7 +4,7 @@ use super::{
     bands,
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     error::ConfigError,
-    limits, phases,
+    limits, phased,
     units::{MOST_STEPS, expected_lot},
 };
 use crate::{
@@ -33,7 +33,7 @@ pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), Confi
         return Ok(());
     }
     // What a range is of is the product of a setting and a phase's factor: the sentence names that setting, with the product.
-    phases::configurations(config)?.iter().try_for_each(|(_, phase)| check_phase(phase, train_examples))
+    phased::configurations(config)?.iter().try_for_each(|(_, phase)| check_phase(phase, train_examples))
 }
 
 /// The same, without phases.

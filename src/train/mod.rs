@@ -9,6 +9,7 @@ pub mod config;
 pub mod error;
 pub mod label;
 mod limits;
+mod phased;
 pub mod phases;
 pub mod plan;
 pub mod presets;

@@ -6,7 +6,7 @@ use super::{
     check,
     config::{Averaging, Minority, RunConfig, Schedule, Start},
     error::{ConfigError, NoGuarantee},
-    phases,
+    phased,
     price::{self, Drawn},
     units::{absolute_noise, expected_lot, grid},
 };
@@ -93,7 +93,7 @@ impl Plan {
         let envelope = Drawn::of(&config).map(Drawn::draw).transpose()?.map(Arc::new);
         let mut begun = 0u64;
         let mut phases = Vec::new();
-        for (steps, phase) in phases::configurations(&config)? {
+        for (steps, phase) in phased::configurations(&config)? {
             phases.push(PlannedPhase::new(begun, phase, envelope.clone(), train_examples)?);
             begun = begun.saturating_add(steps);
         }

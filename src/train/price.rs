@@ -7,7 +7,7 @@ use super::{
     check,
     config::RunConfig,
     error::{ConfigError, NoGuarantee},
-    phases,
+    phased,
     units::{absolute_noise, grid_of_release},
 };
 use crate::{
@@ -102,7 +102,7 @@ fn profile_of(envelope: &Envelope) -> Result<EnvelopeProfile, PrivacyError> {
 pub(super) fn of(config: &RunConfig, train: u32) -> Result<Result<Vec<PricedPhase>, NoGuarantee>, ConfigError> {
     check::check(config, train)?;
     let mut phases = Vec::new();
-    for (steps, phase) in phases::configurations(config)? {
+    for (steps, phase) in phased::configurations(config)? {
         match step(&phase, phase.drawn_from(train), None)? {
             Ok((release, curve)) => phases.push(PricedPhase { steps, release, curve }),
             Err(reason) => return Ok(Err(reason)),
