@@ -4,7 +4,7 @@
 
 use hushgrad::{
     accounting::noise::NoiseSpec,
-    data::{Dataset, Shift},
+    data::Dataset,
     engine::{
         Engine, EngineError, Performance, StepInput, Task,
         gpu::{Gpu, GpuEngine},
@@ -35,14 +35,7 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         copies: 1,
     };
     let start = initial_parameters(task.model, 1);
-    let input = || StepInput {
-        lot: &[0, 1],
-        shifts: Shift::ALONE,
-        noise_key: [7; 8],
-        position: 0,
-        learning_rate: 0.1,
-        average_keeps: 0.0,
-    };
+    let input = || StepInput::alone(&[0, 1], [7; 8], 0.1);
     let mut engine = block_on(GpuEngine::new(&gpu, &task, &data, &start, Performance::default())).unwrap();
     block_on(engine.step(input())).unwrap();
     block_on(engine.metrics()).unwrap();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hushgrad::{
     accounting::noise::NoiseSpec,
-    data::{Dataset, Shift},
+    data::Dataset,
     engine::{
         Engine, Performance, StepInput, Task,
         gpu::{Gpu, GpuEngine},
@@ -54,7 +54,7 @@ fn engine(gpu: &Gpu, task: &Task, data: &Dataset, chunk: Option<u32>) -> GpuEngi
 }
 
 fn input(lot: &[u32]) -> StepInput<'_> {
-    StepInput { lot, shifts: Shift::ALONE, noise_key: [3; 8], position: 0, learning_rate: 0.0, average_keeps: 0.0 }
+    StepInput::alone(lot, [3; 8], 0.0)
 }
 
 fn steps(engine: &mut GpuEngine, lot: &[u32]) -> Vec<i64> {

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use hushgrad::{
     accounting::noise::{CustomDensity, NoiseSpec},
-    data::{Dataset, Shift},
+    data::Dataset,
     engine::{
         Engine, Performance, StepInput, StepTrace, Task, cpu,
         gpu::{
@@ -342,15 +342,7 @@ fn engine(gpu: &Gpu, model: Architecture, noise: Option<NoiseSpec>, denoiser: De
 
 fn trace(engine: &mut GpuEngine, lot: &[u32], key: u32) -> StepTrace {
     let noise_key = core::array::from_fn(|i| key.wrapping_mul(0x9e37_79b9).wrapping_add(i as u32));
-    block_on(engine.traced_step(StepInput {
-        lot,
-        shifts: Shift::ALONE,
-        noise_key,
-        position: 0,
-        learning_rate: 0.0,
-        average_keeps: 0.0,
-    }))
-    .unwrap()
+    block_on(engine.traced_step(StepInput::alone(lot, noise_key, 0.0))).unwrap()
 }
 
 fn families() -> Vec<NoiseSpec> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hushgrad::{
     accounting::noise::NoiseSpec,
-    data::{Dataset, Shift},
+    data::Dataset,
     engine::{StepInput, Task},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::Architecture,
@@ -26,7 +26,7 @@ pub const DENOISERS: [(&str, Denoiser); 7] = [
 
 /// Of a step over `lot`.
 pub fn input(lot: &[u32]) -> StepInput<'_> {
-    StepInput { lot, shifts: Shift::ALONE, noise_key: KEY, position: 0, learning_rate: 1e-3, average_keeps: 0.0 }
+    StepInput::alone(lot, KEY, 1e-3)
 }
 
 /// Blots as sparse as digits are; speed depends on no pixel.

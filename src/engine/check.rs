@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     accounting::noise::{Noise, NoiseSpec},
-    data::{Dataset, Shift, synthetic},
+    data::{Dataset, synthetic},
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State,
         correlated::CorrelatedNoise,
@@ -355,7 +355,7 @@ impl Known {
 }
 
 fn input(lot: &[u32], learning_rate: f32) -> StepInput<'_> {
-    StepInput { lot, shifts: Shift::ALONE, noise_key: KEY, position: 0, learning_rate, average_keeps: 0.75 }
+    StepInput { average_keeps: 0.75, ..StepInput::alone(lot, KEY, learning_rate) }
 }
 
 /// NaN where either is.

@@ -30,6 +30,14 @@ pub struct StepInput<'a> {
     pub average_keeps: f32,
 }
 
+impl<'a> StepInput<'a> {
+    /// A step by itself: each example alone, no mean of iterates, and the first of a sequence where noise is correlated.
+    #[must_use]
+    pub const fn alone(lot: &'a [u32], noise_key: [u32; 8], learning_rate: f32) -> Self {
+        Self { lot, shifts: Shift::ALONE, noise_key, position: 0, learning_rate, average_keeps: 0.0 }
+    }
+}
+
 /// What runs, in words for the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineInfo {

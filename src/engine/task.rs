@@ -62,25 +62,23 @@ impl Task {
     /// # Errors
     /// [`Unsupported::OtherTask`].
     pub fn check_next(&self, next: &Self) -> Result<(), Unsupported> {
-        let Self { encoder, envelope, noise, grid, expected_lot, .. } = next;
         let clip = |encoder: &EncoderSpec| matches!(encoder, EncoderSpec::Clip { .. });
-        let same_bound = clip(&self.encoder) && clip(encoder) || self.encoder == *encoder;
-        let same_envelope = match (&self.envelope, envelope) {
+        let same_bound = clip(&self.encoder) && clip(&next.encoder) || self.encoder == next.encoder;
+        let same_envelope = match (&self.envelope, &next.envelope) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own == other,
             (own, other) => own.is_none() && other.is_none(),
         };
-        let alike = Self {
-            encoder: encoder.clone(),
-            envelope: envelope.clone(),
-            noise: noise.clone(),
-            grid: *grid,
-            expected_lot: *expected_lot,
-            ..self.clone()
+        let both = self.noise.is_some() == next.noise.is_some() && self.grid.is_some() == next.grid.is_some();
+        // What may be another is compared above.
+        let rest = |task: &Self| {
+            let Self { encoder, noise, grid, expected_lot, .. } = self.clone();
+            Self { encoder, envelope: None, noise, grid, expected_lot, ..task.clone() }
         };
-        let both = self.noise.is_some() == noise.is_some() && self.grid.is_some() == grid.is_some();
-        // An envelope is compared above, once.
-        let [alike, next] = [&alike, next].map(|task| Self { envelope: None, ..task.clone() });
-        if same_bound && same_envelope && both && alike == next { Ok(()) } else { Err(Unsupported::OtherTask) }
+        if same_bound && same_envelope && both && rest(self) == rest(next) {
+            Ok(())
+        } else {
+            Err(Unsupported::OtherTask)
+        }
     }
 
     /// Its encoder, for gradients of length `p`, with the task's own Ψ.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     config::RunConfig,
+    phases::shares,
     price::{self, PricedPhase},
     projection::Point,
     report::Privacy,
@@ -134,13 +135,9 @@ fn own_ledger(written: &Ledger, phases: &[PricedPhase], run: &RunCard) -> Option
     for Event { release, count } in events {
         own.record_many(*ids.get(*release as usize)?, *count);
     }
-    let mut left = run.report.step;
-    for (place, (phase, happened)) in phases.iter().zip(happened).enumerate() {
-        let taken = if place + 1 == phases.len() { left } else { left.min(phase.steps) };
-        left -= taken;
-        if happened < taken {
-            return None;
-        }
+    let taken = shares(phases.iter().map(|phase| phase.steps), run.report.step);
+    if happened.into_iter().zip(taken).any(|(happened, taken)| happened < taken) {
+        return None;
     }
     let on_its_own = phases.iter().any(|phase| own.releases().contains(&phase.release));
     (events.is_empty() || on_its_own).then_some(own)

@@ -92,7 +92,7 @@ mod tests {
     use crate::rng::NotPrivateReplay;
     use crate::{
         accounting::rdp::epsilon_of,
-        data::{Shift, synthetic},
+        data::synthetic,
         engine::{Engine, Performance, StepInput, cpu::CpuEngine, reference::ReferenceEngine},
         mechanism::{Denoiser, EnvelopeShape},
         model::Architecture,
@@ -192,15 +192,7 @@ mod tests {
             sampler.draw(&mut rng, &mut lot);
             assert_eq!(session.drawn().0, lot);
             let noise_key = std::array::from_fn(|_| rng.next_u32());
-            let input = StepInput {
-                lot: &lot,
-                shifts: Shift::ALONE,
-                noise_key,
-                position: 0,
-                learning_rate: 0.5,
-                average_keeps: 0.0,
-            };
-            block_on(engine.step(input)).unwrap();
+            block_on(engine.step(StepInput::alone(&lot, noise_key, 0.5))).unwrap();
             assert_eq!(block_on(session.engine().state()).unwrap(), block_on(engine.state()).unwrap());
         }
     }

@@ -3,7 +3,7 @@
 use super::{
     config::RunConfig,
     error::ConfigError,
-    phases::{Phase, Phases},
+    phases::{Phase, Phases, shares},
 };
 use crate::mechanism::EncoderSpec;
 
@@ -54,15 +54,11 @@ impl RunConfig {
     /// How often each of `train` examples has been looked at after `steps` steps, on average.
     #[must_use]
     pub fn epochs(&self, train: u32, steps: u64) -> f64 {
-        let (mut left, mut epochs) = (steps, 0.0);
         let phases = configurations(self).unwrap_or_default();
-        let last = phases.len().saturating_sub(1);
-        for (place, (count, phase)) in phases.iter().enumerate() {
-            let count = if place == last { left } else { left.min(*count) };
-            epochs += count as f64 / phase.sampling.steps_per_epoch(train, phase.lot);
-            left -= count;
-        }
-        epochs
+        let shares = shares(phases.iter().map(|(steps, _)| *steps), steps);
+        let epochs =
+            |(share, (_, phase)): (u64, &(u64, Self))| share as f64 / phase.sampling.steps_per_epoch(train, phase.lot);
+        shares.zip(&phases).map(epochs).sum()
     }
 
     /// The configuration that holds in step `step` (the first is 0): the run's own where it has no phases, or where they are refused.

@@ -106,12 +106,8 @@ impl NoiseSchedule {
 
     /// The phases of `steps`: as long as one another, or a step longer.
     fn phases(self, steps: u64) -> Vec<Phase> {
-        let count = u64::from(self.phases);
-        let factors = self.factors();
-        (0..)
-            .zip(factors)
-            .map(|(k, noise)| Phase { noise, ..Phase::plain(steps * (k + 1) / count - steps * k / count) })
-            .collect()
+        let phases = lengths(steps, self.phases).zip(self.factors());
+        phases.map(|(steps, noise)| Phase { noise, ..Phase::plain(steps) }).collect()
     }
 }
 
@@ -171,6 +167,24 @@ impl Phases {
         }
         Ok(phases)
     }
+}
+
+/// Steps of each of so many phases: as many as in one another, or one more.
+pub fn lengths(steps: u64, phases: u32) -> impl Iterator<Item = u64> {
+    let count = u64::from(phases);
+    (0..count).map(move |k| steps * (k + 1) / count - steps * k / count)
+}
+
+/// How many of `steps` steps fall into each phase of these lengths, in order; all that are more than planned, into the last.
+pub fn shares(lengths: impl IntoIterator<Item = u64>, steps: u64) -> impl Iterator<Item = u64> {
+    let mut lengths = lengths.into_iter().peekable();
+    let mut left = steps;
+    std::iter::from_fn(move || {
+        let length = lengths.next()?;
+        let share = if lengths.peek().is_none() { left } else { left.min(length) };
+        left -= share;
+        Some(share)
+    })
 }
 
 /// A factor in its range.

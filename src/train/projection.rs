@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     config::RunConfig,
     error::{NoScale, PriceError},
+    phases::shares,
     price::{self, PricedPhase},
 };
 use crate::accounting::{
@@ -182,12 +183,9 @@ fn spent(phases: &[PricedPhase], steps: u64, delta: f64) -> Result<Epsilon, Pric
 /// Books of `steps` steps; all that are more than planned fall into the last phase.
 fn books(phases: &[PricedPhase], steps: u64) -> Result<Books, PriceError> {
     let mut books = Books::default();
-    let mut left = steps;
-    for (place, phase) in phases.iter().enumerate() {
+    for (phase, count) in phases.iter().zip(shares(phases.iter().map(|phase| phase.steps), steps)) {
         let id = books.register(phase.release.clone(), &phase.curve)?;
-        let count = if place + 1 == phases.len() { left } else { left.min(phase.steps) };
         books.record(id, count);
-        left -= count;
     }
     Ok(books)
 }

@@ -7,6 +7,7 @@ use web_time::Instant;
 
 use super::{
     error::{ConfigError, NoGuarantee, SessionError},
+    phases::shares,
     plan::Plan,
     report::{Privacy, Report, Teaching, two_digits},
 };
@@ -31,8 +32,6 @@ pub struct Session<E> {
     /// Draws lots by `plan.sampling`, for which each step is priced.
     sampler: Sampler,
     account: Option<RunBooks>,
-    /// The phase whose lots the sampler draws.
-    phase: usize,
     /// The phase whose task the engine has: an engine is made for the first one's.
     engine_phase: usize,
     lot: Vec<u32>,
@@ -72,17 +71,9 @@ impl RunBooks {
 impl RunBooks {
     /// The releases of `steps` steps from `step` on.
     fn ahead(&self, plan: &Plan, step: u64, steps: u64) -> impl Iterator<Item = (ReleaseId, u64)> {
-        let first = plan.phase_of(step);
-        let counts = plan.releases_from(step).unwrap_or_default().into_iter().map(|(_, count)| count);
-        let counts: Vec<u64> = counts.collect();
-        let mut left = steps;
-        let taken = counts.into_iter().map(move |count| {
-            let taken = count.min(left);
-            left -= taken;
-            taken
-        });
-        let releases: Vec<ReleaseId> = self.releases[first..].to_vec();
-        releases.into_iter().zip(taken).filter(|(_, count)| *count > 0)
+        let lengths: Vec<u64> = plan.releases_from(step).unwrap_or_default().iter().map(|(_, count)| *count).collect();
+        let releases: Vec<ReleaseId> = self.releases[plan.phase_of(step)..].to_vec();
+        releases.into_iter().zip(shares(lengths, steps)).filter(|(_, count)| *count > 0)
     }
 }
 
@@ -118,7 +109,6 @@ impl<E: Engine> Session<E> {
             rng,
             sampler,
             account,
-            phase: 0,
             engine_phase: 0,
             lot: Vec::new(),
             shifts: Shift::ALONE.to_vec(),
@@ -233,7 +223,7 @@ impl<E: Engine> Session<E> {
     #[must_use]
     pub fn planned(&self) -> Option<Vec<Event>> {
         let account = self.account.as_ref()?;
-        let ahead = account.ahead(&self.plan, self.step, u64::MAX);
+        let ahead = account.ahead(&self.plan, self.step, u64::MAX - self.step);
         Some(ahead.map(|(release, count)| Event { release: release.place() as u32, count }).collect())
     }
 
@@ -305,13 +295,10 @@ impl<E: Engine> Session<E> {
 
     /// What [`Session::draw`] does without an engine.
     fn draw_in(&mut self, phase: usize) -> Result<[u32; 8], SessionError> {
-        if self.phase != phase {
-            let sampling = self.plan.phase(phase).1;
-            // An epoch that is open goes on.
-            if self.sampler.policy() != sampling {
-                self.sampler = sampling.sampler(self.plan.train_examples.into())?;
-            }
-            self.phase = phase;
+        // An epoch that is open goes on.
+        let sampling = self.plan.phase(phase).1;
+        if self.sampler.policy() != sampling {
+            self.sampler = sampling.sampler(self.plan.train_examples.into())?;
         }
         self.sampler.draw(self.rng.as_mut(), &mut self.lot);
         if let Some(account) = &mut self.account {

@@ -146,7 +146,7 @@ impl Accounts {
             Question::Curve { run, events, delta, epsilon } => {
                 let curve = |books: &Books| {
                     let points = books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE)?;
-                    let gaussian = books.gaussian(CUT_OFF).ok().filter(|fit| fit.mu.is_finite());
+                    let gaussian = books.gaussian(CUT_OFF).ok().flatten();
                     Ok(Curve { points, gaussian })
                 };
                 Answer::Curve(in_words(self.of(run, events).and_then(curve)))

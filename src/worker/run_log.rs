@@ -10,6 +10,7 @@ use crate::{
         rdp,
     },
     train::{
+        phases::shares,
         report::Privacy,
         run_file::{RunCard, RunFile},
     },
@@ -91,16 +92,13 @@ impl RunLog {
     pub fn with(&self, reserved: u64) -> Result<Option<Ledger>, RunLogError> {
         let Some(mut ledger) = self.ledger.clone() else { return Ok(None) };
         ledger.validate()?;
-        let mut left = reserved;
-        for (release, count) in &self.phases {
-            let release = ledger.register(release.clone())?;
-            ledger.record_many(release, left.min(*count));
-            left = left.saturating_sub(*count);
-        }
         match &self.release {
-            Some(release) => {
-                let release = ledger.register(release.clone())?;
-                ledger.record_many(release, left);
+            Some(last) => {
+                let phases = self.phases.iter().map(|(release, count)| (release, *count)).chain([(last, u64::MAX)]);
+                for ((release, _), count) in phases.clone().zip(shares(phases.map(|(_, count)| count), reserved)) {
+                    let release = ledger.register(release.clone())?;
+                    ledger.record_many(release, count);
+                }
             }
             None if reserved > 0 => {
                 return Err(RunLogError::Unreadable("they do not say what was released".to_owned()));

@@ -89,14 +89,7 @@ pub fn clip(model: Architecture) -> Task {
 }
 
 pub fn input(lot: &[u32], step: u32) -> StepInput<'_> {
-    StepInput {
-        lot,
-        shifts: Shift::ALONE,
-        noise_key: [step, 2, 3, 4, 5, 6, 7, 8],
-        position: 0,
-        learning_rate: 0.25,
-        average_keeps: 0.75,
-    }
+    StepInput { average_keeps: 0.75, ..StepInput::alone(lot, [step, 2, 3, 4, 5, 6, 7, 8], 0.25) }
 }
 
 /// Every picture of a step is the other's, as far as f32 goes.
@@ -613,15 +606,7 @@ pub fn training_learns<E: Engine>(make: Make<E>) {
         let (mut engine, _) = pair(make, &task);
         let before = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
         for _ in 0..150 {
-            let input = StepInput {
-                lot: &lot,
-                shifts: Shift::ALONE,
-                noise_key: [0; 8],
-                position: 0,
-                learning_rate: 0.05,
-                average_keeps: 0.0,
-            };
-            block_on(engine.step(input)).unwrap();
+            block_on(engine.step(StepInput::alone(&lot, [0; 8], 0.05))).unwrap();
         }
         let after = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
         assert!(after > before + EXAMPLES as u32 / 3, "{model:?}: {before}, then {after} of {EXAMPLES}");

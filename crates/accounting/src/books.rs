@@ -207,12 +207,12 @@ impl Books {
         Ok(Account { delta, classic, improved, tight, rounding, steps: self.ledger.steps(), assumptions })
     }
 
-    /// μ of Gaussian differential privacy and its regret, for tests of at least `cut_off` of false alarms.
+    /// μ of Gaussian differential privacy and its regret, for tests of at least `cut_off` of false alarms; `None` where nothing is protected.
     ///
     /// # Errors
     /// As [`Pld::of`]; a cut-off outside (0, 0.5).
-    pub fn gaussian(&self, cut_off: f64) -> Result<GaussianFit, PrivacyError> {
-        GaussianFit::of_losses(&self.losses()?, cut_off)
+    pub fn gaussian(&self, cut_off: f64) -> Result<Option<GaussianFit>, PrivacyError> {
+        Ok(Some(GaussianFit::of_losses(&self.losses()?, cut_off)?).filter(|fit| fit.mu.is_finite()))
     }
 
     /// The Rényi divergence of all of it at an order, if it is known there.

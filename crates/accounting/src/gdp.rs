@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    decimal::upper,
     error::{PrivacyError, require},
     normal,
     pld::{Pld, Profile},
@@ -51,6 +52,16 @@ impl GaussianFit {
     pub fn of(curve: &PrivacyCurve, cut_off: f64) -> Result<Self, PrivacyError> {
         in_range(cut_off)?;
         Ok(Self::of_lines(curve.points().collect(), cut_off))
+    }
+
+    /// What μ holds for, with so many decimals of the regret.
+    #[must_use]
+    pub fn in_words(&self, decimals: usize) -> String {
+        let Self { cut_off, regret, .. } = self;
+        let regret = upper(*regret, decimals);
+        format!(
+            "as one Gaussian release of sensitivity 1 and noise 1/μ, for tests with a share of {cut_off:e} or more of false alarms; regret {regret}"
+        )
     }
 
     fn of_lines(lines: Vec<(f64, f64)>, cut_off: f64) -> Self {

@@ -200,13 +200,18 @@ impl Event {
         for event in then {
             let count = event.count.min(left);
             left -= count;
-            match all.last_mut() {
-                _ if count == 0 => {}
-                Some(last) if last.release == event.release => last.count = last.count.saturating_add(count),
-                _ => all.push(Self { count, ..*event }),
-            }
+            Self::push(&mut all, Self { count, ..*event });
         }
         all
+    }
+
+    /// One more event, which a last one of its kind takes in.
+    fn push(events: &mut Vec<Self>, more: Self) {
+        match events.last_mut() {
+            _ if more.count == 0 => {}
+            Some(last) if last.release == more.release => last.count = last.count.saturating_add(more.count),
+            _ => events.push(more),
+        }
     }
 }
 
@@ -257,11 +262,7 @@ impl Ledger {
     /// `count` releases happened.
     pub fn record_many(&mut self, release: ReleaseId, count: u64) {
         debug_assert!((release.0 as usize) < self.releases.len(), "a release of another ledger");
-        match self.events.last_mut() {
-            _ if count == 0 => {}
-            Some(last) if last.release == release.0 => last.count = last.count.saturating_add(count),
-            _ => self.events.push(Event { release: release.0, count }),
-        }
+        Event::push(&mut self.events, Event { release: release.0, count });
     }
 
     /// A sampler of `sampling` is given up: if it is one of partitions with an epoch open, or of groups with an open cycle, the batches that are left count as released,

@@ -6,7 +6,7 @@ use burn_engine::{BurnEngine, Device};
 use criterion::{Criterion, criterion_group, criterion_main};
 use hushgrad::{
     accounting::noise::NoiseSpec,
-    data::{Dataset, Shift},
+    data::Dataset,
     engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine},
     mechanism::EncoderSpec,
     model::{Architecture, PIXELS, initial_parameters},
@@ -42,15 +42,7 @@ fn step(criterion: &mut Criterion) {
 }
 
 fn one(engine: &mut impl Engine, lot: &[u32]) {
-    let input = StepInput {
-        lot,
-        shifts: Shift::ALONE,
-        noise_key: [7; 8],
-        position: 0,
-        learning_rate: 1e-3,
-        average_keeps: 0.0,
-    };
-    pollster::block_on(engine.step(input)).expect("a step");
+    pollster::block_on(engine.step(StepInput::alone(lot, [7; 8], 1e-3))).expect("a step");
 }
 
 criterion_group!(benches, step);

@@ -9,7 +9,7 @@ use std::{
 use hushgrad::accounting::{
     books::Books,
     decimal::{upper, upper_percent},
-    gdp::{CUT_OFF, GaussianFit},
+    gdp::CUT_OFF,
     ledger::Ledger,
     pld::Pld,
     report::Account,
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let books = Books::of(ledger.clone())?;
     let account = books.account(arguments.delta)?;
     let gaussian = match account.tight {
-        Some(_) => Some(books.gaussian(CUT_OFF)?).filter(|fit| fit.mu.is_finite()),
+        Some(_) => books.gaussian(CUT_OFF)?,
         None => None,
     };
     let choice = match arguments.best_of {
@@ -86,12 +86,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
                 upper_percent(curve.advantage(), 3)
             )
         });
-        let gaussian = gaussian.map_or_else(String::new, |GaussianFit { mu, cut_off, regret }| {
-            format!(
-                "\nμ ≤ {}: as one Gaussian release of sensitivity 1 and noise 1/μ, for tests with a share of {cut_off:e} or more of false alarms; regret {} (Gaussian differential privacy).",
-                upper(mu, 6),
-                upper(regret, 6)
-            )
+        let gaussian = gaussian.map_or_else(String::new, |fit| {
+            format!("\nμ ≤ {}: {} (Gaussian differential privacy).", upper(fit.mu, 6), fit.in_words(6))
         });
         let choice = choice.map_or_else(String::new, |Choice { epsilon, draw, mean }| {
             format!(

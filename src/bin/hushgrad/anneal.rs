@@ -4,17 +4,21 @@ use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
     data::{Dataset, synthetic},
-    engine::{AnyEngine, Engine as _, EngineFactory, softmax},
+    engine::EngineFactory,
     rng::NotPrivateReplay,
     train::{
         anneal::{Annealing, optimum, weights},
         config::RunConfig,
-        phases::{PhaseList, Phases},
+        phases::{MOST_PHASES, PhaseList, Phases, lengths},
         plan::Plan,
         presets::Preset,
         projection::scale_for,
-        session::Session,
     },
+};
+
+use crate::{
+    measured::{loss, moments, trained},
+    train::settings,
 };
 
 /// Drawn digits that are held out, and those that the last comparison is made with.
@@ -28,7 +32,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1.0)]
     epsilon: f64,
     /// A preset that is annealed; without it and --config, the defaults
-    #[arg(long, value_parser = super::train::settings::preset, conflicts_with = "config")]
+    #[arg(long, value_parser = settings::preset, conflicts_with = "config")]
     preset: Option<Preset>,
     /// A configuration that is annealed, as JSON
     #[arg(long, value_name = "FILE")]
@@ -37,7 +41,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 400)]
     steps: u64,
     /// Phases of equal length
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(2..=64))]
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(2..=MOST_PHASES as i64))]
     phases: u32,
     /// Factors that are tried, one run each
     #[arg(long, default_value_t = 100)]
@@ -61,16 +65,10 @@ pub struct Arguments {
 /// # Errors
 /// With a sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let mut config = match (&arguments.config, arguments.preset) {
-        (Some(path), _) => {
-            let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-            serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?
-        }
-        (None, preset) => preset.map_or_else(RunConfig::default, Preset::config),
-    };
+    let mut config = settings::ground(arguments.config.as_deref(), arguments.preset)?;
     config.learning_rate = arguments.learning_rate.unwrap_or(config.learning_rate);
     (config.steps, config.replay) = (Some(arguments.steps), None);
-    let most = arguments.steps.min(64);
+    let most = arguments.steps.min(MOST_PHASES as u64);
     if u64::from(arguments.phases) > most {
         return Err(
             format!("--phases is {}; of {} steps there are at most {most}", arguments.phases, arguments.steps).into()
@@ -138,10 +136,9 @@ struct Found {
 impl Trial<'_> {
     /// Trains once at the ε of all runs. The same draws for all factors: what differs is what they do.
     fn of(&self, factors: &[f64], seed: u64) -> Result<Found, Box<dyn Error>> {
-        let count = factors.len() as u64;
-        let steps = |k: u64| self.arguments.steps * (k + 1) / count - self.arguments.steps * k / count;
+        let lengths = lengths(self.arguments.steps, self.arguments.phases);
         let list: Vec<String> =
-            (0..).zip(factors).map(|(k, factor)| format!("{} noise {factor:.6}", steps(k))).collect();
+            lengths.zip(factors).map(|(steps, factor)| format!("{steps} noise {factor:.6}")).collect();
         let mut config = RunConfig { phases: Phases::List(PhaseList(list.join("; "))), ..self.config.clone() };
         let examples = self.train.len() as u32;
         let scale = scale_for(&config, examples, self.arguments.steps, self.arguments.epsilon)?;
@@ -149,17 +146,8 @@ impl Trial<'_> {
         config.replay = Some(seed);
         let plan = Plan::new(config, examples)?;
         pollster::block_on(async {
-            let engine = self.factory.build(&plan.task, &self.train, &plan.initial_parameters()).await?;
-            let mut session: Session<AnyEngine> = Session::new(plan, engine)?;
-            while !session.complete() {
-                session.step().await?;
-            }
-            let scores = session.engine().scores(&self.held_out).await?;
-            let loss = |(scores, label): (&_, &u8)| {
-                -f64::from(softmax(scores)[usize::from(*label)].max(f32::MIN_POSITIVE)).ln()
-            };
-            let all = scores.iter().zip(self.held_out.labels.iter());
-            let loss = all.map(loss).sum::<f64>() / self.held_out.len() as f64;
+            let mut session = trained(&self.factory, plan, &self.train).await?;
+            let loss = loss(session.engine(), &self.held_out).await?;
             Ok(Found { scale, loss, accuracy: session.accuracy(&self.held_out).await? })
         })
     }
@@ -187,11 +175,4 @@ impl Trial<'_> {
 
 fn words(factors: &[f64]) -> String {
     factors.iter().map(|factor| format!("{factor:.3}")).collect::<Vec<_>>().join(" ")
-}
-
-/// Mean and standard deviation.
-fn moments(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt())
 }

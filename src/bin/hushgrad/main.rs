@@ -13,6 +13,8 @@ mod distort;
 #[cfg(not(target_arch = "wasm32"))]
 mod label;
 #[cfg(not(target_arch = "wasm32"))]
+mod measured;
+#[cfg(not(target_arch = "wasm32"))]
 mod pretrain;
 #[cfg(not(target_arch = "wasm32"))]
 mod reproduce;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use hushgrad::{
-    data::{Shift, synthetic},
+    data::synthetic,
     engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine},
     mechanism::State,
     model::{Architecture, initial_parameters, pretrained, scattering},
@@ -110,17 +110,7 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
                 let rate = LEARNING_RATE * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
                 // Without noise the key is not looked at.
                 let noise_key = [0; 8];
-                let (learning_rate, average_keeps) = (rate as f32, 0.0);
-                engine
-                    .step(StepInput {
-                        lot: &lot,
-                        shifts: Shift::ALONE,
-                        noise_key,
-                        position: 0,
-                        learning_rate,
-                        average_keeps,
-                    })
-                    .await?;
+                engine.step(StepInput::alone(&lot, noise_key, rate as f32)).await?;
                 bar.inc(1);
             }
             engine.state().await

@@ -46,8 +46,6 @@ pub struct GpuEngine {
     denoising: Denoising,
     run: Run,
     release: Release,
-    /// Steps over which noise is correlated.
-    bands: u32,
     /// Steps of the present sequence of correlated noise.
     position: u64,
     buffers: Buffers,
@@ -147,7 +145,6 @@ impl GpuEngine {
             denoising,
             run: lowered.run(&buffers),
             release: lowered.release(&buffers),
-            bands: task.bands,
             position: 0,
             training,
             evaluation: None,
@@ -302,7 +299,7 @@ impl GpuEngine {
         if input.shifts != Shift::ALONE {
             return Err(Unsupported::AugmentationOnGpu.into());
         }
-        if self.bands > 1 {
+        if self.task.bands > 1 {
             self.position = follows(self.position, input.position)?;
         }
         let queue = self.gpu.queue();
@@ -312,7 +309,7 @@ impl GpuEngine {
         queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&Run { count, ..self.run }));
         let &StepInput { noise_key, learning_rate, average_keeps, .. } = input;
         // What the kernel takes of it, whatever its size.
-        let rows = u64::from(self.bands.max(2) - 1);
+        let rows = u64::from(self.task.bands.max(2) - 1);
         let position = if self.position < rows { self.position } else { rows + self.position % rows } as u32;
         let release = Release { key: noise_key, position, learning_rate, average_keeps, ..self.release };
         queue.write_buffer(&self.buffers.release, 0, bytemuck::bytes_of(&release));

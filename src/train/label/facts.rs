@@ -147,7 +147,7 @@ fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyEr
         Err(_) => 100,
     };
     let gaussian = match tight {
-        Some(_) => Some(books.gaussian(CUT_OFF)?).filter(|fit| fit.mu.is_finite()),
+        Some(_) => books.gaussian(CUT_OFF)?,
         None => None,
     };
     let tight = tight.map(|Tight { value, rigor, .. }| (value, rigor.to_string()));

@@ -1,7 +1,7 @@
 //! A label as headed lines.
 
 use super::facts::{ACCUSED, Bounds, PrivacyLabel};
-use crate::accounting::{decimal::upper, gdp::GaussianFit};
+use crate::accounting::decimal::upper;
 
 /// Decimals of an ε.
 const DECIMALS: usize = 3;
@@ -69,14 +69,9 @@ fn how_much(bounds: &Bounds, delta: f64) -> Vec<(String, String)> {
     }));
     rows.push(renyi("conversion of Canonne, Kamath and Steinke 2020", bounds.improved));
     rows.push(renyi("conversion of Mironov 2017", bounds.classic));
-    rows.extend(bounds.gaussian.map(|GaussianFit { mu, cut_off, regret }| {
-        (
-            format!("μ ≤ {}", upper(mu, DECIMALS)),
-            format!(
-                "Gaussian differential privacy (Dong, Roth and Su 2022): as one Gaussian release of sensitivity 1 and noise 1/μ, for tests with a share of {cut_off:e} or more of false alarms; regret {}",
-                upper(regret, DECIMALS)
-            ),
-        )
+    rows.extend(bounds.gaussian.map(|fit| {
+        let what = format!("Gaussian differential privacy (Dong, Roth and Su 2022): {}", fit.in_words(DECIMALS));
+        (format!("μ ≤ {}", upper(fit.mu, DECIMALS)), what)
     }));
     rows
 }

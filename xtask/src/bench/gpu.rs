@@ -35,16 +35,7 @@ fn section(lines: &Lines) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const DENOISERS: [&str; 7] = [
-        "Kolmogorov–Smirnov",
-        "Laplacian smoothing",
-        "James–Stein",
-        "linear",
-        "soft threshold",
-        "low-pass filter",
-        "Kalman filter",
-    ];
+    use crate::bench::report::DENOISERS;
 
     /// What the example says where it has a card, or none.
     fn lines(said: &[Value]) -> Lines {

@@ -11,6 +11,17 @@ pub const FILE: &str = "BENCHMARKS.md";
 /// What tells one measurement from another.
 const CASE: [&str; 8] = ["who", "backend", "model", "encoder", "envelope", "denoiser", "lot", "threads"];
 
+/// The denoisers that are timed, as the benches call them (`benches/engine/tasks.rs`).
+pub const DENOISERS: [&str; 7] = [
+    "Kolmogorov–Smirnov",
+    "Laplacian smoothing",
+    "James–Stein",
+    "linear",
+    "soft threshold",
+    "low-pass filter",
+    "Kalman filter",
+];
+
 /// Of one thing, measured time and again; other work on the machine disturbs the median more than the best.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "Vec<f64>")]
@@ -98,6 +109,7 @@ impl Lines {
             Ok::<_, minijinja::Error>(format!("{:.digits$} ({:.digits$})", best?, median?))
         });
         environment.add_global("machine", machine());
+        environment.add_global("denoisers", DENOISERS.to_vec());
         Ok(environment.render_str(template, more)?)
     }
 }

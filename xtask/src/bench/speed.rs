@@ -87,17 +87,7 @@ fn line(Measured { name, input, seconds }: &Measured) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::report::Samples;
-
-    const DENOISERS: [&str; 7] = [
-        "Kolmogorov–Smirnov",
-        "Laplacian smoothing",
-        "James–Stein",
-        "linear",
-        "soft threshold",
-        "low-pass filter",
-        "Kalman filter",
-    ];
+    use crate::bench::report::{DENOISERS, Samples};
 
     fn bench(name: &str) -> Option<Value> {
         let seconds = Samples { median: 0.004, best: 0.003, worst: 0.005 };

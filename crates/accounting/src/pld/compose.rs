@@ -78,11 +78,16 @@ pub(super) fn chernoff_rounding(parts: f64, lambda: f64) -> f64 {
     4.0 * UNIT * (parts + (1.0 + lambda) * (lambda.ln_1p() + lambda.ln().abs()))
 }
 
+/// ln of λ^λ/(1+λ)^{1+λ}: what δ(ε) is less than e^{K(λ) − λε} by.
+pub(super) fn chernoff_slack(lambda: f64) -> f64 {
+    if lambda == 0.0 { 0.0 } else { lambda * lambda.ln() - (1.0 + lambda) * lambda.ln_1p() }
+}
+
 /// The λ > 0 that gives the least ε by Chernoff's bound at this ln δ, with that ε. In orders, λ = α − 1: this is
 /// the conversion from Rényi divergences (Canonne, Kamath & Steinke 2020, Proposition 12), of real order.
 pub(super) fn chernoff(moment: impl Fn(f64) -> f64, log_delta: f64, largest: f64) -> (f64, f64) {
     let epsilon = |lambda: f64| {
-        let slack = if lambda == 0.0 { 0.0 } else { lambda * lambda.ln() - (1.0 + lambda) * lambda.ln_1p() };
+        let slack = chernoff_slack(lambda);
         let moment = moment(lambda);
         let rounding = chernoff_rounding(moment.abs() + log_delta.abs(), lambda);
         (moment - log_delta + slack + rounding) / lambda

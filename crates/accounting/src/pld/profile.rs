@@ -8,7 +8,7 @@ use super::{
     direction::Direction,
     lattice::{Cumulants, Lattice},
     sampled::Pair,
-    solve::{LATTICES, MOST_CELLS, PILOT_CELLS, Pilot, Plan, grid_step, round_work},
+    solve::{LATTICES, PILOT_CELLS, Pilot, Plan, grid_step, lattices, refine, round_work},
     work::{CUMULANT_POINT, MOMENT_POINT, Work},
 };
 
@@ -111,19 +111,7 @@ fn look(sources: &[(Pair, u64)], direction: Direction, cut_off: f64, tolerance: 
         if !work.spend(round_work(sources, &cells)) {
             return None;
         }
-        let spans: Vec<f64> = sources
-            .iter()
-            .map(|(source, _)| source.range(direction, tail))
-            .map(|(low, high)| (high - low).max(f64::MIN_POSITIVE * 1e10))
-            .collect();
-        let parts: Vec<(Lattice, u64)> = sources
-            .iter()
-            .zip(spans.iter().zip(&cells))
-            .map(|((source, count), (span, cells))| (source.lattice(direction, span / cells, tail), *count))
-            .collect();
-        if parts.iter().any(|(lattice, _)| lattice.is_infinite()) {
-            return None;
-        }
+        let (spans, parts) = lattices(sources, direction, &cells, tail)?;
         let points: f64 = parts.iter().map(|(lattice, _)| lattice.weight.len() as f64).sum();
         work.spend((90.0 * MOMENT_POINT + 30.0 * CUMULANT_POINT) * points);
         let finest = parts.iter().map(|(lattice, _)| lattice.step).fold(f64::INFINITY, f64::min);
@@ -147,14 +135,7 @@ fn look(sources: &[(Pair, u64)], direction: Direction, cut_off: f64, tolerance: 
         let deviation = spread(&parts, 0.0).1.min(spread(&parts, lambda).1);
         let step = grid_step(lambda, epsilon, deviation, steps, tolerance);
         rounds += 1;
-        let mut again = false;
-        for (cells, span) in cells.iter_mut().zip(&spans) {
-            let wanted = (span / step).min(MOST_CELLS);
-            if *cells * 5.0 < wanted {
-                *cells = (wanted / 3.0).max(*cells * 4.0).min(MOST_CELLS);
-                again = true;
-            }
-        }
+        let again = refine(&mut cells, &spans, step);
         if !again || rounds >= 6 || round_work(sources, &cells) > LATTICES * work.left() {
             return Some(Pilot { lambda, epsilon, deviation, tail, log_tail, fallback: 1.0, steps });
         }
@@ -193,7 +174,7 @@ fn deltas(mut plan: Plan, epsilons: &[f64], work: &Work) -> Vec<f64> {
 fn chernoff(plan: &Plan, epsilons: &[f64], deltas: &mut [f64]) {
     let lambda = plan.lambda;
     let moment = compose::log_moment(&plan.parts, lambda);
-    let slack = if lambda == 0.0 { 0.0 } else { lambda * lambda.ln() - (1.0 + lambda) * lambda.ln_1p() };
+    let slack = compose::chernoff_slack(lambda);
     let infinite: f64 = plan.parts.iter().map(|(lattice, count)| *count as f64 * lattice.infinity).sum();
     for (epsilon, delta) in epsilons.iter().zip(deltas) {
         let rounding = compose::chernoff_rounding(moment.abs() + lambda * epsilon, lambda.max(f64::MIN_POSITIVE));

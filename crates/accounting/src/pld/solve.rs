@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Grid points of one release's lattice, at most.
-pub(super) const MOST_CELLS: f64 = 300_000.0;
+const MOST_CELLS: f64 = 300_000.0;
 /// Points of one transform before long compositions are done in two levels.
 const MOST_POINTS: f64 = 300_000.0;
 /// Grid points of the first look at a release.
@@ -161,20 +161,7 @@ impl Pilot {
         loop {
             let log_tail = (log_delta + TAIL.ln()).max(1e-300_f64.ln());
             let tail = (log_tail.exp() / steps).max(1e-318);
-            let mut spans = Vec::with_capacity(sources.len());
-            let parts: Vec<(Lattice, u64)> = sources
-                .iter()
-                .zip(&cells)
-                .map(|((source, count), cells)| {
-                    let (low, high) = source.range(direction, tail);
-                    let span = (high - low).max(f64::MIN_POSITIVE * 1e10);
-                    spans.push(span);
-                    (source.lattice(direction, span / cells, tail), *count)
-                })
-                .collect();
-            if parts.iter().any(|(lattice, _)| lattice.is_infinite()) {
-                return None;
-            }
+            let (spans, parts) = lattices(sources, direction, &cells, tail)?;
             let finest = parts.iter().map(|(lattice, _)| lattice.step).fold(f64::INFINITY, f64::min);
             let largest = 30.0 / finest;
             let moments = Cell::new(0.0);
@@ -196,15 +183,7 @@ impl Pilot {
             };
             let step = grid_step(lambda, epsilon, deviation, steps, tolerance);
             rounds += 1;
-            let mut again = false;
-            for (cells, span) in cells.iter_mut().zip(&spans) {
-                let wanted = (span / step).min(MOST_CELLS);
-                // A pilot four times coarser than the final grid already has the variance within a few per cent.
-                if *cells * 5.0 < wanted {
-                    *cells = (wanted / 3.0).max(*cells * 4.0).min(MOST_CELLS);
-                    again = true;
-                }
-            }
+            let mut again = refine(&mut cells, &spans, step);
             if let Question::Delta { .. } = question {
                 // The tail must be small against the δ that comes out.
                 let estimate = fallback.max(1e-290).ln() - 5.0;
@@ -266,6 +245,44 @@ impl Pilot {
             tolerance,
         })
     }
+}
+
+/// Releases on their grids, each so many times.
+type Parts = Vec<(Lattice, u64)>;
+
+/// Each release on a grid of so many cells, and how far its losses reach. None where all P-mass of one is at infinite loss.
+pub(super) fn lattices(
+    sources: &[(Pair, u64)],
+    direction: Direction,
+    cells: &[f64],
+    tail: f64,
+) -> Option<(Vec<f64>, Parts)> {
+    let mut spans = Vec::with_capacity(sources.len());
+    let parts: Parts = sources
+        .iter()
+        .zip(cells)
+        .map(|((source, count), cells)| {
+            let (low, high) = source.range(direction, tail);
+            let span = (high - low).max(f64::MIN_POSITIVE * 1e10);
+            spans.push(span);
+            (source.lattice(direction, span / cells, tail), *count)
+        })
+        .collect();
+    (!parts.iter().any(|(lattice, _)| lattice.is_infinite())).then_some((spans, parts))
+}
+
+/// More cells where a grid is much coarser than `step`; whether there are any.
+pub(super) fn refine(cells: &mut [f64], spans: &[f64], step: f64) -> bool {
+    let mut again = false;
+    for (cells, span) in cells.iter_mut().zip(spans) {
+        let wanted = (span / step).min(MOST_CELLS);
+        // A pilot four times coarser than the final grid already has the variance within a few per cent.
+        if *cells * 5.0 < wanted {
+            *cells = (wanted / 3.0).max(*cells * 4.0).min(MOST_CELLS);
+            again = true;
+        }
+    }
+    again
 }
 
 /// Work of one of [`Pilot`]'s rounds; what looking for λ takes comes on top.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::results_log::{Finished, ResultsLog, hex};
-use crate::{pretrain, sections};
+use crate::{measured::moments, pretrain, sections};
 
 /// Name of the row that no MNIST image had a part in.
 const PRETRAINING: &str = "synthetic digits only";
@@ -259,9 +259,7 @@ fn table(log: &ResultsLog<Run>, order: &[(&str, String)]) -> String {
             .collect();
         let Some(first) = runs.first() else { continue };
         let n = runs.len() as f64;
-        let mean = runs.iter().map(|run| run.test_accuracy).sum::<f64>() / n;
-        let deviation =
-            (runs.iter().map(|run| (run.test_accuracy - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt();
+        let (mean, deviation) = moments(&runs.iter().map(|run| run.test_accuracy).collect::<Vec<_>>());
         let (low, high) = runs
             .iter()
             .fold((1.0f64, 0.0f64), |(low, high), run| (low.min(run.test_accuracy), high.max(run.test_accuracy)));

@@ -13,7 +13,7 @@ use hushgrad::{
         rdp::Orders,
     },
     data::{Dataset, Digits, mnist, synthetic},
-    engine::{AnyEngine, Engine as _, EngineFactory, softmax},
+    engine::EngineFactory,
     mechanism::Denoiser,
     model::Architecture,
     train::{
@@ -22,7 +22,6 @@ use hushgrad::{
         phases::{NoiseSchedule, Phases, Rule},
         plan::Plan,
         projection,
-        session::Session,
     },
 };
 use rayon::prelude::*;
@@ -30,7 +29,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::results_log::{Finished, ResultsLog, hex};
-use crate::sections;
+use crate::{
+    measured::{self, moments},
+    sections,
+};
 
 /// Drawn digits that rates are chosen by.
 const HELD_OUT: usize = 4000;
@@ -283,21 +285,11 @@ fn trained(config: &RunConfig, train: &Dataset, test: &Dataset, asked: Asked) ->
     let mut factory = EngineFactory::cpu();
     factory.threads(Some(1));
     pollster::block_on(async {
-        let engine = factory.build(&plan.task, train, &plan.initial_parameters()).await?;
-        let mut session: Session<AnyEngine> = Session::new(plan, engine)?;
-        while !session.complete() {
-            session.step().await?;
-        }
-        match asked {
-            Asked::Accuracy => Ok(session.accuracy(test).await?),
-            Asked::Loss => {
-                let scores = session.engine().scores(test).await?;
-                let loss = |(scores, label): (&_, &u8)| {
-                    -f64::from(softmax(scores)[usize::from(*label)].max(f32::MIN_POSITIVE)).ln()
-                };
-                Ok(scores.iter().zip(test.labels.iter()).map(loss).sum::<f64>() / test.len() as f64)
-            }
-        }
+        let mut session = measured::trained(&factory, plan, train).await?;
+        Ok(match asked {
+            Asked::Accuracy => session.accuracy(test).await?,
+            Asked::Loss => measured::loss(session.engine(), test).await?,
+        })
     })
 }
 
@@ -312,12 +304,6 @@ fn scale(config: &RunConfig, examples: u32, epsilon: f64) -> Fallible<(f64, f64)
     let found = calibrate::least_scale(&target, SCALES, at)?.ok_or("no noise keeps so small an ε")?;
     let sigma = projection::round_up(found.value);
     Ok((sigma, at(sigma)?))
-}
-
-fn moments(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt())
 }
 
 /// A model at an ε, mechanism by mechanism; what differs by more than two standard errors of the difference is in bold.

@@ -1,6 +1,6 @@
 //! What the options make of a configuration.
 
-use std::error::Error;
+use std::{error::Error, path::Path};
 
 use clap::ValueEnum;
 use hushgrad::{
@@ -96,6 +96,16 @@ pub enum Family {
     GeneralizedGaussian,
 }
 
+/// The configuration of the file or the preset, or the defaults.
+///
+/// # Errors
+/// A file that cannot be read, or is none.
+pub fn ground(file: Option<&Path>, preset: Option<Preset>) -> Result<RunConfig, Box<dyn Error>> {
+    let Some(path) = file else { return Ok(preset.map_or_else(RunConfig::default, Preset::config)) };
+    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    Ok(serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?)
+}
+
 /// The configuration of the run that goes on, of the file or the preset, or the defaults; with what the options change.
 ///
 /// # Errors
@@ -105,13 +115,9 @@ pub fn configuration(
     examples: usize,
     resumed: Option<&RunFile>,
 ) -> Result<RunConfig, Box<dyn Error>> {
-    let mut config: RunConfig = match (resumed, &arguments.config) {
-        (Some(file), _) => file.run.config.clone(),
-        (None, Some(path)) => {
-            let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-            serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?
-        }
-        (None, None) => arguments.preset.map_or_else(RunConfig::default, Preset::config),
+    let mut config = match resumed {
+        Some(file) => file.run.config.clone(),
+        None => ground(arguments.config.as_deref(), arguments.preset)?,
     };
     if let Some(model) = arguments.model {
         config.model = match model {

@@ -9,6 +9,8 @@ use hushgrad::plot::{
     picture,
 };
 
+use crate::measured::moments;
+
 /// Curves and their error bars have these classes, by [`Series::colour`].
 const CLASSES: [(&str, &str); 8] = [
     ("line-0", "line-0 bar"),
@@ -40,10 +42,8 @@ pub struct Mark {
 impl Mark {
     /// Mean and standard deviation (n − 1) of `values`; `None` for none.
     pub fn of(x: f64, values: &[f64]) -> Option<Self> {
-        let (runs, n) = (values.len(), values.len() as f64);
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        (runs > 0).then(|| Self { x, mean, deviation: (squares / (n - 1.0).max(1.0)).sqrt(), runs })
+        let (mean, deviation) = moments(values);
+        (!values.is_empty()).then_some(Self { x, mean, deviation, runs: values.len() })
     }
 }
 

@@ -10,7 +10,6 @@ use hushgrad::{
         rdp::RdpCurve,
         sampling::Sampling,
     },
-    data::Shift,
     engine::{Engine, Performance, StepInput, Task, cpu::CpuEngine, reference::inputs},
     mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::{Architecture, reference},
@@ -155,15 +154,7 @@ pub fn distances(
                 plan.sampling.sampler(train.len() as u64)?.draw(&mut rng, &mut lot);
                 let noise_key = std::array::from_fn(|_| rng.next_u32());
                 // At rate 0 the model stays where it is.
-                let input = StepInput {
-                    lot: &lot,
-                    shifts: Shift::ALONE,
-                    noise_key,
-                    position: 0,
-                    learning_rate: 0.0,
-                    average_keeps: 0.0,
-                };
-                let trace = pollster::block_on(engine.traced_step(input))?;
+                let trace = pollster::block_on(engine.traced_step(StepInput::alone(&lot, noise_key, 0.0)))?;
                 from_raw.push(mean_distance(&trace.noisy, &trace.raw));
                 from_encoded.push(mean_distance(&trace.noisy, &trace.encoded));
             }
