@@ -104,6 +104,8 @@ impl Page {
     pub(super) fn restart(self) {
         let config = self.settings.with_untracked(Settings::config);
         if self.run.info.with_untracked(|run| run.as_ref().is_some_and(|run| run.config == config)) {
+            // What other settings were refused for is void once those of the run are back.
+            self.messages.clear(Origin::Run);
             return self.run.stay();
         }
         self.run.play_on();

@@ -63,9 +63,9 @@ impl Page {
                 self.run.curves.update_value(|curves| curves.baseline.push((step as f64, accuracy)));
                 self.charts.schedule();
             }
-            Event::Baseline { model, parameters, .. } => {
+            Event::Baseline { model, steps, parameters } => {
                 self.pad.take_baseline(model, parameters);
-                self.who_pays.refresh();
+                self.who_pays.take_baseline(steps);
             }
             Event::NoBaseline => self.pad.training_baseline.set(false),
             Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),

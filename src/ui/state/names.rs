@@ -91,8 +91,7 @@ impl Page {
     /// What was counted of the run as it stands; with `open`, once its baseline is trained.
     fn counted_now(self, open: bool) -> Option<Arc<Counted>> {
         let step = self.run.report.with(|report| report.as_ref().map(|report| report.step));
-        let beside = open && self.pad.training_baseline.get();
-        self.who_pays.counted.get().filter(|counted| Some(counted.run.step) == step && !beside)
+        self.who_pays.after(step, open)
     }
 
     /// Share of the test digits, as they are or turned, that the run reads or its baseline.

@@ -20,6 +20,8 @@ pub struct WhoPays {
     trainer: TrainingClient,
     run: Run,
     pub counted: RwSignal<Option<Arc<Counted>>>,
+    /// The steps of the run's baseline, once it is trained: counts of fewer are of a baseline under way.
+    baseline: RwSignal<Option<u64>>,
     /// What the run that stands is tested on; the digits at hand may be others by now.
     pub test_set: StoredValue<TestSet>,
     pub open: RwSignal<bool>,
@@ -36,6 +38,7 @@ impl WhoPays {
             trainer,
             run,
             counted: RwSignal::new(None),
+            baseline: RwSignal::new(None),
             test_set: StoredValue::new(TestSet::Public),
             open: RwSignal::new(false),
             counted_at: StoredValue::new(0.0),
@@ -52,10 +55,26 @@ impl WhoPays {
     /// A new run stands, tested on these digits.
     pub fn begin(self, test_set: Option<TestSet>) {
         self.counted.set(None);
+        self.baseline.set(None);
         self.asked.set_value((false, false));
         if let Some(test_set) = test_set {
             self.test_set.set_value(test_set);
         }
+    }
+
+    /// The run's baseline is trained, after so many steps.
+    pub fn take_baseline(self, steps: u64) {
+        self.baseline.set(Some(steps));
+        self.refresh();
+    }
+
+    /// The counts of the run after this step; with those of its baseline only once that is trained.
+    #[must_use]
+    pub fn after(self, step: Option<u64>, open: bool) -> Option<Arc<Counted>> {
+        let trained = self.baseline.get();
+        let counted = self.counted.get()?;
+        let is_whole = !open || counted.open.as_ref().map(|counts| counts.step) == trained;
+        (Some(counted.run.step) == step && is_whole).then_some(counted)
     }
 
     /// The run was measured, or its baseline is trained: what is open is counted anew, and of a paused run at once.
