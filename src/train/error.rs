@@ -84,4 +84,6 @@ pub enum SessionError {
     Engine(#[from] EngineError),
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
+    #[error("the pre-trained parameters did not arrive ({reason}); try again, or choose a random start")]
+    Start { reason: String },
 }

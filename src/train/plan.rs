@@ -177,6 +177,15 @@ impl Plan {
     }
 }
 
+/// Whether these are, to the last bit, the parameters that a run of this configuration starts from. It needs no file of them.
+#[must_use]
+pub(super) fn starts_with(config: &RunConfig, parameters: &[f32]) -> bool {
+    match config.start {
+        Start::Pretrained => model::pretrained::are(config.model, parameters),
+        Start::Random => model::initial_parameters(config.model, config.init_seed) == parameters,
+    }
+}
+
 /// The parameters that a run of this configuration starts from, flat.
 #[must_use]
 pub(super) fn initial_parameters(config: &RunConfig) -> Vec<f32> {

@@ -87,15 +87,14 @@ impl RunFile {
 
     /// Checks that a run of no steps has, to the last bit, the parameters that its settings start from; they are the same on every machine.
     fn check_start(&self, name: &str) -> Result<(), RunFileError> {
-        let start = plan::initial_parameters(&self.run.config);
         let trained = |field| Err(RunFileError::Trained { name: name.to_owned(), field });
-        if self.parameters != start {
+        if !plan::starts_with(&self.run.config, &self.parameters) {
             return trained("parameters");
         }
         if self.momentum.iter().any(|value| *value != 0.0) {
             return trained("momentum");
         }
-        if self.average.as_ref().is_some_and(|average| *average != start) {
+        if self.average.as_ref().is_some_and(|average| *average != self.parameters) {
             return trained("average");
         }
         Ok(())

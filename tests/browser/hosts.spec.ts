@@ -28,9 +28,13 @@ const FOR_EVER = { "cache-control": "max-age=31536000, immutable" };
 const failed = (page: Page) => page.locator("#failed");
 
 /** A host of its own and a visitor of its own, whose browser reports what the test provokes. */
-async function visited(browser: { newContext: () => Promise<BrowserContext> }, use: (page: Page, site: Site) => Promise<void>) {
+async function visited(
+  browser: { newContext: (options?: { serviceWorkers?: "block" }) => Promise<BrowserContext> },
+  use: (page: Page, site: Site) => Promise<void>,
+  options?: { serviceWorkers: "block" },
+) {
   const site = await serve(FOLDER);
-  const context = await browser.newContext();
+  const context = await browser.newContext(options);
   try {
     await use(await context.newPage(), site);
   } finally {
@@ -100,6 +104,33 @@ for (const what of ["its start", "the program", "the style sheet", "the accounta
     });
   });
 }
+
+test("pre-trained parameters come when a run begins with them; where they do not, it is said and nothing is lost", async ({ browser }) => {
+  await visited(browser, async (page, site) => {
+    const asked: string[] = [];
+    page.on("request", (request) => void asked.push(request.url()));
+    const NAME = "cnn_tanh.pretrained";
+    await open(page, site, `${CPU}&model=cnn-tanh&lot=16`);
+    await works(page);
+    await page.locator("details.advanced summary").click();
+    const start = page.locator("#start");
+    for (const [fault, why] of [[404, "404"], ["page", "the file is damaged"]] as [Fault, string][]) {
+      site.fault = (path) => (path === NAME ? fault : undefined);
+      await start.selectOption("pretrained");
+      await expect(page.getByTestId("error")).toContainText("The pre-trained parameters did not arrive");
+      await expect(page.getByTestId("error")).toContainText(why);
+      expect(await value(page, "step")).toBe(1);
+      await start.selectOption("random");
+      await expect(page.getByTestId("error")).toBeEmpty();
+    }
+    site.fault = () => undefined;
+    await start.selectOption("pretrained");
+    await expect.poll(() => value(page, "step")).toBe(0);
+    await works(page);
+    expect(asked.some((url) => new URL(url).pathname.endsWith(NAME) && url.includes("?is="))).toBe(true);
+    // The service worker keeps all files of a version, this one too.
+  }, { serviceWorkers: "block" });
+});
 
 test("lessons that do not come are named, and come when they are opened again", async ({ browser }) => {
   await visited(browser, async (page, site) => {

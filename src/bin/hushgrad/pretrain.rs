@@ -56,7 +56,7 @@ enum Made {
 impl Made {
     const fn file(self) -> &'static str {
         match self {
-            Self::CnnTanh => "src/model/cnn-tanh.pretrained",
+            Self::CnnTanh => "src/model/cnn_tanh.pretrained",
             Self::Centres => "src/model/scattering.centres",
             Self::Scattering => "src/model/scattering.pretrained",
         }

@@ -5,9 +5,15 @@ use crate::{
     data::Dataset,
     engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo},
     mechanism::State,
-    train::{error::SessionError, plan::Plan},
+    model::pretrained,
+    train::{
+        config::{RunConfig, Start},
+        error::SessionError,
+        plan::Plan,
+    },
     worker::{
         host::Host,
+        load_error::LoadError,
         protocol::{BackendChoice, Event, Fallback},
     },
 };
@@ -59,6 +65,25 @@ impl<H: Host> Agent<H> {
         why
     }
 
+    /// Fetches the parameters that a run of this configuration begins with, where they are in a file of their own and were not fetched yet. A damaged
+    /// copy is fetched once more, past the browser's cache.
+    async fn bring_start(&self, config: &RunConfig) -> Result<(), SessionError> {
+        if config.start != Start::Pretrained {
+            return Ok(());
+        }
+        let Some(address) = pretrained::address(config.model) else { return Ok(()) };
+        let failed = |error| {
+            let reason = if let LoadError::Fetch { reason, .. } = error { reason } else { error.to_string() };
+            SessionError::Start { reason }
+        };
+        if pretrained::bring(config.model, self.host.fetch(&address).await.map_err(failed)?)
+            || pretrained::bring(config.model, self.host.fetch_anew(&address).await.map_err(failed)?)
+        {
+            return Ok(());
+        }
+        Err(SessionError::Start { reason: "the file is damaged, or of another version of this site".to_owned() })
+    }
+
     /// Builds an engine for a plan, in `state` or at the plan's start: on the CPU where the GPU is lost or cannot run the plan.
     pub(super) async fn build(
         &mut self,
@@ -66,6 +91,7 @@ impl<H: Host> Agent<H> {
         train: &Dataset,
         state: Option<&State>,
     ) -> Result<Prepared, SessionError> {
+        self.bring_start(&plan.config).await?;
         let refused = match engine_of(&self.factory, &plan, train, state).await {
             Ok(engine) => return Ok(Prepared { plan, engine, fallback: None }),
             Err(error) if self.factory.info().backend == Backend::Cpu => return Err(error.into()),

@@ -14,7 +14,7 @@ use crate::{
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, error::MechanismError},
     train::{
         config::{Augmentation, Minority, RunConfig, SamplingPolicy, Schedule, Start},
-        error::NoGuarantee,
+        error::{NoGuarantee, SessionError},
         plan::Plan,
         projection,
         run_file::RunFile,
@@ -130,10 +130,12 @@ fn what_is_wrong_with_files_is_german() {
     for reason in ["the server answered 404 Not Found", "Failed to fetch", "Load failed"] {
         let error = LoadError::Fetch { url: "https://a.b/c.bin".to_owned(), reason: reason.to_owned(), absent: false };
         if !reason.contains("404") {
+            said.add(SessionError::Start { reason: reason.to_owned() });
             said.add(error);
         }
     }
-    said.check(45);
+    said.add(SessionError::Start { reason: "the file is damaged, or of another version of this site".to_owned() });
+    said.check(48);
     assert_eq!(
         heard("labels: the file holds labels; expected images"),
         "labels: die Datei enthält Labels; erwartet werden Bilder",
