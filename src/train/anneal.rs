@@ -3,6 +3,7 @@
 //! Both look at public things alone: a rate, a curvature that somebody assumes, digits that the program draws. An acceptance that looked at a private loss
 //! would be one more query, and would have to be paid for.
 
+use super::{config::RunConfig, phased::configurations};
 use crate::{accounting::noise::NoiseSpec, rng::RandomSource};
 
 /// Standard deviation of a proposal, in logarithms of a phase's factor.
@@ -92,12 +93,13 @@ pub fn weights(rates: &[f64], curvature: f64) -> Vec<f64> {
     weights
 }
 
-/// The σ_t that make Σ w_t σ_t² least where Σ (e^{1/σ_t²} − 1) is `budget`: what steps cost together in the small-rate limit of Gaussian noise under Poisson
-/// sampling, without the q². For large σ, σ_t is proportional to w_t^{−1/4}. Steps of weight 0 get no σ that is finite, and are left out.
+/// The σ_k of phases, each with the mean weight of its steps and their number T_k, that make Σ T_k w_k σ_k² least where Σ T_k (e^{1/σ_k²} − 1) is `budget`:
+/// what steps cost together in the small-rate limit of Gaussian noise under Poisson sampling, without the q². For large σ, σ_k is proportional to
+/// w_k^{−1/4}. A phase of weight 0 may have any noise: its σ is as large as this can say.
 ///
-/// Stationary points satisfy w_t·u_t^{−2}·e^{−u_t} = c for all t, where u = 1/σ²; the left side falls in u, so that each c has one u_t, and the budget one c.
+/// Stationary points satisfy w_k·u_k^{−2}·e^{−u_k} = c for all k, where u = 1/σ²; the left side falls in u, so that each c has one u_k, and the budget one c.
 #[must_use]
-pub fn optimum(weights: &[f64], budget: f64) -> Vec<f64> {
+pub fn optimum(phases: &[(f64, u64)], budget: f64) -> Vec<f64> {
     // Of ln w − 2 ln u − u = ln c.
     let precision = |weight: f64, log_c: f64| {
         let (mut low, mut high) = (-700.0_f64, 7.0_f64);
@@ -107,13 +109,65 @@ pub fn optimum(weights: &[f64], budget: f64) -> Vec<f64> {
         }
         (0.5 * (low + high)).exp()
     };
-    let cost = |log_c: f64| weights.iter().map(|weight| precision(*weight, log_c).exp_m1()).sum::<f64>();
+    let cost = |log_c: f64| {
+        phases.iter().map(|(weight, steps)| *steps as f64 * precision(*weight, log_c).exp_m1()).sum::<f64>()
+    };
     let (mut low, mut high) = (-1400.0_f64, 1400.0_f64);
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
         if cost(middle) > budget { low = middle } else { high = middle }
     }
-    weights.iter().map(|weight| precision(*weight, 0.5 * (low + high)).sqrt().recip()).collect()
+    phases.iter().map(|(weight, _)| precision(*weight, 0.5 * (low + high)).sqrt().recip()).collect()
+}
+
+/// A run's phases, and beside each noise the one that is best by [`optimum`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// Steps of each phase, and its noise multiplier σ.
+    pub phases: Vec<(u64, f64)>,
+    rates: Vec<f64>,
+}
+
+/// A run of more steps is not weighed step by step.
+const MOST_STEPS: u64 = 1_000_000;
+
+impl Planned {
+    /// The noise of a run that has an end. `None`: it has none, its phases are refused, or they differ in more than Gaussian noise and rate, so that
+    /// the small-rate limit would have to be taken for each by itself.
+    #[must_use]
+    pub fn of(config: &RunConfig) -> Option<Self> {
+        let steps = config.steps.filter(|steps| *steps <= MOST_STEPS)?;
+        let all = configurations(config).ok()?;
+        let is_alike = |one: &RunConfig| {
+            matches!(one.noise, Some(NoiseSpec::Gaussian { .. }))
+                && (one.lot, &one.encoder) == (config.lot, &config.encoder)
+        };
+        if !all.iter().all(|(_, one)| is_alike(one)) {
+            return None;
+        }
+        let rates = all.iter().flat_map(|(steps, one)| std::iter::repeat_n(one.learning_rate, *steps as usize));
+        let rates = rates.zip(0..).map(|(rate, step)| rate * config.schedule.factor(step, Some(steps))).collect();
+        let sigma = |one: &RunConfig| one.noise.as_ref().map_or(0.0, NoiseSpec::scale);
+        Some(Self { phases: all.iter().map(|(steps, one)| (*steps, sigma(one))).collect(), rates })
+    }
+
+    /// The noise multipliers that would cost the same, and be best for gradient descent on a quadratic of this curvature.
+    #[must_use]
+    pub fn best(&self, curvature: f64) -> Vec<f64> {
+        let weights = weights(&self.rates, curvature);
+        let mut rest = weights.as_slice();
+        let weighed: Vec<(f64, u64)> = self
+            .phases
+            .iter()
+            .map(|(steps, _)| {
+                let (own, after) = rest.split_at((*steps as usize).min(rest.len()));
+                rest = after;
+                (own.iter().sum::<f64>() / *steps as f64, *steps)
+            })
+            .collect();
+        let budget = self.phases.iter().map(|(steps, sigma)| *steps as f64 * (1.0 / (sigma * sigma)).exp_m1()).sum();
+        optimum(&weighed, budget)
+    }
 }
 
 #[cfg(test)]
@@ -121,7 +175,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rng::NotPrivateReplay;
+    use crate::{
+        rng::NotPrivateReplay,
+        train::phases::{PhaseList, Phases},
+    };
 
     /// Where it is known what is best, it is found: the sum of squared distances from some logarithms, up to their mean.
     #[test]
@@ -154,31 +211,64 @@ mod tests {
 
     #[test]
     fn a_falling_rate_wants_noise_that_grows() {
-        let constant = weights(&[0.5; 6], 0.3);
+        let constant: [f64; 6] = weights(&[0.5; 6], 0.3).try_into().unwrap();
         assert!(constant.windows(2).all(|pair| pair[0] < pair[1]));
-        let falling = weights(&[1.0, 0.8, 0.6, 0.4, 0.2, 0.1], 0.3);
+        let falling: [f64; 6] = weights(&[1.0, 0.8, 0.6, 0.4, 0.2, 0.1], 0.3).try_into().unwrap();
         assert!(falling.windows(2).skip(1).all(|pair| pair[0] > pair[1]), "{falling:?}");
-        let [at_constant, at_falling] = [constant, falling].map(|weights| optimum(&weights, 0.5));
+        let [at_constant, at_falling] =
+            [constant, falling].map(|weights| optimum(&weights.map(|weight| (weight, 1)), 0.5));
         assert!(at_constant.windows(2).all(|pair| pair[0] > pair[1]), "{at_constant:?}");
         assert!(at_falling.windows(2).skip(1).all(|pair| pair[0] < pair[1]), "{at_falling:?}");
+    }
+
+    #[test]
+    fn a_run_is_weighed_by_its_own_rates_and_costs_what_it_costs() {
+        let list = |text: &str| Phases::List(PhaseList(text.to_owned()));
+        let config = |text: &str| RunConfig { phases: list(text), steps: Some(60), ..RunConfig::default() };
+        let planned = Planned::of(&config("20; 30 noise 0.5; 10 rate 0.1")).unwrap();
+        let sigma = planned.phases[0].1;
+        assert_eq!(planned.phases, [(20, sigma), (30, 0.5 * sigma), (10, sigma)]);
+        // Without curvature each step weighs as its squared rate: the last ten, which go less far, may have more noise.
+        let best = planned.best(0.0);
+        let stationary = |weight: f64, sigma: f64| weight * sigma.powi(4) * (-1.0 / (sigma * sigma)).exp();
+        assert!((best[0] / best[1] - 1.0).abs() < 1e-9 && best[2] > 1.5 * best[0], "{best:?}");
+        assert!((stationary(0.01, best[2]) / stationary(1.0, best[0]) - 1.0).abs() < 1e-6, "{best:?}");
+        let price = |(steps, sigma): (u64, f64)| steps as f64 * (1.0 / (sigma * sigma)).exp_m1();
+        let [own, other]: [f64; 2] = [
+            planned.phases.iter().map(|phase| price(*phase)).sum(),
+            planned.phases.iter().zip(&best).map(|((steps, _), sigma)| price((*steps, *sigma))).sum(),
+        ];
+        assert!((own / other - 1.0).abs() < 1e-6);
+        // Where nothing changes, nothing is better.
+        let even = Planned::of(&config("30; 30")).unwrap();
+        assert!(even.best(0.0).iter().all(|best| (best / sigma - 1.0).abs() < 1e-6));
+        // Where early steps are forgotten, they may have all the noise there is; that is a number, too.
+        let forgotten = even.best(1.9);
+        assert!(forgotten[0] > 10.0 * forgotten[1] && forgotten.iter().all(|best| best.is_finite()), "{forgotten:?}");
+        for other in ["30; 30 laplace", "30; 30 lot 3", "30; 30 clip 2", "30; 20"] {
+            assert_eq!(Planned::of(&config(other)), None, "{other}");
+        }
+        assert_eq!(Planned::of(&RunConfig { steps: None, ..RunConfig::default() }), None);
     }
 
     proptest! {
         /// It costs the budget, and no change of two scales that costs as much has less of Σ w σ².
         #[test]
         fn the_optimum_is_one(weights in prop::collection::vec(1e-3f64..10.0, 2..7), budget in 0.01f64..20.0, a in 0usize..6, b in 0usize..6, by in -0.2f64..0.2) {
-            let scales = optimum(&weights, budget);
+            let phases: Vec<_> = weights.iter().zip(1..).map(|(weight, steps)| (*weight, steps)).collect();
+            let scales = optimum(&phases, budget);
             let price = |sigma: f64| (1.0 / (sigma * sigma)).exp_m1();
-            let spent: f64 = scales.iter().map(|s| price(*s)).sum();
+            let spent: f64 = scales.iter().zip(&phases).map(|(s, (_, steps))| *steps as f64 * price(*s)).sum();
             prop_assert!((spent / budget - 1.0).abs() < 1e-6, "{} {}", spent, budget);
             let (a, b) = (a % weights.len(), b % weights.len());
             prop_assume!(a != b);
             let mut other = scales.clone();
             other[a] *= 1.0 + by;
-            let left = price(scales[a]) + price(scales[b]) - price(other[a]);
+            let [of_a, of_b] = [a, b].map(|place| phases[place].1 as f64);
+            let left = (of_a * (price(scales[a]) - price(other[a])) + of_b * price(scales[b])) / of_b;
             prop_assume!(left > 1e-12);
             other[b] = left.ln_1p().sqrt().recip();
-            let loss = |scales: &[f64]| scales.iter().zip(&weights).map(|(s, w)| w * s * s).sum::<f64>();
+            let loss = |scales: &[f64]| scales.iter().zip(&phases).map(|(s, (w, steps))| w * *steps as f64 * s * s).sum::<f64>();
             prop_assert!(loss(&other) >= loss(&scales) * (1.0 - 1e-9));
         }
     }

@@ -175,6 +175,20 @@ pub enum Schedule {
     },
 }
 
+impl Schedule {
+    /// The factor on the learning rate in step `step` (the first is 0) of so many. A run without an end has no progress to follow.
+    #[must_use]
+    pub fn factor(self, step: u64, steps: Option<u64>) -> f64 {
+        let Some(steps) = steps else { return 1.0 };
+        let progress = (step as f64 / steps as f64).min(1.0);
+        match self {
+            Self::Constant => 1.0,
+            Self::Linear { to } => 1.0 + (to - 1.0) * progress,
+            Self::Cosine { to } => to + (1.0 - to) * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos()),
+        }
+    }
+}
+
 /// Averaged iterates (Polyak & Juditsky 1992), of what was released: ε has no part in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

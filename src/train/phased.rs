@@ -26,7 +26,7 @@ fn in_phase(phase: &Phase, config: &RunConfig) -> RunConfig {
 ///
 /// # Errors
 /// [`ConfigError`] on `phases`.
-pub(super) fn configurations(config: &RunConfig) -> Result<Vec<(u64, RunConfig)>, ConfigError> {
+pub fn configurations(config: &RunConfig) -> Result<Vec<(u64, RunConfig)>, ConfigError> {
     if config.phases.is_none() {
         return Ok(vec![(config.steps.unwrap_or(u64::MAX), config.clone())]);
     }

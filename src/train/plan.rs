@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     check,
-    config::{Averaging, Minority, RunConfig, Schedule, Start},
+    config::{Averaging, Minority, RunConfig, Start},
     error::{ConfigError, NoGuarantee},
     phased,
     price::{self, Drawn},
@@ -153,15 +153,7 @@ impl Plan {
         let RunConfig { schedule, steps, .. } = self.config;
         let phase = self.phase_of(step).checked_sub(1).and_then(|place| self.later.get(place));
         let learning_rate = phase.map_or(&self.opening, |phase| &phase.config).learning_rate;
-        // A run without an end has no progress to follow.
-        let Some(steps) = steps else { return learning_rate };
-        let progress = (step as f64 / steps as f64).min(1.0);
-        learning_rate
-            * match schedule {
-                Schedule::Constant => 1.0,
-                Schedule::Linear { to } => 1.0 + (to - 1.0) * progress,
-                Schedule::Cosine { to } => to + (1.0 - to) * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos()),
-            }
+        learning_rate * schedule.factor(step, steps)
     }
 
     /// Initial parameters, flat.

@@ -140,7 +140,7 @@ test("a question answers at once, by keyboard, and says why", async ({ page, sit
 });
 
 test("numbers and keys of lessons open what they always did", async ({ page, site }) => {
-  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims", "8": "fairness", "9": "same-epsilon" };
+  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims", "8": "fairness", "9": "same-epsilon", "10": "what-helps" };
   await open(page, site, query);
   for (const [number, key] of Object.entries(old)) {
     for (const name of [number, key]) {
@@ -336,6 +336,11 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
   ["same-epsilon.2", /(\d+) steps of larger lots, with σ = (\d+(?:\.\d+)?): ε ≤ (\d+(?:\.\d+)?), where the few steps had (\d+(?:\.\d+)?)\. [^]*?at most (\d+(?:\.\d+)?%) now, and (\d+(?:\.\d+)?%) after/, ["step", "sigma", "epsilon", "of:same-epsilon.1", "found", "found-of:same-epsilon.1"]],
   ["same-epsilon.3", /Of the many steps μ ≤ (\d+(?:\.\d+)?), of/, ["mu"]],
   ["same-epsilon.4", /ε ≤ (\d+(?:\.\d+)?) for the many steps, (\d+(?:\.\d+)?) for the few/, ["epsilon", "few"]],
+  ["what-helps.1", /ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) with the same[^]*?rate of (\d+) the model reads (\d+(?:\.\d+)?%); with[^]*?(\d+(?:\.\d+)?%)\./, ["epsilon", "epsilon", "rate", "accuracy", "run:0"]],
+  ["what-helps.2", /instead of 16: (\d+(?:\.\d+)?%) with noise that falls, (\d+(?:\.\d+)?%) with[^]*?was (\d+(?:\.\d+)?%)\./, ["accuracy", "run:1", "run:0"]],
+  ["what-helps.3", /(\d+(?:\.\d+)?%) with noise that grows, (\d+(?:\.\d+)?%) with/, ["accuracy", "run:0"]],
+  ["what-helps.4", /ε ≤ (\d+(?:\.\d+)?), with or without it\.[^]*?(\d+(?:\.\d+)?%) with it, (\d+(?:\.\d+)?%) without/, ["epsilon", "accuracy", "run:0"]],
+  ["what-helps.5", /ε ≤ (\d+(?:\.\d+)?); with a coin for each step it was (\d+(?:\.\d+)?)\./, ["epsilon"]],
   ["fairness.5", /(\d+(?:\.\d+)?%) instead of (\d+(?:\.\d+)?%), and (\d+(?:\.\d+)?%) of the turned[^]*?digits the (\d) has lost/, ["accuracy", "run:0", "group:3", "pays-most"]],
 ];
 
@@ -386,6 +391,9 @@ const HOLDS: [step: string, says: RegExp, holds: (...numbers: number[]) => boole
   ["same-epsilon.2", /ε ≤ (\d+(?:\.\d+)?), where the few steps had (\d+(?:\.\d+)?)\. [^]*?at most (\d+(?:\.\d+)?)% now, and (\d+(?:\.\d+)?)% after/, (many, few, found, foundOfFew) => many === few && Math.abs((found - 5) / (foundOfFew - 5) - 2) < 0.3 && found < 10],
   ["same-epsilon.3", /Of the many steps μ ≤ (\d+(?:\.\d+)?), of the few μ ≤ (\d+(?:\.\d+)?):/, (many, few) => few > many && many > 0.5 && few < 1],
   ["same-epsilon.4", /ε ≤ (\d+(?:\.\d+)?) for the many steps, (\d+(?:\.\d+)?) for the few/, (many, few) => few - many > 0.5],
+  ["what-helps.2", /instead of 16: (\d+(?:\.\d+)?)% with noise that falls, (\d+(?:\.\d+)?)% with[^]*?was (\d+(?:\.\d+)?)%/, (falling, even, long) => even - long > 5 && falling < even + 1],
+  ["what-helps.4", /(\d+(?:\.\d+)?)% with it, (\d+(?:\.\d+)?)% without/, (smooth, plain) => smooth - plain > 0.5],
+  ["what-helps.5", /ε ≤ (\d+(?:\.\d+)?); with a coin for each step it was (\d+(?:\.\d+)?)\./, (allocated, poisson) => poisson > 1.08 * allocated],
   ["fairness.1", /reads (\d+(?:\.\d+)?)% [^]*?and (\d+(?:\.\d+)?)% of the same/, (usual, turned) => usual - turned > 30],
   ["fairness.2", /are: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)% [^]*?Turned: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)%/, (run, bare, turned, bareTurned) => bareTurned - turned > 2 * (bare - run) && run > 80],
   ["fairness.4", /(\d+(?:\.\d+)?)% as they are, (\d+(?:\.\d+)?)% turned\. With the noise it was (\d+(?:\.\d+)?)%/, (cut, turned, noisy) => Math.abs(cut - noisy) < 3 && turned < 30],

@@ -7,7 +7,7 @@ use hushgrad::{
     engine::EngineFactory,
     rng::NotPrivateReplay,
     train::{
-        anneal::{Annealing, optimum, weights},
+        anneal::{Annealing, Planned},
         config::RunConfig,
         phases::{MOST_PHASES, PhaseList, Phases, lengths},
         plan::Plan,
@@ -113,7 +113,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             "{name}: held-out accuracy {mean:.2} ± {deviation:.2} %, loss {loss:.4} ± {spread:.4}, {JUDGES} other seeds"
         );
     }
-    trial.say_optimum()
+    trial.say_optimum(start.scale);
+    Ok(())
 }
 
 /// A recipe whose noise is to be found.
@@ -134,12 +135,17 @@ struct Found {
 }
 
 impl Trial<'_> {
-    /// Trains once at the ε of all runs. The same draws for all factors: what differs is what they do.
-    fn of(&self, factors: &[f64], seed: u64) -> Result<Found, Box<dyn Error>> {
+    /// The configuration with phases of these factors.
+    fn with(&self, factors: &[f64]) -> RunConfig {
         let lengths = lengths(self.arguments.steps, self.arguments.phases);
         let list: Vec<String> =
             lengths.zip(factors).map(|(steps, factor)| format!("{steps} noise {factor:.6}")).collect();
-        let mut config = RunConfig { phases: Phases::List(PhaseList(list.join("; "))), ..self.config.clone() };
+        RunConfig { phases: Phases::List(PhaseList(list.join("; "))), ..self.config.clone() }
+    }
+
+    /// Trains once at the ε of all runs. The same draws for all factors: what differs is what they do.
+    fn of(&self, factors: &[f64], seed: u64) -> Result<Found, Box<dyn Error>> {
+        let mut config = self.with(factors);
         let examples = self.train.len() as u32;
         let scale = scale_for(&config, examples, self.arguments.steps, self.arguments.epsilon)?;
         config.noise = config.noise.map(|noise| noise.with_scale(scale));
@@ -153,23 +159,21 @@ impl Trial<'_> {
     }
 
     /// What a quadratic model would have, by the configuration's rates, for some curvatures.
-    fn say_optimum(&self) -> Result<(), Box<dyn Error>> {
-        let plan = Plan::new(self.config.clone(), self.train.len() as u32)?;
-        let count = u64::from(self.arguments.phases);
-        let rates: Vec<f64> = (0..count).map(|k| plan.learning_rate(self.arguments.steps * k / count)).collect();
+    fn say_optimum(&self, scale: f64) {
         println!(
-            "what is best for gradient descent on a quadratic, by these rates, as multiples of the first phase's noise:"
+            "what is best for gradient descent on a quadratic, by these rates, as multiples of the constant noise:"
         );
-        for curvature in [0.0, 0.1, 0.3] {
-            // A phase is as one step of its rate times its steps, held below where descent would overshoot.
-            let steps = (self.arguments.steps / count) as f64;
-            let phase = |rate: &f64| (rate * steps).min(1.0 / (curvature + 1e-9));
-            let weights = weights(&rates.iter().map(phase).collect::<Vec<_>>(), curvature);
-            let scales = optimum(&weights, self.arguments.epsilon);
-            let factors: Vec<f64> = scales.iter().map(|scale| scale / scales[0]).collect();
-            println!("  curvature {curvature}: {}", words(&factors));
+        let mut config = self.with(&vec![1.0; self.arguments.phases as usize]);
+        config.noise = config.noise.map(|noise| noise.with_scale(scale));
+        match Planned::of(&config) {
+            Some(planned) => {
+                for curvature in [0.0, 0.001, 0.01] {
+                    let factors: Vec<f64> = planned.best(curvature).iter().map(|sigma| sigma / scale).collect();
+                    println!("  curvature {curvature}: {}", words(&factors));
+                }
+            }
+            None => println!("  (known for Gaussian noise, and runs of a million steps at most)"),
         }
-        Ok(())
     }
 }
 

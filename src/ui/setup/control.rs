@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{layout::Control, preset::preset_choice};
+use super::{layout::Control, noise_over_run::noise_over_run, preset::preset_choice};
 use crate::ui::{
     settings::Number,
     size::closures::{bool_memo, view_fn},
@@ -25,12 +25,18 @@ pub fn control(page: Page, which: Control) -> AnyView {
             let there = bool_memo(move || page.settings.with(|settings| which.applies(settings)));
             view_fn(move || there.get().then(|| select(page, which))).into_any()
         }
-        Control::Number(which) => {
-            let stays = which == Number::Scale;
-            let there = bool_memo(move || stays || page.settings.with(|settings| settings.applies(which)));
-            view_fn(move || there.get().then(|| number(page, which))).into_any()
+        // The last control of the phases: what they come to stands below.
+        Control::Number(Number::NoiseEnd) => {
+            (number_while_it_applies(page, Number::NoiseEnd), noise_over_run(page)).into_any()
         }
+        Control::Number(which) => number_while_it_applies(page, which),
     }
+}
+
+fn number_while_it_applies(page: Page, which: Number) -> AnyView {
+    let stays = which == Number::Scale;
+    let there = bool_memo(move || stays || page.settings.with(|settings| settings.applies(which)));
+    view_fn(move || there.get().then(|| number(page, which))).into_any()
 }
 
 /// Controls, one after the other.

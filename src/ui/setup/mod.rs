@@ -5,6 +5,7 @@
 //! | `control` | one control, while it plays a part |
 //! | `digits_line` | what is loaded, and the way to one's own files |
 //! | [`layout`] | which controls there are, and where they stand |
+//! | `noise_over_run` | the noise of a run's phases as a picture |
 //! | `panel` | the panel |
 //! | `preset` | the list of presets |
 //! | `projection` | what the settings will cost |
@@ -14,6 +15,8 @@ pub(super) mod control;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod digits_line;
 pub mod layout;
+#[cfg(target_arch = "wasm32")]
+mod noise_over_run;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod panel;
 #[cfg(target_arch = "wasm32")]

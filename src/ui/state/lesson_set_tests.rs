@@ -106,7 +106,8 @@ fn every_lesson_is_whole() {
             "bigger",
             "claims",
             "fairness",
-            "same-epsilon"
+            "same-epsilon",
+            "what-helps"
         ]
     );
     for lesson in &set.lessons {
@@ -156,7 +157,7 @@ fn every_lesson_is_whole() {
 /// The panel that holds a hook's element; empty: it stands above them all.
 fn panel_of(hook: &str) -> &'static str {
     match hook {
-        "projection" | "denoiser" => "setup",
+        "projection" | "denoiser" | "noise-over-run" => "setup",
         "lot" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
         "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "groups" | "by-digit" | "pulls" => "results",
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
