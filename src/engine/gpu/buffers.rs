@@ -87,7 +87,7 @@ impl Buffers {
         // Scores are where histograms were, and read.
         let tally = match sizes.encoding {
             Encoding::Envelope => 4 * BUCKETS as u64,
-            Encoding::Plain | Encoding::Clip => SCORE_BYTES,
+            Encoding::Plain | Encoding::Clip | Encoding::Layers => SCORE_BYTES,
         };
         let kept = 4 * sizes.slices.stride as u64 + tally;
         let per_example = kept + SCORE_BYTES + row;

@@ -26,6 +26,8 @@ pub enum Encoding {
     Plain,
     Clip,
     Envelope,
+    /// A clip for each layer.
+    Layers,
 }
 
 /// Where in `work` an example keeps what. Unused slices have length 0.
@@ -45,6 +47,7 @@ pub struct Slices {
     pub delta: usize,
     /// Dense layers' deltas times an example's factor, the first layer's and the second's.
     pub scaled: [usize; 2],
+    /// Whether an example is finite, and the factors of the first two layers.
     pub status: usize,
     pub stored: usize,
     /// Gradients of the convolutions; they are the first `stored_length` coordinates.
@@ -85,7 +88,7 @@ impl Slices {
         for (scaled, layer) in slices.scaled.iter_mut().zip(model.dense_layers()) {
             *scaled = take(layer.outputs);
         }
-        slices.status = take(2);
+        slices.status = take(3);
         slices.stride = next.next_multiple_of(4);
         slices
     }

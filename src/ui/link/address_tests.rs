@@ -150,6 +150,7 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 const SAID: [&str; 13] = [
     "preset=best-1",
     "noise=custom&density=1%2Fcosh(x)",
+    "encoder=layers&layer-norms=0.5%201",
     "phases=list&phase-list=3%3B%204%20noise%200.5",
     "speed=slow",
     "backend=gpu",
@@ -211,7 +212,7 @@ fn every_key_is_read_and_written() {
 fn no_key_takes_what_is_wrong_or_too_long() {
     let (ground, _) = read("?theme=dark&model=mlp");
     for key in keys() {
-        let free = ["density", "lab-density", "phase-list", "lesson"].contains(&key.as_str());
+        let free = ["density", "lab-density", "phase-list", "layer-norms", "lesson"].contains(&key.as_str());
         let value = if free { "1".repeat(LONGEST_FORMULA + 1) } else { "~".to_owned() };
         let (link, problems) = read(&format!("?theme=dark&{key}={value}&model=mlp"));
         if key == "lang" {
