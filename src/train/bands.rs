@@ -94,7 +94,7 @@ mod tests {
         accounting::rdp::epsilon_of,
         data::synthetic,
         engine::{Engine, Performance, StepInput, cpu::CpuEngine, reference::ReferenceEngine},
-        mechanism::{Denoiser, EnvelopeShape},
+        mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
         model::Architecture,
         train::{
             plan::Plan,
