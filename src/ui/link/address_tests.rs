@@ -268,8 +268,8 @@ proptest! {
         said in prop::sample::subsequence(said(), 0..=SAID.len()).prop_shuffle(),
         unknown in prop::collection::vec(("x-[a-z%+=]{0,12}", 0..SAID.len()), 0..8),
     ) {
-        // A density is written where it is the noise's, and phases where they are the run's.
-        let said = [said, vec!["noise=custom".to_owned(), "phases=list".to_owned()]].concat();
+        // A density is written where it is the noise's, phases and layers where they are the run's.
+        let said = [said, ["noise=custom", "phases=list", "encoder=layers"].map(str::to_owned).to_vec()].concat();
         let (link, problems) = read(&said.join("&"));
         prop_assert_eq!(problems, Vec::<String>::new());
         let mut mixed = said;
@@ -283,8 +283,8 @@ proptest! {
     #[test]
     fn whatever_a_key_is_given_is_taken_or_named(key in prop::sample::select(keys()), value in "\\PC{0,60}") {
         // With what the page must show for each key to be written.
-        let (ground, _) = read("noise=custom&phases=list&lab=1");
-        let (link, problems) = read(&format!("noise=custom&phases=list&lab=1&{key}={}", encode(&value)));
+        let (ground, _) = read("noise=custom&phases=list&encoder=layers&lab=1");
+        let (link, problems) = read(&format!("noise=custom&phases=list&encoder=layers&lab=1&{key}={}", encode(&value)));
         match &problems[..] {
             [] => prop_assert_eq!(read(&link.write()), (link, vec![])),
             [problem] => prop_assert!(problem.contains(&key) && link == ground, "{problem}"),
