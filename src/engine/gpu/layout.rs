@@ -12,6 +12,9 @@ pub const EXAMPLE_WORDS: usize = PIXELS / 4 + 1;
 pub const COUNTERS: usize = 64;
 /// Bytes of an example's logits, of which a chunk's follow the counters when they are read.
 pub const SCORE_BYTES: u64 = 4 * CLASSES as u64;
+/// Of `Run` in common.wgsl, and of `Release` in release.wgsl.
+pub const RUN_BYTES: u64 = 96;
+pub const RELEASE_BYTES: u64 = 128;
 /// `BUCKETS` of common.wgsl.
 pub const BUCKETS: usize = crate::mechanism::encode::BUCKETS;
 

@@ -2,7 +2,14 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{buffers::Buffers, denoising::Denoising, device::Gpu, families::Family, layout::Encoding, memory::Owned};
+use super::{
+    buffers::Buffers,
+    denoising::Denoising,
+    device::Gpu,
+    families::Family,
+    layout::{Encoding, RELEASE_BYTES, RUN_BYTES},
+    memory::Owned,
+};
 use crate::{
     engine::{EngineError, Task, Unsupported, check_length},
     mechanism::{
@@ -60,6 +67,8 @@ pub struct Release {
     pub ends: [u32; MOST_LAYERS],
     pub units: [f32; MOST_LAYERS],
 }
+
+const _: () = assert!(size_of::<Run>() as u64 == RUN_BYTES && size_of::<Release>() as u64 == RELEASE_BYTES);
 
 /// A task that the device takes.
 #[derive(Debug)]
