@@ -4,6 +4,8 @@
 
 override STORED: u32;
 override STORED_LENGTH: u32;
+// Of the first convolution.
+override FIRST_STORED: u32;
 // First coordinate of the sum.
 override TARGET: u32;
 // Clamp into the example's envelope, what histogram_stored.wgsl has scaled; else multiply by its factor.
@@ -36,7 +38,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     for (var slot = id.y * SLICE; slot < end; slot += SLOT) {
         var sum = 0.0;
         for (var e = slot; e < min(slot + SLOT, end); e++) {
-            let factor = work[e * STRIDE + STATUS + 1u];
+            let factor = work[e * STRIDE + STATUS + select(1u, 2u, i >= FIRST_STORED)];
             if (factor != 0.0) {
                 sum += encoded(e, factor, work[e * STRIDE + STORED + i]);
             }

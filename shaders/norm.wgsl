@@ -9,6 +9,8 @@ override ENCODER: u32;
 // Stored gradients (convolutions), then up to two dense layers: (source, inputs) and (delta, outputs).
 override STORED: u32 = 0;
 override STORED_LENGTH: u32 = 0;
+// Of the first convolution.
+override FIRST_STORED: u32 = 0;
 override BYTES: bool;
 override SOURCE_1: u32 = 0;
 override INPUTS_1: u32 = 0;
@@ -24,11 +26,13 @@ override SCALED_2: u32 = 0;
 const NONE: u32 = 0;
 const CLIP: u32 = 1;
 const ENVELOPE: u32 = 2;
+const LAYERS: u32 = 3;
 
-// Stored gradient; inputs and deltas of the first dense layer; of the second.
-var<workgroup> partial_stored: array<f32, 64>;
+// Stored gradients, of the first convolution and of the second; inputs and deltas of the first dense layer; of the second.
+var<workgroup> partial_stored: array<vec2<f32>, 64>;
 var<workgroup> partial: array<vec4<f32>, 64>;
-var<workgroup> chosen: f32;
+// Factors of the layers in order; of a model of two, the last two are of no layer.
+var<workgroup> chosen: vec4<f32>;
 
 fn slice(start: u32, length: u32, t: u32) -> f32 {
     var sum = 0.0;
@@ -46,10 +50,28 @@ fn scale(delta: u32, scaled: u32, length: u32, factor: f32, t: u32) {
     }
 }
 
+// mechanism::layers::LayerFactors::of.
+fn factors(squares: vec4<f32>) -> vec4<f32> {
+    var norms = sqrt(squares) * run.weight;
+    if (run.joint == 1u) {
+        norms = vec4<f32>(length(norms));
+    }
+    var result = run.layer_scale;
+    for (var layer = 0u; layer < 4u; layer++) {
+        if (norms[layer] > run.layer_target[layer]) {
+            result[layer] *= run.layer_target[layer] / norms[layer];
+        }
+    }
+    return result;
+}
+
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let base = group.y * STRIDE;
-    partial_stored[t] = slice(base + STORED, STORED_LENGTH, t);
+    partial_stored[t] = vec2<f32>(
+        slice(base + STORED, FIRST_STORED, t),
+        slice(base + STORED + FIRST_STORED, STORED_LENGTH - FIRST_STORED, t),
+    );
     var a = 0.0;
     if (BYTES) {
         let bytes = example(group.y);
@@ -75,8 +97,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     if (t == 0u) {
         let p = partial[0];
-        let square = partial_stored[0] + (p.x + 1.0) * p.y + (p.z + 1.0) * p.w;
+        let stored = partial_stored[0];
+        let dense = vec2<f32>((p.x + 1.0) * p.y, (p.z + 1.0) * p.w);
+        let square = stored.x + stored.y + dense.x + dense.y;
         var factor = 0.0;
+        var layers = vec4<f32>(1.0);
         if (finite(square) && work[base + STATUS] == 1.0) {
             factor = 1.0;
             if (ENCODER == CLIP && square > run.clip * run.clip) {
@@ -85,14 +110,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             if (ENCODER == ENVELOPE) {
                 factor = run.pre_scale;
             }
+            if (ENCODER == LAYERS) {
+                layers = factors(select(vec4<f32>(dense, 0.0, 0.0), vec4<f32>(stored, dense), STORED_LENGTH > 0u));
+            }
         } else {
             atomicAdd(&tallies[NON_FINITE], 1u);
         }
-        chosen = factor * run.steps;
-        work[base + STATUS + 1u] = chosen;
+        chosen = factor * layers * run.steps;
+        work[base + STATUS + 1u] = chosen.x;
+        work[base + STATUS + 2u] = chosen.y;
     }
     workgroupBarrier();
     // What is not finite is left out of the sum, whatever stands here.
-    scale(base + DELTA_1, base + SCALED_1, OUTPUTS_1, chosen * unit(BYTES), t);
-    scale(base + DELTA_2, base + SCALED_2, OUTPUTS_2, chosen, t);
+    let dense_factors = select(chosen.xy, chosen.zw, STORED_LENGTH > 0u);
+    scale(base + DELTA_1, base + SCALED_1, OUTPUTS_1, dense_factors.x * unit(BYTES), t);
+    scale(base + DELTA_2, base + SCALED_2, OUTPUTS_2, dense_factors.y, t);
 }

@@ -11,13 +11,16 @@ use std::{
 };
 
 use hushgrad::{
-    accounting::noise::NoiseSpec,
+    accounting::{
+        groups::{Clipping, NoiseStrategy},
+        noise::NoiseSpec,
+    },
     data::synthetic,
     engine::{
         AnyEngine, EngineError, EngineFactory, Task,
         gpu::{Gpu, Scattering, kernels},
     },
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, envelope::Envelope},
     model::{Architecture, initial_parameters},
 };
 use pollster::block_on;
@@ -73,6 +76,16 @@ fn one_vector() -> Task {
 }
 fn cnn() -> Task {
     clip(Architecture::CnnTanh)
+}
+/// Every layer with a factor and a unit of its own.
+fn layered() -> Task {
+    let layers = LayerClip { strategy: NoiseStrategy::DimensionAdjusted, ..LayerClip::even(1.0) };
+    Task { encoder: EncoderSpec::Layers(layers), ..cnn() }
+}
+fn joint() -> Task {
+    let layers =
+        LayerClip { clipping: Clipping::Joint, strategy: NoiseStrategy::DimensionAdjusted, ..LayerClip::even(1.0) };
+    Task { encoder: EncoderSpec::Layers(layers), ..cnn() }
 }
 fn cnn_ranked() -> Task {
     envelope(Architecture::CnnRelu, 2)
@@ -134,7 +147,12 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NORM", "finite(square) && work[base + STATUS] == 1.0", "true", linear),
     sabotage("NORM", "atomicAdd(&tallies[NON_FINITE], 1u)", "atomicAdd(&tallies[NON_FINITE], 2u)", linear),
     sabotage("NORM", "factor * work[delta + i]", "factor * work[delta]", linear),
-    sabotage("NORM", "SCALED_2, OUTPUTS_2, chosen", "SCALED_2, OUTPUTS_2, 2.0 * chosen", perceptron_ranked),
+    sabotage("NORM", "SCALED_2, OUTPUTS_2, dense", "SCALED_2, OUTPUTS_2, 2.0 * dense", perceptron_ranked),
+    sabotage("NORM", "result[layer] *= run", "result[layer] *= 2.0 * run", layered),
+    sabotage("NORM", "dense_factors.y,", "dense_factors.x,", layered),
+    sabotage("NORM", "vec4<f32>(length(norms))", "norms", joint),
+    sabotage("ACCUMULATE_STORED", "select(1u, 2u,", "select(1u, 1u,", layered),
+    sabotage("NOISE", "unit_of(i) * denoised", "denoised", layered),
     sabotage("HISTOGRAM_STORED", "work[at] = h", "work[at] = 0.9 * h", cnn_ranked),
     sabotage("HISTOGRAM_STORED", "i < STORED_LENGTH", "i < STORED_LENGTH / 2u", cnn_ranked),
     sabotage("HISTOGRAM_DENSE", "o < OUTPUTS", "o < OUTPUTS - 2u", linear_ranked),

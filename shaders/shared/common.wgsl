@@ -19,6 +19,11 @@ struct Run {
     steps: f32,
     // What is taken from the leading bits of a magnitude, in steps, to have its bucket.
     first_bucket: i32,
+    // mechanism::layers::LayerFactors: a layer after the other.
+    weight: vec4<f32>,
+    layer_target: vec4<f32>,
+    layer_scale: vec4<f32>,
+    joint: u32,
 }
 
 struct Chunk {
@@ -41,7 +46,7 @@ struct Chunk {
 @group(0) @binding(8) var<uniform> chunk: Chunk;
 
 override STRIDE: u32 = 0;
-// Where an example keeps whether its logits were finite (1 or 0), and what its gradient is multiplied by.
+// Where an example keeps whether its logits were finite (1 or 0), and what its gradient is multiplied by: the first layer's part, and the second's.
 override STATUS: u32 = 0;
 
 // Whether encoded coordinates are whole numbers of steps g, whose sums are exact (mechanism::exact_sum::SumGrid).

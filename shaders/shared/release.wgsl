@@ -28,6 +28,9 @@ struct Release {
     denoise: f32,
     // Where noise is correlated over c + 1 steps: those of the sequence so far; from c on, c + their number modulo c.
     position: u32,
+    // First coordinate after each layer, and what its coordinates are in units of.
+    ends: vec4<u32>,
+    units: vec4<f32>,
 }
 
 @group(0) @binding(0) var<storage, read_write> parameters: array<f32>;
@@ -57,9 +60,19 @@ const FULL_COUNT: u32 = 1;
 const FULL: u32 = STARTS + BINS;
 const FEW: u32 = 512;
 
+// mechanism::layers::Layers::restore: 1 where there is one bound for all layers.
+fn unit_of(i: u32) -> f32 {
+    for (var layer = 0u; layer < 3u; layer++) {
+        if (i < release.ends[layer]) {
+            return release.units[layer];
+        }
+    }
+    return release.units[3];
+}
+
 // m ← μ m + takes·ĝ / lot; θ ← θ − η m; and the mean follows θ, or gradients go ahead of it.
 fn update(i: u32, denoised: f32) {
-    let m = release.momentum * momentum[i] + release.takes * (denoised / release.expected_lot);
+    let m = release.momentum * momentum[i] + release.takes * (unit_of(i) * denoised / release.expected_lot);
     momentum[i] = m;
     let step = release.learning_rate * m;
     let place = release.average_at + i;

@@ -95,6 +95,7 @@ impl Known {
         let mut reach = 1.0;
         match (&mut known.encoder, &known.envelope) {
             (EncoderSpec::Clip { norm }, _) => *norm = 1.0,
+            (EncoderSpec::Layers(clip), _) => clip.norms = vec![1.0],
             (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
                 *pre_scale = known_pre_scale(*pre_scale);
                 reach = f64::from(envelope.largest());
@@ -221,6 +222,7 @@ impl Known {
                 let square: i128 = steps.iter().map(|&v| i128::from(v).pow(2)).sum();
                 square as f64 <= (norm / step).powi(2)
             }
+            Encoder::Layers(layers) => layers.inside(&steps.iter().map(|&v| v as f64 * step).collect::<Vec<_>>()),
             Encoder::Envelope { envelope, .. } => {
                 let mut magnitudes: Vec<u64> = steps.iter().map(|v| v.unsigned_abs()).collect();
                 magnitudes.sort_unstable_by(|a, b| b.cmp(a));
@@ -295,7 +297,9 @@ impl Known {
         let StepInput { learning_rate, average_keeps, .. } = input(&[], 0.25);
         let mut worst = 0.0;
         let Filter { takes, ahead, .. } = self.task.filter();
-        for (i, &g) in trace.denoised.iter().enumerate() {
+        let mut moves = trace.denoised.clone();
+        self.encoder.restore(&mut moves);
+        for (i, &g) in moves.iter().enumerate() {
             let momentum = takes * (g / self.task.expected_lot);
             let step = learning_rate * momentum;
             let theta = self.start[i] - step;

@@ -11,6 +11,7 @@ use crate::{
         denoise::Filter,
         envelope::Envelope,
         exact_sum::SumGrid,
+        layers::Layers,
     },
     model::Architecture,
 };
@@ -62,8 +63,13 @@ impl Task {
     /// # Errors
     /// [`Unsupported::OtherTask`].
     pub fn check_next(&self, next: &Self) -> Result<(), Unsupported> {
-        let clip = |encoder: &EncoderSpec| matches!(encoder, EncoderSpec::Clip { .. });
-        let same_bound = clip(&self.encoder) && clip(&next.encoder) || self.encoder == next.encoder;
+        let same_bound = match (&self.encoder, &next.encoder) {
+            (EncoderSpec::Clip { .. }, EncoderSpec::Clip { .. }) => true,
+            (EncoderSpec::Layers(own), EncoderSpec::Layers(other)) => {
+                (own.clipping, own.strategy) == (other.clipping, other.strategy)
+            }
+            (own, other) => own == other,
+        };
         let same_envelope = match (&self.envelope, &next.envelope) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own == other,
             (own, other) => own.is_none() && other.is_none(),
@@ -87,9 +93,21 @@ impl Task {
     /// When the encoder is refused, or Ψ's vectors are not of length `p`.
     pub fn prepared_encoder(&self, p: usize) -> Result<Encoder, MechanismError> {
         match &self.envelope {
+            _ if matches!(self.encoder, EncoderSpec::Layers(_)) => {
+                Ok(self.layers()?.map_or(Encoder::None, Encoder::Layers))
+            }
             Some(envelope) => Encoder::with_envelope(&self.encoder, Arc::clone(envelope), p),
             None => Encoder::new(&self.encoder, p),
         }
+    }
+
+    /// How layers are clipped, where each is.
+    ///
+    /// # Errors
+    /// As [`Layers::new`].
+    pub fn layers(&self) -> Result<Option<Layers>, MechanismError> {
+        let EncoderSpec::Layers(clip) = &self.encoder else { return Ok(None) };
+        Layers::new(clip, &self.model.lengths()).map(Some)
     }
 
     /// Algorithm 1 of this task, over gradients of length `p`.
@@ -127,7 +145,7 @@ impl Task {
             Some(NoiseSpec::Gaussian { .. }) if self.denoiser.needs_noise() => {
                 refuse("has another spread at each step, and the denoiser takes it for one")
             }
-            Some(NoiseSpec::Gaussian { .. }) if matches!(self.encoder, EncoderSpec::Clip { .. }) => Ok(correlation),
+            Some(NoiseSpec::Gaussian { .. }) if self.encoder.clips() => Ok(correlation),
             Some(NoiseSpec::Gaussian { .. }) => refuse("is for gradients that are clipped"),
             _ => refuse("is Gaussian"),
         }
@@ -174,6 +192,7 @@ impl Task {
         }
         match (&self.encoder, &self.envelope) {
             (EncoderSpec::Clip { norm }, _) => Some(SumGrid::of(*norm)),
+            (EncoderSpec::Layers(_), _) => Some(Layers::sum_grid()),
             (EncoderSpec::Envelope { .. }, Some(envelope)) => Some(SumGrid::of(envelope.largest().into())),
             _ => None,
         }

@@ -6,6 +6,7 @@ use super::{
     EncoderSpec, MechanismError,
     envelope::{BLOCKS, Envelope, block_edge},
     exact_sum::{SumGrid, clip_target},
+    layers::Layers,
 };
 
 /// Buckets of magnitudes, 512 to an octave, for 32 octaves: see [`first_bucket`].
@@ -30,9 +31,17 @@ pub enum Encoder {
         /// Gradients are multiplied by this first.
         pre_scale: f32,
     },
+    /// Clipped layer by layer, and in units of the layers' noise.
+    Layers(Layers),
 }
 
 impl EncoderSpec {
+    /// Whether gradients are clipped to a norm, as a whole or layer by layer.
+    #[must_use]
+    pub const fn clips(&self) -> bool {
+        matches!(self, Self::Clip { .. } | Self::Layers(_))
+    }
+
     /// Checks the numbers.
     ///
     /// # Errors
@@ -40,25 +49,27 @@ impl EncoderSpec {
     pub fn validate(&self) -> Result<(), MechanismError> {
         // Also false for NaN.
         let usable = |x: f64| (1e-9..=1e9).contains(&x);
-        match *self {
-            Self::Clip { norm } if !usable(norm) => Err(MechanismError::ClipNorm(norm)),
-            Self::Envelope { pre_scale, .. } if !usable(pre_scale) => Err(MechanismError::PreScale(pre_scale)),
+        match self {
+            Self::Clip { norm } if !usable(*norm) => Err(MechanismError::ClipNorm(*norm)),
+            Self::Envelope { pre_scale, .. } if !usable(*pre_scale) => Err(MechanismError::PreScale(*pre_scale)),
+            Self::Layers(clip) => clip.validate(),
             _ => Ok(()),
         }
     }
 }
 
 impl Encoder {
-    /// Prepares `spec` for gradients of length `p`, drawing Ψ if it needs one.
+    /// Prepares `spec` for gradients of length `p`, drawing Ψ if it needs one. To clip layer by layer, they are taken as one layer.
     ///
     /// # Errors
     /// As [`EncoderSpec::validate`] and [`Envelope::draw`].
     pub fn new(spec: &EncoderSpec, p: usize) -> Result<Self, MechanismError> {
         spec.validate()?;
-        Ok(match *spec {
+        Ok(match spec {
             EncoderSpec::None => Self::None,
-            EncoderSpec::Clip { norm } => Self::Clip { norm },
-            EncoderSpec::Envelope { shape, vectors, pre_scale, seed } => Self::Envelope {
+            EncoderSpec::Clip { norm } => Self::Clip { norm: *norm },
+            EncoderSpec::Layers(clip) => Self::Layers(Layers::new(clip, &[p])?),
+            &EncoderSpec::Envelope { shape, vectors, pre_scale, seed } => Self::Envelope {
                 envelope: Arc::new(Envelope::draw(shape, vectors, p, seed)?),
                 pre_scale: pre_scale as f32,
             },
@@ -80,6 +91,13 @@ impl Encoder {
         Ok(Self::Envelope { envelope, pre_scale: pre_scale as f32 })
     }
 
+    /// From the units of encoded gradients to those of gradients, where they are others layer by layer.
+    pub fn restore(&self, values: &mut [f32]) {
+        if let Self::Layers(layers) = self {
+            layers.restore(values);
+        }
+    }
+
     /// The grid on which encoded coordinates have exact sums; without a bound there is none.
     #[must_use]
     pub fn sum_grid(&self) -> Option<SumGrid> {
@@ -87,6 +105,7 @@ impl Encoder {
             Self::None => None,
             Self::Clip { norm } => Some(SumGrid::of(*norm)),
             Self::Envelope { envelope, .. } => Some(SumGrid::of(envelope.largest().into())),
+            Self::Layers(_) => Some(Layers::sum_grid()),
         }
     }
 
@@ -117,6 +136,7 @@ impl Encoder {
                     gradient.iter_mut().for_each(|g| *g = grid.round(*g));
                 }
             },
+            Self::Layers(layers) => layers.clip(gradient, grid),
             Self::Envelope { envelope, pre_scale } => {
                 for g in &mut *gradient {
                     *g *= pre_scale;

@@ -47,6 +47,17 @@ pub enum MechanismError {
     /// A pre-scale outside [1e-9, 1e9].
     #[error("the envelope's pre-scale is {0}; it takes a number from 1e-9 to 1e9")]
     PreScale(f64),
+    /// Norms for another number of layers.
+    #[error("there are {found} norms for {layers} layers; give one for each, or one number for all together")]
+    LayerNorms {
+        /// Layers of the model.
+        layers: usize,
+        /// Norms that were given.
+        found: usize,
+    },
+    /// A layer's norm outside [1e-9, 1e6].
+    #[error("the norm of a layer is {0}; it takes a number from 1e-9 to 1000000")]
+    LayerNorm(f64),
     /// A denoiser that looks at the noise, without noise.
     #[error("the denoiser compares the sum with the noise, and there is no noise")]
     DenoiserWithoutNoise,

@@ -11,6 +11,7 @@ pub mod envelope;
 pub mod error;
 pub mod exact_sum;
 pub mod grid;
+pub mod layers;
 pub mod noise;
 mod quantile;
 mod step;
@@ -18,6 +19,7 @@ mod step;
 pub use denoise::Denoiser;
 pub use encode::Encoder;
 pub use error::MechanismError;
+pub use layers::LayerClip;
 pub(crate) use step::add_to;
 pub use step::{Algorithm, LotSum, State, Trace};
 
@@ -43,6 +45,8 @@ pub enum EncoderSpec {
         /// Ψ is public: it is drawn from this seed.
         seed: u64,
     },
+    /// Each layer's part scaled down to a norm of its own, or all of them by one factor; with noise to match (McMahan et al. 2018).
+    Layers(LayerClip),
 }
 
 /// Distribution of the entries of Ψ's vectors.

@@ -233,7 +233,9 @@ impl Algorithm {
         let denoise_factor = self.denoise.as_ref().map_or(1.0, |denoise| denoise.denoise(&mut denoised));
 
         let Filter { keeps, takes, ahead, .. } = self.filter;
-        for (m, g) in state.momentum.iter_mut().zip(&denoised) {
+        let mut moves = denoised.clone();
+        self.encoder.restore(&mut moves);
+        for (m, g) in state.momentum.iter_mut().zip(&moves) {
             *m = keeps * *m + takes * (g / self.expected_lot);
         }
         match &mut state.average {

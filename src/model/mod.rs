@@ -161,6 +161,12 @@ impl Architecture {
             .collect()
     }
 
+    /// Parameters of each layer.
+    #[must_use]
+    pub fn lengths(self) -> Vec<usize> {
+        self.layers().iter().map(|layer| layer.outputs * (layer.fan_in + 1)).collect()
+    }
+
     /// P, the length of the flat parameter vector.
     #[must_use]
     pub fn parameters(self) -> usize {

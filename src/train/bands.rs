@@ -7,7 +7,7 @@ use super::{
 use crate::{
     accounting::{noise::NoiseSpec, sampling::Sampling},
     mechanism::{
-        EncoderSpec, MechanismError,
+        MechanismError,
         correlated::{Correlation, most_bands},
     },
 };
@@ -62,7 +62,7 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
             "noise over several steps is proven private for Gaussian noise alone; choose Gaussian noise or 1 band",
         );
     }
-    if !matches!(config.encoder, EncoderSpec::Clip { .. }) {
+    if !config.encoder.clips() {
         return contradiction("noise over several steps is for gradients that are clipped; choose a clip or 1 band");
     }
     if config.grid_bits.is_some() {
@@ -94,7 +94,7 @@ mod tests {
         accounting::rdp::epsilon_of,
         data::synthetic,
         engine::{Engine, Performance, StepInput, cpu::CpuEngine, reference::ReferenceEngine},
-        mechanism::{Denoiser, EnvelopeShape},
+        mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
         model::Architecture,
         train::{
             plan::Plan,

@@ -134,12 +134,33 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
     if let Schedule::Linear { to } | Schedule::Cosine { to } = config.schedule {
         range("schedule", to, (0.0..=1.0).contains(&to), "between 0 and 1")?;
     }
-    match config.encoder {
+    match &config.encoder {
         EncoderSpec::None => Ok(()),
-        EncoderSpec::Clip { norm } => {
+        EncoderSpec::Layers(clip) => {
+            for &norm in &clip.norms {
+                range(
+                    "encoder.norms",
+                    norm,
+                    (LEAST_SCALE..=1e6).contains(&norm),
+                    "numbers of at least 1e-9 and at most 1000000",
+                )?;
+            }
+            let layers = config.model.layers().len();
+            let count = clip.norms.len();
+            range(
+                "encoder.norms",
+                count as f64,
+                count == 1 || count == layers,
+                &match layers {
+                    1 => "1 number, as the model has one layer".to_owned(),
+                    _ => format!("1 number for all layers, or {layers}, one for each layer of the model"),
+                },
+            )
+        }
+        &EncoderSpec::Clip { norm } => {
             range("encoder.norm", norm, (LEAST_SCALE..=1e6).contains(&norm), "at least 1e-9 and at most 1000000")
         }
-        EncoderSpec::Envelope { pre_scale, .. } => {
+        &EncoderSpec::Envelope { pre_scale, .. } => {
             let fine = (LEAST_SCALE..=1e6).contains(&pre_scale);
             range("encoder.pre-scale", pre_scale, fine, "at least 1e-9 and at most 1000000")
         }

@@ -14,8 +14,10 @@ fn in_phase(phase: &Phase, config: &RunConfig) -> RunConfig {
         let scale = noise.scale() * phase.noise;
         *noise = phase.family.as_ref().unwrap_or(noise).with_scale(scale);
     }
-    if let EncoderSpec::Clip { norm } = &mut own.encoder {
-        *norm *= phase.clip;
+    match &mut own.encoder {
+        EncoderSpec::Clip { norm } => *norm *= phase.clip,
+        EncoderSpec::Layers(clip) => clip.norms.iter_mut().for_each(|norm| *norm *= phase.clip),
+        EncoderSpec::None | EncoderSpec::Envelope { .. } => {}
     }
     own.lot = phase.lot.unwrap_or(own.lot);
     own.learning_rate *= phase.rate;
@@ -36,7 +38,7 @@ pub fn configurations(config: &RunConfig) -> Result<Vec<(u64, RunConfig)>, Confi
     if config.noise.is_none() && any(|phase| phase.noise != 1.0 || phase.family.is_some()) {
         return contradiction("they change the noise, and there is none; choose a noise or no phases");
     }
-    if !matches!(config.encoder, EncoderSpec::Clip { .. }) && any(|phase| phase.clip != 1.0) {
+    if !config.encoder.clips() && any(|phase| phase.clip != 1.0) {
         return contradiction(
             "they change the clipping norm, and gradients are not clipped to one; choose to clip, or leave the factor out",
         );

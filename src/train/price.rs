@@ -56,7 +56,7 @@ impl Drawn {
             EncoderSpec::Envelope { shape, vectors, seed, .. } => {
                 Some(Self { shape, vectors, dimension: config.model.parameters(), seed })
             }
-            EncoderSpec::None | EncoderSpec::Clip { .. } => None,
+            EncoderSpec::None | EncoderSpec::Clip { .. } | EncoderSpec::Layers(_) => None,
         }
     }
 
@@ -148,6 +148,8 @@ fn release_of(
     };
     let sensitivity = match (&config.encoder, Drawn::of(config)) {
         (EncoderSpec::Clip { norm }, _) => Sensitivity::L2 { norm: *norm },
+        // In units of each layer's noise: mechanism::layers.
+        (EncoderSpec::Layers(_), _) => Sensitivity::L2 { norm: 1.0 },
         (_, Some(drawn)) => Sensitivity::Envelope { profile: drawn.profile(envelope)? },
         (_, None) => return Ok(Err(NoGuarantee::NoBound)),
     };
@@ -163,6 +165,79 @@ mod tests {
     fn under(vectors: u32, seed: u64) -> RunConfig {
         let encoder = EncoderSpec::Envelope { shape: EnvelopeShape::Mixed, vectors, pre_scale: 1.0, seed };
         RunConfig { encoder, noise: Some(NoiseSpec::Laplace { scale: 1.0 }), ..RunConfig::default() }
+    }
+
+    /// Layers cost what their groups cost as one query, which is what one clip with this noise costs; a norm alone changes nothing.
+    #[test]
+    fn layers_are_priced_as_one_query() {
+        use crate::{
+            accounting::groups::{Clipping, Group, Groups, NoiseStrategy},
+            mechanism::LayerClip,
+            model::Architecture,
+        };
+        let spent = |curve: &RdpCurve| Accountant::of_steps(curve, 100).epsilon(1e-5).unwrap();
+        let one = of(&RunConfig::default(), 60_000).unwrap().unwrap().remove(0);
+        for clipping in [Clipping::Separate, Clipping::Joint] {
+            for strategy in [NoiseStrategy::Proportional, NoiseStrategy::DimensionAdjusted] {
+                let norms = vec![0.1, 3.0, 1.0, 20.0];
+                let model = Architecture::CnnTanh;
+                let groups = model.lengths().into_iter().zip(&norms);
+                let groups = groups.map(|(length, &norm)| Group::new("layer", length as u64, norm)).collect();
+                let groups = Groups::with_multiplier(groups, 1.1, strategy, clipping).unwrap();
+                let layers = LayerClip { norms, clipping, strategy };
+                let config = RunConfig { model, encoder: EncoderSpec::Layers(layers.clone()), ..RunConfig::default() };
+                let PricedPhase { release, curve, .. } = of(&config, 60_000).unwrap().unwrap().remove(0);
+                let expected = groups.release(release.sampling);
+                assert_eq!(release.sensitivity, expected.sensitivity);
+                let sigma = |release: &Release| release.noise.as_ref().unwrap().scale();
+                assert!((sigma(&release) - sigma(&expected)).abs() < 1e-12);
+                assert_eq!(spent(&curve), spent(&one.curve));
+                // The noise that the engine adds to each layer is the groups'.
+                let plan = Plan::new(config.clone(), 60_000).unwrap();
+                let noise = plan.task.noise.clone().unwrap().scale();
+                let units = plan.task.layers().unwrap().unwrap();
+                for ((_, unit, norm), group) in units.each().zip(groups.groups()) {
+                    assert!((unit * noise / group.noise - 1.0).abs() < 1e-12 && norm == group.group.clip);
+                }
+                let [json, bytes] = [
+                    serde_json::from_str(&serde_json::to_string(&config).unwrap()).unwrap(),
+                    postcard::from_bytes::<RunConfig>(&postcard::to_stdvec(&config).unwrap()).unwrap(),
+                ];
+                assert_eq!((&json, &bytes), (&config, &config));
+            }
+        }
+        let written = r#"{"encoder":{"layers":{"norms":[0.5]}}}"#;
+        let read: RunConfig = serde_json::from_str(written).unwrap();
+        assert_eq!(read.encoder, EncoderSpec::Layers(LayerClip::even(0.5)));
+        // Of other noise as well: its price is that of any vector in the ball.
+        let laplace = |encoder| {
+            let noise = Some(NoiseSpec::Laplace { scale: 2.0 });
+            let phase = of(&RunConfig { encoder, noise, ..RunConfig::default() }, 60_000).unwrap().unwrap().remove(0);
+            spent(&phase.curve)
+        };
+        let clip = laplace(EncoderSpec::Clip { norm: 1.0 });
+        assert_eq!(laplace(EncoderSpec::Layers(LayerClip::even(7.0))), clip);
+    }
+
+    #[test]
+    fn norms_that_are_none_and_norms_for_other_layers_are_refused() {
+        use crate::{mechanism::LayerClip, model::Architecture};
+        let refused = |norms: &[f64]| {
+            let layers = LayerClip { norms: norms.to_vec(), ..LayerClip::even(1.0) };
+            let config =
+                RunConfig { model: Architecture::Mlp, encoder: EncoderSpec::Layers(layers), ..RunConfig::default() };
+            Plan::new(config, 1000).map(|_| ()).map_err(|error| (error.field(), error.to_string()))
+        };
+        assert_eq!(refused(&[1.0]), Ok(()));
+        assert_eq!(refused(&[1.0, 2.0]), Ok(()));
+        for norms in [&[0.0, 1.0][..], &[1.0, -1.0], &[f64::NAN, 1.0], &[f64::INFINITY], &[1.0, 1e-10]] {
+            let (field, sentence) = refused(norms).unwrap_err();
+            assert!(field == "encoder.norms" && sentence.contains("at least 1e-9"), "{sentence}");
+        }
+        for norms in [&[][..], &[1.0; 3], &[1.0; 9]] {
+            let (field, sentence) = refused(norms).unwrap_err();
+            assert!(field == "encoder.norms" && sentence.contains("or 2, one for each layer"), "{sentence}");
+        }
     }
 
     /// What was kept, what is drawn for a price and what is drawn for training are one profile, also when others have taken its place.

@@ -60,7 +60,11 @@ impl Baseline {
 /// The run without bound, noise and denoiser, with as many steps as were done, and a rate that suits plain training.
 #[must_use]
 pub fn baseline_of(config: &RunConfig, steps: u64) -> RunConfig {
-    let clip = if let EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
+    let clip = match &config.encoder {
+        EncoderSpec::Clip { norm } => *norm,
+        EncoderSpec::Layers(clip) => clip.length(config.model.layers().len()),
+        EncoderSpec::None | EncoderSpec::Envelope { .. } => 1.0,
+    };
     let denoised = if config.denoiser == Denoiser::None { 1.0 } else { DENOISED };
     RunConfig {
         encoder: EncoderSpec::None,

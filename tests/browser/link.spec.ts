@@ -16,7 +16,12 @@ function randomState(random: () => number, model: string, noise: string): Record
   const whole = (low: number, high: number) => String(Math.round(low + (high - low) * random()));
   const shape: Record<string, [string, string]> =
     noise === "gaussian"
-      ? { encoder: ["clip", "#encoder"], clip: [digits(0.1, 3), "#number-clip"] }
+      ? {
+          encoder: ["layers", "#encoder"],
+          clipping: ["joint", "#clipping"],
+          "layer-noise": ["dimension-adjusted", "#layer-noise"],
+          "layer-norms": [digits(0.1, 3), "#layer-norms"],
+        }
       : {
           encoder: ["envelope", "#encoder"],
           shape: [pick(["heavy-tailed", "sparse", "mixed"]), "#envelope-shape"],

@@ -80,6 +80,7 @@ const WORDS: &[&str] = &[
     "denoiser.keeps",
     "denoiser.strength",
     "encoder.norm",
+    "encoder.norms",
     "encoder.pre-scale",
     "epsilon",
     "exponent",

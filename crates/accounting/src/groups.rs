@@ -8,6 +8,8 @@
 //! A metric that is a sum over the sample (the number of right answers, a count for each class) is one more group: it is released with the
 //! step, on training data, and paid for.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     error::{PrivacyError, require},
     ledger::{Release, Sensitivity},
@@ -36,9 +38,11 @@ pub struct NoisyGroup {
 }
 
 /// How one noise multiplier is shared out over groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NoiseStrategy {
     /// σ_g = z·C_g·√G: every group spends the same privacy.
+    #[default]
     Proportional,
     /// σ_g ∝ C_g/√d_g: groups of many coordinates, whose noise has the norm σ_g·√d_g, get less on each. Every group's noise then has
     /// the same norm relative to its clip.
@@ -46,9 +50,11 @@ pub enum NoiseStrategy {
 }
 
 /// How a joint clip treats the groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Clipping {
     /// Each group to its own C_g.
+    #[default]
     Separate,
     /// Each vector divided by α_g = C_g, the concatenation clipped to norm 1, and scaled back.
     Joint,

@@ -92,9 +92,18 @@ pub struct Arguments {
     /// How one example's gradient is bounded
     #[arg(long, value_enum)]
     encoder: Option<settings::Encoder>,
-    /// Clipping norm C
+    /// Clipping norm C; of layers, that of all together
     #[arg(long, value_name = "C")]
     clip: Option<f64>,
+    /// A clipping norm for each layer, from the first to the last
+    #[arg(long, value_name = "C,…", value_delimiter = ',', conflicts_with = "clip")]
+    layer_norms: Option<Vec<f64>>,
+    /// Whether each layer is clipped by itself
+    #[arg(long, value_enum)]
+    clipping: Option<settings::LayersClipped>,
+    /// How noise is shared out over the layers; ε is the same
+    #[arg(long, value_enum)]
+    layer_noise: Option<settings::LayerNoise>,
     /// Vectors in the envelope
     #[arg(long, value_name = "N")]
     vectors: Option<u32>,

@@ -38,6 +38,7 @@ use crate::{
         correlated::CorrelatedNoise,
         denoise::{self, Denoise, Filter},
         grid::GridSum,
+        layers::Layers,
     },
     model::{Architecture, PIXELS, scattering::FEATURES},
 };
@@ -64,6 +65,8 @@ pub struct CpuEngine {
     /// The sum with noise.
     noisy: Vec<f32>,
     denoising: Option<Denoising>,
+    /// Where sums are in units of each layer's noise.
+    layers: Option<Layers>,
     filter: Filter,
     on_grid: Option<OnGrid>,
     metrics: Metrics,
@@ -112,11 +115,13 @@ struct Made {
     noise: Option<Family>,
     denoising: Option<Denoising>,
     on_grid: Option<OnGrid>,
+    layers: Option<Layers>,
 }
 
 impl Made {
     fn of(task: &Task) -> Result<Self, EngineError> {
-        let encoding = encoding(task)?;
+        let layers = task.layers()?;
+        let encoding = encoding(task, layers.as_ref())?;
         let noise = task.noise.as_ref().map(Family::new).transpose()?;
         let denoising = Denoising::new(task, noise.as_ref())?;
         let on_grid = match task.grid {
@@ -126,7 +131,7 @@ impl Made {
                 Some(OnGrid { encoder: task.prepared_encoder(p)?, sum: GridSum::new(grid, p) })
             }
         };
-        Ok(Self { encoding, noise, denoising, on_grid })
+        Ok(Self { encoding, noise, denoising, on_grid, layers })
     }
 }
 
@@ -144,7 +149,7 @@ impl CpuEngine {
         let p = task.model.parameters();
         check_length("initial parameters", initial_parameters.len(), p)?;
         check_dataset(&train)?;
-        let Made { encoding, noise, denoising, on_grid } = Made::of(&task)?;
+        let Made { encoding, noise, denoising, on_grid, layers } = Made::of(&task)?;
         let correlated = task.correlated_noise(p)?;
         let kernels = dispatch(BuildPool { task: &task, encoding: &encoding, performance })?;
         let info = EngineInfo { backend: Backend::Cpu, device: kernels.describe() };
@@ -162,6 +167,7 @@ impl CpuEngine {
             sum: vec![0.0; padded(p)],
             noisy: vec![0.0; padded(p)],
             denoising,
+            layers,
             filter: task.filter(),
             on_grid,
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
@@ -250,6 +256,9 @@ impl CpuEngine {
     fn update(&mut self, factor: f32, learning_rate: f32, average_keeps: f32) {
         let Filter { keeps, takes, ahead, .. } = self.filter;
         let scale = takes * factor / self.task.expected_lot;
+        if let Some(layers) = &self.layers {
+            layers.restore(&mut self.noisy[..self.task.model.parameters()]);
+        }
         let next = |m: &mut f32, g: f32| {
             let next = keeps * *m + scale * g;
             *m = if next.abs() < NEGLIGIBLE_MOMENTUM { 0.0 } else { next };
@@ -337,6 +346,7 @@ impl Engine for CpuEngine {
         let made = Made::of(task)?;
         (self.encoding, self.noise, self.denoising, self.on_grid) =
             (made.encoding, made.noise, made.denoising, made.on_grid);
+        self.layers = made.layers;
         self.task = task.clone();
         Ok(())
     }
@@ -397,11 +407,15 @@ fn know(kernels: &mut dyn Kernels, model: Architecture, data: &Dataset, most: us
     Ok(missing - count)
 }
 
-fn encoding(task: &Task) -> Result<Encoding, EngineError> {
+fn encoding(task: &Task, layers: Option<&Layers>) -> Result<Encoding, EngineError> {
     task.encoder.validate()?;
+    let grid = task.sum_grid();
     match (&task.encoder, &task.envelope) {
+        (EncoderSpec::Layers(_), _) => {
+            Ok(layers.map_or(Encoding::None, |layers| Encoding::Layers { factors: layers.factors(grid), grid }))
+        }
         (EncoderSpec::None, _) => Ok(Encoding::None),
-        (EncoderSpec::Clip { norm }, _) => Ok(Encoding::clip(*norm, task.model.parameters(), task.sum_grid())),
+        (EncoderSpec::Clip { norm }, _) => Ok(Encoding::clip(*norm, task.model.parameters(), grid)),
         (EncoderSpec::Envelope { .. }, None) => Err(Unsupported::NoEnvelope.into()),
         (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
             let p = task.model.parameters();
@@ -411,7 +425,7 @@ fn encoding(task: &Task) -> Result<Encoding, EngineError> {
             }
             let pre_scale = *pre_scale as f32;
             let psi = Psi::new(Arc::clone(envelope), pre_scale);
-            Ok(Encoding::Envelope { psi, pre_scale, grid: task.sum_grid() })
+            Ok(Encoding::Envelope { psi, pre_scale, grid })
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{
     denoising::Denoising,
     device::Gpu,
     kernels::Bindings,
-    layout::{BUCKETS, COUNTERS, Encoding, SCORE_BYTES, Slices},
+    layout::{BUCKETS, COUNTERS, Encoding, RELEASE_BYTES, RUN_BYTES, SCORE_BYTES, Slices},
     memory::{OFFSET_ALIGNMENT, Owned, buffer, entries, fits, storage, uniform},
 };
 use crate::{engine::EngineError, mechanism::envelope::Envelope, model::Architecture};
@@ -87,7 +87,7 @@ impl Buffers {
         // Scores are where histograms were, and read.
         let tally = match sizes.encoding {
             Encoding::Envelope => 4 * BUCKETS as u64,
-            Encoding::Plain | Encoding::Clip => SCORE_BYTES,
+            Encoding::Plain | Encoding::Clip | Encoding::Layers => SCORE_BYTES,
         };
         let kept = 4 * sizes.slices.stride as u64 + tally;
         let per_example = kept + SCORE_BYTES + row;
@@ -119,9 +119,9 @@ impl Buffers {
             values: storage(gpu, "values", values),
             tails: storage(gpu, "tails", 4 * sizes.tails as u64),
             quantiles: storage(gpu, "quantiles", 4 * sizes.quantiles as u64),
-            run: uniform(gpu, "run", 32),
-            evaluation_run: uniform(gpu, "evaluation run", 32),
-            release: uniform(gpu, "release", 96),
+            run: uniform(gpu, "run", RUN_BYTES),
+            evaluation_run: uniform(gpu, "evaluation run", RUN_BYTES),
+            release: uniform(gpu, "release", RELEASE_BYTES),
             staging: buffer(gpu, "staging", scores.max(20 * p), wgpu::BufferUsages::MAP_READ),
         })
         .await

@@ -1,7 +1,7 @@
 //! Which runs use the same kernels, by the same branches.
 
 use crate::{
-    accounting::noise::NoiseSpec,
+    accounting::{groups::Clipping, noise::NoiseSpec},
     engine::Task,
     mechanism::{Denoiser, EncoderSpec, encode::first_bucket},
     model::Architecture,
@@ -28,6 +28,9 @@ pub struct Kind {
 enum KnownEncoder {
     None,
     Clip,
+    Layers {
+        joint: bool,
+    },
     /// `choice`: among none, among those that the invocations of `bounds.wgsl` score at once, among more.
     Envelope {
         choice: [bool; 2],
@@ -37,12 +40,13 @@ enum KnownEncoder {
 
 impl Kind {
     pub fn of(task: &Task) -> Self {
-        let encoder = match task.encoder {
+        let encoder = match &task.encoder {
+            EncoderSpec::Layers(clip) => KnownEncoder::Layers { joint: clip.clipping == Clipping::Joint },
             EncoderSpec::None => KnownEncoder::None,
             EncoderSpec::Clip { .. } => KnownEncoder::Clip,
             EncoderSpec::Envelope { pre_scale, .. } => KnownEncoder::Envelope {
                 choice: [1, VECTORS - 1].map(|most| task.envelope.as_ref().is_some_and(|e| e.vectors() > most)),
-                first_bucket: first_bucket(known_pre_scale(pre_scale) as f32),
+                first_bucket: first_bucket(known_pre_scale(*pre_scale) as f32),
             },
         };
         let noise = task.noise.as_ref().map(|noise| noise.with_scale(1.0));

@@ -12,6 +12,9 @@ pub const EXAMPLE_WORDS: usize = PIXELS / 4 + 1;
 pub const COUNTERS: usize = 64;
 /// Bytes of an example's logits, of which a chunk's follow the counters when they are read.
 pub const SCORE_BYTES: u64 = 4 * CLASSES as u64;
+/// Of `Run` in common.wgsl, and of `Release` in release.wgsl.
+pub const RUN_BYTES: u64 = 96;
+pub const RELEASE_BYTES: u64 = 128;
 /// `BUCKETS` of common.wgsl.
 pub const BUCKETS: usize = crate::mechanism::encode::BUCKETS;
 
@@ -26,6 +29,8 @@ pub enum Encoding {
     Plain,
     Clip,
     Envelope,
+    /// A clip for each layer.
+    Layers,
 }
 
 /// Where in `work` an example keeps what. Unused slices have length 0.
@@ -45,6 +50,7 @@ pub struct Slices {
     pub delta: usize,
     /// Dense layers' deltas times an example's factor, the first layer's and the second's.
     pub scaled: [usize; 2],
+    /// Whether an example is finite, and the factors of the first two layers.
     pub status: usize,
     pub stored: usize,
     /// Gradients of the convolutions; they are the first `stored_length` coordinates.
@@ -85,7 +91,7 @@ impl Slices {
         for (scaled, layer) in slices.scaled.iter_mut().zip(model.dense_layers()) {
             *scaled = take(layer.outputs);
         }
-        slices.status = take(2);
+        slices.status = take(3);
         slices.stride = next.next_multiple_of(4);
         slices
     }

@@ -2,7 +2,14 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{buffers::Buffers, denoising::Denoising, device::Gpu, families::Family, layout::Encoding, memory::Owned};
+use super::{
+    buffers::Buffers,
+    denoising::Denoising,
+    device::Gpu,
+    families::Family,
+    layout::{Encoding, RELEASE_BYTES, RUN_BYTES},
+    memory::Owned,
+};
 use crate::{
     engine::{EngineError, Task, Unsupported, check_length},
     mechanism::{
@@ -11,6 +18,7 @@ use crate::{
         encode::first_bucket,
         envelope::Envelope,
         exact_sum::{SumGrid, clip_target},
+        layers::{LayerFactors, Layers, MOST_LAYERS},
     },
 };
 
@@ -26,6 +34,12 @@ pub struct Run {
     pub pre_scale: f32,
     pub steps: f32,
     pub first_bucket: i32,
+    /// Of [`LayerFactors`].
+    pub weight: [f32; MOST_LAYERS],
+    pub target: [f32; MOST_LAYERS],
+    pub scale: [f32; MOST_LAYERS],
+    pub joint: u32,
+    pub unused: [u32; 3],
 }
 
 /// `Release` of release.wgsl.
@@ -49,7 +63,12 @@ pub struct Release {
     pub ahead: f32,
     pub denoise: f32,
     pub position: u32,
+    /// First coordinate after each layer, and what its coordinates are multiplied by.
+    pub ends: [u32; MOST_LAYERS],
+    pub units: [f32; MOST_LAYERS],
 }
+
+const _: () = assert!(size_of::<Run>() as u64 == RUN_BYTES && size_of::<Release>() as u64 == RELEASE_BYTES);
 
 /// A task that the device takes.
 #[derive(Debug)]
@@ -71,6 +90,7 @@ pub struct Lowered<'a> {
     filter: Filter,
     clip: f32,
     pre_scale: f32,
+    layers: Option<Layers>,
     expected_lot: f32,
 }
 
@@ -89,7 +109,9 @@ impl<'a> Lowered<'a> {
         task.encoder.validate()?;
         let dimension = task.model.parameters();
         let grid = task.sum_grid();
+        let layers = task.layers()?;
         let (encoding, clip, pre_scale) = match task.encoder {
+            EncoderSpec::Layers(_) => (Encoding::Layers, 0.0, 1.0),
             EncoderSpec::None => (Encoding::Plain, 0.0, 1.0),
             // Just below the norm: no rounding of the norm's square, nor to the grid, may let an example exceed it.
             EncoderSpec::Clip { norm } => {
@@ -99,7 +121,7 @@ impl<'a> Lowered<'a> {
             EncoderSpec::Envelope { pre_scale, .. } => (Encoding::Envelope, 0.0, pre_scale as f32),
         };
         let envelope = match encoding {
-            Encoding::Plain | Encoding::Clip => None,
+            Encoding::Plain | Encoding::Clip | Encoding::Layers => None,
             Encoding::Envelope => {
                 let envelope = task.envelope.as_deref().ok_or(Unsupported::NoEnvelope)?;
                 check_length("entries of an envelope's vector", envelope.dimension(), dimension)?;
@@ -128,6 +150,7 @@ impl<'a> Lowered<'a> {
             filter,
             clip,
             pre_scale,
+            layers,
             expected_lot,
         })
     }
@@ -140,6 +163,10 @@ impl<'a> Lowered<'a> {
     /// A run without a lot.
     pub fn run(&self, buffers: &Buffers) -> Run {
         let steps = self.inverse_step().unwrap_or(1.0);
+        let factors = self.layers.as_ref().map(|layers| layers.factors(self.grid));
+        let of = |what: fn(LayerFactors) -> [f64; MOST_LAYERS]| {
+            factors.map_or([0.0; MOST_LAYERS], |factors| what(factors).map(|v| v as f32))
+        };
         Run {
             count: 0,
             chunk: buffers.chunk,
@@ -149,11 +176,22 @@ impl<'a> Lowered<'a> {
             pre_scale: self.pre_scale,
             steps,
             first_bucket: first_bucket(self.pre_scale * steps),
+            weight: of(|factors| factors.weight),
+            target: of(|factors| factors.target),
+            scale: of(|factors| factors.scale),
+            joint: factors.is_some_and(|factors| factors.joint).into(),
+            unused: [0; 3],
         }
     }
 
     /// A release without a key.
     pub fn release(&self, buffers: &Buffers) -> Release {
+        let (mut ends, mut units) = ([u32::MAX; MOST_LAYERS], [1.0; MOST_LAYERS]);
+        let mut end = 0;
+        for (layer, (length, unit, _)) in self.layers.iter().flat_map(Layers::each).enumerate() {
+            end += length as u32;
+            (ends[layer], units[layer]) = (end, unit as f32);
+        }
         Release {
             key: [0; 8],
             dimension: self.dimension as u32,
@@ -172,6 +210,8 @@ impl<'a> Lowered<'a> {
             ahead: self.filter.ahead,
             denoise: self.denoise,
             position: 0,
+            ends,
+            units,
         }
     }
 

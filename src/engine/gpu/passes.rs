@@ -256,11 +256,14 @@ impl<'a> Passes<'a> {
             Encoding::Plain => 0.0,
             Encoding::Clip => 1.0,
             Encoding::Envelope => 2.0,
+            Encoding::Layers => 3.0,
         };
+        let first_stored = if self.model.is_convolutional() { self.model.lengths()[0] } else { 0 };
         let mut constants: Constants = vec![
             ("ENCODER", code),
             ("STORED", s.stored as f64),
             ("STORED_LENGTH", s.stored_length as f64),
+            ("FIRST_STORED", first_stored as f64),
             ("BYTES", f64::from(u8::from(dense[0].source.is_none()))),
         ];
         const NAMES: [[&str; 5]; 2] = [
@@ -328,6 +331,7 @@ impl<'a> Passes<'a> {
         if s.stored_length > 0 {
             let mut constants: Constants =
                 vec![("STORED", s.stored as f64), ("STORED_LENGTH", s.stored_length as f64), ("TARGET", offset as f64)];
+            constants.push(("FIRST_STORED", self.model.lengths()[0] as f64));
             constants.extend(how);
             let groups = (s.stored_length as u32).div_ceil(64);
             passes.push(self.dispatch_with(&kernels::ACCUMULATE_STORED, constants, workgroups(groups)));

@@ -134,8 +134,11 @@ mod tests {
         known.sort_unstable();
         let selects = Select::ALL.into_iter().map(|select| select.spec().key);
         let numbers = Number::ALL.into_iter().map(|number| number.spec().key);
-        let mut keys: Vec<&str> =
-            ["preset", "density", "phase-list", "speed"].into_iter().chain(selects).chain(numbers).collect();
+        let mut keys: Vec<&str> = ["preset", "density", "phase-list", "layer-norms", "speed"]
+            .into_iter()
+            .chain(selects)
+            .chain(numbers)
+            .collect();
         keys.sort_unstable();
         assert_eq!(known, keys);
         let of_the_frame = list("FRAME");

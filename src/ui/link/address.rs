@@ -10,7 +10,7 @@ use crate::{
     plot::format,
     ui::{
         settings::{
-            Choice, Family, Number, PhaseKind, Select, Settings, Speed, Theme, clipped,
+            Choice, Encoder, Family, Number, PhaseKind, Select, Settings, Speed, Theme, clipped,
             presets::{self, Preset},
         },
         text::t,
@@ -70,7 +70,9 @@ pub fn read(query: &str) -> (Link, Vec<String>) {
 
 /// Whether a key of a link sets something of the run.
 fn names_a_setting(key: &str) -> bool {
-    matches!(key, "preset" | "density" | "phase-list") || Number::by_key(key).is_some() || Select::by_key(key).is_some()
+    matches!(key, "preset" | "density" | "phase-list" | "layer-norms")
+        || Number::by_key(key).is_some()
+        || Select::by_key(key).is_some()
 }
 
 /// Reads a query on the ground of `link`: what it does not name stays.
@@ -111,7 +113,7 @@ impl Link {
                     .ok_or_else(|| wrong(key, value, &presets::all().map(|preset| preset.key).collect::<Vec<_>>()))?
                     .settings(settings);
             }
-            "density" | "lab-density" | "phase-list" => {
+            "density" | "lab-density" | "phase-list" | "layer-norms" => {
                 if value.is_empty() || value.chars().count() > LONGEST_FORMULA {
                     return Err(LinkError::Formula {
                         key: key.to_owned(),
@@ -122,6 +124,7 @@ impl Link {
                 let text = match key {
                     "density" => &mut settings.formula,
                     "phase-list" => &mut settings.phase_list,
+                    "layer-norms" => &mut settings.layer_norms,
                     _ => &mut self.query.formula,
                 };
                 value.clone_into(text);
@@ -195,6 +198,12 @@ impl Link {
             }
             if select == Select::Noise && settings.family == Family::Custom && settings.formula != default.formula {
                 pairs.push(("density", encode(&settings.formula)));
+            }
+            if select == Select::Clipping
+                && settings.encoder == Encoder::Layers
+                && settings.layer_norms != default.layer_norms
+            {
+                pairs.push(("layer-norms", encode(&settings.layer_norms)));
             }
             if select == Select::Phases
                 && settings.phases == PhaseKind::List

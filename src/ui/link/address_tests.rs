@@ -147,9 +147,10 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 }
 
 /// A link for each key that is of no table, which says something by it that is not so by default.
-const SAID: [&str; 13] = [
+const SAID: [&str; 14] = [
     "preset=best-1",
     "noise=custom&density=1%2Fcosh(x)",
+    "encoder=layers&layer-norms=0.5%201",
     "phases=list&phase-list=3%3B%204%20noise%200.5",
     "speed=slow",
     "backend=gpu",
@@ -211,7 +212,7 @@ fn every_key_is_read_and_written() {
 fn no_key_takes_what_is_wrong_or_too_long() {
     let (ground, _) = read("?theme=dark&model=mlp");
     for key in keys() {
-        let free = ["density", "lab-density", "phase-list", "lesson"].contains(&key.as_str());
+        let free = ["density", "lab-density", "phase-list", "layer-norms", "lesson"].contains(&key.as_str());
         let value = if free { "1".repeat(LONGEST_FORMULA + 1) } else { "~".to_owned() };
         let (link, problems) = read(&format!("?theme=dark&{key}={value}&model=mlp"));
         if key == "lang" {
@@ -267,8 +268,8 @@ proptest! {
         said in prop::sample::subsequence(said(), 0..=SAID.len()).prop_shuffle(),
         unknown in prop::collection::vec(("x-[a-z%+=]{0,12}", 0..SAID.len()), 0..8),
     ) {
-        // A density is written where it is the noise's, and phases where they are the run's.
-        let said = [said, vec!["noise=custom".to_owned(), "phases=list".to_owned()]].concat();
+        // A density is written where it is the noise's, phases and layers where they are the run's.
+        let said = [said, ["noise=custom", "phases=list", "encoder=layers"].map(str::to_owned).to_vec()].concat();
         let (link, problems) = read(&said.join("&"));
         prop_assert_eq!(problems, Vec::<String>::new());
         let mut mixed = said;
@@ -282,8 +283,8 @@ proptest! {
     #[test]
     fn whatever_a_key_is_given_is_taken_or_named(key in prop::sample::select(keys()), value in "\\PC{0,60}") {
         // With what the page must show for each key to be written.
-        let (ground, _) = read("noise=custom&phases=list&lab=1");
-        let (link, problems) = read(&format!("noise=custom&phases=list&lab=1&{key}={}", encode(&value)));
+        let (ground, _) = read("noise=custom&phases=list&encoder=layers&lab=1");
+        let (link, problems) = read(&format!("noise=custom&phases=list&encoder=layers&lab=1&{key}={}", encode(&value)));
         match &problems[..] {
             [] => prop_assert_eq!(read(&link.write()), (link, vec![])),
             [problem] => prop_assert!(problem.contains(&key) && link == ground, "{problem}"),

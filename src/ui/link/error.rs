@@ -31,6 +31,11 @@ impl fmt::Display for LinkError {
                 value = value,
                 n = most
             ),
+            Self::Formula { key, value, most } if key == "layer-norms" => t!(
+                "In the link, layer-norms must be norms in 1 to {n} characters; “{value}” is not.",
+                value = value,
+                n = most
+            ),
             Self::Formula { key, value, most } => t!(
                 "In the link, {key} must be a formula of 1 to {n} characters; “{value}” is not.",
                 key = key,

@@ -57,12 +57,14 @@ impl Lock {
         }
         let density = before.formula == after.formula || self.leaves(Select::Noise.spec().key);
         let phases = before.phase_list == after.phase_list || self.leaves(Select::Phases.spec().key);
+        let norms = before.layer_norms == after.layer_norms || self.leaves(Select::Clipping.spec().key);
         // The scale that is typed ends the budget that it followed from.
         let follows = |number: Number| number == Number::Budget && self.leaves(Number::Scale.spec().key);
         let select = |select: &Select| (select.spec().get)(before) == (select.spec().get)(after);
         let number = |number: &Number| before.number(*number) == after.number(*number) || follows(*number);
         density
             && phases
+            && norms
             && Select::ALL.iter().all(|each| self.leaves(each.spec().key) || select(each))
             && Number::ALL.iter().all(|each| self.leaves(each.spec().key) || number(each))
     }

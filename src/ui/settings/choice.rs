@@ -1,6 +1,7 @@
 //! What a choice is chosen from: values with a key, for links, and a label, for the list.
 
 use crate::{
+    accounting::groups::{Clipping, NoiseStrategy},
     engine::Reading,
     mechanism::EnvelopeShape,
     model::Architecture,
@@ -48,6 +49,7 @@ choices! {
         None = "none", t!("None (no guarantee)");
         Clip = "clip", t!("L2 clipping (DP-SGD)");
         Envelope = "envelope", t!("Envelope (Algorithm 2)");
+        Layers = "layers", t!("L2 clipping, layer by layer");
     }
 }
 choices! {
@@ -97,6 +99,14 @@ choices! {
         System = "system", t!("System");
         Light = "light", t!("Light");
         Dark = "dark", t!("Dark");
+    }
+}
+
+impl Encoder {
+    /// Whether gradients are clipped to a norm.
+    #[must_use]
+    pub const fn clips(self) -> bool {
+        matches!(self, Self::Clip | Self::Layers)
     }
 }
 
@@ -297,6 +307,40 @@ impl Choice for Reading {
     }
 }
 
+impl Choice for Clipping {
+    const ALL: &'static [Self] = &[Self::Separate, Self::Joint];
+    fn key(self) -> &'static str {
+        match self {
+            Self::Separate => "separate",
+            Self::Joint => "joint",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::Separate => t!("each by itself"),
+            Self::Joint => t!("all by one factor"),
+        }
+        .to_owned()
+    }
+}
+
+impl Choice for NoiseStrategy {
+    const ALL: &'static [Self] = &[Self::Proportional, Self::DimensionAdjusted];
+    fn key(self) -> &'static str {
+        match self {
+            Self::Proportional => "proportional",
+            Self::DimensionAdjusted => "dimension-adjusted",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::Proportional => t!("in proportion to its norm"),
+            Self::DimensionAdjusted => t!("less where parameters are many"),
+        }
+        .to_owned()
+    }
+}
+
 impl Choice for Averaging {
     const ALL: &'static [Self] = &[Self::None, Self::Exponential];
     fn key(self) -> &'static str {
@@ -341,6 +385,8 @@ mod tests {
         keys_are_unique::<Reading>();
         keys_are_unique::<Averaging>();
         keys_are_unique::<SamplingPolicy>();
+        keys_are_unique::<Clipping>();
+        keys_are_unique::<NoiseStrategy>();
         assert_eq!(<Architecture as Choice>::ALL[0], Architecture::Linear);
         assert_eq!(Architecture::CnnTanh.label(), "CNN, tanh · 26,010 parameters");
     }

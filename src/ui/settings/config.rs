@@ -9,14 +9,14 @@ use super::{
 };
 use crate::{
     accounting::noise::NoiseSpec,
-    mechanism::{Denoiser, EncoderSpec},
+    mechanism::{Denoiser, EncoderSpec, LayerClip},
     model::pretrained,
     plot::format,
     train::{
         config::{Augmentation, RunConfig, Schedule, Start},
         phases::{NoiseSchedule, PhaseList, Phases, Rule},
     },
-    ui::text::t,
+    ui::{size::decimal::decimal, text::t},
 };
 
 /// Passes over the data that a budget is planned for where the run has no end.
@@ -94,6 +94,11 @@ impl Settings {
             encoder: match self.encoder {
                 Encoder::None => EncoderSpec::None,
                 Encoder::Clip => EncoderSpec::Clip { norm: self.clip_norm },
+                Encoder::Layers => EncoderSpec::Layers(LayerClip {
+                    norms: self.norms(),
+                    clipping: self.clipping,
+                    strategy: self.layer_noise,
+                }),
                 Encoder::Envelope => EncoderSpec::Envelope {
                     shape: self.shape,
                     vectors: self.vectors,
@@ -126,6 +131,14 @@ impl Settings {
             start: if pretrained::available(self.model) { self.start } else { Start::Random },
             init_seed: self.init_seed,
             replay: self.replay,
+        }
+    }
+
+    /// The norms of layers: those that were typed, where 0 stands for what is no number and is refused as it is; or the clip norm for all.
+    fn norms(&self) -> Vec<f64> {
+        match self.layer_norms.is_empty() {
+            true => vec![self.clip_norm],
+            false => self.layer_norms.split_whitespace().map(|word| decimal(word).unwrap_or(0.0)).collect(),
         }
     }
 
@@ -198,10 +211,21 @@ impl Settings {
             replay: config.replay,
             ..Self::default()
         };
-        match config.encoder {
+        match &config.encoder {
             EncoderSpec::None => settings.encoder = Encoder::None,
-            EncoderSpec::Clip { norm } => (settings.encoder, settings.clip_norm) = (Encoder::Clip, norm),
-            EncoderSpec::Envelope { shape, vectors, pre_scale, seed } => {
+            EncoderSpec::Clip { norm } => (settings.encoder, settings.clip_norm) = (Encoder::Clip, *norm),
+            EncoderSpec::Layers(LayerClip { norms, clipping, strategy }) => {
+                settings.encoder = Encoder::Layers;
+                (settings.clipping, settings.layer_noise) = (*clipping, *strategy);
+                match norms[..] {
+                    [norm] => settings.clip_norm = norm,
+                    _ => {
+                        let norms: Vec<String> = norms.iter().copied().map(format::exact).collect();
+                        settings.layer_norms = norms.join(" ");
+                    }
+                }
+            }
+            &EncoderSpec::Envelope { shape, vectors, pre_scale, seed } => {
                 settings.encoder = Encoder::Envelope;
                 (settings.shape, settings.vectors) = (shape, vectors);
                 (settings.pre_scale, settings.envelope_seed) = (pre_scale, seed);
@@ -281,7 +305,10 @@ impl Settings {
 mod tests {
     use super::*;
     use crate::{
-        accounting::noise::CustomDensity,
+        accounting::{
+            groups::{Clipping, NoiseStrategy},
+            noise::CustomDensity,
+        },
         train::{
             config::{Minority, SamplingPolicy},
             projection::{project, scale_for},
@@ -324,6 +351,27 @@ mod tests {
                 config.phases.to_string().split(' ').next(),
                 Some(phases.key()).filter(|key| *key != "list").or(Some("200"))
             );
+        }
+        for (clipping, layer_noise, norms) in [
+            (Clipping::Separate, NoiseStrategy::Proportional, ""),
+            (Clipping::Joint, NoiseStrategy::DimensionAdjusted, "0.5 1e-3"),
+        ] {
+            let layer_norms = norms.to_owned();
+            let settings = Settings {
+                encoder: Encoder::Layers,
+                clip_norm: 0.3,
+                clipping,
+                layer_noise,
+                layer_norms,
+                ..Settings::default()
+            };
+            let config = settings.config();
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+            let EncoderSpec::Layers(layers) = config.encoder else { panic!() };
+            assert_eq!(layers.norms, if norms.is_empty() { vec![0.3] } else { vec![0.5, 1e-3] });
+            // The same names in files, in links and on the command line.
+            assert_eq!(serde_json::to_value(clipping).unwrap(), clipping.key());
+            assert_eq!(serde_json::to_value(layer_noise).unwrap(), layer_noise.key());
         }
         for sampling in SamplingPolicy::ALL {
             let config = Settings { sampling: *sampling, ..Settings::default() }.config();

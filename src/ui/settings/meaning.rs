@@ -66,6 +66,9 @@ impl Settings {
             if select == Select::Noise && self.formula != old.formula && self.family == Family::Custom {
                 changes.push(self.formula.clone());
             }
+            if select == Select::Clipping && self.layer_norms != old.layer_norms && self.encoder == Encoder::Layers {
+                changes.push(t!("norms {norms}", norms = self.layer_norms));
+            }
             if select == Select::Phases && self.phase_list != old.phase_list && self.phases == PhaseKind::List {
                 changes.push(self.phase_list.clone());
             }

@@ -103,7 +103,7 @@ numbers! {
         named: text!("clip norm {value}"),
         least: At(1e-9),
         slider: slider(0.01, 10.0, Factors, [text!("bounds more"), text!("keeps more")]),
-        applies: |s| s.encoder == Encoder::Clip,
+        applies: |s| s.encoder == Encoder::Clip || s.encoder == Encoder::Layers && s.layer_norms.is_empty(),
         ..PLAIN
     };
 
@@ -248,7 +248,7 @@ numbers! {
         most: At(512.0),
         whole: true,
         // Proven for these alone.
-        applies: |s| s.family == Family::Gaussian && s.encoder == Encoder::Clip && s.sampling == SamplingPolicy::Poisson,
+        applies: |s| s.family == Family::Gaussian && s.encoder.clips() && s.sampling == SamplingPolicy::Poisson,
         ..PLAIN
     };
 

@@ -9,6 +9,7 @@ use super::{
     values::Settings,
 };
 use crate::{
+    accounting::groups::{Clipping, NoiseStrategy},
     engine::Reading,
     mechanism::EnvelopeShape,
     model::{Architecture, pretrained},
@@ -112,6 +113,26 @@ selects! {
         hint: text!("What one example may contribute must be bounded, or no noise could hide it."),
         framed: true,
         change: Some(text!("encoder: {option}")),
+        ..PLAIN
+    };
+
+    Clipping: clipping, Clipping = SelectSpec {
+        key: "clipping",
+        id: "clipping",
+        label: text!("Layers are clipped"),
+        hint: text!("Each by itself: a layer with a long gradient takes nothing from the others. All by one factor: the whole is clipped, in units of the layers' norms. ε is the same."),
+        applies: Some(|s| s.encoder == Encoder::Layers),
+        change: Some(text!("layers clipped {option}")),
+        ..PLAIN
+    };
+
+    LayerNoise: layer_noise, NoiseStrategy = SelectSpec {
+        key: "layer-noise",
+        id: "layer-noise",
+        label: text!("A layer's noise"),
+        hint: text!("One budget, shared out: every layer the same privacy, or less noise on each number where a layer has many. The noise scale is that of all together, so ε is the same."),
+        applies: Some(|s| s.encoder == Encoder::Layers),
+        change: Some(text!("layers' noise {option}")),
         ..PLAIN
     };
 

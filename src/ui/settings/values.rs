@@ -2,7 +2,10 @@
 
 use super::choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind};
 use crate::{
-    accounting::noise::CustomDensity,
+    accounting::{
+        groups::{Clipping, NoiseStrategy},
+        noise::CustomDensity,
+    },
     engine::Reading,
     mechanism::EnvelopeShape,
     model::Architecture,
@@ -22,6 +25,10 @@ pub struct Settings {
     pub model: Architecture,
     pub encoder: Encoder,
     pub clip_norm: f64,
+    /// A norm for each layer, as typed; empty: the clip norm is shared out.
+    pub layer_norms: String,
+    pub clipping: Clipping,
+    pub layer_noise: NoiseStrategy,
     pub shape: EnvelopeShape,
     pub vectors: u32,
     pub pre_scale: f64,
@@ -75,6 +82,9 @@ impl Default for Settings {
             model: Architecture::Linear,
             encoder: Encoder::Clip,
             clip_norm: 1.0,
+            layer_norms: String::new(),
+            clipping: Clipping::Separate,
+            layer_noise: NoiseStrategy::Proportional,
             shape: EnvelopeShape::Gaussian,
             vectors: 100,
             pre_scale: 1.0,

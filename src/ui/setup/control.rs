@@ -10,7 +10,7 @@ use crate::ui::{
     widgets::{
         number::number,
         select::select,
-        typed::{OWN_DENSITY, OWN_PHASES, typed_field},
+        typed::{OWN_DENSITY, OWN_NORMS, OWN_PHASES, typed_field},
     },
 };
 
@@ -19,6 +19,7 @@ pub fn control(page: Page, which: Control) -> AnyView {
     match which {
         Control::Preset => preset_choice(page).into_any(),
         Control::Density => typed_field(page, &OWN_DENSITY),
+        Control::LayerNorms => typed_field(page, &OWN_NORMS),
         Control::PhaseList => typed_field(page, &OWN_PHASES),
         Control::Select(which) if which.spec().applies.is_none() => select(page, which),
         Control::Select(which) => {

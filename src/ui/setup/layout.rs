@@ -10,6 +10,8 @@ pub enum Control {
     Density,
     /// The phases of the visitor's own.
     PhaseList,
+    /// Norms of the layers, one for each.
+    LayerNorms,
     Select(Select),
     Number(Number),
 }
@@ -44,6 +46,9 @@ pub const TRAINING: &[Control] = &[Control::Number(Number::LearningRate), Contro
 pub const ADVANCED: &[Control] = &[
     Control::Select(Select::Sampling),
     Control::Number(Number::Bands),
+    Control::Select(Select::Clipping),
+    Control::Select(Select::LayerNoise),
+    Control::LayerNorms,
     Control::Select(Select::Schedule),
     Control::Number(Number::RateEnd),
     Control::Select(Select::Phases),
@@ -71,6 +76,7 @@ impl Control {
             Self::Preset => keys::PRESET.to_owned(),
             Self::Density => "density".to_owned(),
             Self::PhaseList => "phase-list".to_owned(),
+            Self::LayerNorms => "layer-norms".to_owned(),
             Self::Select(select) => select.spec().id.to_owned(),
             Self::Number(number) => format!("number-{}", number.spec().key),
         }
@@ -104,7 +110,11 @@ mod tests {
         for control in settings {
             assert_eq!(placed.iter().filter(|each| **each == control).count(), 1, "{control:?}");
         }
-        assert_eq!(placed.len(), Select::ALL.len() + Number::ALL.len() + 2, "and the density and the phases");
+        assert_eq!(
+            placed.len(),
+            Select::ALL.len() + Number::ALL.len() + 3,
+            "and the density, the phases and the layers' norms"
+        );
     }
 
     #[test]

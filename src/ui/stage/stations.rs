@@ -170,6 +170,13 @@ fn alone(page: Page, person: Option<Arc<Person>>) -> String {
                 bounded = short(person.bounded)
             )
         }
+        Some(EncoderSpec::Layers(_)) => {
+            t!(
+                "Its gradient, of length {norm}, held layer by layer; in units of the noise {bounded} long.",
+                norm = norm,
+                bounded = short(person.bounded)
+            )
+        }
         // What is below the bound is added as it is; its coordinates are rounded to the grid of exact sums.
         Some(EncoderSpec::Clip { norm: most }) if person.norm <= most => {
             t!("Its gradient, of length {norm}: short enough to stay whole.", norm = norm)

@@ -70,6 +70,9 @@ fn sentence(page: Page, which: usize) -> String {
                         length = format::number(*norm)
                     );
                 }
+                Some(EncoderSpec::Layers(_)) => {
+                    t!("Each layer's part of an example's gradient is shortened to its norm, and counts in units of its layer's noise.")
+                }
                 None => t!("Each example's gradient is bounded before it is added."),
             },
             2 => match config.map(|config| &config.noise) {

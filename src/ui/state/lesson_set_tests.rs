@@ -209,9 +209,10 @@ fn kinds() -> impl Iterator<Item = Settings> {
 
 #[test]
 fn the_formulas_of_a_run_are_those_of_its_mechanism() {
-    const LAWS: [&str; 10] = [
+    const LAWS: [&str; 11] = [
         "gaussian",
         "correlated",
+        "correlated-layers",
         "gaussian-unclipped",
         "student-t",
         "laplace",
@@ -236,6 +237,7 @@ fn the_formulas_of_a_run_are_those_of_its_mechanism() {
         assert_eq!(count(&|key| LAWS.contains(&key)), usize::from(noisy), "{settings:?}");
         assert_eq!(says("N(0"), settings.family == Family::Gaussian, "{settings:?}");
         assert_eq!((says("{clip}"), says("clip(")), (clips, clips), "{settings:?}");
+        assert_eq!(says("lay("), settings.encoder == Encoder::Layers, "{settings:?}");
         assert_eq!(says("enc(") && says("{pre-scale}"), settings.encoder == Encoder::Envelope, "{settings:?}");
         assert_eq!((says("{factor}"), says("η·D·")), (scales, scales), "{settings:?}");
         assert_eq!(says("η·D("), does == "change", "{settings:?}");

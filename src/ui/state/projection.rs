@@ -121,7 +121,7 @@ impl ProjectedCost {
         if settings.replay.is_some() || !self.projection.with_untracked(|known| matches!(known, Some(Ok(_)))) {
             return self.tight_due.set_value(None);
         }
-        let quick = settings.encoder == Encoder::Clip && settings.family == Family::Gaussian;
+        let quick = settings.encoder.clips() && settings.family == Family::Gaussian;
         let due = Timeout::new(if quick { 0 } else { TIGHT_MS }, move || self.ask_tight(settings, train));
         self.tight_due.set_value(Some(due));
     }

@@ -1,10 +1,10 @@
-//! Fields for what is typed as text: a density, and phases of the visitor's own.
+//! Fields for what is typed as text: a density, phases, and layers' norms of the visitor's own.
 
 use leptos::prelude::*;
 
 use super::hint::labelled;
 use crate::ui::{
-    settings::{Family, PhaseKind, Settings},
+    settings::{Encoder, Family, PhaseKind, Settings},
     size::closures::{bool_fn, bool_memo, on_event, text_fn, text_memo, view_fn},
     state::{Origin, Page},
     text::{Text, text},
@@ -58,6 +58,20 @@ pub static OWN_PHASES: Typed = Typed {
         settings.phase_list = typed;
         settings.plan_phases();
     },
+    problem: |_| String::new(),
+};
+
+/// Where layers have norms of their own.
+pub static OWN_NORMS: Typed = Typed {
+    id: "layer-norms",
+    label: text!("Norms of the layers"),
+    hint: text!(
+        "A norm for each layer, from the first to the last, with spaces between: 0.5 0.5 1 1. Left empty, the clip norm is shared out, so that the whole gradient is no longer than it."
+    ),
+    choice: "clipping",
+    shown: |settings| settings.encoder == Encoder::Layers,
+    get: |settings| &settings.layer_norms,
+    set: |settings, typed| settings.layer_norms = typed,
     problem: |_| String::new(),
 };
 

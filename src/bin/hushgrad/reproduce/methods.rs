@@ -10,11 +10,12 @@ use hushgrad::{
     accounting::{
         calibrate::{self, Method, Scales, Target},
         decimal::upper,
+        groups::NoiseStrategy,
         rdp::Orders,
     },
     data::{Dataset, Digits, mnist, synthetic},
     engine::EngineFactory,
-    mechanism::Denoiser,
+    mechanism::{Denoiser, EncoderSpec, LayerClip},
     model::Architecture,
     train::{
         config::{RunConfig, SamplingPolicy, Schedule},
@@ -96,7 +97,7 @@ struct Mechanism {
     change: fn(&mut RunConfig),
 }
 
-const METHODS: [Mechanism; 16] = [
+const METHODS: [Mechanism; 18] = [
     Mechanism { name: "DP-SGD", change: |_| {} },
     Mechanism { name: "momentum 0.9", change: |config| config.momentum = 0.9 },
     Mechanism { name: "random allocation", change: |config| config.sampling = SamplingPolicy::RandomAllocation },
@@ -104,6 +105,11 @@ const METHODS: [Mechanism; 16] = [
     Mechanism { name: "noise doubles over 6 phases", change: |config| config.phases = over_phases(2.0) },
     Mechanism { name: "correlated noise, 4 bands", change: |config| config.bands = 4 },
     Mechanism { name: "correlated noise, 8 bands", change: |config| config.bands = 8 },
+    Mechanism { name: "clip layer by layer", change: |config| config.encoder = layers(NoiseStrategy::Proportional) },
+    Mechanism {
+        name: "clip layer by layer, noise by dimension",
+        change: |config| config.encoder = layers(NoiseStrategy::DimensionAdjusted),
+    },
     Mechanism { name: "Laplacian smoothing, s = 1", change: |config| config.denoiser = smoothing(1.0) },
     Mechanism { name: "Laplacian smoothing, s = 3", change: |config| config.denoiser = smoothing(3.0) },
     Mechanism { name: "Laplacian smoothing, s = 10", change: |config| config.denoiser = smoothing(10.0) },
@@ -114,6 +120,10 @@ const METHODS: [Mechanism; 16] = [
     Mechanism { name: "low-pass filter, 0.9", change: |config| config.denoiser = Denoiser::LowPass { keeps: 0.9 } },
     Mechanism { name: "Kalman filter, gain 0.5", change: |config| config.denoiser = Denoiser::Kalman { gain: 0.5 } },
 ];
+
+fn layers(strategy: NoiseStrategy) -> EncoderSpec {
+    EncoderSpec::Layers(LayerClip { strategy, ..LayerClip::even(1.0) })
+}
 
 const fn smoothing(strength: f64) -> Denoiser {
     Denoiser::LaplacianSmoothing { strength }

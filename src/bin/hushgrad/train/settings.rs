@@ -4,9 +4,12 @@ use std::{error::Error, path::Path};
 
 use clap::ValueEnum;
 use hushgrad::{
-    accounting::noise::NoiseSpec,
+    accounting::{
+        groups::{Clipping, NoiseStrategy},
+        noise::NoiseSpec,
+    },
     engine::Reading,
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip},
     model::Architecture,
     train::{
         config::{Augmentation, Averaging, Minority, RunConfig, SamplingPolicy, Schedule, Start},
@@ -77,11 +80,29 @@ pub enum Denoise {
 pub enum Encoder {
     None,
     Clip,
+    /// Each layer to a norm of its own, with noise to match
+    Layers,
     /// |N(0, 1)| envelope
     Gaussian,
     HeavyTailed,
     Sparse,
     Mixed,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum LayersClipped {
+    /// Each layer by itself
+    Separate,
+    /// All layers by one factor, in units of their norms
+    Joint,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum LayerNoise {
+    /// In proportion to its norm
+    Proportional,
+    /// Less on each parameter where a layer has many
+    DimensionAdjusted,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -204,8 +225,10 @@ pub enum SettingsError {
         "a run goes on as it was set; beside --resume only --steps and --epochs (of a run without phases), --lr, --decay-to, --delta and --test-time-augmentation may change it"
     )]
     Resumed,
-    #[error("--clip needs --encoder clip")]
+    #[error("--clip needs --encoder clip or layers")]
     ClipWithout,
+    #[error("--layer-norms, --clipping and --layer-noise need --encoder layers")]
+    LayersWithout,
     #[error("--vectors and --pre-scale need an envelope (--encoder gaussian, heavy-tailed, sparse or mixed)")]
     EnvelopeWithout,
     #[error("--smoothing needs --denoiser laplacian-smoothing")]
@@ -243,6 +266,7 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Setti
         None => {}
         Some(Encoder::None) => *encoder = EncoderSpec::None,
         Some(Encoder::Clip) => *encoder = EncoderSpec::Clip { norm: 1.0 },
+        Some(Encoder::Layers) => *encoder = EncoderSpec::Layers(LayerClip::even(1.0)),
         Some(Encoder::Gaussian) => *encoder = envelope(EnvelopeShape::Gaussian),
         Some(Encoder::HeavyTailed) => *encoder = envelope(EnvelopeShape::HeavyTailed),
         Some(Encoder::Sparse) => *encoder = envelope(EnvelopeShape::Sparse),
@@ -250,8 +274,13 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Setti
     }
     match encoder {
         EncoderSpec::Clip { norm } => *norm = arguments.clip.unwrap_or(*norm),
+        EncoderSpec::Layers(layers) => layer_clip(arguments, layers),
         _ if arguments.clip.is_some() => return Err(SettingsError::ClipWithout),
         _ => {}
+    }
+    let layered = arguments.layer_norms.is_some() || arguments.clipping.is_some() || arguments.layer_noise.is_some();
+    if layered && !matches!(encoder, EncoderSpec::Layers(_)) {
+        return Err(SettingsError::LayersWithout);
     }
     match encoder {
         EncoderSpec::Envelope { vectors, pre_scale, .. } => {
@@ -264,6 +293,22 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Setti
         _ => {}
     }
     Ok(())
+}
+
+fn layer_clip(arguments: &Arguments, layers: &mut LayerClip) {
+    if let Some(norms) = arguments.layer_norms.clone().or(arguments.clip.map(|norm| vec![norm])) {
+        layers.norms = norms;
+    }
+    match arguments.clipping {
+        None => {}
+        Some(LayersClipped::Separate) => layers.clipping = Clipping::Separate,
+        Some(LayersClipped::Joint) => layers.clipping = Clipping::Joint,
+    }
+    match arguments.layer_noise {
+        None => {}
+        Some(LayerNoise::Proportional) => layers.strategy = NoiseStrategy::Proportional,
+        Some(LayerNoise::DimensionAdjusted) => layers.strategy = NoiseStrategy::DimensionAdjusted,
+    }
 }
 
 fn denoiser(arguments: &Arguments, denoiser: &mut Denoiser) -> Result<(), SettingsError> {

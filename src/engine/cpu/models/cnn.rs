@@ -1,6 +1,9 @@
 //! The 26,010-parameter CNN.
 
-use super::{block::Block, network::Network};
+use super::{
+    block::Block,
+    network::{Network, Squares},
+};
 use crate::{
     engine::cpu::{
         kernels::{
@@ -13,6 +16,7 @@ use crate::{
         },
         simd::{MOST_LANES, Simd},
     },
+    mechanism::layers::MOST_LAYERS,
     model::{
         Activation, Architecture, CLASSES,
         cnn::{FLAT, HIDDEN},
@@ -185,20 +189,27 @@ impl<S: Simd> Network<S> for Cnn<S> {
         &mut self.copies[0].logits
     }
 
-    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F {
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<S> {
         let s = self.simd;
         self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s));
         if blocks.len() > 1 {
             self.addend.resize(CONV, s.splat(0.0));
         }
         let share = 1.0 / blocks.len() as f32;
-        let mut squares = vec![];
+        let mut squares = [s.splat(0.0); 2];
         for (k, block) in blocks.iter().enumerate() {
             self.forward(parameters, block, k);
             let norms = self.backward(parameters, block, k, share);
             squares = match k {
-                0 => norms.to_vec(),
-                _ => vec![s.run(AddGradient { values: &self.addend, sum: &mut self.gradient })],
+                0 => norms,
+                _ => {
+                    let (sum1, sum2) = self.gradient.split_at_mut(CONV1);
+                    let (values1, values2) = self.addend.split_at(CONV1);
+                    [
+                        s.run(AddGradient { values: values1, sum: sum1 }),
+                        s.run(AddGradient { values: values2, sum: sum2 }),
+                    ]
+                }
             };
         }
         let (mut own, mut pairs) = (vec![], vec![]);
@@ -211,21 +222,38 @@ impl<S: Simd> Network<S> for Cnn<S> {
                 to.push(s.run(DenseDot { inputs: [&a.hidden, &b.hidden], deltas: [&a.logits, &b.logits] }));
             }
         }
-        s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies: blocks.len() })
+        let copies = blocks.len();
+        let of = |layer, all: &[S::F]| -> Vec<S::F> { all.iter().skip(layer).step_by(2).copied().collect() };
+        let dense = |layer| {
+            let (own, pairs) = (of(layer, &own), of(layer, &pairs));
+            s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies })
+        };
+        let layers = [squares[0], squares[1], dense(0), dense(1)];
+        Squares { whole: s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies }), layers }
     }
 
-    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], base: f32, sum: &mut [f32]) {
+    fn add_scaled(
+        &mut self,
+        blocks: &[Block<S>],
+        scales: &[[f32; MOST_LANES]; MOST_LAYERS],
+        base: f32,
+        sum: &mut [f32],
+    ) {
         let s = self.simd;
         let (conv, rest) = sum.split_at_mut(CONV);
         let (dense1, dense2) = rest.split_at_mut(DENSE1);
         let dense2 = &mut dense2[..CLASSES * (HIDDEN + 1)];
-        s.run(AddScaled { scale, values: &self.gradient, base, sum: conv });
+        let [conv1, conv2, dense1_scale, dense2_scale] = scales;
+        let (sum1, sum2) = conv.split_at_mut(CONV1);
+        let (values1, values2) = self.gradient.split_at(CONV1);
+        s.run(AddScaled { scale: conv1, values: values1, base, sum: sum1 });
+        s.run(AddScaled { scale: conv2, values: values2, base, sum: sum2 });
         let copies = &mut self.copies[..blocks.len()];
         for copy in &mut *copies {
             copy.fill_rows(s);
             let Copy { hidden_delta, logits, pool2_rows, hidden_rows, .. } = copy;
-            s.run(ScaleDelta { scale, delta: hidden_delta, rows: pool2_rows });
-            s.run(ScaleDelta { scale, delta: logits, rows: hidden_rows });
+            s.run(ScaleDelta { scale: dense1_scale, delta: hidden_delta, rows: pool2_rows });
+            s.run(ScaleDelta { scale: dense2_scale, delta: logits, rows: hidden_rows });
         }
         let parts: Vec<_> = copies.iter().map(|c| Part { delta: &c.hidden_delta[..], rows: &c.pool2_rows }).collect();
         s.run(DenseProduct::<S, 8, 2> { parts: &parts, base, sum: dense1 });

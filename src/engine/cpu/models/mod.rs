@@ -7,7 +7,7 @@ mod perceptron;
 
 pub use self::{
     block::{Block, Examples},
-    network::Network,
+    network::{Network, Squares},
 };
 use self::{cnn::Cnn, perceptron::Perceptron};
 use crate::{engine::cpu::simd::Simd, model::Architecture};

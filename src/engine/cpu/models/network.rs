@@ -3,22 +3,37 @@
 use super::block::Block;
 use crate::{
     engine::cpu::simd::{MOST_LANES, Simd},
+    mechanism::layers::MOST_LAYERS,
     model::CLASSES,
 };
+
+/// Squared norms of the gradients of a block's examples.
+pub struct Squares<S: Simd> {
+    /// Not finite where a gradient is not.
+    pub whole: S::F,
+    /// Layer by layer; 0 after the last.
+    pub layers: [S::F; MOST_LAYERS],
+}
 
 /// A model's forward and backward pass over a [`Block`], with all its buffers.
 pub trait Network<S: Simd>: Send {
     /// Logits of the block's examples.
     fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F; CLASSES];
 
-    /// Computes what the gradients are made of, and answers their squared norms; not finite where a gradient is not.
+    /// Computes what the gradients are made of, and answers their squared norms.
     ///
     /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them.
-    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F;
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<S>;
 
-    /// sum += Σ over lanes of scale·gradient. A lane of scale 0 adds nothing, whatever it holds. Where `base` is not 0, `sum` stands on it,
+    /// sum += Σ over lanes of scale·gradient, with a scale for each layer. A lane of scale 0 adds nothing, whatever it holds. Where `base` is not 0, `sum` stands on it,
     /// and each lane's coordinates are rounded to its grid. Spoils the gradients.
-    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], base: f32, sum: &mut [f32]);
+    fn add_scaled(
+        &mut self,
+        blocks: &[Block<S>],
+        scales: &[[f32; MOST_LANES]; MOST_LAYERS],
+        base: f32,
+        sum: &mut [f32],
+    );
 
     /// Makes [`Network::row`] possible.
     fn prepare_rows(&mut self);

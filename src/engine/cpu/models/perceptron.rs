@@ -3,7 +3,10 @@
 //! Clipping needs only norms, and those are products of norms; the clipped sum is then one weighted product. No
 //! per-example gradient exists unless the envelope asks for it, one example at a time.
 
-use super::{block::Block, network::Network};
+use super::{
+    block::Block,
+    network::{Network, Squares},
+};
 use crate::{
     engine::cpu::{
         kernels::{
@@ -13,6 +16,7 @@ use crate::{
         },
         simd::{MOST_LANES, Simd},
     },
+    mechanism::layers::MOST_LAYERS,
     model::{Activation, Architecture, CLASSES, MLP_HIDDEN, PIXELS},
 };
 
@@ -83,7 +87,7 @@ impl<S: Simd> Network<S> for Perceptron<S> {
         &mut self.forward(parameters, block, 0).logits
     }
 
-    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F {
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<S> {
         let (s, activation, width) = (self.simd, self.activation, self.width);
         self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s, width));
         let share = 1.0 / blocks.len() as f32;
@@ -110,20 +114,35 @@ impl<S: Simd> Network<S> for Perceptron<S> {
                 }
             }
         }
-        s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies: blocks.len() })
+        let copies = blocks.len();
+        let count = if width == 0 { 1 } else { 2 };
+        let of = |layer, all: &[S::F]| -> Vec<S::F> { all.iter().skip(layer).step_by(count).copied().collect() };
+        let mut layers = [s.splat(0.0); MOST_LAYERS];
+        for (layer, square) in layers.iter_mut().enumerate().take(count) {
+            let (own, pairs) = (of(layer, &own), of(layer, &pairs));
+            *square = s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies });
+        }
+        Squares { whole: s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies }), layers }
     }
 
-    fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], base: f32, sum: &mut [f32]) {
+    fn add_scaled(
+        &mut self,
+        blocks: &[Block<S>],
+        scales: &[[f32; MOST_LANES]; MOST_LAYERS],
+        base: f32,
+        sum: &mut [f32],
+    ) {
         let (s, width) = (self.simd, self.width);
+        let [first, second, ..] = scales;
         let copies = &mut self.copies[..blocks.len()];
         for Copy { hidden, hidden_delta, hidden_rows, logits } in &mut *copies {
             // Inputs are finite: no row needs blanking.
             if width == 0 {
-                s.run(ScaleDelta { scale, delta: logits, rows: &mut [] });
+                s.run(ScaleDelta { scale: first, delta: logits, rows: &mut [] });
             } else {
                 s.run(ToRows { lanes: hidden, rows: hidden_rows });
-                s.run(ScaleDelta { scale, delta: hidden_delta, rows: &mut [] });
-                s.run(ScaleDelta { scale, delta: logits, rows: hidden_rows });
+                s.run(ScaleDelta { scale: first, delta: hidden_delta, rows: &mut [] });
+                s.run(ScaleDelta { scale: second, delta: logits, rows: hidden_rows });
             }
         }
         let copies = || blocks.iter().zip(&*copies);

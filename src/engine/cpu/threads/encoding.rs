@@ -2,7 +2,10 @@
 
 use crate::{
     engine::cpu::kernels::envelope::Psi,
-    mechanism::exact_sum::{SumGrid, clip_target},
+    mechanism::{
+        exact_sum::{SumGrid, clip_target},
+        layers::{LayerFactors, MOST_LAYERS},
+    },
 };
 
 /// What becomes of each gradient; with a grid, its coordinates are rounded to that.
@@ -18,6 +21,11 @@ pub enum Encoding {
         pre_scale: f32,
         grid: Option<SumGrid>,
     },
+    /// Layer by layer.
+    Layers {
+        factors: LayerFactors,
+        grid: Option<SumGrid>,
+    },
 }
 
 impl Encoding {
@@ -30,17 +38,18 @@ impl Encoding {
     pub fn base(&self) -> f32 {
         match self {
             Self::None => None,
-            Self::Clip { grid, .. } | Self::Envelope { grid, .. } => *grid,
+            Self::Clip { grid, .. } | Self::Envelope { grid, .. } | Self::Layers { grid, .. } => *grid,
         }
         .map_or(0.0, SumGrid::base)
     }
 
-    /// Factor by which a gradient of squared norm `square` is added; 0 where that is not finite.
-    pub fn scale(&self, square: f32) -> f32 {
+    /// Factors by which the layers of a gradient of squared norm `square`, and of those layer by layer, are added; 0 where that is not finite.
+    pub fn scales(&self, square: f32, layers: [f32; MOST_LAYERS]) -> [f32; MOST_LAYERS] {
         match self {
-            _ if !square.is_finite() => 0.0,
-            Self::Clip { target, .. } => (target / f64::from(square).sqrt()).min(1.0) as f32,
-            _ => 1.0,
+            _ if !square.is_finite() => [0.0; MOST_LAYERS],
+            Self::Clip { target, .. } => [(target / f64::from(square).sqrt()).min(1.0) as f32; MOST_LAYERS],
+            Self::Layers { factors, .. } => factors.of(layers.map(f64::from)).map(|factor| factor as f32),
+            _ => [1.0; MOST_LAYERS],
         }
     }
 }

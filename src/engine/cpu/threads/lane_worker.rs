@@ -7,10 +7,11 @@ use crate::{
         Probabilities, Scores,
         cpu::{
             kernels::{dense::Softmax, envelope::Ranker},
-            models::{Block, Examples, Network, network},
+            models::{Block, Examples, Network, Squares, network},
             simd::{MOST_LANES, Simd, padded},
         },
     },
+    mechanism::layers::MOST_LAYERS,
     model::Architecture,
 };
 
@@ -50,7 +51,8 @@ impl<S: Simd> LaneWorker<S> {
             for (block, &shift) in self.blocks.iter_mut().zip(shifts) {
                 block.load(examples, indices.iter().map(|&i| i as usize), shift);
             }
-            let norms = [self.network.gradients(parameters, &self.blocks)];
+            let Squares { whole, layers } = self.network.gradients(parameters, &self.blocks);
+            let (norms, layers) = ([whole], S::flat(&layers));
             let norms = &S::flat(&norms)[..indices.len()];
             non_finite += norms.iter().filter(|n| !n.is_finite()).count() as u64;
             if let (Encoding::Envelope { psi, pre_scale, grid }, Some((ranker, row))) = (encoding, &mut self.ranker) {
@@ -60,9 +62,12 @@ impl<S: Simd> LaneWorker<S> {
                     ranker.add_encoded(self.simd, psi, *grid, row, sum);
                 }
             } else {
-                let mut scales = [0.0; MOST_LANES];
-                for (scale, &square) in scales.iter_mut().zip(norms) {
-                    *scale = encoding.scale(square);
+                let mut scales = [[0.0; MOST_LANES]; MOST_LAYERS];
+                for (lane, &square) in norms.iter().enumerate() {
+                    let own = std::array::from_fn(|layer| layers[layer * S::LANES + lane]);
+                    for (scales, scale) in scales.iter_mut().zip(encoding.scales(square, own)) {
+                        scales[lane] = scale;
+                    }
                 }
                 self.network.add_scaled(&self.blocks, &scales, encoding.base(), sum);
             }

@@ -11,7 +11,7 @@ use crate::{
         visitor::{self, Role, VisitorError},
     },
     engine::{EngineError, Unsupported},
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, error::MechanismError},
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, error::MechanismError},
     train::{
         config::{Augmentation, Minority, RunConfig, SamplingPolicy, Schedule, Start},
         error::{NoGuarantee, SessionError},
@@ -160,6 +160,7 @@ fn what_is_wrong_with_settings_is_german() {
     let config = RunConfig::default;
     let envelope =
         |vectors, pre_scale| EncoderSpec::Envelope { vectors, shape: EnvelopeShape::HeavyTailed, pre_scale, seed: 1 };
+    let layers = |norms: &[f64]| EncoderSpec::Layers(LayerClip { norms: norms.to_vec(), ..LayerClip::even(1.0) });
     for refused in [
         RunConfig { lot: 0, ..config() },
         RunConfig { learning_rate: -0.5, ..config() },
@@ -175,6 +176,9 @@ fn what_is_wrong_with_settings_is_german() {
         RunConfig { augmentation: Some(Augmentation { copies: 99, reach: 2 }), ..config() },
         RunConfig { schedule: Schedule::Linear { to: 2.0 }, ..config() },
         RunConfig { encoder: EncoderSpec::Clip { norm: 0.0 }, ..config() },
+        RunConfig { encoder: layers(&[1.0, 0.0]), ..config() },
+        RunConfig { encoder: layers(&[1.0, 1.0]), ..config() },
+        RunConfig { encoder: layers(&[]), model: crate::model::Architecture::Mlp, ..config() },
         RunConfig { encoder: envelope(4, 0.0), ..config() },
         RunConfig { encoder: envelope(0, 1.0), ..config() },
         RunConfig { noise: None, denoiser: Denoiser::KolmogorovSmirnov, ..config() },
