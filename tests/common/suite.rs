@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use hushgrad::{
     accounting::noise::{CustomDensity, NoiseSpec},
-    data::{Dataset, Shift},
+    data::{Dataset, Shift, sharing::Sharing},
     engine::{
-        Engine, EngineError, Metrics, Performance, Reading, StepInput, StepTrace, Task,
+        Engine, EngineError, LocalSteps, Metrics, Performance, Reading, StepInput, StepTrace, Task,
         cpu::CpuEngine,
         reading,
         reference::{ReferenceEngine, pixels},
@@ -81,6 +81,8 @@ pub fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>)
         momentum: 0.0,
         averaging: false,
         copies: 1,
+        sharing: Sharing::Alone,
+        local: LocalSteps::MEAN,
     }
 }
 

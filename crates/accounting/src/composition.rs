@@ -86,9 +86,18 @@ pub struct Total {
 /// for the second relation (2ε, (1 + e^ε)·δ) for the first. The two groups add up, also where their runs alternate and depend on one another
 /// (concurrent composition: Lyu 2022; Vadhan & Zhang 2023).
 ///
+/// Where some runs protect an example and others a micro-batch or a user, the total is of one example in all of them ([`Ledger::per_example`]).
+///
 /// # Errors
-/// As [`epsilon_of`]: no guarantee in any run, units that differ, too many kinds of release, no finite bound.
+/// As [`epsilon_of`]: no guarantee in any run, too many kinds of release, no finite bound.
 pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
+    // An example is one wherever it stands.
+    let mut kinds = runs.iter().flat_map(|run| run.releases()).map(Release::protects);
+    let first = kinds.next();
+    if first.is_some_and(|first| kinds.any(|kind| kind != first)) {
+        let own: Vec<Ledger> = runs.iter().map(|run| run.per_example()).collect();
+        return total(&own.iter().collect::<Vec<_>>(), delta);
+    }
     let (mut added, mut replaced) = (Ledger::new(), Ledger::new());
     for run in runs {
         let happened = || run.events().iter().filter_map(|event| run.releases().get(event.release as usize));
@@ -99,14 +108,9 @@ pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
             (false, true) => replaced = replaced.compose(run)?,
         }
     }
-    let by_batch =
-        |ledger: &Ledger, is: bool| ledger.releases().iter().any(|r| (r.unit == PrivacyUnit::MicroBatch) == is);
     let neighbours = match (added.events().is_empty(), replaced.events().is_empty()) {
         (_, true) => NeighbouringRelation::AddOrRemoveOne,
         (true, false) => NeighbouringRelation::ReplaceOne,
-        (false, false) if [true, false].iter().all(|is| by_batch(&added, *is) || by_batch(&replaced, *is)) => {
-            return Err(PrivacyError::MixedUnits);
-        }
         (false, false) => {
             let (doubled, spent) = as_replace_one(&added, 0.5 * delta)?;
             // What was not spent of half of δ is left to the others.
@@ -285,7 +289,11 @@ mod tests {
         assert_eq!(total(&[&fine, &ledger(&[(noiseless, 1)])], DELTA), Err(PrivacyError::NoNoise));
         let batch =
             Release { unit: PrivacyUnit::MicroBatch, ..release(Sampling::FixedSize { population: 9, size: 1 }, 2.0) };
-        assert_eq!(total(&[&fine, &ledger(&[(batch, 1)])], DELTA), Err(PrivacyError::MixedUnits));
+        // Of different units: what each costs one example.
+        let batch = ledger(&[(batch, 1)]);
+        let both = total(&[&fine, &batch], DELTA).unwrap();
+        assert_eq!(both, total(&[&fine, &batch.per_example()], DELTA).unwrap());
+        assert!(both.epsilon > total(&[&batch], DELTA).unwrap().epsilon);
         // Too dear for any number: no bound, and no endless search.
         let dear = ledger(&[(release(Sampling::Poisson { rate: 1.0 }, 0.01), 1000)]);
         let fixed = ledger(&[(release(Sampling::FixedSize { population: 9, size: 1 }, 2.0), 1)]);

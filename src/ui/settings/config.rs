@@ -5,15 +5,18 @@ use std::fmt;
 use super::{
     choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
     numbers::Number,
+    selects::Select,
     values::Settings,
 };
 use crate::{
     accounting::noise::NoiseSpec,
+    data::sharing::Sharing,
+    engine::LocalSteps,
     mechanism::{Denoiser, EncoderSpec},
     model::pretrained,
     plot::format,
     train::{
-        config::{Augmentation, RunConfig, Schedule, Start},
+        config::{Augmentation, Protects, RunConfig, Schedule, Start},
         phases::{NoiseSchedule, PhaseList, Phases, Rule},
     },
     ui::text::t,
@@ -50,7 +53,8 @@ impl Settings {
     /// # Errors
     /// The lot is larger than the data.
     pub const fn check_data(&self, train: u32) -> Result<(), LotTooLarge> {
-        if self.lot > train { Err(LotTooLarge { lot: self.lot, train }) } else { Ok(()) }
+        // Of users it is asked when the run is planned.
+        if self.users.is_none() && self.lot > train { Err(LotTooLarge { lot: self.lot, train }) } else { Ok(()) }
     }
 
     /// The run, its steps and its ε for which a noise scale is to be found, if a budget is set: on `train` examples, and a
@@ -58,7 +62,9 @@ impl Settings {
     pub fn plan_budget(&mut self, train: u32) -> Option<(RunConfig, u64, f64)> {
         let budget = self.budget.filter(|_| self.family != Family::None && self.encoder != Encoder::None)?;
         let lot = self.lot.max(1);
-        let steps = *self.steps.get_or_insert((u64::from(EPOCHS) * u64::from(train) / u64::from(lot)).max(1));
+        let steps = *self
+            .steps
+            .get_or_insert((u64::from(EPOCHS) * u64::from(self.users.unwrap_or(train)) / u64::from(lot)).max(1));
         // A replayed run has no guarantee, yet its noise may be what a budget asks for.
         Some((RunConfig { replay: None, ..self.config() }, steps, budget))
     }
@@ -116,6 +122,12 @@ impl Settings {
             },
             phases: self.phases_of_run(),
             momentum: if self.applies(Number::Momentum) { self.momentum } else { 0.0 },
+            sharing: self.sharing(),
+            protects: if Select::Protects.applies(self) { self.protects } else { Protects::Example },
+            local: match self.users {
+                Some(_) => LocalSteps { steps: self.local_steps, rate: self.local_rate },
+                None => LocalSteps::MEAN,
+            },
             augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
             minority: self.minority,
             reading: self.reading,
@@ -126,6 +138,16 @@ impl Settings {
             start: if pretrained::available(self.model) { self.start } else { Start::Random },
             init_seed: self.init_seed,
             replay: self.replay,
+        }
+    }
+
+    /// Which digits share a vector.
+    #[must_use]
+    pub fn sharing(&self) -> Sharing {
+        match self.users {
+            Some(users) => Sharing::Users { users, skew: self.user_skew, seed: self.user_seed },
+            None if self.micro_batch > 1 => Sharing::MicroBatches { size: self.micro_batch },
+            None => Sharing::Alone,
         }
     }
 
@@ -205,6 +227,14 @@ impl Settings {
                 settings.encoder = Encoder::Envelope;
                 (settings.shape, settings.vectors) = (shape, vectors);
                 (settings.pre_scale, settings.envelope_seed) = (pre_scale, seed);
+            }
+        }
+        match config.sharing {
+            Sharing::Alone => {}
+            Sharing::MicroBatches { size } => (settings.micro_batch, settings.protects) = (size, config.protects),
+            Sharing::Users { users, skew, seed } => {
+                (settings.users, settings.user_skew, settings.user_seed) = (Some(users), skew, seed);
+                (settings.local_steps, settings.local_rate) = (config.local.steps, config.local.rate);
             }
         }
         if let Some(Augmentation { copies, reach }) = config.augmentation {

@@ -29,7 +29,7 @@ impl Settings {
     }
 
     /// Whether a condition holds: `encoder=clip&noise=!none`, with the names of links, `private` and `momentum` (`yes`, `no`),
-    /// `bands` (more than one: `yes`), and `denoises` ([`DenoiserKind::does`]).
+    /// `bands` (more than one: `yes`), `shared` (micro-batches or users), and `denoises` ([`DenoiserKind::does`]).
     #[must_use]
     pub fn meet(&self, condition: &str) -> bool {
         let yes = |is: bool| if is { "yes" } else { "no" };
@@ -42,6 +42,7 @@ impl Settings {
                 "denoises" => self.denoiser_kind().does(),
                 "sampling" => self.sampling.key(),
                 "bands" => yes(self.config().bands > 1),
+                "shared" => yes(self.sharing().is_shared()),
                 "private" => yes(self.no_guarantee().is_none()),
                 "momentum" => yes(self.config().momentum > 0.0),
                 _ => return false,

@@ -52,7 +52,8 @@ impl Page {
             "exponent" => settings(|s| s.exponent),
             "density" => Some(self.settings.with(|s| s.formula.clone())),
             "delta" => settings(|s| s.delta),
-            "q" => train().map(|n| format::number(f64::from(self.settings.with(|s| s.lot)) / f64::from(n))),
+            "q" => train()
+                .map(|n| format::number(self.settings.with(|s| f64::from(s.lot) / f64::from(s.users.unwrap_or(n))))),
             "parameters" => Some(format::integer(parameters() as u64)),
             // The mean of the Kolmogorov distribution is 0.8687.
             "floor" => Some(format::number(0.8687 / (parameters() as f64).sqrt())),

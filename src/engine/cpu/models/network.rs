@@ -13,7 +13,8 @@ pub trait Network<S: Simd>: Send {
 
     /// Computes what the gradients are made of, and answers their squared norms; not finite where a gradient is not.
     ///
-    /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them.
+    /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them. Or each lane has examples of its own in them, weighted by
+    /// [`Block::share`].
     fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F;
 
     /// sum += Σ over lanes of scale·gradient. A lane of scale 0 adds nothing, whatever it holds. Where `base` is not 0, `sum` stands on it,

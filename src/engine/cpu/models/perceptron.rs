@@ -86,10 +86,9 @@ impl<S: Simd> Network<S> for Perceptron<S> {
     fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> S::F {
         let (s, activation, width) = (self.simd, self.activation, self.width);
         self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s, width));
-        let share = 1.0 / blocks.len() as f32;
         for (k, block) in blocks.iter().enumerate() {
             let copy = self.forward(parameters, block, k);
-            s.run(LossDelta { labels: block.labels, share, logits: &mut copy.logits });
+            s.run(LossDelta { labels: block.labels, share: block.share, logits: &mut copy.logits });
             if width > 0 {
                 let weights = &parameters[DENSE1..][..CLASSES * MLP_HIDDEN];
                 s.run(DenseBackward { weights, delta: &copy.logits, out: &mut copy.hidden_delta });
@@ -110,7 +109,7 @@ impl<S: Simd> Network<S> for Perceptron<S> {
                 }
             }
         }
-        s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies: blocks.len() })
+        s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies: blocks.len(), terms: blocks[0].terms })
     }
 
     fn add_scaled(&mut self, blocks: &[Block<S>], scale: &[f32; MOST_LANES], base: f32, sum: &mut [f32]) {
