@@ -9,7 +9,7 @@
 
 use super::{
     error::PrivacyError,
-    ledger::{Event, Ledger, PrivacyUnit, Release},
+    ledger::{Event, Ledger, Release},
     rdp::epsilon_of,
     sampling::NeighbouringRelation,
 };
@@ -153,7 +153,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{ledger::Sensitivity, noise::NoiseSpec, sampling::Sampling};
+    use crate::{
+        ledger::{PrivacyUnit, Sensitivity},
+        noise::NoiseSpec,
+        sampling::Sampling,
+    };
 
     const DELTA: f64 = 1e-5;
 

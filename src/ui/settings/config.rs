@@ -355,6 +355,19 @@ mod tests {
                 Some(phases.key()).filter(|key| *key != "list").or(Some("200"))
             );
         }
+        for protects in Protects::ALL {
+            let config = Settings { micro_batch: 4, protects: *protects, ..Settings::default() }.config();
+            assert_eq!((config.protects, config.sharing), (*protects, Sharing::MicroBatches { size: 4 }));
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+            assert_eq!(serde_json::to_value(protects).unwrap(), protects.key());
+        }
+        let settings =
+            Settings { users: Some(600), user_skew: 0.3, user_seed: 7, local_steps: 5, ..Settings::default() };
+        let config = Settings { micro_batch: 4, bands: 8, ..settings.clone() }.config();
+        assert_eq!(config.sharing, Sharing::Users { users: 600, skew: 0.3, seed: 7 });
+        assert_eq!((config.local, config.bands), (LocalSteps { steps: 5, rate: 0.2 }, 1));
+        assert_eq!(config, settings.config());
+        assert_eq!(Settings::of_config(&config, Digits::Mnist), settings);
         for sampling in SamplingPolicy::ALL {
             let config = Settings { sampling: *sampling, ..Settings::default() }.config();
             assert_eq!(config.sampling, *sampling);

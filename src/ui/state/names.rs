@@ -44,6 +44,10 @@ impl Page {
             "momentum" => settings(|s| s.momentum),
             "smoothing" => settings(|s| s.smoothing),
             "memory" => settings(|s| s.memory),
+            "micro-batch" => settings(|s| s.micro_batch.into()),
+            "users" => settings(|s| s.users.map_or(0.0, f64::from)),
+            "local-steps" => settings(|s| s.local_steps.into()),
+            "local-rate" => settings(|s| s.local_rate),
             "bands" => settings(|s| s.bands.into()),
             "p" => train()
                 .map(|n| format::number(self.settings.with(|s| f64::from(s.bands) * f64::from(s.lot)) / f64::from(n))),
