@@ -296,7 +296,7 @@ numbers! {
         key: "local-steps",
         paths: &["local.steps"],
         label: text!("Local steps"),
-        hint: text!("Steps that a drawn user takes alone, on their own digits, before what has changed is bounded and added (federated averaging); 1 is federated SGD. More of them cost no privacy, and time."),
+        hint: text!("Steps that a drawn user takes alone, on their own digits, before what has changed is bounded and added (federated averaging); 1 is federated SGD. More of them cost time, and no privacy."),
         named: text!("local steps {value}"),
         least: At(1.0),
         most: At(100.0),
