@@ -60,6 +60,15 @@ impl Ledger {
     }
 }
 
+/// What `runs` cost one example together, whatever each of them protects as a whole ([`Ledger::per_example`]): what may be said of runs whose units nobody names.
+///
+/// # Errors
+/// As [`total`].
+pub fn total_per_example(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
+    let own: Vec<Ledger> = runs.iter().map(|run| run.per_example()).collect();
+    total(&own.iter().collect::<Vec<_>>(), delta)
+}
+
 fn append<'a>(to: &mut Ledger, events: impl Iterator<Item = (&'a Release, u64)>) -> Result<(), PrivacyError> {
     for (release, count) in events {
         let id = to.register(release.clone())?;
@@ -95,8 +104,7 @@ pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
     let mut kinds = runs.iter().flat_map(|run| run.releases()).map(Release::protects);
     let first = kinds.next();
     if first.is_some_and(|first| kinds.any(|kind| kind != first)) {
-        let own: Vec<Ledger> = runs.iter().map(|run| run.per_example()).collect();
-        return total(&own.iter().collect::<Vec<_>>(), delta);
+        return total_per_example(runs, delta);
     }
     let (mut added, mut replaced) = (Ledger::new(), Ledger::new());
     for run in runs {
@@ -298,6 +306,7 @@ mod tests {
         let both = total(&[&fine, &batch], DELTA).unwrap();
         assert_eq!(both, total(&[&fine, &batch.per_example()], DELTA).unwrap());
         assert!(both.epsilon > total(&[&batch], DELTA).unwrap().epsilon);
+        assert_eq!(total_per_example(&[&batch], DELTA), total(&[&batch.per_example()], DELTA));
         // Too dear for any number: no bound, and no endless search.
         let dear = ledger(&[(release(Sampling::Poisson { rate: 1.0 }, 0.01), 1000)]);
         let fixed = ledger(&[(release(Sampling::FixedSize { population: 9, size: 1 }, 2.0), 1)]);
