@@ -4,9 +4,9 @@
 
 use hushgrad::{
     accounting::noise::NoiseSpec,
-    data::Dataset,
+    data::{Dataset, sharing::Sharing},
     engine::{
-        Engine, EngineError, Performance, StepInput, Task,
+        Engine, EngineError, LocalSteps, Performance, StepInput, Task,
         gpu::{Gpu, GpuEngine},
     },
     mechanism::{Denoiser, EncoderSpec, State},
@@ -33,6 +33,8 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         momentum: 0.0,
         averaging: false,
         copies: 1,
+        sharing: Sharing::Alone,
+        local: LocalSteps::MEAN,
     };
     let start = initial_parameters(task.model, 1);
     let input = || StepInput::alone(&[0, 1], [7; 8], 0.1);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hushgrad::{
     accounting::noise::NoiseSpec,
-    data::Dataset,
-    engine::{StepInput, Task},
+    data::{Dataset, sharing::Sharing},
+    engine::{LocalSteps, StepInput, Task},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::Architecture,
 };
@@ -63,6 +63,8 @@ pub fn task(model: Architecture, envelope: Option<u32>, lot: u32) -> Task {
             momentum: 0.0,
             averaging: false,
             copies: 1,
+            sharing: Sharing::Alone,
+            local: LocalSteps::MEAN,
         },
         Some(vectors) => Task {
             model,
@@ -78,6 +80,8 @@ pub fn task(model: Architecture, envelope: Option<u32>, lot: u32) -> Task {
             momentum: 0.9,
             averaging: false,
             copies: 1,
+            sharing: Sharing::Alone,
+            local: LocalSteps::MEAN,
         },
     }
 }

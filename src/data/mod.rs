@@ -12,6 +12,7 @@ mod mnist_error;
 pub mod mnist_files;
 pub mod shard_writer;
 pub mod shards;
+pub mod sharing;
 mod shift;
 mod split;
 pub mod synthetic;

@@ -56,7 +56,7 @@ const UPDATE_TOLERANCE: f64 = 1e-6;
 pub async fn check(gpu: &Gpu, task: &Task) -> Result<(), EngineError> {
     let kind = Kind::of(task);
     let without_vectors = matches!(task.encoder, EncoderSpec::Envelope { .. }) && task.envelope.is_none();
-    if task.grid.is_some() || task.copies != 1 || without_vectors || gpu.is_checked(&kind) {
+    if task.grid.is_some() || task.copies != 1 || task.sharing.is_shared() || without_vectors || gpu.is_checked(&kind) {
         return Ok(());
     }
     Known::new(gpu, task).await?.check().await?;

@@ -33,6 +33,10 @@ pub enum Unsupported {
     /// The norm of a mean over copies is none that the kernels can make of the copies' norms.
     #[error("augmentation on the graphics device: a mean over copies of each image is computed on the CPU")]
     AugmentationOnGpu,
+    #[error(
+        "vectors that several examples share, on the graphics device: micro-batches and users are computed on the CPU"
+    )]
+    SharingOnGpu,
     /// Measured: 7 ms an image on lavapipe, 0.08 ms on one thread of the same processor.
     #[error(
         "scattering features on this adapter: it is software, and the CPU finds them a hundred times sooner by itself"

@@ -16,7 +16,8 @@ use crate::{
 /// What one step needs from outside.
 #[derive(Clone, Debug)]
 pub struct StepInput<'a> {
-    /// The sampled examples, by index into the training set, strictly ascending. May be empty: then noise alone is released.
+    /// The sampled examples, by index into the training set, strictly ascending; where some share a vector, the sampled units ([`crate::data::sharing::Units`]). May be
+    /// empty: then noise alone is released.
     pub lot: &'a [u32],
     /// An example's gradient is the mean over these copies of its image, then encoded: its augmentation multiplicity
     /// (De et al. 2022). Not empty, as many as the task says, and the same for all examples of the lot.

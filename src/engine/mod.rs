@@ -20,5 +20,5 @@ pub use self::{
     interface::{Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_dataset, check_length, check_state},
     reading::{Confusion, Reading},
     scores::{Probabilities, Scores, softmax},
-    task::{Performance, Task},
+    task::{LocalSteps, Performance, Task},
 };

@@ -5,7 +5,7 @@ use super::{
     cpu::scattering,
 };
 use crate::{
-    data::{Dataset, Shift},
+    data::{Dataset, Shift, sharing::Units},
     mechanism::{Algorithm, MechanismError, State, correlated::CorrelatedNoise},
     model::{self, Architecture, initial_parameters, reference},
 };
@@ -17,6 +17,7 @@ pub struct ReferenceEngine {
     algorithm: Algorithm,
     correlated: Option<CorrelatedNoise>,
     train: Dataset,
+    units: Option<Units>,
     state: State,
     metrics: Metrics,
 }
@@ -33,7 +34,8 @@ impl ReferenceEngine {
         let info = EngineInfo { backend: Backend::Cpu, device: "plain reference, 1 thread".to_owned() };
         let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };
         let state = State::start(parameters, task.reads_apart());
-        Ok(Self { info, task: task.clone(), algorithm, correlated, train, state, metrics })
+        let units = Units::of(task.sharing, &train);
+        Ok(Self { info, task: task.clone(), algorithm, correlated, train, units, state, metrics })
     }
 
     /// One step, at once.
@@ -41,9 +43,10 @@ impl ReferenceEngine {
     /// # Errors
     /// [`MechanismError::Sequence`].
     pub fn step_now(&mut self, input: &StepInput<'_>) -> Result<StepTrace, MechanismError> {
-        let (model, train) = (self.task.model, &self.train);
-        let gradient = |example: u32, parameters: &[f32], out: &mut [f32]| {
-            mean_gradient(model, parameters, train, example as usize, input.shifts, out);
+        let (task, train, units) = (&self.task, &self.train, &self.units);
+        let gradient = |drawn: u32, parameters: &[f32], out: &mut [f32]| match units {
+            None => mean_gradient(task.model, parameters, train, drawn as usize, input.shifts, out),
+            Some(units) => shared_vector(task, parameters, train, units.members(drawn), input.shifts, out),
         };
         let &StepInput { lot, noise_key, position, learning_rate, average_keeps, .. } = input;
         let mut correlated = self.correlated.as_mut();
@@ -78,6 +81,30 @@ pub fn mean_gradient(
         let input = inputs(model, &shift.of(train.image(example)));
         reference::gradient(model, parameters, &input, train.labels[example], &mut one);
         out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
+    }
+}
+
+/// The vector of a unit of these examples before it is bounded ([`LocalSteps`](super::LocalSteps)), written over `out`; zero without an example.
+///
+/// # Panics
+/// As [`reference::gradient`].
+pub fn shared_vector(
+    task: &Task,
+    parameters: &[f32],
+    train: &Dataset,
+    members: &[u32],
+    shifts: &[Shift],
+    out: &mut [f32],
+) {
+    out.fill(0.0);
+    let mut one = vec![0.0; parameters.len()];
+    let share = task.local.rate as f32 / members.len().max(1) as f32;
+    for _ in 0..task.local.steps {
+        let here: Vec<f32> = parameters.iter().zip(&*out).map(|(theta, gone)| theta - gone).collect();
+        for &example in members {
+            mean_gradient(task.model, &here, train, example as usize, shifts, &mut one);
+            out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
+        }
     }
 }
 

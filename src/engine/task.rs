@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::error::Unsupported;
 use crate::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
+    data::sharing::Sharing,
     mechanism::{
         Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError,
         correlated::{CorrelatedNoise, Correlation},
@@ -36,6 +39,33 @@ pub struct Task {
     pub averaging: bool,
     /// Copies of each example that its gradient is the mean of, at least one.
     pub copies: u32,
+    /// Which examples share one bounded vector. A lot is then of their units.
+    pub sharing: Sharing,
+    /// How such a vector is made.
+    pub local: LocalSteps,
+}
+
+/// What a unit of several examples ([`Sharing`]) makes of the parameters θ by itself before it is bounded: with θ₀ = θ and θₑ₊₁ = θₑ − η·ḡ(θₑ), ḡ the mean of its examples' gradients,
+/// its vector is θ − θ_E, the sum of what its steps subtract. A unit without an example adds nothing. One step of rate 1 is the mean gradient (a micro-batch; FedSGD), more are
+/// federated averaging (McMahan, Ramage, Talwar & Zhang 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LocalSteps {
+    /// E, at least 1.
+    pub steps: u32,
+    /// η.
+    pub rate: f64,
+}
+
+impl Default for LocalSteps {
+    fn default() -> Self {
+        Self::MEAN
+    }
+}
+
+impl LocalSteps {
+    /// The mean gradient.
+    pub const MEAN: Self = Self { steps: 1, rate: 1.0 };
 }
 
 impl Task {
@@ -54,6 +84,8 @@ impl Task {
             momentum: 0.0,
             averaging: false,
             copies: 1,
+            sharing: Sharing::Alone,
+            local: LocalSteps::MEAN,
         }
     }
 

@@ -19,7 +19,7 @@ use crate::{
         rdp::Epsilon,
         sampling::Sampling,
     },
-    data::idx::MAX_EXAMPLES,
+    data::{idx::MAX_EXAMPLES, sharing::Sharing},
 };
 
 /// Relative difference that a stated ε may have from the one that its ledger gives.
@@ -147,7 +147,16 @@ fn own_ledger(written: &Ledger, phases: &[PricedPhase], run: &RunCard) -> Option
 fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
     let Some(lot) = lot_of(own.sampling, run) else { return false };
     let examples = match sampling {
-        Sampling::Poisson { rate } => Some((f64::from(lot) / rate).round() as u32),
+        // By the rate alone any number of examples has as many users.
+        Sampling::Poisson { .. } if matches!(run.config.sharing, Sharing::Users { .. }) => Some(run.train),
+        // The most that make as many micro-batches.
+        Sampling::Poisson { rate } => match run.config.sharing {
+            Sharing::MicroBatches { size } => {
+                let units = (run.config.sharing.lot(lot) / rate).round() as u32;
+                units.checked_mul(size)
+            }
+            _ => Some((f64::from(lot) / rate).round() as u32),
+        },
         Sampling::CyclicPoisson { rate, groups } => Some((groups as f64 * f64::from(lot) / rate).round() as u32),
         Sampling::FixedSize { population, .. } => u32::try_from(population).ok(),
         Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => {
@@ -163,7 +172,13 @@ fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
 /// The lot of a phase on the run's own digits.
 fn lot_of(sampling: Sampling, run: &RunCard) -> Option<u32> {
     match sampling {
-        Sampling::Poisson { rate } => Some((rate * f64::from(run.train)).round() as u32),
+        Sampling::Poisson { rate } => {
+            let each = match run.config.sharing {
+                Sharing::MicroBatches { size } => f64::from(size),
+                Sharing::Alone | Sharing::Users { .. } => 1.0,
+            };
+            Some((rate * f64::from(run.config.units(run.train)) * each).round() as u32)
+        }
         Sampling::FixedSize { size, .. } => u32::try_from(size).ok(),
         // One for all phases.
         Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } | Sampling::CyclicPoisson { .. } => {

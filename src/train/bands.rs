@@ -17,7 +17,7 @@ impl RunConfig {
     /// turns. A lot is as large as without groups: each is a `bands`-th of the examples, of which so many more are drawn.
     #[must_use]
     pub fn drawn_from(&self, examples: u32) -> Sampling {
-        match self.sampling.over(examples, self.lot) {
+        match self.drawn_of_units(examples) {
             Sampling::Poisson { .. } if self.bands > 1 => Sampling::CyclicPoisson {
                 rate: f64::from(self.bands) * f64::from(self.lot) / f64::from(examples),
                 groups: self.bands.into(),

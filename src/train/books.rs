@@ -140,13 +140,13 @@ impl DatasetBooks {
         self.runs(digits).iter().any(|entry| entry.files.iter().any(|known| known == file))
     }
 
-    /// What the runs on `digits` cost together at `delta`, for somebody who sees all of them. Each is priced as it happened; if one has no
+    /// What the runs on `digits` cost one example together at `delta`, for somebody who sees all of them. Each is priced as it happened; if one has no
     /// guarantee, all together have none.
     #[must_use]
     pub fn all_runs(&self, digits: &str, delta: f64) -> AllRuns {
         let runs = self.runs(digits);
         let released: Option<Vec<&Ledger>> = runs.iter().map(|entry| entry.released.as_ref()).collect();
-        let cost = match released.map(|ledgers| composition::total(&ledgers, delta)) {
+        let cost = match released.map(|ledgers| composition::total_per_example(&ledgers, delta)) {
             Some(Ok(Total { epsilon, delta, neighbours })) => Cost::Bounded { epsilon, delta, neighbours },
             Some(Err(error)) => Cost::NoGuarantee { reason: error.to_string() },
             None => {

@@ -4,7 +4,7 @@ use super::{
     bands,
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     error::ConfigError,
-    limits, phased,
+    limits, phased, sharing,
     units::{MOST_STEPS, expected_lot},
 };
 use crate::{
@@ -40,6 +40,7 @@ pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), Confi
 fn check_phase(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
     check_ranges(config, train_examples)?;
     check_denoiser(config)?;
+    sharing::check(config, train_examples)?;
     bands::check(config, train_examples)?;
     if config.noise.is_none() && config.grid_bits.is_some() {
         return Err(ConfigError::Contradiction {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::phases::Phases;
 use crate::{
     accounting::{noise::NoiseSpec, sampling::Sampling},
-    data::{Dataset, Shift},
-    engine::Reading,
+    data::{Dataset, Shift, sharing::Sharing},
+    engine::{LocalSteps, Reading},
     mechanism::{Denoiser, EncoderSpec},
     model::Architecture,
     rng::RandomSource,
@@ -25,7 +25,7 @@ pub struct RunConfig {
     /// of floating-point noise reveal. `None`: nothing is rounded, and ε does not cover them.
     pub grid_bits: Option<u32>,
     pub denoiser: Denoiser,
-    /// Examples of a step: their expected number (Poisson), their exact number (fixed size), or an upper bound on their expected number
+    /// Examples of a step (users, where there are some): their expected number (Poisson), their exact number (fixed size), or an upper bound on their expected number
     /// (shuffled and random allocation, where an epoch has whole batches). Updates divide by the expected number.
     pub lot: u32,
     pub sampling: SamplingPolicy,
@@ -43,6 +43,12 @@ pub struct RunConfig {
     pub minority: Minority,
     /// An example's gradient is the mean over moved copies of it; `None`: over the example alone.
     pub augmentation: Option<Augmentation>,
+    /// Whether examples share bounded vectors: micro-batches, and users with all their images.
+    pub sharing: Sharing,
+    /// What one is to the guarantee where it is in a micro-batch.
+    pub protects: Protects,
+    /// How such a vector is made.
+    pub local: LocalSteps,
     /// How test images and drawings are read.
     pub reading: Reading,
     /// Steps after which the run completes by itself; `None`: until paused.
@@ -149,6 +155,17 @@ impl Minority {
     }
 }
 
+/// What ε is of where micro-batches are sampled. Users are what is protected where there are some.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protects {
+    /// One example: it turns the vector of its micro-batch into another.
+    #[default]
+    Example,
+    /// The micro-batch, as if all its examples were one person's.
+    MicroBatch,
+}
+
 /// Parameters before the first step. Both starts are public: neither looks at a private example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -231,6 +248,9 @@ impl Default for RunConfig {
             averaging: Averaging::None,
             minority: Minority::None,
             augmentation: None,
+            sharing: Sharing::Alone,
+            protects: Protects::Example,
+            local: LocalSteps::MEAN,
             reading: Reading::Once,
             steps: None,
             delta: 1e-5,

@@ -19,4 +19,5 @@ pub mod report;
 mod run_card;
 pub mod run_file;
 pub mod session;
+mod sharing;
 mod units;

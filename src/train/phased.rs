@@ -58,8 +58,7 @@ impl RunConfig {
     pub fn epochs(&self, train: u32, steps: u64) -> f64 {
         let phases = configurations(self).unwrap_or_default();
         let shares = shares(phases.iter().map(|(steps, _)| *steps), steps);
-        let epochs =
-            |(share, (_, phase)): (u64, &(u64, Self))| share as f64 / phase.sampling.steps_per_epoch(train, phase.lot);
+        let epochs = |(share, (_, phase)): (u64, &(u64, Self))| share as f64 / phase.steps_per_epoch(train);
         shares.zip(&phases).map(epochs).sum()
     }
 

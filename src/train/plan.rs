@@ -71,6 +71,8 @@ impl PlannedPhase {
             momentum: config.momentum as f32,
             averaging: config.averaging != Averaging::None,
             copies: config.augmentation.map_or(1, |augmentation| augmentation.copies),
+            sharing: config.sharing,
+            local: config.local,
         };
         Ok(Self { first, config, task, sampling, priced })
     }
@@ -165,7 +167,13 @@ impl Plan {
     /// Expected steps in which every example takes part once, with the first phase's lots.
     #[must_use]
     pub fn steps_per_epoch(&self) -> f64 {
-        self.opening.sampling.steps_per_epoch(self.train_examples, self.opening.lot)
+        self.opening.steps_per_epoch(self.train_examples)
+    }
+
+    /// How many there are to sample from: training examples, micro-batches or users.
+    #[must_use]
+    pub fn units(&self) -> u32 {
+        self.config.units(self.train_examples)
     }
 }
 

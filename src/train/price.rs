@@ -153,7 +153,11 @@ fn release_of(
         (_, Some(drawn)) => Sensitivity::Envelope { profile: drawn.profile(envelope)? },
         (_, None) => return Ok(Err(NoGuarantee::NoBound)),
     };
-    Ok(Ok(Release { grid: grid_of_release(config)?, ..Release::new(sampling, sensitivity, Some(noise)) }))
+    Ok(Ok(Release {
+        unit: config.unit(),
+        grid: grid_of_release(config)?,
+        ..Release::new(sampling, sensitivity, Some(noise))
+    }))
 }
 
 #[cfg(test)]

@@ -13,8 +13,9 @@ use crate::accounting::{
     books::Books,
     calibrate::{self, Method, Scales, Target},
     composition,
+    ledger::{PrivacyUnit, Release},
     pld::Pld,
-    rdp::{Accountant, Epsilon, Orders},
+    rdp::{Accountant, Epsilon, Orders, RdpCurve},
     selection::{self, Choice},
 };
 
@@ -36,6 +37,8 @@ pub struct Projection {
     /// The ε that a run reports after all these steps.
     pub end: Epsilon,
     pub steps: u64,
+    /// Where examples share vectors: ε of one example, and of all that share one together (a micro-batch, a user), by the improved conversion.
+    pub shared: Option<[f64; 2]>,
 }
 
 /// ε by step of `steps` steps of this configuration on `train` examples.
@@ -52,7 +55,23 @@ pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection,
             points.push((step as f64, spent(&phases, step, config.delta)?.improved.epsilon));
         }
     }
-    Ok(Projection { end: spent(&phases, steps, config.delta)?, curve: points, steps })
+    let shared = config.sharing.is_shared().then(|| of_both(&phases, steps, config.delta)).transpose()?;
+    Ok(Projection { end: spent(&phases, steps, config.delta)?, curve: points, steps, shared })
+}
+
+/// ε of one example, and of all that share a vector with it.
+fn of_both(phases: &[PricedPhase], steps: u64, delta: f64) -> Result<[f64; 2], PriceError> {
+    let of = |unit: fn(PrivacyUnit) -> PrivacyUnit| {
+        let priced = phases.iter().map(|phase| {
+            let release = Release { unit: unit(phase.release.unit), ..phase.release.clone() };
+            let curve = if release.unit == phase.release.unit { phase.curve.clone() } else { RdpCurve::of(&release)? };
+            Ok(PricedPhase { steps: phase.steps, release, curve })
+        });
+        let priced: Vec<PricedPhase> = priced.collect::<Result<_, PriceError>>()?;
+        // One example may have no finite bound where its user has one.
+        Ok::<f64, PriceError>(spent(&priced, steps, delta).map_or(f64::INFINITY, |spent| spent.improved.epsilon))
+    };
+    Ok([of(PrivacyUnit::within)?, of(|unit| if unit == PrivacyUnit::User { unit } else { PrivacyUnit::MicroBatch })?])
 }
 
 /// What `steps` steps of this configuration cost on `train` examples.

@@ -101,7 +101,7 @@ impl<E: Engine> Session<E> {
             Some(seed) => Box::new(NotPrivateReplay::new(seed)),
             None => Box::new(SystemRng::new()?),
         };
-        let sampler = plan.sampling.sampler(plan.train_examples.into())?;
+        let sampler = plan.sampling.sampler(plan.units().into())?;
         let account = RunBooks::after(Ledger::new(), &plan)?;
         Ok(Self {
             plan,
@@ -298,7 +298,7 @@ impl<E: Engine> Session<E> {
         // An epoch that is open goes on.
         let sampling = self.plan.phase(phase).1;
         if self.sampler.policy() != sampling {
-            self.sampler = sampling.sampler(self.plan.train_examples.into())?;
+            self.sampler = sampling.sampler(self.plan.units().into())?;
         }
         self.sampler.draw(self.rng.as_mut(), &mut self.lot);
         if let Some(account) = &mut self.account {

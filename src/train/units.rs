@@ -31,7 +31,7 @@ pub(super) fn grid_of_release(config: &RunConfig) -> Result<Option<Grid>, Privac
     Ok(grid(config)?.map(|grid| Grid { exponent: grid.exponent(), coordinates }))
 }
 
-/// The expected lot, by which sums are divided; the size that was drawn is private.
+/// The expected lot, by which sums are divided: in examples, micro-batches or users. The size that was drawn is private.
 pub(super) fn expected_lot(config: &RunConfig, train_examples: u32) -> f64 {
-    f64::from(train_examples) / config.sampling.steps_per_epoch(train_examples, config.lot)
+    f64::from(config.units(train_examples)) / config.steps_per_epoch(train_examples)
 }

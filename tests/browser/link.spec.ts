@@ -35,6 +35,16 @@ function randomState(random: () => number, model: string, noise: string): Record
     "student-t": { nu: [digits(3, 8), "#number-nu"] },
     "generalized-gaussian": { exponent: [digits(2, 3), "#number-exponent"] },
   };
+  const shared: Record<string, Record<string, [string, string]>> = {
+    mlp: { "micro-batch": [whole(2, 16), "#number-micro-batch"], protects: ["micro-batch", "#protects"] },
+    "cnn-tanh": {
+      users: [whole(300, 9000), "#number-users"],
+      "user-skew": [digits(0.05, 50), "#number-user-skew"],
+      "user-seed": [whole(1, 99), "#number-user-seed"],
+      "local-steps": [whole(2, 9), "#number-local-steps"],
+      "local-rate": [digits(0.3, 2), "#number-local-rate"],
+    },
+  };
   return {
     dataset: ["synthetic", "#dataset"],
     model: [model, "#model"],
@@ -45,11 +55,13 @@ function randomState(random: () => number, model: string, noise: string): Record
     sigma: [digits(2, 5), "#number-sigma"],
     lot: [whole(16, 250), "#number-lot"],
     rate: [digits(0.01, 0.4), "#number-rate"],
-    sampling: [pick(["fixed-size", "shuffled", "random-allocation"]), "#sampling"],
+    // Lots of a fixed size do not go with what several digits share.
+    sampling: [pick([...(model === "linear" ? ["fixed-size"] : []), "shuffled", "random-allocation"]), "#sampling"],
+    ...shared[model],
     schedule: [pick(["linear", "cosine"]), "#schedule"],
     "rate-end": [digits(0.2, 0.9), "#number-rate-end"],
     phases: [pick(["time", "exponential", "step", "polynomial"]), "#phases"],
-    "phase-count": [whole(2, 9), "#number-phase-count"],
+    "phase-count": [whole(7, 12), "#number-phase-count"],
     "noise-end": [digits(0.3, 3), "#number-noise-end"],
     momentum: [digits(0.1, 0.9), "#number-momentum"],
     steps: [whole(10, 900), "#number-steps"],

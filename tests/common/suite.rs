@@ -7,9 +7,9 @@ use hushgrad::{
         groups::{Clipping, NoiseStrategy},
         noise::{CustomDensity, NoiseSpec},
     },
-    data::{Dataset, Shift},
+    data::{Dataset, Shift, sharing::Sharing},
     engine::{
-        Engine, EngineError, Metrics, Performance, Reading, StepInput, StepTrace, Task,
+        Engine, EngineError, LocalSteps, Metrics, Performance, Reading, StepInput, StepTrace, Task,
         cpu::CpuEngine,
         reading,
         reference::{ReferenceEngine, pixels},
@@ -90,6 +90,8 @@ pub fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>)
         momentum: 0.0,
         averaging: false,
         copies: 1,
+        sharing: Sharing::Alone,
+        local: LocalSteps::MEAN,
     }
 }
 

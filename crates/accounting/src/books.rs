@@ -238,7 +238,16 @@ impl Books {
 /// # Errors
 /// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
 pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
-    Books::of(ledger.clone())?.account(delta)
+    let mut account = Books::of(ledger.clone())?.account(delta)?;
+    let example = ledger.per_example();
+    if example != *ledger {
+        let cost = super::rdp::epsilon_of(&example, delta).map_or(f64::INFINITY, |cost| cost.improved.epsilon);
+        account.assumptions.push(format!(
+            "of one example alone ε ≤ {}, by Rényi accounting: it turns one vector into another",
+            super::decimal::upper(cost, 6)
+        ));
+    }
+    Ok(account)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 
 use super::{
     error::PrivacyError,
-    ledger::{Event, Ledger, PrivacyUnit, Release},
+    ledger::{Event, Ledger, Release},
     rdp::epsilon_of,
     sampling::NeighbouringRelation,
 };
@@ -60,6 +60,15 @@ impl Ledger {
     }
 }
 
+/// What `runs` cost one example together, whatever each of them protects as a whole ([`Ledger::per_example`]): what may be said of runs whose units nobody names.
+///
+/// # Errors
+/// As [`total`].
+pub fn total_per_example(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
+    let own: Vec<Ledger> = runs.iter().map(|run| run.per_example()).collect();
+    total(&own.iter().collect::<Vec<_>>(), delta)
+}
+
 fn append<'a>(to: &mut Ledger, events: impl Iterator<Item = (&'a Release, u64)>) -> Result<(), PrivacyError> {
     for (release, count) in events {
         let id = to.register(release.clone())?;
@@ -86,9 +95,17 @@ pub struct Total {
 /// for the second relation (2ε, (1 + e^ε)·δ) for the first. The two groups add up, also where their runs alternate and depend on one another
 /// (concurrent composition: Lyu 2022; Vadhan & Zhang 2023).
 ///
+/// Where some runs protect an example and others a micro-batch or a user, the total is of one example in all of them ([`Ledger::per_example`]).
+///
 /// # Errors
-/// As [`epsilon_of`]: no guarantee in any run, units that differ, too many kinds of release, no finite bound.
+/// As [`epsilon_of`]: no guarantee in any run, too many kinds of release, no finite bound.
 pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
+    // An example is one wherever it stands.
+    let mut kinds = runs.iter().flat_map(|run| run.releases()).map(Release::protects);
+    let first = kinds.next();
+    if first.is_some_and(|first| kinds.any(|kind| kind != first)) {
+        return total_per_example(runs, delta);
+    }
     let (mut added, mut replaced) = (Ledger::new(), Ledger::new());
     for run in runs {
         let happened = || run.events().iter().filter_map(|event| run.releases().get(event.release as usize));
@@ -99,14 +116,9 @@ pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
             (false, true) => replaced = replaced.compose(run)?,
         }
     }
-    let by_batch =
-        |ledger: &Ledger, is: bool| ledger.releases().iter().any(|r| (r.unit == PrivacyUnit::MicroBatch) == is);
     let neighbours = match (added.events().is_empty(), replaced.events().is_empty()) {
         (_, true) => NeighbouringRelation::AddOrRemoveOne,
         (true, false) => NeighbouringRelation::ReplaceOne,
-        (false, false) if [true, false].iter().all(|is| by_batch(&added, *is) || by_batch(&replaced, *is)) => {
-            return Err(PrivacyError::MixedUnits);
-        }
         (false, false) => {
             let (doubled, spent) = as_replace_one(&added, 0.5 * delta)?;
             // What was not spent of half of δ is left to the others.
@@ -149,7 +161,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{ledger::Sensitivity, noise::NoiseSpec, sampling::Sampling};
+    use crate::{
+        ledger::{PrivacyUnit, Sensitivity},
+        noise::NoiseSpec,
+        sampling::Sampling,
+    };
 
     const DELTA: f64 = 1e-5;
 
@@ -285,7 +301,12 @@ mod tests {
         assert_eq!(total(&[&fine, &ledger(&[(noiseless, 1)])], DELTA), Err(PrivacyError::NoNoise));
         let batch =
             Release { unit: PrivacyUnit::MicroBatch, ..release(Sampling::FixedSize { population: 9, size: 1 }, 2.0) };
-        assert_eq!(total(&[&fine, &ledger(&[(batch, 1)])], DELTA), Err(PrivacyError::MixedUnits));
+        // Of different units: what each costs one example.
+        let batch = ledger(&[(batch, 1)]);
+        let both = total(&[&fine, &batch], DELTA).unwrap();
+        assert_eq!(both, total(&[&fine, &batch.per_example()], DELTA).unwrap());
+        assert!(both.epsilon > total(&[&batch], DELTA).unwrap().epsilon);
+        assert_eq!(total_per_example(&[&batch], DELTA), total(&[&batch.per_example()], DELTA));
         // Too dear for any number: no bound, and no endless search.
         let dear = ledger(&[(release(Sampling::Poisson { rate: 1.0 }, 0.01), 1000)]);
         let fixed = ledger(&[(release(Sampling::FixedSize { population: 9, size: 1 }, 2.0), 1)]);

@@ -64,7 +64,7 @@ pub enum PrivacyError {
     MixedNeighbours,
     /// Two privacy units in one ledger. Account for them apart.
     #[error(
-        "the ledger mixes releases that protect one example with releases that protect one micro-batch: \
+        "the ledger mixes releases that protect one example, one micro-batch or one user: \
          their losses do not add up to one guarantee; account for them apart"
     )]
     MixedUnits,

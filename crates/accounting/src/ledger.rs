@@ -58,6 +58,21 @@ pub enum PrivacyUnit {
     ExampleInMicroBatch,
     /// The whole micro-batch is what is protected (and what is sampled): its examples are not protected from one another.
     MicroBatch,
+    /// One user with all their examples, who are sampled together and add one bounded vector. One example of theirs is another unit:
+    /// [`PrivacyUnit::within`].
+    User,
+}
+
+impl PrivacyUnit {
+    /// What one example is to the same release. Taken out of a micro-batch or from a user it turns one bounded vector into another, which may be *further* away than
+    /// no vector at all: so the number of the whole is none of one example, and that of one example may be the larger.
+    #[must_use]
+    pub const fn within(self) -> Self {
+        match self {
+            Self::Example => Self::Example,
+            Self::ExampleInMicroBatch | Self::MicroBatch | Self::User => Self::ExampleInMicroBatch,
+        }
+    }
 }
 
 impl fmt::Display for PrivacyUnit {
@@ -66,6 +81,7 @@ impl fmt::Display for PrivacyUnit {
             Self::Example => "one example",
             Self::ExampleInMicroBatch => "one example (inside a micro-batch: one vector turns into another)",
             Self::MicroBatch => "one micro-batch (not one example)",
+            Self::User => "one user, with all their examples",
         })
     }
 }
@@ -74,8 +90,8 @@ impl fmt::Display for PrivacyUnit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Protected {
     neighbours: NeighbouringRelation,
-    /// A whole micro-batch, and not one example.
-    micro_batch: bool,
+    /// A whole micro-batch, or a user, and not one example; an example is one wherever it stands.
+    whole: Option<PrivacyUnit>,
 }
 
 impl Protected {
@@ -85,7 +101,7 @@ impl Protected {
         if self.neighbours != other.neighbours {
             return Err(PrivacyError::MixedNeighbours);
         }
-        if self.micro_batch == other.micro_batch { Ok(()) } else { Err(PrivacyError::MixedUnits) }
+        if self.whole == other.whole { Ok(()) } else { Err(PrivacyError::MixedUnits) }
     }
 }
 
@@ -99,7 +115,7 @@ pub struct Release {
     pub sensitivity: Sensitivity,
     /// The noise on each coordinate of the sum. `None`: no noise was added, and the whole ledger has no guarantee.
     pub noise: Option<NoiseSpec>,
-    /// What one example or micro-batch is to the guarantee. JSON always names it, and a ledger without it is refused: ε depends on it.
+    /// What one example, micro-batch or user is to the guarantee. JSON always names it, and a ledger without it is refused: ε depends on it.
     pub unit: PrivacyUnit,
     /// The grid that sums and noise were rounded to: ε then includes what the inexact noise reveals. `None`: sums are floating-point numbers, and ε
     /// is that of the mechanism in real numbers.
@@ -152,7 +168,12 @@ impl Release {
     }
 
     pub(super) fn protected(&self) -> Protected {
-        Protected { neighbours: self.sampling.neighbours(), micro_batch: self.unit == PrivacyUnit::MicroBatch }
+        Protected { neighbours: self.sampling.neighbours(), whole: self.protects() }
+    }
+
+    /// The micro-batch or user that it protects as a whole; `None`: an example.
+    pub(super) fn protects(&self) -> Option<PrivacyUnit> {
+        (self.unit.within() != self.unit).then_some(self.unit)
     }
 
     /// How much further apart two neighbouring sums may be than one encoded gradient is from zero: 2 where one gradient turns into
@@ -294,6 +315,13 @@ impl Ledger {
     #[must_use]
     pub fn releases(&self) -> &[Release] {
         &self.releases
+    }
+
+    /// What the same releases are to one example ([`PrivacyUnit::within`]).
+    #[must_use]
+    pub fn per_example(&self) -> Self {
+        let one = |release: &Release| Release { unit: release.unit.within(), ..release.clone() };
+        Self { releases: self.releases.iter().map(one).collect(), ..self.clone() }
     }
 
     /// What happened, in order.

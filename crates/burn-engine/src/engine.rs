@@ -72,6 +72,9 @@ impl BurnEngine {
         if matches!(task.encoder, EncoderSpec::Envelope { .. }) && task.envelope.is_none() {
             return Err(BurnError::NoEnvelope);
         }
+        if task.sharing.is_shared() {
+            return Err(BurnError::Sharing);
+        }
         let (algorithm, correlated) = (task.algorithm(p)?, task.correlated_noise(p)?);
         let copies = task.copies.max(1) as usize;
         // Each gradient is there twice: by layers, and in one piece.

@@ -19,6 +19,10 @@ pub enum BurnError {
     Length { what: &'static str, found: usize, expected: usize },
     #[error("an envelope encoder without its vectors")]
     NoEnvelope,
+    #[error(
+        "vectors that several examples share: micro-batches and users are computed by the plain reference and the CPU engine"
+    )]
+    Sharing,
     #[error("the label {0}; labels are digits from 0 to 9")]
     Label(u8),
     #[error("example {index} of a training set of {examples} examples")]

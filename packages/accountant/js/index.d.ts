@@ -23,7 +23,7 @@ export interface Release {
   sampling: Sampling;
   sensitivity: Sensitivity;
   noise: Noise | null;
-  unit: "example" | "example-in-micro-batch" | "micro-batch";
+  unit: "example" | "example-in-micro-batch" | "micro-batch" | "user";
   grid?: { exponent: number; coordinates: number };
 }
 

@@ -100,7 +100,7 @@ fn together(own: Option<Ledger>, others: &[PathBuf], delta: f64) -> Result<Strin
             runs - known.len()
         ));
     }
-    let total = composition::total(&known, delta)?;
+    let total = composition::total_per_example(&known, delta)?;
     let which = if total.neighbours == NeighbouringRelation::ReplaceOne { ", replace one" } else { "" };
     Ok(format!(
         "All {runs} runs on these data together: ε ≤ {} at δ = {delta:e}{which}, by Rényi accounting.",

@@ -145,6 +145,27 @@ pub struct Arguments {
     /// How the examples of a step are chosen, and priced
     #[arg(long, value_enum)]
     sampling: Option<settings::Sampling>,
+    /// Examples that are averaged before their mean is bounded, on average; 1: each alone
+    #[arg(long, value_name = "EXAMPLES")]
+    micro_batch: Option<u32>,
+    /// What ε is of where there are micro-batches [default: example]
+    #[arg(long, value_enum)]
+    protects: Option<settings::Protected>,
+    /// Users who hold the examples; lots are then of users, and ε is of one with all their examples; 0: none
+    #[arg(long, value_name = "N", conflicts_with = "micro_batch")]
+    users: Option<u32>,
+    /// How alike users are: α of a Dirichlet distribution of digits [default: 100]
+    #[arg(long, value_name = "ALPHA")]
+    user_skew: Option<f64>,
+    /// Public seed of who holds what [default: 0]
+    #[arg(long, value_name = "SEED")]
+    user_seed: Option<u64>,
+    /// Steps that a drawn user takes alone (federated averaging); 1 is federated SGD [default: 1]
+    #[arg(long, value_name = "E")]
+    local_steps: Option<u32>,
+    /// Learning rate of a user's own steps; --lr is then that of the server [default: 0.2]
+    #[arg(long, value_name = "RATE")]
+    local_rate: Option<f64>,
     /// Steps over which Gaussian noise is correlated (banded square root); examples are sampled from as many groups that take turns
     #[arg(long, value_name = "STEPS")]
     bands: Option<u32>,

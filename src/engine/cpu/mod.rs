@@ -25,18 +25,19 @@ use self::{
     },
     models::Examples,
     simd::{Dispatch, Simd, dispatch, padded},
-    threads::{Encoding, Kernels, WorkerPool},
+    threads::{Encoding, Kernels, Lot, WorkerPool},
 };
 use super::{
-    Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
-    Unsupported, check_dataset, check_length, check_state,
+    Backend, Engine, EngineError, EngineInfo, LocalSteps, Metrics, Performance, Probabilities, Scores, StepInput,
+    StepTrace, Task, Unsupported, check_dataset, check_length, check_state,
 };
 use crate::{
-    data::{Dataset, Shift},
+    data::{Dataset, Shift, sharing::Units},
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State, add_to,
         correlated::CorrelatedNoise,
         denoise::{self, Denoise, Filter},
+        exact_sum::SumGrid,
         grid::GridSum,
         layers::Layers,
     },
@@ -51,6 +52,8 @@ pub struct CpuEngine {
     info: EngineInfo,
     task: Task,
     train: Dataset,
+    /// Where examples share vectors.
+    units: Option<Units>,
     encoding: Encoding,
     kernels: Box<dyn Kernels>,
     noise: Option<Family>,
@@ -68,14 +71,11 @@ pub struct CpuEngine {
     /// Where sums are in units of each layer's noise.
     layers: Option<Layers>,
     filter: Filter,
-    on_grid: Option<OnGrid>,
+    /// The sum of encoded gradients, where there is a grid: it asks for each by itself, as its bounds rest on no kernel.
+    on_grid: Option<GridSum>,
+    /// The reference's encoder, where there is such a grid, or examples share vectors that the kernels do not make.
+    encoder: Option<Encoder>,
     metrics: Metrics,
-}
-
-/// The reference's encoder and sum, where a grid asks for each example's encoded gradient by itself: its bounds rest on no kernel.
-struct OnGrid {
-    encoder: Encoder,
-    sum: GridSum,
 }
 
 /// What becomes of a noisy sum.
@@ -114,8 +114,9 @@ struct Made {
     encoding: Encoding,
     noise: Option<Family>,
     denoising: Option<Denoising>,
-    on_grid: Option<OnGrid>,
+    on_grid: Option<GridSum>,
     layers: Option<Layers>,
+    encoder: Option<Encoder>,
 }
 
 impl Made {
@@ -128,10 +129,12 @@ impl Made {
             None => None,
             Some(grid) => {
                 let p = task.model.parameters();
-                Some(OnGrid { encoder: task.prepared_encoder(p)?, sum: GridSum::new(grid, p) })
+                Some(GridSum::new(grid, p))
             }
         };
-        Ok(Self { encoding, noise, denoising, on_grid, layers })
+        let shared = task.sharing.is_shared() || on_grid.is_some();
+        let encoder = shared.then(|| task.prepared_encoder(task.model.parameters())).transpose()?;
+        Ok(Self { encoding, noise, denoising, on_grid, layers, encoder })
     }
 }
 
@@ -149,7 +152,7 @@ impl CpuEngine {
         let p = task.model.parameters();
         check_length("initial parameters", initial_parameters.len(), p)?;
         check_dataset(&train)?;
-        let Made { encoding, noise, denoising, on_grid, layers } = Made::of(&task)?;
+        let Made { encoding, noise, denoising, on_grid, layers, encoder } = Made::of(&task)?;
         let correlated = task.correlated_noise(p)?;
         let kernels = dispatch(BuildPool { task: &task, encoding: &encoding, performance })?;
         let info = EngineInfo { backend: Backend::Cpu, device: kernels.describe() };
@@ -170,7 +173,9 @@ impl CpuEngine {
             layers,
             filter: task.filter(),
             on_grid,
+            encoder,
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
+            units: Units::of(task.sharing, &train),
             task,
             train,
         })
@@ -181,36 +186,46 @@ impl CpuEngine {
         if let Some(correlated) = &mut self.correlated {
             correlated.go_to(position)?;
         }
-        match lot.iter().find(|&&i| i as usize >= self.train.len()) {
-            Some(&index) => Err(Unsupported::Example { index, examples: self.train.len() }.into()),
+        let examples = self.units.as_ref().map_or(self.train.len(), Units::len);
+        match lot.iter().find(|&&i| i as usize >= examples) {
+            Some(&index) => Err(Unsupported::Example { index, examples }.into()),
             None => Ok(()),
         }
     }
 
     /// sum ← encoded gradients.
     fn encode(&mut self, lot: &[u32], shifts: &[Shift]) {
-        let (parameters, sum) = (&self.parameters, &mut self.sum);
+        self.metrics.non_finite += self.add_up(lot, shifts, true);
+    }
+
+    /// sum ← what the lot adds, within its bound or as it is; answers how many vectors were not finite.
+    fn add_up(&mut self, lot: &[u32], shifts: &[Shift], bounded: bool) -> u64 {
+        let Self { task, parameters, sum, kernels, .. } = self;
         let features = self.train.features();
         let examples = Examples { data: &self.train, features: features.of(&self.train) };
-        let Some(on_grid) = &mut self.on_grid else {
-            self.metrics.non_finite += self.kernels.sum_encoded(&self.encoding, parameters, examples, lot, shifts, sum);
-            return;
+        let dimension = task.model.parameters();
+        let encoding = if bounded { &self.encoding } else { &Encoding::None };
+        let on_grid = self.on_grid.as_mut().filter(|_| bounded);
+        let Some(units) = &self.units else {
+            let Some(on_grid) = on_grid else {
+                return kernels.sum_encoded(encoding, parameters, examples, Lot::Alone(lot), shifts, sum);
+            };
+            let own: Vec<&[u32]> = lot.chunks(1).collect();
+            let mut by_itself = ByItself { kernels: &mut **kernels, parameters, examples, shifts, sum, dimension };
+            return by_itself.sum(&own, LocalSteps::MEAN, self.encoder.as_ref(), None, Some(on_grid));
         };
-        let p = self.task.model.parameters();
-        on_grid.sum.clear();
-        // One gradient by itself, in f32 as it was.
-        let mut gradient = vec![0.0; p];
-        for example in lot {
-            let example = std::slice::from_ref(example);
-            let broken = self.kernels.sum_encoded(&Encoding::None, parameters, examples, example, shifts, sum);
-            round(sum, &mut gradient);
-            if broken == 0 && on_grid.encoder.encode(&mut gradient) {
-                on_grid.sum.add(&gradient);
-            } else {
-                self.metrics.non_finite += 1;
-            }
+        // By size, so that those side by side are alike. A unit without an example adds nothing.
+        let mut drawn: Vec<&[u32]> = lot.iter().map(|&unit| units.members(unit)).collect();
+        drawn.retain(|members| !members.is_empty());
+        drawn.sort_by_key(|members| members.len());
+        let most = drawn.last().map_or(0, |members| members.len()) * shifts.len();
+        if on_grid.is_none() && task.local.steps == 1 && most <= Lot::MOST {
+            let lot = Lot::Shared { units: &drawn, rate: task.local.rate as f32 };
+            return kernels.sum_encoded(encoding, parameters, examples, lot, shifts, sum);
         }
-        sum.iter_mut().zip(on_grid.sum.value()).for_each(|(sum, value)| *sum = value.into());
+        let (encoder, grid) = (self.encoder.as_ref().filter(|_| bounded), task.sum_grid());
+        let mut by_itself = ByItself { kernels: &mut **kernels, parameters, examples, shifts, sum, dimension };
+        by_itself.sum(&drawn, task.local, encoder, grid, on_grid)
     }
 
     /// noisy ← sum + noise.
@@ -219,7 +234,7 @@ impl CpuEngine {
         let p = self.task.model.parameters();
         let (sum, noisy) = (&self.sum[..p], &mut self.noisy[..p]);
         match (&self.on_grid, &mut self.correlated) {
-            (Some(OnGrid { sum, .. }), _) => sum.release(key, &*noise.noise, noisy),
+            (Some(sum), _) => sum.release(key, &*noise.noise, noisy),
             (None, None) => self.kernels.add_noise(noise, key, sum, noisy),
             (None, Some(correlated)) => {
                 let mut drawn = vec![0.0; p];
@@ -285,6 +300,70 @@ impl CpuEngine {
     }
 }
 
+/// Vectors one by one: where several examples share one that the kernels do not make at once, or a grid asks for each.
+struct ByItself<'a> {
+    kernels: &'a mut dyn Kernels,
+    parameters: &'a [f32],
+    examples: Examples<'a>,
+    shifts: &'a [Shift],
+    /// P numbers, then padding, which is no part of a vector.
+    sum: &'a mut [f64],
+    dimension: usize,
+}
+
+impl ByItself<'_> {
+    /// sum ← these units' vectors, encoded; answers how many were not finite.
+    fn sum(
+        &mut self,
+        units: &[&[u32]],
+        local: LocalSteps,
+        encoder: Option<&Encoder>,
+        grid: Option<SumGrid>,
+        mut on_grid: Option<&mut GridSum>,
+    ) -> u64 {
+        let mut broken = 0;
+        let mut total = vec![0.0; self.sum.len()];
+        let mut vector = vec![0.0; self.sum.len()];
+        on_grid.iter_mut().for_each(|sum| sum.clear());
+        for members in units {
+            let finite = self.vector(members, local, &mut vector);
+            let vector = &mut vector[..self.dimension];
+            match encoder {
+                _ if !finite => broken += 1,
+                Some(encoder) if !encoder.encode_on(grid, vector) => broken += 1,
+                None if vector.iter().any(|v| !v.is_finite()) => broken += 1,
+                _ => match &mut on_grid {
+                    Some(sum) => sum.add(vector),
+                    None => total.iter_mut().zip(vector).for_each(|(total, v)| *total += f64::from(*v)),
+                },
+            }
+        }
+        match on_grid {
+            Some(sum) => self.sum.iter_mut().zip(sum.value()).for_each(|(sum, value)| *sum = value.into()),
+            None => self.sum.copy_from_slice(&total),
+        }
+        broken
+    }
+
+    /// What a unit's local steps subtract ([`LocalSteps`]); answers whether all its gradients were finite.
+    fn vector(&mut self, members: &[u32], local: LocalSteps, out: &mut [f32]) -> bool {
+        out.fill(0.0);
+        let share = local.rate / members.len() as f64;
+        let mut here = self.parameters.to_vec();
+        for step in 0..local.steps {
+            if step > 0 {
+                here.iter_mut().zip(self.parameters).zip(&*out).for_each(|((here, theta), gone)| *here = theta - gone);
+            }
+            let lot = Lot::Alone(members);
+            if self.kernels.sum_encoded(&Encoding::None, &here, self.examples, lot, self.shifts, self.sum) > 0 {
+                return false;
+            }
+            out.iter_mut().zip(&*self.sum).for_each(|(out, &g)| *out += (share * g) as f32);
+        }
+        true
+    }
+}
+
 impl CpuEngine {
     /// What runs here, before there is an engine.
     #[must_use]
@@ -319,12 +398,7 @@ impl Engine for CpuEngine {
         self.check(&input)?;
         know(&mut *self.kernels, self.task.model, &self.train, usize::MAX)?;
         let p = self.task.model.parameters();
-        {
-            let features = self.train.features();
-            let examples = Examples { data: &self.train, features: features.of(&self.train) };
-            let sum = &mut self.sum;
-            self.kernels.sum_encoded(&Encoding::None, &self.parameters, examples, input.lot, input.shifts, sum);
-        }
+        self.add_up(input.lot, input.shifts, false);
         let [mut raw, mut encoded] = [vec![0.0; p], vec![0.0; p]];
         round(&self.sum, &mut raw);
         self.encode(input.lot, input.shifts);
@@ -344,9 +418,8 @@ impl Engine for CpuEngine {
     async fn set_task(&mut self, task: &Task) -> Result<(), EngineError> {
         self.task.check_next(task)?;
         let made = Made::of(task)?;
-        (self.encoding, self.noise, self.denoising, self.on_grid) =
-            (made.encoding, made.noise, made.denoising, made.on_grid);
-        self.layers = made.layers;
+        (self.encoding, self.noise, self.denoising) = (made.encoding, made.noise, made.denoising);
+        (self.on_grid, self.layers, self.encoder) = (made.on_grid, made.layers, made.encoder);
         self.task = task.clone();
         Ok(())
     }

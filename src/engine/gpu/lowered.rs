@@ -106,6 +106,9 @@ impl<'a> Lowered<'a> {
         if task.copies != 1 {
             return Err(Unsupported::AugmentationOnGpu.into());
         }
+        if task.sharing.is_shared() {
+            return Err(Unsupported::SharingOnGpu.into());
+        }
         task.encoder.validate()?;
         let dimension = task.model.parameters();
         let grid = task.sum_grid();

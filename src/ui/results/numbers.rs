@@ -32,14 +32,17 @@ pub fn numbers(page: Page) -> impl IntoView {
                 let Some(RunInfo { config, train, .. }) = run else {
                     return if word { t!("Sampling rate") } else { "–" }.to_owned();
                 };
-                match (config.sampling.over(*train, config.lot), word) {
+                match (config.drawn_from(*train), word) {
                     (Sampling::Shuffled { .. }, true) => t!("Batches, one release an epoch").to_owned(),
                     (Sampling::RandomAllocation { .. }, true) => t!("Batches of an epoch").to_owned(),
                     (Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches }, false) => {
                         format::integer(batches)
                     }
                     (_, true) => t!("Sampling rate").to_owned(),
-                    (_, false) => format::decimals_of(f64::from(config.lot) / f64::from(*train) * 100.0, 3) + "%",
+                    (_, false) => {
+                        format::decimals_of(config.sharing.lot(config.lot) / f64::from(config.units(*train)) * 100.0, 3)
+                            + "%"
+                    }
                 }
             })
         })
@@ -48,10 +51,10 @@ pub fn numbers(page: Page) -> impl IntoView {
     let speed = move || {
         let seconds = page.run.teaching.get().training_seconds;
         let steps = page.run.report.with(|report| report.as_ref().map_or(0, |report| report.step)) as f64;
-        let examples = page.run.info.with(|run| {
-            run.as_ref()
-                .map(|run| f64::from(run.train) / run.config.sampling.steps_per_epoch(run.train, run.config.lot))
-        });
+        let examples = page
+            .run
+            .info
+            .with(|run| run.as_ref().map(|run| f64::from(run.train) / run.config.steps_per_epoch(run.train)));
         match examples {
             Some(examples) if seconds > 0.0 => format::integer((examples * steps / seconds).round() as u64),
             _ => "–".to_owned(),

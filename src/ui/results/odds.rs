@@ -69,14 +69,21 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
         (Of::Planned, _) => t!("When the planned steps are done and all of them are released:"),
         (Of::Released, _) => t!("With everything released so far:"),
     };
+    let whole = move || page.settings.with(Settings::whole);
+    let heading = move || match whole() {
+        Some("users") => t!("Was this user in?"),
+        Some(_) => t!("Was this micro-batch in?"),
+        None => t!("Was this image in?"),
+    };
     let grid = move |people: Box<dyn Fn() -> u32 + Send + Sync>, class: &'static str| {
         view! { <svg class=format!("people {class}") viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(people()))></svg> }.into_any()
     };
     let found = view! { <strong data-testid="odds-found">{text_fn(number)}</strong> };
     view! {
         <section class="odds" data-testid="odds" aria-label=t!("Odds")>
-            <h2>{t!("Was this image in?")}</h2>
+            <h2>{text_fn(heading)}</h2>
             <p class="odds-lead">{text_fn(lead)}</p>
+            <p class="odds-lead" data-testid="odds-whole" hidden=bool_fn(move || whole().is_none())>{t!("“Images” are here all images of one user, or of one micro-batch, together: of a single image ε is larger.")}</p>
             <div class="odds-grids" class:unknown=bool_fn(move || now.get().1.is_none())>
                 <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 images that were *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
                 <div>{grid(Box::new(move || now.get().1.unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 that *were in*, at most {found}. Guessing finds 5."), vec![("found", found.into_any())])}</p></div>

@@ -6,7 +6,7 @@ use crate::{
     mechanism::EnvelopeShape,
     model::Architecture,
     plot::format,
-    train::config::{Averaging, Minority, SamplingPolicy, Start},
+    train::config::{Averaging, Minority, Protects, SamplingPolicy, Start},
     ui::text::t,
 };
 
@@ -273,6 +273,23 @@ impl Choice for Start {
     }
 }
 
+impl Choice for Protects {
+    const ALL: &'static [Self] = &[Self::Example, Self::MicroBatch];
+    fn key(self) -> &'static str {
+        match self {
+            Self::Example => "example",
+            Self::MicroBatch => "micro-batch",
+        }
+    }
+    fn label(self) -> String {
+        match self {
+            Self::Example => t!("one digit"),
+            Self::MicroBatch => t!("a whole micro-batch"),
+        }
+        .to_owned()
+    }
+}
+
 impl Choice for Minority {
     const ALL: &'static [Self] = &[Self::None, Self::Turned];
     fn key(self) -> &'static str {
@@ -382,6 +399,7 @@ mod tests {
         keys_are_unique::<DenoiserKind>();
         keys_are_unique::<Start>();
         keys_are_unique::<Minority>();
+        keys_are_unique::<Protects>();
         keys_are_unique::<Reading>();
         keys_are_unique::<Averaging>();
         keys_are_unique::<SamplingPolicy>();

@@ -5,15 +5,18 @@ use std::fmt;
 use super::{
     choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
     numbers::Number,
+    selects::Select,
     values::Settings,
 };
 use crate::{
     accounting::noise::NoiseSpec,
+    data::sharing::Sharing,
+    engine::LocalSteps,
     mechanism::{Denoiser, EncoderSpec, LayerClip},
     model::pretrained,
     plot::format,
     train::{
-        config::{Augmentation, RunConfig, Schedule, Start},
+        config::{Augmentation, Protects, RunConfig, Schedule, Start},
         phases::{NoiseSchedule, PhaseList, Phases, Rule},
     },
     ui::{size::decimal::decimal, text::t},
@@ -50,7 +53,8 @@ impl Settings {
     /// # Errors
     /// The lot is larger than the data.
     pub const fn check_data(&self, train: u32) -> Result<(), LotTooLarge> {
-        if self.lot > train { Err(LotTooLarge { lot: self.lot, train }) } else { Ok(()) }
+        // Of users it is asked when the run is planned.
+        if self.users.is_none() && self.lot > train { Err(LotTooLarge { lot: self.lot, train }) } else { Ok(()) }
     }
 
     /// The run, its steps and its ε for which a noise scale is to be found, if a budget is set: on `train` examples, and a
@@ -58,7 +62,9 @@ impl Settings {
     pub fn plan_budget(&mut self, train: u32) -> Option<(RunConfig, u64, f64)> {
         let budget = self.budget.filter(|_| self.family != Family::None && self.encoder != Encoder::None)?;
         let lot = self.lot.max(1);
-        let steps = *self.steps.get_or_insert((u64::from(EPOCHS) * u64::from(train) / u64::from(lot)).max(1));
+        let steps = *self
+            .steps
+            .get_or_insert((u64::from(EPOCHS) * u64::from(self.users.unwrap_or(train)) / u64::from(lot)).max(1));
         // A replayed run has no guarantee, yet its noise may be what a budget asks for.
         Some((RunConfig { replay: None, ..self.config() }, steps, budget))
     }
@@ -121,6 +127,12 @@ impl Settings {
             },
             phases: self.phases_of_run(),
             momentum: if self.applies(Number::Momentum) { self.momentum } else { 0.0 },
+            sharing: self.sharing(),
+            protects: if Select::Protects.applies(self) { self.protects } else { Protects::Example },
+            local: match self.users {
+                Some(_) => LocalSteps { steps: self.local_steps, rate: self.local_rate },
+                None => LocalSteps::MEAN,
+            },
             augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
             minority: self.minority,
             reading: self.reading,
@@ -139,6 +151,16 @@ impl Settings {
         match self.layer_norms.is_empty() {
             true => vec![self.clip_norm],
             false => self.layer_norms.split_whitespace().map(|word| decimal(word).unwrap_or(0.0)).collect(),
+        }
+    }
+
+    /// Which digits share a vector.
+    #[must_use]
+    pub fn sharing(&self) -> Sharing {
+        match self.users {
+            Some(users) => Sharing::Users { users, skew: self.user_skew, seed: self.user_seed },
+            None if self.micro_batch > 1 => Sharing::MicroBatches { size: self.micro_batch },
+            None => Sharing::Alone,
         }
     }
 
@@ -229,6 +251,14 @@ impl Settings {
                 settings.encoder = Encoder::Envelope;
                 (settings.shape, settings.vectors) = (shape, vectors);
                 (settings.pre_scale, settings.envelope_seed) = (pre_scale, seed);
+            }
+        }
+        match config.sharing {
+            Sharing::Alone => {}
+            Sharing::MicroBatches { size } => (settings.micro_batch, settings.protects) = (size, config.protects),
+            Sharing::Users { users, skew, seed } => {
+                (settings.users, settings.user_skew, settings.user_seed) = (Some(users), skew, seed);
+                (settings.local_steps, settings.local_rate) = (config.local.steps, config.local.rate);
             }
         }
         if let Some(Augmentation { copies, reach }) = config.augmentation {
@@ -373,6 +403,19 @@ mod tests {
             assert_eq!(serde_json::to_value(clipping).unwrap(), clipping.key());
             assert_eq!(serde_json::to_value(layer_noise).unwrap(), layer_noise.key());
         }
+        for protects in Protects::ALL {
+            let config = Settings { micro_batch: 4, protects: *protects, ..Settings::default() }.config();
+            assert_eq!((config.protects, config.sharing), (*protects, Sharing::MicroBatches { size: 4 }));
+            assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
+            assert_eq!(serde_json::to_value(protects).unwrap(), protects.key());
+        }
+        let settings =
+            Settings { users: Some(600), user_skew: 0.3, user_seed: 7, local_steps: 5, ..Settings::default() };
+        let config = Settings { micro_batch: 4, bands: 8, ..settings.clone() }.config();
+        assert_eq!(config.sharing, Sharing::Users { users: 600, skew: 0.3, seed: 7 });
+        assert_eq!((config.local, config.bands), (LocalSteps { steps: 5, rate: 0.2 }, 1));
+        assert_eq!(config, settings.config());
+        assert_eq!(Settings::of_config(&config, Digits::Mnist), settings);
         for sampling in SamplingPolicy::ALL {
             let config = Settings { sampling: *sampling, ..Settings::default() }.config();
             assert_eq!(config.sampling, *sampling);

@@ -6,7 +6,7 @@ use super::{
     selects::Select,
     values::Settings,
 };
-use crate::{plot::format, ui::text::t};
+use crate::{data::sharing::Sharing, plot::format, train::config::Protects, ui::text::t};
 
 impl Settings {
     /// Why these settings promise nothing, where they do not.
@@ -23,13 +23,24 @@ impl Settings {
         }
     }
 
+    /// What ε is of, where it is of more than one digit: `users`, or `micro-batches`.
+    #[must_use]
+    pub fn whole(&self) -> Option<&'static str> {
+        match self.sharing() {
+            Sharing::Users { .. } => Some("users"),
+            Sharing::MicroBatches { .. } if self.protects == Protects::MicroBatch => Some("micro-batches"),
+            Sharing::MicroBatches { .. } | Sharing::Alone => None,
+        }
+    }
+
     /// The denoiser of the run.
     fn denoiser_kind(&self) -> DenoiserKind {
         if self.family == Family::None { DenoiserKind::None } else { self.denoiser }
     }
 
     /// Whether a condition holds: `encoder=clip&noise=!none`, with the names of links, `private` and `momentum` (`yes`, `no`),
-    /// `bands` (more than one: `yes`), and `denoises` ([`DenoiserKind::does`]).
+    /// `bands` (more than one: `yes`), `shared` (`no`, `micro-batches`, `users`), `whole` (`yes`: ε is
+    /// of a user or a micro-batch), and `denoises` ([`DenoiserKind::does`]).
     #[must_use]
     pub fn meet(&self, condition: &str) -> bool {
         let yes = |is: bool| if is { "yes" } else { "no" };
@@ -42,6 +53,12 @@ impl Settings {
                 "denoises" => self.denoiser_kind().does(),
                 "sampling" => self.sampling.key(),
                 "bands" => yes(self.config().bands > 1),
+                "whole" => yes(self.whole().is_some()),
+                "shared" => match self.sharing() {
+                    Sharing::Alone => "no",
+                    Sharing::MicroBatches { .. } => "micro-batches",
+                    Sharing::Users { .. } => "users",
+                },
                 "private" => yes(self.no_guarantee().is_none()),
                 "momentum" => yes(self.config().momentum > 0.0),
                 _ => return false,

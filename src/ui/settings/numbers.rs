@@ -238,6 +238,86 @@ numbers! {
         ..PLAIN
     };
 
+    MicroBatch: micro_batch = NumberSpec {
+        key: "micro-batch",
+        paths: &["sharing.size"],
+        label: text!("Micro-batch"),
+        hint: text!("So many digits are averaged, and their mean is bounded: less is cut off, and fewer vectors are added under the same noise. One digit less may turn that mean round, so it costs about twice the bound; 1 is each digit by itself."),
+        named: text!("micro-batch {value}"),
+        least: At(1.0),
+        most: At(64.0),
+        whole: true,
+        slider: slider(1.0, 64.0, Powers, [text!("each digit by itself"), text!("many averaged")]),
+        applies: |s| s.users.is_none(),
+        ..PLAIN
+    };
+
+    Users: users = NumberSpec {
+        key: "users",
+        paths: &["sharing.users"],
+        label: text!("Users"),
+        hint: text!("So many users hold the digits, each digit with one of them. A step then draws users, the lot counts them, and ε is of one user with all their digits; leave it empty for ε of single digits. The fewer users, the more of them are in every step, and the more it costs."),
+        named: text!("users {value}"),
+        least: At(1.0),
+        most: At(1e9),
+        whole: true,
+        optional: true,
+        slider: slider(100.0, 60_000.0, Factors, [text!("few, with many digits"), text!("many, with few digits")]),
+        ..PLAIN
+    };
+
+    UserSkew: user_skew = NumberSpec {
+        key: "user-skew",
+        paths: &["sharing.skew"],
+        label: text!("Mix of digits"),
+        hint: text!("How alike users are (α of a Dirichlet distribution): 100, and each writes all ten digits; 0.05, and nearly only one. It costs no privacy."),
+        named: text!("mix of digits {value}"),
+        least: At(0.01),
+        most: At(1000.0),
+        slider: slider(0.05, 100.0, Factors, [text!("one digit each"), text!("all digits each")]),
+        applies: |s| s.users.is_some(),
+        ..PLAIN
+    };
+
+    UserSeed: user_seed = NumberSpec {
+        key: "user-seed",
+        paths: &["sharing.seed"],
+        label: text!("Users' seed"),
+        hint: text!("Which user holds which digit is drawn from this number; it is public and costs no privacy."),
+        named: text!("users' seed {value}"),
+        least: At(0.0),
+        most: At(WHOLE),
+        whole: true,
+        applies: |s| s.users.is_some(),
+        ..PLAIN
+    };
+
+    LocalSteps: local_steps = NumberSpec {
+        key: "local-steps",
+        paths: &["local.steps"],
+        label: text!("Local steps"),
+        hint: text!("Steps that a drawn user takes alone, on their own digits, before what has changed is bounded and added (federated averaging); 1 is federated SGD. More of them cost time, and no privacy."),
+        named: text!("local steps {value}"),
+        least: At(1.0),
+        most: At(100.0),
+        whole: true,
+        applies: |s| s.users.is_some(),
+        ..PLAIN
+    };
+
+    LocalRate: local_rate = NumberSpec {
+        key: "local-rate",
+        paths: &["local.rate"],
+        label: text!("Local rate"),
+        hint: text!("How far a user's own steps go. The learning rate then says how far the model follows the mean of the users: 1, all the way."),
+        named: text!("local rate {value}"),
+        least: At(1e-6),
+        most: At(1e3),
+        slider: slider(0.01, 10.0, Factors, [text!("slower"), text!("faster")]),
+        applies: |s| s.users.is_some(),
+        ..PLAIN
+    };
+
     Bands: bands = NumberSpec {
         key: "bands",
         paths: &["bands"],
@@ -248,7 +328,10 @@ numbers! {
         most: At(512.0),
         whole: true,
         // Proven for these alone.
-        applies: |s| s.family == Family::Gaussian && s.encoder.clips() && s.sampling == SamplingPolicy::Poisson,
+        applies: |s| {
+            let alone = s.users.is_none() && s.micro_batch == 1;
+            s.family == Family::Gaussian && s.encoder.clips() && s.sampling == SamplingPolicy::Poisson && alone
+        },
         ..PLAIN
     };
 

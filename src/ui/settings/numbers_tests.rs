@@ -54,7 +54,7 @@ fn a_field_takes_what_can_be_trained() {
 }
 
 /// Settings in which every number has a value, and as many as can be play a part.
-fn filled() -> [Settings; 6] {
+fn filled() -> [Settings; 7] {
     let plain = Settings {
         budget: Some(2.0),
         grid_bits: Some(8),
@@ -70,6 +70,7 @@ fn filled() -> [Settings; 6] {
         Settings { denoiser: DenoiserKind::Smoothing, ..plain.clone() },
         Settings { denoiser: DenoiserKind::Kalman, ..plain.clone() },
         Settings { phases: crate::ui::settings::PhaseKind::Time, ..plain.clone() },
+        Settings { users: Some(600), ..plain.clone() },
         plain,
     ]
 }

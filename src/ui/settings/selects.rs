@@ -13,7 +13,7 @@ use crate::{
     engine::Reading,
     mechanism::EnvelopeShape,
     model::{Architecture, pretrained},
-    train::config::{Averaging, Minority, SamplingPolicy, Start},
+    train::config::{Averaging, Minority, Protects, SamplingPolicy, Start},
     ui::text::{Text, text},
 };
 
@@ -171,6 +171,15 @@ selects! {
         id: "sampling",
         label: text!("Sampling"),
         hint: text!("Poisson: each digit joins a step by a coin of its own. Fixed size: exactly one lot; ε covers an exchange of one digit. Random allocation: each digit in one batch of every epoch, by a secret draw. Shuffled: the same draw, priced as if it were known."),
+        ..PLAIN
+    };
+
+    Protects: protects, Protects = SelectSpec {
+        key: "protects",
+        id: "protects",
+        label: text!("ε is of"),
+        hint: text!("One digit of a micro-batch, which turns one mean into another; or the whole micro-batch, as if one person had written it, which says nothing of single digits."),
+        applies: Some(|s| s.users.is_none() && s.micro_batch > 1),
         ..PLAIN
     };
 

@@ -9,7 +9,7 @@ use crate::{
     engine::Reading,
     mechanism::EnvelopeShape,
     model::Architecture,
-    train::config::{Averaging, Minority, SamplingPolicy, Start},
+    train::config::{Averaging, Minority, Protects, SamplingPolicy, Start},
 };
 
 /// The first density of one's own.
@@ -50,6 +50,15 @@ pub struct Settings {
     pub memory: f64,
     pub lot: u32,
     pub sampling: SamplingPolicy,
+    /// Examples of a micro-batch; 1: each alone.
+    pub micro_batch: u32,
+    pub protects: Protects,
+    /// Who hold the digits; without a number each digit is by itself.
+    pub users: Option<u32>,
+    pub user_skew: f64,
+    pub user_seed: u64,
+    pub local_steps: u32,
+    pub local_rate: f64,
     /// 1: each step's noise is its own.
     pub bands: u32,
     pub learning_rate: f64,
@@ -102,6 +111,13 @@ impl Default for Settings {
             memory: 0.9,
             lot: 256,
             sampling: SamplingPolicy::Poisson,
+            micro_batch: 1,
+            protects: Protects::Example,
+            users: None,
+            user_skew: 100.0,
+            user_seed: 0,
+            local_steps: 1,
+            local_rate: 0.2,
             bands: 1,
             learning_rate: 0.5,
             decay: Decay::Constant,

@@ -45,6 +45,13 @@ pub const TRAINING: &[Control] = &[Control::Number(Number::LearningRate), Contro
 /// The controls of the advanced settings, in order.
 pub const ADVANCED: &[Control] = &[
     Control::Select(Select::Sampling),
+    Control::Number(Number::MicroBatch),
+    Control::Select(Select::Protects),
+    Control::Number(Number::Users),
+    Control::Number(Number::UserSkew),
+    Control::Number(Number::LocalSteps),
+    Control::Number(Number::LocalRate),
+    Control::Number(Number::UserSeed),
     Control::Number(Number::Bands),
     Control::Select(Select::Clipping),
     Control::Select(Select::LayerNoise),

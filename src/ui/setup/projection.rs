@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     plot::format,
     ui::{
-        size::closures::{bool_memo, text_fn, text_memo, view_fn},
+        size::closures::{bool_fn, bool_memo, text_fn, text_memo, view_fn},
         state::{OPEN_EPOCHS, Page},
         text::t,
         widgets::word::word,
@@ -28,6 +28,22 @@ pub fn projection(page: Page) -> impl IntoView {
         }
     };
     let tight = text_memo(move || page.value_of("tight").unwrap_or_default());
+    // Where digits share vectors, ε of what the headline is not of.
+    let both = move || {
+        let [one, all] = page.cost.known().and_then(|projection| projection.shared)?.map(|epsilon| match epsilon {
+            epsilon if epsilon.is_finite() => format::epsilon(epsilon),
+            _ => "∞".to_owned(),
+        });
+        Some(match page.settings.with(|settings| settings.users) {
+            Some(_) => t!(
+                "For one user with all their digits that is ε ≤ {all}, for one digit of theirs ε ≤ {one}.",
+                all = all,
+                one = one
+            ),
+            None => t!("For one digit that is ε ≤ {one}, for a whole micro-batch ε ≤ {all}.", one = one, all = all),
+        })
+    };
+    let both = text_memo(move || both().unwrap_or_default());
     let known = bool_memo(move || matches!(page.cost.projection.get(), Some(Ok(_))));
     let rest = move || {
         known.get().then(|| match tight.get() {
@@ -36,5 +52,6 @@ pub fn projection(page: Page) -> impl IntoView {
                 .into_any(),
         })
     };
-    view! { <p class="projection" data-testid="projection">{text_fn(text)}{view_fn(rest)}</p> }
+    view! { <p class="projection" data-testid="projection">{text_fn(text)}{view_fn(rest)}</p>
+    <p class="projection" data-testid="projection-shared" hidden=bool_fn(move || both.with(String::is_empty))>{text_fn(move || both.get())}</p> }
 }

@@ -81,7 +81,14 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     let caption = move || {
         lot.with(|lot| {
             lot.as_ref().map_or_else(
-                || t!("Each step draws some images at random. Here one image stands for one person.").to_owned(),
+                || {
+                    let shared = page.settings.with(|settings| settings.sharing().is_shared());
+                    if shared {
+                        t!("Each step draws some micro-batches or users at random.").to_owned()
+                    } else {
+                        t!("Each step draws some images at random. Here one image stands for one person.").to_owned()
+                    }
+                },
                 |lot| {
                     let (drawn, shown) = (format::integer(lot.drawn.into()), lot.labels.len());
                     if lot.drawn as usize > shown {

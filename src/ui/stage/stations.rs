@@ -198,6 +198,12 @@ fn after(page: Page) -> &'static str {
 }
 
 fn says(page: Page, there: bool) -> String {
+    if !there && page.settings.with(|settings| settings.sharing().is_shared()) {
+        return t!(
+            "Here a step adds one vector for each micro-batch or user, and no image has one of its own to be ringed."
+        )
+        .to_owned();
+    }
     if !there {
         return t!("Press Play or Step: each step draws a lot, and one image in it is ringed.").to_owned();
     }

@@ -5,6 +5,7 @@ use super::{
     *,
 };
 use crate::{
+    data::sharing::Sharing,
     train::config::SamplingPolicy,
     ui::{
         link,
@@ -14,7 +15,7 @@ use crate::{
 
 const TEXT: &str = include_str!("../../../www/lessons.txt");
 /// What [`fill`] is given by the page.
-const NAMES: [&str; 47] = [
+const NAMES: [&str; 51] = [
     "lot",
     "train",
     "sigma",
@@ -58,6 +59,10 @@ const NAMES: [&str; 47] = [
     "smoothing",
     "memory",
     "bands",
+    "micro-batch",
+    "users",
+    "local-steps",
+    "local-rate",
     "p",
     "norm-0",
     "norm-1",
@@ -201,7 +206,8 @@ fn kinds() -> impl Iterator<Item = Settings> {
                 sampling,
                 ..Settings::default()
             });
-            others.into_iter().chain([banded])
+            let bounds = [Some(600), None].map(|users| Settings { users, micro_batch: 4, bands: 1, ..banded.clone() });
+            others.into_iter().chain([banded]).chain(bounds)
         };
         DenoiserKind::ALL.iter().flat_map(kind)
     })
@@ -255,9 +261,15 @@ fn the_formulas_of_a_run_are_those_of_its_mechanism() {
             (SamplingPolicy::RandomAllocation, "by a draw that nobody sees"),
         ] {
             let alone = settings.config().bands == 1;
-            assert_eq!(says(own), bounded && alone && settings.sampling == sampling, "{settings:?}");
+            let each = alone && !(settings.sharing().is_shared() && sampling == SamplingPolicy::Poisson);
+            assert_eq!(says(own), bounded && each && settings.sampling == sampling, "{settings:?}");
             assert_eq!((says("{bands}"), says("{p}")), (!alone, !alone && bounded), "{settings:?}");
         }
+        let shared = settings.sharing();
+        assert_eq!(says("of a micro-batch B"), matches!(shared, Sharing::MicroBatches { .. }), "{settings:?}");
+        assert_eq!(says("of one of {users} users"), settings.users.is_some(), "{settings:?}");
+        assert_eq!(says("Each micro-batch or user takes part"), bounded && shared.is_shared(), "{settings:?}");
+        assert_eq!(says("that differ in one user"), bounded && settings.users.is_some(), "{settings:?}");
         assert_eq!(says("exchanged"), bounded && settings.sampling == SamplingPolicy::FixedSize, "{settings:?}");
         assert!(noisy || !(says(" Z") || says("{noise}")), "{settings:?}");
     }

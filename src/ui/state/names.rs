@@ -44,6 +44,10 @@ impl Page {
             "momentum" => settings(|s| s.momentum),
             "smoothing" => settings(|s| s.smoothing),
             "memory" => settings(|s| s.memory),
+            "micro-batch" => settings(|s| s.micro_batch.into()),
+            "users" => settings(|s| s.users.map_or(0.0, f64::from)),
+            "local-steps" => settings(|s| s.local_steps.into()),
+            "local-rate" => settings(|s| s.local_rate),
             "bands" => settings(|s| s.bands.into()),
             "p" => train()
                 .map(|n| format::number(self.settings.with(|s| f64::from(s.bands) * f64::from(s.lot)) / f64::from(n))),
@@ -52,7 +56,8 @@ impl Page {
             "exponent" => settings(|s| s.exponent),
             "density" => Some(self.settings.with(|s| s.formula.clone())),
             "delta" => settings(|s| s.delta),
-            "q" => train().map(|n| format::number(f64::from(self.settings.with(|s| s.lot)) / f64::from(n))),
+            "q" => train()
+                .map(|n| format::number(self.settings.with(|s| f64::from(s.lot) / f64::from(s.users.unwrap_or(n))))),
             "parameters" => Some(format::integer(parameters() as u64)),
             // The mean of the Kolmogorov distribution is 0.8687.
             "floor" => Some(format::number(0.8687 / (parameters() as f64).sqrt())),

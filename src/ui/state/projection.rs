@@ -28,7 +28,8 @@ pub const OPEN_EPOCHS: u64 = 10;
 /// Steps that are accounted for in advance, on `train` examples.
 #[must_use]
 pub fn planned_steps(settings: &Settings, train: u32) -> u64 {
-    let open = OPEN_EPOCHS * u64::from(train) / u64::from(settings.lot.max(1));
+    let all = settings.users.unwrap_or(train);
+    let open = OPEN_EPOCHS * u64::from(all) / u64::from(settings.lot.max(1));
     settings.steps.unwrap_or(open).max(1)
 }
 

@@ -124,7 +124,10 @@ impl<H: Host> Agent<H> {
         if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
             self.host.send(Event::Snapshot { step, snapshot });
         }
-        let Some(train) = self.run_data.as_ref().filter(|_| self.lots) else { return Ok(()) };
+        // What is looked into is one image's own vector.
+        let Some(train) = self.run_data.as_ref().filter(|_| self.lots && !task.sharing.is_shared()) else {
+            return Ok(());
+        };
         let look = LookedAt::new(step, task, train, session.drawn(), before, trace, &mut SystemRng::new()?);
         self.host.send(Event::Lot { step, lot: look.lot(), person: look.person(None).map(Box::new) });
         self.looked_at = Some(Rc::new(look));

@@ -83,7 +83,7 @@ fn sentence(spent: &[Spent], digits: &str, delta: f64) -> String {
         return String::new();
     }
     let known: Vec<&Ledger> = ledgers.iter().flatten().collect();
-    let cost = match composition::total(&known, delta) {
+    let cost = match composition::total_per_example(&known, delta) {
         _ if without > 0 => format!("none, as {without} of them had no guarantee"),
         Ok(Total { epsilon, delta: paid, neighbours }) => {
             let which = if neighbours == NeighbouringRelation::ReplaceOne { ", replace-one" } else { "" };

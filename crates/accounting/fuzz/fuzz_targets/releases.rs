@@ -175,7 +175,7 @@ fn check(bytes: &[u8]) -> Option<()> {
     let u = &mut Unstructured::new(bytes);
     let delta = number(u, 1e-300, 0.999, &[1e-5, 0.999, 1e-300])?;
     let smaller = (delta * number(u, 1e-6, 1.0, &[])?).max(1e-300);
-    let unit = *u.choose(&[PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch, PrivacyUnit::MicroBatch]).ok()?;
+    let unit = *u.choose(&[PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch, PrivacyUnit::MicroBatch, PrivacyUnit::User]).ok()?;
     let mut releases = Vec::new();
     let kinds = u.int_in_range(0..=7u8).ok()?.saturating_sub(4) + 1;
     for _ in 0..kinds {

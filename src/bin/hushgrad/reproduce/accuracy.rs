@@ -151,14 +151,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// Settings that there were not always, where they are off: a run from before is the same run.
-const OFF: [&str; 8] = [
+const OFF: [&str; 11] = [
     r#""augmentation":null,"#,
     r#""averaging":"none","#,
     r#""bands":1,"#,
+    r#""local":{"steps":1,"rate":1.0},"#,
     r#""minority":"none","#,
     r#""phases":"none","#,
+    r#""protects":"example","#,
     r#""reading":"once","#,
     r#""sampling":"poisson","#,
+    r#""sharing":"alone","#,
     r#","grid-bits":null"#,
 ];
 

@@ -8,11 +8,12 @@ use hushgrad::{
         groups::{Clipping, NoiseStrategy},
         noise::NoiseSpec,
     },
-    engine::Reading,
+    data::sharing::Sharing,
+    engine::{LocalSteps, Reading},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip},
     model::Architecture,
     train::{
-        config::{Augmentation, Averaging, Minority, RunConfig, SamplingPolicy, Schedule, Start},
+        config::{Augmentation, Averaging, Minority, Protects, RunConfig, SamplingPolicy, Schedule, Start},
         phases::Phases,
         presets::{self, Preset},
         run_file::RunFile,
@@ -20,6 +21,9 @@ use hushgrad::{
 };
 
 use super::Arguments;
+
+/// Learning rate of a user's own steps, where none is named.
+const LOCAL_RATE: f64 = 0.2;
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Model {
@@ -48,6 +52,14 @@ pub enum Unlike {
     None,
     /// About one training image in fifty, turned a quarter
     Turned,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Protected {
+    /// One example, wherever it stands
+    Example,
+    /// The whole micro-batch, as if one person had written it
+    MicroBatch,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -188,11 +200,12 @@ pub fn configuration(
         ($($field:ident),*) => { $(if let Some(value) = arguments.$field { config.$field = value; })* };
     }
     take!(lot, bands, learning_rate, momentum, delta, init_seed);
+    sharing(arguments, &mut config)?;
     if let Some(copies) = arguments.copies {
         let reach = arguments.reach.unwrap_or(1);
         config.augmentation = (copies != 1).then_some(Augmentation { copies, reach });
     }
-    let epoch = config.sampling.steps_per_epoch(examples as u32, config.lot.max(1));
+    let epoch = RunConfig { lot: config.lot.max(1), ..config.clone() }.steps_per_epoch(examples as u32);
     config.steps = arguments.steps.or(arguments.phases.as_ref().and_then(Phases::steps)).or(config.steps);
     config.replay = arguments.replay.or(config.replay);
     config.grid_bits = arguments.grid_bits.or(config.grid_bits);
@@ -235,6 +248,10 @@ pub enum SettingsError {
     SmoothingWithout,
     #[error("--memory needs --denoiser low-pass or kalman")]
     MemoryWithout,
+    #[error("--protects needs --micro-batch")]
+    ProtectsWithout,
+    #[error("--user-skew, --user-seed, --local-steps and --local-rate need --users")]
+    UsersWithout,
     #[error("--nu needs --noise student-t")]
     NuWithout,
     #[error("--exponent needs --noise generalized-gaussian")]
@@ -258,6 +275,41 @@ fn check_resumed(config: &RunConfig, was: &RunConfig) -> Result<(), SettingsErro
 pub fn preset(name: &str) -> Result<Preset, String> {
     let known = || presets::ALL.map(|preset| preset.key).join(", ");
     Preset::by_key(name).ok_or_else(|| format!("presets are {}", known()))
+}
+
+/// Which examples share vectors: as the flags say, or as before.
+fn sharing(arguments: &Arguments, config: &mut RunConfig) -> Result<(), SettingsError> {
+    match (arguments.micro_batch, arguments.users) {
+        (Some(1), _) | (None, Some(0)) => (config.sharing, config.local) = (Sharing::Alone, LocalSteps::MEAN),
+        (Some(size), _) => (config.sharing, config.local) = (Sharing::MicroBatches { size }, LocalSteps::MEAN),
+        (None, Some(users)) => {
+            config.sharing = Sharing::Users { users, skew: 100.0, seed: 0 };
+            config.local = LocalSteps { steps: 1, rate: LOCAL_RATE };
+        }
+        (None, None) => {}
+    }
+    if let Some(protects) = arguments.protects {
+        if !matches!(config.sharing, Sharing::MicroBatches { .. }) {
+            return Err(SettingsError::ProtectsWithout);
+        }
+        config.protects = match protects {
+            Protected::Example => Protects::Example,
+            Protected::MicroBatch => Protects::MicroBatch,
+        };
+    }
+    let Arguments { user_skew, user_seed, local_steps, local_rate, .. } = *arguments;
+    match &mut config.sharing {
+        Sharing::Users { skew, seed, .. } => {
+            (*skew, *seed) = (user_skew.unwrap_or(*skew), user_seed.unwrap_or(*seed));
+            let LocalSteps { steps, rate } = config.local;
+            config.local = LocalSteps { steps: local_steps.unwrap_or(steps), rate: local_rate.unwrap_or(rate) };
+            Ok(())
+        }
+        _ if user_skew.or(local_rate).is_some() || user_seed.is_some() || local_steps.is_some() => {
+            Err(SettingsError::UsersWithout)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), SettingsError> {

@@ -119,7 +119,8 @@ impl<S: Simd> Kernel<S> for Softmax<'_, S> {
 /// ∂ℓ/∂logits of the cross-entropy, times `share`: softmax − one-hot. `labels`: one a lane, as f32.
 pub struct LossDelta<'a, S: Simd> {
     pub labels: S::F,
-    pub share: f32,
+    /// What of each lane counts: one over the copies of its example.
+    pub share: S::F,
     pub logits: &'a mut [S::F; CLASSES],
 }
 
@@ -133,7 +134,7 @@ impl<S: Simd> Kernel<S> for LossDelta<'_, S> {
         for (class, v) in logits.iter_mut().enumerate() {
             let hit = s.equal(labels, s.splat(class as f32));
             let delta = s.select(hit, s.sub(*v, s.splat(1.0)), *v);
-            *v = drop_negligible(s, s.mul(delta, s.splat(share)));
+            *v = drop_negligible(s, s.mul(delta, share));
         }
     }
 }
@@ -225,7 +226,9 @@ pub struct NormOfSum<'a, S: Simd> {
     pub own: &'a [S::F],
     /// Their inner products, each pair once.
     pub pairs: &'a [S::F],
+    /// How many copies there are, at least one, of which a lane may have fewer (`terms`) and others whose gradients are zero.
     pub copies: usize,
+    pub terms: S::F,
 }
 
 /// Copies that point different ways cancel, and what rounding left of each does not: at most this share of
@@ -242,7 +245,7 @@ impl<S: Simd> Kernel<S> for NormOfSum<'_, S> {
 
     #[inline(always)]
     fn run(self, s: S) -> S::F {
-        let Self { squares, own, pairs, copies } = self;
+        let Self { squares, own, pairs, copies, terms } = self;
         let zero = s.splat(0.0);
         let stored = squares.iter().fold(zero, |sum, &v| s.add(sum, v));
         if copies == 1 {
@@ -251,7 +254,7 @@ impl<S: Simd> Kernel<S> for NormOfSum<'_, S> {
         let each = own.iter().fold(zero, |sum, &v| s.add(sum, v));
         let crossed = pairs.iter().fold(zero, |sum, &v| s.add(sum, v));
         let dense = s.mul_add(crossed, s.splat(2.0), each);
-        let doubt = s.sub(s.mul(each, s.splat(CANCELLED * copies as f32)), s.mul(dense, s.splat(COVERED)));
+        let doubt = s.sub(s.mul(each, s.mul(s.splat(CANCELLED), terms)), s.mul(dense, s.splat(COVERED)));
         // The second argument is returned for NaN.
         s.add(stored, s.add(dense, s.max(s.splat(0.0), doubt)))
     }

@@ -120,7 +120,7 @@ mod tests {
                 kernels::envelope::Psi,
                 models::Examples,
                 simd::{Dispatch, dispatch, for_each},
-                threads::{Encoding, Kernels, WorkerPool},
+                threads::{Encoding, Kernels, Lot, WorkerPool},
             },
         },
         mechanism::{EnvelopeShape, envelope::Envelope, exact_sum::SumGrid},
@@ -158,6 +158,10 @@ mod tests {
 
     impl Summed<'_> {
         fn of(&mut self, lot: &[u32]) -> Vec<f64> {
+            self.of_lot(Lot::Alone(lot))
+        }
+
+        fn of_lot(&mut self, lot: Lot<'_>) -> Vec<f64> {
             let examples = Examples { data: self.data, features: &[] };
             let mut sum = vec![f64::NAN; padded(self.parameters.len())];
             let Self { pool, encoding, parameters, shifts, .. } = self;
@@ -240,6 +244,57 @@ mod tests {
     #[test]
     fn neighbours_differ_by_one_rounded_gradient() {
         for_each(NeighboursDiffer);
+    }
+
+    #[derive(Clone, Copy)]
+    struct UnitsDiffer;
+
+    impl Dispatch for UnitsDiffer {
+        type Output = ();
+
+        /// Units of one to seven examples, side by side: the sum less that without one unit is what this unit adds by itself, bit for bit, and no longer than the bound. So it is
+        /// where another unit has an example less: nothing that another adds follows from it.
+        fn with<S: Simd>(self, simd: S) {
+            const UNITS: usize = 30;
+            let data = adversarial(4 * UNITS);
+            let mut examples = 0..(4 * UNITS) as u32;
+            let all: Vec<Vec<u32>> = (0..UNITS).map(|unit| examples.by_ref().take(1 + unit % 7).collect()).collect();
+            for model in Architecture::ALL {
+                let p = model.parameters();
+                let parameters: Vec<f32> = initial_parameters(model, 2).into_iter().map(|w| 1.5 * w).collect();
+                for (encoding, grid, bound, shifts) in &encodings(p) {
+                    let performance = Performance { chunk: None, threads: Some(2) };
+                    let pool = WorkerPool::new(simd, model, encoding, shifts.len() as u32, performance).unwrap();
+                    let (pool, parameters) = (Box::new(pool), &parameters[..]);
+                    let mut summed = Summed { pool, encoding, parameters, data: &data, shifts };
+                    let mut of = |units: &[Vec<u32>]| {
+                        let units: Vec<&[u32]> = units.iter().map(Vec::as_slice).collect();
+                        summed.of_lot(Lot::Shared { units: &units, rate: 0.7 })
+                    };
+                    let name = format!("{} {model:?} {bound} {} copies", S::NAME, shifts.len());
+                    for changed in [2, 6, 13] {
+                        let (mut with, own) = (all.clone(), all[changed].clone());
+                        let alone = of(&[own]);
+                        assert_inside(&alone, *grid, *bound, &name);
+                        let without = [&all[..changed], &all[changed + 1..]].concat();
+                        let (sum, rest) = (of(&with), of(&without));
+                        assert!(minus(&sum, &rest) == alone, "{name}, without {changed}");
+                        // The longest, which the others stand beside, and one of them.
+                        with[changed].pop();
+                        let less = match with[changed].len() {
+                            0 => vec![0.0; p],
+                            _ => of(&[with[changed].clone()]),
+                        };
+                        assert!(minus(&of(&with), &less) == rest, "{name}, {changed} with one less");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn units_differ_by_one_rounded_vector() {
+        for_each(UnitsDiffer);
     }
 
     /// A sum of the linear model's clipped gradients, by this machine's widest vectors.

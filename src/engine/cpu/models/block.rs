@@ -27,6 +27,10 @@ pub struct Block<S: Simd> {
     pub live: usize,
     /// Digits as f32, one a lane.
     pub labels: S::F,
+    /// Weight of each lane's gradient.
+    pub share: S::F,
+    /// In the first of several blocks: how many of them each lane has a share in.
+    pub terms: S::F,
     /// What the model takes of an example.
     inputs: usize,
     /// `[example][input]`.
@@ -63,6 +67,8 @@ impl<S: Simd> Block<S> {
             simd,
             live: 0,
             labels: zero,
+            share: zero,
+            terms: zero,
             inputs,
             rows: vec![0.0; S::LANES * inputs],
             lanes: vec![zero; inputs + 28 * 2 * margin],

@@ -128,13 +128,13 @@ impl<S: Simd> Cnn<S> {
 
     /// Deltas of the copy's dense layers, and the gradient of the convolutions into `gradient` or, for a later copy, its
     /// `addend`; answers the latter's squared norm in two parts.
-    fn backward(&mut self, parameters: &[f32], block: &Block<S>, copy: usize, share: f32) -> [S::F; 2] {
+    fn backward(&mut self, parameters: &[f32], block: &Block<S>, copy: usize) -> [S::F; 2] {
         let s = self.simd;
         let f = self.activation;
         let [_, w2, w3, w4] = layers(parameters);
         let gradient = if copy == 0 { &mut self.gradient } else { &mut self.addend };
         let Copy { pool2, hidden, hidden_delta, logits, .. } = &mut self.copies[copy];
-        s.run(LossDelta { labels: block.labels, share, logits });
+        s.run(LossDelta { labels: block.labels, share: block.share, logits });
         s.run(DenseBackward { weights: &w4[..HIDDEN * CLASSES], delta: logits, out: hidden_delta });
         s.run(ThroughActivation { activation: f, values: hidden, delta: hidden_delta });
         s.run(DenseBackward { weights: &w3[..HIDDEN * FLAT], delta: hidden_delta, out: &mut self.pool2_delta });
@@ -195,11 +195,10 @@ impl<S: Simd> Network<S> for Cnn<S> {
         if blocks.len() > 1 {
             self.addend.resize(CONV, s.splat(0.0));
         }
-        let share = 1.0 / blocks.len() as f32;
         let mut squares = [s.splat(0.0); 2];
         for (k, block) in blocks.iter().enumerate() {
             self.forward(parameters, block, k);
-            let norms = self.backward(parameters, block, k, share);
+            let norms = self.backward(parameters, block, k);
             squares = match k {
                 0 => norms,
                 _ => {
@@ -222,14 +221,14 @@ impl<S: Simd> Network<S> for Cnn<S> {
                 to.push(s.run(DenseDot { inputs: [&a.hidden, &b.hidden], deltas: [&a.logits, &b.logits] }));
             }
         }
-        let copies = blocks.len();
+        let (copies, terms) = (blocks.len(), blocks[0].terms);
         let of = |layer, all: &[S::F]| -> Vec<S::F> { all.iter().skip(layer).step_by(2).copied().collect() };
         let dense = |layer| {
             let (own, pairs) = (of(layer, &own), of(layer, &pairs));
-            s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies })
+            s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms })
         };
         let layers = [squares[0], squares[1], dense(0), dense(1)];
-        Squares { whole: s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies }), layers }
+        Squares { whole: s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies, terms }), layers }
     }
 
     fn add_scaled(

@@ -22,7 +22,8 @@ pub trait Network<S: Simd>: Send {
 
     /// Computes what the gradients are made of, and answers their squared norms.
     ///
-    /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them.
+    /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them. Or each lane has examples of its own in them, weighted by
+    /// [`Block::share`].
     fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<S>;
 
     /// sum += Σ over lanes of scale·gradient, with a scale for each layer. A lane of scale 0 adds nothing, whatever it holds. Where `base` is not 0, `sum` stands on it,

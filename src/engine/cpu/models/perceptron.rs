@@ -90,10 +90,9 @@ impl<S: Simd> Network<S> for Perceptron<S> {
     fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<S> {
         let (s, activation, width) = (self.simd, self.activation, self.width);
         self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s, width));
-        let share = 1.0 / blocks.len() as f32;
         for (k, block) in blocks.iter().enumerate() {
             let copy = self.forward(parameters, block, k);
-            s.run(LossDelta { labels: block.labels, share, logits: &mut copy.logits });
+            s.run(LossDelta { labels: block.labels, share: block.share, logits: &mut copy.logits });
             if width > 0 {
                 let weights = &parameters[DENSE1..][..CLASSES * MLP_HIDDEN];
                 s.run(DenseBackward { weights, delta: &copy.logits, out: &mut copy.hidden_delta });
@@ -114,15 +113,15 @@ impl<S: Simd> Network<S> for Perceptron<S> {
                 }
             }
         }
-        let copies = blocks.len();
+        let (copies, terms) = (blocks.len(), blocks[0].terms);
         let count = if width == 0 { 1 } else { 2 };
         let of = |layer, all: &[S::F]| -> Vec<S::F> { all.iter().skip(layer).step_by(count).copied().collect() };
         let mut layers = [s.splat(0.0); MOST_LAYERS];
         for (layer, square) in layers.iter_mut().enumerate().take(count) {
             let (own, pairs) = (of(layer, &own), of(layer, &pairs));
-            *square = s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies });
+            *square = s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms });
         }
-        Squares { whole: s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies }), layers }
+        Squares { whole: s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms }), layers }
     }
 
     fn add_scaled(

@@ -1,6 +1,6 @@
 //! What the engine asks of its kernels, whatever instruction set and threads they run on.
 
-use super::encoding::Encoding;
+use super::{encoding::Encoding, lot::Lot};
 use crate::{
     data::{Dataset, Shift},
     engine::{
@@ -23,7 +23,7 @@ pub trait Kernels: Send {
         encoding: &Encoding,
         parameters: &[f32],
         examples: Examples<'_>,
-        lot: &[u32],
+        lot: Lot<'_>,
         shifts: &[Shift],
         sum: &mut [f64],
     ) -> u64;

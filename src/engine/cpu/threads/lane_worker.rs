@@ -1,6 +1,6 @@
 //! One thread's share of a lot: gradients of a block at a time, encoded and added to a sum.
 
-use super::encoding::Encoding;
+use super::{encoding::Encoding, lot::Lot};
 use crate::{
     data::{Dataset, Shift},
     engine::{
@@ -18,7 +18,8 @@ use crate::{
 /// Computes what one thread is given, a block of lanes at a time.
 pub struct LaneWorker<S: Simd> {
     simd: S,
-    /// As many as there are copies of each example; the first is for everything else, too.
+    model: Architecture,
+    /// As many as there are copies of each example, or more where some share a vector; the first is for everything else, too.
     blocks: Vec<Block<S>>,
     network: Box<dyn Network<S>>,
     /// Where an envelope asks for gradients one by one.
@@ -32,7 +33,7 @@ impl<S: Simd> LaneWorker<S> {
             _ => None,
         };
         let blocks = (0..copies.max(1)).map(|_| Block::new(simd, model)).collect();
-        Self { simd, blocks, network: network(simd, model), ranker }
+        Self { simd, model, blocks, network: network(simd, model), ranker }
     }
 
     /// sum += the encoded gradients of `lot`; answers how many were not finite. `sum` is as long as [`padded`] says, and stands on
@@ -42,23 +43,23 @@ impl<S: Simd> LaneWorker<S> {
         encoding: &Encoding,
         parameters: &[f32],
         examples: Examples<'_>,
-        lot: &[u32],
+        lot: Lot<'_>,
         shifts: &[Shift],
         sum: &mut [f32],
     ) -> u64 {
         let mut non_finite = 0;
-        for indices in lot.chunks(S::LANES) {
-            for (block, &shift) in self.blocks.iter_mut().zip(shifts) {
-                block.load(examples, indices.iter().map(|&i| i as usize), shift);
-            }
-            let Squares { whole, layers } = self.network.gradients(parameters, &self.blocks);
+        for start in (0..lot.len()).step_by(S::LANES) {
+            let part = lot.part(start..lot.len().min(start + S::LANES));
+            let used = self.load(examples, part, shifts);
+            let blocks = &self.blocks[..used];
+            let Squares { whole, layers } = self.network.gradients(parameters, blocks);
             let (norms, layers) = ([whole], S::flat(&layers));
-            let norms = &S::flat(&norms)[..indices.len()];
+            let norms = &S::flat(&norms)[..part.len()];
             non_finite += norms.iter().filter(|n| !n.is_finite()).count() as u64;
             if let (Encoding::Envelope { psi, pre_scale, grid }, Some((ranker, row))) = (encoding, &mut self.ranker) {
                 self.network.prepare_rows();
                 for (lane, _) in norms.iter().enumerate().filter(|(_, n)| n.is_finite()) {
-                    self.network.row(&self.blocks, lane, *pre_scale, row);
+                    self.network.row(blocks, lane, *pre_scale, row);
                     ranker.add_encoded(self.simd, psi, *grid, row, sum);
                 }
             } else {
@@ -69,10 +70,44 @@ impl<S: Simd> LaneWorker<S> {
                         scales[lane] = scale;
                     }
                 }
-                self.network.add_scaled(&self.blocks, &scales, encoding.base(), sum);
+                self.network.add_scaled(blocks, &scales, encoding.base(), sum);
             }
         }
         non_finite
+    }
+
+    /// Takes in a lot of no more than there are lanes, and answers how many blocks it takes.
+    fn load(&mut self, examples: Examples<'_>, lot: Lot<'_>, shifts: &[Shift]) -> usize {
+        let (simd, model) = (self.simd, self.model);
+        let (units, rate) = match lot {
+            Lot::Alone(indices) => {
+                let copies = shifts.len() as f32;
+                for (block, &shift) in self.blocks.iter_mut().zip(shifts) {
+                    block.load(examples, indices.iter().map(|&i| i as usize), shift);
+                    (block.share, block.terms) = (simd.splat(1.0 / copies), simd.splat(copies));
+                }
+                return shifts.len();
+            }
+            Lot::Shared { units, rate } => (units, rate),
+        };
+        // Two at least: what a lane's vector is must not depend on how many examples another has, to the last bit.
+        let most = units.iter().fold(1, |most, unit| most.max(unit.len()));
+        let used = (most * shifts.len()).max(2);
+        self.blocks.resize_with(self.blocks.len().max(used), || Block::new(simd, model));
+        for (k, block) in self.blocks[..used].iter_mut().enumerate() {
+            let (place, shift) = (k / shifts.len(), shifts[k % shifts.len()]);
+            // Beyond a unit's last example there stands another, which has no share.
+            let at = |unit: &&[u32]| unit.get(place).or(unit.first()).map_or(0, |&i| i as usize);
+            block.load(examples, units.iter().map(at), shift);
+            let [mut share, mut terms] = [[0.0; MOST_LANES]; 2];
+            for ((share, terms), unit) in share.iter_mut().zip(&mut terms).zip(units) {
+                let gradients = (unit.len() * shifts.len()) as f32;
+                *share = if place < unit.len() { rate / gradients } else { 0.0 };
+                *terms = gradients;
+            }
+            (block.share, block.terms) = (simd.load(&share), simd.load(&terms));
+        }
+        used
     }
 
     /// Logits of the examples from number `first` on, as many as `out` takes.

@@ -3,6 +3,7 @@
 mod encoding;
 mod kernels;
 mod lane_worker;
+mod lot;
 mod pool;
 
-pub use self::{encoding::Encoding, kernels::Kernels, pool::WorkerPool};
+pub use self::{encoding::Encoding, kernels::Kernels, lot::Lot, pool::WorkerPool};

@@ -9,7 +9,7 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
-use super::{encoding::Encoding, kernels::Kernels, lane_worker::LaneWorker};
+use super::{encoding::Encoding, kernels::Kernels, lane_worker::LaneWorker, lot::Lot};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::engine::Unsupported;
 use crate::{
@@ -131,7 +131,7 @@ impl<S: Simd> Kernels for WorkerPool<S> {
         encoding: &Encoding,
         parameters: &[f32],
         examples: Examples<'_>,
-        lot: &[u32],
+        lot: Lot<'_>,
         shifts: &[Shift],
         sum: &mut [f64],
     ) -> u64 {
@@ -154,7 +154,7 @@ impl<S: Simd> Kernels for WorkerPool<S> {
         let non_finite = AtomicU64::new(0);
         self.share(pieces, |(place, worker), piece| {
             let mut sum = sums[if exact { place } else { piece }].lock().unwrap_or_else(PoisonError::into_inner);
-            let lot = &lot[edge(piece)..edge(piece + 1)];
+            let lot = lot.part(edge(piece)..edge(piece + 1));
             let sum = sum.room_for(simd, lot.len());
             let broken = worker.add_encoded(encoding, parameters, examples, lot, shifts, sum);
             non_finite.fetch_add(broken, Ordering::Relaxed);
@@ -252,9 +252,9 @@ mod tests {
                     let (mut sum, mut expected) = (vec![0.0; padded(p)], vec![0.0; padded(p)]);
                     let shifts = [Shift::NONE, Shift { right: 1, down: -2 }, Shift { right: 0, down: 1 }];
                     let mut pool = WorkerPool::new(simd, model, &encoding, 3, performance).unwrap();
-                    pool.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut sum);
+                    pool.sum_encoded(&encoding, &parameters, examples, Lot::Alone(&lot), &shifts, &mut sum);
                     let mut pool = WorkerPool::new(Portable::<4>, model, &encoding, 3, performance).unwrap();
-                    pool.sum_encoded(&encoding, &parameters, examples, &lot, &shifts, &mut expected);
+                    pool.sum_encoded(&encoding, &parameters, examples, Lot::Alone(&lot), &shifts, &mut expected);
                     let square = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v.powi(2)).sum::<f64>();
                     let difference = square(&mut sum.iter().zip(&expected).map(|(a, b)| a - b));
                     let total = square(&mut expected.iter().copied());

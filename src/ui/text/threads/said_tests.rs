@@ -8,9 +8,10 @@ use crate::{
     data::{
         idx::{self, Kind},
         shards::Manifest,
+        sharing::Sharing,
         visitor::{self, Role, VisitorError},
     },
-    engine::{EngineError, Unsupported},
+    engine::{EngineError, LocalSteps, Unsupported},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, error::MechanismError},
     train::{
         config::{Augmentation, Minority, RunConfig, SamplingPolicy, Schedule, Start},
@@ -161,6 +162,11 @@ fn what_is_wrong_with_settings_is_german() {
     let envelope =
         |vectors, pre_scale| EncoderSpec::Envelope { vectors, shape: EnvelopeShape::HeavyTailed, pre_scale, seed: 1 };
     let layers = |norms: &[f64]| EncoderSpec::Layers(LayerClip { norms: norms.to_vec(), ..LayerClip::even(1.0) });
+    let users = |users, skew, steps, rate| RunConfig {
+        sharing: Sharing::Users { users, skew, seed: 0 },
+        local: LocalSteps { steps, rate },
+        ..config()
+    };
     for refused in [
         RunConfig { lot: 0, ..config() },
         RunConfig { learning_rate: -0.5, ..config() },
@@ -191,6 +197,15 @@ fn what_is_wrong_with_settings_is_german() {
         RunConfig { bands: 2, denoiser: Denoiser::JamesStein, ..config() },
         RunConfig { bands: 8, steps: Some(7), ..config() },
         RunConfig { bands: 4, ..config() },
+        RunConfig { sharing: Sharing::MicroBatches { size: 999 }, ..config() },
+        RunConfig { sharing: Sharing::MicroBatches { size: 4 }, bands: 2, lot: 8, ..config() },
+        RunConfig { sharing: Sharing::MicroBatches { size: 4 }, local: LocalSteps { steps: 2, rate: 1.0 }, ..config() },
+        RunConfig { sharing: Sharing::MicroBatches { size: 4 }, sampling: SamplingPolicy::FixedSize, ..config() },
+        users(0, 1.0, 1, 1.0),
+        users(300, 0.0, 1, 1.0),
+        users(3, 1.0, 1, 1.0),
+        users(300, 1.0, 0, 1.0),
+        users(300, 1.0, 1, 0.0),
     ] {
         said.fails(Plan::new(refused, 1000));
     }
@@ -376,6 +391,7 @@ fn what_an_engine_or_a_store_refuses_is_german() {
     for error in [
         Unsupported::GridOnGpu,
         Unsupported::AugmentationOnGpu,
+        Unsupported::SharingOnGpu,
         Unsupported::ScatteringOnSoftware,
         Unsupported::SteepNoise,
         Unsupported::NoEnvelope,

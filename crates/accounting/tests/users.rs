@@ -1,0 +1,92 @@
+//! Users and micro-batches as the protected unit, and one example of theirs.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use hushgrad_accounting::{
+    PrivacyError,
+    calibrate::{Method, Target, noise_scale},
+    composition::total,
+    ledger::{Ledger, PrivacyUnit, Release, Sensitivity},
+    noise::NoiseSpec,
+    pld::Pld,
+    rdp::{Orders, epsilon_of},
+    sampling::Sampling,
+};
+
+const UNITS: [PrivacyUnit; 4] =
+    [PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch, PrivacyUnit::MicroBatch, PrivacyUnit::User];
+
+/// A round of federated averaging: users by a coin each, the sum of their clipped updates with Gaussian noise.
+fn round(rate: f64, sigma: f64) -> Release {
+    let bound = Sensitivity::L2 { norm: 1.0 };
+    let release = Release::new(Sampling::Poisson { rate }, bound, Some(NoiseSpec::Gaussian { sigma }));
+    Release { unit: PrivacyUnit::User, ..release }
+}
+
+fn ledger(release: &Release, steps: u64) -> Ledger {
+    let mut ledger = Ledger::new();
+    let id = ledger.register(release.clone()).unwrap();
+    ledger.record_many(id, steps);
+    ledger
+}
+
+/// Noise multipliers of 100 rounds, δ = N^−1.1, from an accountant by privacy loss distributions of another author.
+#[test]
+fn users_cost_what_they_cost_elsewhere() {
+    for (users, drawn, scales) in [
+        (600.0_f64, 60.0, [0.783, 1.308, 2.791]),
+        (1000.0, 100.0, [0.805, 1.358, 2.949]),
+        (6000.0, 300.0, [0.652, 0.995, 1.905]),
+    ] {
+        for (epsilon, expected) in [8.0, 3.0, 1.0].into_iter().zip(scales) {
+            let target = Target { epsilon, delta: users.powf(-1.1), method: Method::Tight, orders: Orders::All };
+            let found = noise_scale(&round(drawn / users, 1.0), 100, &target).unwrap();
+            // The values have three decimals.
+            assert!((found.value - expected).abs() < 1.5e-3, "{users} {epsilon}: {} {expected}", found.value);
+            assert!(found.epsilon <= epsilon);
+        }
+    }
+}
+
+/// One example of a user turns one vector into another, which is further away than none: its ε is the larger, by no more than the doubled bound makes it.
+#[test]
+fn one_example_of_a_user_costs_more_than_the_user() {
+    for (rate, sigma) in [(0.1, 1.3), (0.05, 1.0), (0.004, 1.1)] {
+        let user = ledger(&round(rate, sigma), 100);
+        let (example, doubled) = (user.per_example(), ledger(&round(rate, 0.5 * sigma), 100));
+        assert_eq!(example.releases()[0].unit, PrivacyUnit::ExampleInMicroBatch);
+        let at = |ledger: &Ledger| Pld::of(ledger).unwrap().epsilon(1e-3).unwrap().value;
+        let rdp = |ledger: &Ledger| epsilon_of(ledger, 1e-3).unwrap().improved.epsilon;
+        assert!(at(&example) > at(&user) && rdp(&example) > rdp(&user), "{rate} {sigma}");
+        // Both mixtures share what is without the vector, so it is less than twice as far.
+        assert!(at(&example) < at(&doubled) && rdp(&example) >= at(&example), "{rate} {sigma}");
+    }
+}
+
+#[test]
+fn what_is_protected_is_said_and_not_mixed() {
+    let of = |unit| Release { unit, ..round(0.01, 1.0) };
+    for unit in UNITS {
+        assert_eq!(unit.within().within(), unit.within());
+        let one = ledger(&of(unit), 100);
+        let json = Ledger::from_json(&one.to_json()).unwrap();
+        assert_eq!(json, one);
+        for other in UNITS {
+            let mut both = one.clone();
+            let id = both.register(of(other)).unwrap();
+            both.record_many(id, 100);
+            let alike = unit == other || (unit.within() == unit && other.within() == other);
+            assert_eq!(epsilon_of(&both, 1e-5).is_ok(), alike, "{unit:?} {other:?}");
+            if !alike {
+                assert_eq!(epsilon_of(&both, 1e-5), Err(PrivacyError::MixedUnits));
+                assert_eq!(Pld::of(&both).unwrap_err(), PrivacyError::MixedUnits);
+                // Of one example they add up.
+                let sum = epsilon_of(&both.per_example(), 1e-5).unwrap().improved.epsilon;
+                let runs = [&one, &ledger(&of(other), 100)].map(Ledger::clone);
+                assert_eq!(total(&[&runs[0], &runs[1]], 1e-5).unwrap().epsilon, sum);
+            }
+        }
+    }
+    assert_eq!(PrivacyUnit::User.to_string(), "one user, with all their examples");
+    assert!(ledger(&of(PrivacyUnit::User), 1).to_json().contains("\"unit\": \"user\""));
+}

@@ -1,0 +1,299 @@
+//! Examples that share one bounded vector: micro-batches, and users with all their images.
+
+use serde::{Deserialize, Serialize};
+
+use rand::rand_core::Rng as _;
+
+use super::Dataset;
+use crate::rng::NotPrivateReplay;
+
+/// Digits.
+const CLASSES: usize = 10;
+
+/// Which examples are sampled together and add one bounded vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Sharing {
+    /// Each is alone.
+    #[default]
+    Alone,
+    /// As many micro-batches as `size` goes into the examples, rounded up. An example's own coin says which it is in, so their sizes differ, and one may be empty.
+    MicroBatches {
+        /// Examples of a micro-batch, on average.
+        size: u32,
+    },
+    /// Users who hold the examples: as many each on average, by a public seed and each example's own coin. One may hold none.
+    Users {
+        /// N.
+        users: u32,
+        /// α of the Dirichlet distribution of a user's shares of the ten digits: small, and each writes few of them.
+        skew: f64,
+        /// What decides who holds what; public.
+        seed: u64,
+    },
+}
+
+impl Sharing {
+    /// How many there are to sample from, of `examples` examples. It follows from their number alone, which is public.
+    #[must_use]
+    pub fn units(self, examples: u32) -> u32 {
+        match self {
+            Self::Alone => examples,
+            Self::MicroBatches { size } => examples.div_ceil(size.max(1)),
+            Self::Users { users, .. } => users,
+        }
+    }
+
+    /// What a run's lot of `lot` is in units: it counts examples, or users.
+    #[must_use]
+    pub fn lot(self, lot: u32) -> f64 {
+        match self {
+            Self::MicroBatches { size } => f64::from(lot) / f64::from(size.max(1)),
+            Self::Alone | Self::Users { .. } => f64::from(lot),
+        }
+    }
+
+    /// Whether several examples may share a vector.
+    #[must_use]
+    pub fn is_shared(self) -> bool {
+        self != Self::Alone
+    }
+}
+
+/// The units of a training set, and the examples of each.
+///
+/// *Micro-batches.* Which one an example is in depends on its own pixels and label, and on the number of micro-batches: one example more or less changes the members of one
+/// micro-batch and of no other, and nothing about which are sampled. (Cut off a list by place, all that follow a missing example would change theirs: ε would have to pay for each.)
+///
+/// *Users.* Who holds what is part of the data: a neighbour has a user less with all of theirs, and the others hold what they held. Here an example's user follows from its own pixels and
+/// label, the public seed, and the number of users, so that is true also of one example less. All users are sampled from, those without an example, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Units {
+    /// Where the members of each unit end.
+    ends: Vec<u32>,
+    members: Vec<u32>,
+}
+
+impl Units {
+    /// The units of `data`; `None` where each example is alone.
+    #[must_use]
+    pub fn of(sharing: Sharing, data: &Dataset) -> Option<Self> {
+        let units = sharing.units(data.len() as u32);
+        let unit_of = match sharing {
+            Sharing::Alone => return None,
+            Sharing::MicroBatches { .. } => {
+                (0..data.len()).map(|i| below(units, coin(data.image(i), data.labels[i]))).collect()
+            }
+            Sharing::Users { skew, seed, .. } => users_of(data, units, skew, seed),
+        };
+        Some(Self::listed(units, &unit_of))
+    }
+
+    /// By the unit of each example.
+    fn listed(units: u32, unit_of: &[u32]) -> Self {
+        let mut ends = vec![0u32; units as usize];
+        unit_of.iter().for_each(|&unit| ends[unit as usize] += 1);
+        let mut at = 0;
+        for end in &mut ends {
+            (*end, at) = (at, at + *end);
+        }
+        let mut members = vec![0; unit_of.len()];
+        for (example, &unit) in (0..).zip(unit_of) {
+            let place = &mut ends[unit as usize];
+            members[*place as usize] = example;
+            *place += 1;
+        }
+        Self { ends, members }
+    }
+
+    /// How many units there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The examples of a unit, ascending; none where there is no such unit.
+    #[must_use]
+    pub fn members(&self, unit: u32) -> &[u32] {
+        let Some(&end) = self.ends.get(unit as usize) else { return &[] };
+        let start = unit.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.members[start as usize..end as usize]
+    }
+}
+
+/// An example's coin (FNV-1a of its pixels and its label, mixed as in SplitMix64). It must never change, or runs would be continued with other micro-batches than they began with.
+fn coin(image: &[u8], label: u8) -> u64 {
+    let bytes = image.iter().chain([&label]);
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    mixed(hash)
+}
+
+fn mixed(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// A number below `n` for a coin.
+fn below(n: u32, coin: u64) -> u32 {
+    (((coin >> 32) * u64::from(n)) >> 32) as u32
+}
+
+/// The user of each example: by its own coin, one of all, weighted by what share each has of its digit.
+fn users_of(data: &Dataset, users: u32, skew: f64, seed: u64) -> Vec<u32> {
+    let mut rng = NotPrivateReplay::new(seed);
+    let key = u64::from(rng.next_u32()) << 32 | u64::from(rng.next_u32());
+    // Of each digit: the weights of the users, added up.
+    let mut up_to = [const { Vec::new() }; CLASSES];
+    let mut sums = [0u64; CLASSES];
+    for _ in 0..users {
+        for ((share, sum), up_to) in dirichlet(&mut rng, skew).into_iter().zip(&mut sums).zip(&mut up_to) {
+            *sum += share;
+            up_to.push(*sum);
+        }
+    }
+    let user = |i: usize| {
+        let digit = usize::from(data.labels[i]) % CLASSES;
+        let at = (u128::from(mixed(coin(data.image(i), data.labels[i]) ^ key)) * u128::from(sums[digit])) >> 64;
+        up_to[digit].partition_point(|&up_to| u128::from(up_to) <= at) as u32
+    };
+    (0..data.len()).map(user).collect()
+}
+
+/// Shares of the digits by a symmetric Dirichlet distribution, in whole 2^20ths, and none of nothing: the last digits of a machine's logarithm decide nothing.
+fn dirichlet(rng: &mut NotPrivateReplay, skew: f64) -> [u64; CLASSES] {
+    let logarithms: [f64; CLASSES] = std::array::from_fn(|_| log_gamma_draw(rng, skew));
+    let largest = logarithms.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let parts = logarithms.map(|logarithm| (logarithm - largest).exp());
+    let sum: f64 = parts.iter().sum();
+    parts.map(|part| (part / sum * 1_048_576.0).round() as u64 + 1)
+}
+
+/// The logarithm of a draw from the gamma distribution of shape `shape` (Marsaglia & Tsang 2000); below 1 by that of shape + 1 and a power of a uniform draw.
+fn log_gamma_draw(rng: &mut NotPrivateReplay, shape: f64) -> f64 {
+    let mut uniform = || (f64::from(rng.below(u32::MAX)) + 0.5) / f64::from(u32::MAX);
+    let boost = if shape < 1.0 { uniform().ln() / shape } else { 0.0 };
+    let d = if shape < 1.0 { shape + 1.0 } else { shape } - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let normal = (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+        let v = (1.0 + c * normal).powi(3);
+        if v > 0.0 && uniform().ln() < 0.5 * normal * normal + d - d * v + d * v.ln() {
+            return boost + (d * v).ln();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{idx::PIXELS, synthetic};
+
+    fn sizes(units: &Units) -> Vec<usize> {
+        (0..units.len() as u32).map(|unit| units.members(unit).len()).collect()
+    }
+
+    /// Every example is in one unit, once.
+    fn assert_whole(units: &Units, examples: u32) {
+        let mut all: Vec<u32> = (0..units.len() as u32).flat_map(|unit| units.members(unit)).copied().collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..examples).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn coins_stay_what_they_are() {
+        let coins = [coin(&[], 0), coin(&[0; PIXELS], 0), coin(&[0; PIXELS], 1)];
+        assert_eq!(coins, [2_737_183_428_366_584_608, 13_740_360_078_718_685_639, 9_722_803_117_681_847_600]);
+    }
+
+    /// What ε rests on: without one example its own micro-batch lacks it, and every other has the images that it had.
+    #[test]
+    fn one_example_more_or_less_changes_one_micro_batch() {
+        let set = synthetic::digits(2, 400, 1).train;
+        // Both numbers of examples make as many micro-batches.
+        let sharing = Sharing::MicroBatches { size: 8 };
+        let set = set.slice(0..399);
+        let images = |set: &Dataset| -> Vec<Vec<Vec<u8>>> {
+            let units = Units::of(sharing, set).unwrap();
+            assert_whole(&units, set.len() as u32);
+            (0..units.len() as u32)
+                .map(|unit| units.members(unit).iter().map(|&i| set.image(i as usize).to_vec()).collect())
+                .collect()
+        };
+        let all = images(&set);
+        assert_eq!(all.len(), 50);
+        let without = images(&set.slice(1..399));
+        assert_eq!(without.len(), 50);
+        let changed: Vec<usize> = (0..50).filter(|&unit| all[unit] != without[unit]).collect();
+        let [unit] = changed[..] else { panic!("{changed:?}") };
+        let rest: Vec<Vec<u8>> = all[unit].iter().filter(|image| *image != set.image(0)).cloned().collect();
+        assert_eq!(rest, without[unit]);
+    }
+
+    #[test]
+    fn micro_batches_are_of_their_size_on_average() {
+        let set = synthetic::digits(1, 4000, 1).train;
+        let units = Units::of(Sharing::MicroBatches { size: 16 }, &set).unwrap();
+        let sizes = sizes(&units);
+        assert_eq!(sizes.len(), 250);
+        // 16, with a standard deviation of 4.
+        assert!(sizes.iter().all(|size| (1..40).contains(size)), "{sizes:?}");
+        let square: f64 = sizes.iter().map(|&size| (size as f64 - 16.0).powi(2)).sum::<f64>() / 250.0;
+        assert!((11.0..22.0).contains(&square), "{square}");
+        assert_eq!(Units::of(Sharing::Alone, &set), None);
+    }
+
+    /// How many digits a user has most of their images of, on average over the users: 1 where each writes one digit alone.
+    fn commonest(set: &Dataset, units: &Units) -> f64 {
+        let share = |unit| {
+            let members = units.members(unit);
+            let mut counts = [0u32; CLASSES];
+            members.iter().for_each(|&i| counts[usize::from(set.labels[i as usize])] += 1);
+            f64::from(counts.into_iter().max().unwrap_or(0)) / members.len() as f64
+        };
+        (0..units.len() as u32).map(share).sum::<f64>() / units.len() as f64
+    }
+
+    #[test]
+    fn users_hold_as_many_images_and_digits_by_their_skew() {
+        let set = synthetic::digits(1, 4003, 1).train;
+        let of = |skew, seed| Units::of(Sharing::Users { users: 40, skew, seed }, &set).unwrap();
+        let shares = [100.0, 0.3, 0.05].map(|skew| {
+            let units = of(skew, 1);
+            assert_whole(&units, 4003);
+            // 100 each, with a standard deviation of 10, and more or less by how many others write their digits.
+            let far = if skew > 1.0 { 50..160 } else { 10..700 };
+            assert!(sizes(&units).iter().all(|size| far.contains(size)), "{:?}", sizes(&units));
+            commonest(&set, &units)
+        });
+        // Evenly, one of the ten digits has 15 or so of 100; by α = 0.05 nearly all are of one.
+        assert!(shares[0] < 0.25 && (0.35..0.65).contains(&shares[1]) && shares[2] > 0.65, "{shares:?}");
+        assert!(of(0.3, 1) == of(0.3, 1) && of(0.3, 1) != of(0.3, 2));
+        // As many users as images, of whom some hold none, and one user.
+        for users in [1, 4003] {
+            let units = Units::of(Sharing::Users { users, skew: 0.05, seed: 3 }, &set).unwrap();
+            assert_whole(&units, 4003);
+            assert_eq!(units.len() as u32, users);
+            assert_eq!(sizes(&units).contains(&0), users > 1);
+        }
+    }
+
+    /// Others hold what they held, by whatever image there is one more of.
+    #[test]
+    fn one_image_more_or_less_changes_one_user() {
+        let set = synthetic::digits(2, 400, 1).train;
+        let sharing = Sharing::Users { users: 30, skew: 0.3, seed: 5 };
+        let (all, without) = (Units::of(sharing, &set).unwrap(), Units::of(sharing, &set.slice(1..400)).unwrap());
+        for user in 0..30 {
+            let expected: Vec<u32> = all.members(user).iter().filter(|i| **i > 0).map(|i| i - 1).collect();
+            assert_eq!(without.members(user), expected);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/** Micro-batches: the number in links and fields, what it does to ε before Play, a run with it, its file, and what it does not go with. */
+import { account, expect, exported, hook, open, rows, test, value } from "./fixtures";
+
+const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
+
+test("micro-batches change what a run will cost before Play, for a digit and for the whole, and stand in the link", async ({ page, site }) => {
+  await open(page, site, `?backend=cpu${RUN}`);
+  await page.locator("details.advanced summary").click();
+  const field = page.locator("#number-micro-batch");
+  await expect(field).toHaveValue("1");
+  await expect(page.locator("#protects")).toBeHidden();
+  const [will, both] = [page.getByTestId("projection"), page.getByTestId("projection-shared")];
+  await expect(will).toContainText("ε");
+  await expect(both).toBeHidden();
+  const epsilons = async (of: typeof will) => [...((await of.textContent()) ?? "").matchAll(/ε ≤ (\d+(?:\.\d+)?)/g)].map((found) => Number(found[1]));
+  const [alone] = await epsilons(will);
+  await field.fill("8");
+  await field.blur();
+  await expect(page).toHaveURL(/micro-batch=8/);
+  await expect(both).toContainText("for a whole micro-batch");
+  const [one, whole] = await epsilons(both);
+  // By itself a micro-batch costs what a digit did; a digit in one costs more.
+  await expect.poll(async () => (await epsilons(will))[0]).toBe(one);
+  expect(Math.abs(whole - alone)).toBeLessThan(0.02 * alone);
+  expect(one).toBeGreaterThan(1.5 * alone);
+  // The other way to count is a choice, and the headline is then of it.
+  await page.locator("#protects").selectOption("micro-batch");
+  await expect(page).toHaveURL(/protects=micro-batch/);
+  await expect.poll(async () => (await epsilons(will))[0]).toBe(whole);
+  await page.reload();
+  await page.locator("details.advanced summary").click();
+  await expect(field).toHaveValue("8");
+  await expect(page.locator("#protects")).toHaveValue("micro-batch");
+  await field.fill("1");
+  await field.blur();
+  await expect(page).not.toHaveURL(/micro-batch=8/);
+  await expect(both).toBeHidden();
+});
+
+test("a run with micro-batches trains on the CPU, says what it protects, and goes on from its file", async ({ page, site }) => {
+  await open(page, site, `?micro-batch=8${RUN}`);
+  const will = ((await page.getByTestId("projection").textContent()) ?? "").match(/ε ≤ (\d+(?:\.\d+)?)/)?.[1];
+  for (const step of [1, 2, 3]) {
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(step);
+  }
+  // The graphics card has no kernels for it, and the page says why.
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  const spent = await value(page, "epsilon");
+  expect(spent).toBeGreaterThan(0);
+  expect(spent).toBeLessThan(Number(will));
+  await expect(page.locator("body")).toContainText("one example (inside a micro-batch: one vector turns into another)");
+  const [file] = await exported(page, "Privacy ledger (JSON)");
+  const priced = account(await file.path());
+  expect(Math.abs(spent - priced.improved.epsilon)).toBeLessThan(1e-9);
+  await page.reload();
+  await rows(page).getByRole("button", { name: /^Continue/ }).click();
+  await expect.poll(() => value(page, "step")).toBe(3);
+  expect(await value(page, "epsilon")).toBe(spent);
+  await page.locator("details.advanced summary").click();
+  await expect(page.locator("#number-micro-batch")).toHaveValue("8");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(4);
+  expect(await value(page, "epsilon")).toBeGreaterThan(spent);
+});
+
+for (const [query, says] of [
+  ["&lot=30&micro-batch=31", "between 2 and the lot, 30"],
+  ["&lot=400&micro-batch=8&sampling=fixed-size", "may be in another micro-batch"],
+] as const) {
+  test(`a run with ${query.slice(1)} is refused with a sentence`, async ({ page, site }) => {
+    await open(page, site, `?backend=cpu&dataset=synthetic&steps=100${query}`);
+    await hook(page, "step-once").click();
+    await expect(hook(page, "error")).toContainText(says);
+    expect(await value(page, "step")).toBe(0);
+  });
+}

@@ -1,0 +1,82 @@
+/** Users: the numbers in links and fields, ε of one user and of one digit before Play, runs by federated SGD and averaging, their file, and what is refused. */
+import { account, expect, exported, hook, open, rows, test, value } from "./fixtures";
+
+const RUN = "&dataset=synthetic&lot=60&sigma=1.3&steps=100&rate=1&clip=0.5";
+
+test("users change what a run will cost before Play, for a user and for a digit, and stand in the link", async ({ page, site }) => {
+  await open(page, site, `?backend=cpu${RUN}`);
+  await page.locator("details.advanced summary").click();
+  const field = page.locator("#number-users");
+  await expect(field).toHaveValue("");
+  for (const hidden of ["user-skew", "user-seed", "local-steps", "local-rate"]) await expect(page.locator(`#number-${hidden}`)).toBeHidden();
+  const both = page.getByTestId("projection-shared");
+  await expect(both).toBeHidden();
+  const epsilons = async () => [...((await both.textContent()) ?? "").matchAll(/ε ≤ (\d+(?:\.\d+)?)/g)].map((found) => Number(found[1]));
+  await field.fill("600");
+  await field.blur();
+  await expect(page).toHaveURL(/users=600/);
+  await expect(both).toContainText("For one user with all their digits");
+  await expect.poll(async () => (await epsilons()).length).toBe(2);
+  const few = await epsilons();
+  expect(few[1]).toBeGreaterThan(few[0]);
+  // Among more users each is drawn less often.
+  await field.fill("2000");
+  await field.blur();
+  await expect.poll(async () => (await epsilons())[0]).toBeLessThan(0.7 * few[0]);
+  // Steps of their own cost nothing.
+  const many = await epsilons();
+  await page.locator("#number-local-steps").fill("5");
+  await page.locator("#number-local-steps").blur();
+  await page.locator("#number-user-skew").fill("0.3");
+  await page.locator("#number-user-skew").blur();
+  await expect(page).toHaveURL(/user-skew=0.3/);
+  await expect(page).toHaveURL(/local-steps=5/);
+  await expect.poll(epsilons).toEqual(many);
+  // Users hold the digits: no micro-batches beside them, and noise of each step's own.
+  await expect(page.locator("#number-micro-batch")).toBeHidden();
+  await expect(page.locator("#number-bands")).toBeHidden();
+  await page.reload();
+  await page.locator("details.advanced summary").click();
+  await expect(field).toHaveValue("2000");
+  await expect(page.locator("#number-local-steps")).toHaveValue("5");
+  await field.fill("");
+  await field.blur();
+  await expect(page).not.toHaveURL(/users=/);
+  await expect(both).toBeHidden();
+});
+
+for (const [name, steps] of [
+  ["federated SGD", 1],
+  ["federated averaging", 4],
+] as const) {
+  test(`a run by ${name} learns, says whom it protects, and goes on from its file`, async ({ page, site }) => {
+    await open(page, site, `?backend=cpu${RUN}&users=600&user-skew=1&local-steps=${steps}&local-rate=0.5&steps=12`);
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(12);
+    await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0.2);
+    const spent = await value(page, "epsilon");
+    await expect(page.locator("body")).toContainText("one user, with all their examples");
+    const [file] = await exported(page, "Privacy ledger (JSON)");
+    expect(Math.abs(spent - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
+    await page.reload();
+    await rows(page).getByRole("button", { name: /^Continue/ }).click();
+    await expect.poll(() => value(page, "step")).toBe(12);
+    expect(await value(page, "epsilon")).toBe(spent);
+    await page.locator("details.advanced summary").click();
+    await expect(page.locator("#number-users")).toHaveValue("600");
+    await expect(page.locator("#number-local-steps")).toHaveValue(String(steps));
+  });
+}
+
+for (const [query, says] of [
+  ["&lot=60&users=50", "between 1 and the 50 users"],
+  ["&lot=60&users=999999", "training examples"],
+  ["&lot=60&users=600&sampling=fixed-size", "another user's"],
+] as const) {
+  test(`a run with ${query.slice(1)} is refused with a sentence`, async ({ page, site }) => {
+    await open(page, site, `?backend=cpu&dataset=synthetic&steps=100${query}`);
+    await hook(page, "step-once").click();
+    await expect(hook(page, "error")).toContainText(says);
+    expect(await value(page, "step")).toBe(0);
+  });
+}
