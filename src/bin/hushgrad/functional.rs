@@ -93,7 +93,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let Digits { train, test, .. } = found(arguments.data.as_deref(), arguments.synthetic)?;
     let told = measure(arguments, &map, &price, &train, &test)?;
-    if arguments.json { say(&told.json(arguments, features).to_string()) } else { say(&told.words(arguments, features)) }
+    if arguments.json {
+        say(&told.json(arguments, features).to_string())
+    } else {
+        say(&told.words(arguments, features))
+    }
 }
 
 /// What came of it.
@@ -168,7 +172,8 @@ impl Told {
             None if arguments.pure => format!("ε ≤ {} with δ = 0", upper(self.epsilon, 6)),
             None => format!("ε ≤ {} at δ = {:e}", upper(self.epsilon, 6), arguments.delta),
         };
-        let released = if arguments.releases == 1 { "one release".to_owned() } else { format!("{} releases", arguments.releases) };
+        let released =
+            if arguments.releases == 1 { "one release".to_owned() } else { format!("{} releases", arguments.releases) };
         let (steps, n) = (arguments.steps, features.dimension());
         format!(
             "{released} of {n} features ({}): {cost}\n\

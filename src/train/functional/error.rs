@@ -1,6 +1,6 @@
 //! What the functional mechanism refuses.
 
-use crate::{accounting::PrivacyError, mechanism::error::MechanismError, rng::EntropyError};
+use crate::{accounting::PrivacyError, rng::EntropyError};
 
 /// Why nothing was released, or nothing summed.
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +31,6 @@ pub enum FunctionalError {
     /// The accountant refuses it.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
-    /// No envelope can say it.
-    #[error(transparent)]
-    Envelope(#[from] MechanismError),
     /// There is nothing to make noise from.
     #[error(transparent)]
     Entropy(#[from] EntropyError),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::FunctionalError;
 use crate::{
     accounting::noise::NoiseSpec,
+    data::Dataset,
     engine::cpu::scattering,
     model::{
         PIXELS,
@@ -30,7 +31,7 @@ const SEED: u64 = 2017;
 const SIDE: usize = 28;
 const HALF: usize = SIDE / 2;
 /// The bias, as a part of the length. Chosen on drawn digits.
-const BIAS: f32 = 0.1;
+const BIAS: f32 = 0.3;
 /// Scattering features of order 0 and 1.
 const FIRST_ORDER: usize = (1 + SCALES * ANGLES) * GRID * GRID;
 
@@ -173,6 +174,22 @@ impl Map {
             out.fill(0);
         }
         Ok(())
+    }
+
+    /// The same of an image of a set.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write): never, as bytes are pixels.
+    pub fn write_image(
+        &self,
+        data: &Dataset,
+        image: usize,
+        scratch: &mut Scratch,
+        out: &mut [i16],
+    ) -> Result<(), FunctionalError> {
+        let mut pixels = [0.0; PIXELS];
+        pixels.iter_mut().zip(data.image(image)).for_each(|(pixel, byte)| *pixel = f32::from(*byte) / 255.0);
+        self.write(&pixels, scratch, out)
     }
 
     /// Whether φ is inside the ball, in whole numbers.

@@ -1,10 +1,11 @@
 //! What is trained on a release: ten linear scores of the features. It reads the release alone, so it may go on for ever, and costs nothing.
 
 use super::{
+    error::FunctionalError,
     features::{Map, Scratch, UNIT},
     release::Released,
 };
-use crate::{data::Dataset, model::{CLASSES, PIXELS}};
+use crate::{data::Dataset, model::CLASSES};
 
 /// λ in noise's own size: √d times the deviation of an entry is half of the largest eigenvalue that noise alone makes of A. Chosen on drawn digits: 2 holds A + λI above 0, and half of it lets it collapse.
 pub const HOLD: f64 = 2.0;
@@ -181,25 +182,25 @@ impl Trial {
     }
 
     /// Of all of `data`.
-    #[must_use]
-    pub fn of(map: &Map, data: &Dataset) -> Self {
+    ///
+    /// # Errors
+    /// As [`Map::write`].
+    pub fn of(map: &Map, data: &Dataset) -> Result<Self, FunctionalError> {
         let mut trial = Self::new(map);
-        (0..data.len()).for_each(|i| trial.add(map, data, i));
-        trial
+        (0..data.len()).try_for_each(|i| trial.add(map, data, i))?;
+        Ok(trial)
     }
 
     /// One image more.
-    pub fn add(&mut self, map: &Map, data: &Dataset, image: usize) {
-        let mut pixels = [0.0; PIXELS];
-        pixels.iter_mut().zip(data.image(image)).for_each(|(pixel, byte)| *pixel = f32::from(*byte) / 255.0);
-        let start = self.phi.len();
-        self.phi.resize(start + self.dimension, 0);
-        // Bytes are always pixels.
-        if map.write(&pixels, &mut self.scratch, &mut self.phi[start..]).is_ok() {
-            self.labels.push(data.labels[image]);
-        } else {
-            self.phi.truncate(start);
-        }
+    ///
+    /// # Errors
+    /// As [`Map::write`]: then there is none more.
+    pub fn add(&mut self, map: &Map, data: &Dataset, image: usize) -> Result<(), FunctionalError> {
+        let mut phi = vec![0; self.dimension];
+        map.write_image(data, image, &mut self.scratch, &mut phi)?;
+        self.phi.extend(phi);
+        self.labels.push(data.labels[image]);
+        Ok(())
     }
 
     /// How many images.
@@ -217,8 +218,7 @@ impl Trial {
     /// Share of the images that `weights` read as what they are; 0 of none.
     #[must_use]
     pub fn accuracy(&self, weights: &[[f64; CLASSES]]) -> f64 {
-        let weights: Vec<[f32; CLASSES]> =
-            weights.iter().map(|w| w.map(|w| w as f32 / UNIT as f32)).collect();
+        let weights: Vec<[f32; CLASSES]> = weights.iter().map(|w| w.map(|w| w as f32 / UNIT as f32)).collect();
         let right = |(phi, label): (&[i16], &u8)| {
             let mut scores = [0.0_f32; CLASSES];
             for (phi, weights) in phi.iter().zip(&weights).filter(|(phi, _)| **phi != 0) {
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn a_head_reads_digits_that_it_has_not_seen() {
         let (map, mut head) = head(None, 4000);
-        let trial = Trial::of(&map, &synthetic::dataset(9, 50_000, 1000));
+        let trial = Trial::of(&map, &synthetic::dataset(9, 50_000, 1000)).unwrap();
         let before = trial.accuracy(head.weights());
         (0..300).for_each(|_| head.step());
         let (after, solved) = (trial.accuracy(head.weights()), trial.accuracy(&head.solved()));

@@ -26,6 +26,6 @@ pub mod error;
 pub mod features;
 pub mod head;
 pub mod price;
-pub mod relevance;
 pub mod release;
+pub mod relevance;
 pub mod sums;

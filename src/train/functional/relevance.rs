@@ -8,10 +8,7 @@ use super::{
     release::Released,
     sums::Sums,
 };
-use crate::{
-    data::synthetic,
-    model::PIXELS,
-};
+use crate::data::synthetic;
 
 /// Digits that are drawn, and their seed.
 const DIGITS: usize = 2000;
@@ -30,10 +27,9 @@ impl Map {
         let drawn = synthetic::dataset(SEED, 0, DIGITS);
         let weights = Head::new(Released::exactly(&mut Sums::of(&self, &drawn)?)?).solved();
         let mut relevance = vec![0.0_f32; self.dimension()];
-        let (mut phi, mut scratch, mut pixels) = (vec![0; self.dimension()], Scratch::default(), [0.0; PIXELS]);
+        let (mut phi, mut scratch) = (vec![0; self.dimension()], Scratch::default());
         for i in 0..drawn.len() {
-            pixels.iter_mut().zip(drawn.image(i)).for_each(|(pixel, byte)| *pixel = f32::from(*byte) / 255.0);
-            self.write(&pixels, &mut scratch, &mut phi)?;
+            self.write_image(&drawn, i, &mut scratch, &mut phi)?;
             // Of a linear score the relevance of a feature is its own term.
             let class = usize::from(drawn.labels[i]);
             for ((relevance, phi), weights) in relevance.iter_mut().zip(&phi).zip(&weights) {

@@ -4,7 +4,7 @@ use super::{
     error::FunctionalError,
     features::{Map, Scratch, UNIT},
 };
-use crate::{data::Dataset, model::{CLASSES, PIXELS}};
+use crate::{data::Dataset, model::CLASSES};
 
 /// Images whose features are kept until their products are added.
 const BLOCK: usize = 256;
@@ -50,7 +50,7 @@ impl Sums {
     /// # Errors
     /// No images, or one that is none.
     pub fn of(map: &Map, data: &Dataset) -> Result<Self, FunctionalError> {
-        let part = |range: std::ops::Range<usize>| {
+        let part = |range: std::ops::Range<usize>| -> Result<Self, FunctionalError> {
             let mut sums = Self::new(map.dimension());
             sums.add_images(map, data, range)?;
             Ok(sums)
@@ -60,7 +60,7 @@ impl Sums {
             use rayon::prelude::*;
             let share = data.len().div_ceil(rayon::current_num_threads()).max(1);
             let parts: Vec<_> = (0..data.len()).step_by(share).collect();
-            let summed: Result<Vec<Self>, FunctionalError> =
+            let summed: Result<Vec<Self>, _> =
                 parts.into_par_iter().map(|from| part(from..(from + share).min(data.len()))).collect();
             summed?.into_iter().reduce(Self::and)
         };
@@ -79,10 +79,9 @@ impl Sums {
         data: &Dataset,
         range: std::ops::Range<usize>,
     ) -> Result<(), FunctionalError> {
-        let mut pixels = [0.0; PIXELS];
         for i in range {
-            pixels.iter_mut().zip(data.image(i)).for_each(|(pixel, byte)| *pixel = f32::from(*byte) / 255.0);
-            self.add(map, &pixels, data.labels[i])?;
+            map.write_image(data, i, &mut self.scratch, &mut self.phi)?;
+            self.take(data.labels[i])?;
         }
         Ok(())
     }
@@ -92,11 +91,16 @@ impl Sums {
     /// # Errors
     /// Pixels or a label that are none: then nothing is added.
     pub fn add(&mut self, map: &Map, pixels: &[f32], label: u8) -> Result<(), FunctionalError> {
+        map.write(pixels, &mut self.scratch, &mut self.phi)?;
+        self.take(label)
+    }
+
+    /// Adds the image whose features were computed last.
+    fn take(&mut self, label: u8) -> Result<(), FunctionalError> {
         let class = usize::from(label);
         if class >= CLASSES {
             return Err(FunctionalError::Label(label));
         }
-        map.write(pixels, &mut self.scratch, &mut self.phi)?;
         let sums = self.classes[class * self.dimension..].iter_mut();
         for (place, (phi, sum)) in self.phi.iter().zip(sums).enumerate() {
             *sum += i64::from(*phi);
@@ -177,6 +181,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         data::synthetic,
+        model::PIXELS,
         train::functional::features::{Ball, Features},
     };
 
@@ -206,7 +211,9 @@ pub(super) mod tests {
     #[test]
     fn the_sums_are_those_of_straight_loops() {
         let data = synthetic::dataset(5, 0, 300);
-        for (features, ball) in [(Features::Pixels14, Ball::L2), (Features::Pixels14, Ball::L1), (Features::Cosines, Ball::L2)] {
+        for (features, ball) in
+            [(Features::Pixels14, Ball::L2), (Features::Pixels14, Ball::L1), (Features::Cosines, Ball::L2)]
+        {
             let map = Map::new(features, ball);
             let (a, b) = plainly(&map, &data);
             let mut sums = Sums::of(&map, &data).unwrap();

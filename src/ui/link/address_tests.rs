@@ -161,6 +161,8 @@ const SAID: [&str; 13] = [
     "lab=1&lab-envelope=26",
     "lab=1&lab-epsilon=2.5&lab-exponent=4",
     "lab=1&lab-density=exp(-x%5E4)",
+    "pay-once=cosines",
+    "pay-once=pixels-14&pay-once-epsilon=0.3",
 ];
 
 /// The same, and for each entry of the tables another value than the first.
@@ -245,6 +247,17 @@ fn what_the_noise_lab_is_asked_is_readable_and_checked() {
     assert!(problems[2].starts_with("In the link, lab-epsilon: Budget ε must be"), "{problems:?}");
     assert!(problems[3].starts_with("In the link, lab-exponent: Exponent must be"), "{problems:?}");
     assert!(problems[4].starts_with("In the link, lab-density must be a formula"), "{problems:?}");
+}
+
+#[test]
+fn what_is_paid_once_is_named_while_it_is_open() {
+    let (link, problems) = read("?pay-once=cosines&pay-once-epsilon=3");
+    assert_eq!((link.pay_once, link.pay_once_epsilon, problems), (Some(Features::Cosines), 3.0, vec![]));
+    assert_eq!(Link { pay_once: None, ..link }.write(), Link::default().write());
+    let (link, problems) = read("?pay-once=magic&pay-once-epsilon=-1");
+    assert_eq!(link, Link::default());
+    assert!(problems[0].contains("pay-once must be one of pixels-14, pixels-28, cosines, scattering"), "{problems:?}");
+    assert!(problems[1].starts_with("In the link, pay-once-epsilon: Budget ε must be"), "{problems:?}");
 }
 
 proptest! {

@@ -20,6 +20,7 @@
 //! | `projection` | what the settings will cost |
 //! | `spending` | what the run gives away, by tight accounting |
 //! | `pad` | the drawn digit |
+//! | `pay_once` | a release that is paid once |
 //! | `who_pays` | which digits pay for privacy |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
 //! | `submission` | a run that was handed in by a link |
@@ -77,6 +78,8 @@ mod noise_lab;
 mod pad;
 #[cfg(target_arch = "wasm32")]
 mod page;
+#[cfg(target_arch = "wasm32")]
+pub mod pay_once;
 #[cfg(target_arch = "wasm32")]
 mod play;
 #[cfg(target_arch = "wasm32")]
