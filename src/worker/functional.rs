@@ -37,12 +37,12 @@ pub struct Wanted {
 }
 
 /// What the page hears.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum News {
     /// Share of the digits that are added up.
     Summed(f64),
-    /// It is released, and in the books: what it was, and how many features it has.
-    Released(Wanted, u32),
+    /// It is released, and in the books: what it was, and its ledger as JSON.
+    Released(Wanted, String),
     /// The share of the test digits that is read right after so many steps; whether these were the last that were asked for.
     Measured { step: u64, accuracy: f64, last: bool },
     /// There is no release: it was refused.
@@ -159,14 +159,17 @@ impl PayOnce {
             // A second release would be a second price.
             self.sums = None;
         }
-        Ok(News::Released(self.wanted, self.map.dimension() as u32))
+        Ok(News::Released(self.wanted, self.price.ledger(1)?.to_json()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Dataset, synthetic};
+    use crate::{
+        accounting::ledger::Ledger,
+        data::{Dataset, synthetic},
+    };
 
     const WANTED: Wanted = Wanted { features: Features::Pixels14, epsilon: 3.0, delta: 1e-5 };
 
@@ -183,7 +186,8 @@ mod tests {
                     assert!(curve.is_empty());
                     // Whoever does not write them gets no further.
                     if books > 3 {
-                        assert_eq!(job.release().unwrap(), News::Released(WANTED, 197));
+                        let News::Released(WANTED, ledger) = job.release().unwrap() else { panic!() };
+                        assert_eq!(Ledger::from_json(&ledger).unwrap(), price.ledger(1).unwrap());
                         released += 1;
                     }
                 }

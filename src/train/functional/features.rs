@@ -30,8 +30,9 @@ const SEED: u64 = 2017;
 /// Side of an image, and of one whose pixels are means of four.
 const SIDE: usize = 28;
 const HALF: usize = SIDE / 2;
-/// The bias, as a part of the length. Chosen on drawn digits.
-const BIAS: f32 = 0.3;
+/// The bias, as a part of the length, in each ball. Chosen on drawn digits.
+const BIAS_L2: f32 = 0.3;
+const BIAS_L1: f32 = 0.1;
 /// Scattering features of order 0 and 1.
 const FIRST_ORDER: usize = (1 + SCALES * ANGLES) * GRID * GRID;
 
@@ -159,15 +160,15 @@ impl Map {
         self.raw(pixels, scratch);
         let raw = &mut scratch.raw;
         raw.iter_mut().zip(&self.scales).for_each(|(feature, scale)| *feature *= scale);
-        let (length, rest) = match self.ball {
-            Ball::L2 => (raw.iter().map(|x| x * x).sum::<f32>().sqrt(), (1.0 - BIAS * BIAS).sqrt()),
-            Ball::L1 => (raw.iter().map(|x| x.abs()).sum::<f32>(), 1.0 - BIAS),
+        let (length, share, rest) = match self.ball {
+            Ball::L2 => (raw.iter().map(|x| x * x).sum::<f32>().sqrt(), BIAS_L2, (1.0 - BIAS_L2 * BIAS_L2).sqrt()),
+            Ball::L1 => (raw.iter().map(|x| x.abs()).sum::<f32>(), BIAS_L1, 1.0 - BIAS_L1),
         };
         // Of a blank image, or of one that is too long for f32, the bias is left.
         let factor = if length > f32::MIN_POSITIVE && length.is_finite() { AIM * rest / length } else { 0.0 };
         if let Some((bias, others)) = out.split_last_mut() {
             others.iter_mut().zip(raw.iter()).for_each(|(out, x)| *out = (x * factor) as i16);
-            *bias = (AIM * BIAS) as i16;
+            *bias = (AIM * share) as i16;
         }
         // By construction it is. What is not must add nothing.
         if !self.is_inside(out) {

@@ -7,8 +7,6 @@ use super::{
 };
 use crate::{data::Dataset, model::CLASSES};
 
-/// λ in noise's own size: √d times the deviation of an entry is half of the largest eigenvalue that noise alone makes of A. Chosen on drawn digits: 2 holds A + λI above 0, and half of it lets it collapse.
-pub const HOLD: f64 = 2.0;
 /// λ where there is no noise, so that there is a solution.
 const LEAST: f64 = 1e-6;
 /// Rounds in which the largest eigenvalue is looked for.
@@ -35,7 +33,7 @@ impl Head {
     #[must_use]
     pub fn new(released: Released) -> Self {
         let d = released.dimension();
-        let lambda = (HOLD * (d as f64).sqrt() * released.deviation()).max(LEAST);
+        let lambda = released.lambda().max(LEAST);
         let nothing = vec![[0.0; CLASSES]; d];
         let mut head = Self { released, lambda, rate: 0.0, steps: 0, weights: nothing.clone(), ahead: nothing };
         head.rate = 1.0 / (1.05 * head.largest());

@@ -16,6 +16,10 @@ use crate::{
 /// How far one image moves A: half of a loss's curvature at 0, ⅛, times ‖φ‖².
 const MOVES_A: f64 = 0.125;
 
+/// λ in halves of noise's own eigenvalue. Chosen on drawn digits (`docs/methods.md`).
+const HOLD: f64 = 2.0;
+const HOLD_LAPLACE: f64 = 4.0;
+
 /// What the release may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
@@ -110,13 +114,14 @@ impl Price {
         self.dimension
     }
 
-    /// Standard deviation of the noise on an entry of A.
+    /// λ, which holds A + λI above 0: so many times √d times the deviation of the noise on an entry, which is half of the largest eigenvalue that noise makes by itself. It reads no data.
     #[must_use]
-    pub fn deviation(&self) -> f64 {
-        match self.noise[0] {
-            NoiseSpec::Laplace { scale } => scale * std::f64::consts::SQRT_2,
-            ref noise => noise.scale(),
-        }
+    pub fn lambda(&self) -> f64 {
+        let (hold, deviation) = match self.noise[0] {
+            NoiseSpec::Laplace { scale } => (HOLD_LAPLACE, scale * std::f64::consts::SQRT_2),
+            ref noise => (HOLD, noise.scale()),
+        };
+        hold * (self.dimension as f64).sqrt() * deviation
     }
 
     /// A ledger in which it happened `times` times.

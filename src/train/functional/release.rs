@@ -7,7 +7,7 @@ use crate::{
     rng::{NotPrivateReplay, RandomSource, SystemRng},
 };
 
-/// A and B with their noise, and how large that is: public from here on.
+/// A and B with their noise: public from here on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
     dimension: usize,
@@ -15,7 +15,7 @@ pub struct Released {
     a: Vec<f64>,
     /// Feature by feature.
     b: Vec<[f64; CLASSES]>,
-    deviation: f64,
+    lambda: f64,
 }
 
 impl Released {
@@ -42,7 +42,7 @@ impl Released {
     pub fn exactly(sums: &mut Sums) -> Result<Self, FunctionalError> {
         let (triangle, b) = sums.exact()?;
         let dimension = sums.dimension();
-        Ok(Self { dimension, a: symmetric(dimension, &triangle), b, deviation: 0.0 })
+        Ok(Self { dimension, a: symmetric(dimension, &triangle), b, lambda: 0.0 })
     }
 
     fn with<R: RandomSource>(sums: &mut Sums, price: &Price, rng: &mut R) -> Result<Self, FunctionalError> {
@@ -64,7 +64,7 @@ impl Released {
         };
         triangle.iter_mut().for_each(|entry| add(0, entry));
         b.iter_mut().flatten().for_each(|entry| add(1, entry));
-        Ok(Self { dimension, a: symmetric(dimension, &triangle), b, deviation: price.deviation() })
+        Ok(Self { dimension, a: symmetric(dimension, &triangle), b, lambda: price.lambda() })
     }
 
     /// d.
@@ -85,10 +85,10 @@ impl Released {
         &self.b
     }
 
-    /// Standard deviation of the noise on an entry of A.
+    /// λ of its price; 0 without noise.
     #[must_use]
-    pub const fn deviation(&self) -> f64 {
-        self.deviation
+    pub const fn lambda(&self) -> f64 {
+        self.lambda
     }
 }
 
@@ -145,7 +145,9 @@ mod tests {
                 let found = (sum / count).sqrt();
                 assert!((found / wanted - 1.0).abs() < 8.0 / count.sqrt(), "{noise:?} {found} {wanted}");
             }
-            assert!((released.deviation() - price.noise[0].build().unwrap().standard_deviation()).abs() < 1e-12);
+            // At least the largest eigenvalue of the noise, which is that of a random symmetric matrix.
+            let least = 2.0 * (d as f64).sqrt() * price.noise[0].build().unwrap().standard_deviation();
+            assert!(released.lambda() >= least * (1.0 - 1e-12));
         }
     }
 

@@ -4,6 +4,7 @@ use leptos::{html, prelude::*};
 
 use crate::{
     data::TestSet,
+    model::PIXELS,
     plot::{
         axis,
         drawing::{Drawing, Line, Range, Write},
@@ -14,11 +15,13 @@ use crate::{
         browser,
         settings::Number,
         size::closures::{bool_fn, effect, on_click, on_event, text_fn, text_memo, view_fn},
+        stage::colours::put,
         state::{Origin, Page, Panel, pay_once::Paid},
         text::{Text, heard, t, text},
         widgets::{
             chart::{Frame, chart},
             hint::labelled,
+            teaching::teaching,
         },
     },
     worker::functional::STEPS,
@@ -69,18 +72,23 @@ fn inside(page: Page) -> AnyView {
     let busy = move || matches!(once.paid.get(), Paid::Summing(_)) || once.trains.get();
     let waits =
         move || busy() || !page.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete));
-    let released = move || matches!(once.paid.get(), Paid::Released(..));
+    let released = move || matches!(once.paid.get(), Paid::Released(_));
     let release = move || if released() { t!("Release anew, and pay again") } else { t!("Release once") };
+    let save = move |_| {
+        once.ledger.with_value(|json| browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()));
+    };
     view! {
         <p>{t!("What a simple classifier must know of the digits is added up and released once, with noise. What is trained on that costs nothing, however long it is trained: no step is in a ledger. In DP-SGD every step is.")}</p>
         <div class="once">{features(page)}{epsilon(page)}</div>
         <div class="once-buttons">
             <button type="button" class="primary" data-testid="pay" disabled=bool_fn(waits) on:click=on_click(move |_| page.pay_once())>{text_fn(release)}</button>
             <button type="button" data-testid="train-on" disabled=bool_fn(move || !released() || busy()) on:click=on_click(move |_| once.train_on())>{t!("{n} more steps, free", n = STEPS)}</button>
+            <button type="button" data-testid="once-ledger" disabled=bool_fn(move || !released()) on:click=on_click(save)>{t!("Save its ledger")}</button>
         </div>
         {view_fn(move || standing(page))}
         {chart(page, Frame { title: t!("Test accuracy, paid once"), file: "paid-once-accuracy", height: 150.0, full: true }, move || accuracy(page))}
         {chart(page, Frame { title: t!("ε spent: once, and step by step"), file: "paid-once-epsilon", height: 130.0, full: true }, move || spent(page))}
+        {adlm(page)}
     }
     .into_any()
 }
@@ -129,6 +137,79 @@ fn epsilon(page: Page) -> AnyView {
     )
 }
 
+/// The paper whose idea it is, and why what was published of it has no guarantee.
+fn adlm(page: Page) -> AnyView {
+    let reasons = [
+        t!(
+            "A network reads every image by itself, not only their sum. The noise is made for the sum of 1,800 images: for one image it costs ε ≈ 10.8 each time that it is shown, where 0.075 is charged."
+        ),
+        t!(
+            "All images of a batch get the same noise. Subtract one from another, and it is gone: no finite ε covers that."
+        ),
+        t!("The noise is drawn anew in every step, and charged once."),
+        t!(
+            "Relevance is averaged over 2,000 images, and its noise is made for 60,000: 30 times too little. How it is scaled has no noise at all, and the network that it is read from has seen the private images."
+        ),
+        t!(
+            "The noise on the part with the labels is drawn once, and the labels are read in every step. Batch normalisation mixes the images of a batch."
+        ),
+    ];
+    let reasons: Vec<AnyView> = reasons.into_iter().map(|reason| view! { <li>{reason}</li> }.into_any()).collect();
+    view! {
+        <details class="adlm" data-testid="adlm">
+            <summary>{t!("AdLM as published: claimed ε = 0.30, no guarantee")}" "{teaching()}</summary>
+            <p>{t!("Phan, Wu, Hu and Dou (2017) pay once for a whole neural network: noise on the relevance of each pixel, on the images and on the loss, charged once for 2,400 epochs. What their published code does is not what is charged:")}</p>
+            <ol type="a">{reasons}</ol>
+            {shared_noise(page)}
+            <p>{t!("What stands above keeps the idea for a classifier that reads the digits through sums alone.")}</p>
+        </details>
+    }
+    .into_any()
+}
+
+/// Two digits under the same noise, and what is left of it when one is taken from the other.
+fn shared_noise(page: Page) -> AnyView {
+    /// The noise is this many times as wide as a pixel's range.
+    const WIDE: f64 = 2.0;
+    let pictures = [
+        t!("one image of a batch, with its noise"),
+        t!("another, with the same noise"),
+        t!("their difference, twice as strong: no noise is left"),
+    ];
+    let nodes: [NodeRef<html::Canvas>; 3] = std::array::from_fn(|_| NodeRef::new());
+    let people = move || page.snapshots.people.get().or_else(|| page.snapshots.recorded.get());
+    let noise: Vec<f64> = (0..PIXELS)
+        .map(|_| {
+            let size = -WIDE * js_sys::Math::log(1.0 - js_sys::Math::random());
+            if js_sys::Math::random() < 0.5 { -size } else { size }
+        })
+        .collect();
+    effect(move || {
+        let Some(people) = people().filter(|people| people.lot.labels.len() > 1) else { return };
+        let digit = |place: usize, at: usize| f64::from(people.lot.digit(place)[at]) / 255.0;
+        let of: [&dyn Fn(usize) -> f64; 3] = [&|at| digit(0, at) + noise[at], &|at| digit(1, at) + noise[at], &|at| {
+            WIDE * (digit(0, at) - digit(1, at))
+        }];
+        for (node, of) in nodes.iter().zip(of) {
+            let grey = |at: usize| {
+                let grey = (128.0 + 32.0 * of(at)).clamp(0.0, 255.0) as u8;
+                [grey, grey, grey, 255]
+            };
+            if let Some(canvas) = node.get() {
+                put(&canvas, &(0..PIXELS).flat_map(grey).collect::<Vec<u8>>(), 28, 28);
+            }
+        }
+    });
+    let picture = |(node, says): (NodeRef<html::Canvas>, &'static str)| {
+        view! { <li><canvas node_ref=node width="28" height="28" role="img" aria-label=says></canvas><span aria-hidden="true">{says}</span></li> }.into_any()
+    };
+    let pictures: Vec<AnyView> = nodes.into_iter().zip(pictures).map(picture).collect();
+    view! {
+        <ul class="pictures shared-noise" hidden=bool_fn(move || people().is_none())>{pictures}</ul>
+    }
+    .into_any()
+}
+
 /// Where it stands.
 fn standing(page: Page) -> Option<AnyView> {
     let once = page.pay_once;
@@ -138,17 +219,17 @@ fn standing(page: Page) -> Option<AnyView> {
             let done = format::fixed(share, 3);
             Some(view! { <progress aria-label=t!("Adding up the digits") max="1" value=done></progress> }.into_any())
         }
-        Paid::Released(wanted, features) => {
+        Paid::Released(wanted) => {
             let last = once.curve.with(|curve| curve.last().copied());
             let paid = t!(
                 "Paid: ε ≤ {epsilon} at δ = {delta}, once, for {n} features and ten outputs.",
                 epsilon = format::budget(wanted.epsilon),
                 delta = format::number(wanted.delta),
-                n = format::integer(features.into())
+                n = format::integer(wanted.features.dimension() as u64)
             );
             let so_far = last.map(|(step, accuracy)| {
                 t!(
-                    "{n} steps so far, 0 in the ledger: {accuracy} of the test digits are read right.",
+                    "{n} step so far, 0 in the ledger: {accuracy} of the test digits are read right. | {n} steps so far, 0 in the ledger: {accuracy} of the test digits are read right.",
                     n = format::integer(step as u64),
                     accuracy = format::percent(accuracy)
                 )
@@ -199,7 +280,7 @@ fn spent(page: Page) -> Drawing {
         if own.len() > 1 { (t!("DP-SGD, this run"), own) } else { (t!("DP-SGD, as it is set"), page.cost.tight.get()) };
     let mut lines = vec![Line { class: "line-epsilon", name: name.to_owned(), points: rising }];
     let epsilon = match once.paid.get() {
-        Paid::Released(wanted, _) => wanted.epsilon,
+        Paid::Released(wanted) => wanted.epsilon,
         _ => once.epsilon.get(),
     };
     let after = once.curve.with(|curve| curve.last().map_or(0.0, |point| point.0));

@@ -20,8 +20,8 @@ pub enum Paid {
     Nothing,
     /// This share of the digits is added up.
     Summing(f64),
-    /// It is released: what was wanted, and how many features it has.
-    Released(Wanted, u32),
+    /// It is released.
+    Released(Wanted),
 }
 
 /// The release. Copied freely.
@@ -35,6 +35,8 @@ pub struct PayOnce {
     pub features: RwSignal<Features>,
     pub epsilon: RwSignal<f64>,
     pub paid: RwSignal<Paid>,
+    /// Its ledger as JSON.
+    pub ledger: StoredValue<String>,
     /// Test accuracy by step on it.
     pub curve: RwSignal<Vec<Point>>,
     /// Whether steps are under way.
@@ -52,6 +54,7 @@ impl PayOnce {
             features: RwSignal::new(link.pay_once.unwrap_or(Features::Pixels14)),
             epsilon: RwSignal::new(link.pay_once_epsilon),
             paid: RwSignal::new(Paid::Nothing),
+            ledger: StoredValue::new(String::new()),
             curve: RwSignal::new(vec![]),
             trains: RwSignal::new(false),
         }
@@ -96,8 +99,9 @@ impl Page {
         }
         match news {
             News::Summed(share) => once.paid.set(Paid::Summing(share)),
-            News::Released(wanted, features) => {
-                once.paid.set(Paid::Released(wanted, features));
+            News::Released(wanted, ledger) => {
+                once.ledger.set_value(ledger);
+                once.paid.set(Paid::Released(wanted));
                 once.trains.set(true);
             }
             News::Measured { step, accuracy, last } => {
