@@ -4,7 +4,7 @@ use std::{error::Error, path::PathBuf, time::Instant};
 
 use clap::ValueEnum;
 use hushgrad::{
-    accounting::{books::account, decimal::upper},
+    accounting::{books::account, decimal::upper, ledger::Ledger},
     data::{Dataset, Digits},
     train::functional::{
         features::{Features, Map},
@@ -16,7 +16,16 @@ use hushgrad::{
 };
 use serde_json::json;
 
-use crate::{account::say, measured::moments, train::found};
+use crate::{
+    account::say,
+    measured::moments,
+    train::{
+        found,
+        kept_books::KeptBooks,
+        kept_file::KeptFile,
+        said::{tell, together},
+    },
+};
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Kind {
@@ -59,6 +68,9 @@ pub struct Arguments {
     /// Where the ledger is written, before anything is released
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Books of all runs on the same digits, as of `train`: the release is entered before it is made
+    #[arg(long, value_name = "FILE")]
+    books: Option<PathBuf>,
     /// Releases, each with noise of its own: to measure with. The ledger has all of them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     releases: u64,
@@ -87,12 +99,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Budget::Approximate { epsilon: arguments.epsilon, delta: arguments.delta }
     };
     let price = budget.price(features.dimension())?;
+    let ledger = arguments.ledger.as_ref();
+    let ledger = ledger.map(|path| KeptFile::claim("the ledger", path, false, "name another")).transpose()?;
+    let books = arguments.books.as_ref().map(|path| KeptFile::shared("the books", path)).transpose()?;
     let mut map = Map::new(features, budget.ball());
     if arguments.relevance {
         map = map.by_relevance()?;
     }
     let Digits { train, test, .. } = found(arguments.data.as_deref(), arguments.synthetic)?;
-    let told = measure(arguments, &map, &price, &train, &test)?;
+    let name = format!("paid once: {}", features.key());
+    let mut books = books.map(|file| KeptBooks::new(file, train.digest(), name)).transpose()?;
+    let enter = |released: Option<&Ledger>| -> Result<(), Box<dyn Error>> {
+        if let (Some(file), Some(released)) = (&ledger, released) {
+            file.write(released.to_json().as_bytes())?;
+        }
+        books.as_mut().map_or(Ok(()), |books| books.enter(released, None))
+    };
+    let told = measure(arguments, &map, &price, (&train, &test), enter)?;
+    if let Some(books) = &books {
+        tell(&together(&books.all_runs(arguments.delta)?));
+    }
     if arguments.json {
         say(&told.json(arguments, features).to_string())
     } else {
@@ -113,8 +139,8 @@ fn measure(
     arguments: &Arguments,
     map: &Map,
     price: &Price,
-    train: &Dataset,
-    test: &Dataset,
+    (train, test): (&Dataset, &Dataset),
+    mut enter: impl FnMut(Option<&Ledger>) -> Result<(), Box<dyn Error>>,
 ) -> Result<Told, Box<dyn Error>> {
     let ledger = price.ledger(arguments.releases)?;
     let delta = arguments.delta;
@@ -128,9 +154,7 @@ fn measure(
     let summed = start.elapsed().as_secs_f64();
     let trial = Trial::of(map, test);
     // What is about to happen is written first. A replay has no guarantee, and no ledger.
-    if let (Some(file), None) = (&arguments.ledger, arguments.replay) {
-        std::fs::write(file, ledger.to_json()).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
-    }
+    enter(Some(&ledger).filter(|_| arguments.replay.is_none()))?;
     let (mut stepped, mut solved, mut times) = (Vec::new(), Vec::new(), [0.0; 2]);
     for release in 0..arguments.releases {
         let released = match arguments.replay {

@@ -1,10 +1,10 @@
 //! `hushgrad train`: a session with a progress bar, or with a line of JSON a report.
 
 mod keep;
-mod kept_books;
-mod kept_file;
+pub mod kept_books;
+pub mod kept_file;
 mod lock;
-mod said;
+pub mod said;
 pub mod settings;
 mod signals;
 

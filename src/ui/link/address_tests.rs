@@ -147,7 +147,7 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 }
 
 /// A link for each key that is of no table, which says something by it that is not so by default.
-const SAID: [&str; 13] = [
+const SAID: [&str; 15] = [
     "preset=best-1",
     "noise=custom&density=1%2Fcosh(x)",
     "phases=list&phase-list=3%3B%204%20noise%200.5",
@@ -269,7 +269,7 @@ proptest! {
     ) {
         let lab = query.is_some();
         let query = query.unwrap_or_default();
-        let link = Link { settings, backend, speed, theme, language, present, lesson, lab, query };
+        let link = Link { settings, backend, speed, theme, language, present, lesson, lab, query, ..Link::default() };
         let (back, problems) = read(&format!("?{}", link.write()));
         prop_assert_eq!(problems, Vec::<String>::new());
         prop_assert_eq!(back, link);

@@ -257,7 +257,7 @@ fn accuracy(page: Page) -> Drawing {
     let line = |class, name: &'static str, points| Line { class, name: name.to_owned(), points };
     let lines = vec![
         line("line-accuracy", t!("this run"), page.run.curves.with_value(|curves| curves.accuracy.points().to_vec())),
-        line("line-n1", t!("paid once"), page.pay_once.curve.get()),
+        line("line-n3", t!("paid once"), page.pay_once.curve.get()),
     ];
     let summary = match lines[1].points.last() {
         Some((step, accuracy)) => t!(
@@ -287,7 +287,7 @@ fn spent(page: Page) -> Drawing {
     let x = steps(&lines);
     let x = Range { high: x.high.max(after), ..x };
     lines.push(Line {
-        class: "line-n1",
+        class: "line-n3",
         name: t!("paid once").to_owned(),
         points: vec![(0.0, epsilon), (x.high, epsilon)],
     });
