@@ -152,7 +152,7 @@ fn measure(
     let start = Instant::now();
     let mut sums = Sums::of(map, train)?;
     let summed = start.elapsed().as_secs_f64();
-    let trial = Trial::of(map, test);
+    let trial = Trial::of(map, test)?;
     // What is about to happen is written first. A replay has no guarantee, and no ledger.
     enter(Some(&ledger).filter(|_| arguments.replay.is_none()))?;
     let (mut stepped, mut solved, mut times) = (Vec::new(), Vec::new(), [0.0; 2]);

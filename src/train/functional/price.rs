@@ -18,7 +18,7 @@ const MOVES_A: f64 = 0.125;
 
 /// λ in halves of noise's own eigenvalue. Chosen on drawn digits (`docs/methods.md`).
 const HOLD: f64 = 2.0;
-const HOLD_LAPLACE: f64 = 4.0;
+const HOLD_LAPLACE: f64 = 2.5;
 
 /// What the release may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
