@@ -29,6 +29,7 @@
 //! | `connection` | methods of the page: both threads start, and fail |
 //! | `events` | … the training thread speaks |
 //! | `play` | … the visitor plays |
+//! | `paying` | … something is paid once |
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and come |
 //! | `handed_in` | … such a run is held against what the page computes; one is handed in |
@@ -80,6 +81,8 @@ mod pad;
 mod page;
 #[cfg(target_arch = "wasm32")]
 pub mod pay_once;
+#[cfg(target_arch = "wasm32")]
+mod paying;
 #[cfg(target_arch = "wasm32")]
 mod play;
 #[cfg(target_arch = "wasm32")]

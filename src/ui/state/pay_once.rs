@@ -2,15 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::page::Page;
 use crate::{
-    plot::{format, series::Point},
+    plot::series::Point,
     train::functional::features::Features,
-    ui::{link::Link, text::t, threads::training::TrainingClient},
-    worker::{
-        functional::{News, Wanted},
-        protocol::Request,
-    },
+    ui::{link::Link, threads::training::TrainingClient},
+    worker::{functional::Wanted, protocol::Request},
 };
 
 /// How far it is.
@@ -77,46 +73,5 @@ impl PayOnce {
     pub fn train_on(self) {
         self.trains.set(true);
         self.trainer.send(Request::TrainOn);
-    }
-}
-
-impl Page {
-    /// Releases what is set.
-    pub fn pay_once(self) {
-        let once = self.pay_once;
-        once.forget();
-        once.paid.set(Paid::Summing(0.0));
-        let delta = self.settings.with_untracked(|settings| settings.delta);
-        let (features, epsilon) = (once.features.get_untracked(), once.epsilon.get_untracked());
-        self.trainer.send(Request::PayOnce(Wanted { features, epsilon, delta }));
-    }
-
-    /// Takes what the training thread says of it.
-    pub(super) fn take_paid(self, news: News) {
-        let once = self.pay_once;
-        if once.paid.get_untracked() == Paid::Nothing {
-            return;
-        }
-        match news {
-            News::Summed(share) => once.paid.set(Paid::Summing(share)),
-            News::Released(wanted, ledger) => {
-                once.ledger.set_value(ledger);
-                once.paid.set(Paid::Released(wanted));
-                once.trains.set(true);
-            }
-            News::Measured { step, accuracy, last } => {
-                once.curve.update(|curve| curve.push((step as f64, accuracy)));
-                if last {
-                    once.trains.set(false);
-                    let says = t!(
-                        "Test accuracy by step: {accuracy} at step {step}.",
-                        accuracy = format::percent(accuracy),
-                        step = format::integer(step)
-                    );
-                    self.messages.spoken.set(says);
-                }
-            }
-            News::Ended => once.forget(),
-        }
     }
 }
