@@ -7,6 +7,7 @@ pub mod books;
 mod check;
 pub mod config;
 pub mod error;
+pub mod functional;
 pub mod label;
 mod limits;
 mod phased;

@@ -13,6 +13,7 @@ mod evaluate;
 mod evaluation;
 mod failure;
 mod files;
+mod functional;
 mod inspect;
 mod pace;
 mod play;
@@ -69,6 +70,7 @@ impl<H: Host> Agent<H> {
         (!self.playing || self.awaits_digits() || self.waits_for_books())
             && self.evaluation.next.is_none()
             && self.background.idle()
+            && self.pay_once.as_ref().is_none_or(|(job, _)| job.idle())
     }
 
     async fn receive(&mut self, message: Message) {
@@ -83,6 +85,7 @@ impl<H: Host> Agent<H> {
     /// Does the next piece of work: a piece of the background jobs, and a slice of an evaluation or a few steps.
     async fn advance(&mut self) {
         self.advance_background().await;
+        self.advance_release().await;
         if self.evaluation.next.is_none() && !self.playing {
             return self.host.yield_now().await;
         }

@@ -12,6 +12,7 @@ pub mod browser;
 #[cfg(target_arch = "wasm32")]
 pub mod codec;
 pub mod counting;
+pub mod functional;
 pub mod host;
 pub mod inbox;
 pub mod lab;

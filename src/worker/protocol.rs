@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     counting::Counted,
+    functional::{News, Wanted},
     look::{LotView, Person},
     snapshot::StepSnapshot,
 };
@@ -66,6 +67,10 @@ pub enum Request {
     Count,
     /// Train the run's non-private baseline beside it; answered by [`Event::Baseline`] or [`Event::NoBaseline`].
     TrainBaseline,
+    /// Release what a convex head needs to know of the digits loaded last; answered by [`Event::PaidOnce`].
+    PayOnce(Wanted),
+    /// More steps on what was released last.
+    TrainOn,
     /// The run's ledger as JSON, as `hushgrad account` reads it.
     ExportLedger,
     /// Parameters of the model, flat.
@@ -203,6 +208,8 @@ pub enum Event {
     Prediction([f32; 10]),
     /// Which digits pay for privacy.
     Counted(Box<Counted>),
+    /// How the release for a convex head goes, and the training on it.
+    PaidOnce(News),
     /// The non-private baseline's test accuracy after so many of its steps.
     BaselineMeasured {
         step: u64,

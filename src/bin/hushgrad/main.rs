@@ -11,6 +11,8 @@ mod density;
 #[cfg(not(target_arch = "wasm32"))]
 mod distort;
 #[cfg(not(target_arch = "wasm32"))]
+mod functional;
+#[cfg(not(target_arch = "wasm32"))]
 mod label;
 #[cfg(not(target_arch = "wasm32"))]
 mod measured;
@@ -57,6 +59,8 @@ fn main() -> std::process::ExitCode {
         Calibrate(calibrate::Arguments),
         /// Search for the noise of a run's phases at one ε, on digits that the program draws
         Anneal(anneal::Arguments),
+        /// Release once what a convex head needs to know of the digits, and train on that for ever
+        Functional(functional::Arguments),
         /// Measure again what the project states
         Reproduce(reproduce::Arguments),
         /// Make the parameters that come with the program, from digits that it draws
@@ -73,6 +77,7 @@ fn main() -> std::process::ExitCode {
         Command::Label(arguments) => label::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Anneal(arguments) => anneal::run(&arguments),
+        Command::Functional(arguments) => functional::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pretrain(arguments) => pretrain::run(&arguments),
     };

@@ -1,14 +1,19 @@
 //! `hushgrad train`: a session with a progress bar, or with a line of JSON a report.
 
 mod keep;
-mod kept_books;
-mod kept_file;
+pub mod kept_books;
+pub mod kept_file;
 mod lock;
-mod said;
+pub mod said;
 pub mod settings;
 mod signals;
 
-use std::{error::Error, io::IsTerminal as _, path::PathBuf, process::ExitCode};
+use std::{
+    error::Error,
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::ValueEnum;
 use hushgrad::{
@@ -419,10 +424,18 @@ impl Run<'_> {
 }
 
 fn digits(arguments: &Arguments) -> Result<Digits, Box<dyn Error>> {
-    if let Some(folder) = &arguments.data {
+    found(arguments.data.as_deref(), arguments.synthetic)
+}
+
+/// The digits in a folder; without one MNIST, where it is found, or digits that the program draws.
+///
+/// # Errors
+/// A folder that holds none.
+pub fn found(folder: Option<&Path>, synthetic: bool) -> Result<Digits, Box<dyn Error>> {
+    if let Some(folder) = folder {
         return Ok(data::mnist::load_any(folder).map_err(|fault| format!("--data {}: {fault}", folder.display()))?);
     }
-    if !arguments.synthetic {
+    if !synthetic {
         match data::mnist::locate_or_download() {
             Ok(found) => return Ok(found.digits),
             Err(error @ data::mnist::MnistError::MnistDir { .. }) => return Err(error.into()),

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     plot::format,
+    train::functional::features::Features,
     ui::{
         settings::{
             Choice, Encoder, Family, Number, PhaseKind, Select, Settings, Speed, Theme, clipped,
@@ -20,6 +21,8 @@ use crate::{
 
 /// Version of the keys below; a link from a later one is read as far as it is understood, and says so.
 const VERSION: u32 = 1;
+/// ε of what is paid once, where a link does not say it.
+const PAY_ONCE: f64 = 1.0;
 /// Longest formula of a density.
 const LONGEST_FORMULA: usize = 1000;
 
@@ -39,6 +42,9 @@ pub struct Link {
     /// Whether the noise lab is open, and what it is asked.
     pub lab: bool,
     pub query: NoiseQuery,
+    /// The features of the release that is paid once, where that is open, and its ε.
+    pub pay_once: Option<Features>,
+    pub pay_once_epsilon: f64,
 }
 
 impl Default for Link {
@@ -53,6 +59,8 @@ impl Default for Link {
             lesson: None,
             lab: false,
             query: NoiseQuery::default(),
+            pay_once: None,
+            pay_once_epsilon: PAY_ONCE,
         }
     }
 }
@@ -154,6 +162,11 @@ impl Link {
             // Empty, either stays.
             "lab-epsilon" => self.query.epsilon = read(Number::Budget)?.unwrap_or(self.query.epsilon),
             "lab-exponent" => self.query.exponent = read(Number::Exponent)?.unwrap_or(self.query.exponent),
+            "pay-once" => {
+                let found = Features::by_key(value);
+                self.pay_once = Some(found.ok_or_else(|| wrong(key, value, &Features::ALL.map(Features::key)))?);
+            }
+            "pay-once-epsilon" => self.pay_once_epsilon = read(Number::Budget)?.unwrap_or(PAY_ONCE),
             "speed" => self.speed = Speed::by_key(value).ok_or_else(|| wrong(key, value, &keys(Speed::ALL)))?,
             "theme" => {
                 self.theme = Some(Theme::by_key(value).ok_or_else(|| wrong(key, value, &keys(Theme::ALL)))?);
@@ -257,6 +270,12 @@ impl Link {
             }
             if !query.formula.is_empty() {
                 pairs.push(("lab-density", encode(&query.formula)));
+            }
+        }
+        if let Some(features) = self.pay_once {
+            pairs.push(("pay-once", features.key().to_owned()));
+            if self.pay_once_epsilon != PAY_ONCE {
+                pairs.push(("pay-once-epsilon", format::exact(self.pay_once_epsilon)));
             }
         }
         if pairs.is_empty() {

@@ -147,7 +147,7 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 }
 
 /// A link for each key that is of no table, which says something by it that is not so by default.
-const SAID: [&str; 14] = [
+const SAID: [&str; 16] = [
     "preset=best-1",
     "noise=custom&density=1%2Fcosh(x)",
     "encoder=layers&layer-norms=0.5%201",
@@ -162,6 +162,8 @@ const SAID: [&str; 14] = [
     "lab=1&lab-envelope=26",
     "lab=1&lab-epsilon=2.5&lab-exponent=4",
     "lab=1&lab-density=exp(-x%5E4)",
+    "pay-once=cosines",
+    "pay-once=pixels-14&pay-once-epsilon=0.3",
 ];
 
 /// The same, and for each entry of the tables another value than the first.
@@ -248,6 +250,17 @@ fn what_the_noise_lab_is_asked_is_readable_and_checked() {
     assert!(problems[4].starts_with("In the link, lab-density must be a formula"), "{problems:?}");
 }
 
+#[test]
+fn what_is_paid_once_is_named_while_it_is_open() {
+    let (link, problems) = read("?pay-once=cosines&pay-once-epsilon=3");
+    assert_eq!((link.pay_once, link.pay_once_epsilon, problems), (Some(Features::Cosines), 3.0, vec![]));
+    assert_eq!(Link { pay_once: None, ..link }.write(), Link::default().write());
+    let (link, problems) = read("?pay-once=magic&pay-once-epsilon=-1");
+    assert_eq!(link, Link::default());
+    assert!(problems[0].contains("pay-once must be one of pixels-14, pixels-28, cosines, scattering"), "{problems:?}");
+    assert!(problems[1].starts_with("In the link, pay-once-epsilon: Budget ε must be"), "{problems:?}");
+}
+
 proptest! {
     #[test]
     fn every_state_survives_its_link(
@@ -257,7 +270,7 @@ proptest! {
     ) {
         let lab = query.is_some();
         let query = query.unwrap_or_default();
-        let link = Link { settings, backend, speed, theme, language, present, lesson, lab, query };
+        let link = Link { settings, backend, speed, theme, language, present, lesson, lab, query, ..Link::default() };
         let (back, problems) = read(&format!("?{}", link.write()));
         prop_assert_eq!(problems, Vec::<String>::new());
         prop_assert_eq!(back, link);

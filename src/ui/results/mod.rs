@@ -12,6 +12,7 @@
 //! | `odds` | the attacker's odds, in images of a hundred |
 //! | `pad` | the pad to draw on |
 //! | `panel` | the panel |
+//! | `pay_once` | a release that is paid once, and the training on it |
 //! | `sentence` | sentences with elements in them |
 //! | `who_pays` | which digits pay for privacy |
 
@@ -34,6 +35,8 @@ mod odds;
 mod pad;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod panel;
+#[cfg(target_arch = "wasm32")]
+mod pay_once;
 #[cfg(target_arch = "wasm32")]
 mod sentence;
 #[cfg(target_arch = "wasm32")]

@@ -8,7 +8,7 @@ use super::{
     numbers::numbers,
     odds::odds,
     pad::pad,
-    who_pays,
+    pay_once, who_pays,
 };
 use crate::ui::{
     lessons::formulas::formulas,
@@ -29,6 +29,7 @@ pub fn panel(page: Page) -> impl IntoView {
         {meaning(page, known)}
         {pad(page)}
         {who_pays::panel(page)}
+        {pay_once::panel(page)}
         {formulas(page)}
         {numbers(page)}
     }

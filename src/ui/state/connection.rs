@@ -56,6 +56,7 @@ impl Page {
         self.runs.end_undo();
         self.list_current();
         self.forget_run();
+        self.pay_once.forget();
         self.run.lose();
         self.device.engine.set(None);
         self.device.stopped.set(!again);

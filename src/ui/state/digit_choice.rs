@@ -89,6 +89,7 @@ impl Page {
     pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
         let Some(arrival) = self.digits.arrive(load, loaded) else { return };
+        self.pay_once.forget();
         // While others are awaited, the choice is theirs.
         if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {
             self.set_digits(own);

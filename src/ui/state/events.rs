@@ -59,6 +59,7 @@ impl Page {
             Event::Prediction(classes) => self.pad.take_prediction(classes),
             Event::Pong => {}
             Event::Counted(counted) => self.who_pays.take(*counted),
+            Event::PaidOnce(news) => self.take_paid(news),
             Event::BaselineMeasured { step, accuracy } => {
                 self.run.curves.update_value(|curves| curves.baseline.push((step as f64, accuracy)));
                 self.charts.schedule();

@@ -20,6 +20,7 @@
 //! | `projection` | what the settings will cost |
 //! | `spending` | what the run gives away, by tight accounting |
 //! | `pad` | the drawn digit |
+//! | `pay_once` | a release that is paid once |
 //! | `who_pays` | which digits pay for privacy |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
 //! | `submission` | a run that was handed in by a link |
@@ -28,6 +29,7 @@
 //! | `connection` | methods of the page: both threads start, and fail |
 //! | `events` | … the training thread speaks |
 //! | `play` | … the visitor plays |
+//! | `paying` | … something is paid once |
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and come |
 //! | `handed_in` | … such a run is held against what the page computes; one is handed in |
@@ -77,6 +79,10 @@ mod noise_lab;
 mod pad;
 #[cfg(target_arch = "wasm32")]
 mod page;
+#[cfg(target_arch = "wasm32")]
+pub mod pay_once;
+#[cfg(target_arch = "wasm32")]
+mod paying;
 #[cfg(target_arch = "wasm32")]
 mod play;
 #[cfg(target_arch = "wasm32")]

@@ -12,6 +12,7 @@ use super::{
     messages::Messages,
     noise_lab::NoiseLab,
     pad::Pad,
+    pay_once::PayOnce,
     projection::ProjectedCost,
     recorded::Recorded,
     run::Run,
@@ -48,6 +49,7 @@ pub struct Page {
     pub spending: Spending,
     pub pad: Pad,
     pub who_pays: WhoPays,
+    pub pay_once: PayOnce,
     pub lessons: Lessons,
     pub lab: NoiseLab,
     pub sweeps: Sweeps,
@@ -68,6 +70,7 @@ impl Page {
         let (trainer, accountant, charts) = (TrainingClient::new(), AccountantClient::new(), Charts::new());
         let digits = DigitSets::new(trainer);
         let run = Run::new(trainer, digits, link.speed);
+        let pay_once = PayOnce::new(trainer, &link);
         let (lab, settings) = (NoiseLab::new(&link), RwSignal::new(link.settings));
         Self {
             settings,
@@ -83,6 +86,7 @@ impl Page {
             spending: Spending::new(run, charts, accountant),
             pad: Pad::new(trainer, run),
             who_pays: WhoPays::new(trainer, run),
+            pay_once,
             lab,
             lessons: Lessons::new(link.lesson),
             sweeps: Sweeps::new(),

@@ -71,6 +71,8 @@ impl<H: Host> Agent<H> {
             Request::Predict { pixels } => self.predict(&pixels).await,
             Request::Count => self.count().await,
             Request::TrainBaseline => self.train_baseline().await,
+            Request::PayOnce(wanted) => self.begin_release(wanted),
+            Request::TrainOn => self.train_on(),
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
                 Some(None) => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),

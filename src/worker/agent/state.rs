@@ -13,6 +13,7 @@ use crate::{
     train::session::Session,
     worker::{
         background::BackgroundJobs,
+        functional::PayOnce,
         host::Host,
         inbox::Message,
         look::LookedAt,
@@ -81,6 +82,8 @@ pub(super) struct Agent<H: Host> {
     pub last_report: Option<Instant>,
     pub evaluation: Evaluation,
     pub background: BackgroundJobs,
+    /// A release for a convex head, and the digest of the digits that it is of.
+    pub pay_once: Option<(PayOnce, Option<String>)>,
     /// Whether the next step is taken apart, whatever the speed.
     pub look: bool,
     /// The step that was looked into last.
@@ -122,6 +125,7 @@ impl<H: Host> Agent<H> {
             last_report: None,
             evaluation: Evaluation::default(),
             background: BackgroundJobs::default(),
+            pay_once: None,
             look: false,
             looked_at: None,
         }

@@ -85,6 +85,23 @@ pub fn features(image: &[f32]) -> Vec<u8> {
     dispatch(One(image))
 }
 
+/// The bytes of several images' features, image by image; pixels in [0, 1]. As many are computed at a time as the machine has lanes.
+#[must_use]
+pub fn features_of(images: &[f32]) -> Vec<u8> {
+    struct All<'a>(&'a [f32]);
+    impl Dispatch for All<'_> {
+        type Output = Vec<u8>;
+        fn with<S: Simd>(self, simd: S) -> Vec<u8> {
+            let mut out = vec![0; self.0.len() / PIXELS * FEATURES];
+            let mut scatterer = Scatterer::new(simd);
+            let parts = self.0.chunks(S::LANES * PIXELS).zip(out.chunks_mut(S::LANES * FEATURES));
+            parts.for_each(|(images, out)| scatterer.features(images, out));
+            out
+        }
+    }
+    dispatch(All(images))
+}
+
 /// Computes features of as many images as there are lanes.
 pub struct Scatterer<S: Simd> {
     simd: S,

@@ -1,0 +1,215 @@
+//! `hushgrad functional`: the functional mechanism for a convex head. One release, and training on it for ever.
+
+use std::{error::Error, path::PathBuf, time::Instant};
+
+use clap::ValueEnum;
+use hushgrad::{
+    accounting::{books::account, decimal::upper, ledger::Ledger},
+    data::{Dataset, Digits},
+    train::functional::{
+        features::{Features, Map},
+        head::{Head, Trial},
+        price::{Budget, Price},
+        release::Released,
+        sums::Sums,
+    },
+};
+use serde_json::json;
+
+use crate::{
+    account::say,
+    measured::moments,
+    train::{
+        found,
+        kept_books::KeptBooks,
+        kept_file::KeptFile,
+        said::{tell, together},
+    },
+};
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Kind {
+    /// 14 × 14 means of four pixels
+    #[value(name = "pixels-14")]
+    Pixels14,
+    /// 28 × 28 pixels
+    #[value(name = "pixels-28")]
+    Pixels28,
+    /// A thousand random cosines of the 14 × 14 means
+    Cosines,
+    /// The scattering transform's first two orders
+    Scattering,
+}
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// ε of the release
+    #[arg(long, default_value_t = 1.0)]
+    epsilon: f64,
+    #[arg(long, default_value_t = 1e-5)]
+    delta: f64,
+    /// δ = 0, by Laplace noise
+    #[arg(long, conflicts_with = "delta")]
+    pure: bool,
+    #[arg(long, value_enum, default_value = "pixels-14")]
+    features: Kind,
+    /// Features that matter more, on drawn digits, get less noise
+    #[arg(long)]
+    relevance: bool,
+    /// Steps of the training on the release; 0: the solution alone
+    #[arg(long, default_value_t = 300)]
+    steps: u64,
+    /// Folder of IDX files; without it MNIST, as `train` finds it
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    /// Digits that the program draws
+    #[arg(long, conflicts_with = "data")]
+    synthetic: bool,
+    /// Where the ledger is written, before anything is released
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// Books of all runs on the same digits, as of `train`: the release is entered before it is made
+    #[arg(long, value_name = "FILE")]
+    books: Option<PathBuf>,
+    /// Releases, each with noise of its own: to measure with. The ledger has all of them
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    releases: u64,
+    /// Noise that everybody can draw again: no guarantee
+    #[arg(long, value_name = "SEED")]
+    replay: Option<u64>,
+    /// One line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Releases, trains, and says what came of it.
+///
+/// # Errors
+/// With a sentence that says what to change.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let features = match arguments.features {
+        Kind::Pixels14 => Features::Pixels14,
+        Kind::Pixels28 => Features::Pixels28,
+        Kind::Cosines => Features::Cosines,
+        Kind::Scattering => Features::Scattering,
+    };
+    let budget = if arguments.pure {
+        Budget::Pure { epsilon: arguments.epsilon }
+    } else {
+        Budget::Approximate { epsilon: arguments.epsilon, delta: arguments.delta }
+    };
+    let price = budget.price(features.dimension())?;
+    let ledger = arguments.ledger.as_ref();
+    let ledger = ledger.map(|path| KeptFile::claim("the ledger", path, false, "name another")).transpose()?;
+    let books = arguments.books.as_ref().map(|path| KeptFile::shared("the books", path)).transpose()?;
+    let mut map = Map::new(features, budget.ball());
+    if arguments.relevance {
+        map = map.by_relevance()?;
+    }
+    let Digits { train, test, .. } = found(arguments.data.as_deref(), arguments.synthetic)?;
+    let name = format!("paid once: {}", features.key());
+    let mut books = books.map(|file| KeptBooks::new(file, train.digest(), name)).transpose()?;
+    let enter = |released: Option<&Ledger>| -> Result<(), Box<dyn Error>> {
+        if let (Some(file), Some(released)) = (&ledger, released) {
+            file.write(released.to_json().as_bytes())?;
+        }
+        books.as_mut().map_or(Ok(()), |books| books.enter(released, None))
+    };
+    let told = measure(arguments, &map, &price, (&train, &test), enter)?;
+    if let Some(books) = &books {
+        tell(&together(&books.all_runs(arguments.delta)?));
+    }
+    if arguments.json {
+        say(&told.json(arguments, features).to_string())
+    } else {
+        say(&told.words(arguments, features))
+    }
+}
+
+/// What came of it.
+struct Told {
+    /// Share of the test digits: after the steps, and of the solution, for each release.
+    stepped: Vec<f64>,
+    solved: Vec<f64>,
+    epsilon: f64,
+    seconds: [f64; 3],
+}
+
+fn measure(
+    arguments: &Arguments,
+    map: &Map,
+    price: &Price,
+    (train, test): (&Dataset, &Dataset),
+    mut enter: impl FnMut(Option<&Ledger>) -> Result<(), Box<dyn Error>>,
+) -> Result<Told, Box<dyn Error>> {
+    let ledger = price.ledger(arguments.releases)?;
+    let delta = arguments.delta;
+    let epsilon = if arguments.pure {
+        arguments.epsilon * arguments.releases as f64
+    } else {
+        account(&ledger, delta)?.tight.map_or(f64::INFINITY, |tight| tight.value)
+    };
+    let start = Instant::now();
+    let mut sums = Sums::of(map, train)?;
+    let summed = start.elapsed().as_secs_f64();
+    let trial = Trial::of(map, test)?;
+    // What is about to happen is written first. A replay has no guarantee, and no ledger.
+    enter(Some(&ledger).filter(|_| arguments.replay.is_none()))?;
+    let (mut stepped, mut solved, mut times) = (Vec::new(), Vec::new(), [0.0; 2]);
+    for release in 0..arguments.releases {
+        let released = match arguments.replay {
+            Some(seed) => Released::not_private(&mut sums, price, seed + release)?,
+            None => Released::new(&mut sums, price)?,
+        };
+        let mut head = Head::new(released);
+        let start = Instant::now();
+        solved.push(trial.accuracy(&head.solved()));
+        times[0] += start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        (0..arguments.steps).for_each(|_| head.step());
+        times[1] += start.elapsed().as_secs_f64();
+        stepped.push(trial.accuracy(head.weights()));
+    }
+    let each = |time: f64| time / arguments.releases as f64;
+    Ok(Told { stepped, solved, epsilon, seconds: [summed, each(times[0]), each(times[1])] })
+}
+
+impl Told {
+    fn json(&self, arguments: &Arguments, features: Features) -> serde_json::Value {
+        let private = arguments.replay.is_none();
+        json!({
+            "features": features.key(), "dimension": features.dimension(), "relevance": arguments.relevance,
+            "releases": arguments.releases, "steps": arguments.steps,
+            "epsilon": private.then_some(self.epsilon), "delta": if arguments.pure { 0.0 } else { arguments.delta },
+            "accuracy": self.stepped, "solved": self.solved,
+            "seconds": { "sums": self.seconds[0], "solution": self.seconds[1], "steps": self.seconds[2] },
+        })
+    }
+
+    fn words(&self, arguments: &Arguments, features: Features) -> String {
+        let share = |of: &[f64]| {
+            let (mean, deviation) = moments(&of.iter().map(|share| 100.0 * share).collect::<Vec<_>>());
+            if of.len() > 1 { format!("{mean:.2} ± {deviation:.2} %") } else { format!("{mean:.2} %") }
+        };
+        let cost = match arguments.replay {
+            Some(_) => "no guarantee, as the noise can be drawn again".to_owned(),
+            None if arguments.pure => format!("ε ≤ {} with δ = 0", upper(self.epsilon, 6)),
+            None => format!("ε ≤ {} at δ = {:e}", upper(self.epsilon, 6), arguments.delta),
+        };
+        let released =
+            if arguments.releases == 1 { "one release".to_owned() } else { format!("{} releases", arguments.releases) };
+        let (steps, n) = (arguments.steps, features.dimension());
+        format!(
+            "{released} of {n} features ({}): {cost}\n\
+             test accuracy after {steps} steps: {}; of the solution: {}\n\
+             no step is in the ledger: further ones cost nothing\n\
+             {:.1} s for the sums, {:.2} s for the solution, {:.2} s for the steps",
+            features.key(),
+            share(&self.stepped),
+            share(&self.solved),
+            self.seconds[0],
+            self.seconds[1],
+            self.seconds[2],
+        )
+    }
+}

@@ -1,0 +1,243 @@
+//! The noise for an ε, and what a ledger says of it.
+
+use super::{error::FunctionalError, features::Ball};
+use crate::{
+    accounting::{
+        envelope::EnvelopeProfile,
+        groups::{Clipping, Group, Groups, NoiseStrategy},
+        ledger::{Ledger, Release, Sensitivity},
+        noise::NoiseSpec,
+        normal::delta_gaussian,
+        sampling::Sampling,
+    },
+    model::CLASSES,
+};
+
+/// How far one image moves A: half of a loss's curvature at 0, ⅛, times ‖φ‖².
+const MOVES_A: f64 = 0.125;
+
+/// λ in halves of noise's own eigenvalue. Chosen on drawn digits (`docs/methods.md`).
+const HOLD: f64 = 2.0;
+const HOLD_LAPLACE: f64 = 2.5;
+
+/// What the release may cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Budget {
+    /// (ε, δ), by Gaussian noise.
+    Approximate {
+        /// ε.
+        epsilon: f64,
+        /// δ.
+        delta: f64,
+    },
+    /// ε with δ = 0, by Laplace noise.
+    Pure {
+        /// ε.
+        epsilon: f64,
+    },
+}
+
+/// The noise of one joint release of A and B.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Price {
+    dimension: usize,
+    /// The noise on each entry of A's upper triangle, and on each of B.
+    pub noise: [NoiseSpec; 2],
+    /// What a ledger says: the one query that both together equal, or cost no more than.
+    pub release: Release,
+}
+
+impl Budget {
+    /// In which ball the features must be.
+    #[must_use]
+    pub const fn ball(self) -> Ball {
+        match self {
+            Self::Approximate { .. } => Ball::L2,
+            Self::Pure { .. } => Ball::L1,
+        }
+    }
+
+    /// ε.
+    #[must_use]
+    pub const fn epsilon(self) -> f64 {
+        match self {
+            Self::Approximate { epsilon, .. } | Self::Pure { epsilon } => epsilon,
+        }
+    }
+
+    /// The noise that costs it, for `dimension` features.
+    ///
+    /// # Errors
+    /// ε or δ out of range.
+    pub fn price(self, dimension: usize) -> Result<Price, FunctionalError> {
+        if !(1e-3..=100.0).contains(&self.epsilon()) {
+            return Err(FunctionalError::Epsilon(self.epsilon()));
+        }
+        // Everybody is in it: a release that is not sampled.
+        let sampling = Sampling::Poisson { rate: 1.0 };
+        match self {
+            Self::Approximate { epsilon, delta } => {
+                if !(delta > 1e-15 && delta < 0.1) {
+                    return Err(FunctionalError::Delta(delta));
+                }
+                let entries = (dimension * (dimension + 1) / 2) as u64;
+                let moves_b = (CLASSES as f64).sqrt() / 2.0;
+                let parts = vec![
+                    Group::new("A", entries, MOVES_A),
+                    Group::new("B", (CLASSES * dimension) as u64, moves_b * (1.0 + f64::EPSILON)),
+                ];
+                let multiplier = least_multiplier(epsilon, delta);
+                let groups =
+                    Groups::with_multiplier(parts, multiplier, NoiseStrategy::Proportional, Clipping::Separate)?;
+                let noise = |part: usize| NoiseSpec::Gaussian { sigma: groups.groups()[part].noise };
+                Ok(Price { dimension, noise: [noise(0), noise(1)], release: groups.release(sampling) })
+            }
+            Self::Pure { epsilon } => {
+                // Half of ε for each. In units of its noise, an image moves the whole by at most ε in L1. Of all moves m of that length none tells more than one
+                // that is all in one coordinate: δ(ε) = 1 − ∫ min(p(x − m), e^ε·p(x)) dx, the integrand is log-concave in x and m together, so its integral is in m
+                // (Prékopa), and such a function is least at a corner of the ball. So the ledger's query, one coordinate moved by 1 under noise 1/ε, costs no less.
+                let of = |moves: f64| NoiseSpec::Laplace { scale: moves / (0.5 * epsilon) };
+                let one = EnvelopeProfile::from_vectors_f64([[1.0].as_slice()])?;
+                let noise = NoiseSpec::Laplace { scale: epsilon.recip() };
+                let release = Release::new(sampling, Sensitivity::Envelope { profile: one }, Some(noise));
+                let moves_b = CLASSES as f64 / 2.0;
+                Ok(Price { dimension, noise: [of(MOVES_A), of(moves_b)], release })
+            }
+        }
+    }
+}
+
+impl Price {
+    /// d.
+    #[must_use]
+    pub const fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// λ, which holds A + λI above 0: so many times √d times the deviation of the noise on an entry, which is half of the largest eigenvalue that noise makes by itself. It reads no data.
+    #[must_use]
+    pub fn lambda(&self) -> f64 {
+        let (hold, deviation) = match self.noise[0] {
+            NoiseSpec::Laplace { scale } => (HOLD_LAPLACE, scale * std::f64::consts::SQRT_2),
+            ref noise => (HOLD, noise.scale()),
+        };
+        hold * (self.dimension as f64).sqrt() * deviation
+    }
+
+    /// A ledger in which it happened `times` times.
+    ///
+    /// # Errors
+    /// Never, for a price that was made here.
+    pub fn ledger(&self, times: u64) -> Result<Ledger, FunctionalError> {
+        let mut ledger = Ledger::new();
+        let id = ledger.register(self.release.clone())?;
+        ledger.record_many(id, times);
+        Ok(ledger)
+    }
+}
+
+/// The least noise multiplier with δ(ε) ≤ δ by the Gaussian mechanism's own curve (Balle & Wang 2018), from above.
+fn least_multiplier(epsilon: f64, delta: f64) -> f64 {
+    // So much less that the accountant, which rounds up, says no more than was asked for.
+    let epsilon = epsilon * (1.0 - 1e-8);
+    let keeps = |multiplier: f64| delta_gaussian(multiplier.recip(), epsilon) <= delta;
+    let (mut low, mut high) = (1e-4, 1.0);
+    while !keeps(high) {
+        (low, high) = (high, 2.0 * high);
+    }
+    while high - low > 4.0 * f64::EPSILON * high {
+        let middle = 0.5 * (low + high);
+        if keeps(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::{books::account, normal::epsilon_gaussian};
+
+    const DELTA: f64 = 1e-5;
+
+    /// What a ledger is told costs what was asked for: by the closed curve, and by the accountant.
+    #[test]
+    fn epsilon_is_that_of_the_closed_curve() {
+        for (epsilon, delta) in [(0.3, DELTA), (1.0, DELTA), (3.0, DELTA), (1.0, 1e-9), (20.0, 1e-3)] {
+            let price = Budget::Approximate { epsilon, delta }.price(197).unwrap();
+            let [NoiseSpec::Gaussian { sigma: a }, NoiseSpec::Gaussian { sigma: b }] = price.noise else { panic!() };
+            let mu = ((MOVES_A / a).powi(2) + (2.5 / b.powi(2))).sqrt();
+            let closed = epsilon_gaussian(mu, delta);
+            assert!((closed / epsilon - 1.0).abs() < 1e-6, "{epsilon} {closed}");
+            let account = account(&price.ledger(1).unwrap(), delta).unwrap();
+            let tight = account.tight.unwrap().value;
+            assert!((tight / epsilon - 1.0).abs() < 1e-6 && tight <= epsilon, "{epsilon} {tight}");
+            // As the mechanism is defined: √2·σ times how far each moves.
+            let multiplier = mu.recip();
+            assert!((a / (2.0_f64.sqrt() * multiplier * 0.125) - 1.0).abs() < 1e-12);
+            assert!((b / (2.0_f64.sqrt() * multiplier * 10.0_f64.sqrt() / 2.0) - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn two_releases_cost_what_their_composition_does() {
+        let price = Budget::Approximate { epsilon: 1.0, delta: DELTA }.price(197).unwrap();
+        let Some(NoiseSpec::Gaussian { sigma }) = price.release.noise else { panic!() };
+        let twice = account(&price.ledger(2).unwrap(), DELTA).unwrap().tight.unwrap().value;
+        let closed = epsilon_gaussian(2.0_f64.sqrt() / sigma, DELTA);
+        assert!((twice / closed - 1.0).abs() < 1e-6 && twice > 1.4, "{twice} {closed}");
+    }
+
+    /// Laplace noise: at a small δ nearly all of the ε that was asked for. The accountant does not know of a δ of 0, and is above by what it rounds up.
+    #[test]
+    fn the_accountant_finds_what_laplace_noise_costs() {
+        for epsilon in [0.3, 1.0, 3.0] {
+            let price = Budget::Pure { epsilon }.price(197).unwrap();
+            let tight = account(&price.ledger(1).unwrap(), 1e-10).unwrap().tight.unwrap().value;
+            assert!((tight / epsilon - 1.0).abs() < 2e-3, "{epsilon} {tight}");
+            let [NoiseSpec::Laplace { scale: a }, NoiseSpec::Laplace { scale: b }] = price.noise else { panic!() };
+            assert!((0.125 / a + 5.0 / b - epsilon).abs() < 1e-12);
+        }
+    }
+
+    /// That one coordinate is the worst move of its length is a theorem; here it is tried, on losses drawn of moves that are spread out.
+    #[test]
+    fn a_move_in_one_coordinate_tells_most() {
+        use crate::rng::NotPrivateReplay;
+        let noise = NoiseSpec::Laplace { scale: 1.0 }.build().unwrap();
+        let mut rng = NotPrivateReplay::new(3);
+        let draws = 200_000;
+        // E(1 − e^{ε − loss})₊ of a move: δ at ε.
+        let mut delta = |moved: &[f64], epsilon: f64| {
+            let loss = |rng: &mut NotPrivateReplay| -> f64 {
+                moved
+                    .iter()
+                    .map(|m| {
+                        let z = noise.sample(rng);
+                        (z + m).abs() - z.abs()
+                    })
+                    .sum()
+            };
+            (0..draws).map(|_| (1.0 - (epsilon - loss(&mut rng)).exp()).max(0.0)).sum::<f64>() / f64::from(draws)
+        };
+        for epsilon in [0.2, 1.0, 1.6] {
+            let one = delta(&[2.0], epsilon);
+            for spread in [vec![1.0, 1.0], vec![1.8, 0.2], vec![0.25; 8]] {
+                let other = delta(&spread, epsilon);
+                assert!(other <= one + 4.0 / f64::from(draws).sqrt(), "{spread:?} at {epsilon}: {other} {one}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused() {
+        for epsilon in [0.0, -1.0, 1e-4, 101.0, f64::NAN, f64::INFINITY] {
+            for budget in [Budget::Approximate { epsilon, delta: DELTA }, Budget::Pure { epsilon }] {
+                assert!(matches!(budget.price(10), Err(FunctionalError::Epsilon(_))), "{epsilon}");
+            }
+        }
+        for delta in [0.0, -1e-5, 0.1, 1.0, f64::NAN] {
+            let refused = Budget::Approximate { epsilon: 1.0, delta }.price(10);
+            assert!(matches!(refused, Err(FunctionalError::Delta(_))), "{delta}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Pay once, train for ever: a release for a convex head, and the training on it beside a run whose every step is paid for.
+
+use leptos::{html, prelude::*};
+
+use crate::{
+    data::TestSet,
+    model::PIXELS,
+    plot::{
+        axis,
+        drawing::{Drawing, Line, Range, Write},
+        format,
+    },
+    train::functional::features::Features,
+    ui::{
+        browser,
+        settings::Number,
+        size::closures::{bool_fn, effect, on_click, on_event, text_fn, text_memo, view_fn},
+        stage::colours::put,
+        state::{Origin, Page, Panel, pay_once::Paid},
+        text::{Text, heard, t, text},
+        widgets::{
+            chart::{Frame, chart},
+            hint::labelled,
+            teaching::teaching,
+        },
+    },
+    worker::functional::STEPS,
+};
+
+/// Steps that the charts show before there are any.
+const FIRST: f64 = 300.0;
+
+const NAMES: [Text; 4] = [
+    text!("14 × 14 pixels"),
+    text!("28 × 28 pixels"),
+    text!("1,000 random cosines of the pixels"),
+    text!("scattering features"),
+];
+
+/// The fold; in a frame there is none, as nothing is kept there, and so no books.
+pub fn panel(page: Page) -> Option<AnyView> {
+    if browser::is_embedded() {
+        return None;
+    }
+    let once = page.pay_once;
+    let node = NodeRef::<html::Details>::new();
+    if once.linked {
+        effect(move || {
+            if let Some(fold) = node.get() {
+                page.appearance.show_panel(Panel::Results);
+                set_timeout(move || fold.scroll_into_view(), std::time::Duration::from_millis(300));
+            }
+        });
+    }
+    let toggled = move |event: leptos::ev::Event| {
+        once.open.set(event_target::<web_sys::HtmlDetailsElement>(&event).open());
+    };
+    let open = once.open.get_untracked();
+    let inside = view_fn(move || once.open.get().then(|| inside(page)));
+    Some(
+        view! {
+            <details class="meaning" id="pay-once" data-testid="pay-once" node_ref=node open=open on:toggle=on_event(toggled)>
+                <summary>{t!("Pay once, train for ever")}</summary>{inside}
+            </details>
+        }
+        .into_any(),
+    )
+}
+
+fn inside(page: Page) -> AnyView {
+    let once = page.pay_once;
+    let busy = move || matches!(once.paid.get(), Paid::Summing(_)) || once.trains.get();
+    let waits =
+        move || busy() || !page.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete));
+    let released = move || matches!(once.paid.get(), Paid::Released(_));
+    let release = move || if released() { t!("Release anew, and pay again") } else { t!("Release once") };
+    let save = move |_| {
+        once.ledger.with_value(|json| browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()));
+    };
+    view! {
+        <p>{t!("What a simple classifier must know of the digits is added up and released once, with noise. What is trained on that costs nothing, however long it is trained: no step is in a ledger. In DP-SGD every step is.")}</p>
+        <div class="once">{features(page)}{epsilon(page)}</div>
+        <div class="once-buttons">
+            <button type="button" class="primary" data-testid="pay" disabled=bool_fn(waits) on:click=on_click(move |_| page.pay_once())>{text_fn(release)}</button>
+            <button type="button" data-testid="train-on" disabled=bool_fn(move || !released() || busy()) on:click=on_click(move |_| once.train_on())>{t!("{n} more steps, free", n = STEPS)}</button>
+            <button type="button" data-testid="once-ledger" disabled=bool_fn(move || !released()) on:click=on_click(save)>{t!("Save its ledger")}</button>
+        </div>
+        {view_fn(move || standing(page))}
+        {chart(page, Frame { title: t!("Test accuracy, paid once"), file: "paid-once-accuracy", height: 150.0, full: true }, move || accuracy(page))}
+        {chart(page, Frame { title: t!("ε spent: once, and step by step"), file: "paid-once-epsilon", height: 130.0, full: true }, move || spent(page))}
+        {adlm(page)}
+    }
+    .into_any()
+}
+
+fn features(page: Page) -> AnyView {
+    let once = page.pay_once;
+    let options = Features::ALL.iter().zip(NAMES)
+        .map(|(features, name)| view! { <option value=features.key() selected=once.features.get_untracked() == *features>{name.get()}</option> })
+        .collect_view();
+    let choose = move |event: leptos::ev::Event| {
+        if let Some(features) = Features::by_key(&event_target_value(&event)) {
+            once.features.set(features);
+        }
+    };
+    labelled(
+        "once-features",
+        "label".to_owned(),
+        t!("Features").into_any(),
+        [
+            t!("Features"),
+            t!(
+                "How an image is described: by a fixed map that has seen no private image, and with a length of 1 at most. More features tell more, and share the same noise."
+            ),
+        ],
+        view! { <select id="once-features" data-testid="once-features" on:change=on_event(choose)>{options}</select> }
+            .into_any(),
+    )
+}
+
+fn epsilon(page: Page) -> AnyView {
+    let once = page.pay_once;
+    let shown = text_memo(move || format::field(once.epsilon.get()));
+    let set = move |event: leptos::ev::Event| match Number::Budget.parse(&format::neutral(&event_target_value(&event)))
+    {
+        // Empty, it becomes what it was.
+        Ok(epsilon) => once.epsilon.update(|now| *now = epsilon.unwrap_or(*now)),
+        Err(error) => page.messages.put(Origin::Run, error.to_string()),
+    };
+    labelled(
+        "once-epsilon",
+        "label".to_owned(),
+        t!("ε, paid once").into_any(),
+        [t!("ε, paid once"), t!("What the one release costs, at the δ of the settings. The noise is made for it, by the Gaussian mechanism's exact curve.")],
+        view! { <input type="text" inputmode="decimal" id="once-epsilon" data-testid="once-epsilon" prop:value=text_fn(move || shown.get()) on:change=on_event(set) /> }
+            .into_any(),
+    )
+}
+
+/// The paper whose idea it is, and why what was published of it has no guarantee.
+fn adlm(page: Page) -> AnyView {
+    let reasons = [
+        t!(
+            "A network reads every image by itself, not only their sum. The noise is made for the sum of 1,800 images: for one image it costs ε ≈ 10.8 each time that it is shown, where 0.075 is charged."
+        ),
+        t!(
+            "All images of a batch get the same noise. Subtract one from another, and it is gone: no finite ε covers that."
+        ),
+        t!("The noise is drawn anew in every step, and charged once."),
+        t!(
+            "Relevance is averaged over 2,000 images, and its noise is made for 60,000: 30 times too little. How it is scaled has no noise at all, and the network that it is read from has seen the private images."
+        ),
+        t!(
+            "The noise on the part with the labels is drawn once, and the labels are read in every step. Batch normalisation mixes the images of a batch."
+        ),
+    ];
+    let reasons: Vec<AnyView> = reasons.into_iter().map(|reason| view! { <li>{reason}</li> }.into_any()).collect();
+    view! {
+        <details class="adlm" data-testid="adlm">
+            <summary>{t!("AdLM as published: claimed ε = 0.30, no guarantee")}" "{teaching()}</summary>
+            <p>{t!("Phan, Wu, Hu and Dou (2017) pay once for a whole neural network: noise on the relevance of each pixel, on the images and on the loss, charged once for 2,400 epochs. What their published code does is not what is charged:")}</p>
+            <ol type="a">{reasons}</ol>
+            {shared_noise(page)}
+            <p>{t!("What stands above keeps the idea for a classifier that reads the digits through sums alone.")}</p>
+        </details>
+    }
+    .into_any()
+}
+
+/// Two digits under the same noise, and what is left of it when one is taken from the other.
+fn shared_noise(page: Page) -> AnyView {
+    /// The noise is this many times as wide as a pixel's range.
+    const WIDE: f64 = 2.0;
+    let pictures = [
+        t!("one image of a batch, with its noise"),
+        t!("another, with the same noise"),
+        t!("their difference, twice as strong: no noise is left"),
+    ];
+    let nodes: [NodeRef<html::Canvas>; 3] = std::array::from_fn(|_| NodeRef::new());
+    let people = move || page.snapshots.people.get().or_else(|| page.snapshots.recorded.get());
+    let noise: Vec<f64> = (0..PIXELS)
+        .map(|_| {
+            let size = -WIDE * js_sys::Math::log(1.0 - js_sys::Math::random());
+            if js_sys::Math::random() < 0.5 { -size } else { size }
+        })
+        .collect();
+    effect(move || {
+        let Some(people) = people().filter(|people| people.lot.labels.len() > 1) else { return };
+        let digit = |place: usize, at: usize| f64::from(people.lot.digit(place)[at]) / 255.0;
+        let of: [&dyn Fn(usize) -> f64; 3] = [&|at| digit(0, at) + noise[at], &|at| digit(1, at) + noise[at], &|at| {
+            WIDE * (digit(0, at) - digit(1, at))
+        }];
+        for (node, of) in nodes.iter().zip(of) {
+            let grey = |at: usize| {
+                let grey = (128.0 + 32.0 * of(at)).clamp(0.0, 255.0) as u8;
+                [grey, grey, grey, 255]
+            };
+            if let Some(canvas) = node.get() {
+                put(&canvas, &(0..PIXELS).flat_map(grey).collect::<Vec<u8>>(), 28, 28);
+            }
+        }
+    });
+    let picture = |(node, says): (NodeRef<html::Canvas>, &'static str)| {
+        view! { <li><canvas node_ref=node width="28" height="28" role="img" aria-label=says></canvas><span aria-hidden="true">{says}</span></li> }.into_any()
+    };
+    let pictures: Vec<AnyView> = nodes.into_iter().zip(pictures).map(picture).collect();
+    view! {
+        <ul class="pictures shared-noise" hidden=bool_fn(move || people().is_none())>{pictures}</ul>
+    }
+    .into_any()
+}
+
+/// Where it stands.
+fn standing(page: Page) -> Option<AnyView> {
+    let once = page.pay_once;
+    match once.paid.get() {
+        Paid::Nothing => None,
+        Paid::Summing(share) => {
+            let done = format::fixed(share, 3);
+            Some(view! { <progress aria-label=t!("Adding up the digits") max="1" value=done></progress> }.into_any())
+        }
+        Paid::Released(wanted) => {
+            let last = once.curve.with(|curve| curve.last().copied());
+            let paid = t!(
+                "Paid: ε ≤ {epsilon} at δ = {delta}, once, for {n} features and ten outputs.",
+                epsilon = format::budget(wanted.epsilon),
+                delta = format::number(wanted.delta),
+                n = format::integer(wanted.features.dimension() as u64)
+            );
+            let so_far = last.map(|(step, accuracy)| {
+                t!(
+                    "{n} step so far, 0 in the ledger: {accuracy} of the test digits are read right. | {n} steps so far, 0 in the ledger: {accuracy} of the test digits are read right.",
+                    n = format::integer(step as u64),
+                    accuracy = format::percent(accuracy)
+                )
+            });
+            let of = page.digits.loaded.with_untracked(|digits| digits.as_ref().map(|digits| digits.test_set));
+            let caution = of.filter(|of| *of != TestSet::Public).map(|_| {
+                view! { <p>{t!("ε does not cover what this accuracy tells of your own test digits.")}</p> }.into_any()
+            });
+            let together = page.runs.together.with(|sentence| heard(sentence));
+            Some(
+                view! { <p class="verdict-line" data-testid="paid">{paid}" "{so_far}" "{together}</p>{caution} }
+                    .into_any(),
+            )
+        }
+    }
+}
+
+fn steps(lines: &[Line]) -> Range {
+    let high = lines.iter().filter_map(|line| line.points.last()).map(|point| point.0).fold(FIRST, f64::max);
+    Range { low: 0.0, high, logarithmic: false, label: t!("step"), write: Write::Whole }
+}
+
+fn accuracy(page: Page) -> Drawing {
+    page.charts.tick.track();
+    let line = |class, name: &'static str, points| Line { class, name: name.to_owned(), points };
+    let lines = vec![
+        line("line-accuracy", t!("this run"), page.run.curves.with_value(|curves| curves.accuracy.points().to_vec())),
+        line("line-n3", t!("paid once"), page.pay_once.curve.get()),
+    ];
+    let summary = match lines[1].points.last() {
+        Some((step, accuracy)) => t!(
+            "Test accuracy by step: {accuracy} at step {step}.",
+            accuracy = format::percent(*accuracy),
+            step = format::exact(*step)
+        ),
+        None => t!("Test accuracy by step: nothing trained yet.").to_owned(),
+    };
+    let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("accuracy"), write: Write::Percent };
+    Drawing { x: steps(&lines), y, lines, scatter: false, summary }
+}
+
+/// ε by step: flat for what is paid once, and rising for the run that stands or, before it has any, for the one that is set.
+fn spent(page: Page) -> Drawing {
+    page.charts.tick.track();
+    let once = page.pay_once;
+    let own = page.run.curves.with_value(|curves| curves.tight.points().to_vec());
+    let (name, rising) =
+        if own.len() > 1 { (t!("DP-SGD, this run"), own) } else { (t!("DP-SGD, as it is set"), page.cost.tight.get()) };
+    let mut lines = vec![Line { class: "line-epsilon", name: name.to_owned(), points: rising }];
+    let epsilon = match once.paid.get() {
+        Paid::Released(wanted) => wanted.epsilon,
+        _ => once.epsilon.get(),
+    };
+    let after = once.curve.with(|curve| curve.last().map_or(0.0, |point| point.0));
+    let x = steps(&lines);
+    let x = Range { high: x.high.max(after), ..x };
+    lines.push(Line {
+        class: "line-n3",
+        name: t!("paid once").to_owned(),
+        points: vec![(0.0, epsilon), (x.high, epsilon)],
+    });
+    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.1).fold(0.0, f64::max);
+    let summary = t!(
+        "What is paid once costs ε = {epsilon} after every step; DP-SGD costs more with each.",
+        epsilon = format::budget(epsilon)
+    );
+    let y = Range {
+        low: 0.0,
+        high: axis::nice_end(highest * 1.02, 4),
+        logarithmic: false,
+        label: "ε",
+        write: Write::Epsilon,
+    };
+    Drawing { x, y, lines, scatter: false, summary }
+}

@@ -1,0 +1,54 @@
+//! A release that is paid once is asked for, and what the training thread says of it.
+
+use leptos::prelude::*;
+
+use super::{page::Page, pay_once::Paid};
+use crate::{
+    plot::format,
+    ui::text::t,
+    worker::{
+        functional::{News, Wanted},
+        protocol::Request,
+    },
+};
+
+impl Page {
+    /// Releases what is set.
+    pub fn pay_once(self) {
+        let once = self.pay_once;
+        once.forget();
+        once.paid.set(Paid::Summing(0.0));
+        let delta = self.settings.with_untracked(|settings| settings.delta);
+        let (features, epsilon) = (once.features.get_untracked(), once.epsilon.get_untracked());
+        self.trainer.send(Request::PayOnce(Wanted { features, epsilon, delta }));
+    }
+
+    /// Takes what the training thread says of it.
+    pub(super) fn take_paid(self, news: News) {
+        let once = self.pay_once;
+        if once.paid.get_untracked() == Paid::Nothing {
+            return;
+        }
+        match news {
+            News::Summed(share) => once.paid.set(Paid::Summing(share)),
+            News::Released(wanted, ledger) => {
+                once.ledger.set_value(ledger);
+                once.paid.set(Paid::Released(wanted));
+                once.trains.set(true);
+            }
+            News::Measured { step, accuracy, last } => {
+                once.curve.update(|curve| curve.push((step as f64, accuracy)));
+                if last {
+                    once.trains.set(false);
+                    let says = t!(
+                        "Test accuracy by step: {accuracy} at step {step}.",
+                        accuracy = format::percent(accuracy),
+                        step = format::integer(step)
+                    );
+                    self.messages.spoken.set(says);
+                }
+            }
+            News::Ended => once.forget(),
+        }
+    }
+}
