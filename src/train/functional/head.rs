@@ -257,8 +257,8 @@ mod tests {
         let d = head.released.dimension();
         let mut a: Vec<Vec<f64>> = head.released.a().chunks(d).map(<[f64]>::to_vec).collect();
         let mut b = head.released.b().to_vec();
-        for i in 0..d {
-            a[i][i] += head.lambda;
+        for (i, row) in a.iter_mut().enumerate() {
+            row[i] += head.lambda;
         }
         for i in 0..d {
             let (pivot, own) = (a[i].clone(), b[i]);
