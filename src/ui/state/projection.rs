@@ -10,7 +10,7 @@ use crate::{
     plot::{drawing::Line, series::Point},
     train::projection::Projection,
     ui::{
-        settings::{Encoder, Family, Settings},
+        settings::{Family, Settings},
         threads::accountant::{AccountantClient, Topic},
     },
     worker::accounts::{Answer, Question},
