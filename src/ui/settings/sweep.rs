@@ -11,8 +11,9 @@ const REACH_OF_DELTA: (f64, f64) = (100.0, 10.0);
 /// Shares of what there was before: none, and up to what is usual.
 const SHARES: [f64; RUNS] = [0.0, 0.3, 0.6, 0.9];
 /// A budget, where none is set.
-const USERS: u32 = 1000;
 const BUDGET: f64 = 1.0;
+/// Users, where there are none.
+const USERS: u32 = 1000;
 /// Steps of a run that has no end of its own, and of any at most.
 const STEPS: u64 = 120;
 const MOST_STEPS: u64 = 400;
