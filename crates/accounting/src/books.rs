@@ -239,15 +239,21 @@ impl Books {
 /// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
 pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
     let mut account = Books::of(ledger.clone())?.account(delta)?;
+    account.assumptions.extend(of_one_example(ledger, delta));
+    Ok(account)
+}
+
+/// What a ledger that protects users or micro-batches as a whole costs one example of theirs, as a phrase; `None` where it protects examples.
+#[must_use]
+pub fn of_one_example(ledger: &Ledger, delta: f64) -> Option<String> {
     let example = ledger.per_example();
-    if example != *ledger {
+    (example != *ledger).then(|| {
         let cost = super::rdp::epsilon_of(&example, delta).map_or(f64::INFINITY, |cost| cost.improved.epsilon);
-        account.assumptions.push(format!(
+        format!(
             "of one example alone ε ≤ {}, by Rényi accounting: it turns one vector into another",
             super::decimal::upper(cost, 6)
-        ));
-    }
-    Ok(account)
+        )
+    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use hushgrad::accounting::{
-    books::Books,
+    books::{Books, of_one_example},
     decimal::{upper, upper_percent},
     gdp::CUT_OFF,
     ledger::Ledger,
@@ -52,7 +52,8 @@ fn runs(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let ledger = read(&arguments.ledger)?;
     let books = Books::of(ledger.clone())?;
-    let account = books.account(arguments.delta)?;
+    let mut account = books.account(arguments.delta)?;
+    account.assumptions.extend(of_one_example(&ledger, arguments.delta));
     let gaussian = match account.tight {
         Some(_) => books.gaussian(CUT_OFF)?,
         None => None,

@@ -247,7 +247,6 @@ numbers! {
         least: At(1.0),
         most: At(64.0),
         whole: true,
-        slider: slider(1.0, 64.0, Powers, [text!("each digit by itself"), text!("many averaged")]),
         applies: |s| s.users.is_none(),
         ..PLAIN
     };

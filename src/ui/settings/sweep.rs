@@ -12,6 +12,8 @@ const REACH_OF_DELTA: (f64, f64) = (100.0, 10.0);
 const SHARES: [f64; RUNS] = [0.0, 0.3, 0.6, 0.9];
 /// A budget, where none is set.
 const BUDGET: f64 = 1.0;
+/// Users, where there are none.
+const USERS: u32 = 1000;
 /// Steps of a run that has no end of its own, and of any at most.
 const STEPS: u64 = 120;
 const MOST_STEPS: u64 = 400;
@@ -78,11 +80,12 @@ pub fn values(number: Number, settings: &Settings, train: u32) -> Vec<f64> {
     }
     let now = match number {
         Number::Budget => settings.budget.unwrap_or(BUDGET),
+        Number::Users => settings.users.unwrap_or(USERS).into(),
         Number::Steps => settings.steps.unwrap_or(STEPS).min(MOST_STEPS) as f64,
         _ => settings.number(number).unwrap_or_default(),
     };
     let (below, above) = if number == Number::Delta { REACH_OF_DELTA } else { REACH };
-    let most = if number == Number::Lot { train.into() } else { f64::INFINITY };
+    let most = if matches!(number, Number::Lot | Number::Users) { train.into() } else { f64::INFINITY };
     let (low, high) = ((now / below).max(slider.low), (now * above).min(slider.high).min(most));
     let mut values: Vec<f64> = (0..RUNS)
         .map(|i| low * (high / low).powf(i as f64 / (RUNS - 1) as f64))
