@@ -665,7 +665,8 @@ pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
                 for norms in [&own[..], &[0.3], &[30.0]] {
                     let noise = Some(NoiseSpec::Gaussian { sigma: 1e-3 });
                     let task = Task { momentum: 0.5, ..task(model, layers(clipping, strategy, norms), noise) };
-                    assert_same_step(make, &task, &[0, 3, 17, 42]);
+                    // Without the grid of exact sums, whose steps are large beside a small layer's bound; steps on it are compared below.
+                    assert_same_step(make, &Task { noise: None, ..task.clone() }, &[0, 3, 17, 42]);
                     // Each from the start: noise in units of long norms leads far away from it.
                     let both = |lot: &[u32]| {
                         let (mut engine, mut reference) = pair(make, &task);
