@@ -257,13 +257,9 @@ mod tests {
         let d = head.released.dimension();
         let mut a: Vec<Vec<f64>> = head.released.a().chunks(d).map(<[f64]>::to_vec).collect();
         let mut b = head.released.b().to_vec();
-<<<<<<< HEAD
         for (i, row) in a.iter_mut().enumerate() {
             row[i] += head.lambda;
         }
-=======
-        a.iter_mut().enumerate().for_each(|(i, row)| row[i] += head.lambda);
->>>>>>> adlm
         for i in 0..d {
             let (pivot, own) = (a[i].clone(), b[i]);
             for j in i + 1..d {
