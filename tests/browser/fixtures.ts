@@ -211,6 +211,18 @@ export async function open(page: Page, site: Site, query = "") {
   }, 5_000);
 }
 
+/** Tests that runs of a hundred steps on drawn digits, with these settings more, are refused with a sentence that says this, before a step. */
+export function refused(runs: readonly (readonly [query: string, says: string])[]) {
+  for (const [query, says] of runs) {
+    test(`a run with ${query.slice(1)} is refused with a sentence`, async ({ page, site }) => {
+      await open(page, site, `?backend=cpu&dataset=synthetic&steps=100${query}`);
+      await hook(page, "step-once").click();
+      await expect(hook(page, "error")).toContainText(says);
+      expect(await value(page, "step")).toBe(0);
+    });
+  }
+}
+
 /** The training thread of a page that is open. */
 export const thread = (page: Page): Worker => {
   const found = page.workers().filter((worker) => /\/worker[^/]*$/.test(worker.url()));
