@@ -98,6 +98,13 @@ export async function tight(page: Page): Promise<number> {
   return text ? Number(text) : NaN;
 }
 
+/** What the settings will cost, once both bounds are there: each comes when its computation is done. */
+export async function projected(page: Page): Promise<string> {
+  const projection = page.getByTestId("projection");
+  await expect(projection).toContainText(/ε ≤ \d[^]*tight accounting: ε ≤ \d/);
+  return (await projection.textContent())!;
+}
+
 /** The bare number that `step`, `accuracy` and `epsilon` carry; NaN while they carry none. */
 export async function value(page: Page, name: "step" | "accuracy" | "epsilon"): Promise<number> {
   const text = await hook(page, name).getAttribute("data-value");
