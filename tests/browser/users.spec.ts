@@ -68,6 +68,20 @@ for (const [name, steps] of [
   });
 }
 
+test("federated SGD trains on the graphics card; local steps go to the CPU, and the page says why", async ({ page, site }) => {
+  const run = `${RUN}&users=600&user-skew=1&local-rate=0.5&steps=12`;
+  await open(page, site, `?backend=gpu${run}&local-steps=1`);
+  await expect(hook(page, "backend")).toHaveText("WebGPU");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(12);
+  await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0.2);
+  await open(page, site, `?backend=gpu${run}&local-steps=4`);
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await expect(page.locator("body")).toContainText("several local steps of a user");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+});
+
 refused([
   ["&lot=60&users=50", "between 1 and the 50 users"],
   ["&lot=60&users=999999", "training examples"],
