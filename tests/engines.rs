@@ -206,7 +206,9 @@ suite!(cpu, super::CpuEngine::new, super::always);
 suite!(cpu_copies, super::CpuEngine::new, super::always;
     copies_are_averaged_before_they_are_encoded
     one_broken_copy_breaks_its_example);
-suite!(cpu_units, super::CpuEngine::new, super::always; units_take_the_same_step);
+suite!(cpu_units, super::CpuEngine::new, super::always;
+    units_take_the_same_step
+    layers_of_units_are_clipped);
 #[cfg(feature = "gpu")]
 suite!(gpu, super::on_gpu, super::with_adapter);
 #[cfg(feature = "gpu")]

@@ -56,6 +56,11 @@ for (const [name, steps] of [
     await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0.2);
     const spent = await value(page, "epsilon");
     await expect(page.locator("body")).toContainText("one user, with all their examples");
+    // One model, two numbers: a digit of a user costs more than the user.
+    await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+    await expect(page.getByTestId("of-one")).toContainText("of one example alone ε ≤ ");
+    const one = Number(/ε ≤ ([\d.]+)/.exec((await page.getByTestId("of-one").textContent())!)![1]);
+    expect(one).toBeGreaterThan(spent);
     const [file] = await exported(page, "Privacy ledger (JSON)");
     expect(Math.abs(spent - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
     await page.reload();
