@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     plot::series::Point,
-    train::functional::features::Features,
+    train::functional::{features::Features, price::Mechanism},
     ui::{link::Link, threads::training::TrainingClient},
     worker::{functional::Wanted, protocol::Request},
 };
@@ -29,6 +29,7 @@ pub struct PayOnce {
     pub linked: bool,
     /// What is set for the next one.
     pub features: RwSignal<Features>,
+    pub mechanism: RwSignal<Mechanism>,
     pub epsilon: RwSignal<f64>,
     pub paid: RwSignal<Paid>,
     /// Its ledger as JSON.
@@ -48,6 +49,7 @@ impl PayOnce {
             open: RwSignal::new(link.pay_once.is_some()),
             linked: link.pay_once.is_some(),
             features: RwSignal::new(link.pay_once.unwrap_or(Features::Pixels14)),
+            mechanism: RwSignal::new(link.pay_once_noise),
             epsilon: RwSignal::new(link.pay_once_epsilon),
             paid: RwSignal::new(Paid::Nothing),
             ledger: StoredValue::new(String::new()),
