@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     decimal::{upper, upper_power},
-    ledger::{Ledger, Release, Sensitivity},
+    ledger::{Held, Ledger, Release, Sensitivity},
     noise::NoiseSpec,
     numeric::six_digits,
     pld::Tight,
@@ -93,6 +93,22 @@ fn steps_by_kind(ledger: &Ledger) -> Vec<u64> {
 }
 
 fn mechanism(release: &Release) -> String {
+    if let (false, Some(noise)) = (release.parts.is_empty(), &release.noise) {
+        let parts = release.parts.iter().map(|part| {
+            let what = match part.holds {
+                Held::Gradient => "the clipped gradient",
+                Held::NormWithinClip => "whether it is within the clip",
+                Held::AnswerAndClass => "answer and digit",
+            };
+            format!("{what} (σ {})", six_digits(part.noise / part.clip))
+        });
+        let parts: Vec<String> = parts.collect();
+        return format!(
+            "each example's vectors in units of their bounds, as one of L2 norm 1 with {}: {}",
+            describe(noise),
+            parts.join(", ")
+        );
+    }
     let bound = match &release.sensitivity {
         Sensitivity::L2 { norm } => format!("each gradient clipped to L2 norm {}", six_digits(*norm)),
         Sensitivity::Envelope { profile } => format!(
