@@ -94,9 +94,8 @@ pub struct Estimate {
 impl Counting {
     /// Bounds C_g and noise σ_g of the groups beside the gradient.
     pub fn groups(self) -> impl Iterator<Item = (Group, f64)> {
-        let within = self.within.map(|noise| (Group::new("norms within the clip", 1, 0.5), noise));
-        let answers =
-            self.answers.map(|noise| (Group::new("answers and digits", 1 + CLASSES as u64, 1.25_f64.sqrt()), noise));
+        let within = self.within.map(|noise| (Group::new("norms", 1, 0.5), noise));
+        let answers = self.answers.map(|noise| (Group::new("answers", 1 + CLASSES as u64, 1.25_f64.sqrt()), noise));
         within.into_iter().chain(answers)
     }
 
@@ -224,5 +223,4 @@ impl Estimate {
 }
 
 #[cfg(test)]
-#[path = "counts_tests.rs"]
 mod tests;

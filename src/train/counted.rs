@@ -132,5 +132,4 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
 }
 
 #[cfg(test)]
-#[path = "counted_tests.rs"]
 mod tests;

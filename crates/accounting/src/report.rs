@@ -49,6 +49,16 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
             phrases.push(format!("{steps} of the steps:"));
         }
         phrases.push(mechanism(release));
+        for part in &release.parts {
+            let sigma = six_digits(part.noise / part.clip);
+            phrases.push(match part.holds {
+                Held::Gradient => format!("of these the clipped gradient, with noise of σ {sigma} by itself"),
+                Held::NormWithinClip => {
+                    format!("of these whether the gradient is within the clip, with noise of σ {sigma} by itself")
+                }
+                Held::AnswerAndClass => format!("of these answer and class, with noise of σ {sigma} by itself"),
+            });
+        }
         if let Some(grid) = release.grid {
             phrases.push(format!(
                 "gradients, sums and noise rounded to the grid 2^{}: what the low bits of floating-point noise tell is counted",
@@ -94,19 +104,9 @@ fn steps_by_kind(ledger: &Ledger) -> Vec<u64> {
 
 fn mechanism(release: &Release) -> String {
     if let (false, Some(noise)) = (release.parts.is_empty(), &release.noise) {
-        let parts = release.parts.iter().map(|part| {
-            let what = match part.holds {
-                Held::Gradient => "the clipped gradient",
-                Held::NormWithinClip => "whether it is within the clip",
-                Held::AnswerAndClass => "answer and digit",
-            };
-            format!("{what} (σ {})", six_digits(part.noise / part.clip))
-        });
-        let parts: Vec<String> = parts.collect();
         return format!(
-            "each example's vectors in units of their bounds, as one of L2 norm 1 with {}: {}",
-            describe(noise),
-            parts.join(", ")
+            "several vectors of each example, in units of their bounds, as one of L2 norm 1; {} on every coordinate of the sum",
+            describe(noise)
         );
     }
     let bound = match &release.sensitivity {

@@ -115,7 +115,6 @@ numbers! {
         named: text!("share within the clip {value}"),
         most: Beyond(1.0),
         optional: true,
-        slider: slider(0.1, 0.9, Even, [text!("clips more"), text!("clips less")]),
         applies: |s| s.family == Family::Gaussian && s.encoder == Encoder::Clip,
         ..PLAIN
     };

@@ -54,9 +54,11 @@ fn a_field_takes_what_can_be_trained() {
 }
 
 /// Settings in which every number has a value, and as many as can be play a part.
-fn filled() -> [Settings; 8] {
+fn filled() -> [Settings; 7] {
     let plain = Settings {
         budget: Some(2.0),
+        clip_quantile: Some(0.5),
+        metrics_noise: Some(0.1),
         grid_bits: Some(8),
         decay: Decay::Linear,
         copies: 3,
@@ -65,7 +67,6 @@ fn filled() -> [Settings; 8] {
         ..Settings::default()
     };
     [
-        Settings { clip_quantile: Some(0.5), metrics_noise: Some(0.1), ..plain.clone() },
         Settings { users: Some(600), ..plain.clone() },
         Settings { micro_batch: 4, encoder: Encoder::Envelope, family: Family::StudentT, ..plain.clone() },
         Settings { encoder: Encoder::Envelope, family: Family::GeneralizedGaussian, ..plain.clone() },
