@@ -35,6 +35,7 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         copies: 1,
         sharing: Sharing::Alone,
         local: LocalSteps::MEAN,
+        counting: Default::default(),
     };
     let start = initial_parameters(task.model, 1);
     let input = || StepInput::alone(&[0, 1], [7; 8], 0.1);

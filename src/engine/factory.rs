@@ -11,7 +11,10 @@ use super::{
 };
 #[cfg(feature = "gpu")]
 use crate::model::Architecture;
-use crate::{data::Dataset, mechanism::State};
+use crate::{
+    data::Dataset,
+    mechanism::{State, counts::Told},
+};
 
 /// Either engine. An enum, because an async trait makes no trait objects.
 pub enum AnyEngine {
@@ -42,6 +45,9 @@ impl Engine for AnyEngine {
     }
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
         forward!(self, engine => engine.traced_step(input).await)
+    }
+    async fn told(&mut self) -> Result<Told, EngineError> {
+        forward!(self, engine => engine.told().await)
     }
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {
         forward!(self, engine => engine.metrics().await)

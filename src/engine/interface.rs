@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::State,
+    mechanism::{State, counts::Told},
     model::{CLASSES, PIXELS},
 };
 
@@ -137,6 +137,14 @@ pub trait Engine {
     /// # Errors
     /// As [`Engine::step`].
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError>;
+
+    /// What the last step released beside the noisy sum; an engine that takes no task with counts tells nothing.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    async fn told(&mut self) -> Result<Told, EngineError> {
+        Ok(Told::default())
+    }
 
     /// Waits for all steps and reads the counters.
     ///

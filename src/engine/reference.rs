@@ -2,11 +2,15 @@
 
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task, check_state,
-    cpu::scattering,
+    cpu::scattering, scores::best,
 };
 use crate::{
     data::{Dataset, Shift, sharing::Units},
-    mechanism::{Algorithm, MechanismError, State, correlated::CorrelatedNoise},
+    mechanism::{
+        Algorithm, MechanismError, State,
+        correlated::CorrelatedNoise,
+        counts::{Counts, Told},
+    },
     model::{self, Architecture, initial_parameters, reference},
 };
 
@@ -20,6 +24,7 @@ pub struct ReferenceEngine {
     units: Option<Units>,
     state: State,
     metrics: Metrics,
+    told: Told,
 }
 
 impl ReferenceEngine {
@@ -35,7 +40,8 @@ impl ReferenceEngine {
         let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };
         let state = State::start(parameters, task.reads_apart());
         let units = Units::of(task.sharing, &train);
-        Ok(Self { info, task: task.clone(), algorithm, correlated, train, units, state, metrics })
+        let told = Told::default();
+        Ok(Self { info, task: task.clone(), algorithm, correlated, train, units, state, metrics, told })
     }
 
     /// One step, at once.
@@ -44,9 +50,15 @@ impl ReferenceEngine {
     /// [`MechanismError::Sequence`].
     pub fn step_now(&mut self, input: &StepInput<'_>) -> Result<StepTrace, MechanismError> {
         let (task, train, units) = (&self.task, &self.train, &self.units);
-        let gradient = |drawn: u32, parameters: &[f32], out: &mut [f32]| match units {
-            None => mean_gradient(task.model, parameters, train, drawn as usize, input.shifts, out),
-            Some(units) => shared_vector(task, parameters, train, units.members(drawn), input.shifts, out),
+        let mut counts = Counts::default();
+        let gradient = |drawn: u32, parameters: &[f32], out: &mut [f32]| {
+            match units {
+                None => mean_gradient(task.model, parameters, train, drawn as usize, input.shifts, out),
+                Some(units) => shared_vector(task, parameters, train, units.members(drawn), input.shifts, out),
+            }
+            if !task.counting.is_none() && units.as_ref().is_none_or(|units| !units.members(drawn).is_empty()) {
+                count(task, parameters, train, drawn as usize, input.shifts, out, &mut counts);
+            }
         };
         let &StepInput { lot, noise_key, position, learning_rate, average_keeps, .. } = input;
         let mut correlated = self.correlated.as_mut();
@@ -54,12 +66,37 @@ impl ReferenceEngine {
             correlated.go_to(position)?;
         }
         let sum = self.algorithm.sum(&self.state.parameters, lot, gradient);
+        self.told = counts.release(task.counting, &noise_key)?;
         let state = &mut self.state;
         let trace = self.algorithm.release(&sum, state, correlated, &noise_key, learning_rate, average_keeps);
         self.metrics.non_finite += trace.non_finite;
         self.metrics.denoise_factor = trace.denoise_factor as f32;
         Ok(StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised })
     }
+}
+
+/// Takes in an example whose gradient is `gradient`, read at the first of its copies. Of units of several examples the norm alone is asked for.
+fn count(
+    task: &Task,
+    parameters: &[f32],
+    train: &Dataset,
+    drawn: usize,
+    shifts: &[Shift],
+    gradient: &[f32],
+    counts: &mut Counts,
+) {
+    let norm = gradient.iter().map(|&g| f64::from(g).powi(2)).sum::<f64>().sqrt();
+    if !norm.is_finite() {
+        return;
+    }
+    let (right, digit) = if task.counting.answers.is_some() {
+        let input = inputs(task.model, &shifts[0].of(train.image(drawn)));
+        let logits = reference::logits(task.model, parameters, &input).map(|z| z as f32);
+        (best(&logits) == train.labels[drawn], train.labels[drawn])
+    } else {
+        (false, 0)
+    };
+    counts.add(task.is_within(norm), right, digit);
 }
 
 /// The mean, over the copies `shifts` of one example of `train`, of the gradients of its loss (length P), written over `out`.
@@ -140,6 +177,10 @@ impl Engine for ReferenceEngine {
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
         Ok(self.step_now(&input)?)
+    }
+
+    async fn told(&mut self) -> Result<Told, EngineError> {
+        Ok(self.told)
     }
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {

@@ -11,6 +11,7 @@ use crate::{
     mechanism::{
         Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError,
         correlated::{CorrelatedNoise, Correlation},
+        counts::Counting,
         denoise::Filter,
         envelope::Envelope,
         exact_sum::SumGrid,
@@ -43,6 +44,8 @@ pub struct Task {
     pub sharing: Sharing,
     /// How such a vector is made.
     pub local: LocalSteps,
+    /// What a step releases beside the noisy sum.
+    pub counting: Counting,
 }
 
 /// What a unit of several examples ([`Sharing`]) makes of the parameters θ by itself before it is bounded: with θ₀ = θ and θₑ₊₁ = θₑ − η·ḡ(θₑ), ḡ the mean of its examples' gradients,
@@ -86,10 +89,11 @@ impl Task {
             copies: 1,
             sharing: Sharing::Alone,
             local: LocalSteps::MEAN,
+            counting: Counting { within: None, answers: None },
         }
     }
 
-    /// Whether an engine that was made for this task can go on with `next`: noise, clipping norm, expected lot and the grid's step may be others, and nothing
+    /// Whether an engine that was made for this task can go on with `next`: noise (of the counts, too), clipping norm, expected lot and the grid's step may be others, and nothing
     /// else. Where there is an envelope it must be the same one.
     ///
     /// # Errors
@@ -107,16 +111,34 @@ impl Task {
             (own, other) => own.is_none() && other.is_none(),
         };
         let both = self.noise.is_some() == next.noise.is_some() && self.grid.is_some() == next.grid.is_some();
+        let counted = |task: &Self| [task.counting.within, task.counting.answers].map(|noise| noise.is_some());
         // What may be another is compared above.
         let rest = |task: &Self| {
-            let Self { encoder, noise, grid, expected_lot, .. } = self.clone();
-            Self { encoder, envelope: None, noise, grid, expected_lot, ..task.clone() }
+            let Self { encoder, noise, grid, expected_lot, counting, .. } = self.clone();
+            Self { encoder, envelope: None, noise, grid, expected_lot, counting, ..task.clone() }
         };
-        if same_bound && same_envelope && both && rest(self) == rest(next) {
+        if same_bound && same_envelope && both && counted(self) == counted(next) && rest(self) == rest(next) {
             Ok(())
         } else {
             Err(Unsupported::OtherTask)
         }
+    }
+
+    /// The same with another clip, and its noise with it.
+    #[must_use]
+    pub fn with_clip(&self, clip: f64) -> Self {
+        let mut task = self.clone();
+        if let EncoderSpec::Clip { norm } = &mut task.encoder {
+            let factor = clip / std::mem::replace(norm, clip);
+            task.noise = task.noise.map(|noise| noise.with_scale(noise.scale() * factor));
+        }
+        task
+    }
+
+    /// Whether a gradient of this norm is within the clip.
+    #[must_use]
+    pub fn is_within(&self, norm: f64) -> bool {
+        matches!(self.encoder, EncoderSpec::Clip { norm: clip } if norm <= clip)
     }
 
     /// Its encoder, for gradients of length `p`, with the task's own Ψ.

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 pub mod correlated;
+pub mod counts;
 pub mod denoise;
 pub mod encode;
 pub mod envelope;
@@ -16,6 +17,7 @@ pub mod noise;
 mod quantile;
 mod step;
 
+pub use counts::{AdaptiveClip, PaidMetrics};
 pub use denoise::Denoiser;
 pub use encode::Encoder;
 pub use error::MechanismError;

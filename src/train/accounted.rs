@@ -197,7 +197,8 @@ fn alike(written: &Release, own: &Release) -> bool {
         }
         _ => false,
     };
-    bound && (written.unit, &written.noise, written.grid) == (own.unit, &own.noise, own.grid)
+    bound
+        && (written.unit, &written.noise, written.grid, &written.parts) == (own.unit, &own.noise, own.grid, &own.parts)
 }
 
 /// At most `most` of the curve's steps, each with a new value.

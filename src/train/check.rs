@@ -3,6 +3,7 @@
 use super::{
     bands,
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
+    counted,
     error::ConfigError,
     limits, phased, sharing,
     units::{MOST_STEPS, expected_lot},
@@ -42,6 +43,7 @@ fn check_phase(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErro
     check_denoiser(config)?;
     sharing::check(config, train_examples)?;
     bands::check(config, train_examples)?;
+    counted::check(config)?;
     if config.noise.is_none() && config.grid_bits.is_some() {
         return Err(ConfigError::Contradiction {
             field: "grid-bits",

@@ -7,7 +7,7 @@ use crate::{
     accounting::{noise::NoiseSpec, sampling::Sampling},
     data::{Dataset, Shift, sharing::Sharing},
     engine::{LocalSteps, Reading},
-    mechanism::{Denoiser, EncoderSpec},
+    mechanism::{AdaptiveClip, Denoiser, EncoderSpec, PaidMetrics},
     model::Architecture,
     rng::RandomSource,
 };
@@ -49,6 +49,10 @@ pub struct RunConfig {
     pub protects: Protects,
     /// How such a vector is made.
     pub local: LocalSteps,
+    /// Whether the clip follows the norms of the gradients from step to step, beginning with the encoder's; `None`: it stays.
+    pub adaptive_clip: Option<AdaptiveClip>,
+    /// Whether right answers and digits are counted with each step, and paid for.
+    pub metrics: Option<PaidMetrics>,
     /// How test images and drawings are read.
     pub reading: Reading,
     /// Steps after which the run completes by itself; `None`: until paused.
@@ -251,6 +255,8 @@ impl Default for RunConfig {
             sharing: Sharing::Alone,
             protects: Protects::Example,
             local: LocalSteps::MEAN,
+            adaptive_clip: None,
+            metrics: None,
             reading: Reading::Once,
             steps: None,
             delta: 1e-5,

@@ -6,10 +6,13 @@ use super::{
     error::ConfigError,
     units::{MOST_STEPS, absolute_noise},
 };
-use crate::accounting::{
-    PrivacyError,
-    decimal::{lower, upper_power},
-    noise::NoiseSpec,
+use crate::{
+    accounting::{
+        PrivacyError,
+        decimal::{lower, upper_power},
+        noise::NoiseSpec,
+    },
+    mechanism::{AdaptiveClip, EncoderSpec},
 };
 
 /// Largest magnitude of sums, momentum and parameters: a thirtieth of what an f32 holds, because differences of them are taken.
@@ -37,12 +40,17 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
     let (Some(relative), Some(noise)) = (&config.noise, absolute_noise(config)) else { return Ok(()) };
     let (scale, field) =
         (relative.scale(), if matches!(noise, NoiseSpec::Gaussian { .. }) { "noise.sigma" } else { "noise.scale" });
+    // A clip that follows the norms may become as large as any.
+    let growth = match (config.adaptive_clip, &config.encoder) {
+        (Some(_), EncoderSpec::Clip { norm }) => AdaptiveClip::MOST / norm,
+        _ => 1.0,
+    };
     let norm = noise.scale() / scale;
     if noise.scale() < LEAST {
         return refuse(field, scale, format!("at least {}, or it is none", upper_power(LEAST / norm, 2)));
     }
     // The words 0 draw the largest noise.
-    let reach = noise.build().map_err(PrivacyError::from)?.draw([0; 4]).abs() * bands::gain(config)?;
+    let reach = noise.build().map_err(PrivacyError::from)?.draw([0; 4]).abs() * bands::gain(config)? * growth;
     let steps = config.steps.unwrap_or(MOST_STEPS) as f64;
     let worst = reach / momentum_left * (steps * learning_rate / expected_lot).max(1.0);
     // A worst case that is NaN is refused, too.

@@ -6,6 +6,7 @@ mod bands;
 pub mod books;
 mod check;
 pub mod config;
+mod counted;
 pub mod error;
 pub mod functional;
 pub mod label;

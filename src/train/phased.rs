@@ -43,6 +43,11 @@ pub fn configurations(config: &RunConfig) -> Result<Vec<(u64, RunConfig)>, Confi
             "they change the clipping norm, and gradients are not clipped to one; choose to clip, or leave the factor out",
         );
     }
+    if config.adaptive_clip.is_some() && any(|phase| phase.clip != 1.0) {
+        return contradiction(
+            "they change the clipping norm, which follows the gradients' norms; leave the factor out, or choose a fixed clip",
+        );
+    }
     let epochs = config.sampling.over(config.lot.max(1), config.lot).batches().is_some();
     if epochs && phases.iter().any(|phase| phase.lot.is_some_and(|lot| lot != config.lot)) {
         return contradiction(

@@ -73,6 +73,7 @@ impl PlannedPhase {
             copies: config.augmentation.map_or(1, |augmentation| augmentation.copies),
             sharing: config.sharing,
             local: config.local,
+            counting: config.counting(),
         };
         Ok(Self { first, config, task, sampling, priced })
     }

@@ -146,16 +146,22 @@ fn release_of(
     let Some(noise) = absolute_noise(config) else {
         return Ok(Err(NoGuarantee::NoNoise));
     };
+    let parts = config.parts();
     let sensitivity = match (&config.encoder, Drawn::of(config)) {
+        // In units of the clip, which may be another at each step.
+        (EncoderSpec::Clip { .. }, _) if !parts.is_empty() => Sensitivity::L2 { norm: 1.0 },
         (EncoderSpec::Clip { norm }, _) => Sensitivity::L2 { norm: *norm },
         // In units of each layer's noise: mechanism::layers.
         (EncoderSpec::Layers(_), _) => Sensitivity::L2 { norm: 1.0 },
         (_, Some(drawn)) => Sensitivity::Envelope { profile: drawn.profile(envelope)? },
         (_, None) => return Ok(Err(NoGuarantee::NoBound)),
     };
+    // Of a release of several vectors, the noise of all together.
+    let noise = if parts.is_empty() { noise } else { config.noise.clone().unwrap_or(noise) };
     Ok(Ok(Release {
         unit: config.unit(),
         grid: grid_of_release(config)?,
+        parts,
         ..Release::new(sampling, sensitivity, Some(noise))
     }))
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::mechanism::counts::Estimate;
 use crate::{
     accounting::{PrivacyError, ledger::Ledger, rdp::Epsilon, report::assumptions},
     data::TestSet,
@@ -31,6 +32,19 @@ pub struct Report {
     pub privacy: Privacy,
     /// Whether the run has done all its steps.
     pub complete: bool,
+    /// What counts told that were released with the steps.
+    #[serde(default)]
+    pub counted: Counted,
+}
+
+/// What follows from the counts that were released with the steps: public, as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Counted {
+    /// The clip of the next step, where it follows the gradients' norms.
+    pub clip: Option<f64>,
+    /// Accuracy and digits, where they are paid for.
+    pub answers: Option<Estimate>,
 }
 
 /// Seconds rounded to two digits; 0 for what is negative or not finite.

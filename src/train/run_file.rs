@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 pub use super::run_card::{LONGEST_NAME, RunCard, RunFileError, clipped};
-use super::{accounted, plan, run_card::VERSION};
+use super::{accounted, plan, report::Counted, run_card::VERSION};
 use crate::{accounting::ledger::Ledger, mechanism::State};
 
 const FORMAT: &str = "hushgrad-run";
@@ -25,6 +25,9 @@ pub struct RunFile {
     /// The mean of the iterates, where one is kept.
     #[serde(default)]
     pub average: Option<Vec<f32>>,
+    /// The clip of each step, where it follows the gradients' norms: public, as it follows from what was released.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clips: Vec<f32>,
 }
 
 impl RunFile {
@@ -33,7 +36,23 @@ impl RunFile {
     pub fn new(run: RunCard, ledger: Option<Ledger>, state: State) -> Self {
         let State { parameters, momentum, average } = state;
         let momentum = if momentum.iter().all(|m| *m == 0.0) { Vec::new() } else { momentum };
-        Self { format: FORMAT.to_owned(), version: VERSION, run, ledger, parameters, momentum, average }
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            run,
+            ledger,
+            parameters,
+            momentum,
+            average,
+            clips: Vec::new(),
+        }
+    }
+
+    /// With the clips of its steps; those of steps after it, it has not taken.
+    #[must_use]
+    pub fn with_clips(self, clips: &[f32]) -> Self {
+        let taken = clips.len().min(self.run.report.step as usize);
+        Self { clips: clips[..taken].to_vec(), ..self }
     }
 
     #[must_use]
@@ -81,6 +100,7 @@ impl RunFile {
         let mut file: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(error.to_string()))?;
         file.run.check(&name)?;
         file.check_model(&name)?;
+        file.check_counted(&name)?;
         accounted::account(&name, &mut file.run, &mut file.ledger)?;
         Ok(file)
     }
@@ -98,6 +118,27 @@ impl RunFile {
             return trained("average");
         }
         Ok(())
+    }
+
+    /// Whether what counts told can be what they told.
+    fn check_counted(&mut self, name: &str) -> Result<(), RunFileError> {
+        let impossible = |field, value: String| Err(RunFileError::Impossible { name: name.to_owned(), field, value });
+        let usable = |clip: f64| (1e-9..=1e6).contains(&clip);
+        let Counted { clip, answers } = self.run.report.counted;
+        if let Some(clip) =
+            self.clips.iter().map(|clip| f64::from(*clip)).chain(clip).find(|clip| !usable(*clip * (1.0 + 1e-6)))
+        {
+            return impossible("clip", clip.to_string());
+        }
+        if self.clips.len() as u64 > self.run.report.step {
+            return impossible("clips", format!("{} of {} steps", self.clips.len(), self.run.report.step));
+        }
+        match answers {
+            Some(answers) if !answers.is_possible() || answers.steps > self.run.report.step => {
+                impossible("counted", "out of range".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_model(&mut self, name: &str) -> Result<(), RunFileError> {

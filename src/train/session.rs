@@ -9,7 +9,7 @@ use super::{
     error::{ConfigError, NoGuarantee, SessionError},
     phases::shares,
     plan::Plan,
-    report::{Privacy, Report, Teaching, two_digits},
+    report::{Counted, Privacy, Report, Teaching, two_digits},
 };
 use crate::{
     accounting::{
@@ -20,7 +20,8 @@ use crate::{
         sampling::Sampler,
     },
     data::{Dataset, Shift},
-    engine::{Engine, Metrics, StepInput, StepTrace, Task, reading},
+    engine::{Engine, EngineError, Metrics, StepInput, StepTrace, Task, reading},
+    mechanism::EncoderSpec,
     rng::{NotPrivateReplay, RandomSource, SystemRng},
 };
 
@@ -34,6 +35,11 @@ pub struct Session<E> {
     account: Option<RunBooks>,
     /// The phase whose task the engine has: an engine is made for the first one's.
     engine_phase: usize,
+    /// What the last step computed, where its clip was its own.
+    clipped: Option<Task>,
+    counted: Counted,
+    /// The clip of each step, where it follows the norms.
+    clips: Vec<f32>,
     lot: Vec<u32>,
     shifts: Vec<Shift>,
     step: u64,
@@ -86,6 +92,9 @@ pub struct Progress {
     pub training: Duration,
     /// Examples whose gradient was not finite.
     pub non_finite: u64,
+    /// What counts told that were released with its steps, and the clips that followed from them.
+    pub counted: Counted,
+    pub clips: Vec<f32>,
 }
 
 /// Most steps of a replayed run that can be continued: its stream is wound forward draw by draw.
@@ -103,7 +112,14 @@ impl<E: Engine> Session<E> {
         };
         let sampler = plan.sampling.sampler(plan.units().into())?;
         let account = RunBooks::after(Ledger::new(), &plan)?;
+        let clip = match plan.task.encoder {
+            EncoderSpec::Clip { norm } if plan.config.adaptive_clip.is_some() => Some(norm),
+            _ => None,
+        };
         Ok(Self {
+            clipped: None,
+            counted: Counted { clip, answers: plan.config.metrics.map(|_| Default::default()) },
+            clips: Vec::new(),
             plan,
             engine,
             rng,
@@ -156,6 +172,11 @@ impl<E: Engine> Session<E> {
                 session.draw_in(session.plan.phase_of(step))?;
             }
         }
+        let Counted { clip, answers } = &mut session.counted;
+        // What the file has and the run does not follow is dropped.
+        *clip = clip.map(|first| progress.counted.clip.unwrap_or(first));
+        *answers = answers.map(|none| progress.counted.answers.unwrap_or(none));
+        session.clips = progress.clips;
         (session.step, session.training) = (progress.step, progress.training);
         session.non_finite = (progress.non_finite, 0);
         Ok(session)
@@ -165,7 +186,8 @@ impl<E: Engine> Session<E> {
     #[must_use]
     pub fn progress(&self) -> Progress {
         let (training, non_finite) = (self.training, self.count_non_finite());
-        Progress { step: self.step, ledger: self.ledger().cloned(), training, non_finite }
+        let (counted, clips) = (self.counted, self.clips.clone());
+        Progress { step: self.step, ledger: self.ledger().cloned(), training, non_finite, counted, clips }
     }
 
     #[must_use]
@@ -194,6 +216,7 @@ impl<E: Engine> Session<E> {
         self.non_finite = (self.count_non_finite(), 0);
         self.engine = engine;
         self.engine_phase = 0;
+        self.clipped = None;
         if self.position > 0 && self.plan.config.bands > 1 {
             self.begin_sequence();
         }
@@ -230,7 +253,14 @@ impl<E: Engine> Session<E> {
     /// What the engine computed in the last step, or will compute in the first.
     #[must_use]
     pub fn task(&self) -> &Task {
-        self.plan.phase(self.plan.phase_of(self.step.saturating_sub(1))).0
+        let planned = self.plan.phase(self.plan.phase_of(self.step.saturating_sub(1))).0;
+        self.clipped.as_ref().unwrap_or(planned)
+    }
+
+    /// The clip of each step that ran, where it follows the gradients' norms.
+    #[must_use]
+    pub fn clips(&self) -> &[f32] {
+        &self.clips
     }
 
     /// The ledger as it will be after `steps` more steps, so that it can be written to a disk before those steps run. `None` where nothing can
@@ -265,8 +295,10 @@ impl<E: Engine> Session<E> {
         let at = (self.step, self.position);
         let input = input(&self.plan, at, &self.lot, &self.shifts, noise_key);
         let result = self.engine.step(input).await;
+        let told = self.take_told(result.is_ok()).await;
         self.finish_step(start);
-        Ok(result?)
+        result?;
+        Ok(told?)
     }
 
     /// One step with its intermediate sums.
@@ -279,14 +311,22 @@ impl<E: Engine> Session<E> {
         let at = (self.step, self.position);
         let input = input(&self.plan, at, &self.lot, &self.shifts, noise_key);
         let result = self.engine.traced_step(input).await;
+        let told = self.take_told(result.is_ok()).await;
         self.finish_step(start);
+        told?;
         Ok(result?)
     }
 
     /// Brings the engine into the step's phase; then draws its examples and noise key, and writes the release into the books before anything is released.
     async fn draw(&mut self) -> Result<[u32; 8], SessionError> {
         let phase = self.plan.phase_of(self.step);
-        if self.engine_phase != phase {
+        if let Some(clip) = self.counted.clip {
+            let task = self.plan.phase(phase).0.with_clip(clip);
+            if self.clipped.as_ref() != Some(&task) {
+                self.engine.set_task(&task).await?;
+                self.clipped = Some(task);
+            }
+        } else if self.engine_phase != phase {
             self.engine.set_task(self.plan.phase(phase).0).await?;
             self.engine_phase = phase;
         }
@@ -309,6 +349,30 @@ impl<E: Engine> Session<E> {
             augmentation.draw(self.rng.as_mut(), &mut self.shifts);
         }
         Ok(key)
+    }
+
+    /// Takes in what the step told beside its sum: the next clip follows from it, and the averages. A step that failed told nothing.
+    async fn take_told(&mut self, succeeded: bool) -> Result<(), EngineError> {
+        if let Some(clip) = self.counted.clip {
+            self.clips.push(clip as f32);
+        }
+        if !succeeded || self.task().counting.is_none() {
+            return Ok(());
+        }
+        let told = self.engine.told().await?;
+        let task = self.plan.phase(self.plan.phase_of(self.step)).0;
+        let lot = f64::from(task.expected_lot);
+        if let (Some(adaptive), Some(clip), Some(within)) =
+            (self.plan.config.adaptive_clip, &mut self.counted.clip, told.within)
+        {
+            *clip = adaptive.next(*clip, within, lot);
+        }
+        if let (Some(estimate), Some(answers), Some(noise)) =
+            (&mut self.counted.answers, &told.answers, task.counting.answers)
+        {
+            estimate.add(answers, noise, lot, self.plan.units().into());
+        }
+        Ok(())
     }
 
     fn finish_step(&mut self, start: Instant) {
@@ -377,6 +441,7 @@ impl<E: Engine> Session<E> {
             denoise_factor: metrics.denoise_factor.into(),
             privacy: self.privacy()?,
             complete: self.complete(),
+            counted: self.counted,
         })
     }
 
@@ -651,7 +716,7 @@ mod tests {
             let mut other = Session::resume(
                 replayed.clone(),
                 on_cpu(&replayed),
-                Progress { step, ledger: None, training: Duration::ZERO, non_finite: 0 },
+                Progress { step, ledger: None, training: Duration::ZERO, non_finite: 0, ..session.progress() },
             )
             .unwrap();
             block_on(other.engine().set_state(&state)).unwrap();

@@ -13,10 +13,10 @@ use crate::{
 /// Most steps that a run may be planned for. Accounting is exact far beyond.
 pub(super) const MOST_STEPS: u64 = 1_000_000_000;
 
-/// The noise in units of the sum: the configuration gives it as a multiple of the clipping norm (an envelope's norm is 1, and layers are in units of their noise).
+/// The noise of the gradient in units of the sum: the configuration gives it as a multiple of the clipping norm (an envelope's norm is 1, and layers are in units of their noise).
 pub(super) fn absolute_noise(config: &RunConfig) -> Option<NoiseSpec> {
     let norm = if let EncoderSpec::Clip { norm } = config.encoder { norm } else { 1.0 };
-    config.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * norm))
+    config.noise_of_gradient().map(|noise| noise.with_scale(noise.scale() * norm))
 }
 
 /// The grid of a configuration.

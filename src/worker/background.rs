@@ -69,6 +69,8 @@ pub fn baseline_of(config: &RunConfig, steps: u64) -> RunConfig {
     RunConfig {
         encoder: EncoderSpec::None,
         noise: None,
+        adaptive_clip: None,
+        metrics: None,
         grid_bits: None,
         bands: 1,
         denoiser: Denoiser::None,

@@ -42,7 +42,7 @@ pub enum Request {
         bytes: Option<Vec<u8>>,
     },
     /// A new run, paused at step 0. Refused as a whole if the configuration is; then the old run is untouched.
-    Start(RunConfig),
+    Start(Box<RunConfig>),
     Play,
     Pause,
     /// One step, traced, then pause.

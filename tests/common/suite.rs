@@ -95,6 +95,7 @@ pub fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>)
         copies: 1,
         sharing: Sharing::Alone,
         local: LocalSteps::MEAN,
+        counting: Default::default(),
     }
 }
 

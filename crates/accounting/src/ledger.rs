@@ -105,6 +105,30 @@ impl Protected {
     }
 }
 
+/// One of several vectors of each example in a release: [`groups`](super::groups).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Part {
+    /// What it is.
+    pub holds: Held,
+    /// C_g: bound on its L2 norm. A gradient's is 1: it is in units of its clip, which may be another at each step.
+    pub clip: f64,
+    /// σ_g: standard deviation of the Gaussian noise on each coordinate of its sum, in the same units.
+    pub noise: f64,
+}
+
+/// What a vector of an example holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Held {
+    /// The clipped gradient.
+    Gradient,
+    /// Whether the gradient is within the clip: ±½.
+    NormWithinClip,
+    /// Whether the model reads the example right (±½), and which class it is (1 in its place).
+    AnswerAndClass,
+}
+
 /// One noisy sum over a sample: sampled, summed within its sensitivity, noised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -121,13 +145,16 @@ pub struct Release {
     /// is that of the mechanism in real numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid: Option<Grid>,
+    /// Where an example adds several vectors: what they are. Sensitivity and noise are then those of all together, as of one query. Empty: it adds one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
 }
 
 impl Release {
     /// A release whose protected unit is one example, encoded by itself.
     #[must_use]
     pub fn new(sampling: Sampling, sensitivity: Sensitivity, noise: Option<NoiseSpec>) -> Self {
-        Self { sampling, sensitivity, noise, unit: PrivacyUnit::Example, grid: None }
+        Self { sampling, sensitivity, noise, unit: PrivacyUnit::Example, grid: None, parts: Vec::new() }
     }
 
     /// Checks every part.
@@ -157,6 +184,7 @@ impl Release {
                 return Err(PrivacyError::Unpriced("cyclic sampling, and with it correlated noise, on a grid"));
             }
         }
+        self.check_parts()?;
         if let Some(grid) = &self.grid {
             grid.validate()?;
             if let Sensitivity::Envelope { profile } = &self.sensitivity {
@@ -165,6 +193,28 @@ impl Release {
             }
         }
         Ok(())
+    }
+
+    /// Whether the parts come to what the release says of them together.
+    fn check_parts(&self) -> Result<(), PrivacyError> {
+        if self.parts.is_empty() {
+            return Ok(());
+        }
+        let (Some(NoiseSpec::Gaussian { sigma }), Sensitivity::L2 { norm }, None) =
+            (&self.noise, &self.sensitivity, self.grid)
+        else {
+            return Err(PrivacyError::Unpriced(
+                "a release of several vectors, but for Gaussian noise on clipped ones without a grid",
+            ));
+        };
+        let mut spent = 0.0;
+        for Part { clip, noise, .. } in &self.parts {
+            require((1e-100..=1e100).contains(clip), "parts.clip", *clip, "finite and above 0")?;
+            require((1e-100..=1e100).contains(noise), "parts.noise", *noise, "finite and above 0")?;
+            spent += (clip / noise).powi(2);
+        }
+        let together = sigma / norm * spent.sqrt();
+        require((together - 1.0).abs() < 1e-9, "parts", together, "as much together as the release says, 1")
     }
 
     pub(super) fn protected(&self) -> Protected {

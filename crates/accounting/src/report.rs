@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     decimal::{upper, upper_power},
-    ledger::{Ledger, Release, Sensitivity},
+    ledger::{Held, Ledger, Release, Sensitivity},
     noise::NoiseSpec,
     numeric::six_digits,
     pld::Tight,
@@ -49,6 +49,16 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
             phrases.push(format!("{steps} of the steps:"));
         }
         phrases.push(mechanism(release));
+        for part in &release.parts {
+            let sigma = six_digits(part.noise / part.clip);
+            phrases.push(match part.holds {
+                Held::Gradient => format!("of these the clipped gradient, with noise of σ {sigma} by itself"),
+                Held::NormWithinClip => {
+                    format!("of these whether the gradient is within the clip, with noise of σ {sigma} by itself")
+                }
+                Held::AnswerAndClass => format!("of these answer and class, with noise of σ {sigma} by itself"),
+            });
+        }
         if let Some(grid) = release.grid {
             phrases.push(format!(
                 "gradients, sums and noise rounded to the grid 2^{}: what the low bits of floating-point noise tell is counted",
@@ -93,6 +103,12 @@ fn steps_by_kind(ledger: &Ledger) -> Vec<u64> {
 }
 
 fn mechanism(release: &Release) -> String {
+    if let (false, Some(noise)) = (release.parts.is_empty(), &release.noise) {
+        return format!(
+            "several vectors of each example, in units of their bounds, as one of L2 norm 1; {} on every coordinate of the sum",
+            describe(noise)
+        );
+    }
     let bound = match &release.sensitivity {
         Sensitivity::L2 { norm } => format!("each gradient clipped to L2 norm {}", six_digits(*norm)),
         Sensitivity::Envelope { profile } => format!(

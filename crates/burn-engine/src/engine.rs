@@ -75,6 +75,9 @@ impl BurnEngine {
         if task.sharing.is_shared() {
             return Err(BurnError::Sharing);
         }
+        if !task.counting.is_none() {
+            return Err(BurnError::Counting);
+        }
         let (algorithm, correlated) = (task.algorithm(p)?, task.correlated_noise(p)?);
         let copies = task.copies.max(1) as usize;
         // Each gradient is there twice: by layers, and in one piece.

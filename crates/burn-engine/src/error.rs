@@ -23,6 +23,11 @@ pub enum BurnError {
         "vectors that several examples share: micro-batches and users are computed by the plain reference and the CPU engine"
     )]
     Sharing,
+    /// A step that releases counts beside its sum.
+    #[error(
+        "this engine releases no counts: a clip that follows the norms, and the accuracy on the private digits, are the CPU engine's"
+    )]
+    Counting,
     #[error("the label {0}; labels are digits from 0 to 9")]
     Label(u8),
     #[error("example {index} of a training set of {examples} examples")]

@@ -25,6 +25,8 @@ export interface Release {
   noise: Noise | null;
   unit: "example" | "example-in-micro-batch" | "micro-batch" | "user";
   grid?: { exponent: number; coordinates: number };
+  /** Several vectors of each example, as one query: sensitivity and noise are then those of all together. */
+  parts?: { holds: "gradient" | "norm-within-clip" | "answer-and-class"; clip: number; noise: number }[];
 }
 
 export interface Released {

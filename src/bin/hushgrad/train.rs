@@ -109,6 +109,20 @@ pub struct Arguments {
     /// How noise is shared out over the layers; ε is the same
     #[arg(long, value_enum)]
     layer_noise: Option<settings::LayerNoise>,
+    /// The clip follows a quantile of the gradients' norms, which is released with each step; --clip is where it begins. ε is that of the noise
+    /// multiplier all the same: the gradient gets a little more noise
+    #[arg(long)]
+    adaptive_clip: bool,
+    /// Share of the norms that are to be within the clip
+    #[arg(long, value_name = "SHARE")]
+    clip_quantile: Option<f64>,
+    /// Noise on the number of norms within the clip, as a share of the lot
+    #[arg(long, value_name = "SHARE")]
+    clip_count_noise: Option<f64>,
+    /// Release the accuracy on the training digits, and their classes, with each step, with noise of this share of the lot (0.05); paid for as the
+    /// adaptive clip is
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "0.05")]
+    metrics: Option<f64>,
     /// Vectors in the envelope
     #[arg(long, value_name = "N")]
     vectors: Option<u32>,

@@ -25,7 +25,7 @@ use self::{
     },
     models::Examples,
     simd::{Dispatch, Simd, dispatch, padded},
-    threads::{Encoding, Kernels, Lot, WorkerPool},
+    threads::{Encoding, Kernels, Lot, Seen, WorkerPool},
 };
 use super::{
     Backend, Engine, EngineError, EngineInfo, LocalSteps, Metrics, Performance, Probabilities, Scores, StepInput,
@@ -36,6 +36,7 @@ use crate::{
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State, add_to,
         correlated::CorrelatedNoise,
+        counts::Told,
         denoise::{self, Denoise, Filter},
         exact_sum::SumGrid,
         grid::GridSum,
@@ -76,6 +77,7 @@ pub struct CpuEngine {
     /// The reference's encoder, where there is such a grid, or examples share vectors that the kernels do not make.
     encoder: Option<Encoder>,
     metrics: Metrics,
+    told: Told,
 }
 
 /// What becomes of a noisy sum.
@@ -175,6 +177,7 @@ impl CpuEngine {
             on_grid,
             encoder,
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
+            told: Told::default(),
             units: Units::of(task.sharing, &train),
             task,
             train,
@@ -193,13 +196,16 @@ impl CpuEngine {
         }
     }
 
-    /// sum ← encoded gradients.
-    fn encode(&mut self, lot: &[u32], shifts: &[Shift]) {
-        self.metrics.non_finite += self.add_up(lot, shifts, true);
+    /// sum ← encoded gradients; and the counts of their lot are told, with noise.
+    fn encode(&mut self, lot: &[u32], shifts: &[Shift], key: &[u32; 8]) -> Result<(), EngineError> {
+        let Seen { non_finite, counts } = self.add_up(lot, shifts, true);
+        self.metrics.non_finite += non_finite;
+        self.told = counts.release(self.task.counting, key)?;
+        Ok(())
     }
 
-    /// sum ← what the lot adds, within its bound or as it is; answers how many vectors were not finite.
-    fn add_up(&mut self, lot: &[u32], shifts: &[Shift], bounded: bool) -> u64 {
+    /// sum ← what the lot adds, within its bound or as it is.
+    fn add_up(&mut self, lot: &[u32], shifts: &[Shift], bounded: bool) -> Seen {
         let Self { task, parameters, sum, kernels, .. } = self;
         let features = self.train.features();
         let examples = Examples { data: &self.train, features: features.of(&self.train) };
@@ -212,7 +218,7 @@ impl CpuEngine {
             };
             let own: Vec<&[u32]> = lot.chunks(1).collect();
             let mut by_itself = ByItself { kernels: &mut **kernels, parameters, examples, shifts, sum, dimension };
-            return by_itself.sum(&own, LocalSteps::MEAN, self.encoder.as_ref(), None, Some(on_grid));
+            return by_itself.sum(&own, task, LocalSteps::MEAN, self.encoder.as_ref(), None, Some(on_grid));
         };
         // By size, so that those side by side are alike. A unit without an example adds nothing.
         let mut drawn: Vec<&[u32]> = lot.iter().map(|&unit| units.members(unit)).collect();
@@ -225,7 +231,7 @@ impl CpuEngine {
         }
         let (encoder, grid) = (self.encoder.as_ref().filter(|_| bounded), task.sum_grid());
         let mut by_itself = ByItself { kernels: &mut **kernels, parameters, examples, shifts, sum, dimension };
-        by_itself.sum(&drawn, task.local, encoder, grid, on_grid)
+        by_itself.sum(&drawn, task, task.local, encoder, grid, on_grid)
     }
 
     /// noisy ← sum + noise.
@@ -312,37 +318,42 @@ struct ByItself<'a> {
 }
 
 impl ByItself<'_> {
-    /// sum ← these units' vectors, encoded; answers how many were not finite.
+    /// sum ← these units' vectors, encoded. Of what they count there are the norms.
     fn sum(
         &mut self,
         units: &[&[u32]],
+        task: &Task,
         local: LocalSteps,
         encoder: Option<&Encoder>,
         grid: Option<SumGrid>,
         mut on_grid: Option<&mut GridSum>,
-    ) -> u64 {
-        let mut broken = 0;
+    ) -> Seen {
+        let mut seen = Seen::default();
         let mut total = vec![0.0; self.sum.len()];
         let mut vector = vec![0.0; self.sum.len()];
         on_grid.iter_mut().for_each(|sum| sum.clear());
         for members in units {
             let finite = self.vector(members, local, &mut vector);
             let vector = &mut vector[..self.dimension];
+            let norm = vector.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
             match encoder {
-                _ if !finite => broken += 1,
-                Some(encoder) if !encoder.encode_on(grid, vector) => broken += 1,
-                None if vector.iter().any(|v| !v.is_finite()) => broken += 1,
-                _ => match &mut on_grid {
-                    Some(sum) => sum.add(vector),
-                    None => total.iter_mut().zip(vector).for_each(|(total, v)| *total += f64::from(*v)),
-                },
+                _ if !finite => seen.non_finite += 1,
+                Some(encoder) if !encoder.encode_on(grid, vector) => seen.non_finite += 1,
+                None if !norm.is_finite() => seen.non_finite += 1,
+                _ => {
+                    seen.counts.add(task.is_within(norm), false, 0);
+                    match &mut on_grid {
+                        Some(sum) => sum.add(vector),
+                        None => total.iter_mut().zip(vector).for_each(|(total, v)| *total += f64::from(*v)),
+                    }
+                }
             }
         }
         match on_grid {
             Some(sum) => self.sum.iter_mut().zip(sum.value()).for_each(|(sum, value)| *sum = value.into()),
             None => self.sum.copy_from_slice(&total),
         }
-        broken
+        seen
     }
 
     /// What a unit's local steps subtract ([`LocalSteps`]); answers whether all its gradients were finite.
@@ -355,7 +366,9 @@ impl ByItself<'_> {
                 here.iter_mut().zip(self.parameters).zip(&*out).for_each(|((here, theta), gone)| *here = theta - gone);
             }
             let lot = Lot::Alone(members);
-            if self.kernels.sum_encoded(&Encoding::None, &here, self.examples, lot, self.shifts, self.sum) > 0 {
+            if self.kernels.sum_encoded(&Encoding::None, &here, self.examples, lot, self.shifts, self.sum).non_finite
+                > 0
+            {
                 return false;
             }
             out.iter_mut().zip(&*self.sum).for_each(|(out, &g)| *out += (share * g) as f32);
@@ -387,7 +400,7 @@ impl Engine for CpuEngine {
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
         self.check(&input)?;
         know(&mut *self.kernels, self.task.model, &self.train, usize::MAX)?;
-        self.encode(input.lot, input.shifts);
+        self.encode(input.lot, input.shifts, &input.noise_key)?;
         self.add_noise(&input.noise_key);
         let factor = self.denoise();
         self.update(factor, input.learning_rate, input.average_keeps);
@@ -401,7 +414,7 @@ impl Engine for CpuEngine {
         self.add_up(input.lot, input.shifts, false);
         let [mut raw, mut encoded] = [vec![0.0; p], vec![0.0; p]];
         round(&self.sum, &mut raw);
-        self.encode(input.lot, input.shifts);
+        self.encode(input.lot, input.shifts, &input.noise_key)?;
         round(&self.sum, &mut encoded);
         self.add_noise(&input.noise_key);
         let noisy = self.noisy[..p].to_vec();
@@ -409,6 +422,10 @@ impl Engine for CpuEngine {
         let denoised = self.noisy[..p].iter().map(|x| x * factor).collect();
         self.update(factor, input.learning_rate, input.average_keeps);
         Ok(StepTrace { raw, encoded, noisy, denoised })
+    }
+
+    async fn told(&mut self) -> Result<Told, EngineError> {
+        Ok(self.told)
     }
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {

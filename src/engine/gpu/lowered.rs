@@ -112,6 +112,9 @@ impl<'a> Lowered<'a> {
         if task.sharing.is_shared() && (task.local.steps > 1 || matches!(task.encoder, EncoderSpec::Layers(_))) {
             return Err(Unsupported::SharingOnGpu.into());
         }
+        if !task.counting.is_none() {
+            return Err(Unsupported::CountsOnGpu.into());
+        }
         task.encoder.validate()?;
         let dimension = task.model.parameters();
         let grid = task.sum_grid();

@@ -45,6 +45,7 @@ fn run_of(config: RunConfig) -> RunFile {
         denoise_factor: 1.0,
         privacy: Privacy::Bounded(PrivacyBound::new(config.delta, &epsilon, &ledger)),
         complete: false,
+        counted: Default::default(),
     };
     let parameters: Vec<f32> = (0..config.model.parameters()).map(|i| (i as f32).sin() * 1e-3).collect();
     let card = RunCard {

@@ -170,7 +170,8 @@ const SAID: [&str; 16] = [
 fn said() -> Vec<String> {
     let first = Settings::default();
     let number = |number: Number| {
-        let value = first.number(number).map_or(Some(3.0), |value| number.spec().nudged(value, true));
+        let open = if number.parse("3").is_ok() { 3.0 } else { 0.5 };
+        let value = first.number(number).map_or(Some(open), |value| number.spec().nudged(value, true));
         format!("{}={}", number.spec().key, format::exact(value.unwrap()))
     };
     let select = |select: Select| {

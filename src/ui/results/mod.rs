@@ -6,6 +6,7 @@
 //! | `attacker` | what an attacker can do at most |
 //! | `confusion` | which digits are taken for which |
 //! | `curves` | accuracy and ε by step |
+//! | `counted` | what counts told that were released with the steps |
 //! | [`digit`] | a drawing made into the picture that models know |
 //! | `meaning` | what ε says |
 //! | `numbers` | where the run stands in numbers |
@@ -22,6 +23,8 @@ mod answer;
 mod attacker;
 #[cfg(target_arch = "wasm32")]
 mod confusion;
+#[cfg(target_arch = "wasm32")]
+mod counted;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod curves;
 pub mod digit;

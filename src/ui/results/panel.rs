@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
+    counted::counted,
     curves::{accuracy_chart, epsilon_chart},
     meaning::{Known, meaning},
     numbers::numbers,
@@ -24,6 +25,7 @@ pub fn panel(page: Page) -> impl IntoView {
         {odds(page, known.attack)}
         <h2>{t!("Results")}</h2>
         {accuracy_chart(page, 165.0)}
+        {counted(page)}
         {epsilon_chart(page, 150.0)}
         {view_fn(move || page.recorded().map(recorded_note))}
         {meaning(page, known)}

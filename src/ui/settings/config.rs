@@ -12,7 +12,7 @@ use crate::{
     accounting::noise::NoiseSpec,
     data::sharing::Sharing,
     engine::LocalSteps,
-    mechanism::{Denoiser, EncoderSpec, LayerClip},
+    mechanism::{AdaptiveClip, Denoiser, EncoderSpec, LayerClip, PaidMetrics},
     model::pretrained,
     plot::format,
     train::{
@@ -134,6 +134,14 @@ impl Settings {
                 None => LocalSteps::MEAN,
             },
             augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
+            adaptive_clip: self
+                .clip_quantile
+                .filter(|_| self.applies(Number::ClipQuantile))
+                .map(|quantile| AdaptiveClip { quantile, noise: self.clip_count_noise }),
+            metrics: self
+                .metrics_noise
+                .filter(|_| self.applies(Number::MetricsNoise))
+                .map(|noise| PaidMetrics { noise }),
             minority: self.minority,
             reading: self.reading,
             averaging: self.averaging,
@@ -223,6 +231,7 @@ impl Settings {
             bands: config.bands,
             learning_rate: config.learning_rate,
             momentum: config.momentum,
+            metrics_noise: config.metrics.map(|metrics| metrics.noise),
             minority: config.minority,
             reading: config.reading,
             averaging: config.averaging,
@@ -263,6 +272,9 @@ impl Settings {
         }
         if let Some(Augmentation { copies, reach }) = config.augmentation {
             (settings.copies, settings.reach) = (copies, reach);
+        }
+        if let Some(AdaptiveClip { quantile, noise }) = config.adaptive_clip {
+            (settings.clip_quantile, settings.clip_count_noise) = (Some(quantile), noise);
         }
         if let Some(noise) = &config.noise {
             settings.scale = noise.scale();

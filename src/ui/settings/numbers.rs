@@ -107,6 +107,41 @@ numbers! {
         ..PLAIN
     };
 
+    ClipQuantile: clip_quantile = NumberSpec {
+        key: "clip-quantile",
+        paths: &["adaptive-clip.quantile", "adaptive-clip"],
+        label: text!("Share within the clip"),
+        hint: text!("With a number here (0.5, say) the clip norm is only where the clip begins: each step also tells, with noise, how many gradients were within it, and the next clip follows, until this share is. It is paid for by a little more noise on the gradient, so ε is the same."),
+        named: text!("share within the clip {value}"),
+        most: Beyond(1.0),
+        optional: true,
+        applies: |s| s.family == Family::Gaussian && s.encoder == Encoder::Clip,
+        ..PLAIN
+    };
+
+    ClipCountNoise: clip_count_noise = NumberSpec {
+        key: "clip-count-noise",
+        paths: &["adaptive-clip.noise"],
+        label: text!("Noise of that share"),
+        hint: text!("The standard deviation of the noise on the share that a step tells. Less of it costs the gradient more noise."),
+        named: text!("noise of that share {value}"),
+        most: At(1000.0),
+        applies: |s| s.clip_quantile.is_some() && s.family == Family::Gaussian && s.encoder == Encoder::Clip,
+        ..PLAIN
+    };
+
+    MetricsNoise: metrics_noise = NumberSpec {
+        key: "metrics",
+        paths: &["metrics.noise", "metrics"],
+        label: text!("Noise of paid accuracy"),
+        hint: text!("With a number here (0.05, say) each step also tells, with noise, which share of its digits the model read right, and how many there were of each. So your own digits have an honest accuracy, inside ε: it is paid for by a little more noise on the gradient. The number is the noise's standard deviation."),
+        named: text!("noise of paid accuracy {value}"),
+        most: At(1000.0),
+        optional: true,
+        applies: |s| s.family == Family::Gaussian && s.encoder.clips() && s.users.is_none() && s.micro_batch == 1,
+        ..PLAIN
+    };
+
     Vectors: vectors = NumberSpec {
         key: "vectors",
         paths: &["encoder.vectors"],

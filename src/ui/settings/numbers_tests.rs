@@ -57,6 +57,8 @@ fn a_field_takes_what_can_be_trained() {
 fn filled() -> [Settings; 7] {
     let plain = Settings {
         budget: Some(2.0),
+        clip_quantile: Some(0.5),
+        metrics_noise: Some(0.1),
         grid_bits: Some(8),
         decay: Decay::Linear,
         copies: 3,

@@ -7,7 +7,7 @@ use crate::{
         noise::CustomDensity,
     },
     engine::Reading,
-    mechanism::EnvelopeShape,
+    mechanism::{AdaptiveClip, EnvelopeShape},
     model::Architecture,
     train::config::{Averaging, Minority, Protects, SamplingPolicy, Start},
 };
@@ -25,6 +25,11 @@ pub struct Settings {
     pub model: Architecture,
     pub encoder: Encoder,
     pub clip_norm: f64,
+    /// The share of gradients that the clip follows; none: it stays.
+    pub clip_quantile: Option<f64>,
+    pub clip_count_noise: f64,
+    /// Noise of the accuracy that is paid for; none: it is not told.
+    pub metrics_noise: Option<f64>,
     /// A norm for each layer, as typed; empty: the clip norm is shared out.
     pub layer_norms: String,
     pub clipping: Clipping,
@@ -91,6 +96,9 @@ impl Default for Settings {
             model: Architecture::Linear,
             encoder: Encoder::Clip,
             clip_norm: 1.0,
+            clip_quantile: None,
+            clip_count_noise: AdaptiveClip::noise(),
+            metrics_noise: None,
             layer_norms: String::new(),
             clipping: Clipping::Separate,
             layer_noise: NoiseStrategy::Proportional,

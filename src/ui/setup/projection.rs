@@ -44,6 +44,23 @@ pub fn projection(page: Page) -> impl IntoView {
         })
     };
     let both = text_memo(move || both().unwrap_or_default());
+    // What is counted with the steps is inside this ε, and the gradient pays.
+    let counted = text_memo(move || {
+        page.settings
+            .with(|settings| {
+                let counting = settings.config().counting();
+                let noise =
+                    counting.of_gradient(settings.scale).filter(|_| !counting.is_none() && page.cost.known().is_some());
+                noise.map(|noise| {
+                t!(
+                    "The counts of each step are inside this ε: the gradient gets noise of scale {noise}, not {scale}.",
+                    noise = format::number(format::significant(noise, 4)),
+                    scale = format::number(settings.scale)
+                )
+            })
+            })
+            .unwrap_or_default()
+    });
     let known = bool_memo(move || matches!(page.cost.projection.get(), Some(Ok(_))));
     let rest = move || {
         known.get().then(|| match tight.get() {
@@ -53,5 +70,6 @@ pub fn projection(page: Page) -> impl IntoView {
         })
     };
     view! { <p class="projection" data-testid="projection">{text_fn(text)}{view_fn(rest)}</p>
-    <p class="projection" data-testid="projection-shared" hidden=bool_fn(move || both.with(String::is_empty))>{text_fn(move || both.get())}</p> }
+    <p class="projection" data-testid="projection-shared" hidden=bool_fn(move || both.with(String::is_empty))>{text_fn(move || both.get())}</p>
+    <p class="projection" data-testid="projection-counted" hidden=bool_fn(move || counted.with(String::is_empty))>{text_fn(move || counted.get())}</p> }
 }

@@ -159,7 +159,12 @@ fn noisy(page: Page) -> bool {
 fn alone(page: Page, person: Option<Arc<Person>>) -> String {
     let Some(person) = person else { return t!("Its gradient: how it would change the model.").to_owned() };
     let short = |value: f64| format::number(format::significant(value, DIGITS));
-    let encoder = page.run.info.with(|run| run.as_ref().map(|run| run.config.encoder.clone()));
+    let config =
+        page.run.info.with(|run| run.as_ref().map(|run| (run.config.encoder.clone(), run.config.adaptive_clip)));
+    // A clip that follows the gradients is another at each step: what is as long as before was within it.
+    let own =
+        |most: f64, adaptive: bool| if adaptive { person.norm <= 1.001 * person.bounded } else { person.norm <= most };
+    let (encoder, adaptive) = config.map_or((None, false), |(encoder, adaptive)| (Some(encoder), adaptive.is_some()));
     let norm = short(person.norm);
     match encoder {
         Some(EncoderSpec::None) => t!("Its gradient, of length {norm}. Nothing bounds it.", norm = norm),
@@ -178,7 +183,7 @@ fn alone(page: Page, person: Option<Arc<Person>>) -> String {
             )
         }
         // What is below the bound is added as it is; its coordinates are rounded to the grid of exact sums.
-        Some(EncoderSpec::Clip { norm: most }) if person.norm <= most => {
+        Some(EncoderSpec::Clip { norm: most }) if own(most, adaptive) => {
             t!("Its gradient, of length {norm}: short enough to stay whole.", norm = norm)
         }
         _ => t!("Its gradient, of length {norm}, cut to {bounded}.", norm = norm, bounded = short(person.bounded)),

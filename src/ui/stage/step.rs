@@ -64,6 +64,9 @@ fn sentence(page: Page, which: usize) -> String {
                 Some(EncoderSpec::Envelope { .. }) => {
                     t!("Each example's gradient is clamped, rank by rank, under a public envelope of length 1; dashed, the envelope times the lot.")
                 }
+                Some(EncoderSpec::Clip { .. }) if config.is_some_and(|config| config.adaptive_clip.is_some()) => {
+                    t!("Each example's gradient is shortened where it is longer than the clip, which follows the gradients from step to step.")
+                }
                 Some(EncoderSpec::Clip { norm }) => {
                     return t!(
                         "Each example's gradient is shortened to length {length} where it is longer.",

@@ -117,7 +117,7 @@ impl Page {
         if self.check_data() {
             self.messages.clear(Some(Number::Lot));
             self.run.keep_model();
-            self.trainer.send(Request::Start(self.settings.with_untracked(Settings::config)));
+            self.trainer.send(Request::Start(Box::new(self.settings.with_untracked(Settings::config))));
         } else {
             self.run.stay();
         }

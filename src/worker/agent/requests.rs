@@ -26,6 +26,7 @@ impl<H: Host> Agent<H> {
             Request::Load { load, from } => self.load(load, from).await,
             Request::Piece { load, bytes } => self.take_piece(load, bytes).await,
             Request::Start(config) => {
+                let config = *config;
                 self.start(config).await;
             }
             Request::Reset => match self.session.as_ref().map(|session| session.plan().config.clone()) {

@@ -115,7 +115,8 @@ impl<H: Host> Agent<H> {
         // A training time that is no duration (negative, or not finite) counts as none.
         let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
         // A run file does not say how many gradients were not finite, which is private.
-        let progress = Progress { step, ledger: file.ledger.clone(), training, non_finite: 0 };
+        let (counted, clips) = (report.counted, file.clips.clone());
+        let progress = Progress { step, ledger: file.ledger.clone(), training, non_finite: 0, counted, clips };
         Ok((Session::resume(plan, engine, progress)?, fallback, file))
     }
 }

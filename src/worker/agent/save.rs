@@ -46,7 +46,7 @@ impl<H: Host> Agent<H> {
             improved_curve,
             classic_curve,
         };
-        Ok(RunFile::new(card, session.ledger().cloned(), state))
+        Ok(RunFile::new(card, session.ledger().cloned(), state).with_clips(session.clips()))
     }
 
     /// The current run as the store keeps it: its entry in the list, and its run file as JSON.

@@ -150,12 +150,13 @@ impl Resumed {
     /// # Errors
     /// When a ledger that was to be kept beside it is another run's.
     pub fn stood(&mut self, files: &Files) -> Result<(Progress, State), Box<dyn Error>> {
-        let RunFile { run, ledger, parameters, momentum, average, .. } = &self.file;
-        let Report { step, training_seconds, .. } = run.report;
+        let RunFile { run, ledger, parameters, momentum, average, clips, .. } = &self.file;
+        let Report { step, training_seconds, counted, .. } = run.report;
         let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
-        let mut progress = Progress { step, ledger: ledger.clone(), training, non_finite: 0 };
+        let (ledger, clips) = (ledger.clone(), clips.clone());
+        let mut progress = Progress { step, ledger, training, non_finite: 0, counted, clips };
         files.compare_ledger(&mut progress)?;
-        self.overtaken = progress.ledger != *ledger;
+        self.overtaken = progress.ledger != self.file.ledger;
         let spent = progress.ledger.as_ref().map_or(0, Ledger::steps);
         if spent > step {
             tell(&format!(
@@ -392,7 +393,7 @@ impl Keep {
         }
         let Some((card, state)) = self.saved.clone() else { return Ok(None) };
         let report = Report { privacy: session.privacy_ahead(ahead)?, ..card.report };
-        let file = RunFile::new(RunCard { report, ..card }, ledger.cloned(), state);
+        let file = RunFile::new(RunCard { report, ..card }, ledger.cloned(), state).with_clips(session.clips());
         Ok(Some(file.to_json().into_bytes()))
     }
 }

@@ -11,7 +11,7 @@ use hushgrad::{
     engine::AnyEngine,
     train::{
         books::{AllRuns, Cost},
-        report::{Privacy, Report},
+        report::{Counted, Privacy, Report},
         session::Session,
     },
 };
@@ -136,6 +136,20 @@ pub fn explain(report: &Report, session: &Session<AnyEngine>) {
     }
     if let Some(caution) = report.test_set.and_then(TestSet::caution) {
         tell(caution);
+    }
+    let Counted { clip, answers } = report.counted;
+    if let Some(answers) = answers.filter(|answers| answers.steps > 0) {
+        let shares: Vec<String> = answers.digits.iter().map(|share| format!("{:.1}", 100.0 * share)).collect();
+        tell(&format!(
+            "accuracy on the training digits, released with the steps and paid for: {:.1} ± {:.1} %; digits 0 to 9 {} % (each ± {:.1} by its noise)",
+            100.0 * answers.accuracy,
+            100.0 * answers.error(),
+            shares.join(", "),
+            100.0 * answers.noise.sqrt()
+        ));
+    }
+    if let Some(clip) = clip {
+        tell(&format!("the clip, which follows the norms and is public, stands at {clip:.4}"));
     }
     let non_finite = session.teaching().non_finite;
     if non_finite > 0 {

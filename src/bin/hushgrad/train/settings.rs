@@ -10,7 +10,7 @@ use hushgrad::{
     },
     data::sharing::Sharing,
     engine::{LocalSteps, Reading},
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip},
+    mechanism::{AdaptiveClip, Denoiser, EncoderSpec, EnvelopeShape, LayerClip, PaidMetrics},
     model::Architecture,
     train::{
         config::{Augmentation, Averaging, Minority, Protects, RunConfig, SamplingPolicy, Schedule, Start},
@@ -201,6 +201,7 @@ pub fn configuration(
     }
     take!(lot, bands, learning_rate, momentum, delta, init_seed);
     sharing(arguments, &mut config)?;
+    counted(arguments, &mut config)?;
     if let Some(copies) = arguments.copies {
         let reach = arguments.reach.unwrap_or(1);
         config.augmentation = (copies != 1).then_some(Augmentation { copies, reach });
@@ -240,6 +241,8 @@ pub enum SettingsError {
     Resumed,
     #[error("--clip needs --encoder clip or layers")]
     ClipWithout,
+    #[error("--clip-quantile and --clip-count-noise need --adaptive-clip")]
+    AdaptiveWithout,
     #[error("--layer-norms, --clipping and --layer-noise need --encoder layers")]
     LayersWithout,
     #[error("--vectors and --pre-scale need an envelope (--encoder gaussian, heavy-tailed, sparse or mixed)")]
@@ -344,6 +347,23 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Setti
         }
         _ => {}
     }
+    Ok(())
+}
+
+/// What is counted and released with the steps.
+fn counted(arguments: &Arguments, config: &mut RunConfig) -> Result<(), SettingsError> {
+    let Arguments { adaptive_clip, clip_quantile, clip_count_noise, metrics, .. } = *arguments;
+    if adaptive_clip {
+        config.adaptive_clip.get_or_insert(AdaptiveClip { quantile: 0.5, noise: AdaptiveClip::noise() });
+    }
+    match &mut config.adaptive_clip {
+        Some(AdaptiveClip { quantile, noise }) => {
+            (*quantile, *noise) = (clip_quantile.unwrap_or(*quantile), clip_count_noise.unwrap_or(*noise));
+        }
+        None if clip_quantile.or(clip_count_noise).is_some() => return Err(SettingsError::AdaptiveWithout),
+        None => {}
+    }
+    config.metrics = metrics.map(|noise| PaidMetrics { noise }).or(config.metrics);
     Ok(())
 }
 

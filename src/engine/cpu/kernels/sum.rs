@@ -165,7 +165,7 @@ mod tests {
             let examples = Examples { data: self.data, features: &[] };
             let mut sum = vec![f64::NAN; padded(self.parameters.len())];
             let Self { pool, encoding, parameters, shifts, .. } = self;
-            assert_eq!(pool.sum_encoded(encoding, parameters, examples, lot, shifts, &mut sum), 0);
+            assert_eq!(pool.sum_encoded(encoding, parameters, examples, lot, shifts, &mut sum).non_finite, 0);
             sum.truncate(parameters.len());
             sum
         }

@@ -196,8 +196,12 @@ impl<S: Simd> Network<S> for Cnn<S> {
             self.addend.resize(CONV, s.splat(0.0));
         }
         let mut squares = [s.splat(0.0); 2];
+        let mut scores = [s.splat(0.0); CLASSES];
         for (k, block) in blocks.iter().enumerate() {
             self.forward(parameters, block, k);
+            if k == 0 {
+                scores = self.copies[0].logits;
+            }
             let norms = self.backward(parameters, block, k);
             squares = match k {
                 0 => norms,
@@ -228,7 +232,11 @@ impl<S: Simd> Network<S> for Cnn<S> {
             s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms })
         };
         let layers = [squares[0], squares[1], dense(0), dense(1)];
-        Squares { whole: s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies, terms }), layers }
+        Squares {
+            whole: s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies, terms }),
+            layers,
+            scores,
+        }
     }
 
     fn add_scaled(

@@ -7,8 +7,10 @@ use crate::{
     model::CLASSES,
 };
 
-/// Squared norms of the gradients of a block's examples.
+/// Squared norms of the gradients of a block's examples, and how they are read.
 pub struct Squares<S: Simd> {
+    /// Logits of the first block's.
+    pub scores: [S::F; CLASSES],
     /// Not finite where a gradient is not.
     pub whole: S::F,
     /// Layer by layer; 0 after the last.

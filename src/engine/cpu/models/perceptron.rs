@@ -90,8 +90,12 @@ impl<S: Simd> Network<S> for Perceptron<S> {
     fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<S> {
         let (s, activation, width) = (self.simd, self.activation, self.width);
         self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s, width));
+        let mut scores = [s.splat(0.0); CLASSES];
         for (k, block) in blocks.iter().enumerate() {
             let copy = self.forward(parameters, block, k);
+            if k == 0 {
+                scores = copy.logits;
+            }
             s.run(LossDelta { labels: block.labels, share: block.share, logits: &mut copy.logits });
             if width > 0 {
                 let weights = &parameters[DENSE1..][..CLASSES * MLP_HIDDEN];
@@ -121,7 +125,7 @@ impl<S: Simd> Network<S> for Perceptron<S> {
             let (own, pairs) = (of(layer, &own), of(layer, &pairs));
             *square = s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms });
         }
-        Squares { whole: s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms }), layers }
+        Squares { whole: s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms }), layers, scores }
     }
 
     fn add_scaled(

@@ -13,6 +13,8 @@ pub enum Encoding {
     None,
     /// Scaled to at most `target`, which leaves room for what is rounded.
     Clip {
+        /// What counts as within the clip.
+        norm: f64,
         target: f64,
         grid: Option<SumGrid>,
     },
@@ -31,7 +33,11 @@ pub enum Encoding {
 impl Encoding {
     /// Gradients of `parameters` coordinates no longer than `norm`.
     pub fn clip(norm: f64, parameters: usize, grid: Option<SumGrid>) -> Self {
-        Self::Clip { target: grid.map_or_else(|| clip_target(norm), |grid| grid.clip_target(norm, parameters)), grid }
+        Self::Clip {
+            norm,
+            target: grid.map_or_else(|| clip_target(norm), |grid| grid.clip_target(norm, parameters)),
+            grid,
+        }
     }
 
     /// Where sums in f32 stand; 0 without a grid.
@@ -41,6 +47,11 @@ impl Encoding {
             Self::Clip { grid, .. } | Self::Envelope { grid, .. } | Self::Layers { grid, .. } => *grid,
         }
         .map_or(0.0, SumGrid::base)
+    }
+
+    /// Whether a gradient of squared norm `square` is within the clip.
+    pub fn is_within(&self, square: f32) -> bool {
+        matches!(self, Self::Clip { norm, .. } if f64::from(square).sqrt() <= *norm)
     }
 
     /// Factors by which the layers of a gradient of squared norm `square`, and of those layer by layer, are added; 0 where that is not finite.

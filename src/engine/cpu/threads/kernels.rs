@@ -1,6 +1,7 @@
 //! What the engine asks of its kernels, whatever instruction set and threads they run on.
 
 use super::{encoding::Encoding, lot::Lot};
+use crate::mechanism::counts::Counts;
 use crate::{
     data::{Dataset, Shift},
     engine::{
@@ -12,12 +13,28 @@ use crate::{
     },
 };
 
+/// What a lot had beside its sum.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    /// Vectors that were not finite.
+    pub non_finite: u64,
+    /// Of the others; answers and digits where examples are alone.
+    pub counts: Counts,
+}
+
+impl Seen {
+    pub fn merge(&mut self, other: Self) {
+        self.non_finite += other.non_finite;
+        self.counts.merge(other.counts);
+    }
+}
+
 /// The passes of a step and of an evaluation, compiled for one instruction set.
 pub trait Kernels: Send {
     /// Name of the instruction set and number of threads.
     fn describe(&self) -> String;
 
-    /// sum ← the encoded gradients of `lot`, added, exactly where they stand on a grid; answers how many were not finite.
+    /// sum ← the encoded gradients of `lot`, added, exactly where they stand on a grid.
     fn sum_encoded(
         &mut self,
         encoding: &Encoding,
@@ -26,7 +43,7 @@ pub trait Kernels: Send {
         lot: Lot<'_>,
         shifts: &[Shift],
         sum: &mut [f64],
-    ) -> u64;
+    ) -> Seen;
 
     /// noisy ← sum + noise, added in f64 and rounded once.
     fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &[f64], noisy: &mut [f32]);

@@ -1,6 +1,6 @@
 //! One thread's share of a lot: gradients of a block at a time, encoded and added to a sum.
 
-use super::{encoding::Encoding, lot::Lot};
+use super::{encoding::Encoding, kernels::Seen, lot::Lot};
 use crate::{
     data::{Dataset, Shift},
     engine::{
@@ -10,6 +10,7 @@ use crate::{
             models::{Block, Examples, Network, Squares, network},
             simd::{MOST_LANES, Simd, padded},
         },
+        scores::best,
     },
     mechanism::layers::MOST_LAYERS,
     model::Architecture,
@@ -36,7 +37,7 @@ impl<S: Simd> LaneWorker<S> {
         Self { simd, model, blocks, network: network(simd, model), ranker }
     }
 
-    /// sum += the encoded gradients of `lot`; answers how many were not finite. `sum` is as long as [`padded`] says, and stands on
+    /// sum += the encoded gradients of `lot`. `sum` is as long as [`padded`] says, and stands on
     /// [`Encoding::base`]; on a grid it takes in a slot's examples at most.
     pub fn add_encoded(
         &mut self,
@@ -46,16 +47,31 @@ impl<S: Simd> LaneWorker<S> {
         lot: Lot<'_>,
         shifts: &[Shift],
         sum: &mut [f32],
-    ) -> u64 {
-        let mut non_finite = 0;
+    ) -> Seen {
+        let mut seen = Seen::default();
         for start in (0..lot.len()).step_by(S::LANES) {
             let part = lot.part(start..lot.len().min(start + S::LANES));
             let used = self.load(examples, part, shifts);
             let blocks = &self.blocks[..used];
-            let Squares { whole, layers } = self.network.gradients(parameters, blocks);
+            let Squares { whole, layers, scores } = self.network.gradients(parameters, blocks);
             let (norms, layers) = ([whole], S::flat(&layers));
             let norms = &S::flat(&norms)[..part.len()];
-            non_finite += norms.iter().filter(|n| !n.is_finite()).count() as u64;
+            let scores = S::flat(&scores);
+            for (lane, &square) in norms.iter().enumerate() {
+                if !square.is_finite() {
+                    seen.non_finite += 1;
+                    continue;
+                }
+                let (right, digit) = match part {
+                    Lot::Alone(indices) => {
+                        let own: Scores = std::array::from_fn(|class| scores[class * S::LANES + lane]);
+                        let digit = examples.data.labels[indices[lane] as usize];
+                        (best(&own) == digit, digit)
+                    }
+                    Lot::Shared { .. } => (false, 0),
+                };
+                seen.counts.add(encoding.is_within(square), right, digit);
+            }
             if let (Encoding::Envelope { psi, pre_scale, grid }, Some((ranker, row))) = (encoding, &mut self.ranker) {
                 self.network.prepare_rows();
                 for (lane, _) in norms.iter().enumerate().filter(|(_, n)| n.is_finite()) {
@@ -73,7 +89,7 @@ impl<S: Simd> LaneWorker<S> {
                 self.network.add_scaled(blocks, &scales, encoding.base(), sum);
             }
         }
-        non_finite
+        seen
     }
 
     /// Takes in a lot of no more than there are lanes, and answers how many blocks it takes.

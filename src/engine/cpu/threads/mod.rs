@@ -6,4 +6,9 @@ mod lane_worker;
 mod lot;
 mod pool;
 
-pub use self::{encoding::Encoding, kernels::Kernels, lot::Lot, pool::WorkerPool};
+pub use self::{
+    encoding::Encoding,
+    kernels::{Kernels, Seen},
+    lot::Lot,
+    pool::WorkerPool,
+};

@@ -6,10 +6,15 @@
 
 use std::sync::{
     Mutex, PoisonError,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+    atomic::{AtomicUsize, Ordering},
 };
 
-use super::{encoding::Encoding, kernels::Kernels, lane_worker::LaneWorker, lot::Lot};
+use super::{
+    encoding::Encoding,
+    kernels::{Kernels, Seen},
+    lane_worker::LaneWorker,
+    lot::Lot,
+};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::engine::Unsupported;
 use crate::{
@@ -134,7 +139,7 @@ impl<S: Simd> Kernels for WorkerPool<S> {
         lot: Lot<'_>,
         shifts: &[Shift],
         sum: &mut [f64],
-    ) -> u64 {
+    ) -> Seen {
         let simd = self.simd;
         let base = encoding.base();
         let exact = base != 0.0;
@@ -151,20 +156,20 @@ impl<S: Simd> Kernels for WorkerPool<S> {
             sum.get_mut().unwrap_or_else(PoisonError::into_inner).clear(base);
         }
         let sums = std::mem::take(&mut self.sums);
-        let non_finite = AtomicU64::new(0);
+        let seen = Mutex::new(Seen::default());
         self.share(pieces, |(place, worker), piece| {
             let mut sum = sums[if exact { place } else { piece }].lock().unwrap_or_else(PoisonError::into_inner);
             let lot = lot.part(edge(piece)..edge(piece + 1));
             let sum = sum.room_for(simd, lot.len());
-            let broken = worker.add_encoded(encoding, parameters, examples, lot, shifts, sum);
-            non_finite.fetch_add(broken, Ordering::Relaxed);
+            let own = worker.add_encoded(encoding, parameters, examples, lot, shifts, sum);
+            seen.lock().unwrap_or_else(PoisonError::into_inner).merge(own);
         });
         self.sums = sums;
         sum.fill(0.0);
         for part in &mut self.sums[..used] {
             part.get_mut().unwrap_or_else(PoisonError::into_inner).add_to(simd, sum);
         }
-        non_finite.into_inner()
+        seen.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &[f64], noisy: &mut [f32]) {

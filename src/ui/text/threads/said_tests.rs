@@ -12,7 +12,7 @@ use crate::{
         visitor::{self, Role, VisitorError},
     },
     engine::{EngineError, LocalSteps, Unsupported},
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, error::MechanismError},
+    mechanism::{AdaptiveClip, Denoiser, EncoderSpec, EnvelopeShape, LayerClip, PaidMetrics, error::MechanismError},
     train::{
         config::{Augmentation, Minority, RunConfig, SamplingPolicy, Schedule, Start},
         error::{NoGuarantee, SessionError},
@@ -28,6 +28,12 @@ use crate::{
         run_store::StoreError,
     },
 };
+
+/// A run that counts.
+fn counted(quantile: f64, noise: f64, metrics: Option<f64>, config: RunConfig) -> RunConfig {
+    let (adaptive_clip, metrics) = (Some(AdaptiveClip { quantile, noise }), metrics.map(|noise| PaidMetrics { noise }));
+    RunConfig { adaptive_clip, metrics, ..config }
+}
 
 /// What threads said, of which each must be German in all its parts.
 #[derive(Default)]
@@ -201,6 +207,16 @@ fn what_is_wrong_with_settings_is_german() {
         RunConfig { sharing: Sharing::MicroBatches { size: 4 }, bands: 2, lot: 8, ..config() },
         RunConfig { sharing: Sharing::MicroBatches { size: 4 }, local: LocalSteps { steps: 2, rate: 1.0 }, ..config() },
         RunConfig { sharing: Sharing::MicroBatches { size: 4 }, sampling: SamplingPolicy::FixedSize, ..config() },
+        counted(0.0, 0.05, None, config()),
+        counted(0.5, 0.0, None, config()),
+        counted(0.5, 0.1, Some(0.0), config()),
+        counted(0.5, 0.1, None, RunConfig { noise: None, ..config() }),
+        counted(0.5, 0.1, None, RunConfig { grid_bits: Some(8), ..config() }),
+        counted(0.5, 0.1, None, RunConfig { bands: 2, lot: 8, ..config() }),
+        counted(0.5, 0.1, None, RunConfig { encoder: EncoderSpec::None, ..config() }),
+        counted(0.5, 0.1, None, RunConfig { encoder: layers(&[1.0]), ..config() }),
+        counted(0.5, 0.1, Some(0.1), RunConfig { sharing: Sharing::MicroBatches { size: 4 }, ..config() }),
+        counted(0.5, 0.1, None, RunConfig { phases: "2; 3 clip 0.5".parse().unwrap(), steps: Some(5), ..config() }),
         users(0, 1.0, 1, 1.0),
         users(300, 0.0, 1, 1.0),
         users(3, 1.0, 1, 1.0),
@@ -354,6 +370,9 @@ fn what_epsilon_rests_on_is_german() {
     }
     let banded = projection::planned(&RunConfig { bands: 4, ..RunConfig::default() }, 60_000, 7).unwrap();
     assumptions(banded.ledger()).into_iter().for_each(|phrase| said.add(phrase));
+    let counts = counted(0.5, 0.1, Some(0.1), RunConfig::default());
+    let counts = projection::planned(&counts, 60_000, 7).unwrap();
+    assumptions(counts.ledger()).into_iter().for_each(|phrase| said.add(phrase));
     for reason in [NoGuarantee::Replayed, NoGuarantee::NoNoise, NoGuarantee::NoBound, NoGuarantee::Unrecorded] {
         said.add(reason);
     }
@@ -392,6 +411,7 @@ fn what_an_engine_or_a_store_refuses_is_german() {
         Unsupported::GridOnGpu,
         Unsupported::AugmentationOnGpu,
         Unsupported::SharingOnGpu,
+        Unsupported::CountsOnGpu,
         Unsupported::ScatteringOnSoftware,
         Unsupported::SteepNoise,
         Unsupported::NoEnvelope,

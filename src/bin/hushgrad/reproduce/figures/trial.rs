@@ -12,6 +12,7 @@ use hushgrad::{
     train::{
         config::RunConfig,
         plan::Plan,
+        report::Counted,
         session::{Progress, Session},
     },
 };
@@ -128,6 +129,8 @@ struct Saved {
     parameters: Vec<f32>,
     momentum: Vec<f32>,
     average: Option<Vec<f32>>,
+    counted: Counted,
+    clips: Vec<f32>,
 }
 
 impl Saved {
@@ -178,6 +181,8 @@ impl Training {
                     ledger: None,
                     training: Duration::try_from_secs_f64(saved.seconds).unwrap_or_default(),
                     non_finite: 0,
+                    counted: saved.counted,
+                    clips: saved.clips,
                 };
                 (Session::resume(plan, engine, progress)?, saved.points)
             }
@@ -238,6 +243,8 @@ impl Training {
             parameters,
             momentum,
             average,
+            counted: progress.counted,
+            clips: progress.clips,
         };
         let unwritten = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
         if let Some(folder) = path.parent() {

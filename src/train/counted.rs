@@ -1,0 +1,135 @@
+//! Counts that a configuration releases with its steps: an adaptive clip, and metrics that are paid for. The noise of a run is that of the whole release, so
+//! its price is that of a plain clip, and the gradient gets the noise that the counts leave it.
+
+use super::{config::RunConfig, error::ConfigError};
+use crate::{
+    accounting::{
+        decimal::quoted,
+        ledger::{Held, Part},
+        noise::NoiseSpec,
+    },
+    mechanism::{EncoderSpec, counts::Counting},
+};
+
+/// Noise of more lots than this tells nothing.
+const MOST_NOISE: f64 = 1000.0;
+
+impl RunConfig {
+    /// What a step releases beside its sum. The noise is a share of the lot that is set, whatever number of examples it is drawn from.
+    #[must_use]
+    pub fn counting(&self) -> Counting {
+        let lot = self.sharing.lot(self.lot);
+        Counting {
+            within: self.adaptive_clip.map(|clip| clip.noise * lot),
+            answers: self.metrics.map(|metrics| metrics.noise * lot),
+        }
+    }
+
+    /// The gradient's noise as a multiple of its clip. It is the run's where nothing is counted.
+    pub(super) fn noise_of_gradient(&self) -> Option<NoiseSpec> {
+        let noise = self.noise.clone()?;
+        // What leaves nothing is refused before.
+        let scale = self.counting().of_gradient(noise.scale()).unwrap_or(f64::INFINITY);
+        Some(noise.with_scale(scale))
+    }
+
+    /// What a release holds, where that is more than a gradient.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        let counting = self.counting();
+        let (false, Some(noise)) = (counting.is_none(), self.noise_of_gradient()) else { return Vec::new() };
+        let held = counting
+            .within
+            .map(|_| Held::NormWithinClip)
+            .into_iter()
+            .chain(counting.answers.map(|_| Held::AnswerAndClass));
+        let counts = held.zip(counting.groups()).map(|(holds, (group, noise))| Part { holds, clip: group.clip, noise });
+        std::iter::once(Part { holds: Held::Gradient, clip: 1.0, noise: noise.scale() }).chain(counts).collect()
+    }
+}
+
+/// Whether a configuration can release what it counts.
+///
+/// # Errors
+/// The field that is out of its range, or what contradicts it.
+pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
+    let counting = config.counting();
+    let first = if config.adaptive_clip.is_some() { "adaptive-clip" } else { "metrics" };
+    let contradiction = |field, sentence| Err(ConfigError::Contradiction { field, sentence });
+    if counting.is_none() {
+        return Ok(());
+    }
+    let z = match config.noise {
+        Some(NoiseSpec::Gaussian { sigma }) => sigma,
+        _ => {
+            return contradiction(
+                first,
+                "counts share one budget with the gradient where the noise is Gaussian; choose it, or release no counts",
+            );
+        }
+    };
+    if config.grid_bits.is_some() {
+        return contradiction(first, "counts are not rounded to a grid; leave out the grid, or release no counts");
+    }
+    if config.bands > 1 {
+        return contradiction(
+            first,
+            "beside noise that is correlated over several steps no counts are released; choose 1 band, or release no counts",
+        );
+    }
+    if !config.encoder.clips() {
+        return contradiction(
+            first,
+            "counts share one budget with gradients that are clipped to a norm; choose to clip, or release no counts",
+        );
+    }
+    let range = |field, value: f64, range: String| Err(ConfigError::OutOfRange { field, value: quoted(value), range });
+    let lot = config.sharing.lot(config.lot);
+    let mut left = z.powi(-2);
+    let mut noise_of = |field, bound: f64, noise: f64| {
+        let least = bound / (lot * left.sqrt());
+        if noise.is_nan() || noise <= least || noise > MOST_NOISE {
+            return range(
+                field,
+                noise,
+                format!(
+                    "above {} and at most {MOST_NOISE}, as counts of less noise cost more than the noise scale allows",
+                    quoted(least)
+                ),
+            );
+        }
+        left -= (bound / (noise * lot)).powi(2);
+        Ok(())
+    };
+    if let Some(clip) = config.adaptive_clip {
+        if !matches!(config.encoder, EncoderSpec::Clip { .. }) {
+            return contradiction(
+                "adaptive-clip",
+                "it follows the norms of whole gradients; choose one clip for all layers, or a fixed one",
+            );
+        }
+        noise_of("adaptive-clip.noise", 0.5, clip.noise)?;
+        if clip.quantile.is_nan() || clip.quantile <= 0.0 || clip.quantile >= 1.0 {
+            return range("adaptive-clip.quantile", clip.quantile, "above 0 and below 1".to_owned());
+        }
+    }
+    if let Some(metrics) = config.metrics {
+        if config.sharing.is_shared() {
+            return contradiction(
+                "metrics",
+                "answers are counted example by example; choose no micro-batches and no users, or no metrics",
+            );
+        }
+        noise_of("metrics.noise", 1.25_f64.sqrt(), metrics.noise)?;
+    }
+    // Rounding may have left nothing where the least noise is met to the last digit.
+    if counting.of_gradient(z).is_none_or(|noise| !noise.is_finite()) {
+        return contradiction(
+            first,
+            "counts of so little noise leave the gradient none of the budget; choose more of it",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
