@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod coin;
 mod digest;
 pub mod idx;
 pub mod incoming;

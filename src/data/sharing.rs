@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use rand::rand_core::Rng as _;
 
-use super::Dataset;
+use super::{
+    Dataset,
+    coin::{fnv_1a, mixed},
+};
 use crate::rng::NotPrivateReplay;
 
-/// Digits.
-const CLASSES: usize = 10;
+const CLASSES: usize = super::idx::CLASSES as usize;
 
 /// Which examples are sampled together and add one bounded vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -129,16 +131,7 @@ impl Units {
 
 /// An example's coin (FNV-1a of its pixels and its label, mixed as in SplitMix64). It must never change, or runs would be continued with other micro-batches than they began with.
 fn coin(image: &[u8], label: u8) -> u64 {
-    let bytes = image.iter().chain([&label]);
-    let hash =
-        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    mixed(hash)
-}
-
-fn mixed(word: u64) -> u64 {
-    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
+    mixed(fnv_1a(image.iter().copied().chain([label])))
 }
 
 /// A number below `n` for a coin.

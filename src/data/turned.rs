@@ -1,6 +1,6 @@
 //! Images turned a quarter: a minority among the training images, and the same test images as that minority writes them.
 
-use super::{Dataset, idx::PIXELS};
+use super::{Dataset, coin::fnv_1a, idx::PIXELS};
 
 const SIDE: usize = 28;
 /// Of the training images about one in so many is turned.
@@ -13,7 +13,7 @@ fn turned(image: &[u8]) -> impl Iterator<Item = u8> {
 
 /// An image's coin (FNV-1a of its pixels). It must never change, or runs would be continued on other images than they began with.
 fn coin(image: &[u8]) -> u64 {
-    image.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &pixel| (hash ^ u64::from(pixel)).wrapping_mul(0x0100_0000_01b3))
+    fnv_1a(image.iter().copied())
 }
 
 impl Dataset {

@@ -98,6 +98,13 @@ export async function tight(page: Page): Promise<number> {
   return text ? Number(text) : NaN;
 }
 
+/** What the settings will cost, once both bounds are there: each comes when its computation is done. */
+export async function projected(page: Page): Promise<string> {
+  const projection = page.getByTestId("projection");
+  await expect(projection).toContainText(/ε ≤ \d[^]*tight accounting: ε ≤ \d/);
+  return (await projection.textContent())!;
+}
+
 /** The bare number that `step`, `accuracy` and `epsilon` carry; NaN while they carry none. */
 export async function value(page: Page, name: "step" | "accuracy" | "epsilon"): Promise<number> {
   const text = await hook(page, name).getAttribute("data-value");
@@ -209,6 +216,18 @@ export async function open(page: Page, site: Site, query = "") {
     const enough = new Promise((done) => setTimeout(done, patience));
     await Promise.race([navigator.serviceWorker?.ready, enough]);
   }, 5_000);
+}
+
+/** Tests that runs of a hundred steps on drawn digits, with these settings more, are refused with a sentence that says this, before a step. */
+export function refused(runs: readonly (readonly [query: string, says: string])[]) {
+  for (const [query, says] of runs) {
+    test(`a run with ${query.slice(1)} is refused with a sentence`, async ({ page, site }) => {
+      await open(page, site, `?backend=cpu&dataset=synthetic&steps=100${query}`);
+      await hook(page, "step-once").click();
+      await expect(hook(page, "error")).toContainText(says);
+      expect(await value(page, "step")).toBe(0);
+    });
+  }
 }
 
 /** The training thread of a page that is open. */

@@ -1,5 +1,5 @@
 /** Layers as groups of vectors: their control, ε before Play, runs with them on both engines, links, files, and what is refused. */
-import { account, expect, exported, hook, open, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, open, projected, rows, test, value } from "./fixtures";
 import { readFileSync } from "node:fs";
 
 const RUN = "&dataset=synthetic&model=mlp&lot=400&sigma=2&steps=100";
@@ -39,14 +39,13 @@ for (const [backend, label] of [
 test("layers are a choice of the set-up, stand in the link, and leave ε before Play as it is", async ({ page, site }) => {
   await open(page, site, `?backend=cpu${RUN}`);
   const will = page.getByTestId("projection");
-  await expect(will).toContainText("ε");
-  const before = await will.textContent();
+  const before = await projected(page);
   await page.locator("details.advanced summary").click();
   const [clipping, noise, norms] = ["clipping", "layer-noise", "layer-norms"].map((id) => page.locator(`#${id}`));
   for (const field of [clipping, noise, norms]) await expect(field).toBeHidden();
   await page.locator("#encoder").selectOption("layers");
   await expect(page).toHaveURL(/encoder=layers/);
-  await expect(will).toHaveText(before ?? "");
+  await expect(will).toHaveText(before);
   await clipping.selectOption("joint");
   await noise.selectOption("dimension-adjusted");
   await expect(page.locator("#number-clip")).toBeVisible();
@@ -55,7 +54,7 @@ test("layers are a choice of the set-up, stand in the link, and leave ε before 
   // Layers have norms of their own, and the one for all plays no part.
   await expect(page.locator("#number-clip")).toBeHidden();
   await expect(page).toHaveURL(/clipping=joint&layer-norms=0.5(%20|\+| )2&layer-noise=dimension-adjusted/);
-  await expect(will).toHaveText(before ?? "");
+  await expect(will).toHaveText(before);
   await page.reload();
   await page.locator("details.advanced summary").click();
   await expect(norms).toHaveValue("0.5 2");
@@ -63,7 +62,7 @@ test("layers are a choice of the set-up, stand in the link, and leave ε before 
   await expect(noise).toHaveValue("dimension-adjusted");
   await page.locator("#encoder").selectOption("clip");
   for (const field of [clipping, noise, norms]) await expect(field).toBeHidden();
-  await expect(will).toHaveText(before ?? "");
+  await expect(will).toHaveText(before);
 });
 
 for (const [norms, says] of [

@@ -70,8 +70,9 @@ for (const [what, file] of Object.entries(PARTS)) {
         await expect(failed(page)).toContainText(cause);
         await expect(failed(page)).toContainText(file.replace(/(\.js|_bg\.wasm)$/, "").replace(/^(worker|accountant)-.*/, "$1"));
         await expect(page.getByText("Opening…")).toBeHidden();
+        // Pressed the moment the host is mended: by itself the page starts a thread again with the next question for it, and hides the button.
         site.fault = () => undefined;
-        await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Try again" }).click()]);
+        await Promise.all([page.waitForEvent("load"), page.locator("#again").dispatchEvent("click")]);
         await works(page);
       });
     });

@@ -1,5 +1,5 @@
 /** Micro-batches: the number in links and fields, what it does to ε before Play, a run with it, its file, and what it does not go with. */
-import { account, expect, exported, hook, open, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, open, projected, refused, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 
@@ -10,7 +10,7 @@ test("micro-batches change what a run will cost before Play, for a digit and for
   await expect(field).toHaveValue("1");
   await expect(page.locator("#protects")).toBeHidden();
   const [will, both] = [page.getByTestId("projection"), page.getByTestId("projection-shared")];
-  await expect(will).toContainText("ε");
+  await projected(page);
   await expect(both).toBeHidden();
   const epsilons = async (of: typeof will) => [...((await of.textContent()) ?? "").matchAll(/ε ≤ (\d+(?:\.\d+)?)/g)].map((found) => Number(found[1]));
   const [alone] = await epsilons(will);
@@ -39,7 +39,7 @@ test("micro-batches change what a run will cost before Play, for a digit and for
 
 test("a run with micro-batches trains on the CPU, says what it protects, and goes on from its file", async ({ page, site }) => {
   await open(page, site, `?micro-batch=8${RUN}`);
-  const will = ((await page.getByTestId("projection").textContent()) ?? "").match(/ε ≤ (\d+(?:\.\d+)?)/)?.[1];
+  const will = (await projected(page)).match(/ε ≤ (\d+(?:\.\d+)?)/)?.[1];
   for (const step of [1, 2, 3]) {
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(step);
@@ -64,14 +64,7 @@ test("a run with micro-batches trains on the CPU, says what it protects, and goe
   expect(await value(page, "epsilon")).toBeGreaterThan(spent);
 });
 
-for (const [query, says] of [
+refused([
   ["&lot=30&micro-batch=31", "between 2 and the lot, 30"],
   ["&lot=400&micro-batch=8&sampling=fixed-size", "may be in another micro-batch"],
-] as const) {
-  test(`a run with ${query.slice(1)} is refused with a sentence`, async ({ page, site }) => {
-    await open(page, site, `?backend=cpu&dataset=synthetic&steps=100${query}`);
-    await hook(page, "step-once").click();
-    await expect(hook(page, "error")).toContainText(says);
-    expect(await value(page, "step")).toBe(0);
-  });
-}
+]);

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { account, accountant, expect, exported, hook, open, openOnGpu, test, tight, value } from "./fixtures";
+import { account, accountant, expect, exported, hook, open, openOnGpu, projected, test, tight, value } from "./fixtures";
 import type { Page } from "@playwright/test";
 
 interface Event {
@@ -20,8 +20,7 @@ const CHOSEN = "?backend=cpu&dataset=synthetic&lot=1000&steps=30";
 test("a run has another noise in every phase, is priced for it before and after, and its link and file bring it back", async ({ page, site }) => {
   await open(page, site, `${CHOSEN}&phases=exponential&phase-count=3&noise-end=0.5`);
   await accountant(page);
-  const before = page.getByTestId("projection");
-  await expect(before).toContainText("ε");
+  await projected(page);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(30);
   const { events, releases, cost } = await ledger(page);

@@ -1,5 +1,5 @@
 /** Users: the numbers in links and fields, ε of one user and of one digit before Play, runs by federated SGD and averaging, their file, and what is refused. */
-import { account, expect, exported, hook, open, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, open, refused, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=60&sigma=1.3&steps=100&rate=1&clip=0.5";
 
@@ -68,15 +68,8 @@ for (const [name, steps] of [
   });
 }
 
-for (const [query, says] of [
+refused([
   ["&lot=60&users=50", "between 1 and the 50 users"],
   ["&lot=60&users=999999", "training examples"],
   ["&lot=60&users=600&sampling=fixed-size", "another user's"],
-] as const) {
-  test(`a run with ${query.slice(1)} is refused with a sentence`, async ({ page, site }) => {
-    await open(page, site, `?backend=cpu&dataset=synthetic&steps=100${query}`);
-    await hook(page, "step-once").click();
-    await expect(hook(page, "error")).toContainText(says);
-    expect(await value(page, "step")).toBe(0);
-  });
-}
+]);

@@ -678,7 +678,15 @@ pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
                     assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
                     for example in [3, 8] {
                         let (ours, theirs) = both(&[example]);
-                        assert_same_trace(&format!("{model:?} {:?}", task.encoder), &ours, &theirs);
+                        // One example's coordinates are few steps of the grid: rounding is told from a fault by steps, not by length.
+                        assert_same_steps(&task, &ours.encoded, &theirs.encoded, 1);
+                        let added = |trace: &StepTrace| minus(&trace.noisy, &trace.encoded);
+                        for (name, ours, theirs) in
+                            [("raw", &ours.raw, &theirs.raw), ("noise", &added(&ours), &added(&theirs))]
+                        {
+                            let difference = relative_difference(ours, theirs);
+                            assert!(difference < 2e-4, "{model:?} {:?}, {name}: {difference:.2e}", task.encoder);
+                        }
                         let encoded: Vec<f64> = ours.encoded.iter().map(|&v| v.into()).collect();
                         assert!(prepared.inside(&encoded), "{model:?} {:?}", task.encoder);
                         let square: f64 = encoded.iter().map(|v| v * v).sum();

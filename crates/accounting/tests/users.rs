@@ -48,6 +48,25 @@ fn users_cost_what_they_cost_elsewhere() {
     }
 }
 
+/// A user's vector is there or is not, as a micro-batch's is: the same price, whatever bounds it and hides it.
+#[test]
+fn a_users_vector_costs_what_a_micro_batchs_does() {
+    for sampling in [
+        Sampling::Poisson { rate: 0.01 },
+        Sampling::Shuffled { batches: 10 },
+        Sampling::RandomAllocation { batches: 10 },
+    ] {
+        for noise in [NoiseSpec::Gaussian { sigma: 1.1 }, NoiseSpec::Laplace { scale: 1.5 }] {
+            let release = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise));
+            let [user, batch] = [PrivacyUnit::User, PrivacyUnit::MicroBatch]
+                .map(|unit| ledger(&Release { unit, ..release.clone() }, 20));
+            let rdp = |ledger: &Ledger| epsilon_of(ledger, 1e-5).unwrap().improved.epsilon;
+            let tight = |ledger: &Ledger| Pld::of(ledger).map(|pld| pld.epsilon(1e-5).unwrap().value);
+            assert_eq!((rdp(&user), tight(&user)), (rdp(&batch), tight(&batch)), "{sampling:?}");
+        }
+    }
+}
+
 /// One example of a user turns one vector into another, which is further away than none: its ε is the larger, by no more than the doubled bound makes it.
 #[test]
 fn one_example_of_a_user_costs_more_than_the_user() {

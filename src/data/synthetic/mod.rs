@@ -11,7 +11,7 @@
 mod pen;
 mod skeletons;
 
-use super::{Dataset, Digits, Source, TestSet, idx::PIXELS};
+use super::{Dataset, Digits, Source, TestSet, coin::mixed, idx::PIXELS};
 use crate::rng::NotPrivateReplay;
 use pen::Page;
 use rand::rand_core::Rng;
@@ -79,10 +79,7 @@ impl Chance {
 
 /// A bijection of the 64-bit words that leaves no pattern: the finaliser of SplitMix64 (Steele, Lea & Flood 2014).
 const fn mix(word: u64) -> u64 {
-    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
+    mixed(word.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 /// Standard deviation of a control point's jitter, in units of the skeleton.
