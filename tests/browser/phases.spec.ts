@@ -34,6 +34,32 @@ test("a run has another noise in every phase, is priced for it before and after,
   await expect(page).toHaveURL(/phase-count=3/);
 });
 
+test("the formulas' numbers are those of the phase that the run is in", async ({ page, site }) => {
+  const list = encodeURIComponent("3; 3 noise 2 rate 0.25; 3 clip 0.5 lot 500");
+  await open(page, site, `?backend=cpu&dataset=synthetic&sigma=1.1&clip=1&lot=1000&rate=2&steps=9&phases=list&phase-list=${list}`);
+  const formulas = page.getByTestId("formulas");
+  await formulas.locator("summary").first().click();
+  const says = (sigma: string, clip: string, noise: string, lot: string, rate: string) =>
+    Promise.all([
+      expect(formulas).toContainText(`σ = ${sigma}, C = ${clip}: the standard deviation of the noise in every coordinate is ${noise}.`),
+      expect(formulas).toContainText(`L = ${lot}, the expected lot; η = ${rate}, the learning rate.`),
+    ]);
+  await says("1.1", "1", "1.1", "1,000", "2");
+  const steps = async (to: number) => {
+    for (let at = await value(page, "step"); at < to; at++) {
+      await hook(page, "step-once").click();
+      await expect.poll(() => value(page, "step")).toBe(at + 1);
+    }
+  };
+  await steps(3);
+  await says("1.1", "1", "1.1", "1,000", "2");
+  await steps(4);
+  await says("2.2", "1", "2.2", "1,000", "0.5");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(9);
+  await says("1.1", "0.5", "0.55", "500", "2");
+});
+
 test("phases on WebGPU: the engine goes on with the next phase's noise", async ({ page, site }) => {
   await openOnGpu(page, site, "&steps=9&phases=list&phase-list=" + encodeURIComponent("3; 3 noise 2 rate 0.5; 3 clip 0.5 lot 32"));
   await hook(page, "play").click();
