@@ -55,11 +55,10 @@ pub fn panel(page: Page) -> Option<AnyView> {
     let toggled = move |event: leptos::ev::Event| {
         once.open.set(event_target::<web_sys::HtmlDetailsElement>(&event).open());
     };
-    let open = once.open.get_untracked();
     let inside = view_fn(move || once.open.get().then(|| inside(page)));
     Some(
         view! {
-            <details class="meaning" id="pay-once" data-testid="pay-once" node_ref=node open=open on:toggle=on_event(toggled)>
+            <details class="meaning" id="pay-once" data-testid="pay-once" node_ref=node open=bool_fn(move || once.open.get()) on:toggle=on_event(toggled)>
                 <summary>{t!("Pay once, train for ever")}</summary>{inside}
             </details>
         }
@@ -113,7 +112,7 @@ fn features(page: Page) -> AnyView {
                 "How an image is described: by a fixed map that has seen no private image, and with a length of 1 at most. More features tell more, and share the same noise."
             ),
         ],
-        view! { <select id="once-features" data-testid="once-features" on:change=on_event(choose)>{options}</select> }
+        view! { <select id="once-features" data-testid="once-features" prop:value=text_fn(move || once.features.get().key().to_owned()) on:change=on_event(choose)>{options}</select> }
             .into_any(),
     )
 }

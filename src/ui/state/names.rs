@@ -67,6 +67,10 @@ impl Page {
             "planned" => projected().map(|projection| format::integer(projection.steps)),
             "projected-classic" => projected().map(|projection| format::epsilon(projection.end.classic.epsilon)),
             "projected" => projected().map(|projection| format::epsilon(projection.end.improved.epsilon)),
+            "of-one" | "of-all" => {
+                let [one, all] = projected()?.shared?;
+                Some(format::epsilon(if name == "of-one" { one } else { all }))
+            }
             "tight" => self.cost.of_now()?.1.map(format::epsilon),
             "epsilon" => self.headline().map(format::epsilon),
             "improved" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),

@@ -56,6 +56,15 @@ impl PayOnce {
         }
     }
 
+    /// As a lesson's step has it: open with these features and this ε, or closed.
+    pub fn set_up(self, features: Option<Features>, epsilon: f64) {
+        self.open.set(features.is_some());
+        if let Some(features) = features {
+            self.features.set(features);
+            self.epsilon.set(epsilon);
+        }
+    }
+
     /// As a link names it, while it is open.
     #[must_use]
     pub fn named(self) -> Option<Features> {
