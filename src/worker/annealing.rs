@@ -14,7 +14,7 @@ use crate::{
         config::RunConfig,
         phases::{PhaseList, Phases, lengths},
         plan::Plan,
-        projection::{cost, scale_for},
+        projection::{cost, scale_or_least},
         session::Session,
     },
 };
@@ -142,7 +142,8 @@ impl Search {
         let list = phases.join("; ");
         let mut config = RunConfig { phases: Phases::List(PhaseList(list.clone())), ..self.config.clone() };
         let steps = config.steps.unwrap_or_default();
-        let scale = scale_for(&config, self.examples, steps, self.epsilon).map_err(sentence)?;
+        let scale = scale_or_least(&config, self.examples, steps, self.epsilon).map_err(sentence)?;
+        let scale = scale.map_err(|_| "no noise keeps what the run costs over these phases".to_owned())?;
         config.noise = config.noise.map(|noise| noise.with_scale(scale));
         config.replay = Some(SEED);
         let plan = Plan::new(config, self.digits.train.len() as u32).map_err(sentence)?;
