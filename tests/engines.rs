@@ -5,9 +5,13 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 #[cfg(feature = "gpu")]
-use hushgrad::engine::{
-    EngineError, Unsupported,
-    gpu::{Gpu, GpuEngine},
+use hushgrad::{
+    accounting::groups::{Clipping, NoiseStrategy},
+    data::sharing::Sharing,
+    engine::{
+        EngineError, LocalSteps, Unsupported,
+        gpu::{Gpu, GpuEngine},
+    },
 };
 use hushgrad::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
@@ -166,6 +170,24 @@ fn the_gpu_leaves_sums_on_a_grid_to_the_cpu() {
     }
 }
 
+/// Parameters of a user's own have no kernels, nor has a clip for each layer of what is shared.
+#[cfg(feature = "gpu")]
+#[test]
+fn the_gpu_leaves_local_steps_and_layers_of_users_to_the_cpu() {
+    if !with_adapter() {
+        return;
+    }
+    let shared = Task { sharing: Sharing::Users { users: 5, skew: 1.0, seed: 0 }, ..clip(Architecture::Linear) };
+    let start = initial_parameters(shared.model, SEED);
+    for task in [
+        Task { local: LocalSteps { steps: 2, rate: 0.3 }, ..shared.clone() },
+        Task { encoder: layers(Clipping::Separate, NoiseStrategy::Proportional, &[0.4]), ..shared },
+    ] {
+        let refused = on_gpu(task, examples(), &start, Performance::default());
+        assert!(matches!(refused, Err(EngineError::Unsupported(Unsupported::SharingOnGpu))));
+    }
+}
+
 fn always() -> bool {
     true
 }
@@ -184,5 +206,10 @@ suite!(cpu, super::CpuEngine::new, super::always);
 suite!(cpu_copies, super::CpuEngine::new, super::always;
     copies_are_averaged_before_they_are_encoded
     one_broken_copy_breaks_its_example);
+suite!(cpu_units, super::CpuEngine::new, super::always;
+    units_take_the_same_step
+    layers_of_units_are_clipped);
 #[cfg(feature = "gpu")]
 suite!(gpu, super::on_gpu, super::with_adapter);
+#[cfg(feature = "gpu")]
+suite!(gpu_units, super::on_gpu, super::with_adapter; units_take_the_same_step);

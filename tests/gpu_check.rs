@@ -15,7 +15,7 @@ use hushgrad::{
         groups::{Clipping, NoiseStrategy},
         noise::NoiseSpec,
     },
-    data::synthetic,
+    data::{sharing::Sharing, synthetic},
     engine::{
         AnyEngine, EngineError, EngineFactory, Task,
         gpu::{Gpu, Scattering, kernels},
@@ -117,6 +117,19 @@ fn kalman() -> Task {
 fn banded() -> Task {
     Task { bands: 8, ..linear() }
 }
+/// Several examples share a vector.
+fn shared() -> Task {
+    Task { sharing: Sharing::MicroBatches { size: 4 }, ..linear() }
+}
+fn shared_perceptron() -> Task {
+    Task { sharing: Sharing::Users { users: 5, skew: 1.0, seed: 0 }, ..perceptron() }
+}
+fn shared_cnn() -> Task {
+    Task { sharing: Sharing::MicroBatches { size: 4 }, ..cnn() }
+}
+fn shared_ranked() -> Task {
+    Task { sharing: Sharing::MicroBatches { size: 4 }, ..linear_ranked() }
+}
 fn family(noise: NoiseSpec) -> Task {
     Task { noise: Some(noise), ..linear() }
 }
@@ -141,6 +154,15 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("CONV2_INPUT_GRADIENT", "d4 * near", "d3 * near", cnn),
     sabotage("CONV1_GRADIENT", "p < AREA_1", "p < AREA_1 - 46u", cnn),
     // Twice the bound; no bound; a broken example with one.
+    sabotage("GATHER", "place < last", "place + 1u < last", shared),
+    sabotage("GATHER", "run.rate / f32(end - first)", "run.rate / f32(last - here)", shared),
+    sabotage("GATHER", "[k % 4u]", "[0]", shared),
+    sabotage("GATHER", "sum = vectors[at]", "sum = 0.0", shared),
+    sabotage("GATHER", "chunk.unit + group.y", "group.y", shared),
+    sabotage("GATHER", "VECTOR_STATUS] = whole_unit", "VECTOR_STATUS] = 0.0", shared),
+    sabotage("GATHER", "work[base + SOURCE + k]", "work[base + SOURCE]", shared_perceptron),
+    sabotage("GATHER", "DELTA + i - weights", "DELTA", shared_perceptron),
+    sabotage("GATHER", "work[base + STORED + i]", "work[base + STORED + i / 2u]", shared_cnn),
     sabotage("NORM", "run.clip / sqrt(square)", "2.0 * run.clip / sqrt(square)", linear),
     sabotage("NORM", "partial_stored[t] += partial_stored[t + half]", "partial_stored[t] += 0.0", cnn),
     sabotage("NORM", "(p.z + 1.0) * p.w", "p.z * p.w", perceptron),
@@ -297,6 +319,7 @@ fn a_right_adapter_passes_once_for_each_kind_of_run() {
     tasks.push(Task { encoder: EncoderSpec::None, ..linear() });
     tasks.push(Task { denoiser: Denoiser::Linear, ..linear() });
     tasks.extend([soft(), shrinking(), smoothing(), smoothing_kernels(), kalman(), banded()]);
+    tasks.extend([shared(), shared_perceptron(), shared_cnn(), shared_ranked()]);
     for task in tasks {
         let seconds = [0, 1].map(|_| {
             let start = Instant::now();

@@ -24,11 +24,17 @@ struct Run {
     layer_target: vec4<f32>,
     layer_scale: vec4<f32>,
     joint: u32,
+    // engine::task::LocalSteps: η of units that share a vector.
+    rate: f32,
 }
 
 struct Chunk {
     // Its first example, as an index into the lot.
     first: u32,
+    // Where units share a vector: the first unit of its block.
+    unit: u32,
+    // How many examples it has; 0: as many as there are, or a chunk can hold.
+    length: u32,
 }
 
 @group(0) @binding(0) var<storage, read> examples: array<u32>;
@@ -63,7 +69,7 @@ const HISTOGRAMS: u32 = 64;
 const BUCKETS: u32 = 16384;
 
 fn chunk_count() -> u32 {
-    return min(run.count - chunk.first, run.chunk);
+    return select(min(run.count - chunk.first, run.chunk), chunk.length, chunk.length > 0u);
 }
 
 // First word of example `e` of the chunk.

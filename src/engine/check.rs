@@ -14,13 +14,13 @@
 use std::sync::Arc;
 
 use super::{
-    Engine, EngineError, Performance, StepInput, StepTrace, Task,
+    Engine, EngineError, LocalSteps, Performance, StepInput, StepTrace, Task,
     cpu::CpuEngine,
     gpu::{Gpu, GpuEngine, Kind, VECTORS, known_pre_scale},
 };
 use crate::{
     accounting::noise::{Noise, NoiseSpec},
-    data::{Dataset, synthetic},
+    data::{Dataset, sharing::Sharing, synthetic},
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State,
         correlated::CorrelatedNoise,
@@ -33,6 +33,8 @@ use crate::{
 
 /// Examples of the known lot. The first is blank, so that a gradient is shorter than its clip.
 const EXAMPLES: u32 = 20;
+/// Where several examples share a vector: seven units, in blocks of four.
+const SHARING: Sharing = Sharing::MicroBatches { size: 3 };
 /// Three chunks, none of them a multiple of the kernels' tiles or slices.
 const PERFORMANCE: Performance = Performance { chunk: Some(9), threads: None };
 const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -56,7 +58,7 @@ const UPDATE_TOLERANCE: f64 = 1e-6;
 pub async fn check(gpu: &Gpu, task: &Task) -> Result<(), EngineError> {
     let kind = Kind::of(task);
     let without_vectors = matches!(task.encoder, EncoderSpec::Envelope { .. }) && task.envelope.is_none();
-    if task.grid.is_some() || task.copies != 1 || task.sharing.is_shared() || without_vectors || gpu.is_checked(&kind) {
+    if task.grid.is_some() || task.copies != 1 || task.local.steps > 1 || without_vectors || gpu.is_checked(&kind) {
         return Ok(());
     }
     Known::new(gpu, task).await?.check().await?;
@@ -73,7 +75,7 @@ struct Known {
     data: Dataset,
     engine: GpuEngine,
     start: Vec<f32>,
-    /// Each example's gradient, by the CPU.
+    /// Each example's gradient, or each unit's vector, by the CPU.
     gradients: Vec<Vec<f32>>,
     encoder: Encoder,
     grid: Option<SumGrid>,
@@ -90,6 +92,8 @@ impl Known {
             // A ring of two steps' noise.
             bands: task.bands.min(3),
             copies: 1,
+            sharing: if task.sharing.is_shared() { SHARING } else { Sharing::Alone },
+            local: LocalSteps::MEAN,
             ..task.clone()
         };
         let mut reach = 1.0;
@@ -114,12 +118,12 @@ impl Known {
         for i in known.model.layers().iter().flat_map(|layer| layer.biases()) {
             start[i] = 0.05 * ((i % 7) as f32 - 3.0);
         }
-        let mut plain =
-            CpuEngine::new(Task::without_privacy(known.model), data.clone(), &start, Performance::default())?;
+        let without = Task { sharing: known.sharing, ..Task::without_privacy(known.model) };
+        let mut plain = CpuEngine::new(without, data.clone(), &start, Performance::default())?;
         // Features that are known are the same for both: a device's own may be a byte's step from them.
         plain.prepare(usize::MAX).await?;
         let mut gradients = Vec::new();
-        for example in 0..EXAMPLES {
+        for example in 0..known.sharing.units(EXAMPLES) {
             gradients.push(plain.traced_step(input(&[example], 0.0)).await?.raw);
         }
         let engine = GpuEngine::new(gpu, &known, &data, &start, PERFORMANCE).await?;
@@ -129,7 +133,7 @@ impl Known {
 
     async fn check(mut self) -> Result<(), EngineError> {
         self.check_logits().await?;
-        let lot: Vec<u32> = (0..EXAMPLES).collect();
+        let lot: Vec<u32> = (0..).take(self.gradients.len()).collect();
         let trace = self.engine.traced_step(input(&lot, 0.25)).await?;
         let steps = self.engine.encoded_steps().await?;
         let (factor, state) = (self.engine.metrics().await?.denoise_factor, self.engine.state().await?);
@@ -173,9 +177,9 @@ impl Known {
         let kernels = self.engine.kernel_names().encoding;
         let mut total = vec![0_i64; self.start.len()];
         let mut plain = Vec::new();
-        for example in 0..EXAMPLES {
-            let StepTrace { raw, encoded: ours, .. } = self.engine.traced_step(input(&[example], 0.0)).await?;
-            let difference = apart(&raw, &self.gradients[example as usize]);
+        for example in 0..self.gradients.len() {
+            let StepTrace { raw, encoded: ours, .. } = self.engine.traced_step(input(&[example as u32], 0.0)).await?;
+            let difference = apart(&raw, &self.gradients[example]);
             self.judge("an example's gradient", &self.engine.kernel_names().gradients, difference)?;
             let mut expected = raw;
             self.encoder.encode_on(self.grid, &mut expected);
@@ -327,7 +331,9 @@ impl Known {
         self.engine.set_state(&State::start(broken, self.task.reads_apart())).await?;
         let trace = self.engine.traced_step(input(lot, 0.0)).await?;
         let counted = self.engine.metrics().await?.non_finite - before;
-        let right = before == 0 && counted == u64::from(EXAMPLES) && trace.encoded.iter().all(|&v| v == 0.0);
+        // A unit without an example adds nothing, broken or not.
+        let there = self.gradients.iter().filter(|gradient| gradient.iter().any(|&v| v != 0.0)).count();
+        let right = before == 0 && counted == there as u64 && trace.encoded.iter().all(|&v| v == 0.0);
         let kernels = self.engine.kernel_names();
         let kernels: Vec<_> = kernels.evaluation.into_iter().chain(kernels.encoding).collect();
         self.judge("what is not finite", &kernels, if right { 0.0 } else { f64::NAN })

@@ -33,8 +33,9 @@ pub enum Unsupported {
     /// The norm of a mean over copies is none that the kernels can make of the copies' norms.
     #[error("augmentation on the graphics device: a mean over copies of each image is computed on the CPU")]
     AugmentationOnGpu,
+    /// Parameters of a user's own, and norms of each layer of a shared vector, have no kernels.
     #[error(
-        "vectors that several examples share, on the graphics device: micro-batches and users are computed on the CPU"
+        "several local steps of a user, or a clip for each layer of what several examples share, on the graphics device: they are computed on the CPU"
     )]
     SharingOnGpu,
     /// Measured: 7 ms an image on lavapipe, 0.08 ms on one thread of the same processor.

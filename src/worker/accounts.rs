@@ -9,7 +9,7 @@ use super::{
 use crate::{
     accounting::{
         PrivacyError,
-        books::Books,
+        books::{Books, of_one_example},
         gdp::{CUT_OFF, GaussianFit},
         ledger::{Event, Ledger},
         noise::CustomDensity,
@@ -87,6 +87,8 @@ pub struct Curve {
     pub points: Vec<Point>,
     /// μ of Gaussian differential privacy, where there is one.
     pub gaussian: Option<GaussianFit>,
+    /// What one example costs where users or micro-batches are protected, as a phrase.
+    pub one: Option<String>,
 }
 
 /// What a ledger costs at some δ.
@@ -147,7 +149,7 @@ impl Accounts {
                 let curve = |books: &Books| {
                     let points = books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE)?;
                     let gaussian = books.gaussian(CUT_OFF).ok().flatten();
-                    Ok(Curve { points, gaussian })
+                    Ok(Curve { points, gaussian, one: of_one_example(books.ledger(), delta) })
                 };
                 Answer::Curve(in_words(self.of(run, events).and_then(curve)))
             }
@@ -285,7 +287,7 @@ mod tests {
         };
         assert_eq!((first.epsilon, first.ahead.len(), first.ahead[1]), (0.0, 2, (100, tight.epsilon)));
         let curve = accounts.answer(Question::Curve { run: 3, events: events(100), delta, epsilon: tight.epsilon });
-        let Answer::Curve(Ok(Curve { points, gaussian: Some(fit) })) = curve else { panic!("no curve") };
+        let Answer::Curve(Ok(Curve { points, gaussian: Some(fit), one: None })) = curve else { panic!("no curve") };
         assert!(points[0] == (tight.epsilon, delta) && points.len() > 4);
         assert!(fit.mu > 0.05 && fit.mu < 1.0 && fit.regret < 0.1 && fit.cut_off == 1e-10, "{fit:?}");
         // Of another run nothing is said, and a damaged ledger is none.

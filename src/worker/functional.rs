@@ -11,7 +11,7 @@ use crate::{
         error::FunctionalError,
         features::{Features, Map},
         head::{Head, Trial},
-        price::{Budget, Price},
+        price::{Mechanism, Price},
         release::Released,
         sums::Sums,
     },
@@ -31,7 +31,9 @@ pub const STEPS: u64 = 300;
 pub struct Wanted {
     /// Of which features.
     pub features: Features,
-    /// At which price.
+    /// With which noise.
+    pub mechanism: Mechanism,
+    /// At which price; δ plays no part where the noise needs none.
     pub epsilon: f64,
     pub delta: f64,
 }
@@ -80,13 +82,16 @@ impl PayOnce {
     /// # Errors
     /// ε or δ out of range; no digits.
     pub fn new(wanted: Wanted, digits: Digits) -> Result<Self, FunctionalError> {
-        let Wanted { features, epsilon, delta } = wanted;
-        let budget = Budget::Approximate { epsilon, delta };
+        let Wanted { features, mechanism, epsilon, delta } = wanted;
+        let budget = mechanism.budget(epsilon, delta);
         let price = budget.price(features.dimension())?;
         if digits.train.is_empty() {
             return Err(FunctionalError::Empty);
         }
-        let map = Map::new(features, budget.ball());
+        let mut map = Map::new(features, budget.ball());
+        if mechanism == Mechanism::Relevance {
+            map = map.by_relevance()?;
+        }
         let (sums, trial) = (Some(Sums::new(map.dimension())), Trial::new(&map));
         Ok(Self { wanted, map, price, digits, sums, summed: 0, head: None, trial, upto: STEPS, told: None })
     }
@@ -171,7 +176,8 @@ mod tests {
         data::{Dataset, synthetic},
     };
 
-    const WANTED: Wanted = Wanted { features: Features::Pixels14, epsilon: 3.0, delta: 1e-5 };
+    const WANTED: Wanted =
+        Wanted { features: Features::Pixels14, mechanism: Mechanism::Gaussian, epsilon: 3.0, delta: 1e-5 };
 
     /// It stops before the release until the books are written, and after it costs nothing more, however long it goes on.
     #[test]

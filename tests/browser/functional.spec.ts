@@ -115,6 +115,24 @@ test("features and ε are chosen by keyboard, and a link brings them back; what 
   await expect(hook(page, "error")).toContainText("pay-once must be one of pixels-14, pixels-28, cosines, scattering");
 });
 
+test("which noise is paid for is a choice, and Laplace noise needs no δ", async ({ page, site }) => {
+  await open(page, site, `${DRAWN}&pay-once=pixels-14&pay-once-noise=laplace&pay-once-epsilon=3`);
+  const noise = page.getByTestId("once-noise");
+  await expect(noise).toHaveValue("laplace");
+  await release(page);
+  await expect(paid(page)).toContainText("Paid: ε ≤ 3.00 at δ = 0, once");
+  const laplace = await trained(page);
+  await noise.selectOption("relevance");
+  await expect(page).toHaveURL(/pay-once-noise=relevance/);
+  await release(page);
+  await expect(paid(page)).toContainText("Paid: ε ≤ 3.00 at δ = 1e-5, once");
+  expect((await trained(page)).accuracy).toBeGreaterThan(laplace.accuracy);
+  await noise.selectOption("gaussian");
+  await expect(page).not.toHaveURL(/pay-once-noise/);
+  await open(page, site, `${DRAWN}&pay-once=pixels-14&pay-once-noise=magic`);
+  await expect(hook(page, "error")).toContainText("pay-once-noise must be one of gaussian, relevance, laplace");
+});
+
 test("of digits that come later nothing is released", async ({ page, site }) => {
   await open(page, site, `${DRAWN}&pay-once=pixels-14`);
   await release(page);

@@ -37,15 +37,17 @@ test("micro-batches change what a run will cost before Play, for a digit and for
   await expect(both).toBeHidden();
 });
 
-test("a run with micro-batches trains on the CPU, says what it protects, and goes on from its file", async ({ page, site }) => {
-  await open(page, site, `?micro-batch=8${RUN}`);
+for (const [backend, label] of [
+  ["cpu", "CPU"],
+  ["gpu", "WebGPU"],
+] as const) test(`a run with micro-batches trains on ${label}, says what it protects, and goes on from its file`, async ({ page, site }) => {
+  await open(page, site, `?backend=${backend}&micro-batch=8${RUN}`);
   const will = (await projected(page)).match(/ε ≤ (\d+(?:\.\d+)?)/)?.[1];
   for (const step of [1, 2, 3]) {
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(step);
   }
-  // The graphics card has no kernels for it, and the page says why.
-  await expect(hook(page, "backend")).toHaveText("CPU");
+  await expect(hook(page, "backend")).toHaveText(label);
   const spent = await value(page, "epsilon");
   expect(spent).toBeGreaterThan(0);
   expect(spent).toBeLessThan(Number(will));

@@ -56,6 +56,11 @@ for (const [name, steps] of [
     await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0.2);
     const spent = await value(page, "epsilon");
     await expect(page.locator("body")).toContainText("one user, with all their examples");
+    // One model, two numbers: a digit of a user costs more than the user.
+    await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+    await expect(page.getByTestId("of-one")).toContainText("of one example alone ε ≤ ");
+    const one = Number(/ε ≤ ([\d.]+)/.exec((await page.getByTestId("of-one").textContent())!)![1]);
+    expect(one).toBeGreaterThan(spent);
     const [file] = await exported(page, "Privacy ledger (JSON)");
     expect(Math.abs(spent - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
     await page.reload();
@@ -67,6 +72,20 @@ for (const [name, steps] of [
     await expect(page.locator("#number-local-steps")).toHaveValue(String(steps));
   });
 }
+
+test("federated SGD trains on the graphics card; local steps go to the CPU, and the page says why", async ({ page, site }) => {
+  const run = `${RUN}&users=600&user-skew=1&local-rate=0.5&steps=12`;
+  await open(page, site, `?backend=gpu${run}&local-steps=1`);
+  await expect(hook(page, "backend")).toHaveText("WebGPU");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(12);
+  await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0.2);
+  await open(page, site, `?backend=gpu${run}&local-steps=4`);
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await expect(page.locator("body")).toContainText("several local steps of a user");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+});
 
 refused([
   ["&lot=60&users=50", "between 1 and the 50 users"],

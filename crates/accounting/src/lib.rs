@@ -153,6 +153,7 @@
 
 #![warn(missing_docs)]
 
+pub mod audit;
 pub mod books;
 pub mod calibrate;
 pub mod composition;

@@ -30,6 +30,9 @@ pub struct Buffers {
     pub average_at: u32,
     pub momentum: Owned,
     pub work: Owned,
+    /// Vectors of a block of so many units, where several examples share one.
+    pub units: u32,
+    pub vectors: Owned,
     /// 3 P: two words of what is released, and the raw sum of a traced step.
     pub sums: Owned,
     /// P words, and the noise of earlier steps.
@@ -55,6 +58,8 @@ pub struct Sizes<'a> {
     pub encoding: Encoding,
     pub envelope: Option<&'a Envelope>,
     pub slices: Slices,
+    /// Of the vectors that several examples share, and of how many on average.
+    pub vectors: Option<(Slices, f32)>,
     /// Examples of the training set.
     pub examples: u32,
     /// Bytes of what makes features.
@@ -83,20 +88,24 @@ impl Buffers {
         let row = if sizes.model == Architecture::Scattering { example } else { 0 };
         let noisy = 4 * p * u64::from(sizes.bands.max(1));
         fits(gpu, "the noise of earlier steps", noisy)?;
-        let fixed = envelope + 4 * p * 15 + noisy + u64::from(sizes.examples) * example + sizes.features;
         // Scores are where histograms were, and read.
         let tally = match sizes.encoding {
             Encoding::Envelope => 4 * BUCKETS as u64,
             Encoding::Plain | Encoding::Clip | Encoding::Layers => SCORE_BYTES,
         };
-        let kept = 4 * sizes.slices.stride as u64 + tally;
+        let vector = sizes.vectors.map_or(4, |(slices, _)| 4 * slices.stride as u64);
+        let units = block_size(gpu, sizes, vector + tally);
+        let shared = u64::from(units) * (vector + tally);
+        let fixed = envelope + 4 * p * 15 + noisy + u64::from(sizes.examples) * example + sizes.features + shared;
+        let kept = 4 * sizes.slices.stride as u64 + if shared > 0 { SCORE_BYTES } else { tally };
         let per_example = kept + SCORE_BYTES + row;
         let chunk = chunk_size(gpu, sizes, fixed, per_example)?;
 
         // A prediction's inputs follow the last example's.
         let inputs = sizes.model.inputs().next_multiple_of(4);
         let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + inputs as u64);
-        let (tallies, scores) = (tally * u64::from(chunk), SCORE_BYTES * u64::from(chunk));
+        let scores = SCORE_BYTES * u64::from(chunk);
+        let tallies = scores.max(tally * u64::from(if units > 0 { units } else { chunk }));
         let values = match sizes.denoising {
             Denoising::Distance => 12 * p,
             Denoising::Smoothed(planes) => 4 * planes.range().end as u64,
@@ -111,6 +120,8 @@ impl Buffers {
             average_at: average_at as u32,
             momentum: storage(gpu, "momentum", 4 * p),
             work: storage(gpu, "work", work),
+            units,
+            vectors: storage(gpu, "vectors of units", vector * u64::from(units.max(1))),
             sums: storage(gpu, "sums", 12 * p),
             noisy: storage(gpu, "noisy", noisy),
             tallies: storage(gpu, "tallies", 4 * COUNTERS as u64 + tallies),
@@ -150,9 +161,21 @@ impl Buffers {
     }
 }
 
+/// Units of a block, of so many bytes each: those of a lot as far as a fifth of all memory goes, and as a chunk of their examples has. None where each example
+/// is alone.
+fn block_size(gpu: &Gpu, sizes: &Sizes<'_>, bytes: u64) -> u32 {
+    let Some((_, members)) = sizes.vectors else { return 0 };
+    let lot = f64::from(sizes.expected_lot.max(1.0));
+    let most = (BUDGET / 5).min(gpu.device().limits().max_storage_buffer_binding_size) / bytes;
+    let of_a_chunk = f64::from(sizes.chunk.unwrap_or(LARGEST_CHUNK)) / f64::from(members.max(1.0));
+    let wanted = (lot + 6.0 * lot.sqrt()).min(of_a_chunk).ceil() as u64;
+    wanted.clamp(1, most.max(1)) as u32
+}
+
 /// Room for a Poisson lot in one chunk where memory allows: six standard deviations above what is expected.
 fn chunk_size(gpu: &Gpu, sizes: &Sizes<'_>, fixed: u64, per_example: u64) -> Result<u32, EngineError> {
-    let lot = f64::from(sizes.expected_lot.max(1.0));
+    let lot =
+        f64::from(sizes.expected_lot.max(1.0)) * sizes.vectors.map_or(1.0, |(_, members)| f64::from(members.max(1.0)));
     let wanted = sizes.chunk.map_or((lot + 6.0 * lot.sqrt()).ceil() as u64, u64::from);
     let binding = gpu.device().limits().max_storage_buffer_binding_size;
     let largest_row = 4 * sizes.slices.stride.max(BUCKETS) as u64;

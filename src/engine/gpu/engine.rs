@@ -16,6 +16,7 @@ use super::{
     memory::{OFFSET_ALIGNMENT, storage},
     passes::Passes,
     programs::{KernelNames, Programs},
+    sharing::Shared,
     wait::{self, Fence},
     words::{floats, probability, whole_steps, word},
 };
@@ -55,6 +56,8 @@ pub struct GpuEngine {
     prediction_group: wgpu::BindGroup,
     /// Where the model takes features.
     features: Option<Known>,
+    /// Where several examples share a vector.
+    shared: Option<Shared>,
     programs: Programs,
     release_group: wgpu::BindGroup,
     /// Bytes where a prediction's pixels go.
@@ -104,12 +107,14 @@ impl GpuEngine {
         let Lowered { dimension, encoding, grid, denoising, .. } = lowered;
         check_length("initial parameters", initial_parameters.len(), dimension)?;
         let (examples, features) = place(gpu, task.model, train).await?;
-        let passes = Passes::new(gpu, task.model, encoding, grid.is_some());
+        let passes = Passes::new(gpu, task.model, encoding, grid.is_some(), task.sharing.is_shared());
+        let members = train.len() as f32 / task.sharing.units(train.len() as u32).max(1) as f32;
         let sizes = Sizes {
             model: task.model,
             encoding,
             envelope: lowered.envelope,
             slices: passes.slices,
+            vectors: passes.vectors.map(|vectors| (vectors, members)),
             examples: examples.len,
             features: features.as_ref().map_or(0, |_| features::BYTES),
             expected_lot: task.expected_lot,
@@ -126,13 +131,14 @@ impl GpuEngine {
         let padded = passes.padded();
         // Dense models take a prediction's pixels behind the last example.
         let pixels_at = padded.unwrap_or(buffers.chunk as usize * passes.slices.stride);
-        let (programs, release_group, training, prediction_group) = gpu
+        let (programs, release_group, training, prediction_group, shared) = gpu
             .guarded("the kernels", || {
                 let training = ExampleSet::of_training(gpu, examples, &buffers);
                 let ExampleSet { examples, starts, .. } = &training;
                 let prediction = bind(gpu, examples, starts, &buffers, buffers.average_at, &buffers.run);
                 let programs = Programs::new(gpu, &passes, &lowered, pixels_at);
-                (programs, buffers.release_group(gpu), training, prediction)
+                let shared = Shared::new(gpu, task, train, examples, &buffers);
+                (programs, buffers.release_group(gpu), training, prediction, shared)
             })
             .await?;
         Ok(Self {
@@ -150,6 +156,7 @@ impl GpuEngine {
             evaluation: None,
             prediction_group,
             features,
+            shared,
             programs,
             release_group,
             pixels_at: 4 * pixels_at as u64,
@@ -290,8 +297,9 @@ impl GpuEngine {
     fn submit_step(&mut self, input: &StepInput<'_>, traced: bool) -> Result<wgpu::SubmissionIndex, EngineError> {
         self.gpu.check()?;
         let count = input.lot.len() as u32;
-        if input.lot.len() > self.training.examples.len as usize
-            || input.lot.last().is_some_and(|&last| last >= self.training.examples.len)
+        if self.shared.is_none()
+            && (input.lot.len() > self.training.examples.len as usize
+                || input.lot.last().is_some_and(|&last| last >= self.training.examples.len))
         {
             let (index, examples) = (input.lot.last().copied().unwrap_or(0), self.training.examples.len as usize);
             return Err(Unsupported::Example { index, examples }.into());
@@ -303,10 +311,19 @@ impl GpuEngine {
             self.position = follows(self.position, input.position)?;
         }
         let queue = self.gpu.queue();
-        if count > 0 {
-            queue.write_buffer(&self.training.examples.indices, 0, bytemuck::cast_slice(input.lot));
-        }
-        queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&Run { count, ..self.run }));
+        let drawn = match &self.shared {
+            Some(shared) => {
+                let held = (&self.training.examples, &self.buffers);
+                Some((shared, shared.draw(&self.gpu, held, self.run, input.lot)?))
+            }
+            None => {
+                if count > 0 {
+                    queue.write_buffer(&self.training.examples.indices, 0, bytemuck::cast_slice(input.lot));
+                }
+                queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&Run { count, ..self.run }));
+                None
+            }
+        };
         let &StepInput { noise_key, learning_rate, average_keeps, .. } = input;
         // What the kernel takes of it, whatever its size.
         let rows = u64::from(self.task.bands.max(2) - 1);
@@ -321,7 +338,13 @@ impl GpuEngine {
             encoder.clear_buffer(&self.buffers.bins, 0, Some(BINS_CLEARED));
         }
         let passes = if traced { &self.programs.traced } else { &self.programs.step };
-        self.record_chunks(&mut encoder, &self.training.group, passes, count, self.encoding == Encoding::Envelope);
+        let histograms = self.encoding == Encoding::Envelope;
+        match (&drawn, &self.programs.shared) {
+            (Some((shared, drawn)), Some(programs)) => {
+                shared.record(&mut encoder, (drawn, &self.buffers), programs, passes, histograms);
+            }
+            _ => self.record_chunks(&mut encoder, &self.training.group, passes, count, histograms),
+        }
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_bind_group(0, &self.release_group, &[]);
         for dispatch in &self.programs.finish {

@@ -113,7 +113,12 @@ pub fn bind(
     parameters_at: u32,
     run: &Owned,
 ) -> wgpu::BindGroup {
-    let whole = [
+    bind_parts(gpu, &parts(examples, buffers, run), parameters_at, starts)
+}
+
+/// What the bindings of `common.wgsl` are for steps and evaluations, up to the chunk in hand.
+pub fn parts<'a>(examples: &'a Examples, buffers: &'a Buffers, run: &'a Owned) -> [&'a Owned; 8] {
+    [
         &examples.words,
         &examples.indices,
         &buffers.parameters,
@@ -122,13 +127,17 @@ pub fn bind(
         &buffers.tallies,
         &buffers.envelope,
         run,
-    ];
+    ]
+}
+
+/// Binds them, the third from the word `third_at` on, and the chunks of `starts`, of which each is bound at an offset.
+pub fn bind_parts(gpu: &Gpu, parts: &[&Owned; 8], third_at: u32, starts: &Owned) -> wgpu::BindGroup {
     let part = |binding, buffer, offset, size| {
         let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
         wgpu::BindGroupEntry { binding, resource }
     };
-    let mut entries = entries(&whole);
-    entries[2] = part(2, &buffers.parameters, 4 * u64::from(parameters_at), None);
+    let mut entries = entries(parts);
+    entries[2] = part(2, parts[2], 4 * u64::from(third_at), None);
     entries.push(part(8, starts, 0, wgpu::BufferSize::new(16)));
     gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("examples"),
@@ -138,7 +147,7 @@ pub fn bind(
 }
 
 /// The first example of each chunk of up to `examples`, [`OFFSET_ALIGNMENT`] bytes apart: one uniform, bound at an offset.
-fn chunk_starts(gpu: &Gpu, examples: u32, chunk: u32) -> Owned {
+pub fn chunk_starts(gpu: &Gpu, examples: u32, chunk: u32) -> Owned {
     let words = OFFSET_ALIGNMENT as usize / 4;
     let mut starts = vec![0_u32; examples.div_ceil(chunk) as usize * words];
     for (slot, first) in starts.chunks_mut(words).zip((0..).step_by(chunk as usize)) {

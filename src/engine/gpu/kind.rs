@@ -22,6 +22,8 @@ pub struct Kind {
     apart: bool,
     /// Over how many steps does not change a branch.
     correlated: bool,
+    /// Nor does how many examples share a vector.
+    shared: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +59,8 @@ impl Kind {
             Denoiser::Kalman { .. } => Denoiser::Kalman { gain: 0.5 },
             other => other,
         };
-        Self { model: task.model, encoder, noise, denoiser, apart: task.reads_apart(), correlated: task.bands > 1 }
+        let (apart, correlated, shared) = (task.reads_apart(), task.bands > 1, task.sharing.is_shared());
+        Self { model: task.model, encoder, noise, denoiser, apart, correlated, shared }
     }
 }
 

@@ -97,6 +97,19 @@ impl Slices {
     }
 }
 
+impl Slices {
+    /// Of a unit's vector of P coordinates, where several examples share one.
+    #[must_use]
+    pub fn of_vectors(parameters: usize) -> Self {
+        Self {
+            stored_length: parameters,
+            status: parameters,
+            stride: (parameters + 3).next_multiple_of(4),
+            ..Self::default()
+        }
+    }
+}
+
 impl Architecture {
     pub(super) const fn is_linear(self) -> bool {
         matches!(self, Self::Linear | Self::Scattering)

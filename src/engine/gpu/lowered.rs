@@ -39,7 +39,9 @@ pub struct Run {
     pub target: [f32; MOST_LAYERS],
     pub scale: [f32; MOST_LAYERS],
     pub joint: u32,
-    pub unused: [u32; 3],
+    /// η of units that share a vector.
+    pub rate: f32,
+    pub unused: [u32; 2],
 }
 
 /// `Release` of release.wgsl.
@@ -91,6 +93,7 @@ pub struct Lowered<'a> {
     clip: f32,
     pre_scale: f32,
     layers: Option<Layers>,
+    rate: f32,
     expected_lot: f32,
 }
 
@@ -106,7 +109,7 @@ impl<'a> Lowered<'a> {
         if task.copies != 1 {
             return Err(Unsupported::AugmentationOnGpu.into());
         }
-        if task.sharing.is_shared() {
+        if task.sharing.is_shared() && (task.local.steps > 1 || matches!(task.encoder, EncoderSpec::Layers(_))) {
             return Err(Unsupported::SharingOnGpu.into());
         }
         task.encoder.validate()?;
@@ -154,6 +157,7 @@ impl<'a> Lowered<'a> {
             clip,
             pre_scale,
             layers,
+            rate: task.local.rate as f32,
             expected_lot,
         })
     }
@@ -183,7 +187,8 @@ impl<'a> Lowered<'a> {
             target: of(|factors| factors.target),
             scale: of(|factors| factors.scale),
             joint: factors.is_some_and(|factors| factors.joint).into(),
-            unused: [0; 3],
+            rate: self.rate,
+            unused: [0; 2],
         }
     }
 

@@ -21,6 +21,7 @@ mod memory;
 mod passes;
 mod programs;
 mod quantile;
+mod sharing;
 mod wait;
 mod words;
 

@@ -50,12 +50,34 @@ pub struct Passes<'a> {
     /// Whether encoded coordinates are whole steps of a grid.
     exact: bool,
     pub slices: Slices,
+    /// Of the vectors of units, where several examples share one: these are bounded, and not the examples' gradients.
+    pub vectors: Option<Slices>,
+}
+
+/// What is bounded and added up: gradients of examples, or vectors of units.
+#[derive(Debug)]
+struct Bounded {
+    slices: Slices,
+    dense: Vec<Dense>,
+    /// Of what is stored, coordinates of the first layer.
+    first_stored: usize,
 }
 
 impl<'a> Passes<'a> {
     #[must_use]
-    pub fn new(gpu: &'a Gpu, model: Architecture, encoding: Encoding, exact: bool) -> Self {
-        Self { gpu, model, encoding, exact, slices: Slices::new(model) }
+    pub fn new(gpu: &'a Gpu, model: Architecture, encoding: Encoding, exact: bool, shared: bool) -> Self {
+        let vectors = shared.then(|| Slices::of_vectors(model.parameters()));
+        Self { gpu, model, encoding, exact, slices: Slices::new(model), vectors }
+    }
+
+    fn bounded(&self) -> Bounded {
+        match self.vectors {
+            Some(slices) => Bounded { slices, dense: Vec::new(), first_stored: slices.stored_length },
+            None => {
+                let first_stored = if self.model.is_convolutional() { self.model.lengths()[0] } else { 0 };
+                Bounded { slices: self.slices, dense: self.dense(), first_stored }
+            }
+        }
     }
 
     fn dispatch(&self, kernel: &Kernel, constants: &[(&'static str, usize)], workgroups: Workgroups) -> Dispatch {
@@ -63,9 +85,20 @@ impl<'a> Passes<'a> {
         self.dispatch_with(kernel, constants, workgroups)
     }
 
-    fn dispatch_with(&self, kernel: &Kernel, mut constants: Constants, workgroups: Workgroups) -> Dispatch {
-        constants.push(("STRIDE", self.slices.stride as f64));
-        constants.push(("STATUS", self.slices.status as f64));
+    fn dispatch_with(&self, kernel: &Kernel, constants: Constants, workgroups: Workgroups) -> Dispatch {
+        self.dispatch_on(&self.slices, kernel, constants, workgroups)
+    }
+
+    /// Where `work` is cut into `slices`.
+    fn dispatch_on(
+        &self,
+        slices: &Slices,
+        kernel: &Kernel,
+        mut constants: Constants,
+        workgroups: Workgroups,
+    ) -> Dispatch {
+        constants.push(("STRIDE", slices.stride as f64));
+        constants.push(("STATUS", slices.status as f64));
         constants.push(("EXAMPLE_WORDS", self.model.example_words() as f64));
         constants.push(("FEATURES", f64::from(u8::from(self.model == Architecture::Scattering))));
         Dispatch::new(self.gpu, kernel, &constants, workgroups)
@@ -247,24 +280,55 @@ impl<'a> Passes<'a> {
         ]
     }
 
+    /// From a chunk's gradients to the vectors of a block of units, where several examples share one.
+    #[must_use]
+    pub fn gather(&self) -> Vec<Dispatch> {
+        let Some(vectors) = self.vectors else { return vec![] };
+        let s = &self.slices;
+        let part = |target: usize, length: usize, more: &[(&'static str, f64)]| {
+            let mut constants: Constants = vec![
+                ("LENGTH", length as f64),
+                ("TARGET", target as f64),
+                ("VECTOR_STRIDE", vectors.stride as f64),
+                ("VECTOR_STATUS", vectors.status as f64),
+            ];
+            constants.extend(more);
+            self.dispatch_with(&kernels::GATHER, constants, Workgroups::Rows(length.div_ceil(64) as u32))
+        };
+        let mut passes = vec![];
+        if s.stored_length > 0 {
+            passes.push(part(0, s.stored_length, &[("DENSE", 0.0), ("STORED", s.stored as f64)]));
+        }
+        for dense in self.dense() {
+            let Layer { fan_in, outputs, offset, .. } = dense.layer;
+            let mut constants = vec![
+                ("DENSE", 1.0),
+                ("INPUTS", fan_in as f64),
+                ("OUTPUTS", outputs as f64),
+                ("DELTA", dense.delta as f64),
+            ];
+            constants.extend(dense.source_constants());
+            passes.push(part(offset, outputs * (fan_in + 1), &constants));
+        }
+        passes
+    }
+
     /// Norm, finiteness and factor of each example.
     #[must_use]
     pub fn norm(&self) -> Dispatch {
-        let s = &self.slices;
-        let dense = self.dense();
+        let Bounded { slices: s, dense, first_stored } = self.bounded();
         let code = match self.encoding {
             Encoding::Plain => 0.0,
             Encoding::Clip => 1.0,
             Encoding::Envelope => 2.0,
             Encoding::Layers => 3.0,
         };
-        let first_stored = if self.model.is_convolutional() { self.model.lengths()[0] } else { 0 };
         let mut constants: Constants = vec![
             ("ENCODER", code),
             ("STORED", s.stored as f64),
             ("STORED_LENGTH", s.stored_length as f64),
             ("FIRST_STORED", first_stored as f64),
-            ("BYTES", f64::from(u8::from(dense[0].source.is_none()))),
+            ("BYTES", f64::from(u8::from(dense.first().is_some_and(|dense| dense.source.is_none())))),
         ];
         const NAMES: [[&str; 5]; 2] = [
             ["SOURCE_1", "INPUTS_1", "DELTA_1", "OUTPUTS_1", "SCALED_1"],
@@ -275,7 +339,7 @@ impl<'a> Passes<'a> {
                 [dense.source.unwrap_or(0), dense.layer.fan_in, dense.delta, dense.layer.outputs, dense.scaled];
             constants.extend(names.into_iter().zip(values.map(|v| v as f64)));
         }
-        self.dispatch_with(&kernels::NORM, constants, Workgroups::Rows(1))
+        self.dispatch_on(&s, &kernels::NORM, constants, Workgroups::Rows(1))
     }
 
     /// For an envelope: the buckets of each example's coordinates, and their bounds. Stored gradients are scaled after this.
@@ -285,15 +349,12 @@ impl<'a> Passes<'a> {
         if self.encoding != Encoding::Envelope {
             return passes;
         }
-        let s = &self.slices;
+        let Bounded { slices: s, dense, .. } = self.bounded();
         if s.stored_length > 0 {
-            passes.push(self.dispatch(
-                &kernels::HISTOGRAM_STORED,
-                &[("STORED", s.stored), ("STORED_LENGTH", s.stored_length)],
-                Workgroups::Rows(8),
-            ));
+            let constants = vec![("STORED", s.stored as f64), ("STORED_LENGTH", s.stored_length as f64)];
+            passes.push(self.dispatch_on(&s, &kernels::HISTOGRAM_STORED, constants, Workgroups::Rows(8)));
         }
-        for dense in self.dense() {
+        for dense in dense {
             let mut constants = vec![
                 ("INPUTS", dense.layer.fan_in as f64),
                 ("OUTPUTS", dense.layer.outputs as f64),
@@ -301,16 +362,16 @@ impl<'a> Passes<'a> {
             ];
             constants.extend(dense.source_constants());
             let groups = (dense.layer.fan_in as u32 + 1).div_ceil(64);
-            passes.push(self.dispatch_with(&kernels::HISTOGRAM_DENSE, constants, Workgroups::Rows(groups)));
+            passes.push(self.dispatch_on(&s, &kernels::HISTOGRAM_DENSE, constants, Workgroups::Rows(groups)));
         }
-        passes.push(self.dispatch(&kernels::BOUNDS, &[], Workgroups::Rows(1)));
+        passes.push(self.dispatch_on(&s, &kernels::BOUNDS, vec![], Workgroups::Rows(1)));
         passes
     }
 
     /// Adds the chunk up; `raw` behind the encoded sum in `sums`, as the gradients are before [`Self::rank`].
     #[must_use]
     pub fn accumulate(&self, raw: bool) -> Vec<Dispatch> {
-        let s = &self.slices;
+        let Bounded { slices: s, dense, first_stored } = self.bounded();
         let offset = if raw { 2 * self.model.parameters() } else { 0 };
         let exact = self.exact && !raw;
         // Whoever sums whole steps may do so in any order. A graphics card has thousands of threads, a processor few, which would only pay for the slices.
@@ -331,12 +392,12 @@ impl<'a> Passes<'a> {
         if s.stored_length > 0 {
             let mut constants: Constants =
                 vec![("STORED", s.stored as f64), ("STORED_LENGTH", s.stored_length as f64), ("TARGET", offset as f64)];
-            constants.push(("FIRST_STORED", self.model.lengths()[0] as f64));
+            constants.push(("FIRST_STORED", first_stored as f64));
             constants.extend(how);
             let groups = (s.stored_length as u32).div_ceil(64);
-            passes.push(self.dispatch_with(&kernels::ACCUMULATE_STORED, constants, workgroups(groups)));
+            passes.push(self.dispatch_on(&s, &kernels::ACCUMULATE_STORED, constants, workgroups(groups)));
         }
-        for dense in self.dense() {
+        for dense in dense {
             let mut constants: Constants = vec![
                 ("INPUTS", dense.layer.fan_in as f64),
                 ("OUTPUTS", dense.layer.outputs as f64),
@@ -347,7 +408,7 @@ impl<'a> Passes<'a> {
             constants.extend(dense.source_constants());
             constants.extend(how);
             let tiles = ((dense.layer.fan_in as u32).div_ceil(4) + 1) * (dense.layer.outputs as u32).div_ceil(4);
-            passes.push(self.dispatch_with(&kernels::ACCUMULATE_DENSE, constants, workgroups(tiles.div_ceil(32))));
+            passes.push(self.dispatch_on(&s, &kernels::ACCUMULATE_DENSE, constants, workgroups(tiles.div_ceil(32))));
         }
         passes
     }

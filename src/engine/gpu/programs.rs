@@ -17,10 +17,21 @@ pub struct Programs {
     pub step: Vec<Dispatch>,
     /// The same, with the raw sum.
     pub traced: Vec<Dispatch>,
+    /// Where several examples share a vector: over a chunk, and what follows over a block of units as above.
+    pub shared: Option<SharedPrograms>,
     pub evaluate: Vec<Dispatch>,
     pub predict: Vec<Dispatch>,
     /// On the sum.
     pub finish: Vec<Dispatch>,
+}
+
+/// What comes before a sum of vectors that several examples share.
+#[derive(Debug)]
+pub struct SharedPrograms {
+    /// From examples to gradients.
+    pub gradients: Vec<Dispatch>,
+    /// From gradients to vectors.
+    pub gather: Vec<Dispatch>,
 }
 
 /// Names of a run's kernels, by what they compute: what a check says of them.
@@ -43,6 +54,8 @@ impl Programs {
         let mut evaluate = step.clone();
         evaluate.push(passes.scores());
         step.extend(passes.backward());
+        let shared =
+            passes.vectors.map(|_| SharedPrograms { gradients: std::mem::take(&mut step), gather: passes.gather() });
         step.push(passes.norm());
         let mut traced = step.clone();
         traced.extend(passes.accumulate(true));
@@ -53,19 +66,21 @@ impl Programs {
         let mut predict = passes.forward(Some(pixels_at));
         predict.push(passes.head());
         let finish = finish(gpu, lowered);
-        Self { step, traced, evaluate, predict, finish }
+        Self { step, traced, shared, evaluate, predict, finish }
     }
 
     #[must_use]
     pub fn names(&self) -> KernelNames {
         const FORWARD: [&str; 4] = [UNPACK.name, CONV1.name, CONV2.name, DENSE.name];
         let norm = self.step.iter().position(|pass| pass.name == NORM.name).unwrap_or(self.step.len());
-        let (gradients, encoding) = self.step.split_at(norm);
+        let (alone, encoding) = self.step.split_at(norm);
+        let gradients =
+            self.shared.iter().flat_map(|shared| shared.gradients.iter().chain(&shared.gather)).chain(alone);
         let sums = encoding.iter().filter(|pass| [ACCUMULATE_STORED.name, ACCUMULATE_DENSE.name].contains(&pass.name));
         let last = if self.finish.len() > 1 { UPDATE.name } else { NOISE.name };
         KernelNames {
             evaluation: names(self.evaluate.iter().chain(&self.predict)),
-            gradients: names(gradients.iter().filter(|pass| !FORWARD.contains(&pass.name)).chain(sums)),
+            gradients: names(gradients.filter(|pass| !FORWARD.contains(&pass.name)).chain(sums)),
             encoding: names(encoding),
             noise: vec![NOISE.name],
             denoising: names(self.finish.iter().filter(|pass| pass.name != UPDATE.name)),

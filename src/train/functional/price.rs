@@ -1,5 +1,7 @@
 //! The noise for an ε, and what a ledger says of it.
 
+use serde::{Deserialize, Serialize};
+
 use super::{error::FunctionalError, features::Ball};
 use crate::{
     accounting::{
@@ -35,6 +37,48 @@ pub enum Budget {
         /// ε.
         epsilon: f64,
     },
+}
+
+/// Which noise the release has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mechanism {
+    /// Gaussian, for (ε, δ).
+    #[default]
+    Gaussian,
+    /// The same, and less of it on features that matter more on drawn digits ([`super::relevance`]).
+    Relevance,
+    /// Laplace, for δ = 0.
+    Laplace,
+}
+
+impl Mechanism {
+    /// All, in the order in which they are offered.
+    pub const ALL: [Self; 3] = [Self::Gaussian, Self::Relevance, Self::Laplace];
+
+    /// What links call it.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Gaussian => "gaussian",
+            Self::Relevance => "relevance",
+            Self::Laplace => "laplace",
+        }
+    }
+
+    /// By [`key`](Self::key).
+    #[must_use]
+    pub fn by_key(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mechanism| mechanism.key() == key)
+    }
+
+    /// What it may cost.
+    #[must_use]
+    pub const fn budget(self, epsilon: f64, delta: f64) -> Budget {
+        match self {
+            Self::Gaussian | Self::Relevance => Budget::Approximate { epsilon, delta },
+            Self::Laplace => Budget::Pure { epsilon },
+        }
+    }
 }
 
 /// The noise of one joint release of A and B.

@@ -17,7 +17,8 @@ pub fn address(page: Page) {
         let lesson = page.lessons.name();
         let (lab, query) = (page.lab.open.get(), page.lab.query.get());
         let (pay_once, pay_once_epsilon) = (page.pay_once.named(), page.pay_once.epsilon.get());
-        let mut link = Link { lesson, lab, query, pay_once, pay_once_epsilon, ..page.link() };
+        let pay_once_noise = page.pay_once.mechanism.get();
+        let mut link = Link { lesson, lab, query, pay_once, pay_once_noise, pay_once_epsilon, ..page.link() };
         // An open step takes its own settings; the address names only what else is set.
         if page.is_staged() {
             link.settings = Settings { digits: link.settings.digits, ..Settings::default() };

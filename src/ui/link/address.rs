@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     plot::format,
-    train::functional::features::Features,
+    train::functional::{features::Features, price::Mechanism},
     ui::{
         settings::{
             Choice, Encoder, Family, Number, PhaseKind, Select, Settings, Speed, Theme, clipped,
@@ -42,8 +42,9 @@ pub struct Link {
     /// Whether the noise lab is open, and what it is asked.
     pub lab: bool,
     pub query: NoiseQuery,
-    /// The features of the release that is paid once, where that is open, and its ε.
+    /// The features of the release that is paid once, where that is open, its noise and its ε.
     pub pay_once: Option<Features>,
+    pub pay_once_noise: Mechanism,
     pub pay_once_epsilon: f64,
 }
 
@@ -60,6 +61,7 @@ impl Default for Link {
             lab: false,
             query: NoiseQuery::default(),
             pay_once: None,
+            pay_once_noise: Mechanism::Gaussian,
             pay_once_epsilon: PAY_ONCE,
         }
     }
@@ -165,6 +167,10 @@ impl Link {
             "pay-once" => {
                 let found = Features::by_key(value);
                 self.pay_once = Some(found.ok_or_else(|| wrong(key, value, &Features::ALL.map(Features::key)))?);
+            }
+            "pay-once-noise" => {
+                let found = Mechanism::by_key(value);
+                self.pay_once_noise = found.ok_or_else(|| wrong(key, value, &Mechanism::ALL.map(Mechanism::key)))?;
             }
             "pay-once-epsilon" => self.pay_once_epsilon = read(Number::Budget)?.unwrap_or(PAY_ONCE),
             "speed" => self.speed = Speed::by_key(value).ok_or_else(|| wrong(key, value, &keys(Speed::ALL)))?,
@@ -274,6 +280,9 @@ impl Link {
         }
         if let Some(features) = self.pay_once {
             pairs.push(("pay-once", features.key().to_owned()));
+            if self.pay_once_noise != Mechanism::Gaussian {
+                pairs.push(("pay-once-noise", self.pay_once_noise.key().to_owned()));
+            }
             if self.pay_once_epsilon != PAY_ONCE {
                 pairs.push(("pay-once-epsilon", format::exact(self.pay_once_epsilon)));
             }

@@ -90,7 +90,7 @@ pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl Into
             {conversions(page, &bound)}
             {view_fn(move || gaussian(page))}
             <p>{holds}</p>
-            <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{heard(phrase)}</li> }).collect_view()}</ul>
+            <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{heard(phrase)}</li> }).collect_view()}{view_fn(move || of_one(page))}</ul>
         };
         Some(details.into_any())
     };
@@ -141,6 +141,12 @@ fn gaussian(page: Page) -> Option<AnyView> {
         regret = format::epsilon(regret)
     );
     Some(view! { <p data-testid="mu">{said}</p> }.into_any())
+}
+
+/// What one digit of a user or a micro-batch costs, once the whole curve is known.
+fn of_one(page: Page) -> Option<AnyView> {
+    let phrase = page.spending.of_one()?;
+    Some(view! { <li data-testid="of-one">{heard(&phrase)}</li> }.into_any())
 }
 
 fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {

@@ -10,7 +10,7 @@ use crate::{
         drawing::{Drawing, Line, Range, Write},
         format,
     },
-    train::functional::features::Features,
+    train::functional::{features::Features, price::Mechanism},
     ui::{
         browser,
         settings::Number,
@@ -36,6 +36,8 @@ const NAMES: [Text; 4] = [
     text!("1,000 random cosines of the pixels"),
     text!("scattering features"),
 ];
+
+const NOISES: [Text; 3] = [text!("Gaussian"), text!("Gaussian, by relevance"), text!("Laplace, δ = 0")];
 
 /// The fold; in a frame there is none, as nothing is kept there, and so no books.
 pub fn panel(page: Page) -> Option<AnyView> {
@@ -78,7 +80,7 @@ fn inside(page: Page) -> AnyView {
     };
     view! {
         <p>{t!("What a simple classifier must know of the digits is added up and released once, with noise. What is trained on that costs nothing, however long it is trained: no step is in a ledger. In DP-SGD every step is.")}</p>
-        <div class="once">{features(page)}{epsilon(page)}</div>
+        <div class="once">{features(page)}{noise(page)}{epsilon(page)}</div>
         <div class="once-buttons">
             <button type="button" class="primary" data-testid="pay" disabled=bool_fn(waits) on:click=on_click(move |_| page.pay_once())>{text_fn(release)}</button>
             <button type="button" data-testid="train-on" disabled=bool_fn(move || !released() || busy()) on:click=on_click(move |_| once.train_on())>{t!("{n} more steps, free", n = STEPS)}</button>
@@ -92,28 +94,56 @@ fn inside(page: Page) -> AnyView {
     .into_any()
 }
 
-fn features(page: Page) -> AnyView {
-    let once = page.pay_once;
-    let options = Features::ALL.iter().zip(NAMES)
-        .map(|(features, name)| view! { <option value=features.key() selected=once.features.get_untracked() == *features>{name.get()}</option> })
-        .collect_view();
-    let choose = move |event: leptos::ev::Event| {
-        if let Some(features) = Features::by_key(&event_target_value(&event)) {
-            once.features.set(features);
-        }
-    };
+/// A list to choose from: what each is called in links and on the page, and which is chosen.
+fn choice(
+    [id, label, says]: [&'static str; 3],
+    offered: Vec<(&'static str, &'static str, bool)>,
+    choose: impl Fn(&str) + 'static,
+) -> AnyView {
+    let options = offered
+        .into_iter()
+        .map(|(key, name, chosen)| view! { <option value=key selected=chosen>{name}</option> }.into_any())
+        .collect::<Vec<_>>();
+    let choose = move |event: leptos::ev::Event| choose(&event_target_value(&event));
     labelled(
-        "once-features",
+        id,
         "label".to_owned(),
-        t!("Features").into_any(),
+        label.into_any(),
+        [label, says],
+        view! { <select id=id data-testid=id on:change=on_event(choose)>{options}</select> }.into_any(),
+    )
+}
+
+fn features(page: Page) -> AnyView {
+    let chosen = page.pay_once.features;
+    let offer = |(features, name): (&Features, Text)| (features.key(), name.get(), chosen.get_untracked() == *features);
+    choice(
         [
+            "once-features",
             t!("Features"),
             t!(
                 "How an image is described: by a fixed map that has seen no private image, and with a length of 1 at most. More features tell more, and share the same noise."
             ),
         ],
-        view! { <select id="once-features" data-testid="once-features" prop:value=text_fn(move || once.features.get().key().to_owned()) on:change=on_event(choose)>{options}</select> }
-            .into_any(),
+        Features::ALL.iter().zip(NAMES).map(offer).collect(),
+        move |key| Features::by_key(key).into_iter().for_each(|features| chosen.set(features)),
+    )
+}
+
+fn noise(page: Page) -> AnyView {
+    let chosen = page.pay_once.mechanism;
+    let offer =
+        |(mechanism, name): (&Mechanism, Text)| (mechanism.key(), name.get(), chosen.get_untracked() == *mechanism);
+    choice(
+        [
+            "once-noise",
+            t!("Noise, paid once"),
+            t!(
+                "Gaussian noise keeps to ε at the δ of the settings; Laplace noise needs no δ, and is wider. By relevance, features that matter more on drawn digits take more of an image's length, and so have less noise."
+            ),
+        ],
+        Mechanism::ALL.iter().zip(NOISES).map(offer).collect(),
+        move |key| Mechanism::by_key(key).into_iter().for_each(|mechanism| chosen.set(mechanism)),
     )
 }
 
@@ -130,7 +160,7 @@ fn epsilon(page: Page) -> AnyView {
         "once-epsilon",
         "label".to_owned(),
         t!("ε, paid once").into_any(),
-        [t!("ε, paid once"), t!("What the one release costs, at the δ of the settings. The noise is made for it, by the Gaussian mechanism's exact curve.")],
+        [t!("ε, paid once"), t!("What the one release costs. The noise is made for it, Gaussian noise by its exact curve at the δ of the settings.")],
         view! { <input type="text" inputmode="decimal" id="once-epsilon" data-testid="once-epsilon" prop:value=text_fn(move || shown.get()) on:change=on_event(set) /> }
             .into_any(),
     )
@@ -223,7 +253,7 @@ fn standing(page: Page) -> Option<AnyView> {
             let paid = t!(
                 "Paid: ε ≤ {epsilon} at δ = {delta}, once, for {n} features and ten outputs.",
                 epsilon = format::budget(wanted.epsilon),
-                delta = format::number(wanted.delta),
+                delta = format::number(if wanted.mechanism == Mechanism::Laplace { 0.0 } else { wanted.delta }),
                 n = format::integer(wanted.features.dimension() as u64)
             );
             let so_far = last.map(|(step, accuracy)| {

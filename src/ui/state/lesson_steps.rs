@@ -126,7 +126,7 @@ impl Page {
         self.spending.read_in(Some(now.parts.iter().any(of_curve)));
         self.lab.open.set(now.show == "lab");
         let scene = link::read(set.lessons[lesson].scene(step).set).0;
-        self.pay_once.set_up(scene.pay_once, scene.pay_once_epsilon);
+        self.pay_once.set_up(&scene);
         self.appearance.panel.set(match now.show.as_str() {
             "step" | "setup" => Panel::Step,
             _ => Panel::Results,

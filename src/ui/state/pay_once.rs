@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     plot::series::Point,
-    train::functional::features::Features,
+    train::functional::{features::Features, price::Mechanism},
     ui::{link::Link, threads::training::TrainingClient},
     worker::{functional::Wanted, protocol::Request},
 };
@@ -29,6 +29,7 @@ pub struct PayOnce {
     pub linked: bool,
     /// What is set for the next one.
     pub features: RwSignal<Features>,
+    pub mechanism: RwSignal<Mechanism>,
     pub epsilon: RwSignal<f64>,
     pub paid: RwSignal<Paid>,
     /// Its ledger as JSON.
@@ -48,6 +49,7 @@ impl PayOnce {
             open: RwSignal::new(link.pay_once.is_some()),
             linked: link.pay_once.is_some(),
             features: RwSignal::new(link.pay_once.unwrap_or(Features::Pixels14)),
+            mechanism: RwSignal::new(link.pay_once_noise),
             epsilon: RwSignal::new(link.pay_once_epsilon),
             paid: RwSignal::new(Paid::Nothing),
             ledger: StoredValue::new(String::new()),
@@ -56,13 +58,15 @@ impl PayOnce {
         }
     }
 
-    /// As a lesson's step has it: open with these features and this ε, or closed.
-    pub fn set_up(self, features: Option<Features>, epsilon: f64) {
-        self.open.set(features.is_some());
-        if let Some(features) = features {
+    /// As a lesson's step has it, which this is the link of: open with what it names, or closed.
+    pub fn set_up(self, scene: &Link) {
+        if let Some(features) = scene.pay_once {
             self.features.set(features);
-            self.epsilon.set(epsilon);
+            self.mechanism.set(scene.pay_once_noise);
+            self.epsilon.set(scene.pay_once_epsilon);
         }
+        // Last: what is open already is built anew, with these.
+        self.open.set(scene.pay_once.is_some());
     }
 
     /// As a link names it, while it is open.

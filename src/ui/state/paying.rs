@@ -19,8 +19,9 @@ impl Page {
         once.forget();
         once.paid.set(Paid::Summing(0.0));
         let delta = self.settings.with_untracked(|settings| settings.delta);
-        let (features, epsilon) = (once.features.get_untracked(), once.epsilon.get_untracked());
-        self.trainer.send(Request::PayOnce(Wanted { features, epsilon, delta }));
+        let (features, mechanism) = (once.features.get_untracked(), once.mechanism.get_untracked());
+        let epsilon = once.epsilon.get_untracked();
+        self.trainer.send(Request::PayOnce(Wanted { features, mechanism, epsilon, delta }));
     }
 
     /// Takes what the training thread says of it.

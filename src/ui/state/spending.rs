@@ -129,6 +129,12 @@ impl Spending {
         self.known_curve()?.gaussian
     }
 
+    /// What one example costs where others share its vector, of the run that stands still.
+    #[must_use]
+    pub fn of_one(self) -> Option<String> {
+        self.known_curve()?.one
+    }
+
     fn known_curve(self) -> Option<Curve> {
         let released = self.released.get();
         self.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
