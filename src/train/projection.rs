@@ -139,13 +139,21 @@ pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>
 /// # Errors
 /// Why there is none.
 pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Result<f64, PriceError> {
+    scale_or_least(config, train, steps, budget)?.map_err(|least| no_scale(config, train, steps, budget, least))
+}
+
+/// The same; where there is no such scale, what even the widest costs. It needs no tight accounting to say why.
+///
+/// # Errors
+/// Why there is no price.
+pub fn scale_or_least(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Result<Result<f64, f64>, PriceError> {
     let cost = |scale: f64| -> Result<f64, PriceError> {
         let noise = config.noise.as_ref().map(|noise| noise.with_scale(scale));
         Ok(cost(&RunConfig { noise, ..config.clone() }, train, steps)?.improved.epsilon)
     };
     let least = cost(SCALES.most)?;
     if least > budget {
-        return Err(no_scale(config, train, steps, budget, least));
+        return Ok(Err(least));
     }
     // A scale without a price is over any budget: at the low end ε overflows.
     let at = |scale: f64| Ok::<f64, PrivacyError>(cost(scale).unwrap_or(f64::INFINITY));
@@ -157,7 +165,7 @@ pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Res
     // that was found is given with all its digits.
     let keeps = |scale: f64| cost(scale).is_ok_and(|epsilon| epsilon <= budget);
     let rounded = std::iter::successors(Some(round_up(scale)), |scale| Some(round_up(scale * (1.0 + 1e-6))));
-    Ok(rounded.take(ROUNDED).find(|&scale| scale <= SCALES.most && keeps(scale)).unwrap_or(scale))
+    Ok(Ok(rounded.take(ROUNDED).find(|&scale| scale <= SCALES.most && keeps(scale)).unwrap_or(scale)))
 }
 
 /// Why no noise scale keeps the budget, where even the widest costs `least`; and what would keep it, by either accounting.

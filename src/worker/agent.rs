@@ -6,6 +6,7 @@
 //! `state` holds the `Agent`; its parts (`ahead`, `saving`, `evaluation`) know nothing of it. Each other file has the agent's methods on one subject.
 
 mod ahead;
+mod annealing;
 mod continued;
 mod digits;
 mod engines;
@@ -71,6 +72,7 @@ impl<H: Host> Agent<H> {
             && self.evaluation.next.is_none()
             && self.background.idle()
             && self.pay_once.as_ref().is_none_or(|(job, _)| job.idle())
+            && self.search.is_none()
     }
 
     async fn receive(&mut self, message: Message) {
@@ -86,6 +88,7 @@ impl<H: Host> Agent<H> {
     async fn advance(&mut self) {
         self.advance_background().await;
         self.advance_release().await;
+        self.advance_search().await;
         if self.evaluation.next.is_none() && !self.playing {
             return self.host.yield_now().await;
         }

@@ -6,6 +6,7 @@
 pub mod accountant;
 pub mod accounts;
 pub mod agent;
+pub mod annealing;
 mod background;
 #[cfg(target_arch = "wasm32")]
 pub mod browser;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    annealing::Cooled,
     counting::Counted,
     functional::{News, Wanted},
     look::{LotView, Person},
@@ -71,6 +72,12 @@ pub enum Request {
     PayOnce(Wanted),
     /// More steps on what was released last.
     TrainOn,
+    /// Seek the noise of this run's phases on drawn digits, at what it costs on so many examples; answered by [`Event::Cooled`].
+    Anneal {
+        config: Box<RunConfig>,
+        examples: u32,
+    },
+    StopAnnealing,
     /// The run's ledger as JSON, as `hushgrad account` reads it.
     ExportLedger,
     /// Parameters of the model, flat.
@@ -210,6 +217,8 @@ pub enum Event {
     Counted(Box<Counted>),
     /// How the release for a convex head goes, and the training on it.
     PaidOnce(News),
+    /// Where the search for the noise of phases stands; `None`: it was refused.
+    Cooled(Option<Box<Cooled>>),
     /// The non-private baseline's test accuracy after so many of its steps.
     BaselineMeasured {
         step: u64,

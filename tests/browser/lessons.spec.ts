@@ -140,7 +140,7 @@ test("a question answers at once, by keyboard, and says why", async ({ page, sit
 });
 
 test("numbers and keys of lessons open what they always did", async ({ page, site }) => {
-  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims", "8": "fairness", "9": "same-epsilon", "10": "what-helps" };
+  const old = { "1": "why-noise", "2": "one-step", "3": "composition", "4": "denoising", "5": "shape-of-noise", "7": "claims", "8": "fairness", "9": "same-epsilon", "10": "what-helps", "11": "who-is-one", "12": "pay-once" };
   await open(page, site, query);
   for (const [number, key] of Object.entries(old)) {
     for (const name of [number, key]) {
@@ -220,6 +220,30 @@ test("a finished run is not thrown away by the steps that speak of it", async ({
   }
 });
 
+test("a lesson opens the release that is paid once as it speaks of it, and closes it with itself", async ({ page, site }) => {
+  await open(page, site, `${query}&lesson=pay-once.2`);
+  await ready(page, STEPS.find(({ name }) => name === "pay-once.2")!);
+  const fold = page.getByTestId("pay-once");
+  await expect(fold).not.toHaveAttribute("open");
+  await page.getByTestId("lesson-next").click();
+  await ready(page, STEPS.find(({ name }) => name === "pay-once.3")!);
+  await expect(fold).toHaveAttribute("open", "");
+  await expect(page.getByTestId("once-features")).toHaveValue("pixels-14");
+  await expect(page.getByTestId("once-epsilon")).toHaveValue("1");
+  await page.getByTestId("pay").click();
+  await expect(page.getByTestId("paid")).toContainText("300 steps so far, 0 in the ledger", { timeout: 60_000 });
+  await page.getByTestId("train-on").click();
+  await expect(page.getByTestId("paid")).toContainText("600 steps so far, 0 in the ledger");
+  // The steps after it find it as it is, and so does who closes the lesson and opens the fold.
+  await page.getByTestId("lesson-next").click();
+  await expect(page.getByTestId("paid")).toContainText("600 steps so far");
+  await page.getByRole("button", { name: "Close the lesson" }).click();
+  await expect(fold).not.toHaveAttribute("open");
+  await expect(page).not.toHaveURL(/pay-once/);
+  await fold.locator("summary").first().click();
+  await expect(page.getByTestId("paid")).toContainText("600 steps so far");
+});
+
 test("a product stays one, and emphasis is shown", async ({ page, site }) => {
   await open(page, site, `${query}&lesson=shape-of-noise.4`);
   await expect(lesson(page)).toContainText("exp(-abs(x)^1.5)+0.1*exp(-x^2/9)");
@@ -291,6 +315,13 @@ async function shown(page: Page, what: string): Promise<string> {
       if ((await meaning.getAttribute("open")) === null) await meaning.locator("summary").first().click();
       return /μ ≤ ([\d.]+):/.exec(await text("mu"))![1];
     }
+    case "of-one":
+    case "of-all": {
+      // First of a user and then of a digit of theirs, or first of a digit and then of its micro-batch.
+      const shared = await text("projection-shared");
+      const [first, second] = [...shared.matchAll(/ε ≤ ([\d.]+\d)/g)].map(([, epsilon]) => epsilon);
+      return shared.startsWith("For one user") === (kind === "of-all") ? first : second;
+    }
     case "improved":
       return bound("improved", 0);
     case "order":
@@ -341,6 +372,16 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
   ["what-helps.3", /(\d+(?:\.\d+)?%) with noise that grows, (\d+(?:\.\d+)?%) with/, ["accuracy", "run:0"]],
   ["what-helps.4", /ε ≤ (\d+(?:\.\d+)?), with or without it\.[^]*?(\d+(?:\.\d+)?%) with it, (\d+(?:\.\d+)?%) without/, ["epsilon", "accuracy", "run:0"]],
   ["what-helps.5", /ε ≤ (\d+(?:\.\d+)?); with a coin for each step it was (\d+(?:\.\d+)?)\./, ["epsilon"]],
+  ["what-helps.6", /noise scale (\d+(?:\.\d+)?), so ε ≤ (\d+(?:\.\d+)?), as[^]*?(\d+(?:\.\d+)?%) layer by layer, (\d+(?:\.\d+)?%) with one cut[^]*?decide: (\d+(?:\.\d+)?%)\./, ["sigma", "epsilon", "accuracy", "run:1", "run:0"]],
+  ["what-helps.7", /larger, (\d+(?:\.\d+)?) instead of 0\.778[^]*?ε ≤ (\d+(?:\.\d+)?), and \d+(?:\.\d+)? with[^]*?(\d+(?:\.\d+)?%) with it, (\d+(?:\.\d+)?%) without/, ["sigma", "epsilon", "accuracy", "run:0"]],
+  ["who-is-one.1", /ε ≤ (\d+(?:\.\d+)?) after (\d+) steps, and (\d+(?:\.\d+)?%) of/, ["epsilon", "step", "accuracy"]],
+  ["who-is-one.2", /cut to (\d+)\.[^]*?ε ≤ (\d+(?:\.\d+)?) and ≤ (\d+(?:\.\d+)?)\. (\d+(?:\.\d+)?%) is read, and (\d+(?:\.\d+)?%) with/, ["clip", "of-one", "of-all", "accuracy", "run:0"]],
+  ["who-is-one.3", /A step draws about (\d+) of[^]*?length (\d+(?:\.\d+)?)\. [^]*?ε ≤ (\d+(?:\.\d+)?) for a user, ≤ (\d+(?:\.\d+)?) for one image/, ["lot", "clip", "of-all", "of-one"]],
+  ["who-is-one.4", /each, and (\d+) of them in[^]*?ε ≤ (\d+(?:\.\d+)?); before it was (\d+(?:\.\d+)?)\. [^]*?: (\d+(?:\.\d+)?%) instead of (\d+(?:\.\d+)?%)\./, ["lot", "epsilon", "epsilon", "accuracy", "run:0"]],
+  ["who-is-one.5", /ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) with one step\.(\d+(?:\.\d+)?%) instead of (\d+(?:\.\d+)?%),/, ["epsilon", "epsilon", "accuracy", "run:0"]],
+  ["pay-once.1", /ε ≤ (\d+(?:\.\d+)?) after (\d+) steps, and (\d+(?:\.\d+)?%) are/, ["epsilon", "step", "accuracy"]],
+  ["pay-once.2", /(\d,\d+) steps read (\d+(?:\.\d+)?%), and 300 read (\d+(?:\.\d+)?%)\.[^]*?ε ≤ (\d+(?:\.\d+)?), where it was (\d+(?:\.\d+)?)\./, ["step", "accuracy", "run:0", "epsilon", "of:pay-once.1"]],
+  ["pay-once.4", /the run above reads (\d+(?:\.\d+)?%) at ε ≤ (\d+(?:\.\d+)?)\./, ["accuracy", "epsilon"]],
   ["fairness.5", /(\d+(?:\.\d+)?%) instead of (\d+(?:\.\d+)?%), and (\d+(?:\.\d+)?%) of the turned[^]*?digits the (\d) has lost/, ["accuracy", "run:0", "group:3", "pays-most"]],
 ];
 
@@ -394,6 +435,14 @@ const HOLDS: [step: string, says: RegExp, holds: (...numbers: number[]) => boole
   ["what-helps.2", /instead of 16: (\d+(?:\.\d+)?)% with noise that falls, (\d+(?:\.\d+)?)% with[^]*?latter was (\d+(?:\.\d+)?)%/, (falling, even, long) => Math.min(falling, even) - long > 4 && Math.abs(falling - even) < 4],
   ["what-helps.4", /(\d+(?:\.\d+)?)% with it, (\d+(?:\.\d+)?)% without/, (smooth, plain) => smooth - plain > 0.5],
   ["what-helps.5", /ε ≤ (\d+(?:\.\d+)?); with a coin for each step it was (\d+(?:\.\d+)?)\./, (allocated, poisson) => poisson > 1.08 * allocated],
+  ["what-helps.6", /(\d+(?:\.\d+)?)% layer by layer, (\d+(?:\.\d+)?)% with one cut[^]*?decide: (\d+(?:\.\d+)?)%/, (layers, whole, adjusted) => Math.abs(layers - whole) < 3 && layers - adjusted > 2],
+  ["what-helps.7", /ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) with[^]*?(\d+(?:\.\d+)?)% with it, (\d+(?:\.\d+)?)% without/, (epsilon, own, banded, plain) => Math.abs(epsilon / own - 1) < 0.01 && banded - plain > 0.1],
+  ["who-is-one.2", /ε ≤ (\d+(?:\.\d+)?) and ≤ (\d+(?:\.\d+)?)\. (\d+(?:\.\d+)?)% is read, and (\d+(?:\.\d+)?)% with/, (one, all, shared, alone) => one > 2 * all && alone - shared > 1.5],
+  ["who-is-one.3", /ε ≤ (\d+(?:\.\d+)?) for a user, ≤ (\d+(?:\.\d+)?) for one image/, (user, image) => image > 1.5 * user],
+  ["who-is-one.4", /ε ≤ (\d+(?:\.\d+)?); before it was (\d+(?:\.\d+)?)\. [^]*?: (\d+(?:\.\d+)?)% instead of (\d+(?:\.\d+)?)%/, (epsilon, before, many, few) => epsilon === before && many - few > 2],
+  ["who-is-one.5", /ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) with one step\.(\d+(?:\.\d+)?)% instead of (\d+(?:\.\d+)?)%/, (epsilon, one, averaged, single) => epsilon === one && averaged - single > 0.1],
+  ["pay-once.2", /steps read (\d+(?:\.\d+)?)%, and 300 read (\d+(?:\.\d+)?)%\.[^]*?ε ≤ (\d+(?:\.\d+)?), where it was (\d+(?:\.\d+)?)/, (long, short, epsilon, before) => long - short > 0.1 && Math.abs(epsilon / before - 2) < 0.2],
+  ["pay-once.4", /reads (\d+(?:\.\d+)?)% at ε ≤ (\d+(?:\.\d+)?)\./, (accuracy, epsilon) => accuracy > 87 && epsilon < 0.5],
   ["fairness.1", /reads (\d+(?:\.\d+)?)% [^]*?and (\d+(?:\.\d+)?)% of the same/, (usual, turned) => usual - turned > 30],
   ["fairness.2", /are: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)% [^]*?Turned: (\d+(?:\.\d+)?)%, and (\d+(?:\.\d+)?)%/, (run, bare, turned, bareTurned) => bareTurned - turned > 2 * (bare - run) && run > 80],
   ["fairness.4", /(\d+(?:\.\d+)?)% as they are, (\d+(?:\.\d+)?)% turned\. With the noise it was (\d+(?:\.\d+)?)%/, (cut, turned, noisy) => Math.abs(cut - noisy) < 3 && turned < 30],

@@ -34,6 +34,94 @@ test("a run has another noise in every phase, is priced for it before and after,
   await expect(page).toHaveURL(/phase-count=3/);
 });
 
+test("the formulas' numbers are those of the phase that the run is in", async ({ page, site }) => {
+  const list = encodeURIComponent("3; 3 noise 2 rate 0.25; 3 clip 0.5 lot 500");
+  await open(page, site, `?backend=cpu&dataset=synthetic&sigma=1.1&clip=1&lot=1000&rate=2&steps=9&phases=list&phase-list=${list}`);
+  const formulas = page.getByTestId("formulas");
+  await formulas.locator("summary").first().click();
+  const says = (sigma: string, clip: string, noise: string, lot: string, rate: string) =>
+    Promise.all([
+      expect(formulas).toContainText(`σ = ${sigma}, C = ${clip}: the standard deviation of the noise in every coordinate is ${noise}.`),
+      expect(formulas).toContainText(`L = ${lot}, the expected lot; η = ${rate}, the learning rate.`),
+    ]);
+  await says("1.1", "1", "1.1", "1,000", "2");
+  const steps = async (to: number) => {
+    for (let at = await value(page, "step"); at < to; at++) {
+      await hook(page, "step-once").click();
+      await expect.poll(() => value(page, "step")).toBe(at + 1);
+    }
+  };
+  await steps(3);
+  await says("1.1", "1", "1.1", "1,000", "2");
+  await steps(4);
+  await says("2.2", "1", "2.2", "1,000", "0.5");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(9);
+  await says("1.1", "0.5", "0.55", "500", "2");
+});
+
+test("the noise of phases is annealed on drawn digits: it is shown as it cools, can be stopped, and can be taken at the same ε", async ({ page, site }) => {
+  test.setTimeout(240_000);
+  await open(page, site, "?backend=cpu&dataset=synthetic&lot=200&rate=1&steps=30&phases=exponential&phase-count=3&noise-end=0.5");
+  await page.locator("details.advanced summary").click();
+  const [button, take, cooled] = ["anneal", "take-annealed", "cooled"].map((id) => page.getByTestId(id));
+  await expect(take).toBeHidden();
+  await expect(cooled).toContainText("tries 100 schedules at this ε");
+  const proposal = async () => Number(/Proposal (\d+) of 100/.exec((await cooled.textContent()) ?? "")?.[1] ?? "-1");
+  const line = page.getByTestId("noise-over-run").locator("svg .line-n3");
+  const before = await projected(page);
+  const epsilon = Number(/ε ≤ ([\d.]+\d)/.exec(before)![1]);
+  await button.click();
+  await expect(button).toHaveText("Stop");
+  await expect.poll(proposal, { timeout: 60_000 }).toBeGreaterThan(2);
+  await expect(line).toHaveCount(1);
+  // A run goes on beside it.
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await button.click();
+  await expect(button).toHaveText("Anneal on drawn digits");
+  const stopped = await proposal();
+  expect(stopped).toBeLessThan(100);
+  const temperature = async () => Number(/temperature ([\d.]+\d)/.exec((await cooled.textContent())!)![1]);
+  const hot = await temperature();
+  // Whatever was under way has come by then.
+  await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0);
+  expect(await proposal()).toBe(stopped);
+  // To its end, from the beginning.
+  await button.click();
+  await expect.poll(proposal, { timeout: 200_000 }).toBe(100);
+  await expect(button).toHaveText("Anneal on drawn digits");
+  await expect(cooled).toContainText("The least is the luckiest");
+  expect(await temperature()).toBeLessThan(0.2 * hot);
+  const [, least, first] = /least ([\d.]+\d), and ([\d.]+\d) with/.exec((await cooled.textContent())!)!.map(Number);
+  expect(least).toBeLessThanOrEqual(first);
+  await take.click();
+  await expect(page.locator("#phases")).toHaveValue("list");
+  await expect(page.locator("#phase-list")).toHaveValue(/^10 noise [\d.]+; 10 noise [\d.]+; 10 noise [\d.]+$/);
+  await expect(page.getByTestId("annealing")).toHaveCount(0);
+  await expect.poll(async () => Number(/ε ≤ ([\d.]+\d)/.exec(await projected(page))![1])).toBeLessThanOrEqual(epsilon);
+  expect(Number(/ε ≤ ([\d.]+\d)/.exec(await projected(page))![1])).toBeGreaterThan(0.98 * epsilon);
+  await expect(page).toHaveURL(/phases=list/);
+});
+
+test("a search ends with the settings that it is of, and is offered where a hundred runs are short", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&lot=200&steps=30&phases=exponential&phase-count=3&noise-end=0.5");
+  await page.locator("details.advanced summary").click();
+  await page.getByTestId("anneal").click();
+  await expect(page.getByTestId("cooled")).toContainText("Proposal", { timeout: 60_000 });
+  await page.locator("#number-noise-end").fill("0.7");
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("anneal")).toHaveText("Anneal on drawn digits");
+  await expect(page.getByTestId("cooled")).toContainText("tries 100 schedules");
+  await expect(page.getByTestId("take-annealed")).toBeHidden();
+  for (const gone of ["model=cnn-tanh", "users=600", "phases=list&phase-list=10;20"]) {
+    await open(page, site, `?backend=cpu&dataset=synthetic&lot=200&steps=30&phases=exponential&phase-count=3&noise-end=0.5&${gone}`);
+    await page.locator("details.advanced summary").click();
+    await expect(page.locator("#phases")).toBeVisible();
+    await expect(page.getByTestId("annealing")).toHaveCount(0);
+  }
+});
+
 test("phases on WebGPU: the engine goes on with the next phase's noise", async ({ page, site }) => {
   await openOnGpu(page, site, "&steps=9&phases=list&phase-list=" + encodeURIComponent("3; 3 noise 2 rate 0.5; 3 clip 0.5 lot 32"));
   await hook(page, "play").click();

@@ -23,6 +23,7 @@ pub fn address(page: Page) {
         if page.is_staged() {
             link.settings = Settings { digits: link.settings.digits, ..Settings::default() };
             link.speed = Speed::Max;
+            link.pay_once = None;
         }
         // A task goes on with its link; what was handed in, as long as it is what is set.
         let task = page.task.with(|task| task.as_ref().map(Lock::write));

@@ -57,11 +57,10 @@ pub fn panel(page: Page) -> Option<AnyView> {
     let toggled = move |event: leptos::ev::Event| {
         once.open.set(event_target::<web_sys::HtmlDetailsElement>(&event).open());
     };
-    let open = once.open.get_untracked();
     let inside = view_fn(move || once.open.get().then(|| inside(page)));
     Some(
         view! {
-            <details class="meaning" id="pay-once" data-testid="pay-once" node_ref=node open=open on:toggle=on_event(toggled)>
+            <details class="meaning" id="pay-once" data-testid="pay-once" node_ref=node open=bool_fn(move || once.open.get()) on:toggle=on_event(toggled)>
                 <summary>{t!("Pay once, train for ever")}</summary>{inside}
             </details>
         }

@@ -178,6 +178,12 @@ impl Settings {
         self.family != Family::None && !matches!(self.phases, PhaseKind::None | PhaseKind::List)
     }
 
+    /// These settings as they hold in step `step` (the first is 0): in the phase that it is in.
+    #[must_use]
+    pub fn in_step(&self, step: u64) -> Self {
+        Self::of_config(&self.config().in_step(step), self.digits)
+    }
+
     /// Plans steps where phases need them: as many as the listed phases have, or some where the run has no end.
     pub fn plan_phases(&mut self) {
         let steps = |phase: &str| phase.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());

@@ -6,10 +6,13 @@
 //! | `digits_line` | what is loaded, and the way to one's own files |
 //! | [`layout`] | which controls there are, and where they stand |
 //! | `noise_over_run` | the noise of a run's phases as a picture |
+//! | `annealing` | the search for it on drawn digits |
 //! | `panel` | the panel |
 //! | `preset` | the list of presets |
 //! | `projection` | what the settings will cost |
 
+#[cfg(target_arch = "wasm32")]
+mod annealing;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod control;
 #[cfg(target_arch = "wasm32")]

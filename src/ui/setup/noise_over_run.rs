@@ -2,12 +2,13 @@
 
 use leptos::prelude::*;
 
+use super::annealing::annealing;
 use crate::{
     plot::drawing::{Drawing, GHOST, Line, Range, Write},
     train::anneal::Planned,
     ui::{
         settings::{PhaseKind, Settings},
-        size::closures::{bool_memo, view_fn},
+        size::closures::{bool_fn, bool_memo, view_fn},
         state::Page,
         text::t,
         widgets::chart::{Frame, chart},
@@ -26,16 +27,29 @@ pub fn noise_over_run(page: Page) -> AnyView {
             let frame = Frame { title: "", file: "", height: 110.0, full: false };
             view! {
                 <div class="noise-over-run" data-testid="noise-over-run">
-                    {chart(page, frame, move || page.settings.with(drawing))}
+                    {chart(page, frame, move || with_annealed(page, page.settings.with(drawing)))}
                     <p class="small-label"><span class="key line-noisy">{t!("noise of each phase")}</span>" "
                         <span class="key line-noise">{t!("best at this price, where each step stays")}</span>" "
-                        <span class="key ghost">{t!("where early steps wear off")}</span></p>
+                        <span class="key ghost">{t!("where early steps wear off")}</span>" "
+                        <span class="key line-n3" hidden=bool_fn(move || page.annealed().is_none())>{t!("annealed")}</span></p>
                 </div>
+                {annealing(page)}
             }
             .into_any()
         })
     })
     .into_any()
+}
+
+/// The picture, with what a search for the noise has come to.
+fn with_annealed(page: Page, mut drawing: Drawing) -> Drawing {
+    if let (Some(found), Some(own)) = (page.annealed(), drawing.lines.last().map(|line| line.points.clone())) {
+        // Two points of each phase.
+        let sigma = |place: usize| found.factors.get(place / 2).map_or(0.0, |factor| found.scale * factor);
+        let points = own.iter().enumerate().map(|(place, (step, _))| (*step, sigma(place).min(drawing.y.high)));
+        drawing.lines.push(Line { class: "line-n3", name: String::new(), points: points.collect() });
+    }
+    drawing
 }
 
 fn drawing(settings: &Settings) -> Drawing {

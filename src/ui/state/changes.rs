@@ -55,6 +55,7 @@ impl Page {
             }
         }
         self.settings.set(settings);
+        self.leave_search();
         self.follow_budget(self.digits.train(), Some(before), then);
     }
 

@@ -57,6 +57,7 @@ impl Page {
         self.list_current();
         self.forget_run();
         self.pay_once.forget();
+        self.annealing.forget();
         self.run.lose();
         self.device.engine.set(None);
         self.device.stopped.set(!again);

@@ -90,6 +90,8 @@ impl Page {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
         let Some(arrival) = self.digits.arrive(load, loaded) else { return };
         self.pay_once.forget();
+        self.annealing.stop();
+        self.annealing.forget();
         // While others are awaited, the choice is theirs.
         if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {
             self.set_digits(own);

@@ -15,7 +15,7 @@ use crate::{
 
 const TEXT: &str = include_str!("../../../www/lessons.txt");
 /// What [`fill`] is given by the page.
-const NAMES: [&str; 51] = [
+const NAMES: [&str; 53] = [
     "lot",
     "train",
     "sigma",
@@ -51,6 +51,8 @@ const NAMES: [&str; 51] = [
     "tight",
     "projected",
     "projected-classic",
+    "of-one",
+    "of-all",
     "nu",
     "exponent",
     "density",
@@ -112,7 +114,9 @@ fn every_lesson_is_whole() {
             "claims",
             "fairness",
             "same-epsilon",
-            "what-helps"
+            "what-helps",
+            "who-is-one",
+            "pay-once"
         ]
     );
     for lesson in &set.lessons {
@@ -162,9 +166,11 @@ fn every_lesson_is_whole() {
 /// The panel that holds a hook's element; empty: it stands above them all.
 fn panel_of(hook: &str) -> &'static str {
     match hook {
-        "projection" | "denoiser" | "noise-over-run" => "setup",
+        "projection" | "projection-shared" | "denoiser" | "noise-over-run" => "setup",
         "lot" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
-        "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "groups" | "by-digit" | "pulls" => "results",
+        "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "groups" | "by-digit" | "pulls" | "pay" | "adlm" => {
+            "results"
+        }
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
         "accuracy" | "epsilon" => "",
         _ => panic!("{hook} is in no known panel"),

@@ -116,6 +116,7 @@ impl Page {
                 speed: self.run.speed.get_untracked(),
                 panel: self.appearance.panel.get_untracked(),
                 lab: self.lab.open.get_untracked(),
+                pay_once: self.pay_once.open.get_untracked(),
                 query: self.lab.query.get_untracked(),
             }));
         }
@@ -124,6 +125,8 @@ impl Page {
             |part: &Part| matches!(part, Part::Text(text) if ["{found", "{mu"].iter().any(|name| text.contains(name)));
         self.spending.read_in(Some(now.parts.iter().any(of_curve)));
         self.lab.open.set(now.show == "lab");
+        let scene = link::read(set.lessons[lesson].scene(step).set).0;
+        self.pay_once.set_up(&scene);
         self.appearance.panel.set(match now.show.as_str() {
             "step" | "setup" => Panel::Step,
             _ => Panel::Results,
@@ -138,7 +141,7 @@ impl Page {
             self.lab.query.update(|query| query.psi = psi);
         }
         if stage {
-            self.snapshots.set_speed(link::read(set.lessons[lesson].scene(step).set).0.speed);
+            self.snapshots.set_speed(scene.speed);
             self.stage(staged);
         } else {
             self.lessons.done.set(true);
@@ -188,6 +191,7 @@ impl Page {
             self.appearance.show_panel(before.panel);
             self.lab.query.set(before.query);
             self.lab.open.set(before.lab);
+            self.pay_once.open.set(before.pay_once);
         }
     }
 }

@@ -23,6 +23,7 @@ pub struct Before {
     pub speed: Speed,
     pub panel: Panel,
     pub lab: bool,
+    pub pay_once: bool,
     pub query: NoiseQuery,
 }
 

@@ -21,6 +21,7 @@
 //! | `spending` | what the run gives away, by tight accounting |
 //! | `pad` | the drawn digit |
 //! | `pay_once` | a release that is paid once |
+//! | `annealing` | the search for the noise of a run's phases |
 //! | `who_pays` | which digits pay for privacy |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
 //! | `submission` | a run that was handed in by a link |
@@ -40,6 +41,8 @@
 //! | `run_files` | … a run file is opened |
 //! | `recorded_step` | … the step is fetched that was made before |
 
+#[cfg(target_arch = "wasm32")]
+pub mod annealing;
 pub mod answered;
 #[cfg(target_arch = "wasm32")]
 mod appearance;

@@ -12,7 +12,7 @@ use crate::{
         label::ACCUSED,
         report::{Privacy, Report},
     },
-    ui::settings::{Encoder, Settings},
+    ui::settings::{Encoder, PhaseKind, Settings},
     worker::counting::{Counted, accuracy},
 };
 
@@ -20,7 +20,7 @@ impl Page {
     /// What a text's `{name}` stands for now.
     #[must_use]
     pub fn value_of(self, name: &str) -> Option<String> {
-        let settings = |read: fn(&Settings) -> f64| Some(format::number(self.settings.with(read)));
+        let settings = |read: fn(&Settings) -> f64| Some(format::number(self.in_step(read)));
         let clip = |s: &Settings| if s.encoder == Encoder::Clip { s.clip_norm } else { 1.0 };
         let train = || self.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
         let parameters = || self.settings.with(|s| s.model.parameters());
@@ -34,11 +34,11 @@ impl Page {
         };
         let projected = || self.cost.of_now().map(|(projection, _)| projection);
         match name {
-            "lot" => Some(format::integer(self.settings.with(|s| s.lot).into())),
+            "lot" => Some(format::integer(self.in_step(|s| s.lot).into())),
             "train" => train().map(|n| format::integer(n.into())),
             "sigma" => settings(|s| s.scale),
-            "clip" => Some(format::number(self.settings.with(clip))),
-            "noise" => Some(format::number(self.settings.with(|s| s.scale * clip(s)))),
+            "clip" => Some(format::number(self.in_step(clip))),
+            "noise" => Some(format::number(self.in_step(|s| s.scale * clip(s)))),
             "rate" => report(|report| (report.step > 0).then_some(report.learning_rate))
                 .map_or_else(|| settings(|s| s.learning_rate), |rate| Some(format::number(rate))),
             "momentum" => settings(|s| s.momentum),
@@ -49,15 +49,17 @@ impl Page {
             "local-steps" => settings(|s| s.local_steps.into()),
             "local-rate" => settings(|s| s.local_rate),
             "bands" => settings(|s| s.bands.into()),
-            "p" => train()
-                .map(|n| format::number(self.settings.with(|s| f64::from(s.bands) * f64::from(s.lot)) / f64::from(n))),
+            "p" => {
+                train().map(|n| format::number(self.in_step(|s| f64::from(s.bands) * f64::from(s.lot)) / f64::from(n)))
+            }
             "pre-scale" => settings(|s| s.pre_scale),
             "nu" => settings(|s| s.nu),
             "exponent" => settings(|s| s.exponent),
             "density" => Some(self.settings.with(|s| s.formula.clone())),
             "delta" => settings(|s| s.delta),
-            "q" => train()
-                .map(|n| format::number(self.settings.with(|s| f64::from(s.lot) / f64::from(s.users.unwrap_or(n))))),
+            "q" => {
+                train().map(|n| format::number(self.in_step(|s| f64::from(s.lot) / f64::from(s.users.unwrap_or(n)))))
+            }
             "parameters" => Some(format::integer(parameters() as u64)),
             // The mean of the Kolmogorov distribution is 0.8687.
             "floor" => Some(format::number(0.8687 / (parameters() as f64).sqrt())),
@@ -65,6 +67,10 @@ impl Page {
             "planned" => projected().map(|projection| format::integer(projection.steps)),
             "projected-classic" => projected().map(|projection| format::epsilon(projection.end.classic.epsilon)),
             "projected" => projected().map(|projection| format::epsilon(projection.end.improved.epsilon)),
+            "of-one" | "of-all" => {
+                let [one, all] = projected()?.shared?;
+                Some(format::epsilon(if name == "of-one" { one } else { all }))
+            }
             "tight" => self.cost.of_now()?.1.map(format::epsilon),
             "epsilon" => self.headline().map(format::epsilon),
             "improved" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
@@ -86,11 +92,20 @@ impl Page {
             }),
             // Of as many draws as there are parameters.
             "noise-length" => {
-                let of_one = self.settings.with(|s| s.scale * clip(s));
+                let of_one = self.in_step(|s| s.scale * clip(s));
                 Some(format::number(format::significant(of_one * (parameters() as f64).sqrt(), 3)))
             }
             _ => self.value_compared(name),
         }
+    }
+
+    /// What the settings say of the step that was last taken, which may be in a phase with a noise, a clip, a lot or a rate of its own.
+    fn in_step<T>(self, read: impl FnOnce(&Settings) -> T) -> T {
+        let step = self.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
+        self.settings.with(|settings| match settings.phases {
+            PhaseKind::None => read(settings),
+            _ => read(&settings.in_step(step.saturating_sub(1))),
+        })
     }
 
     /// What was counted of the run as it stands; with `open`, once its baseline is trained.

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
+    annealing::Annealing,
     appearance::Appearance,
     cards::Cards,
     charts::Charts,
@@ -50,6 +51,7 @@ pub struct Page {
     pub pad: Pad,
     pub who_pays: WhoPays,
     pub pay_once: PayOnce,
+    pub annealing: Annealing,
     pub lessons: Lessons,
     pub lab: NoiseLab,
     pub sweeps: Sweeps,
@@ -87,6 +89,7 @@ impl Page {
             pad: Pad::new(trainer, run),
             who_pays: WhoPays::new(trainer, run),
             pay_once,
+            annealing: Annealing::new(trainer),
             lab,
             lessons: Lessons::new(link.lesson),
             sweeps: Sweeps::new(),

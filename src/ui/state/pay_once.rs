@@ -58,6 +58,17 @@ impl PayOnce {
         }
     }
 
+    /// As a lesson's step has it, which this is the link of: open with what it names, or closed.
+    pub fn set_up(self, scene: &Link) {
+        if let Some(features) = scene.pay_once {
+            self.features.set(features);
+            self.mechanism.set(scene.pay_once_noise);
+            self.epsilon.set(scene.pay_once_epsilon);
+        }
+        // Last: what is open already is built anew, with these.
+        self.open.set(scene.pay_once.is_some());
+    }
+
     /// As a link names it, while it is open.
     #[must_use]
     pub fn named(self) -> Option<Features> {

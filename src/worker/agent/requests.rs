@@ -74,6 +74,8 @@ impl<H: Host> Agent<H> {
             Request::TrainBaseline => self.train_baseline().await,
             Request::PayOnce(wanted) => self.begin_release(wanted),
             Request::TrainOn => self.train_on(),
+            Request::Anneal { config, examples } => self.begin_search(*config, examples),
+            Request::StopAnnealing => self.search = None,
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
                 Some(None) => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),

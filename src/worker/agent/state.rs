@@ -12,6 +12,7 @@ use crate::{
     mechanism::State,
     train::session::Session,
     worker::{
+        annealing::Search,
         background::BackgroundJobs,
         functional::PayOnce,
         host::Host,
@@ -84,6 +85,8 @@ pub(super) struct Agent<H: Host> {
     pub background: BackgroundJobs,
     /// A release for a convex head, and the digest of the digits that it is of.
     pub pay_once: Option<(PayOnce, Option<String>)>,
+    /// A search for the noise of a run's phases.
+    pub search: Option<Box<Search>>,
     /// Whether the next step is taken apart, whatever the speed.
     pub look: bool,
     /// The step that was looked into last.
@@ -126,6 +129,7 @@ impl<H: Host> Agent<H> {
             evaluation: Evaluation::default(),
             background: BackgroundJobs::default(),
             pay_once: None,
+            search: None,
             look: false,
             looked_at: None,
         }

@@ -1,0 +1,63 @@
+//! The search for the noise of the phases, on digits that the program draws.
+
+use leptos::prelude::*;
+
+use crate::{
+    plot::format,
+    ui::{
+        size::closures::{bool_fn, bool_memo, on_click, text_fn, view_fn},
+        state::{Page, annealing::can_anneal},
+        text::t,
+    },
+    worker::annealing::PROPOSALS,
+};
+
+/// Its buttons, and where it stands as it cools.
+pub fn annealing(page: Page) -> AnyView {
+    let search = page.annealing;
+    let there = bool_memo(move || page.settings.with(can_anneal));
+    let begin = move || if search.searches.get() { t!("Stop") } else { t!("Anneal on drawn digits") };
+    let press = move |_| if search.searches.get_untracked() { search.stop() } else { page.anneal() };
+    let standing = move || {
+        let Some(cooled) = page.cooled() else {
+            return match search.searches.get() {
+                true => t!("It draws digits, and trains with the same noise throughout.").to_owned(),
+                false => t!(
+                    "Simulated annealing tries {n} schedules at this ε on digits that the program draws. They are public, so the search is free.",
+                    n = PROPOSALS
+                ),
+            };
+        };
+        let loss = |loss: f64| format::fixed(loss, 4);
+        let now = t!(
+            "Proposal {k} of {n}, temperature {temperature}: loss {loss}, least {least}, and {first} with the same noise throughout.",
+            k = cooled.proposal,
+            n = PROPOSALS,
+            temperature = format::fixed(cooled.temperature, 5),
+            loss = loss(cooled.loss),
+            least = loss(cooled.least),
+            first = loss(cooled.first)
+        );
+        match search.searches.get() {
+            true => now,
+            false => {
+                format!("{now} {}", t!("The least is the luckiest of all that were tried: train it, and compare."))
+            }
+        }
+    };
+    view_fn(move || {
+        there.get().then(|| {
+            view! {
+                <div class="annealing" data-testid="annealing">
+                    <div class="once-buttons">
+                        <button type="button" data-testid="anneal" disabled=bool_fn(move || page.digits.loaded.with(|digits| !digits.as_ref().is_some_and(|digits| digits.complete))) on:click=on_click(press)>{text_fn(begin)}</button>
+                        <button type="button" data-testid="take-annealed" hidden=bool_fn(move || page.annealed().is_none()) on:click=on_click(move |_| page.take_annealed())>{t!("Take the best phases")}</button>
+                    </div>
+                    <p class="small-label" data-testid="cooled">{text_fn(standing)}</p>
+                </div>
+            }
+            .into_any()
+        })
+    })
+    .into_any()
+}

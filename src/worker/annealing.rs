@@ -1,0 +1,233 @@
+//! Simulated annealing of the noise over a run's phases, in the training thread, a run at a time: on digits that the program draws, so that the search looks at nobody's.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use web_time::Instant;
+
+use crate::{
+    data::{Dataset, Digits, synthetic},
+    engine::{AnyEngine, Engine as _, EngineFactory, softmax},
+    rng::NotPrivateReplay,
+    train::{
+        anneal::Annealing,
+        config::RunConfig,
+        phases::{PhaseList, Phases, lengths},
+        plan::Plan,
+        projection::{cost, scale_or_least},
+        session::Session,
+    },
+};
+
+/// Schedules that are tried, after the one of equal noise.
+pub const PROPOSALS: u32 = 100;
+/// Digits that are drawn: to train on, and held out to measure the loss.
+const DRAWN: (usize, usize) = (10_000, 1000);
+/// What decides digits, runs and proposals: all of it is public.
+const SEED: u64 = 1;
+/// A rise of the loss by this share of the first is accepted once in e times, to begin with.
+const HOT: f64 = 0.01;
+
+/// Where the search stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cooled {
+    /// Schedules that were tried so far; 0: equal noise alone.
+    pub proposal: u32,
+    pub temperature: f64,
+    /// Mean cross-entropy over held-out digits, in nats: of equal noise, of the schedule that was accepted last, and the least so far.
+    pub first: f64,
+    pub loss: f64,
+    pub least: f64,
+    /// The schedule that was accepted last, and the one of the least loss.
+    pub now: Scheduled,
+    pub best: Scheduled,
+}
+
+/// Noise over the phases of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scheduled {
+    /// The noise scale, which phases multiply.
+    pub scale: f64,
+    /// The factor of each, to three digits.
+    pub factors: Vec<f64>,
+    /// As a list of phases.
+    pub list: String,
+}
+
+/// A search under way.
+pub struct Search {
+    config: RunConfig,
+    /// Steps of each phase.
+    lengths: Vec<u64>,
+    /// Of how many examples ε is, and what every schedule costs.
+    examples: u32,
+    epsilon: f64,
+    digits: Digits,
+    rng: NotPrivateReplay,
+    annealing: Option<Annealing>,
+    /// The schedule that is tried, the factors that were proposed, and the run.
+    trial: Option<(Scheduled, Vec<f64>, Session<AnyEngine>)>,
+    proposal: u32,
+    first: f64,
+    now: Scheduled,
+    best: Scheduled,
+}
+
+impl Search {
+    /// Begins at what the run costs on so many examples.
+    ///
+    /// # Errors
+    /// A sentence: it has no price, or no end.
+    pub fn new(config: RunConfig, examples: u32) -> Result<Self, String> {
+        let (Some(steps), Phases::Schedule(schedule)) = (config.steps, &config.phases) else {
+            return Err(
+                "only noise that goes by a rule over so many phases, of a run that has an end, can be annealed"
+                    .to_owned(),
+            );
+        };
+        let lengths = lengths(steps, schedule.phases).collect();
+        let epsilon = cost(&config, examples, steps).map_err(sentence)?.improved.epsilon;
+        Ok(Self {
+            config,
+            lengths,
+            examples,
+            epsilon,
+            digits: synthetic::digits(SEED, DRAWN.0, DRAWN.1),
+            rng: NotPrivateReplay::new(SEED),
+            annealing: None,
+            trial: None,
+            proposal: 0,
+            first: 0.0,
+            now: Scheduled::default(),
+            best: Scheduled::default(),
+        })
+    }
+
+    /// Whether all schedules were tried.
+    #[must_use]
+    pub fn done(&self) -> bool {
+        self.annealing.is_some() && self.proposal >= PROPOSALS
+    }
+
+    /// Works for about `time`; `Some` when a schedule was tried.
+    ///
+    /// # Errors
+    /// A sentence: a run that is refused, or failed.
+    pub async fn piece(&mut self, time: Duration) -> Result<Option<Cooled>, String> {
+        let start = Instant::now();
+        if self.trial.is_none() {
+            self.propose().await?;
+        }
+        let Some((_, _, session)) = &mut self.trial else { return Ok(None) };
+        while !session.complete() {
+            if start.elapsed() >= time {
+                return Ok(None);
+            }
+            session.step().await.map_err(sentence)?;
+        }
+        let loss = loss(session.engine(), &self.digits.test).await?;
+        Ok(self.trial.take().map(|(tried, factors, _)| self.judge(tried, &factors, loss)))
+    }
+
+    /// Begins the next run: equal noise first. The same draws for all: what differs is what the noise does.
+    async fn propose(&mut self) -> Result<(), String> {
+        let factors = match &self.annealing {
+            Some(annealing) => annealing.propose(&mut self.rng),
+            None => vec![1.0; self.lengths.len()],
+        };
+        // Rounded before it is priced: ε is of what the list says.
+        let rounded: Vec<f64> = factors.iter().map(|factor| (factor * 1e3).round().max(1.0) / 1e3).collect();
+        let phase = |(steps, factor): (&u64, &f64)| [&steps.to_string(), "noise", &factor.to_string()].join(" ");
+        let phases: Vec<String> = self.lengths.iter().zip(&rounded).map(phase).collect();
+        let list = phases.join("; ");
+        let mut config = RunConfig { phases: Phases::List(PhaseList(list.clone())), ..self.config.clone() };
+        let steps = config.steps.unwrap_or_default();
+        let scale = scale_or_least(&config, self.examples, steps, self.epsilon).map_err(sentence)?;
+        let scale = scale.map_err(|_| "no noise keeps what the run costs over these phases".to_owned())?;
+        config.noise = config.noise.map(|noise| noise.with_scale(scale));
+        config.replay = Some(SEED);
+        let plan = Plan::new(config, self.digits.train.len() as u32).map_err(sentence)?;
+        let built = EngineFactory::cpu().build(&plan.task, &self.digits.train, &plan.initial_parameters()).await;
+        let session = Session::new(plan, built.map_err(sentence)?).map_err(sentence)?;
+        self.trial = Some((Scheduled { scale, factors: rounded, list }, factors, session));
+        Ok(())
+    }
+
+    /// Takes or leaves what was tried.
+    fn judge(&mut self, tried: Scheduled, factors: &[f64], loss: f64) -> Cooled {
+        let annealing = match &mut self.annealing {
+            Some(annealing) => {
+                self.proposal += 1;
+                let before = annealing.best().1;
+                if annealing.judge(factors, loss, &mut self.rng) {
+                    if loss < before {
+                        self.best = tried.clone();
+                    }
+                    self.now = tried;
+                }
+                annealing
+            }
+            none => {
+                (self.first, self.now, self.best) = (loss, tried.clone(), tried);
+                none.insert(Annealing::new(self.lengths.len(), loss, HOT * loss))
+            }
+        };
+        let (temperature, loss) = annealing.now();
+        Cooled {
+            proposal: self.proposal,
+            temperature,
+            first: self.first,
+            loss,
+            least: annealing.best().1,
+            now: self.now.clone(),
+            best: self.best.clone(),
+        }
+    }
+}
+
+/// Mean cross-entropy over `data`, in nats.
+async fn loss(engine: &mut AnyEngine, data: &Dataset) -> Result<f64, String> {
+    let scores = engine.scores(data).await.map_err(sentence)?;
+    let all = scores.iter().zip(data.labels.iter());
+    let loss = all.map(|(scores, label)| -f64::from(softmax(scores)[usize::from(*label)].max(f32::MIN_POSITIVE)).ln());
+    Ok(loss.sum::<f64>() / data.len() as f64)
+}
+
+fn sentence(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::phases::{NoiseSchedule, Rule};
+
+    /// Every schedule that is accepted costs what the run costs, and no more; the least loss is that of the best.
+    #[test]
+    fn all_schedules_cost_the_same_and_the_least_is_kept() {
+        let phases = Phases::Schedule(NoiseSchedule { rule: Rule::Exponential, phases: 3, to: 0.5 });
+        let config = RunConfig { phases, steps: Some(12), lot: 100, ..RunConfig::default() };
+        let epsilon = cost(&config, 60_000, 12).unwrap().improved.epsilon;
+        let mut search = Search::new(config.clone(), 60_000).unwrap();
+        let mut told: Vec<Cooled> = vec![];
+        while !search.done() && told.len() < 12 {
+            let piece = pollster::block_on(search.piece(Duration::from_millis(5)));
+            told.extend(piece.unwrap());
+        }
+        assert_eq!(told.iter().map(|cooled| cooled.proposal).collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
+        assert_eq!(told[0].now.factors, [1.0; 3]);
+        for pair in told.windows(2) {
+            assert!(pair[1].temperature < pair[0].temperature && pair[1].least <= pair[0].least);
+        }
+        for cooled in &told {
+            assert!(cooled.least <= cooled.loss && cooled.least <= cooled.first);
+            for scheduled in [&cooled.now, &cooled.best] {
+                let noise = config.noise.as_ref().map(|noise| noise.with_scale(scheduled.scale));
+                let phases = Phases::List(PhaseList(scheduled.list.clone()));
+                let costs = cost(&RunConfig { noise, phases, ..config.clone() }, 60_000, 12).unwrap().improved.epsilon;
+                assert!(costs <= epsilon && costs > 0.99 * epsilon, "{costs} {epsilon}");
+            }
+        }
+        assert!(Search::new(RunConfig { steps: None, ..config }, 60_000).is_err());
+    }
+}
