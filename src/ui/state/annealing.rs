@@ -4,16 +4,12 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::page::Page;
 use crate::{
     model::Architecture,
     train::config::RunConfig,
-    ui::{
-        settings::{PhaseKind, Settings},
-        threads::training::TrainingClient,
-    },
+    ui::{settings::Settings, threads::training::TrainingClient},
     worker::{
-        annealing::{Cooled, PROPOSALS, Scheduled},
+        annealing::{Cooled, PROPOSALS},
         protocol::Request,
     },
 };
@@ -23,8 +19,8 @@ use crate::{
 pub struct Annealing {
     trainer: TrainingClient,
     /// The configuration whose noise is sought; what was found is of no other.
-    of: RwSignal<Option<RunConfig>>,
-    cooled: RwSignal<Option<Arc<Cooled>>>,
+    pub(super) of: RwSignal<Option<RunConfig>>,
+    pub(super) cooled: RwSignal<Option<Arc<Cooled>>>,
     pub searches: RwSignal<bool>,
 }
 
@@ -33,6 +29,14 @@ impl Annealing {
     #[must_use]
     pub fn new(trainer: TrainingClient) -> Self {
         Self { trainer, of: RwSignal::new(None), cooled: RwSignal::new(None), searches: RwSignal::new(false) }
+    }
+
+    /// Seeks for this configuration, at what it costs on so many examples.
+    pub(super) fn begin(self, config: RunConfig, examples: u32) {
+        self.of.set(Some(config.clone()));
+        self.cooled.set(None);
+        self.searches.set(true);
+        self.trainer.send(Request::Anneal { config: Box::new(config), examples });
     }
 
     /// Stops where it is; what was found stays.
@@ -69,51 +73,4 @@ pub fn can_anneal(settings: &Settings) -> bool {
     settings.noise_follows_a_rule()
         && !settings.sharing().is_shared()
         && matches!(settings.model, Architecture::Linear | Architecture::Mlp)
-}
-
-impl Page {
-    /// Seeks the noise of the phases that are set, at what they cost.
-    pub fn anneal(self) {
-        let Some(train) = self.digits.whole() else { return };
-        let config = self.settings.with_untracked(Settings::config);
-        self.annealing.of.set(Some(config.clone()));
-        self.annealing.cooled.set(None);
-        self.annealing.searches.set(true);
-        self.trainer.send(Request::Anneal { config: Box::new(config), examples: train });
-    }
-
-    /// What was found for the settings as they are.
-    #[must_use]
-    pub fn cooled(self) -> Option<Arc<Cooled>> {
-        let cooled = self.annealing.cooled.get()?;
-        let config = self.settings.with(Settings::config);
-        self.annealing.of.with(|of| of.as_ref() == Some(&config)).then_some(cooled)
-    }
-
-    /// The schedule that the search has accepted last or, once it is over, the best.
-    #[must_use]
-    pub fn annealed(self) -> Option<Scheduled> {
-        let cooled = self.cooled()?;
-        Some(if self.annealing.searches.get() { cooled.now.clone() } else { cooled.best.clone() })
-    }
-
-    /// Sets the phases of the best schedule.
-    pub fn take_annealed(self) {
-        let Some(best) = untrack(|| self.cooled()).map(|cooled| cooled.best.clone()) else { return };
-        self.annealing.stop();
-        self.change(|settings| {
-            settings.phases = PhaseKind::List;
-            settings.phase_list = best.list;
-            settings.scale = best.scale;
-            settings.budget = None;
-        });
-    }
-
-    /// Other settings are here: a search for those before is of no use.
-    pub(super) fn leave_search(self) {
-        let config = self.settings.with_untracked(Settings::config);
-        if self.annealing.of.with_untracked(|of| of.as_ref() != Some(&config)) {
-            self.annealing.stop();
-        }
-    }
 }

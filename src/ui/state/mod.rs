@@ -31,6 +31,7 @@
 //! | `events` | … the training thread speaks |
 //! | `play` | … the visitor plays |
 //! | `paying` | … something is paid once |
+//! | `cooling` | … the noise of phases is sought |
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and come |
 //! | `handed_in` | … such a run is held against what the page computes; one is handed in |
@@ -54,6 +55,8 @@ mod changes;
 mod charts;
 #[cfg(target_arch = "wasm32")]
 mod connection;
+#[cfg(target_arch = "wasm32")]
+mod cooling;
 #[cfg(target_arch = "wasm32")]
 mod device;
 #[cfg(target_arch = "wasm32")]
