@@ -27,6 +27,8 @@ use pollster::block_on;
 mod adapter;
 #[path = "common/suite.rs"]
 mod suite;
+#[path = "common/units.rs"]
+mod units;
 
 use suite::*;
 
@@ -206,10 +208,24 @@ suite!(cpu, super::CpuEngine::new, super::always);
 suite!(cpu_copies, super::CpuEngine::new, super::always;
     copies_are_averaged_before_they_are_encoded
     one_broken_copy_breaks_its_example);
-suite!(cpu_units, super::CpuEngine::new, super::always;
-    units_take_the_same_step
-    layers_of_units_are_clipped);
+
+#[test]
+fn units_take_the_same_step_on_the_cpu() {
+    units::units_take_the_same_step(CpuEngine::new);
+}
+
+#[test]
+fn layers_of_units_are_clipped_on_the_cpu() {
+    units::layers_of_units_are_clipped(CpuEngine::new);
+}
+
 #[cfg(feature = "gpu")]
 suite!(gpu, super::on_gpu, super::with_adapter);
+
 #[cfg(feature = "gpu")]
-suite!(gpu_units, super::on_gpu, super::with_adapter; units_take_the_same_step);
+#[test]
+fn units_take_the_same_step_on_the_gpu() {
+    if with_adapter() {
+        units::units_take_the_same_step(on_gpu);
+    }
+}

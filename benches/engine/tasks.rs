@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hushgrad::{
     accounting::noise::NoiseSpec,
-    data::{Dataset, sharing::Sharing},
-    engine::{LocalSteps, StepInput, Task},
+    data::Dataset,
+    engine::{StepInput, Task},
     mechanism::{Denoiser, EncoderSpec, EnvelopeShape, envelope::Envelope},
     model::Architecture,
 };
@@ -52,36 +52,21 @@ pub fn task(model: Architecture, envelope: Option<u32>, lot: u32) -> Task {
     let p = model.parameters();
     match envelope {
         None => Task {
-            model,
             encoder: EncoderSpec::Clip { norm: 1.0 },
-            envelope: None,
             noise: Some(NoiseSpec::Gaussian { sigma: 1.1 }),
-            grid: None,
-            bands: 1,
-            denoiser: Denoiser::None,
             expected_lot: lot as f32,
-            momentum: 0.0,
-            averaging: false,
-            copies: 1,
-            sharing: Sharing::Alone,
-            local: LocalSteps::MEAN,
+            ..Task::without_privacy(model)
         },
         Some(vectors) => Task {
-            model,
             encoder: EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors, pre_scale: 1.0, seed: 1 },
             envelope: Some(Arc::new(
                 Envelope::draw(EnvelopeShape::Gaussian, vectors, p, 1).expect("vectors are drawn"),
             )),
             noise: Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }),
-            grid: None,
-            bands: 1,
             denoiser: Denoiser::KolmogorovSmirnov,
             expected_lot: lot as f32,
             momentum: 0.9,
-            averaging: false,
-            copies: 1,
-            sharing: Sharing::Alone,
-            local: LocalSteps::MEAN,
+            ..Task::without_privacy(model)
         },
     }
 }

@@ -7,10 +7,7 @@ use hushgrad::{
         groups::{Clipping, NoiseStrategy},
         noise::{CustomDensity, NoiseSpec},
     },
-    data::{
-        Dataset, Shift,
-        sharing::{Sharing, Units},
-    },
+    data::{Dataset, Shift, sharing::Sharing},
     engine::{
         Engine, EngineError, LocalSteps, Metrics, Performance, Reading, StepInput, StepTrace, Task,
         cpu::CpuEngine,
@@ -862,75 +859,6 @@ pub fn what_does_not_fit_is_refused<E: Engine>(make: Make<E>) {
 }
 
 /// Runs the suite, or the named properties of it, as tests of one engine.
-/// Where several examples share a vector: steps, traces and counts are the reference's, in however many blocks and chunks units are taken; one broken example breaks its unit.
-pub fn units_take_the_same_step<E: Engine>(make: Make<E>) {
-    let micro_batches = (Sharing::MicroBatches { size: 4 }, LocalSteps::MEAN);
-    let users = |users| (Sharing::Users { users, skew: 0.3, seed: 1 }, LocalSteps { steps: 1, rate: 0.3 });
-    for model in models(make) {
-        let encoders = encoders().into_iter().filter(|encoder| !matches!(encoder, EncoderSpec::Layers(_)));
-        let encoders: Vec<EncoderSpec> = encoders.collect();
-        // Of users, whose vectors are made as those of micro-batches, one clip.
-        for ((sharing, local), encoders) in
-            [(micro_batches, &encoders[..]), (users(12), &encoders[2..3]), (users(3), &encoders[2..3])]
-        {
-            for encoder in encoders.iter().cloned() {
-                let noise = Some(NoiseSpec::Gaussian { sigma: 0.7 });
-                let task = Task { sharing, local, ..task(model, encoder, noise) };
-                let units: Vec<u32> = (0..sharing.units(EXAMPLES as u32)).collect();
-                for lot in [&units[..units.len().min(6)], &[]] {
-                    assert_same_step(make, &task, lot);
-                }
-                let start = initial_parameters(model, SEED);
-                let data = if model == Architecture::Scattering { known_examples() } else { examples() };
-                let performance = Performance { chunk: Some(7), ..Performance::default() };
-                let mut engine = make(task.clone(), data.clone(), &start, performance).unwrap();
-                let mut reference = ReferenceEngine::new(&task, data, SEED).unwrap();
-                let (ours, theirs) = (traced(&mut engine, &units, 1), traced(&mut reference, &units, 1));
-                let what = format!("{model:?}, {sharing:?}, {:?}", task.encoder);
-                let noise = |trace: &StepTrace| minus(&trace.noisy, &trace.encoded);
-                assert!(relative_difference(&ours.raw, &theirs.raw) < 2e-4, "{what}");
-                assert!(relative_difference(&noise(&ours), &noise(&theirs)) < 2e-4, "{what}");
-                if task.encoder.clips() {
-                    // A few units' coordinates are few steps of the grid: rounding is told from a fault by steps, not by length.
-                    assert_same_steps(&task, &ours.encoded, &theirs.encoded, units.len());
-                } else {
-                    // In an envelope some are near a bucket's edge.
-                    assert!(relative_difference(&ours.encoded, &theirs.encoded) < 1e-3, "{what}");
-                }
-                // A unit that there is not.
-                let after = units.len() as u32;
-                assert!(block_on(engine.step(input(&[after], 2))).is_err());
-            }
-        }
-        // All parameters broken: each unit that has an example is counted, and adds nothing.
-        let (sharing, local) = users(12);
-        let task = Task { sharing, local, ..clip(model) };
-        let mut engine = make(task, examples(), &vec![f32::NAN; model.parameters()], Performance::default()).unwrap();
-        let all: Vec<u32> = (0..12).collect();
-        let trace = traced(&mut engine, &all, 1);
-        assert!(trace.encoded.iter().all(|&v| v == 0.0), "{model:?}");
-        let units = Units::of(sharing, &examples()).unwrap();
-        let there = all.iter().filter(|unit| !units.members(**unit).is_empty()).count();
-        assert_eq!(metrics(&mut engine).non_finite, there as u64, "{model:?}");
-    }
-}
-
-/// A clip for each layer of what a user or a micro-batch adds, in one local step or several.
-pub fn layers_of_units_are_clipped<E: Engine>(make: Make<E>) {
-    for model in [Architecture::Mlp, Architecture::CnnTanh] {
-        for encoder in encoders().into_iter().filter(|encoder| matches!(encoder, EncoderSpec::Layers(_))) {
-            for (sharing, steps) in
-                [(Sharing::MicroBatches { size: 4 }, 1), (Sharing::Users { users: 12, skew: 0.3, seed: 1 }, 2)]
-            {
-                let local = LocalSteps { steps, rate: if steps > 1 { 0.3 } else { 1.0 } };
-                // Without noise there is no grid, whose steps are large beside a small layer's bound.
-                let task = Task { sharing, local, ..task(model, encoder.clone(), None) };
-                assert_same_step(make, &task, &[1, 3, 6]);
-            }
-        }
-    }
-}
-
 macro_rules! suite {
     ($engine:ident, $make:expr, $present:expr; $($property:ident)*) => {
         mod $engine {

@@ -351,7 +351,7 @@ async fn train(
 /// How a run ended.
 enum End {
     /// With its last report.
-    Complete(Option<Report>),
+    Complete(Option<Box<Report>>),
     By(Signal),
 }
 
@@ -396,7 +396,7 @@ impl Run<'_> {
             self.bar
                 .suspend(|| tell(&format!("of the test images turned a quarter it reads {:.2} %", 100.0 * accuracy)));
         }
-        Ok(End::Complete(last))
+        Ok(End::Complete(last.map(Box::new)))
     }
 
     /// Features of all training images, where the model takes some; the signal that ended it, if one did.

@@ -63,7 +63,7 @@ fn an_example_adds_no_more_than_its_groups_allow() {
 
 #[test]
 fn what_is_counted_in_parts_is_counted_whole() {
-    let example = |i: u32| (i % 3 == 0, i % 4 == 0, (i % 10) as u8);
+    let example = |i: u32| (i.is_multiple_of(3), i.is_multiple_of(4), (i % 10) as u8);
     let mut whole = Counts::default();
     let mut parts = [Counts::default(); 3];
     for i in 0..100 {
