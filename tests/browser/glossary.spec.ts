@@ -39,6 +39,8 @@ test("a word is explained where it stands, by keyboard, and its text is fetched 
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(6);
   await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+  // The accountant's last word: until then rows are written anew, with the words in them.
+  await expect(page.getByTestId("mu")).toBeVisible();
   const asked = () => watched.requests.filter((url) => url.includes("glossary.txt") && !url.includes("sw.js")).length;
   // The copy for a visit without a network is made of all files.
   const before = asked();
