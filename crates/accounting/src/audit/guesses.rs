@@ -1,0 +1,86 @@
+//! Bounds from guesses about many canaries of one run.
+
+use super::{AuditError, binomial::Odds, checked, largest};
+use crate::normal::{cdf, quantile};
+
+/// Guesses of one run: the most confident ones, as many as was decided before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guesses {
+    canaries: u32,
+    made: u32,
+    right: u32,
+}
+
+impl Guesses {
+    /// `right` of `made` guesses about `canaries`.
+    ///
+    /// # Errors
+    /// [`AuditError::Guesses`].
+    pub const fn new(canaries: u32, made: u32, right: u32) -> Result<Self, AuditError> {
+        if right > made || made > canaries {
+            return Err(AuditError::Guesses { canaries, made, right });
+        }
+        Ok(Self { canaries, made, right })
+    }
+
+    /// How probable so many right guesses are at most, where the mechanism is (`epsilon`, `delta`)-differentially private, add or remove one.
+    ///
+    /// Steinke, Nasr & Jagielski 2023, theorem 5.2: β₀ + 2mδ·maxᵢ P[v − i ≤ W < v]/i, where W is binomial of r trials and probability e^ε/(1 + e^ε), and β₀ = P[W ≥ v].
+    #[must_use]
+    pub fn p_value(self, epsilon: f64, delta: f64) -> f64 {
+        let Self { canaries, made, right } = self;
+        // ln e^ε/(1 + e^ε), and of the other side.
+        let odds = Odds { p: 1.0 / (1.0 + (-epsilon).exp()), q: 1.0 / (1.0 + epsilon.exp()) };
+        let at_least = 1.0 - odds.below(made, right);
+        let (mut between, mut most) = (0.0, 0.0_f64);
+        if delta > 0.0 {
+            for i in 1..=right {
+                between += odds.mass(made, right - i);
+                most = most.max(between / f64::from(i));
+            }
+        }
+        (at_least + 2.0 * f64::from(canaries) * delta * most).min(1.0)
+    }
+
+    /// The largest ε that these guesses refute at this significance; 0 where they refute none.
+    ///
+    /// Whatever is (ε, δ)-private is (ε′, δ)-private for each ε′ above, and all p-values are of the one count: so the largest ε whose p-value is small is refuted, too.
+    ///
+    /// # Errors
+    /// [`AuditError::Significance`] and [`AuditError::Delta`].
+    pub fn epsilon(self, significance: f64, delta: f64) -> Result<f64, AuditError> {
+        checked(significance, delta)?;
+        Ok(largest(50.0, |epsilon| self.p_value(epsilon, delta) <= significance))
+    }
+
+    /// Whether these guesses refute, at this significance, that the mechanism's trade-off function is f, by x ↦ f̄⁻¹(x), the inverse of 1 − f.
+    ///
+    /// Mahloujifar, Melis & Chaudhuri 2024, theorem 3.2 and algorithm 1, at their choice of what is shared between right and wrong guesses.
+    ///
+    /// # Errors
+    /// [`AuditError::Significance`].
+    pub fn refutes(self, significance: f64, inverse: impl Fn(f64) -> f64) -> Result<bool, AuditError> {
+        checked(significance, 0.0)?;
+        let [m, r, v] = [self.canaries, self.made, self.right].map(f64::from);
+        if self.canaries == 0 {
+            return Ok(false);
+        }
+        let (mut right, mut wrong) = (significance * v / m, significance * (r - v) / m);
+        for i in (0..self.right).rev() {
+            let next = inverse(right).max(wrong);
+            right = (right + f64::from(i) / f64::from(self.made - i) * (next - wrong)).min(1.0);
+            wrong = next;
+        }
+        Ok(right + wrong > r / m)
+    }
+
+    /// The largest μ of Gaussian differential privacy that these guesses refute, in [0, 50].
+    ///
+    /// # Errors
+    /// [`AuditError::Significance`].
+    pub fn mu(self, significance: f64) -> Result<f64, AuditError> {
+        checked(significance, 0.0)?;
+        let refuted = |mu: f64| self.refutes(significance, |x| cdf(quantile(x) - mu)).unwrap_or(false);
+        Ok(largest(50.0, refuted))
+    }
+}

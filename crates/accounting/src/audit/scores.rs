@@ -1,0 +1,213 @@
+//! Evidence for the coin of a canary, from what each step released.
+
+use super::AuditError;
+use crate::{noise::Noise, numeric::log_sum_exp, sampling::Sampling};
+
+/// Makes scores of what steps released along a canary's direction.
+///
+/// A canary is a record whose gradient is along one direction of its own, longer than the bound, so that it adds the bound or, left out, nothing. An auditor who knows
+/// all other examples subtracts their sum; what is left along the direction, over the bound, is x: noise, and 1 in the steps that drew a canary that is in. Against that no
+/// test is better than by the ratio of likelihoods (Neyman & Pearson 1933).
+#[derive(Clone, Copy, Debug)]
+pub struct Scorer<'a> {
+    noise: &'a dyn Noise,
+    sampling: Sampling,
+}
+
+/// What is known of one canary's coin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Score {
+    /// Of whole epochs, or of all steps where each draws by itself.
+    closed: f64,
+    /// ln Σ of the open epoch's ratios, and how many there are.
+    open: f64,
+    steps: u64,
+}
+
+impl<'a> Scorer<'a> {
+    /// For steps with this noise, in units of the canary's bound.
+    ///
+    /// # Errors
+    /// [`AuditError::Unscored`] for cyclic sampling, whose noise may be correlated.
+    pub const fn new(noise: &'a dyn Noise, sampling: Sampling) -> Result<Self, AuditError> {
+        match sampling {
+            Sampling::CyclicPoisson { .. } => Err(AuditError::Unscored(sampling)),
+            _ => Ok(Self { noise, sampling }),
+        }
+    }
+
+    /// Takes in what a step released.
+    ///
+    /// *Poisson*: ln(1 − q + q·z(x − 1)/z(x)). *Fixed size*, where a canary that is not +C is −C: the same less that of z(x + 1)/z(x). *A partition*: ln of the mean of an
+    /// epoch's ratios, whichever batch has it.
+    pub fn take(&self, score: &mut Score, x: f64) {
+        let ratio = |shift: f64| self.noise.log_ratio(x, shift);
+        match self.sampling {
+            Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } => {
+                score.closed += mixed(rate, ratio(1.0))
+            }
+            Sampling::FixedSize { population, size } => {
+                let rate = size as f64 / population as f64;
+                score.closed += mixed(rate, ratio(1.0)) - mixed(rate, ratio(-1.0));
+            }
+            Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => {
+                score.open = if score.steps == 0 { ratio(1.0) } else { log_sum_exp(&[score.open, ratio(1.0)]) };
+                score.steps += 1;
+                if score.steps >= batches {
+                    score.closed += score.open - (batches as f64).ln();
+                    (score.open, score.steps) = (0.0, 0);
+                }
+            }
+        }
+    }
+
+    /// ln of how much more probable all that came out is with the canary than without it.
+    #[must_use]
+    pub fn value(&self, score: &Score) -> f64 {
+        match self.sampling {
+            // It may be in a batch that is still to come.
+            Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } if score.steps > 0 => {
+                let left = ((batches - score.steps) as f64).ln();
+                score.closed + log_sum_exp(&[score.open, left]) - (batches as f64).ln()
+            }
+            _ => score.closed,
+        }
+    }
+}
+
+/// ln(1 − q + q·eᵈ).
+fn mixed(rate: f64, d: f64) -> f64 {
+    if rate == 0.0 {
+        return 0.0;
+    }
+    if d < -1.0 {
+        return (1.0 - rate + rate * d.exp()).ln();
+    }
+    if d < 30.0 {
+        return (rate * d.exp_m1()).ln_1p();
+    }
+    // Beyond, eᵈ may be no finite number.
+    d + (rate + (1.0 - rate) * (-d).exp()).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng as _, SeedableRng as _};
+    use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::{
+        audit::Guesses,
+        books::Books,
+        ledger::{Ledger, Release, Sensitivity},
+        noise::NoiseSpec,
+        numeric::unit_from_words,
+    };
+
+    #[test]
+    fn mixtures_are_those_of_plain_numbers_and_none_overflows() {
+        for rate in [0.0, 1e-3, 0.5, 1.0] {
+            for d in [-40.0, -1.0, 0.0, 1e-9, 3.0, 29.0, 31.0, 200.0_f64] {
+                let plain = (1.0 - rate + rate * d.exp()).ln();
+                assert!((mixed(rate, d) - plain).abs() < 1e-9 * plain.abs().max(1e-6), "{rate} {d}");
+            }
+            assert!(mixed(rate, 5000.0).is_finite());
+        }
+        assert!((mixed(1e-3, 5000.0) - (5000.0 + 1e-3_f64.ln())).abs() < 1e-9);
+    }
+
+    /// An epoch that is left open: the canary may be in a batch that never came.
+    #[test]
+    fn an_epoch_is_the_mean_of_its_ratios_and_one_left_open_counts_what_is_missing_as_one() {
+        let noise = NoiseSpec::Gaussian { sigma: 0.8 }.build().unwrap();
+        let scorer = Scorer::new(&*noise, Sampling::RandomAllocation { batches: 4 }).unwrap();
+        let (mut score, seen) = (Score::default(), [0.3, -1.0, 2.0, 0.1]);
+        let ratio = |x: f64| ((2.0 * x - 1.0) / (2.0 * 0.64)).exp();
+        for (count, &x) in (1..).zip(&seen) {
+            scorer.take(&mut score, x);
+            let sum: f64 = seen[..count].iter().map(|&x| ratio(x)).sum();
+            let expected = ((sum + (4 - count) as f64) / 4.0).ln();
+            assert!((scorer.value(&score) - expected).abs() < 1e-12, "{count}");
+        }
+        scorer.take(&mut score, 0.5);
+        assert!(
+            (scorer.value(&score) - (seen.map(ratio).iter().sum::<f64>() / 4.0).ln() - ((ratio(0.5) + 3.0) / 4.0).ln())
+                .abs()
+                < 1e-12
+        );
+        let cyclic = Sampling::CyclicPoisson { rate: 0.1, groups: 4 };
+        assert!(matches!(Scorer::new(&*noise, cyclic), Err(AuditError::Unscored(_))));
+    }
+
+    /// Lower bounds of a run of canaries whose noise is `share` of what is claimed: in, the most confident twentieth is guessed.
+    fn audited(seed: u64, sampling: Sampling, noise: &NoiseSpec, share: f64, steps: u32) -> Guesses {
+        const CANARIES: u32 = 4000;
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let claimed = noise.build().unwrap();
+        let scorer = Scorer::new(&*claimed, sampling).unwrap();
+        let mut found: Vec<(f64, bool)> = (0..CANARIES)
+            .map(|_| {
+                let is_in = rng.next_u32() % 2 == 0;
+                let (mut score, mut batch) = (Score::default(), 0);
+                for step in 0..steps {
+                    let drawn = match sampling {
+                        Sampling::Poisson { rate } => unit_from_words(rng.next_u32(), rng.next_u32()) < rate,
+                        Sampling::RandomAllocation { batches } | Sampling::Shuffled { batches } => {
+                            if u64::from(step) % batches == 0 {
+                                batch = rng.next_u64() % batches;
+                            }
+                            u64::from(step) % batches == batch
+                        }
+                        other => panic!("{other}"),
+                    };
+                    let x = share * claimed.sample(&mut rng) + f64::from(u8::from(is_in && drawn));
+                    scorer.take(&mut score, x);
+                }
+                (scorer.value(&score), is_in)
+            })
+            .collect();
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let made = CANARIES / 20;
+        let right = found[..made as usize].iter().filter(|(_, is_in)| *is_in).count() as u32;
+        Guesses::new(CANARIES, made, right).unwrap()
+    }
+
+    fn claim(sampling: Sampling, noise: &NoiseSpec, steps: u32, delta: f64) -> f64 {
+        let mut ledger = Ledger::new();
+        let release = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise.clone()));
+        let release = ledger.register(release).unwrap();
+        ledger.record_many(release, steps.into());
+        Books::of(ledger).unwrap().tight(delta).unwrap().value
+    }
+
+    /// Honest runs are refuted in at most as many as is stated, and those with half the noise behind ε's back in nearly all.
+    #[test]
+    fn half_the_noise_is_found_and_honest_noise_is_not() {
+        const RUNS: u64 = 24;
+        let delta = 1e-5;
+        for (sampling, sigma, steps) in
+            [(Sampling::Poisson { rate: 0.03 }, 1.0, 300), (Sampling::RandomAllocation { batches: 30 }, 0.8, 300)]
+        {
+            let noise = NoiseSpec::Gaussian { sigma };
+            let epsilon = claim(sampling, &noise, steps, delta);
+            let above = |share: f64| {
+                let bound = |seed| {
+                    let guesses = audited(seed, sampling, &noise, share, steps);
+                    let mu = guesses.mu(0.05).unwrap();
+                    [
+                        guesses.epsilon(0.05, delta).unwrap(),
+                        if mu > 0.0 { crate::normal::epsilon_gaussian(mu, delta) } else { 0.0 },
+                    ]
+                };
+                let bounds: Vec<[f64; 2]> = (0..RUNS).map(bound).collect();
+                let mean = |k: usize| bounds.iter().map(|bound| bound[k]).sum::<f64>() / RUNS as f64;
+                println!("{sampling}: claimed {epsilon:.3}, share {share}: {:.3} {:.3}", mean(0), mean(1));
+                [0, 1].map(|k| bounds.iter().filter(|bound| bound[k] > epsilon).count())
+            };
+            // 1.2 of 24 are expected at most; 7 or more have a probability below 2e-4.
+            assert!(above(1.0).iter().all(|&count| count < 7), "{sampling}");
+            let [_, caught] = above(0.5);
+            assert!(caught * 10 >= 9 * RUNS as usize, "{sampling}: {caught} of {RUNS}");
+        }
+    }
+}
