@@ -19,6 +19,6 @@ pub use self::{
     factory::{AnyEngine, EngineFactory},
     interface::{Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_dataset, check_length, check_state},
     reading::{Confusion, Reading},
-    scores::{Probabilities, Scores, softmax},
+    scores::{Probabilities, Scores, cross_entropy, softmax},
     task::{LocalSteps, Performance, Task},
 };

@@ -20,3 +20,11 @@ pub fn softmax(scores: &Scores) -> Probabilities {
     let total: f32 = exponentials.iter().sum();
     exponentials.map(|e| e / total)
 }
+
+/// Mean cross-entropy of images' logits, in nats.
+#[must_use]
+pub fn cross_entropy(scores: &[Scores], labels: &[u8]) -> f64 {
+    let loss =
+        |(scores, label): (&_, &u8)| -f64::from(softmax(scores)[usize::from(*label)].max(f32::MIN_POSITIVE)).ln();
+    scores.iter().zip(labels).map(loss).sum::<f64>() / scores.len() as f64
+}

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use web_time::Instant;
 
 use crate::{
-    data::{Dataset, Digits, synthetic},
-    engine::{AnyEngine, Engine as _, EngineFactory, softmax},
+    data::{Digits, synthetic},
+    engine::{AnyEngine, Engine as _, EngineFactory, cross_entropy},
     rng::NotPrivateReplay,
     train::{
         anneal::Annealing,
@@ -125,7 +125,8 @@ impl Search {
             }
             session.step().await.map_err(sentence)?;
         }
-        let loss = loss(session.engine(), &self.digits.test).await?;
+        let scores = session.engine().scores(&self.digits.test).await.map_err(sentence)?;
+        let loss = cross_entropy(&scores, &self.digits.test.labels);
         Ok(self.trial.take().map(|(tried, factors, _)| self.judge(tried, &factors, loss)))
     }
 
@@ -183,14 +184,6 @@ impl Search {
             best: self.best.clone(),
         }
     }
-}
-
-/// Mean cross-entropy over `data`, in nats.
-async fn loss(engine: &mut AnyEngine, data: &Dataset) -> Result<f64, String> {
-    let scores = engine.scores(data).await.map_err(sentence)?;
-    let all = scores.iter().zip(data.labels.iter());
-    let loss = all.map(|(scores, label)| -f64::from(softmax(scores)[usize::from(*label)].max(f32::MIN_POSITIVE)).ln());
-    Ok(loss.sum::<f64>() / data.len() as f64)
 }
 
 fn sentence(error: impl std::fmt::Display) -> String {

@@ -2,7 +2,7 @@
 
 use hushgrad::{
     data::Dataset,
-    engine::{AnyEngine, Engine as _, EngineError, EngineFactory, softmax},
+    engine::{AnyEngine, Engine as _, EngineError, EngineFactory, cross_entropy},
     train::{error::SessionError, plan::Plan, session::Session},
 };
 
@@ -24,10 +24,7 @@ pub async fn trained(factory: &EngineFactory, plan: Plan, train: &Dataset) -> Re
 /// # Errors
 /// When the device is lost.
 pub async fn loss(engine: &mut AnyEngine, data: &Dataset) -> Result<f64, EngineError> {
-    let scores = engine.scores(data).await?;
-    let loss =
-        |(scores, label): (&_, &u8)| -f64::from(softmax(scores)[usize::from(*label)].max(f32::MIN_POSITIVE)).ln();
-    Ok(scores.iter().zip(data.labels.iter()).map(loss).sum::<f64>() / data.len() as f64)
+    Ok(cross_entropy(&engine.scores(data).await?, &data.labels))
 }
 
 /// Mean and standard deviation (n − 1; 0 where there is but one).

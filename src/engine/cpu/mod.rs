@@ -335,13 +335,15 @@ impl ByItself<'_> {
         for members in units {
             let finite = self.vector(members, local, &mut vector);
             let vector = &mut vector[..self.dimension];
-            let norm = vector.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+            let norm = || vector.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+            // Before it is encoded in its place.
+            let within = !task.counting.is_none() && task.is_within(norm());
             match encoder {
                 _ if !finite => seen.non_finite += 1,
                 Some(encoder) if !encoder.encode_on(grid, vector) => seen.non_finite += 1,
-                None if !norm.is_finite() => seen.non_finite += 1,
+                None if vector.iter().any(|v| !v.is_finite()) => seen.non_finite += 1,
                 _ => {
-                    seen.counts.add(task.is_within(norm), false, 0);
+                    seen.counts.add(within, false, 0);
                     match &mut on_grid {
                         Some(sum) => sum.add(vector),
                         None => total.iter_mut().zip(vector).for_each(|(total, v)| *total += f64::from(*v)),

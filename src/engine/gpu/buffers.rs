@@ -140,6 +140,11 @@ impl Buffers {
 }
 
 impl Buffers {
+    /// Before so many of what is bounded are ranked.
+    pub fn clear_histograms(&self, encoder: &mut wgpu::CommandEncoder, count: u32) {
+        encoder.clear_buffer(&self.tallies, 4 * COUNTERS as u64, Some(4 * u64::from(count) * BUCKETS as u64));
+    }
+
     /// Binds what kernels on the sum see.
     pub fn release_group(&self, gpu: &Gpu) -> wgpu::BindGroup {
         let buffers = [

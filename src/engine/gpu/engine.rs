@@ -11,7 +11,7 @@ use super::{
     dispatch::Dispatch,
     examples::{ExampleSet, Examples, bind},
     features::{self, SLICE, Scattering},
-    layout::{BUCKETS, COUNTERS, Encoding, FEATURE_WORDS, SCORE_BYTES},
+    layout::{COUNTERS, Encoding, FEATURE_WORDS, SCORE_BYTES},
     lowered::{Lowered, Release, Run},
     memory::{OFFSET_ALIGNMENT, storage},
     passes::Passes,
@@ -297,12 +297,10 @@ impl GpuEngine {
     fn submit_step(&mut self, input: &StepInput<'_>, traced: bool) -> Result<wgpu::SubmissionIndex, EngineError> {
         self.gpu.check()?;
         let count = input.lot.len() as u32;
-        if self.shared.is_none()
-            && (input.lot.len() > self.training.examples.len as usize
-                || input.lot.last().is_some_and(|&last| last >= self.training.examples.len))
-        {
-            let (index, examples) = (input.lot.last().copied().unwrap_or(0), self.training.examples.len as usize);
-            return Err(Unsupported::Example { index, examples }.into());
+        let there = self.shared.as_ref().map_or(self.training.examples.len as usize, Shared::len);
+        if input.lot.len() > there || input.lot.last().is_some_and(|&last| last as usize >= there) {
+            let index = input.lot.last().copied().unwrap_or(0);
+            return Err(Unsupported::Example { index, examples: there }.into());
         }
         if input.shifts != Shift::ALONE {
             return Err(Unsupported::AugmentationOnGpu.into());
@@ -314,7 +312,7 @@ impl GpuEngine {
         let drawn = match &self.shared {
             Some(shared) => {
                 let held = (&self.training.examples, &self.buffers);
-                Some((shared, shared.draw(&self.gpu, held, self.run, input.lot)?))
+                Some((shared, shared.draw(&self.gpu, held, self.run, input.lot)))
             }
             None => {
                 if count > 0 {
@@ -369,8 +367,7 @@ impl GpuEngine {
         for (index, first) in (0..count).step_by(self.buffers.chunk as usize).enumerate() {
             let in_chunk = (count - first).min(self.buffers.chunk);
             if histograms {
-                let bytes = 4 * u64::from(in_chunk) * BUCKETS as u64;
-                encoder.clear_buffer(&self.buffers.tallies, 4 * COUNTERS as u64, Some(bytes));
+                self.buffers.clear_histograms(encoder, in_chunk);
             }
             record_chunk(encoder, group, passes, index, in_chunk);
         }

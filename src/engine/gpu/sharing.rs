@@ -1,21 +1,19 @@
 //! Units of several examples: a step first adds up the gradients of each one's members to its vector, a block of units at a time, which then goes the way of an
 //! example's gradient.
 
-use std::ops::Range;
-
 use super::{
     buffers::Buffers,
     device::Gpu,
     dispatch::Dispatch,
     examples::{Examples, bind, bind_parts, chunk_starts, parts},
-    layout::{BUCKETS, COUNTERS, RUN_BYTES},
+    layout::RUN_BYTES,
     lowered::Run,
     memory::{OFFSET_ALIGNMENT, Owned, storage, uniform},
     programs::SharedPrograms,
 };
 use crate::{
     data::{Dataset, sharing::Units},
-    engine::{Task, Unsupported},
+    engine::Task,
 };
 
 /// The units of a training set on the device.
@@ -47,8 +45,7 @@ pub struct Drawn {
 #[derive(Debug, PartialEq)]
 pub struct Block {
     units: u32,
-    /// Chunks of their members, among all of the lot.
-    chunks: Range<usize>,
+    /// Chunks of their members.
     pieces: Vec<Piece>,
 }
 
@@ -69,16 +66,11 @@ impl Drawn {
             drawn.members.extend(members);
             drawn.ends.push(drawn.members.len() as u32);
         }
-        let mut chunks = 0;
         for (unit, ends) in (0..).step_by(block as usize).zip(drawn.ends[1..].chunks(block as usize)) {
             let (start, end) = (drawn.ends[unit as usize], ends[ends.len() - 1]);
-            let pieces: Vec<Piece> = (start..end)
-                .step_by(chunk as usize)
-                .map(|first| Piece { first, unit, length: (end - first).min(chunk) })
-                .collect();
-            let of = chunks..chunks + pieces.len();
-            chunks = of.end;
-            drawn.blocks.push(Block { units: ends.len() as u32, chunks: of, pieces });
+            let piece = |first| Piece { first, unit, length: (end - first).min(chunk) };
+            let pieces = (start..end).step_by(chunk as usize).map(piece).collect();
+            drawn.blocks.push(Block { units: ends.len() as u32, pieces });
         }
         drawn
     }
@@ -103,21 +95,13 @@ impl Shared {
         Some(Self { units, ends, pieces, groups: [of_members, gathers, bounds], _starts: starts, run })
     }
 
-    /// Puts a lot of units on the device, after `run`, in which the number is another.
-    ///
-    /// # Errors
-    /// [`Unsupported::Example`] for a unit that there is none of.
-    pub fn draw(
-        &self,
-        gpu: &Gpu,
-        (examples, buffers): (&Examples, &Buffers),
-        run: Run,
-        lot: &[u32],
-    ) -> Result<Drawn, Unsupported> {
-        let there = self.units.len();
-        if lot.len() > there || lot.last().is_some_and(|&last| last as usize >= there) {
-            return Err(Unsupported::Example { index: lot.last().copied().unwrap_or(0), examples: there });
-        }
+    /// How many units there are.
+    pub fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    /// Puts a lot of units that there are on the device, after `run`, in which the number is another.
+    pub fn draw(&self, gpu: &Gpu, (examples, buffers): (&Examples, &Buffers), run: Run, lot: &[u32]) -> Drawn {
         let drawn = Drawn::new(&self.units, lot, buffers.units, buffers.chunk);
         let queue = gpu.queue();
         if !drawn.members.is_empty() {
@@ -136,7 +120,7 @@ impl Shared {
         queue.write_buffer(&buffers.run, 0, bytemuck::bytes_of(&Run { count, ..run }));
         let (count, chunk) = (drawn.ends.len() as u32 - 1, buffers.units);
         queue.write_buffer(&self.run, 0, bytemuck::bytes_of(&Run { count, chunk, ..run }));
-        Ok(drawn)
+        drawn
     }
 
     /// Records what a lot's sum takes: its examples' kernels, and `bounds` on the vectors that they make.
@@ -150,13 +134,13 @@ impl Shared {
     ) {
         let offset = |index: usize| [(index as u64 * OFFSET_ALIGNMENT) as u32];
         let [of_members, gathers, of_vectors] = &self.groups;
-        for (index, Block { units, chunks, pieces }) in drawn.blocks.iter().enumerate() {
+        let mut chunks = 0..;
+        for (index, Block { units, pieces }) in drawn.blocks.iter().enumerate() {
             if histograms {
-                let bytes = 4 * u64::from(*units) * BUCKETS as u64;
-                encoder.clear_buffer(&buffers.tallies, 4 * COUNTERS as u64, Some(bytes));
+                buffers.clear_histograms(encoder, *units);
             }
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            for (chunk, piece) in chunks.clone().zip(pieces) {
+            for (piece, chunk) in pieces.iter().zip(&mut chunks) {
                 for (group, dispatches, count) in
                     [(of_members, &programs.gradients, piece.length), (gathers, &programs.gather, *units)]
                 {
@@ -188,11 +172,9 @@ mod tests {
                 assert_eq!(drawn.members, filled.concat());
                 assert_eq!(drawn.ends.len(), filled.len() + 1);
                 assert_eq!(drawn.blocks.iter().map(|block| block.units as usize).sum::<usize>(), filled.len());
-                let (mut next, mut unit, mut chunks) = (0, 0, 0);
+                let (mut next, mut unit) = (0, 0);
                 for at in &drawn.blocks {
                     assert!(at.units <= block && (at.units == block || unit + at.units == filled.len() as u32));
-                    assert_eq!((at.chunks.start, at.chunks.len()), (chunks, at.pieces.len()));
-                    chunks = at.chunks.end;
                     for piece in &at.pieces {
                         assert!(piece.first == next && piece.unit == unit && (1..=chunk).contains(&piece.length));
                         next += piece.length;

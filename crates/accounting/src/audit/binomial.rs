@@ -43,18 +43,17 @@ impl Odds {
         if k > n {
             return 1.0;
         }
-        if f64::from(k) <= f64::from(n) * self.p { self.down(n, k - 1) } else { 1.0 - self.up(n, k) }
+        if f64::from(k) <= f64::from(n) * self.p { self.down(n, k - 1) } else { 1.0 - self.other().down(n, n - k) }
     }
 
-    /// P[W ≥ k].
+    /// P[W ≥ k], k ≤ n.
     pub fn from(self, n: u32, k: u32) -> f64 {
-        if k == 0 {
-            return 1.0;
-        }
-        if k > n {
-            return 0.0;
-        }
-        if f64::from(k) <= f64::from(n) * self.p { 1.0 - self.down(n, k - 1) } else { self.up(n, k) }
+        self.other().below(n, n - k + 1)
+    }
+
+    /// Of the misses, n − W.
+    fn other(self) -> Self {
+        Self { p: self.q, q: self.p }
     }
 
     /// Σ P[W = j] over j ≤ k, below the mean.
@@ -66,19 +65,6 @@ impl Odds {
                 break;
             }
             term *= f64::from(j) * self.q / (f64::from(n - j + 1) * self.p);
-        }
-        sum
-    }
-
-    /// Σ P[W = j] over j ≥ k, above the mean.
-    fn up(self, n: u32, k: u32) -> f64 {
-        let (mut term, mut sum) = (self.mass(n, k), 0.0);
-        for j in k..=n {
-            sum += term;
-            if term <= sum * 1e-18 {
-                break;
-            }
-            term *= f64::from(n - j) * self.p / (f64::from(j + 1) * self.q);
         }
         sum
     }

@@ -31,7 +31,7 @@ impl Guesses {
         let Self { canaries, made, right } = self;
         // ln e^ε/(1 + e^ε), and of the other side.
         let odds = Odds { p: 1.0 / (1.0 + (-epsilon).exp()), q: 1.0 / (1.0 + epsilon.exp()) };
-        let at_least = 1.0 - odds.below(made, right);
+        let at_least = odds.from(made, right);
         let (mut between, mut most) = (0.0, 0.0_f64);
         if delta > 0.0 {
             for i in 1..=right {

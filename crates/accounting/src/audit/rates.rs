@@ -1,6 +1,6 @@
 //! Bounds from error rates of an attack.
 
-use super::{AuditError, binomial::Odds, checked};
+use super::{AuditError, binomial::Odds, checked, largest};
 use crate::{
     books::Books,
     ledger::{Ledger, Release, Sensitivity},
@@ -143,20 +143,10 @@ pub fn clopper_pearson_upper(errors: u32, trials: u32, level: f64) -> Result<f64
 /// # Errors
 /// As [`clopper_pearson_upper`].
 pub fn clopper_pearson_lower(errors: u32, trials: u32, level: f64) -> Result<f64, AuditError> {
-    if errors > trials {
+    checked(level, 0.0)?;
+    if errors > trials || trials == 0 {
         return Err(AuditError::Errors { errors, trials });
     }
-    let other = clopper_pearson_upper(trials - errors, trials, level)?;
-    // Of small rates 1 − p has no digits left: it is searched for by itself.
-    if errors == 0 {
-        return Ok(0.0);
-    }
-    let (mut low, mut high) = (0.0, f64::from(errors) / f64::from(trials));
-    loop {
-        let p = 0.5 * (low + high);
-        if p <= low || p >= high {
-            return Ok(low.min(1.0 - other + f64::EPSILON));
-        }
-        if Odds::of(p).from(trials, errors) < level { low = p } else { high = p }
-    }
+    // P[W ≥ errors] grows with p, and is all of it where there is none.
+    Ok(largest(f64::from(errors) / f64::from(trials), |p| Odds::of(p).from(trials, errors) <= level))
 }
