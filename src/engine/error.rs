@@ -42,6 +42,8 @@ pub enum Unsupported {
         "counts that are released with the steps, on the graphics device: a clip that follows the norms, and the accuracy on the private digits, are computed on the CPU"
     )]
     CountsOnGpu,
+    #[error("canaries of an audit, on the graphics device: their gradients are added on the CPU")]
+    CanariesOnGpu,
     /// Measured: 7 ms an image on lavapipe, 0.08 ms on one thread of the same processor.
     #[error(
         "scattering features on this adapter: it is software, and the CPU finds them a hundred times sooner by itself"
@@ -73,6 +75,8 @@ pub enum Unsupported {
     Label(u8),
     #[error("example {index} of a training set of {examples} examples")]
     Example { index: u32, examples: usize },
+    #[error("canary {canary} of an audit of {canaries}")]
+    Canary { canary: u32, canaries: usize },
     #[error("features of {images} images: {bytes} bytes of memory are not there")]
     Features { images: usize, bytes: usize },
     #[cfg(not(target_arch = "wasm32"))]

@@ -13,7 +13,7 @@ use super::{
 use crate::model::Architecture;
 use crate::{
     data::Dataset,
-    mechanism::{State, counts::Told},
+    mechanism::{State, canaries::Witness, counts::Told},
 };
 
 /// Either engine. An enum, because an async trait makes no trait objects.
@@ -48,6 +48,10 @@ impl Engine for AnyEngine {
     }
     async fn told(&mut self) -> Result<Told, EngineError> {
         forward!(self, engine => engine.told().await)
+    }
+
+    async fn witness(&mut self) -> Result<Witness, EngineError> {
+        forward!(self, engine => engine.witness().await)
     }
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {
         forward!(self, engine => engine.metrics().await)

@@ -9,7 +9,11 @@ use super::{
 };
 use crate::{
     data::{Dataset, Shift},
-    mechanism::{State, counts::Told},
+    mechanism::{
+        State,
+        canaries::{Canaries, DrawnCanary, Witness},
+        counts::Told,
+    },
     model::{CLASSES, PIXELS},
 };
 
@@ -22,6 +26,8 @@ pub struct StepInput<'a> {
     /// An example's gradient is the mean over these copies of its image, then encoded: its augmentation multiplicity
     /// (De et al. 2022). Not empty, as many as the task says, and the same for all examples of the lot.
     pub shifts: &'a [Shift],
+    /// Canaries of the task that the step drew as well, each once.
+    pub canaries: &'a [DrawnCanary],
     /// ChaCha20 key of this step's noise, drawn fresh from the run's CSPRNG.
     pub noise_key: [u32; 8],
     /// Where noise is correlated: steps of the present sequence before this one. 0 begins a sequence; a step that does not follow the last one is refused.
@@ -35,7 +41,7 @@ impl<'a> StepInput<'a> {
     /// A step by itself: each example alone, no mean of iterates, and the first of a sequence where noise is correlated.
     #[must_use]
     pub const fn alone(lot: &'a [u32], noise_key: [u32; 8], learning_rate: f32) -> Self {
-        Self { lot, shifts: Shift::ALONE, noise_key, position: 0, learning_rate, average_keeps: 0.0 }
+        Self { lot, shifts: Shift::ALONE, canaries: &[], noise_key, position: 0, learning_rate, average_keeps: 0.0 }
     }
 }
 
@@ -109,6 +115,18 @@ pub fn check_state(state: &State, dimension: usize) -> Result<(), EngineError> {
     }
 }
 
+/// Whether canaries that a step drew are among those of its task, if it has any.
+///
+/// # Errors
+/// [`Unsupported::Canary`].
+pub fn check_canaries(canaries: Option<&Canaries>, drawn: &[DrawnCanary]) -> Result<(), EngineError> {
+    let there = canaries.map_or(0, Canaries::len);
+    match drawn.iter().find(|drawn| drawn.canary as usize >= there) {
+        Some(drawn) => Err(Unsupported::Canary { canary: drawn.canary, canaries: there }.into()),
+        None => Ok(()),
+    }
+}
+
 /// Runs Algorithm 1 on a training set that was given to its constructor.
 ///
 /// Contract, checked by `tests/engines.rs` for every engine: after one step with the same input, parameters equal those of
@@ -144,6 +162,14 @@ pub trait Engine {
     /// As [`Engine::step`].
     async fn told(&mut self) -> Result<Told, EngineError> {
         Ok(Told::default())
+    }
+
+    /// What the last step released at the canaries' coordinates. Empty where the task has no canaries, and once it was asked for.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    async fn witness(&mut self) -> Result<Witness, EngineError> {
+        Ok(Witness::default())
     }
 
     /// Waits for all steps and reads the counters.

@@ -17,7 +17,10 @@ mod task;
 pub use self::{
     error::{EngineError, Unsupported},
     factory::{AnyEngine, EngineFactory},
-    interface::{Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_dataset, check_length, check_state},
+    interface::{
+        Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_canaries, check_dataset, check_length,
+        check_state,
+    },
     reading::{Confusion, Reading},
     scores::{Probabilities, Scores, cross_entropy, softmax},
     task::{LocalSteps, Performance, Task},

@@ -1,13 +1,14 @@
 //! The reference as an engine: `mechanism` and `model` put together, slow and plain, for the other engines to be compared with.
 
 use super::{
-    Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task, check_state,
-    cpu::scattering, scores::best,
+    Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task,
+    check_canaries, check_state, cpu::scattering, scores::best,
 };
 use crate::{
     data::{Dataset, Shift, sharing::Units},
     mechanism::{
         Algorithm, MechanismError, State,
+        canaries::Witness,
         correlated::CorrelatedNoise,
         counts::{Counts, Told},
     },
@@ -25,6 +26,7 @@ pub struct ReferenceEngine {
     state: State,
     metrics: Metrics,
     told: Told,
+    witness: Witness,
 }
 
 impl ReferenceEngine {
@@ -41,13 +43,17 @@ impl ReferenceEngine {
         let state = State::start(parameters, task.reads_apart());
         let units = Units::of(task.sharing, &train);
         let told = Told::default();
-        Ok(Self { info, task: task.clone(), algorithm, correlated, train, units, state, metrics, told })
+        let witness = Witness::default();
+        Ok(Self { info, task: task.clone(), algorithm, correlated, train, units, state, metrics, told, witness })
     }
 
     /// One step, at once.
     ///
     /// # Errors
     /// [`MechanismError::Sequence`].
+    ///
+    /// # Panics
+    /// With a canary that is not one of the task's.
     pub fn step_now(&mut self, input: &StepInput<'_>) -> Result<StepTrace, MechanismError> {
         let (task, train, units) = (&self.task, &self.train, &self.units);
         let mut counts = Counts::default();
@@ -60,15 +66,26 @@ impl ReferenceEngine {
                 count(task, parameters, train, drawn as usize, input.shifts, out, &mut counts);
             }
         };
-        let &StepInput { lot, noise_key, position, learning_rate, average_keeps, .. } = input;
+        let &StepInput { lot, canaries: canaries_drawn, noise_key, position, learning_rate, average_keeps, .. } = input;
         let mut correlated = self.correlated.as_mut();
         if let Some(correlated) = &mut correlated {
             correlated.go_to(position)?;
         }
-        let sum = self.algorithm.sum(&self.state.parameters, lot, gradient);
+        let mut sum = self.algorithm.sum(&self.state.parameters, lot, gradient);
+        let coordinates = task.canaries.as_ref().map_or(&[][..], |canaries| canaries.coordinates());
+        let examples = sum.encoded_at(coordinates);
+        if let Some(canaries) = &task.canaries {
+            let mut gradient = vec![0.0; self.state.parameters.len()];
+            for &drawn in canaries_drawn {
+                canaries.gradient(drawn, &mut gradient);
+                self.algorithm.add(&mut sum, &gradient);
+            }
+        }
         self.told = counts.release(task.counting, &noise_key)?;
         let state = &mut self.state;
         let trace = self.algorithm.release(&sum, state, correlated, &noise_key, learning_rate, average_keeps);
+        let released = coordinates.iter().map(|&at| trace.noisy[at as usize]).collect();
+        self.witness = Witness { released, examples };
         self.metrics.non_finite += trace.non_finite;
         self.metrics.denoise_factor = trace.denoise_factor as f32;
         Ok(StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised })
@@ -171,16 +188,22 @@ impl Engine for ReferenceEngine {
     }
 
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
+        check_canaries(self.task.canaries.as_deref(), input.canaries)?;
         self.step_now(&input)?;
         Ok(())
     }
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
+        check_canaries(self.task.canaries.as_deref(), input.canaries)?;
         Ok(self.step_now(&input)?)
     }
 
     async fn told(&mut self) -> Result<Told, EngineError> {
         Ok(self.told)
+    }
+
+    async fn witness(&mut self) -> Result<Witness, EngineError> {
+        Ok(std::mem::take(&mut self.witness))
     }
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {

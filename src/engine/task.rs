@@ -10,6 +10,7 @@ use crate::{
     data::sharing::Sharing,
     mechanism::{
         Algorithm, Denoiser, Encoder, EncoderSpec, MechanismError,
+        canaries::Canaries,
         correlated::{CorrelatedNoise, Correlation},
         counts::Counting,
         denoise::Filter,
@@ -46,6 +47,8 @@ pub struct Task {
     pub local: LocalSteps,
     /// What a step releases beside the noisy sum.
     pub counting: Counting,
+    /// Records of an audit, which a step may draw beside its lot.
+    pub canaries: Option<Arc<Canaries>>,
 }
 
 /// What a unit of several examples ([`Sharing`]) makes of the parameters θ by itself before it is bounded: with θ₀ = θ and θₑ₊₁ = θₑ − η·ḡ(θₑ), ḡ the mean of its examples' gradients,
@@ -90,6 +93,7 @@ impl Task {
             sharing: Sharing::Alone,
             local: LocalSteps::MEAN,
             counting: Counting { within: None, answers: None },
+            canaries: None,
         }
     }
 

@@ -102,6 +102,14 @@ pub enum MechanismError {
         /// Steps that were made here.
         held: u64,
     },
+    /// No canary, or more than there are coordinates.
+    #[error("{count} canaries; for this model it takes 1 to {most}, as each has a parameter of its own")]
+    Canaries {
+        /// m, as asked for.
+        count: u32,
+        /// The most.
+        most: u32,
+    },
     /// Noise with parameters out of range.
     #[error(transparent)]
     Noise(#[from] NoiseError),

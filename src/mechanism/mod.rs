@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod canaries;
 pub mod correlated;
 pub mod counts;
 pub mod denoise;

@@ -88,6 +88,22 @@ pub struct LotSum {
     example: Vec<f32>,
 }
 
+impl LotSum {
+    /// The sum of the encoded gradients at these coordinates.
+    ///
+    /// # Panics
+    /// When one is not below P.
+    #[must_use]
+    pub fn encoded_at(&self, coordinates: &[u32]) -> Vec<f64> {
+        let value = self.on_grid.as_ref().map(GridSum::value);
+        let at = |&coordinate: &u32| match &value {
+            Some(value) => f64::from(value[coordinate as usize]),
+            None => self.encoded[coordinate as usize],
+        };
+        coordinates.iter().map(at).collect()
+    }
+}
+
 impl Algorithm {
     /// Algorithm 1 of these parts. `expected_lot` > 0 divides the noisy sum; `momentum` is in [0, 1). A denoiser that smooths pictures needs to be
     /// told where they are: [`Algorithm::of_pictures`].

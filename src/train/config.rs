@@ -53,6 +53,8 @@ pub struct RunConfig {
     pub adaptive_clip: Option<AdaptiveClip>,
     /// Whether right answers and digits are counted with each step, and paid for.
     pub metrics: Option<PaidMetrics>,
+    /// Records of an auditor among those that are sampled, m ([`super::audit`]); 0: the run is not audited.
+    pub canaries: u32,
     /// How test images and drawings are read.
     pub reading: Reading,
     /// Steps after which the run completes by itself; `None`: until paused.
@@ -257,6 +259,7 @@ impl Default for RunConfig {
             local: LocalSteps::MEAN,
             adaptive_clip: None,
             metrics: None,
+            canaries: 0,
             reading: Reading::Once,
             steps: None,
             delta: 1e-5,

@@ -2,6 +2,7 @@
 
 mod accounted;
 pub mod anneal;
+pub mod audit;
 mod bands;
 pub mod books;
 mod check;

@@ -14,7 +14,7 @@ use crate::{
     accounting::{ledger::Release, rdp::RdpCurve, sampling::Sampling},
     data::ONE_IN,
     engine::Task,
-    mechanism::envelope::Envelope,
+    mechanism::{EncoderSpec, MechanismError, canaries::Canaries, envelope::Envelope},
     model,
 };
 
@@ -55,6 +55,7 @@ impl PlannedPhase {
         first: u64,
         config: RunConfig,
         envelope: Option<Arc<Envelope>>,
+        canaries: Option<Arc<Canaries>>,
         train_examples: u32,
     ) -> Result<Self, ConfigError> {
         let sampling = config.drawn_from(train_examples);
@@ -74,6 +75,7 @@ impl PlannedPhase {
             sharing: config.sharing,
             local: config.local,
             counting: config.counting(),
+            canaries,
         };
         Ok(Self { first, config, task, sampling, priced })
     }
@@ -96,8 +98,10 @@ impl Plan {
         let envelope = Drawn::of(&config).map(Drawn::draw).transpose()?.map(Arc::new);
         let mut begun = 0u64;
         let mut phases = Vec::new();
-        for (steps, phase) in phased::configurations(&config)? {
-            phases.push(PlannedPhase::new(begun, phase, envelope.clone(), train_examples)?);
+        let configurations = phased::configurations(&config)?;
+        let canaries = canaries(&configurations, envelope.as_deref())?.map(Arc::new);
+        for (steps, phase) in configurations {
+            phases.push(PlannedPhase::new(begun, phase, envelope.clone(), canaries.clone(), train_examples)?);
             begun = begun.saturating_add(steps);
         }
         // Of a run in which one phase has no guarantee, none has.
@@ -176,6 +180,19 @@ impl Plan {
     pub fn units(&self) -> u32 {
         self.config.units(self.train_examples)
     }
+}
+
+/// The canaries of a run of these phases: longer than the bound in each of them.
+fn canaries(phases: &[(u64, RunConfig)], envelope: Option<&Envelope>) -> Result<Option<Canaries>, MechanismError> {
+    let bound = |config: &RunConfig| match &config.encoder {
+        EncoderSpec::Clip { norm } => *norm,
+        EncoderSpec::Layers(clip) => clip.norms.iter().copied().fold(0.0, f64::max),
+        EncoderSpec::None | EncoderSpec::Envelope { .. } => 0.0,
+    };
+    let widest = phases.iter().map(|(_, config)| config).max_by(|a, b| bound(a).total_cmp(&bound(b)));
+    let Some(config) = widest.filter(|config| config.canaries > 0) else { return Ok(None) };
+    let RunConfig { canaries, encoder, model, init_seed, .. } = config;
+    Canaries::draw(*canaries, encoder, envelope, model.parameters(), *init_seed).map(Some)
 }
 
 /// Whether these are, to the last bit, the parameters that a run of this configuration starts from. It needs no file of them.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use web_time::Instant;
 
 use super::{
+    audit::{Audit, Broken, Mutation},
     error::{ConfigError, NoGuarantee, SessionError},
     phases::shares,
     plan::Plan,
@@ -14,6 +15,7 @@ use super::{
 use crate::{
     accounting::{
         PrivacyError,
+        audit::Evidence,
         books::Books,
         ledger::{Event, Ledger, ReleaseId},
         report,
@@ -21,7 +23,7 @@ use crate::{
     },
     data::{Dataset, Shift},
     engine::{Engine, EngineError, Metrics, StepInput, StepTrace, Task, reading},
-    mechanism::EncoderSpec,
+    mechanism::{EncoderSpec, canaries::DrawnCanary},
     rng::{NotPrivateReplay, RandomSource, SystemRng},
 };
 
@@ -35,6 +37,12 @@ pub struct Session<E> {
     account: Option<RunBooks>,
     /// The phase whose task the engine has: an engine is made for the first one's.
     engine_phase: usize,
+    /// What an auditor finds, where there is one.
+    audit: Option<Audit>,
+    /// A promise that the run breaks.
+    broken: Option<Broken>,
+    /// Canaries of the last lot.
+    canaries: Vec<DrawnCanary>,
     /// What the last step computed, where its clip was its own.
     clipped: Option<Task>,
     counted: Counted,
@@ -110,13 +118,22 @@ impl<E: Engine> Session<E> {
             Some(seed) => Box::new(NotPrivateReplay::new(seed)),
             None => Box::new(SystemRng::new()?),
         };
+        Self::drawing_from(rng, plan, engine)
+    }
+
+    /// The same with another source of randomness: tests of what runs do by chance ask for the same chance each time.
+    pub(super) fn drawing_from(mut rng: Box<dyn RandomSource>, plan: Plan, engine: E) -> Result<Self, SessionError> {
         let sampler = plan.sampling.sampler(plan.units().into())?;
         let account = RunBooks::after(Ledger::new(), &plan)?;
         let clip = match plan.task.encoder {
             EncoderSpec::Clip { norm } if plan.config.adaptive_clip.is_some() => Some(norm),
             _ => None,
         };
+        let audit = Audit::begin(&plan, rng.as_mut())?;
         Ok(Self {
+            audit,
+            broken: None,
+            canaries: Vec::new(),
             clipped: None,
             counted: Counted { clip, answers: plan.config.metrics.map(|_| Default::default()) },
             clips: Vec::new(),
@@ -133,6 +150,38 @@ impl<E: Engine> Session<E> {
             training: Duration::ZERO,
             non_finite: (0, 0),
         })
+    }
+
+    /// Breaks a promise of a run at its beginning: what it runs is no longer what it is priced at.
+    ///
+    /// # Errors
+    /// Where this run cannot break it ([`Mutation::refused`]), or has begun.
+    pub fn break_promise(&mut self, mutation: Mutation) -> Result<(), SessionError> {
+        let late = (self.step > 0).then_some("the run has begun");
+        if let Some(sentence) = mutation.refused(&self.plan).or(late) {
+            return Err(ConfigError::Contradiction { field: "mutation", sentence }.into());
+        }
+        let rng = &mut self.rng;
+        let below = |n: u32| ((u64::from(rng.next_u32()) * u64::from(n)) >> 32) as u32;
+        self.broken = Some(Broken::new(mutation, &mut self.plan, below));
+        self.sampler = self.plan.sampling.sampler(self.plan.units().into())?;
+        // The engine was made for what was promised.
+        self.engine_phase = usize::MAX;
+        Ok(())
+    }
+
+    /// The promise that the run breaks.
+    #[must_use]
+    pub fn broken(&self) -> Option<Mutation> {
+        self.broken.as_ref().map(|broken| broken.mutation)
+    }
+
+    /// What an auditor has found so far, and in how many steps; `None` where the run is not audited, or was continued.
+    #[must_use]
+    pub fn evidence(&self) -> Option<(Evidence, u64)> {
+        let audit = self.audit.as_ref()?;
+        let releases = self.account.as_ref().map_or(&[][..], |account| &account.releases);
+        Some((audit.evidence(|phase| Some(releases.get(phase)?.place())), audit.steps()))
     }
 
     /// Continues a run; `engine` has its parameters and momentum. Correlated noise begins a new sequence, with groups of its own: its memory is secret, and no file
@@ -177,6 +226,10 @@ impl<E: Engine> Session<E> {
         *clip = clip.map(|first| progress.counted.clip.unwrap_or(first));
         *answers = answers.map(|none| progress.counted.answers.unwrap_or(none));
         session.clips = progress.clips;
+        if progress.step > 0 {
+            // Coins are in no file: none is in from here on.
+            session.audit = None;
+        }
         (session.step, session.training) = (progress.step, progress.training);
         session.non_finite = (progress.non_finite, 0);
         Ok(session)
@@ -215,7 +268,8 @@ impl<E: Engine> Session<E> {
     pub fn replace_engine(&mut self, engine: E) {
         self.non_finite = (self.count_non_finite(), 0);
         self.engine = engine;
-        self.engine_phase = 0;
+        // It was made for what the first phase is planned to be.
+        self.engine_phase = if self.broken.is_some() { usize::MAX } else { 0 };
         self.clipped = None;
         if self.position > 0 && self.plan.config.bands > 1 {
             self.begin_sequence();
@@ -293,11 +347,13 @@ impl<E: Engine> Session<E> {
         let start = Instant::now();
         let noise_key = self.draw().await?;
         let at = (self.step, self.position);
-        let input = input(&self.plan, at, &self.lot, &self.shifts, noise_key);
+        let input = StepInput { canaries: &self.canaries, ..input(&self.plan, at, &self.lot, &self.shifts, noise_key) };
         let result = self.engine.step(input).await;
         let told = self.take_told(result.is_ok()).await;
+        let seen = self.look(result.is_ok()).await;
         self.finish_step(start);
         result?;
+        seen?;
         Ok(told?)
     }
 
@@ -309,11 +365,13 @@ impl<E: Engine> Session<E> {
         let start = Instant::now();
         let noise_key = self.draw().await?;
         let at = (self.step, self.position);
-        let input = input(&self.plan, at, &self.lot, &self.shifts, noise_key);
+        let input = StepInput { canaries: &self.canaries, ..input(&self.plan, at, &self.lot, &self.shifts, noise_key) };
         let result = self.engine.traced_step(input).await;
         let told = self.take_told(result.is_ok()).await;
+        let seen = self.look(result.is_ok()).await;
         self.finish_step(start);
         told?;
+        seen?;
         Ok(result?)
     }
 
@@ -330,7 +388,14 @@ impl<E: Engine> Session<E> {
             self.engine.set_task(self.plan.phase(phase).0).await?;
             self.engine_phase = phase;
         }
-        self.draw_in(phase)
+        let key = self.draw_in(phase)?;
+        if let Some(broken) = &mut self.broken {
+            let task = broken.task(self.plan.phase(phase).0, self.lot.len() + self.canaries.len());
+            if let Some(task) = task {
+                self.engine.set_task(&task).await?;
+            }
+        }
+        Ok(key)
     }
 
     /// What [`Session::draw`] does without an engine.
@@ -340,7 +405,11 @@ impl<E: Engine> Session<E> {
         if self.sampler.policy() != sampling {
             self.sampler = sampling.sampler(self.plan.units().into())?;
         }
-        self.sampler.draw(self.rng.as_mut(), &mut self.lot);
+        let fixed = self.broken.as_ref().is_some_and(|broken| broken.draw(self.step, &mut self.lot));
+        if !fixed {
+            self.sampler.draw(self.rng.as_mut(), &mut self.lot);
+        }
+        self.enter_canaries(phase);
         if let Some(account) = &mut self.account {
             account.books.record(account.releases[phase], 1);
         }
@@ -349,6 +418,26 @@ impl<E: Engine> Session<E> {
             augmentation.draw(self.rng.as_mut(), &mut self.shifts);
         }
         Ok(key)
+    }
+
+    /// Takes the canaries out of the lot, in which they stand last, and leaves those that are to be added.
+    fn enter_canaries(&mut self, phase: usize) {
+        let examples = self.plan.units() - self.plan.config.canaries;
+        let drawn = self.lot.split_off(self.lot.partition_point(|&unit| unit < examples));
+        self.canaries.clear();
+        if let Some(audit) = &self.audit {
+            self.canaries.extend(drawn.iter().map(|unit| DrawnCanary { canary: unit - examples, turned: false }));
+            audit.enter(&mut self.canaries, phase);
+        }
+    }
+
+    /// What an auditor sees of the step. One that failed showed nothing.
+    async fn look(&mut self, succeeded: bool) -> Result<(), EngineError> {
+        let Some(audit) = self.audit.as_mut().filter(|_| succeeded) else { return Ok(()) };
+        let witness = self.engine.witness().await?;
+        let phase = self.plan.phase_of(self.step);
+        audit.take(phase, &self.canaries, &witness, self.broken.as_ref(), self.lot.len());
+        Ok(())
     }
 
     /// Takes in what the step told beside its sum: the next clip follows from it, and the averages. A step that failed told nothing.
@@ -493,7 +582,7 @@ fn input<'a>(
     // A filter over the steps begins at zero; this makes up for it.
     let learning_rate = (plan.learning_rate(step) * plan.task.filter().correction(step)) as f32;
     let average_keeps = plan.config.averaging.keeps(step) as f32;
-    StepInput { lot, shifts, noise_key, position, learning_rate, average_keeps }
+    StepInput { lot, shifts, canaries: &[], noise_key, position, learning_rate, average_keeps }
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ use crate::{
 const MOST_LOCAL: u32 = 100;
 
 impl RunConfig {
-    /// What is sampled from of `examples` training examples: those, micro-batches or users.
+    /// What is sampled from of `examples` training examples: those, micro-batches or users; and canaries, which stand behind them.
     #[must_use]
     pub fn units(&self, examples: u32) -> u32 {
-        self.sharing.units(examples)
+        self.sharing.units(examples).saturating_add(self.canaries)
     }
 
     /// Expected steps in which every one of them takes part once.

@@ -71,6 +71,7 @@ pub fn baseline_of(config: &RunConfig, steps: u64) -> RunConfig {
         noise: None,
         adaptive_clip: None,
         metrics: None,
+        canaries: 0,
         grid_bits: None,
         bands: 1,
         denoiser: Denoiser::None,

@@ -78,6 +78,9 @@ impl BurnEngine {
         if !task.counting.is_none() {
             return Err(BurnError::Counting);
         }
+        if task.canaries.is_some() {
+            return Err(BurnError::Canaries);
+        }
         let (algorithm, correlated) = (task.algorithm(p)?, task.correlated_noise(p)?);
         let copies = task.copies.max(1) as usize;
         // Each gradient is there twice: by layers, and in one piece.
@@ -200,7 +203,7 @@ impl Engine for BurnEngine {
 
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
         self.check(&input)?;
-        let StepInput { lot, shifts, noise_key, position, learning_rate, average_keeps } = input;
+        let StepInput { lot, shifts, noise_key, position, learning_rate, average_keeps, .. } = input;
         if let Some(correlated) = &mut self.correlated {
             correlated.go_to(position)?;
         }

@@ -28,6 +28,9 @@ pub enum BurnError {
         "this engine releases no counts: a clip that follows the norms, and the accuracy on the private digits, are the CPU engine's"
     )]
     Counting,
+    /// A step that an audit draws canaries for.
+    #[error("this engine adds no canaries: runs that are audited are the CPU engine's")]
+    Canaries,
     #[error("the label {0}; labels are digits from 0 to 9")]
     Label(u8),
     #[error("example {index} of a training set of {examples} examples")]

@@ -29,12 +29,13 @@ use self::{
 };
 use super::{
     Backend, Engine, EngineError, EngineInfo, LocalSteps, Metrics, Performance, Probabilities, Scores, StepInput,
-    StepTrace, Task, Unsupported, check_dataset, check_length, check_state,
+    StepTrace, Task, Unsupported, check_canaries, check_dataset, check_length, check_state,
 };
 use crate::{
     data::{Dataset, Shift, sharing::Units},
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State, add_to,
+        canaries::{Canaries, DrawnCanary, Witness},
         correlated::CorrelatedNoise,
         counts::Told,
         denoise::{self, Denoise, Filter},
@@ -78,6 +79,7 @@ pub struct CpuEngine {
     encoder: Option<Encoder>,
     metrics: Metrics,
     told: Told,
+    witness: Witness,
 }
 
 /// What becomes of a noisy sum.
@@ -178,14 +180,16 @@ impl CpuEngine {
             encoder,
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
             told: Told::default(),
+            witness: Witness::default(),
             units: Units::of(task.sharing, &train),
             task,
             train,
         })
     }
 
-    fn check(&mut self, &StepInput { lot, shifts, position, .. }: &StepInput<'_>) -> Result<(), EngineError> {
+    fn check(&mut self, &StepInput { lot, shifts, canaries, position, .. }: &StepInput<'_>) -> Result<(), EngineError> {
         check_length("copies of each example", shifts.len(), self.task.copies as usize)?;
+        check_canaries(self.task.canaries.as_deref(), canaries)?;
         if let Some(correlated) = &mut self.correlated {
             correlated.go_to(position)?;
         }
@@ -196,11 +200,35 @@ impl CpuEngine {
         }
     }
 
-    /// sum ← encoded gradients; and the counts of their lot are told, with noise.
-    fn encode(&mut self, lot: &[u32], shifts: &[Shift], key: &[u32; 8]) -> Result<(), EngineError> {
-        let Seen { non_finite, counts } = self.add_up(lot, shifts, true);
+    /// sum ← encoded gradients, canaries last; and the counts of the lot are told, with noise.
+    fn encode(&mut self, input: &StepInput<'_>) -> Result<(), EngineError> {
+        let Seen { non_finite, counts } = self.add_up(input.lot, input.shifts, true);
         self.metrics.non_finite += non_finite;
-        self.told = counts.release(self.task.counting, key)?;
+        self.told = counts.release(self.task.counting, &input.noise_key)?;
+        if let Some(canaries) = self.task.canaries.clone() {
+            self.witness.examples = canaries.coordinates().iter().map(|&at| self.sum[at as usize]).collect();
+            self.add_canaries(&canaries, input.canaries)?;
+        }
+        Ok(())
+    }
+
+    /// sum += these canaries' gradients, encoded as those of examples are.
+    fn add_canaries(&mut self, canaries: &Canaries, drawn: &[DrawnCanary]) -> Result<(), EngineError> {
+        let p = self.task.model.parameters();
+        let mut gradient = vec![0.0; padded(p)];
+        for &drawn in drawn {
+            canaries.gradient(drawn, &mut gradient);
+            match (&mut self.on_grid, &self.encoder) {
+                (Some(on_grid), Some(encoder)) => {
+                    encoder.encode_on(None, &mut gradient[..p]);
+                    on_grid.add(&gradient[..p]);
+                }
+                _ => self.kernels.add_vector(&self.encoding, &gradient, &mut self.sum),
+            }
+        }
+        if let Some(on_grid) = self.on_grid.as_ref().filter(|_| !drawn.is_empty()) {
+            self.sum.iter_mut().zip(on_grid.value()).for_each(|(sum, value)| *sum = value.into());
+        }
         Ok(())
     }
 
@@ -248,6 +276,13 @@ impl CpuEngine {
                 correlated.correlate(&mut drawn);
                 add_to(sum, &drawn, noisy);
             }
+        }
+    }
+
+    /// What the step releases along the canaries' coordinates.
+    fn see(&mut self) {
+        if let Some(canaries) = &self.task.canaries {
+            self.witness.released = canaries.coordinates().iter().map(|&at| self.noisy[at as usize]).collect();
         }
     }
 
@@ -402,8 +437,9 @@ impl Engine for CpuEngine {
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
         self.check(&input)?;
         know(&mut *self.kernels, self.task.model, &self.train, usize::MAX)?;
-        self.encode(input.lot, input.shifts, &input.noise_key)?;
+        self.encode(&input)?;
         self.add_noise(&input.noise_key);
+        self.see();
         let factor = self.denoise();
         self.update(factor, input.learning_rate, input.average_keeps);
         Ok(())
@@ -416,9 +452,17 @@ impl Engine for CpuEngine {
         self.add_up(input.lot, input.shifts, false);
         let [mut raw, mut encoded] = [vec![0.0; p], vec![0.0; p]];
         round(&self.sum, &mut raw);
-        self.encode(input.lot, input.shifts, &input.noise_key)?;
+        if let Some(canaries) = &self.task.canaries {
+            let mut gradient = vec![0.0; p];
+            for &drawn in input.canaries {
+                canaries.gradient(drawn, &mut gradient);
+                raw.iter_mut().zip(&gradient).for_each(|(raw, g)| *raw += g);
+            }
+        }
+        self.encode(&input)?;
         round(&self.sum, &mut encoded);
         self.add_noise(&input.noise_key);
+        self.see();
         let noisy = self.noisy[..p].to_vec();
         let factor = self.denoise();
         let denoised = self.noisy[..p].iter().map(|x| x * factor).collect();
@@ -428,6 +472,10 @@ impl Engine for CpuEngine {
 
     async fn told(&mut self) -> Result<Told, EngineError> {
         Ok(self.told)
+    }
+
+    async fn witness(&mut self) -> Result<Witness, EngineError> {
+        Ok(std::mem::take(&mut self.witness))
     }
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {

@@ -112,6 +112,9 @@ impl<'a> Lowered<'a> {
         if task.sharing.is_shared() && (task.local.steps > 1 || matches!(task.encoder, EncoderSpec::Layers(_))) {
             return Err(Unsupported::SharingOnGpu.into());
         }
+        if task.canaries.is_some() {
+            return Err(Unsupported::CanariesOnGpu.into());
+        }
         if !task.counting.is_none() {
             return Err(Unsupported::CountsOnGpu.into());
         }

@@ -10,17 +10,19 @@
 //! | [`Errors::epsilon`], [`Errors::mu`] | independent canaries, one threshold | Clopper & Pearson 1934; Kairouz, Oh & Viswanath 2015 |
 //! | [`step_level`] | sampler and composition | Nasr et al. 2023 |
 //!
-//! What guesses are made of is a [`Score`](scores::Score): the logarithm of how much more probable what came out is with the canary than without it.
+//! [`Evidence`] makes all of them of one run's scores. What guesses are made of is a [`Score`](scores::Score): the logarithm of how much more probable what came out is with the canary than without it.
 
 mod binomial;
+mod evidence;
 mod guesses;
 mod rates;
 pub mod scores;
 
+pub use evidence::{Evidence, LowerBounds, SIGNIFICANCE};
 pub use guesses::Guesses;
 pub use rates::{ErrorRates, Errors, clopper_pearson_lower, clopper_pearson_upper, step_level};
 
-use super::{error::PrivacyError, sampling::Sampling};
+use super::{error::PrivacyError, risk::RiskError, sampling::Sampling};
 
 /// Why there is no bound.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +56,9 @@ pub enum AuditError {
     /// Scores of these would need more than one number a step.
     #[error("no scores for {0}: noise that is correlated over several steps is not scored step by step")]
     Unscored(Sampling),
+    /// No curve to hold guesses against.
+    #[error(transparent)]
+    Risk(#[from] RiskError),
     /// The accountant refuses what is audited.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
@@ -68,6 +73,9 @@ fn checked(significance: f64, delta: f64) -> Result<(), AuditError> {
     }
     Ok(())
 }
+
+/// What is left of the accountant's ε, which is from above by less than a 2,000th where it is proven: a lower bound must not have it.
+const FROM_BELOW: f64 = 1.0 - 5e-4;
 
 /// The largest x in [0, `most`] for which `holds`, of what holds below some x and not above it; 0 where it never does.
 fn largest(most: f64, holds: impl Fn(f64) -> bool) -> f64 {

@@ -1,6 +1,6 @@
 //! Bounds from error rates of an attack.
 
-use super::{AuditError, binomial::Odds, checked, largest};
+use super::{AuditError, FROM_BELOW, binomial::Odds, checked, largest};
 use crate::{
     books::Books,
     ledger::{Ledger, Release, Sensitivity},
@@ -91,9 +91,6 @@ impl ErrorRates {
         })
     }
 }
-
-/// What is left of the accountant's ε, which is from above by less than a 2,000th where it is proven: a lower bound must not have it.
-const FROM_BELOW: f64 = 1.0 - 5e-4;
 
 /// ε from below of `steps` steps of Gaussian noise, from errors about single steps whose coins are known: the noise cannot have been larger than 1/μ of the step.
 ///

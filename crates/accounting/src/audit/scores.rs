@@ -1,16 +1,15 @@
 //! Evidence for the coin of a canary, from what each step released.
 
 use super::AuditError;
-use crate::{noise::Noise, numeric::log_sum_exp, sampling::Sampling};
+use crate::{numeric::log_sum_exp, sampling::Sampling};
 
 /// Makes scores of what steps released along a canary's direction.
 ///
 /// A canary is a record whose gradient is along one direction of its own, longer than the bound, so that it adds the bound or, left out, nothing. An auditor who knows
 /// all other examples subtracts their sum; what is left along the direction, over the bound, is x: noise, and 1 in the steps that drew a canary that is in. Against that no
 /// test is better than by the ratio of likelihoods (Neyman & Pearson 1933).
-#[derive(Clone, Copy, Debug)]
-pub struct Scorer<'a> {
-    noise: &'a dyn Noise,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scorer {
     sampling: Sampling,
 }
 
@@ -24,24 +23,24 @@ pub struct Score {
     steps: u64,
 }
 
-impl<'a> Scorer<'a> {
-    /// For steps with this noise, in units of the canary's bound.
+impl Scorer {
+    /// For steps whose lots are drawn so.
     ///
     /// # Errors
     /// [`AuditError::Unscored`] for cyclic sampling, whose noise may be correlated.
-    pub const fn new(noise: &'a dyn Noise, sampling: Sampling) -> Result<Self, AuditError> {
+    pub const fn new(sampling: Sampling) -> Result<Self, AuditError> {
         match sampling {
             Sampling::CyclicPoisson { .. } => Err(AuditError::Unscored(sampling)),
-            _ => Ok(Self { noise, sampling }),
+            _ => Ok(Self { sampling }),
         }
     }
 
-    /// Takes in what a step released.
+    /// Takes in what a step released: `ratio` is ln z(x − s)/z(x), how much more probable x is where the canary was drawn than where it was not, of the canary as it is
+    /// (s = 1) and of one that is turned round (s = −1). Of a canary along several coordinates it is the sum of theirs.
     ///
     /// *Poisson*: ln(1 − q + q·z(x − 1)/z(x)). *Fixed size*, where a canary that is not +C is −C: the same less that of z(x + 1)/z(x). *A partition*: ln of the mean of an
     /// epoch's ratios, whichever batch has it.
-    pub fn take(&self, score: &mut Score, x: f64) {
-        let ratio = |shift: f64| self.noise.log_ratio(x, shift);
+    pub fn take(self, score: &mut Score, ratio: impl Fn(f64) -> f64) {
         match self.sampling {
             Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } => {
                 score.closed += mixed(rate, ratio(1.0))
@@ -51,7 +50,8 @@ impl<'a> Scorer<'a> {
                 score.closed += mixed(rate, ratio(1.0)) - mixed(rate, ratio(-1.0));
             }
             Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } => {
-                score.open = if score.steps == 0 { ratio(1.0) } else { log_sum_exp(&[score.open, ratio(1.0)]) };
+                let ratio = ratio(1.0);
+                score.open = if score.steps == 0 { ratio } else { log_sum_exp(&[score.open, ratio]) };
                 score.steps += 1;
                 if score.steps >= batches {
                     score.closed += score.open - (batches as f64).ln();
@@ -63,7 +63,7 @@ impl<'a> Scorer<'a> {
 
     /// ln of how much more probable all that came out is with the canary than without it.
     #[must_use]
-    pub fn value(&self, score: &Score) -> f64 {
+    pub fn value(self, score: &Score) -> f64 {
         match self.sampling {
             // It may be in a batch that is still to come.
             Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } if score.steps > 0 => {
@@ -120,23 +120,23 @@ mod tests {
     #[test]
     fn an_epoch_is_the_mean_of_its_ratios_and_one_left_open_counts_what_is_missing_as_one() {
         let noise = NoiseSpec::Gaussian { sigma: 0.8 }.build().unwrap();
-        let scorer = Scorer::new(&*noise, Sampling::RandomAllocation { batches: 4 }).unwrap();
+        let scorer = Scorer::new(Sampling::RandomAllocation { batches: 4 }).unwrap();
         let (mut score, seen) = (Score::default(), [0.3, -1.0, 2.0, 0.1]);
         let ratio = |x: f64| ((2.0 * x - 1.0) / (2.0 * 0.64)).exp();
         for (count, &x) in (1..).zip(&seen) {
-            scorer.take(&mut score, x);
+            scorer.take(&mut score, |side| noise.log_ratio(x, side));
             let sum: f64 = seen[..count].iter().map(|&x| ratio(x)).sum();
             let expected = ((sum + (4 - count) as f64) / 4.0).ln();
             assert!((scorer.value(&score) - expected).abs() < 1e-12, "{count}");
         }
-        scorer.take(&mut score, 0.5);
+        scorer.take(&mut score, |side| noise.log_ratio(0.5, side));
         assert!(
             (scorer.value(&score) - (seen.map(ratio).iter().sum::<f64>() / 4.0).ln() - ((ratio(0.5) + 3.0) / 4.0).ln())
                 .abs()
                 < 1e-12
         );
         let cyclic = Sampling::CyclicPoisson { rate: 0.1, groups: 4 };
-        assert!(matches!(Scorer::new(&*noise, cyclic), Err(AuditError::Unscored(_))));
+        assert!(matches!(Scorer::new(cyclic), Err(AuditError::Unscored(_))));
     }
 
     /// Lower bounds of a run of canaries whose noise is `share` of what is claimed: in, the most confident twentieth is guessed.
@@ -144,7 +144,7 @@ mod tests {
         const CANARIES: u32 = 4000;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let claimed = noise.build().unwrap();
-        let scorer = Scorer::new(&*claimed, sampling).unwrap();
+        let scorer = Scorer::new(sampling).unwrap();
         let mut found: Vec<(f64, bool)> = (0..CANARIES)
             .map(|_| {
                 let is_in = rng.next_u32() % 2 == 0;
@@ -161,7 +161,7 @@ mod tests {
                         other => panic!("{other}"),
                     };
                     let x = share * claimed.sample(&mut rng) + f64::from(u8::from(is_in && drawn));
-                    scorer.take(&mut score, x);
+                    scorer.take(&mut score, |side| claimed.log_ratio(x, side));
                 }
                 (scorer.value(&score), is_in)
             })

@@ -40,13 +40,17 @@ impl Encoding {
         }
     }
 
-    /// Where sums in f32 stand; 0 without a grid.
-    pub fn base(&self) -> f32 {
+    /// What coordinates are rounded to.
+    pub const fn grid(&self) -> Option<SumGrid> {
         match self {
             Self::None => None,
             Self::Clip { grid, .. } | Self::Envelope { grid, .. } | Self::Layers { grid, .. } => *grid,
         }
-        .map_or(0.0, SumGrid::base)
+    }
+
+    /// Where sums in f32 stand; 0 without a grid.
+    pub fn base(&self) -> f32 {
+        self.grid().map_or(0.0, SumGrid::base)
     }
 
     /// Whether a gradient of squared norm `square` is within the clip.

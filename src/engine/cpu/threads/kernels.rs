@@ -45,6 +45,9 @@ pub trait Kernels: Send {
         sum: &mut [f64],
     ) -> Seen;
 
+    /// sum += `vector` (P numbers, then zeros), encoded.
+    fn add_vector(&mut self, encoding: &Encoding, vector: &[f32], sum: &mut [f64]);
+
     /// noisy ← sum + noise, added in f64 and rounded once.
     fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &[f64], noisy: &mut [f32]);
 

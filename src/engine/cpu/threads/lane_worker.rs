@@ -92,6 +92,34 @@ impl<S: Simd> LaneWorker<S> {
         seen
     }
 
+    /// sum += a vector that is there already, encoded as gradients are: by the same factors, or by the same ranks.
+    pub fn add_vector(&mut self, encoding: &Encoding, vector: &[f32], sum: &mut [f64]) {
+        if let (Encoding::Envelope { psi, pre_scale, grid }, Some((ranker, row))) = (encoding, &mut self.ranker) {
+            let base = encoding.base();
+            row.iter_mut().zip(vector).for_each(|(row, v)| *row = pre_scale * v);
+            let mut encoded = vec![base; sum.len()];
+            ranker.add_encoded(self.simd, psi, *grid, row, &mut encoded);
+            sum.iter_mut().zip(encoded).for_each(|(sum, v)| *sum += f64::from(v) - f64::from(base));
+            return;
+        }
+        let square = |part: &[f32]| part.iter().map(|v| v * v).sum::<f32>();
+        let (mut squares, mut rest) = ([0.0; MOST_LAYERS], vector);
+        let lengths = self.model.lengths();
+        for (own, &length) in squares.iter_mut().zip(&lengths) {
+            let (part, after) = rest.split_at(length);
+            (*own, rest) = (square(part), after);
+        }
+        let scales = encoding.scales(square(vector), squares);
+        let grid = encoding.grid();
+        let mut first = 0;
+        for (length, scale) in lengths.into_iter().zip(scales) {
+            for (sum, v) in sum[first..].iter_mut().zip(&vector[first..first + length]) {
+                *sum += f64::from(grid.map_or(scale * v, |grid| grid.round(scale * v)));
+            }
+            first += length;
+        }
+    }
+
     /// Takes in a lot of no more than there are lanes, and answers how many blocks it takes.
     fn load(&mut self, examples: Examples<'_>, lot: Lot<'_>, shifts: &[Shift]) -> usize {
         let (simd, model) = (self.simd, self.model);

@@ -172,6 +172,10 @@ impl<S: Simd> Kernels for WorkerPool<S> {
         seen.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn add_vector(&mut self, encoding: &Encoding, vector: &[f32], sum: &mut [f64]) {
+        self.workers[0].add_vector(encoding, vector, sum);
+    }
+
     fn add_noise(&self, noise: &Family, key: &[u32; 8], sum: &[f64], noisy: &mut [f32]) {
         let simd = self.simd;
         self.segments(noisy, |first, noisy| {

@@ -1,0 +1,239 @@
+//! All lower bounds of one run, from the scores of its canaries.
+
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
+use super::{AuditError, Errors, FROM_BELOW, Guesses};
+use crate::{
+    books::Books,
+    ledger::Ledger,
+    normal::{epsilon_gaussian, quantile},
+    risk::{AttackBound, PrivacyCurve},
+    sampling::Sampling,
+};
+
+/// What each bound is wrong with at most.
+pub const SIGNIFICANCE: f64 = 0.05;
+/// One guess for so many canaries.
+const CANARIES_PER_GUESS: u32 = 20;
+/// Rates of false positives that thresholds aim at.
+const ALARMS: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
+/// Least number of scores without a canary that thresholds are taken from.
+const LEAST_SILENT: usize = 300;
+/// Points of a privacy curve that guesses are held against.
+const POINTS: u32 = 40;
+/// Least and most factor on the noise of a run that is searched.
+const FACTORS: [f64; 2] = [0.0625, 16.0];
+/// Relative tolerance of those points.
+const TOLERANCE: f64 = 3e-3;
+
+/// What an auditor has found of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Each canary's score, and whether it is in. A score may be infinite, where nothing hides a canary.
+    pub scores: Vec<(f64, bool)>,
+    /// Scores of places where there is no canary: they are no evidence, and thresholds may follow from them.
+    pub silent: Vec<f64>,
+    /// Of each kind of release of the ledger: errors about single steps whose coins are known.
+    pub steps: Vec<(usize, Errors)>,
+}
+
+/// Lower bounds on ε, each wrong with probability [`SIGNIFICANCE`] at most. A run that is audited by all of them has as many chances to be wronged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LowerBounds {
+    /// Steinke, Nasr & Jagielski 2023: nothing is assumed of the mechanism.
+    pub guesses: f64,
+    /// Mahloujifar, Melis & Chaudhuri 2024, were the run Gaussian differentially private.
+    pub gaussian: f64,
+    /// The same, were it what it says with other noise of the same family; `None` where no such noise is searched.
+    pub curve: Option<f64>,
+    /// Clopper & Pearson at thresholds that were set beforehand, with that family: canaries are independent as their coordinates are disjoint.
+    pub rates: Option<f64>,
+    /// Nasr et al. 2023, by single steps, with that family: sampler and composition are taken as they are said to be.
+    pub steps: Option<f64>,
+}
+
+impl LowerBounds {
+    /// The bounds in this order.
+    #[must_use]
+    pub fn each(self) -> [Option<f64>; 5] {
+        [Some(self.guesses), Some(self.gaussian), self.curve, self.rates, self.steps]
+    }
+
+    /// Whether one of them exceeds a claim.
+    #[must_use]
+    pub fn refute(self, claim: f64) -> bool {
+        self.each().into_iter().flatten().any(|bound| bound > claim)
+    }
+}
+
+impl Evidence {
+    /// How many canaries are guessed to be in, r: decided by their number alone.
+    #[must_use]
+    pub fn made(&self) -> u32 {
+        (self.scores.len() as u32).div_ceil(CANARIES_PER_GUESS)
+    }
+
+    /// The guesses "in" about the canaries of the highest scores. Of equal scores those go first whose canaries are out.
+    ///
+    /// # Errors
+    /// None; as [`Guesses::new`].
+    pub fn guesses(&self) -> Result<Guesses, AuditError> {
+        let mut sorted = self.scores.clone();
+        sorted.sort_by(|(a, a_in), (b, b_in)| b.total_cmp(a).then(a_in.cmp(b_in)));
+        let made = self.made();
+        let right = sorted[..made as usize].iter().filter(|(_, is_in)| *is_in).count() as u32;
+        Guesses::new(sorted.len() as u32, made, right)
+    }
+
+    /// The two bounds that ask nothing of the accountant.
+    ///
+    /// # Errors
+    /// δ out of its range.
+    pub fn quick_bounds(&self, delta: f64) -> Result<LowerBounds, AuditError> {
+        let guesses = self.guesses()?;
+        let mu = guesses.mu(SIGNIFICANCE)?;
+        Ok(LowerBounds {
+            guesses: guesses.epsilon(SIGNIFICANCE, delta)?,
+            gaussian: of_mu(mu, delta),
+            ..LowerBounds::default()
+        })
+    }
+
+    /// All of them, of a run whose releases are those of `ledger`.
+    ///
+    /// # Errors
+    /// As [`Evidence::quick_bounds`]; a ledger without a price, as [`Books::of`].
+    pub fn bounds(&self, ledger: &Ledger, delta: f64) -> Result<LowerBounds, AuditError> {
+        let quick = self.quick_bounds(delta)?;
+        let family = Family { ledger, delta, curves: RefCell::default() };
+        let claim = family.with(1.0)?.tight(delta)?.value;
+        let guesses = self.guesses()?;
+        let errors = self.errors(|| of_claim(claim, delta));
+        Ok(LowerBounds {
+            curve: Some(family.least_epsilon(|factor| {
+                let curve = family.curve(factor)?;
+                guesses.refutes(SIGNIFICANCE, |x| curve.least_false_negative_rate(1.0 - x))
+            })?),
+            rates: Some(family.least_epsilon(|factor| refute_rates(&errors, &*family.curve(factor)?))?),
+            steps: Some(family.least_epsilon(|factor| self.refute_steps(&family, factor))?),
+            ..quick
+        })
+    }
+
+    /// Errors at thresholds that are independent of the canaries' scores: of scores without a canary, or, where there are few, of the claim μ (a score of a Gaussian run
+    /// is N(±μ²/2, μ²)).
+    fn errors(&self, mu: impl Fn() -> f64) -> Vec<Errors> {
+        let mut silent = self.silent.clone();
+        silent.sort_by(f64::total_cmp);
+        let threshold = |alarm: f64| match silent.len() {
+            0..LEAST_SILENT => mu() * -quantile(alarm) - 0.5 * mu().powi(2),
+            count => silent[((1.0 - alarm) * count as f64) as usize],
+        };
+        let at = |alarm: f64| {
+            let threshold = threshold(alarm);
+            let (mut wrong, mut all) = ([0_u32; 2], [0_u32; 2]);
+            for &(score, is_in) in &self.scores {
+                all[usize::from(is_in)] += 1;
+                wrong[usize::from(is_in)] += u32::from((score > threshold) != is_in);
+            }
+            // Where all are in, or all out, nothing is told.
+            Errors::new((wrong[0], all[0]), (wrong[1], all[1])).ok()
+        };
+        ALARMS.iter().filter_map(|&alarm| at(alarm)).collect()
+    }
+
+    /// Whether single steps are less hidden than by `factor` times the noise.
+    fn refute_steps(&self, family: &Family<'_>, factor: f64) -> Result<bool, AuditError> {
+        let level = SIGNIFICANCE / (2 * self.steps.len().max(1)) as f64;
+        for &(place, errors) in &self.steps {
+            if errors.at_most(level)?.refute(family.step(place, factor)?.points()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether errors at thresholds that were set beforehand are fewer than a mechanism of this curve allows.
+fn refute_rates(errors: &[Errors], curve: &PrivacyCurve) -> Result<bool, AuditError> {
+    let level = SIGNIFICANCE / (2 * ALARMS.len()) as f64;
+    for errors in errors {
+        if errors.at_most(level)?.refute(curve.points()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// ε of μ; 0 where nothing was shown.
+fn of_mu(mu: f64, delta: f64) -> f64 {
+    if mu > 0.0 { FROM_BELOW * epsilon_gaussian(mu, delta) } else { 0.0 }
+}
+
+/// The μ of which a Gaussian run has this ε.
+fn of_claim(epsilon: f64, delta: f64) -> f64 {
+    super::largest(50.0, |mu| mu == 0.0 || epsilon_gaussian(mu, delta) <= epsilon)
+}
+
+/// Runs of the same releases with more noise or with less.
+struct Family<'a> {
+    ledger: &'a Ledger,
+    delta: f64,
+    /// Those that were asked for, by the factor's bits.
+    curves: RefCell<HashMap<u64, Rc<PrivacyCurve>>>,
+}
+
+impl Family<'_> {
+    /// Books with `factor` times the noise of each release.
+    fn with(&self, factor: f64) -> Result<Books, AuditError> {
+        let mut ledger = Ledger::new();
+        for event in self.ledger.events() {
+            let mut release = self.ledger.releases()[event.release as usize].clone();
+            release.noise = release.noise.map(|noise| noise.with_scale(noise.scale() * factor));
+            let release = ledger.register(release)?;
+            ledger.record_many(release, event.count);
+        }
+        Ok(Books::of(ledger)?)
+    }
+
+    /// The curve of one release of this kind of which it is known that it was drawn.
+    fn step(&self, place: usize, factor: f64) -> Result<PrivacyCurve, AuditError> {
+        let mut release = self.ledger.releases()[place].clone();
+        release.noise = release.noise.map(|noise| noise.with_scale(noise.scale() * factor));
+        release.sampling = Sampling::Poisson { rate: 1.0 };
+        let mut ledger = Ledger::new();
+        let id = ledger.register(release)?;
+        ledger.record(id);
+        curve(&Books::of(ledger)?, self.delta)
+    }
+
+    /// Its privacy curve with `factor` times the noise.
+    fn curve(&self, factor: f64) -> Result<Rc<PrivacyCurve>, AuditError> {
+        if let Some(known) = self.curves.borrow().get(&factor.to_bits()) {
+            return Ok(Rc::clone(known));
+        }
+        let curve = Rc::new(curve(&self.with(factor)?, self.delta)?);
+        self.curves.borrow_mut().insert(factor.to_bits(), Rc::clone(&curve));
+        Ok(curve)
+    }
+
+    /// ε, from below, of the least noise that is refuted: more noise hides more, so it is refuted, too.
+    fn least_epsilon(&self, refuted: impl Fn(f64) -> Result<bool, AuditError>) -> Result<f64, AuditError> {
+        let [mut low, mut high] = FACTORS.map(f64::ln);
+        if !refuted(FACTORS[1])? {
+            return Ok(0.0);
+        }
+        // A hundredth of the noise is two of ε, about.
+        while high - low > 0.01 {
+            let middle = 0.5 * (low + high);
+            if refuted(middle.exp())? { high = middle } else { low = middle }
+        }
+        Ok(FROM_BELOW * self.with(high.exp())?.tight(self.delta)?.value)
+    }
+}
+
+/// The privacy curve of these books, about δ and at larger δ, where guesses are.
+fn curve(books: &Books, delta: f64) -> Result<PrivacyCurve, AuditError> {
+    let tight = books.tight(delta)?.value;
+    Ok(PrivacyCurve::new(books.curve_about(tight, delta, POINTS, TOLERANCE)?)?)
+}

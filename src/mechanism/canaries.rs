@@ -1,0 +1,245 @@
+//! Canaries: records that an audit adds to the training set, whose gradients are known before. A canary's gradient is along coordinates of its own, which no other
+//! canary has, and longer than the bound, so that what it adds is what the encoder makes of it: the bound itself along one coordinate where gradients are
+//! clipped, and the envelope's largest entries along a few where they are clamped by rank. They are public: coordinates and signs follow from a seed.
+
+use super::{Encoder, EncoderSpec, MechanismError, envelope::Envelope};
+use crate::rng::NotPrivateReplay;
+
+/// How many bounds long a canary's gradient is.
+const LENGTHS: f64 = 3.0;
+
+/// m canaries over gradients of length P.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Canaries {
+    dimension: usize,
+    /// Magnitudes of a gradient along a canary's coordinates, the largest first.
+    magnitudes: Vec<f32>,
+    /// As many for each canary, and then those at which there is none; all different.
+    coordinates: Vec<u32>,
+    /// Whether the gradient is negative there.
+    negative: Vec<bool>,
+}
+
+/// Coordinates at which no canary is, where an auditor sees the noise alone.
+const LISTENING: usize = 1024;
+
+/// What an auditor sees of a step, at [`Canaries::coordinates`] and in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Witness {
+    /// The noisy sum.
+    pub released: Vec<f32>,
+    /// What the examples of the lot added to it. Whoever knows all of them knows it; it looks at private data.
+    pub examples: Vec<f64>,
+}
+
+/// A canary that a step drew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawnCanary {
+    /// Its number, below [`Canaries::len`].
+    pub canary: u32,
+    /// Whether its gradient is the opposite one: of a canary that stands for another record where neighbours differ by a replacement.
+    pub turned: bool,
+}
+
+impl Canaries {
+    /// `count` canaries for gradients of length `p` that `encoder` bounds, with Ψ where it is an envelope.
+    ///
+    /// # Errors
+    /// [`MechanismError::Canaries`] where there is no canary, or fewer coordinates than canaries.
+    pub fn draw(
+        count: u32,
+        encoder: &EncoderSpec,
+        envelope: Option<&Envelope>,
+        p: usize,
+        seed: u64,
+    ) -> Result<Self, MechanismError> {
+        let most = u32::try_from(p).unwrap_or(u32::MAX);
+        if count == 0 || count > most {
+            return Err(MechanismError::Canaries { count, most });
+        }
+        let magnitudes = match (encoder, envelope) {
+            (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
+                steep(envelope, p / count as usize, *pre_scale)
+            }
+            (EncoderSpec::Clip { norm }, _) => vec![(LENGTHS * norm) as f32],
+            (EncoderSpec::Layers(clip), _) => {
+                vec![(LENGTHS * clip.norms.iter().copied().fold(0.0, f64::max)) as f32]
+            }
+            _ => vec![LENGTHS as f32],
+        };
+        let mut rng = NotPrivateReplay::new(seed);
+        let mut all: Vec<u32> = (0..most).collect();
+        let used = magnitudes.len() * count as usize;
+        let seen = p.min(used + LISTENING);
+        // The first steps of a shuffle (Fisher & Yates).
+        for place in 0..seen {
+            let other = place + rng.below(most - place as u32) as usize;
+            all.swap(place, other);
+        }
+        all.truncate(seen);
+        let negative = (0..used).map(|_| rng.below(2) == 1).collect();
+        Ok(Self { dimension: p, magnitudes, coordinates: all, negative })
+    }
+
+    /// m.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.negative.len() / self.magnitudes.len()
+    }
+
+    /// Whether there is none; there always is one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.negative.is_empty()
+    }
+
+    /// Coordinates of a canary.
+    #[must_use]
+    pub fn each(&self) -> usize {
+        self.magnitudes.len()
+    }
+
+    /// How many more canaries there were room for among the coordinates without one.
+    #[must_use]
+    pub fn silent(&self) -> usize {
+        (self.coordinates.len() - self.negative.len()) / self.each()
+    }
+
+    /// P.
+    #[must_use]
+    pub const fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The coordinates of all canaries, canary by canary, and then some at which there is none.
+    #[must_use]
+    pub fn coordinates(&self) -> &[u32] {
+        &self.coordinates
+    }
+
+    /// Writes a canary's gradient over `out` (length P).
+    ///
+    /// # Panics
+    /// When there is no such canary, or `out` is shorter than P.
+    pub fn gradient(&self, drawn: DrawnCanary, out: &mut [f32]) {
+        out.fill(0.0);
+        let first = drawn.canary as usize * self.each();
+        for (k, &magnitude) in self.magnitudes.iter().enumerate() {
+            let negative = self.negative[first + k] != drawn.turned;
+            out[self.coordinates[first + k] as usize] = if negative { -magnitude } else { magnitude };
+        }
+    }
+
+    /// What `encoder` makes of each canary along its coordinates, in their order. Layers of these lengths may have a bound each; otherwise it is the same for all canaries.
+    ///
+    /// # Panics
+    /// When Ψ has another length than P.
+    #[must_use]
+    pub fn encoded(&self, encoder: &Encoder, layers: &[usize]) -> Vec<f32> {
+        let layer_of = |coordinate: u32| {
+            let ends = layers.iter().scan(0, |end, length| {
+                *end += length;
+                Some(*end)
+            });
+            ends.take_while(|end| *end <= coordinate as usize).count()
+        };
+        let mut known: Vec<Option<Vec<f32>>> = vec![None; layers.len() + 1];
+        let mut gradient = vec![0.0; self.dimension];
+        let mut encoded = Vec::with_capacity(self.negative.len());
+        for (canary, own) in self.coordinates.chunks(self.each()).take(self.len()).enumerate() {
+            let bound = if matches!(encoder, Encoder::Layers(_)) { layer_of(own[0]) } else { 0 };
+            let magnitudes = known[bound].get_or_insert_with(|| {
+                self.gradient(DrawnCanary { canary: canary as u32, turned: false }, &mut gradient);
+                encoder.encode(&mut gradient);
+                own.iter().map(|&coordinate| gradient[coordinate as usize].abs()).collect()
+            });
+            let first = canary * self.each();
+            let signs = &self.negative[first..first + self.each()];
+            encoded.extend(magnitudes.iter().zip(signs).map(|(&size, &negative)| if negative { -size } else { size }));
+        }
+        encoded
+    }
+}
+
+/// Magnitudes that fill the first `each` ranks of every vector of Ψ, no two in one bucket as far as that goes.
+fn steep(envelope: &Envelope, each: usize, pre_scale: f64) -> Vec<f32> {
+    let mut magnitudes = vec![0.0_f32; each.max(1)];
+    for index in 0..envelope.vectors() {
+        for (magnitude, &psi) in magnitudes.iter_mut().zip(envelope.vector(index)) {
+            *magnitude = magnitude.max(psi);
+        }
+    }
+    for magnitude in &mut magnitudes {
+        *magnitude = (LENGTHS * f64::from(*magnitude) / pre_scale) as f32;
+    }
+    // A vector of few entries fills no more ranks.
+    let filled = magnitudes.iter().take_while(|magnitude| **magnitude > 0.0).count();
+    magnitudes.truncate(filled.max(1));
+    magnitudes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::mechanism::{EnvelopeShape, LayerClip};
+
+    #[test]
+    fn no_two_canaries_share_a_coordinate_and_each_fills_its_bound() {
+        let (p, count) = (7850, 500);
+        let envelope = Arc::new(Envelope::draw(EnvelopeShape::HeavyTailed, 4, p, 1).unwrap());
+        let spec = EncoderSpec::Envelope { shape: EnvelopeShape::HeavyTailed, vectors: 4, pre_scale: 2.0, seed: 1 };
+        for (spec, psi, count) in [
+            (EncoderSpec::Clip { norm: 0.3 }, None, count),
+            (EncoderSpec::Layers(LayerClip::even(2.0)), None, count),
+            (EncoderSpec::None, None, p as u32),
+            (spec, Some(envelope), 10),
+        ] {
+            let canaries = Canaries::draw(count, &spec, psi.as_deref(), p, 9).unwrap();
+            assert_eq!(canaries.len(), count as usize);
+            let mut sorted = canaries.coordinates().to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), canaries.coordinates().len());
+            let used = canaries.len() * canaries.each();
+            assert_eq!(sorted.len(), p.min(used + LISTENING));
+            let layers = [7000, 850];
+            let encoder = match (&spec, psi) {
+                (EncoderSpec::Layers(clip), _) => {
+                    Encoder::Layers(crate::mechanism::layers::Layers::new(clip, &layers).unwrap())
+                }
+                (_, Some(psi)) => Encoder::with_envelope(&spec, psi, p).unwrap(),
+                _ => Encoder::new(&spec, p).unwrap(),
+            };
+            let encoded = canaries.encoded(&encoder, &layers);
+            // By the encoder itself, each way round.
+            let mut gradient = vec![0.0; p];
+            for (canary, own) in encoded.chunks(canaries.each()).enumerate().step_by(7) {
+                for turned in [false, true] {
+                    canaries.gradient(DrawnCanary { canary: canary as u32, turned }, &mut gradient);
+                    assert!(encoder.encode(&mut gradient));
+                    let first = canary * canaries.each();
+                    for (k, &size) in own.iter().enumerate() {
+                        let found = gradient[canaries.coordinates()[first + k] as usize];
+                        assert_eq!(found, if turned { -size } else { size });
+                    }
+                }
+                let norm = own.iter().map(|&size| f64::from(size).powi(2)).sum::<f64>().sqrt();
+                let least = match spec {
+                    EncoderSpec::Clip { norm } => 0.99 * norm,
+                    EncoderSpec::None => 2.9,
+                    // In units of a layer's noise; of two equal layers each has half of the budget.
+                    EncoderSpec::Layers(_) => 0.7,
+                    // The first tenth of heavy tails holds most of the norm.
+                    EncoderSpec::Envelope { .. } => 0.6,
+                };
+                assert!(norm > least, "{spec:?} {norm}");
+            }
+        }
+        for count in [0, 7851, u32::MAX] {
+            let refused = Canaries::draw(count, &EncoderSpec::None, None, p, 1);
+            assert!(matches!(refused, Err(MechanismError::Canaries { .. })), "{count}");
+        }
+    }
+}

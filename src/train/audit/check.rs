@@ -1,0 +1,46 @@
+//! Whether a run can be audited.
+
+use super::super::{config::RunConfig, error::ConfigError};
+use crate::data::sharing::Sharing;
+
+/// Most canaries of a run: as many scores are kept.
+const MOST_CANARIES: u32 = 20_000;
+
+/// Whether a configuration can have its canaries, of `examples` training examples.
+///
+/// # Errors
+/// The field that is out of its range, or what contradicts it.
+pub(in crate::train) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError> {
+    if config.canaries == 0 {
+        return Ok(());
+    }
+    let parameters = config.model.parameters() as u32;
+    let most = MOST_CANARIES.min(parameters).min(examples);
+    if config.canaries > most {
+        return Err(ConfigError::OutOfRange {
+            field: "canaries",
+            value: config.canaries.to_string(),
+            range: format!(
+                "between 0 and {most}: each has a parameter of the model to itself ({parameters}), and there are no more of them than of examples ({examples})"
+            ),
+        });
+    }
+    let contradiction = |sentence| Err(ConfigError::Contradiction { field: "canaries", sentence });
+    if config.replay.is_some() {
+        return contradiction(
+            "the coins of a replayed run follow from its seed, and what an auditor finds who knows it proves nothing; choose no replay, or no canaries",
+        );
+    }
+    if matches!(config.sharing, Sharing::MicroBatches { .. }) {
+        return contradiction("a canary is a record by itself; choose no micro-batches, or no canaries");
+    }
+    if config.bands > 1 {
+        return contradiction(
+            "noise that is correlated over several steps is not scored step by step; choose 1 band, or no canaries",
+        );
+    }
+    if !config.counting().is_none() {
+        return contradiction("a canary has no digit to be counted; release no counts, or choose no canaries");
+    }
+    Ok(())
+}
