@@ -271,7 +271,7 @@ impl Thread {
         let mut thread = Self::in_browser(browser, Vec::new());
         thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
-        let events = thread.ask_and_settle(Request::Start(Box::new(config)));
+        let events = thread.ask_and_settle(Request::Start { config: Box::new(config), broken: None });
         assert!(events.iter().any(|e| matches!(e, Event::Started(info) if info.train == 600)), "{events:?}");
         thread
     }
@@ -528,7 +528,7 @@ fn a_run_with_a_minority_is_continued_on_the_same_images_and_refused_where_there
     thread.ask_and_settle(Request::Play);
     assert!(thread.ask_and_settle(Request::ExportParameters).last() == whole.last());
     thread.load(DataRequest::Synthetic { seed: 1, train: 49, test: 20 });
-    let events = thread.ask_and_settle(Request::Start(Box::new(RunConfig { lot: 8, ..config })));
+    let events = thread.ask_and_settle(Request::Start { config: Box::new(RunConfig { lot: 8, ..config }), broken: None });
     let [problem] = Thread::problems(&events)[..] else { panic!("{events:?}") };
     assert_eq!(problem.field.as_deref(), Some("minority"));
     assert!(problem.sentence.contains("fewer than fifty"), "{}", problem.sentence);
@@ -612,7 +612,7 @@ fn the_last_planned_step_is_taken_apart_where_lots_are_shown() {
         let mut thread = Thread::new(vec![]);
         thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: false, lots });
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
-        thread.ask_and_settle(Request::Start(Box::new(RunConfig { steps: Some(12), ..short() })));
+        thread.ask_and_settle(Request::Start { config: Box::new(RunConfig { steps: Some(12), ..short() }), broken: None });
         let events = thread.ask_and_settle(Request::Play);
         assert_eq!(lots_of(&events), if lots { vec![12] } else { vec![] });
         assert!(Thread::last_report(&events).complete);
@@ -669,7 +669,7 @@ fn what_is_refused_is_named_and_changes_nothing() {
         ("denoiser", RunConfig { noise: None, denoiser: Denoiser::KolmogorovSmirnov, ..short() }),
     ];
     for (field, config) in bad {
-        let events = thread.ask_and_settle(Request::Start(Box::new(config.clone())));
+        let events = thread.ask_and_settle(Request::Start { config: Box::new(config.clone()), broken: None });
         let problems = Thread::problems(&events);
         assert_eq!(problems.len(), 1, "{config:?}: {events:?}");
         assert_eq!(problems[0].field.as_deref(), Some(field), "{problems:?}");
@@ -747,7 +747,7 @@ fn a_refused_file_leaves_the_load_that_is_under_way_alone() {
             thread.one_arrives();
         }
         if before == 3 {
-            assert_eq!(started(&thread.ask_and_settle(Request::Start(Box::new(short())))).train, 10_000);
+            assert_eq!(started(&thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None })).train, 10_000);
         }
         let events = thread.load_files(&damaged());
         assert!(matches!(&events[..], [Event::NotLoaded { load: 2, over: true, .. }]), "{events:?}");
@@ -776,7 +776,7 @@ fn the_first_step_waits_for_all_digits() {
         for request in [Request::Play, Request::StepOnce] {
             let mut thread = Thread::with_slow_site(files.clone());
             (0..3).for_each(|_| drop(thread.one_arrives()));
-            assert_eq!(started(&thread.ask_and_settle(Request::Start(Box::new(short())))).train, 10_000);
+            assert_eq!(started(&thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None })).train, 10_000);
             let events = thread.ask_and_settle(request.clone());
             let stepped = |e: &Event| matches!(e, Event::Report(report, _) if report.step > 0);
             assert!(!events.iter().any(stepped), "{request:?}: {events:?}");
@@ -787,7 +787,7 @@ fn the_first_step_waits_for_all_digits() {
         // Who changes their mind waits for nothing.
         let mut thread = Thread::with_slow_site(files.clone());
         (0..3).for_each(|_| drop(thread.one_arrives()));
-        thread.ask_and_settle(Request::Start(Box::new(short())));
+        thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
         for request in [Request::StepOnce, Request::Play, Request::Pause] {
             thread.ask_and_settle(request);
         }
@@ -807,7 +807,7 @@ fn an_overtaken_load_is_not_heard() {
         let events = thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
         assert!(matches!(&events[..], [Event::Loaded { load: 2, train: 600, complete: true, .. }]), "{events:?}");
         assert_eq!(thread.one_arrives(), [], "neither bytes nor digits nor errors");
-        assert_eq!(started(&thread.ask_and_settle(Request::Start(Box::new(short())))).train, 600);
+        assert_eq!(started(&thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None })).train, 600);
     }
 }
 
@@ -986,7 +986,7 @@ fn what_was_drawn_is_told_to_the_page_and_not_to_a_file() {
 fn every_message_survives_postcard() {
     let mut thread = Thread::with_run(short());
     let mut events = thread.ask_and_settle(Request::StepOnce);
-    events.extend(thread.ask_and_settle(Request::Start(Box::new(RunConfig { lot: 0, ..short() }))));
+    events.extend(thread.ask_and_settle(Request::Start { config: Box::new(RunConfig { lot: 0, ..short() }), broken: None }));
     events.extend(thread.ask_and_settle(Request::ExportLedger));
     events.extend(thread.load_files(&damaged()));
     for event in events {
@@ -994,7 +994,7 @@ fn every_message_survives_postcard() {
         assert_eq!(postcard::from_bytes::<Event>(&bytes).unwrap(), event);
     }
     let envelope = EncoderSpec::Envelope { shape: EnvelopeShape::Mixed, vectors: 3, pre_scale: 1.0, seed: 1 };
-    let request = Request::Start(Box::new(RunConfig { encoder: envelope, ..short() }));
+    let request = Request::Start { config: Box::new(RunConfig { encoder: envelope, ..short() }), broken: None };
     let bytes = postcard::to_allocvec(&request).unwrap();
     assert_eq!(postcard::from_bytes::<Request>(&bytes).unwrap(), request);
 }
@@ -1053,16 +1053,16 @@ mod off_the_gpu {
         for case in ["first run", "reset", "other settings", "other digits", "continued run"] {
             let Some((_alone, gpu, mut thread)) = opened() else { return };
             if case != "first run" {
-                let events = thread.ask_and_settle(Request::Start(Box::new(short())));
+                let events = thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
                 assert_eq!(started(&events).engine.backend, Backend::Gpu, "{case}");
             }
             let (request, config) = match case {
-                "first run" => (Request::Start(Box::new(short())), short()),
+                "first run" => (Request::Start { config: Box::new(short()), broken: None }, short()),
                 "reset" => {
                     thread.ask_and_settle(Request::StepOnce);
                     (Request::Reset, short())
                 }
-                "other settings" => (Request::Start(Box::new(louder.clone())), louder.clone()),
+                "other settings" => (Request::Start { config: Box::new(louder.clone()), broken: None }, louder.clone()),
                 "other digits" => {
                     let from = DataRequest::Synthetic { seed: 2, train: 500, test: 100 };
                     (Request::Load { load: 2, from }, short())
@@ -1088,7 +1088,7 @@ mod off_the_gpu {
     #[test]
     fn a_run_whose_device_is_lost_goes_on_and_counts_every_step() {
         let Some((_alone, gpu, mut thread)) = opened() else { return };
-        thread.ask_and_settle(Request::Start(Box::new(short())));
+        thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
         thread.ask_and_settle(Request::StepOnce);
         lose(&gpu);
         let events = thread.ask_and_settle(Request::StepOnce);
@@ -1107,7 +1107,7 @@ mod off_the_gpu {
     #[test]
     fn a_continued_run_whose_device_is_lost_at_once_keeps_its_parameters() {
         let Some((_alone, gpu, mut thread)) = opened() else { return };
-        thread.ask_and_settle(Request::Start(Box::new(short())));
+        thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
         for _ in 0..4 {
             thread.ask_and_settle(Request::StepOnce);
         }
@@ -1139,7 +1139,7 @@ mod off_the_gpu {
             file("test-labels", Kind::Labels, 10, 1),
         ];
         thread.load_files(&files);
-        let events = thread.ask_and_settle(Request::Start(Box::new(short())));
+        let events = thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
         assert!(Thread::problems(&events).is_empty(), "{events:?}");
         let info = started(&events);
         assert_eq!((info.engine.backend, info.train), (Backend::Cpu, 330_000));
@@ -1150,7 +1150,7 @@ mod off_the_gpu {
         assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::StepOnce)).step, 1);
 
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
-        let events = thread.ask_and_settle(Request::Start(Box::new(short())));
+        let events = thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
         assert_eq!(started(&events).engine.backend, Backend::Gpu);
         let back = |e: &Event| matches!(e, Event::Opened { engine, fallback: None } if engine.backend == Backend::Gpu);
         assert!(events.iter().any(back), "{events:?}");

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     accounting::{
         PrivacyError,
+        audit::{AuditError, Evidence, LowerBounds},
         books::{Books, of_one_example},
         gdp::{CUT_OFF, GaussianFit},
         ledger::{Event, Ledger},
@@ -45,6 +46,9 @@ pub enum Question {
     Spent { run: u32, events: Vec<Event>, then: Vec<Event>, ahead: Vec<u64>, delta: f64 },
     /// The privacy curve of these events about their tight ε, and their μ.
     Curve { run: u32, events: Vec<Event>, delta: f64, epsilon: f64 },
+    /// What an auditor's evidence says of ε, from below, where these events happened; with `whole` by all bounds, which takes longer. Of a run without a ledger guesses alone
+    /// say something.
+    Audit { run: u32, events: Option<Vec<Event>>, delta: f64, evidence: Box<Evidence>, whole: bool },
     /// What runs of these configurations and steps cost, if all are seen, and if the best alone is.
     Sweep { runs: Vec<(RunConfig, u64)>, train: u32 },
     /// The privacy label of the run of this card: with `events`, of what these of its ledger cost. `together`: what is known of all runs on the same digits.
@@ -70,6 +74,7 @@ pub enum Answer {
     Ledger(Result<(), String>),
     Spent(Result<Spent, String>),
     Curve(Result<Curve, String>),
+    Audit(Result<LowerBounds, String>),
     Sweep(Result<SweepPrice, String>),
     Label(Result<String, String>),
     Compare(Box<Result<NoiseComparison, String>>),
@@ -119,6 +124,8 @@ enum BooksError {
     Unknown,
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }
 
 /// Answers questions. It keeps the books of the run that it was told of last, so that no release is priced twice.
@@ -152,6 +159,16 @@ impl Accounts {
                     Ok(Curve { points, gaussian, one: of_one_example(books.ledger(), delta) })
                 };
                 Answer::Curve(in_words(self.of(run, events).and_then(curve)))
+            }
+            Question::Audit { run, events, delta, evidence, whole } => {
+                let bounds = |books: &Books| {
+                    let ledger = books.ledger();
+                    Ok(if whole { evidence.bounds(ledger, delta)? } else { evidence.live_bounds(ledger, delta)? })
+                };
+                Answer::Audit(in_words(match events {
+                    Some(events) => self.of(run, events).and_then(bounds),
+                    None => evidence.quick_bounds(delta).map_err(BooksError::from),
+                }))
             }
             Question::Sweep { runs, train } => Answer::Sweep(in_words(projection::sweep(&runs, train))),
             Question::Label { run, events, card, together, format } => {

@@ -10,11 +10,12 @@ use super::{
     snapshot::StepSnapshot,
 };
 use crate::{
-    accounting::ledger,
+    accounting::{audit::Evidence, ledger},
     data,
     engine::EngineInfo,
     model::Architecture,
     train::{
+        audit::Mutation,
         config::RunConfig,
         report::{Report, Teaching},
         run_file::RunCard,
@@ -43,7 +44,11 @@ pub enum Request {
         bytes: Option<Vec<u8>>,
     },
     /// A new run, paused at step 0. Refused as a whole if the configuration is; then the old run is untouched.
-    Start(Box<RunConfig>),
+    Start {
+        config: Box<RunConfig>,
+        /// A promise that it breaks, so that an audit finds it. Such a run is not kept, and no file is made of it.
+        broken: Option<Mutation>,
+    },
     Play,
     Pause,
     /// One step, traced, then pause.
@@ -196,6 +201,8 @@ pub enum Event {
     Playing(bool),
     /// Where the run stands, and the numbers that may be shown on the visitor's own screen and not be published.
     Report(Report, Teaching),
+    /// What an auditor has found so far; sent after some [`Event::Report`]s of a run with canaries.
+    Audited(Box<Audited>),
     /// What happened in one step.
     Snapshot {
         step: u64,
@@ -286,6 +293,14 @@ pub struct KeptRun {
     pub card: RunCard,
 }
 
+/// An audit of the current run as it goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Audited {
+    /// Steps that were seen.
+    pub steps: u64,
+    pub evidence: Evidence,
+}
+
 /// The current run, when it starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
@@ -298,6 +313,8 @@ pub struct RunInfo {
     /// As of [`KeptRun`].
     pub beyond: u64,
     pub config: RunConfig,
+    /// The promise that it breaks.
+    pub broken: Option<Mutation>,
     pub engine: EngineInfo,
     /// Number of the model's parameters, P.
     pub parameters: u32,

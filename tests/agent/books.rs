@@ -215,7 +215,7 @@ fn a_store_that_never_answers_gets_a_sentence() {
         sentence(&events).contains("cannot be listed, because this browser's storage has not answered"),
         "{events:?}"
     );
-    thread.ask_and_settle(Request::Start(Box::new(short())));
+    thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
     for request in
         [Request::Continue { key: key.clone() }, Request::ExportRun { key: key.clone() }, Request::Delete { key }]
     {
@@ -287,7 +287,7 @@ fn what_is_kept_is_accounted_for_and_not_believed() {
         let (mut thread, events) = visit(&browser);
         assert_eq!(kept(&events), Vec::<&KeptRun>::new(), "{books:?}");
         assert!(sentence(&events).contains("changed by hand"), "{events:?}");
-        thread.ask_and_settle(Request::Start(Box::new(short())));
+        thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
         let events = thread.ask_and_settle(Request::Continue { key: key.clone() });
         assert!(sentence(&events).contains("changed by hand"), "{events:?}");
         let events = thread.ask_and_settle(Request::ExportRun { key: key.clone() });
@@ -359,7 +359,7 @@ fn a_run_that_never_took_a_step_leaves_no_row() {
     thread.ask(Request::Play);
     thread.ask(Request::Pause);
     thread.settle();
-    thread.ask_and_settle(Request::Start(Box::new(short())));
+    thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
     assert_eq!(browser.kept.borrow().keys().len(), before);
 }
 
@@ -369,7 +369,7 @@ fn a_page_that_keeps_no_runs_writes_nothing() {
     let mut thread = Thread::new(Vec::new());
     thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: false, lots: true });
     thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
-    thread.ask_and_settle(Request::Start(Box::new(short())));
+    thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
     let events = thread.ask_and_settle(Request::Play);
     assert_eq!(Thread::last_report(&events).step, 40);
     assert!(!events.iter().any(|e| matches!(e, Event::Unkept(_))), "{events:?}");
@@ -426,7 +426,7 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     assert!(kept(&visit(&browser).1).iter().any(|run| run.key == first));
     assert!(sentence(&thread.ask_and_settle(Request::Restore { key: first.clone() })).contains("not here any more"));
     let (mut again, _) = visit(&browser);
-    let events = again.ask_and_settle(Request::Start(Box::new(endless())));
+    let events = again.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None });
     assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
     // A run that goes on counts what it adds.
     let third = kept(&visit(&browser).1).last().unwrap().key.clone();
@@ -434,10 +434,10 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
     // Another visit knows of them, and other digits have had no runs.
     let (mut next, _) = visit(&browser);
-    let events = next.ask_and_settle(Request::Start(Box::new(endless())));
+    let events = next.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None });
     assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
     next.load(DataRequest::Synthetic { seed: 2, train: 600, test: 700 });
-    assert_eq!(together(&next.ask_and_settle(Request::Start(Box::new(endless())))), "");
+    assert_eq!(together(&next.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None })), "");
     // Forgotten runs stay in the list, and count no more.
     let listed = kept(&visit(&browser).1).len();
     let events = thread.ask_and_settle(Request::Forget);
@@ -448,7 +448,7 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     // One without a guarantee leaves all without.
     let mut open = endless();
     open.noise = None;
-    thread.ask_and_settle(Request::Start(Box::new(open)));
+    thread.ask_and_settle(Request::Start { config: Box::new(open), broken: None });
     thread.ask_and_settle(Request::StepOnce);
     let events = thread.ask_and_settle(Request::Reset);
     assert!(together(&events).contains("none, as 1 of them had no guarantee"), "{}", together(&events));

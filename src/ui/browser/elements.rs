@@ -46,8 +46,17 @@ pub fn is_there(selector: &str) -> bool {
 
 /// Has the style sheet show the page to a class, or as ever.
 pub fn show_presenting(on: bool) {
+    mark_root("data-present", on);
+}
+
+/// Marks the whole page where what it says of ε is refuted.
+pub fn show_refuted(on: bool) {
+    mark_root("data-refuted", on);
+}
+
+fn mark_root(attribute: &str, on: bool) {
     if let Some(root) = document().document_element() {
-        drop(root.toggle_attribute_with_force("data-present", on));
+        drop(root.toggle_attribute_with_force(attribute, on));
     }
 }
 

@@ -3,6 +3,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `answer` | what the model says of a drawing |
+//! | `attack` | what an attacker finds out of the run that stands |
 //! | `attacker` | what an attacker can do at most |
 //! | `confusion` | which digits are taken for which |
 //! | `curves` | accuracy and ε by step |
@@ -19,6 +20,8 @@
 
 #[cfg(target_arch = "wasm32")]
 mod answer;
+#[cfg(target_arch = "wasm32")]
+mod attack;
 #[cfg(target_arch = "wasm32")]
 mod attacker;
 #[cfg(target_arch = "wasm32")]

@@ -94,7 +94,7 @@ pub fn odds(page: Page, attack: Memo<Option<PrivacyCurve>>) -> AnyView {
 }
 
 /// A hundred images, the first `accused` of whom are filled.
-fn dots(accused: u32) -> String {
+pub(super) fn dots(accused: u32) -> String {
     (0..100)
         .map(|i| {
             let (x, y) = (i % ROW * UNIT + UNIT / 2, i / ROW * UNIT + UNIT / 2);

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
+    attack,
     counted::counted,
     curves::{accuracy_chart, epsilon_chart},
     meaning::{Known, meaning},
@@ -29,6 +30,7 @@ pub fn panel(page: Page) -> impl IntoView {
         {epsilon_chart(page, 150.0)}
         {view_fn(move || page.recorded().map(recorded_note))}
         {meaning(page, known)}
+        {attack::panel(page, known.attack)}
         {pad(page)}
         {who_pays::panel(page)}
         {pay_once::panel(page)}

@@ -6,6 +6,7 @@ use crate::{
     mechanism::EnvelopeShape,
     model::Architecture,
     plot::format,
+    train::audit::Mutation,
     train::config::{Averaging, Minority, Protects, SamplingPolicy, Start},
     ui::text::t,
 };
@@ -86,6 +87,17 @@ choices! {
     }
 }
 choices! {
+    /// Which promise a run breaks behind its books. Division by the drawn lot is found on few examples alone, so the page does not offer it.
+    Break {
+        Nothing = "nothing", t!("nothing");
+        HalfNoise = "half-noise", t!("half of the noise");
+        DoubleClip = "double-clip", t!("twice the clip");
+        DoubleSampling = "double-sampling", t!("draw twice as often");
+        FixedBatches = "fixed-batches", t!("the same batches in every epoch");
+        NoiseOfMean = "noise-of-mean", t!("the mean's noise on the sum");
+    }
+}
+choices! {
     /// How fast a run plays.
     Speed {
         Slow = "slow", t!("Slow");
@@ -99,6 +111,21 @@ choices! {
         System = "system", t!("System");
         Light = "light", t!("Light");
         Dark = "dark", t!("Dark");
+    }
+}
+
+impl Break {
+    /// What is broken, if anything is.
+    #[must_use]
+    pub const fn mutation(self) -> Option<Mutation> {
+        Some(match self {
+            Self::Nothing => return None,
+            Self::HalfNoise => Mutation::HalfNoise,
+            Self::DoubleClip => Mutation::DoubleClip,
+            Self::DoubleSampling => Mutation::DoubleSampling,
+            Self::FixedBatches => Mutation::FixedBatches,
+            Self::NoiseOfMean => Mutation::NoiseOfMean,
+        })
     }
 }
 

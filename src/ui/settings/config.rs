@@ -142,6 +142,7 @@ impl Settings {
                 .metrics_noise
                 .filter(|_| self.applies(Number::MetricsNoise))
                 .map(|noise| PaidMetrics { noise }),
+            canaries: self.canaries,
             minority: self.minority,
             reading: self.reading,
             averaging: self.averaging,
@@ -238,6 +239,7 @@ impl Settings {
             learning_rate: config.learning_rate,
             momentum: config.momentum,
             metrics_noise: config.metrics.map(|metrics| metrics.noise),
+            canaries: config.canaries,
             minority: config.minority,
             reading: config.reading,
             averaging: config.averaging,

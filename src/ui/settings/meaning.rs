@@ -6,9 +6,15 @@ use super::{
     selects::Select,
     values::Settings,
 };
-use crate::{data::sharing::Sharing, plot::format, train::config::Protects, ui::text::t};
+use crate::{data::sharing::Sharing, plot::format, train::{audit::Mutation, config::Protects}, ui::text::t};
 
 impl Settings {
+    /// The promise that the run breaks.
+    #[must_use]
+    pub fn mutation(&self) -> Option<Mutation> {
+        self.broken.mutation().filter(|_| self.canaries > 0)
+    }
+
     /// Why these settings promise nothing, where they do not.
     #[must_use]
     pub fn no_guarantee(&self) -> Option<&'static str> {

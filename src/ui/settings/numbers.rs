@@ -483,6 +483,19 @@ numbers! {
         ..PLAIN
     };
 
+    Canaries: canaries = NumberSpec {
+        key: "canaries",
+        paths: &["canaries"],
+        label: text!("Canaries"),
+        hint: text!("Public records of an attacker among the digits, each in or out by a coin; the attacker sees every step and guesses the coins. More of them tell more. They count among those that lots are drawn from, so they change ε a little; 0 is no attack."),
+        named: text!("canaries {value}"),
+        least: At(0.0),
+        most: At(20_000.0),
+        whole: true,
+        applies: |s| s.encoder != Encoder::None || s.family == Family::None,
+        ..PLAIN
+    };
+
     InitSeed: init_seed = NumberSpec {
         key: "seed",
         paths: &["init-seed"],

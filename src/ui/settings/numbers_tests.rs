@@ -54,7 +54,7 @@ fn a_field_takes_what_can_be_trained() {
 }
 
 /// Settings in which every number has a value, and as many as can be play a part.
-fn filled() -> [Settings; 7] {
+fn filled() -> [Settings; 8] {
     let plain = Settings {
         budget: Some(2.0),
         clip_quantile: Some(0.5),
@@ -67,6 +67,7 @@ fn filled() -> [Settings; 7] {
         ..Settings::default()
     };
     [
+        Settings { canaries: 300, replay: None, ..plain.clone() },
         Settings { users: Some(600), ..plain.clone() },
         Settings { micro_batch: 4, encoder: Encoder::Envelope, family: Family::StudentT, ..plain.clone() },
         Settings { encoder: Encoder::Envelope, family: Family::GeneralizedGaussian, ..plain.clone() },

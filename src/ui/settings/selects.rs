@@ -5,7 +5,7 @@
 //! the panel. Links, lists, names of runs, frames and the tests follow from the entry.
 
 use super::{
-    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
+    choice::{Break, Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
     values::Settings,
 };
 use crate::{
@@ -210,6 +210,16 @@ selects! {
         // The other models have only one.
         applies: Some(|s| pretrained::available(s.model)),
         change: None,
+        ..PLAIN
+    };
+
+    Break: broken, Break = SelectSpec {
+        key: "break",
+        id: "break",
+        label: text!("Break behind ε's back"),
+        hint: text!("The run no longer does what its books say: a mistake that real libraries have made. ε on the page stays as it was, and is no longer true; an attack finds out. Such a run is marked, and no file is made of it."),
+        applies: Some(|s| s.canaries > 0),
+        change: Some(text!("broken: {option}")),
         ..PLAIN
     };
 

@@ -1,6 +1,6 @@
 //! Every control's value.
 
-use super::choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind};
+use super::choice::{Break, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind};
 use crate::{
     accounting::{
         groups::{Clipping, NoiseStrategy},
@@ -79,6 +79,9 @@ pub struct Settings {
     /// 1: each example alone.
     pub copies: u32,
     pub reach: u32,
+    /// 0: the run is not attacked.
+    pub canaries: u32,
+    pub broken: Break,
     pub minority: Minority,
     pub reading: Reading,
     pub averaging: Averaging,
@@ -139,6 +142,8 @@ impl Default for Settings {
             reach: 1,
             steps: None,
             delta: 1e-5,
+            canaries: 0,
+            broken: Break::Nothing,
             minority: Minority::None,
             reading: Reading::Once,
             averaging: Averaging::None,

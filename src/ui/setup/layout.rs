@@ -42,6 +42,8 @@ pub const PRIVACY: &[Control] = &[
 ];
 /// The controls of the fieldset *Training*, in order.
 pub const TRAINING: &[Control] = &[Control::Number(Number::LearningRate), Control::Number(Number::Steps)];
+/// The controls of the attack, which stand in its panel.
+pub const ATTACK: &[Control] = &[Control::Select(Select::Break), Control::Number(Number::Canaries)];
 /// The controls of the advanced settings, in order.
 pub const ADVANCED: &[Control] = &[
     Control::Select(Select::Sampling),

@@ -108,7 +108,10 @@ fn readouts(page: Page) -> impl IntoView {
         let end = budget.map(format::budget).or(projected.filter(|_| planned).map(format::epsilon))?;
         Some(format!(" / {end}"))
     };
+    let broken = bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some())));
+    let canaries = bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0)));
     let renyi_text = move || match epsilon.get() {
+        _ if broken.get() => t!("claimed, and not true").to_owned(),
         Some(Ok((improved, _))) if tight.get().is_some() => {
             t!("tight; Rényi {epsilon}", epsilon = format::epsilon(improved))
         }
@@ -118,8 +121,8 @@ fn readouts(page: Page) -> impl IntoView {
     view! {
         <dl class="readouts">
             <div><dt>{t!("Step")}</dt><dd data-testid="step" data-value=text_fn(move || step.get().to_string())>{text_fn(step_text)}</dd></div>
-            <div class="accuracy"><dt>{t!("Test accuracy")}" " {view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
-            <div class="epsilon" class:none=bool_fn(move || matches!(epsilon.get(), Some(Err(()))))>
+            <div class="accuracy"><dt>{t!("Test accuracy")}" "<span class="small" data-testid="with-canaries">{text_fn(move || if canaries.get() { t!("with canaries") } else { "" }.to_owned())}</span>{view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
+            <div class="epsilon" class:none=bool_fn(move || broken.get() || matches!(epsilon.get(), Some(Err(()))))>
                 <dt>{t!("ε spent")} <span class="small">{text_fn(renyi_text)}</span></dt>
                 <dd><span data-testid="epsilon" data-value=text_fn(epsilon_value) data-tight=text_fn(tight_value)>{text_fn(epsilon_text)}</span>
                     <span class="end" data-testid="epsilon-end" title=t!("The budget, or what the planned steps will cost")>{text_fn(move || end().unwrap_or_default())}</span></dd>

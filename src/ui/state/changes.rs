@@ -13,7 +13,7 @@ use crate::{
     },
     worker::{
         accounts::{Answer, Question},
-        protocol::Request,
+        protocol::{Request, RunInfo},
     },
 };
 
@@ -103,8 +103,9 @@ impl Page {
 
     /// A run of the settings, unless the one that stands is of them.
     pub(super) fn restart(self) {
-        let config = self.settings.with_untracked(Settings::config);
-        if self.run.info.with_untracked(|run| run.as_ref().is_some_and(|run| run.config == config)) {
+        let (config, broken) = self.settings.with_untracked(|settings| (settings.config(), settings.mutation()));
+        let same = |run: &RunInfo| run.config == config && run.broken == broken;
+        if self.run.info.with_untracked(|run| run.as_ref().is_some_and(same)) {
             // What other settings were refused for is void once those of the run are back.
             self.messages.clear(Origin::Run);
             return self.run.stay();
@@ -118,7 +119,8 @@ impl Page {
         if self.check_data() {
             self.messages.clear(Some(Number::Lot));
             self.run.keep_model();
-            self.trainer.send(Request::Start(Box::new(self.settings.with_untracked(Settings::config))));
+            let (config, broken) = self.settings.with_untracked(|settings| (settings.config(), settings.mutation()));
+            self.trainer.send(Request::Start { config: Box::new(config), broken });
         } else {
             self.run.stay();
         }

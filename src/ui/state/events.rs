@@ -46,6 +46,7 @@ impl Page {
                     self.messages.clear(Origin::Run);
                 } else {
                     self.spending.account();
+                    self.attack.ask_whole();
                 }
                 self.speak(true);
             }
@@ -53,6 +54,7 @@ impl Page {
                 self.run.teaching.set(teaching);
                 self.take_report(report);
             }
+            Event::Audited(audited) => self.attack.take(*audited),
             Event::Snapshot { step, snapshot } => self.snapshots.take(step, snapshot),
             Event::Lot { step, lot, person } => self.snapshots.take_people(step, lot, person.map(|person| *person)),
             Event::Person { step, person } => self.snapshots.take_person(step, *person),
@@ -186,6 +188,7 @@ impl Page {
         self.run.forget();
         self.snapshots.forget();
         self.spending.forget();
+        self.attack.forget();
         self.pad.training_baseline.set(false);
         self.charts.refresh();
     }

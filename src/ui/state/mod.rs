@@ -21,6 +21,7 @@
 //! | `spending` | what the run gives away, by tight accounting |
 //! | `pad` | the drawn digit |
 //! | `pay_once` | a release that is paid once |
+//! | `attack` | an attack on the run that stands |
 //! | `annealing` | the search for the noise of a run's phases |
 //! | `who_pays` | which digits pay for privacy |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
@@ -47,6 +48,8 @@ pub mod annealing;
 pub mod answered;
 #[cfg(target_arch = "wasm32")]
 mod appearance;
+#[cfg(target_arch = "wasm32")]
+pub mod attack;
 #[cfg(target_arch = "wasm32")]
 mod cards;
 #[cfg(target_arch = "wasm32")]

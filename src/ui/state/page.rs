@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::{
     annealing::Annealing,
     appearance::Appearance,
+    attack::Attack,
     cards::Cards,
     charts::Charts,
     device::Device,
@@ -48,6 +49,7 @@ pub struct Page {
     pub runs: RunList,
     pub cost: ProjectedCost,
     pub spending: Spending,
+    pub attack: Attack,
     pub pad: Pad,
     pub who_pays: WhoPays,
     pub pay_once: PayOnce,
@@ -72,6 +74,7 @@ impl Page {
         let (trainer, accountant, charts) = (TrainingClient::new(), AccountantClient::new(), Charts::new());
         let digits = DigitSets::new(trainer);
         let run = Run::new(trainer, digits, link.speed);
+        let spending = Spending::new(run, charts, accountant);
         let pay_once = PayOnce::new(trainer, &link);
         let (lab, settings) = (NoiseLab::new(&link), RwSignal::new(link.settings));
         Self {
@@ -85,7 +88,8 @@ impl Page {
             charts,
             runs: RunList::new(trainer, charts),
             cost: ProjectedCost::new(settings, digits, accountant),
-            spending: Spending::new(run, charts, accountant),
+            spending,
+            attack: Attack::new(run, spending, accountant),
             pad: Pad::new(trainer, run),
             who_pays: WhoPays::new(trainer, run),
             pay_once,

@@ -26,6 +26,7 @@ pub enum Topic {
     Tight,
     Spent,
     Curve,
+    Audit,
     Sweep,
 }
 

@@ -74,9 +74,9 @@ impl<H: Host> Agent<H> {
             && session.step_count() == 0
             && (!self.playing || awaited)
         {
-            let config = session.plan().config.clone();
+            let (config, broken) = (session.plan().config.clone(), session.broken());
             let was_playing = self.playing;
-            self.start(config).await;
+            self.start(config, broken).await;
             self.set_playing(was_playing && self.session.is_some());
         }
         self.end_wait().await;

@@ -9,11 +9,18 @@ use crate::{
     engine::Engine,
     rng::SystemRng,
     train::{error::SessionError, report::Report, session::Session},
-    worker::{host::Host, look::LookedAt, protocol::Event, snapshot::StepSnapshot},
+    worker::{
+        host::Host,
+        look::LookedAt,
+        protocol::{Audited, Event},
+        snapshot::StepSnapshot,
+    },
 };
 
 /// A playing run reports at most this often.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
+/// And says what an auditor has found this often.
+const AUDIT_EVERY: Duration = Duration::from_millis(400);
 /// The last of the first steps after which the model is evaluated, and how long that may take.
 const LAST_MARKED: u64 = 64;
 const MARKED_WITHIN: Duration = Duration::from_millis(500);
@@ -155,6 +162,17 @@ impl<H: Host> Agent<H> {
         }
     }
 
+    /// Tells the page what an auditor has found, now and then while the run plays.
+    fn tell_audit(&mut self) {
+        let now = Instant::now();
+        let due = !self.playing || self.last_audit.is_none_or(|last| now.duration_since(last) >= AUDIT_EVERY);
+        let Some(session) = self.session.as_ref().filter(|_| due) else { return };
+        if let Some((evidence, steps)) = session.evidence() {
+            self.host.send(Event::Audited(Box::new(Audited { steps, evidence })));
+            self.last_audit = Some(now);
+        }
+    }
+
     /// Tells the page where the run stands, after the ledger's events.
     pub(super) async fn report(&mut self, accuracy: Option<f64>) {
         let Some(session) = &mut self.session else { return };
@@ -166,6 +184,7 @@ impl<H: Host> Agent<H> {
                     self.host.send(Event::Released(ledger.events().to_vec()));
                 }
                 self.host.send(Event::Report(report, session.teaching()));
+                self.tell_audit();
             }
             Err(error) => return self.fail(error).await,
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ahead::Place, state::Agent};
+use super::{ahead::Place, runs::BROKEN, state::Agent};
 use crate::{
     engine::Engine,
     train::session::Session,
@@ -25,12 +25,12 @@ impl<H: Host> Agent<H> {
             }
             Request::Load { load, from } => self.load(load, from).await,
             Request::Piece { load, bytes } => self.take_piece(load, bytes).await,
-            Request::Start(config) => {
+            Request::Start { config, broken } => {
                 let config = *config;
-                self.start(config).await;
+                self.start(config, broken).await;
             }
-            Request::Reset => match self.session.as_ref().map(|session| session.plan().config.clone()) {
-                Some(config) => self.start(config).await,
+            Request::Reset => match self.session.as_ref().map(|session| (session.plan().config.clone(), session.broken())) {
+                Some((config, broken)) => self.start(config, broken).await,
                 None => self.problem(None, &"there is no run to reset yet; wait for the digits to load"),
             },
             Request::Play => match &self.session {
@@ -76,6 +76,7 @@ impl<H: Host> Agent<H> {
             Request::TrainOn => self.train_on(),
             Request::Anneal { config, examples } => self.begin_search(*config, examples),
             Request::StopAnnealing => self.search = None,
+            Request::ExportLedger if self.is_broken() => self.problem(None, &BROKEN),
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
                 Some(None) => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),

@@ -18,6 +18,9 @@ use crate::{
     },
 };
 
+/// Why there is no file of a run.
+pub(super) const BROKEN: &str = "this run breaks a promise behind its books, so no file is made of it";
+
 impl<H: Host> Agent<H> {
     /// Tells the page of every stored run, accounted for anew, in a task beside the loop.
     pub(super) fn list(&self) {
@@ -134,7 +137,11 @@ impl<H: Host> Agent<H> {
 
     /// Sends a run, the current one or a stored one, to the page as a run file.
     pub(super) async fn export_run(&mut self, key: &str) {
-        let file = if self.ahead.as_ref().is_some_and(|ahead| ahead.key == key) {
+        let current = self.ahead.as_ref().is_some_and(|ahead| ahead.key == key);
+        if current && self.is_broken() {
+            return self.problem(None, &BROKEN);
+        }
+        let file = if current {
             match self.file().await {
                 Ok(file) => Ok(file),
                 Err(error) => return self.fail(error).await,

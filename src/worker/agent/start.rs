@@ -14,6 +14,7 @@ use crate::{
     engine::{AnyEngine, Engine},
     mechanism::State,
     train::{
+        audit::Mutation,
         config::{Minority, RunConfig},
         error::{ConfigError, SessionError},
         plan::Plan,
@@ -27,11 +28,22 @@ use crate::{
 
 impl<H: Host> Agent<H> {
     /// Starts a run on the digits loaded last. If its configuration is refused the current run stays.
-    pub(super) async fn start(&mut self, config: RunConfig) {
+    pub(super) async fn start(&mut self, config: RunConfig, broken: Option<Mutation>) {
         match self.prepare(config, None).await {
-            Ok(Prepared { plan, engine, fallback }) => self.stand(Session::new(plan, engine), fallback, None).await,
+            Ok(Prepared { plan, engine, fallback }) => {
+                let session = Session::new(plan, engine).and_then(|mut session| {
+                    broken.map_or(Ok(()), |mutation| session.break_promise(mutation))?;
+                    Ok(session)
+                });
+                self.stand(session, fallback, None).await;
+            }
             Err(error) => self.refuse(&error),
         }
+    }
+
+    /// Whether the current run breaks a promise.
+    pub(super) fn is_broken(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.broken().is_some())
     }
 
     /// Tells the page why a run cannot be started, and which setting is at fault.
@@ -85,7 +97,7 @@ impl<H: Host> Agent<H> {
         self.wake = None;
         self.evaluation = Evaluation::default();
         self.background.clear();
-        self.last_report = None;
+        (self.last_report, self.last_audit) = (None, None);
         self.runs += 1;
         let continues = continued.as_ref().map(|continued| continued.from.clone());
         let (ahead, saving) = match continued {
@@ -96,7 +108,7 @@ impl<H: Host> Agent<H> {
             None => {
                 self.checkpoint = None;
                 let mut ahead = Ahead::open(new_key(self.runs), &session, self.opening.clone());
-                if !self.keeps {
+                if !self.keeps || session.broken().is_some() {
                     ahead.place = Place::Nowhere;
                 }
                 (ahead, Saving::default())
@@ -109,6 +121,7 @@ impl<H: Host> Agent<H> {
             continues,
             beyond: session.ledger().map_or(0, |ledger| ledger.steps().saturating_sub(session.step_count())),
             config: plan.config.clone(),
+            broken: session.broken(),
             engine,
             parameters: plan.config.model.parameters() as u32,
             train: plan.train_examples,

@@ -81,6 +81,8 @@ pub(super) struct Agent<H: Host> {
     /// Why it refused the last of them.
     pub refusal: Option<StoreError>,
     pub last_report: Option<Instant>,
+    /// When the page was last told of an audit.
+    pub last_audit: Option<Instant>,
     pub evaluation: Evaluation,
     pub background: BackgroundJobs,
     /// A release for a convex head, and the digest of the digits that it is of.
@@ -126,6 +128,7 @@ impl<H: Host> Agent<H> {
             memory: Memory::default(),
             refusal: None,
             last_report: None,
+            last_audit: None,
             evaluation: Evaluation::default(),
             background: BackgroundJobs::default(),
             pay_once: None,

@@ -2,6 +2,8 @@
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
+use serde::{Deserialize, Serialize};
+
 use super::{AuditError, Errors, FROM_BELOW, Guesses};
 use crate::{
     books::Books,
@@ -27,7 +29,7 @@ const FACTORS: [f64; 2] = [0.0625, 16.0];
 const TOLERANCE: f64 = 3e-3;
 
 /// What an auditor has found of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Each canary's score, and whether it is in. A score may be infinite, where nothing hides a canary.
     pub scores: Vec<(f64, bool)>,
@@ -38,7 +40,7 @@ pub struct Evidence {
 }
 
 /// Lower bounds on ε, each wrong with probability [`SIGNIFICANCE`] at most. A run that is audited by all of them has as many chances to be wronged.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LowerBounds {
     /// Steinke, Nasr & Jagielski 2023: nothing is assumed of the mechanism.
     pub guesses: f64,
@@ -97,6 +99,16 @@ impl Evidence {
             gaussian: of_mu(mu, delta),
             ..LowerBounds::default()
         })
+    }
+
+    /// Those that are soon known: by guesses, and by single steps.
+    ///
+    /// # Errors
+    /// As [`Evidence::bounds`].
+    pub fn live_bounds(&self, ledger: &Ledger, delta: f64) -> Result<LowerBounds, AuditError> {
+        let family = Family { ledger, delta, curves: RefCell::default() };
+        let steps = family.least_epsilon(|factor| self.refute_steps(&family, factor))?;
+        Ok(LowerBounds { steps: Some(steps), ..self.quick_bounds(delta)? })
     }
 
     /// All of them, of a run whose releases are those of `ledger`.

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Errors of an attack at one threshold, which was decided before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Errors {
     /// Guesses of "in" about canaries that were out.
     false_positives: u32,

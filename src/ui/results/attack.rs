@@ -1,0 +1,239 @@
+//! What an attacker finds out of the run that stands: lower bounds that climb under ε, the canaries' scores, and what of it can be guessed.
+
+use leptos::prelude::*;
+
+use super::{attacker::allowed, odds::dots, sentence::sentence};
+use crate::{
+    accounting::{audit::LowerBounds, risk::PrivacyCurve},
+    plot::{
+        drawing::{Drawing, GHOST, Line, Range, Write},
+        format,
+        series::Point,
+    },
+    train::{audit::Mutation, label::ACCUSED},
+    ui::{
+        browser,
+        settings::Encoder,
+        setup::{control::controls, layout::ATTACK},
+        size::closures::{bool_fn, bool_memo, effect, on_click, text_fn, view_fn},
+        state::Page,
+        text::t,
+        widgets::chart::{Frame, chart},
+    },
+    worker::protocol::Audited,
+};
+
+/// Canaries of an attack that is begun here, where there are so many digits and parameters.
+const CANARIES: u32 = 1000;
+/// And under an envelope, each of whose coordinates is a part of the bound.
+const DENSE: u32 = 20;
+/// Bins of the scores.
+const BINS: usize = 24;
+
+/// The panel.
+pub fn panel(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
+    let attacked = bool_memo(move || page.settings.with(|settings| settings.canaries > 0));
+    let broken = Memo::new(move |_| page.run.info.with(|info| info.as_ref().and_then(|info| info.broken)));
+    let refuted = bool_memo(move || refuted(page));
+    effect(move || browser::show_refuted(refuted.get()));
+    let begin = move |_| {
+        page.change(|settings| {
+            settings.canaries = match settings.canaries {
+                0 if settings.encoder == Encoder::Envelope => DENSE,
+                0 => CANARIES,
+                _ => 0,
+            };
+        });
+    };
+    let name = move || if attacked.get() { t!("End the attack") } else { t!("Attack this run") };
+    let class = text_fn(move || if refuted.get() { "meaning attack refuted" } else { "meaning attack" }.to_owned());
+    view! {
+        <details class=class data-testid="attack">
+            <summary>{t!("Attack your own run")}</summary>
+            <p>{t!("An attacker puts records of their own among your digits, canaries: each is in or out by a coin. They see every step, know all other digits, and guess the coins. What they guess right proves that ε is at least so large: a lower bound, which may climb towards ε and never pass it.")}</p>
+            <div class="once-buttons"><button type="button" data-testid="attack-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
+            <div hidden=bool_fn(move || !attacked.get())>{controls(page, ATTACK)}</div>
+            <p class="attack-verdict" data-testid="attack-verdict" role="status">{text_fn(move || verdict(page, broken.get()))}</p>
+            {view_fn(move || page.attack.found.with(Option::is_some).then(|| found(page, curve)))}
+        </details>
+    }
+    .into_any()
+}
+
+/// ε as the books have it.
+fn claim(page: Page) -> Option<f64> {
+    page.spending.epsilon()
+}
+
+/// Whether a lower bound has crossed it.
+fn refuted(page: Page) -> bool {
+    let bounds = page.attack.bounds.get();
+    claim(page).zip(bounds).is_some_and(|(claim, (_, _, bounds))| bounds.refute(claim))
+}
+
+/// Which promise is broken.
+fn promise(mutation: Mutation) -> &'static str {
+    match mutation {
+        Mutation::HalfNoise => t!("the noise is as strong as the books say"),
+        Mutation::DoubleClip => t!("no example adds more than the clip"),
+        Mutation::DoubleSampling => t!("an example is drawn as seldom as the books say"),
+        Mutation::FixedBatches => t!("lots are drawn anew at each step"),
+        Mutation::DrawnLot => t!("sums are divided by a number that no example changes"),
+        Mutation::NoiseOfMean => t!("noise is added to what is released, and not to something smaller"),
+    }
+}
+
+/// What the attack has shown, in a sentence.
+fn verdict(page: Page, broken: Option<Mutation>) -> String {
+    let Some(found) = page.attack.found.get() else {
+        let (asked, runs) = (
+            page.settings.with(|settings| settings.canaries > 0),
+            page.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0)),
+        );
+        return match (asked, runs) {
+            (false, _) => String::new(),
+            (true, false) => t!("Press Play, and watch the lower bounds climb.").to_owned(),
+            (true, true) => {
+                t!("The attack has ended: coins are in no file, so of a run that was continued nothing is proved.").to_owned()
+            }
+        };
+    };
+    let steps = format::integer(found.steps);
+    match (refuted(page), broken) {
+        (true, Some(mutation)) => t!(
+            "The lower bound has crossed ε: what the books say is not true. Broken was this promise: {promise}.",
+            promise = promise(mutation)
+        ),
+        (true, None) => t!(
+            "A lower bound is above ε. Each is wrong in one run of twenty at most: start anew, and if it comes again, tell us."
+        )
+        .to_owned(),
+        (false, Some(mutation)) => t!(
+            "Broken behind the books: {promise}. After {steps} steps the attacker has not proved it yet.",
+            promise = promise(mutation),
+            steps = steps
+        ),
+        (false, None) => t!("After {steps} steps all lower bounds are below ε, as they must be.", steps = steps),
+    }
+}
+
+/// All that was found.
+fn found(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
+    let frame = |title, file, height| Frame { title, file, height, full: true };
+    let histogram = chart(page, frame(t!("Scores of the canaries"), "scores", 150.0), move || {
+        page.attack.found.with(|found| scores(found.as_deref()))
+    });
+    let roc = chart(page, frame(t!("What the attacker finds"), "attack", 190.0), move || {
+        let mut drawing = allowed(curve.get());
+        if let Some(found) = page.attack.found.get() {
+            drawing.lines.push(Line { class: "line-attack", name: t!("canaries found").to_owned(), points: roc(&found) });
+        }
+        drawing
+    });
+    let hundred = Memo::new(move |_| page.attack.found.with(|found| found.as_ref().map_or(ACCUSED, |found| of_a_hundred(found))));
+    let number = view! { <strong data-testid="attack-hundred">{text_fn(move || hundred.get().to_string())}</strong> };
+    view! {
+        {gauge(page)}
+        <div class="odds-grids">
+            <div><svg class="people right" viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(hundred.get()))></svg></div>
+            <p>{sentence(t!("Of 100 canaries that were in, this attacker finds {found}, if 5 of 100 that were not may be accused. Guessing finds 5."), vec![("found", number.into_any())])}</p>
+        </div>
+        {histogram}
+        {roc}
+        <p class="small-label">{t!("Each bound holds with a confidence of 95%: five numbers, five chances to be wrong. The canaries are public and count among the digits that ε is of. Accuracy is that of a run with canaries in it.")}</p>
+    }
+    .into_any()
+}
+
+/// ε above, and the lower bounds under it.
+fn gauge(page: Page) -> AnyView {
+    let rows = move || {
+        let claim = claim(page);
+        let (_, whole, bounds) = page.attack.bounds.get().unwrap_or_default();
+        let most = bounds.each().into_iter().flatten().chain(claim).fold(0.0, f64::max).max(1e-3);
+        let width = |value: f64| format!("inline-size:{}%", format::number((100.0 * value / (1.05 * most)).clamp(0.0, 100.0)));
+        let row = |class: &'static str, id: &'static str, name: &'static str, value: Option<f64>, says: String, assumes: &'static str| {
+            view! {
+                <div class=format!("gauge-row {class}")>
+                    <dt>{name}<span class="small-label">" "{assumes}</span></dt>
+                    <dd data-testid=id><span class="gauge-bar" style=width(value.unwrap_or(0.0)) aria-hidden="true"></span>{says}</dd>
+                </div>
+            }
+            .into_any()
+        };
+        let at_most = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::epsilon);
+        // Rounded down: what is shown is a bound, too.
+        let at_least = |value: Option<f64>| match value {
+            Some(value) if value >= 45.0 => "> 45".to_owned(),
+            Some(value) => format::fixed((1000.0 * value).floor() / 1000.0, 3),
+            None if whole => "–".to_owned(),
+            None => "…".to_owned(),
+        };
+        let lower = |id, name, value: Option<f64>, assumes| {
+            let class = if value.zip(claim).is_some_and(|(value, claim)| value > claim) { "lower crossed" } else { "lower" };
+            row(class, id, name, value, at_least(value), assumes)
+        };
+        let LowerBounds { guesses, gaussian, curve, rates, steps } = bounds;
+        vec![
+            row("claim", "gauge-claim", t!("ε of the books"), claim, at_most(claim), t!("tight; nobody can prove more of an honest run")),
+            lower("gauge-steps", t!("Single steps"), steps, t!("takes sampling and composition as they are said to be (Nasr et al. 2023)")),
+            lower("gauge-rates", t!("Thresholds"), rates, t!("canaries are independent (Clopper and Pearson)")),
+            lower("gauge-curve", t!("Guesses, by the run's own curve"), curve, t!("the noise is of its family (Mahloujifar et al. 2024)")),
+            lower("gauge-gaussian", t!("Guesses, by a Gaussian curve"), Some(gaussian), t!("the run is like one Gaussian release")),
+            lower("gauge-guesses", t!("Guesses alone"), Some(guesses), t!("assumes nothing (Steinke et al. 2023)")),
+        ]
+    };
+    view! { <dl class="gauge" data-testid="gauge">{move || rows()}</dl> }.into_any()
+}
+
+/// How many canaries have which score. Scores without end stand in the outermost bins.
+fn scores(found: Option<&Audited>) -> Drawing {
+    let scores = found.map_or(&[][..], |found| &found.evidence.scores);
+    let finite = || scores.iter().map(|(score, _)| *score).filter(|score| score.is_finite());
+    let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
+    let (low, high) = if low < high { (low, high) } else { (0.0, 1.0) };
+    let size = (high - low) / BINS as f64;
+    let mut counts = [[0.0_f64; BINS]; 2];
+    for &(score, is_in) in scores {
+        let bin = ((score - low) / size).clamp(0.0, (BINS - 1) as f64) as usize;
+        counts[usize::from(is_in)][bin] += 1.0;
+    }
+    let line = |counts: [f64; BINS]| (0..).map(|bin| low + (f64::from(bin) + 0.5) * size).zip(counts).collect::<Vec<Point>>();
+    let most = counts.iter().flatten().fold(1.0, |most: f64, count| most.max(*count));
+    Drawing {
+        lines: vec![
+            Line { class: GHOST, name: t!("out").to_owned(), points: line(counts[0]) },
+            Line { class: "line-attack", name: t!("in").to_owned(), points: line(counts[1]) },
+        ],
+        x: Range { low, high, logarithmic: false, label: t!("score"), write: Write::Number },
+        y: Range { low: 0.0, high: most, logarithmic: false, label: t!("canaries"), write: Write::Whole },
+        scatter: false,
+        summary: t!("How many canaries have which score: those that are in, and those that are out.").to_owned(),
+    }
+}
+
+/// Shares of the canaries that are in and that are out whose scores are above each score.
+fn roc(found: &Audited) -> Vec<Point> {
+    let mut scores = found.evidence.scores.clone();
+    scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let is_in = scores.iter().filter(|(_, is_in)| *is_in).count();
+    let all = [scores.len() - is_in, is_in].map(|count| count.max(1) as f64);
+    let mut counts = [0.0_f64; 2];
+    let mut points = vec![(0.0, 0.0)];
+    // As many as a chart has room for.
+    let stride = scores.len().div_ceil(200).max(1);
+    for (place, (_, is_in)) in scores.iter().enumerate() {
+        counts[usize::from(*is_in)] += 1.0;
+        if place % stride == 0 || place + 1 == scores.len() {
+            points.push((counts[0] / all[0], counts[1] / all[1]));
+        }
+    }
+    points
+}
+
+/// Canaries of a hundred that are found where so many of a hundred are accused that are out.
+fn of_a_hundred(found: &Audited) -> u32 {
+    let most = f64::from(ACCUSED) / 100.0;
+    let best = roc(found).into_iter().filter(|(wrong, _)| *wrong <= most).map(|(_, right)| right).fold(0.0, f64::max);
+    (100.0 * best).round() as u32
+}
