@@ -17,7 +17,7 @@ use crate::{
         setup::{control::controls, layout::ATTACK},
         size::closures::{bool_fn, bool_memo, effect, on_click, text_fn, view_fn},
         state::Page,
-        text::t,
+        text::{heard, t},
         widgets::chart::{Frame, chart},
     },
     worker::protocol::Audited,
@@ -71,18 +71,6 @@ fn refuted(page: Page) -> bool {
     claim(page).zip(bounds).is_some_and(|(claim, (_, _, bounds))| bounds.refute(claim))
 }
 
-/// Which promise is broken.
-fn promise(mutation: Mutation) -> &'static str {
-    match mutation {
-        Mutation::HalfNoise => t!("the noise is as strong as the books say"),
-        Mutation::DoubleClip => t!("no example adds more than the clip"),
-        Mutation::DoubleSampling => t!("an example is drawn as seldom as the books say"),
-        Mutation::FixedBatches => t!("lots are drawn anew at each step"),
-        Mutation::DrawnLot => t!("sums are divided by a number that no example changes"),
-        Mutation::NoiseOfMean => t!("noise is added to what is released, and not to something smaller"),
-    }
-}
-
 /// What the attack has shown, in a sentence.
 fn verdict(page: Page, broken: Option<Mutation>) -> String {
     let Some(found) = page.attack.found.get() else {
@@ -102,7 +90,7 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
     match (refuted(page), broken) {
         (true, Some(mutation)) => t!(
             "The lower bound has crossed ε: what the books say is not true. Broken was this promise: {promise}.",
-            promise = promise(mutation)
+            promise = heard(mutation.promise())
         ),
         (true, None) => t!(
             "A lower bound is above ε. Each is wrong in one run of twenty at most: start anew, and if it comes again, tell us."
@@ -110,7 +98,7 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
         .to_owned(),
         (false, Some(mutation)) => t!(
             "Broken behind the books: {promise}. After {steps} steps the attacker has not proved it yet.",
-            promise = promise(mutation),
+            promise = heard(mutation.promise()),
             steps = steps
         ),
         (false, None) => t!("After {steps} steps all lower bounds are below ε, as they must be.", steps = steps),
