@@ -10,12 +10,12 @@ use crate::{
         format,
         series::Point,
     },
-    train::{audit::Mutation, label::ACCUSED},
+    train::{audit::Mutation, label::ACCUSED, report::Privacy},
     ui::{
         browser,
         settings::Encoder,
         setup::{control::controls, layout::ATTACK},
-        size::closures::{bool_fn, bool_memo, effect, on_click, text_fn, view_fn},
+        size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
         state::Page,
         text::{heard, t},
         widgets::chart::{Frame, chart},
@@ -35,6 +35,14 @@ pub fn panel(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
     let attacked = bool_memo(move || page.settings.with(|settings| settings.canaries > 0));
     let broken = Memo::new(move |_| page.run.info.with(|info| info.as_ref().and_then(|info| info.broken)));
     let refuted = bool_memo(move || refuted(page));
+    // An attack that is on is shown; who closes it has closed it.
+    let open = RwSignal::new(false);
+    effect(move || {
+        if attacked.get() {
+            open.set(true);
+        }
+    });
+    let toggled = move |event| open.set(event_target::<web_sys::HtmlDetailsElement>(&event).open());
     effect(move || browser::show_refuted(refuted.get()));
     let begin = move |_| {
         page.change(|settings| {
@@ -48,7 +56,7 @@ pub fn panel(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
     let name = move || if attacked.get() { t!("End the attack") } else { t!("Attack this run") };
     let class = text_fn(move || if refuted.get() { "meaning attack refuted" } else { "meaning attack" }.to_owned());
     view! {
-        <details class=class data-testid="attack">
+        <details class=class data-testid="attack" open=bool_fn(move || open.get()) on:toggle=on_event(toggled)>
             <summary>{t!("Attack your own run")}</summary>
             <p>{t!("An attacker puts records of their own among your digits, canaries: each is in or out by a coin. They see every step, know all other digits, and guess the coins. What they guess right proves that ε is at least so large: a lower bound, which may climb towards ε and never pass it.")}</p>
             <div class="once-buttons"><button type="button" data-testid="attack-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
@@ -87,6 +95,9 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
         };
     };
     let steps = format::integer(found.steps);
+    if page.run.report.with(|report| report.as_ref().is_some_and(|report| matches!(report.privacy, Privacy::NoGuarantee { .. }))) {
+        return t!("There is no ε to stay below: nothing hides a canary that is drawn, and with more canaries the bounds grow without end.").to_owned();
+    }
     match (refuted(page), broken) {
         (true, Some(mutation)) => t!(
             "The lower bound has crossed ε: what the books say is not true. Broken was this promise: {promise}.",
