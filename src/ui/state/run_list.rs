@@ -230,6 +230,8 @@ fn past_of(run: u32, settings: Settings, kept: KeptRun) -> Past {
             continues: None,
             beyond,
             parameters: card.config.model.parameters() as u32,
+            // Nothing is kept of one that breaks a promise.
+            broken: None,
             config: card.config,
             engine: card.engine,
             train: card.train,
