@@ -25,6 +25,8 @@ use pollster::block_on;
 #[cfg(feature = "gpu")]
 #[path = "common/adapter.rs"]
 mod adapter;
+#[path = "common/counts.rs"]
+mod counts;
 #[path = "common/suite.rs"]
 mod suite;
 #[path = "common/units.rs"]
@@ -219,8 +221,25 @@ fn layers_of_units_are_clipped_on_the_cpu() {
     units::layers_of_units_are_clipped(CpuEngine::new);
 }
 
+#[test]
+fn counts_of_the_cpu_are_the_references() {
+    counts::counts_are_the_references(CpuEngine::new);
+    counts::counts_follow_the_clip(CpuEngine::new);
+    counts::what_is_not_finite_is_not_counted(CpuEngine::new);
+}
+
 #[cfg(feature = "gpu")]
 suite!(gpu, super::on_gpu, super::with_adapter);
+
+#[cfg(feature = "gpu")]
+#[test]
+fn counts_of_the_gpu_are_the_references() {
+    if with_adapter() {
+        counts::counts_are_the_references(on_gpu);
+        counts::counts_follow_the_clip(on_gpu);
+        counts::what_is_not_finite_is_not_counted(on_gpu);
+    }
+}
 
 #[cfg(feature = "gpu")]
 #[test]
