@@ -182,7 +182,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NORM", "result[layer] *= run", "result[layer] *= 2.0 * run", layered),
     sabotage("NORM", "dense_factors.y,", "dense_factors.x,", layered),
     sabotage("NORM", "vec4<f32>(length(norms))", "norms", joint),
-    sabotage("NORM", "square <= run.within", "square <= 4.0 * run.within", counting),
+    sabotage("NORM", "square <= run.within", "square <= 2.0 * run.within", counting),
     sabotage("NORM", "select(0xffffffffu, 1u, square", "select(0u, 1u, square", counting_units),
     sabotage("NORM", "tallies[DIGITS + digit], 1u", "tallies[DIGITS + digit], 2u", counting),
     sabotage("NORM", "best == digit", "digit == 0u", counting_cnn),

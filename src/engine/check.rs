@@ -330,34 +330,40 @@ impl Known {
         self.judge("the parameters' update", &self.engine.kernel_names().update, worst * TOLERANCE)
     }
 
-    /// What each example adds to the counts by itself, and that a lot's are the sum of its examples'.
+    /// What each example adds to the counts by itself, and that a lot's are the sum of its examples': where there is one clip, at one that half of the norms
+    /// are within.
     async fn check_counts(&mut self, lot: &[u32]) -> Result<(), EngineError> {
         if self.task.counting.is_none() {
             return Ok(());
         }
+        let mut norms: Vec<f64> = self.gradients.iter().map(|gradient| norm(gradient)).collect();
+        norms.sort_by(f64::total_cmp);
+        let task = self.task.with_clip(norms[norms.len() / 2].midpoint(norms[norms.len() / 2 - 1]));
+        self.engine.set_task(&task).await?;
         let (mut total, mut right) = (Counts::default(), true);
         for example in 0..self.gradients.len() {
             self.engine.step(input(&[example as u32], 0.0)).await?;
             let found = self.engine.counts().await?;
-            right &= self.counts_of(example).contains(&found);
+            right &= self.counts_of(&task, example).contains(&found);
             total.merge(found);
         }
         self.engine.step(input(lot, 0.0)).await?;
         right &= self.engine.counts().await? == total;
+        self.engine.set_task(&self.task).await?;
         self.judge("the counts", &self.engine.kernel_names().encoding, if right { 0.0 } else { f64::NAN })
     }
 
     /// What an example may add to the counts, by the CPU's gradients and logits; units of several examples add their norms alone.
-    fn counts_of(&self, example: usize) -> Vec<Counts> {
-        let norm = self.gradients[example].iter().map(|&g| f64::from(g).powi(2)).sum::<f64>().sqrt();
-        if norm == 0.0 && self.task.sharing.is_shared() {
+    fn counts_of(&self, task: &Task, example: usize) -> Vec<Counts> {
+        let norm = norm(&self.gradients[example]);
+        if norm == 0.0 && task.sharing.is_shared() {
             // Without an example.
             return vec![Counts::default()];
         }
         let sign = |yes: bool| if yes { 1 } else { -1 };
-        let norms = [1.0 - EITHER_WAY, 1.0 + EITHER_WAY].map(|factor| sign(self.task.is_within(factor * norm)));
+        let norms = [1.0 - EITHER_WAY, 1.0 + EITHER_WAY].map(|factor| sign(task.is_within(factor * norm)));
         let (mut answers, mut digits) = ([0; 2], [0; CLASSES]);
-        if self.task.counting.answers.is_some() && !self.task.sharing.is_shared() {
+        if task.counting.answers.is_some() && !task.sharing.is_shared() {
             let (scores, digit) = (self.scores[example], self.data.labels[example]);
             let moved = |by: f64| {
                 let mut scores = scores;
@@ -418,6 +424,10 @@ fn input(lot: &[u32], learning_rate: f32) -> StepInput<'_> {
     StepInput { average_keeps: 0.75, ..StepInput::alone(lot, KEY, learning_rate) }
 }
 
+fn norm(vector: &[f32]) -> f64 {
+    vector.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt()
+}
+
 /// NaN where either is.
 fn largest(a: f64, b: f64) -> f64 {
     if a.is_nan() || a >= b { a } else { b }
@@ -433,9 +443,9 @@ fn sum<'a>(vectors: impl Iterator<Item = &'a [f32]>, length: usize) -> Vec<f32> 
 
 /// ‖found − expected‖ / ‖expected‖: 0 where both are zero, NaN where any of it is.
 fn apart(found: &[f32], expected: &[f32]) -> f64 {
-    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
-    let difference = norm(&mut found.iter().zip(expected).map(|(a, b)| f64::from(*a) - f64::from(*b)));
-    if difference == 0.0 { 0.0 } else { difference / norm(&mut expected.iter().map(|&v| f64::from(v))) }
+    let length = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+    let difference = length(&mut found.iter().zip(expected).map(|(a, b)| f64::from(*a) - f64::from(*b)));
+    if difference == 0.0 { 0.0 } else { difference / norm(expected) }
 }
 
 /// What every run may rely on when an adapter is opened: the smallest model, and all that follows its sum.
