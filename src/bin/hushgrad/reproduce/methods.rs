@@ -97,7 +97,7 @@ struct Mechanism {
     change: fn(&mut RunConfig),
 }
 
-const METHODS: [Mechanism; 20] = [
+const METHODS: [Mechanism; 21] = [
     Mechanism { name: "DP-SGD", change: |_| {} },
     Mechanism { name: "momentum 0.9", change: |config| config.momentum = 0.9 },
     Mechanism { name: "random allocation", change: |config| config.sampling = SamplingPolicy::RandomAllocation },
@@ -111,6 +111,7 @@ const METHODS: [Mechanism; 20] = [
         change: |config| config.encoder = layers(NoiseStrategy::DimensionAdjusted),
     },
     Mechanism { name: "adaptive clip, half within", change: |config| config.adaptive_clip = following(0.5) },
+    Mechanism { name: "adaptive clip, four fifths within", change: |config| config.adaptive_clip = following(0.8) },
     Mechanism { name: "adaptive clip, a fifth within", change: |config| config.adaptive_clip = following(0.2) },
     Mechanism { name: "Laplacian smoothing, s = 1", change: |config| config.denoiser = smoothing(1.0) },
     Mechanism { name: "Laplacian smoothing, s = 3", change: |config| config.denoiser = smoothing(3.0) },
