@@ -22,6 +22,10 @@ override DELTA_2: u32 = 0;
 override OUTPUTS_2: u32 = 0;
 override SCALED_1: u32 = 0;
 override SCALED_2: u32 = 0;
+// Whether the step counts norms within the clip, and right answers and digits besides.
+override COUNTED: bool = false;
+override ANSWERS: bool = false;
+override LOGITS: u32 = 0;
 
 const NONE: u32 = 0;
 const CLIP: u32 = 1;
@@ -63,6 +67,24 @@ fn factors(squares: vec4<f32>) -> vec4<f32> {
         }
     }
     return result;
+}
+
+// mechanism::counts::Counts::add, in whole numbers: in whatever order examples come, the counts are the same. Below 0 they wrap, as the host reads them.
+fn count(e: u32, square: f32) {
+    atomicAdd(&tallies[WITHIN], select(0xffffffffu, 1u, square <= run.within));
+    if (!ANSWERS) {
+        return;
+    }
+    let logits = e * STRIDE + LOGITS;
+    var best = 0u;
+    for (var k = 1u; k < 10u; k++) {
+        if (work[logits + k] > work[logits + best]) {
+            best = k;
+        }
+    }
+    let digit = examples[example(e) + EXAMPLE_WORDS - 1u];
+    atomicAdd(&tallies[RIGHT], select(0xffffffffu, 1u, best == digit));
+    atomicAdd(&tallies[DIGITS + digit], 1u);
 }
 
 @compute @workgroup_size(64)
@@ -112,6 +134,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             }
             if (ENCODER == LAYERS) {
                 layers = factors(select(vec4<f32>(dense, 0.0, 0.0), vec4<f32>(stored, dense), STORED_LENGTH > 0u));
+            }
+            if (COUNTED) {
+                count(group.y, square);
             }
         } else {
             atomicAdd(&tallies[NON_FINITE], 1u);

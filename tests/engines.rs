@@ -7,11 +7,13 @@
 #[cfg(feature = "gpu")]
 use hushgrad::{
     accounting::groups::{Clipping, NoiseStrategy},
-    data::sharing::Sharing,
+    data::{sharing::Sharing, synthetic},
     engine::{
-        EngineError, LocalSteps, Unsupported,
+        EngineError, EngineFactory, LocalSteps, Unsupported,
         gpu::{Gpu, GpuEngine},
     },
+    mechanism::{AdaptiveClip, PaidMetrics},
+    train::{config::RunConfig, plan::Plan, session::Session},
 };
 use hushgrad::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
@@ -25,6 +27,8 @@ use pollster::block_on;
 #[cfg(feature = "gpu")]
 #[path = "common/adapter.rs"]
 mod adapter;
+#[path = "common/counts.rs"]
+mod counts;
 #[path = "common/suite.rs"]
 mod suite;
 #[path = "common/units.rs"]
@@ -219,8 +223,57 @@ fn layers_of_units_are_clipped_on_the_cpu() {
     units::layers_of_units_are_clipped(CpuEngine::new);
 }
 
+#[test]
+fn counts_of_the_cpu_are_the_references() {
+    counts::counts_are_the_references(CpuEngine::new);
+    counts::counts_follow_the_clip(CpuEngine::new);
+    counts::what_is_not_finite_is_not_counted(CpuEngine::new);
+}
+
 #[cfg(feature = "gpu")]
 suite!(gpu, super::on_gpu, super::with_adapter);
+
+#[cfg(feature = "gpu")]
+#[test]
+fn counts_of_the_gpu_are_the_references() {
+    if with_adapter() {
+        counts::counts_are_the_references(on_gpu);
+        counts::counts_follow_the_clip(on_gpu);
+        counts::what_is_not_finite_is_not_counted(on_gpu);
+    }
+}
+
+/// Whole runs: the clip goes the same way, and the accuracy that is told is the same. What lies on the clip may count on either side, which moves the clip by a 300th.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_clip_that_follows_the_norms_goes_the_same_way_on_both_engines() {
+    const STEPS: usize = 30;
+    let Some(gpu) = adapter::device() else { return };
+    let config = RunConfig {
+        model: Architecture::Mlp,
+        encoder: EncoderSpec::Clip { norm: 60.0 },
+        adaptive_clip: Some(AdaptiveClip { quantile: 0.5, noise: AdaptiveClip::noise() }),
+        metrics: Some(PaidMetrics { noise: PaidMetrics::NOISE }),
+        lot: 60,
+        replay: Some(5),
+        ..RunConfig::default()
+    };
+    let plan = Plan::new(config, 300).unwrap();
+    let digits = synthetic::digits(1, 300, 1).train;
+    let runs = [EngineFactory::on(gpu), EngineFactory::cpu()].map(|factory| {
+        let engine = block_on(factory.build(&plan.task, &digits, &plan.initial_parameters())).unwrap();
+        let mut session = Session::new(plan.clone(), engine).unwrap();
+        (0..STEPS).for_each(|_| block_on(session.step()).unwrap());
+        (session.clips().to_vec(), block_on(session.report(None)).unwrap().counted)
+    });
+    let [(ours, told), (theirs, expected)] = &runs;
+    assert_eq!(ours.len(), STEPS);
+    assert!(ours.iter().zip(theirs).all(|(a, b)| (a / b - 1.0).abs() < 0.02), "{ours:?}\n{theirs:?}");
+    assert!(ours[STEPS - 1] < 0.8 * ours[0], "{ours:?}");
+    let [told, expected] = [told, expected].map(|counted| counted.answers.unwrap());
+    assert_eq!(told.digits, expected.digits);
+    assert!((told.accuracy - expected.accuracy).abs() < 0.02, "{told:?} {expected:?}");
+}
 
 #[cfg(feature = "gpu")]
 #[test]

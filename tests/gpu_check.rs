@@ -20,7 +20,7 @@ use hushgrad::{
         AnyEngine, EngineError, EngineFactory, Task,
         gpu::{Gpu, Scattering, kernels},
     },
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, envelope::Envelope},
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, counts::Counting, envelope::Envelope},
     model::{Architecture, initial_parameters},
 };
 use pollster::block_on;
@@ -130,6 +130,15 @@ fn shared_cnn() -> Task {
 fn shared_ranked() -> Task {
     Task { sharing: Sharing::MicroBatches { size: 4 }, ..linear_ranked() }
 }
+fn counting() -> Task {
+    Task { counting: Counting { within: Some(1.0), answers: Some(1.0) }, ..linear() }
+}
+fn counting_cnn() -> Task {
+    Task { counting: counting().counting, ..cnn() }
+}
+fn counting_units() -> Task {
+    Task { counting: Counting { within: Some(1.0), answers: None }, ..shared() }
+}
 fn family(noise: NoiseSpec) -> Task {
     Task { noise: Some(noise), ..linear() }
 }
@@ -173,6 +182,17 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NORM", "result[layer] *= run", "result[layer] *= 2.0 * run", layered),
     sabotage("NORM", "dense_factors.y,", "dense_factors.x,", layered),
     sabotage("NORM", "vec4<f32>(length(norms))", "norms", joint),
+    sabotage("NORM", "square <= run.within", "square <= 2.0 * run.within", counting),
+    sabotage("NORM", "select(0xffffffffu, 1u, square", "select(0u, 1u, square", counting_units),
+    sabotage("NORM", "tallies[DIGITS + digit], 1u", "tallies[DIGITS + digit], 2u", counting),
+    sabotage("NORM", "best == digit", "digit == 0u", counting_cnn),
+    // Counted, though it is not finite.
+    sabotage(
+        "NORM",
+        "atomicAdd(&tallies[NON_FINITE], 1u)",
+        "atomicAdd(&tallies[NON_FINITE], 1u); count(group.y, 0.0)",
+        counting,
+    ),
     sabotage("ACCUMULATE_STORED", "select(1u, 2u,", "select(1u, 1u,", layered),
     sabotage("NOISE", "unit_of(i) * denoised", "denoised", layered),
     sabotage("HISTOGRAM_STORED", "work[at] = h", "work[at] = 0.9 * h", cnn_ranked),
@@ -320,6 +340,7 @@ fn a_right_adapter_passes_once_for_each_kind_of_run() {
     tasks.push(Task { denoiser: Denoiser::Linear, ..linear() });
     tasks.extend([soft(), shrinking(), smoothing(), smoothing_kernels(), kalman(), banded()]);
     tasks.extend([shared(), shared_perceptron(), shared_cnn(), shared_ranked()]);
+    tasks.extend([counting(), counting_cnn(), counting_units()]);
     for task in tasks {
         let seconds = [0, 1].map(|_| {
             let start = Instant::now();

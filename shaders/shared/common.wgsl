@@ -26,6 +26,8 @@ struct Run {
     joint: u32,
     // engine::task::LocalSteps: η of units that share a vector.
     rate: f32,
+    // engine::task::Task::is_within: the largest square of a norm that is within the clip.
+    within: f32,
 }
 
 struct Chunk {
@@ -63,8 +65,11 @@ override EXAMPLE_WORDS: u32 = 197;
 // The bytes are features (model::scattering), not pixels.
 override FEATURES: bool = false;
 
-// The counter at the head of `tallies`; histograms follow, or the scores of an evaluation.
+// Counters at the head of `tallies`: since the start, and those of mechanism::counts, of this step; histograms follow, or the scores of an evaluation.
 const NON_FINITE: u32 = 0;
+const WITHIN: u32 = 1;
+const RIGHT: u32 = 2;
+const DIGITS: u32 = 3;
 const HISTOGRAMS: u32 = 64;
 const BUCKETS: u32 = 16384;
 

@@ -7,6 +7,7 @@
 //! - each example's encoded gradient lies inside its bound, by itself;
 //! - the sum over the lot is the sum of its examples' encoded gradients, exactly, wherever they stand in it;
 //! - an example whose gradient is not finite adds nothing, and is counted;
+//! - what each example adds to the counts that a step releases, and their sum over the lot, exactly;
 //! - logits and gradients are those of the CPU, and the device's own gradients are encoded as the plain function encodes them: it is no
 //!   fault of an encoder's kernel that a device's hyperbolic tangent moves a magnitude across a bucket's edge;
 //! - the noise of each coordinate is the plain function's, and so are the denoiser's factor and what becomes of the parameters.
@@ -17,6 +18,7 @@ use super::{
     Engine, EngineError, LocalSteps, Performance, StepInput, StepTrace, Task,
     cpu::CpuEngine,
     gpu::{Gpu, GpuEngine, Kind, VECTORS, known_pre_scale},
+    scores::{Scores, best},
 };
 use crate::{
     accounting::noise::{Noise, NoiseSpec},
@@ -24,11 +26,12 @@ use crate::{
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State,
         correlated::CorrelatedNoise,
+        counts::Counts,
         denoise::{self, Filter},
         exact_sum::SumGrid,
         noise::add_noise,
     },
-    model::{self, Architecture, PIXELS},
+    model::{self, Architecture, CLASSES, PIXELS},
 };
 
 /// Examples of the known lot. The first is blank, so that a gradient is shorter than its clip.
@@ -40,6 +43,8 @@ const PERFORMANCE: Performance = Performance { chunk: Some(9), threads: None };
 const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 /// Largest relative difference (L2) between what both engines compute in f32.
 const TOLERANCE: f64 = 1e-4;
+/// A norm as near to the clip, or a score to the largest, may count either way: relative to the clip, and to scores of about 1.
+const EITHER_WAY: f64 = 1e-3;
 /// Largest share of an example's coordinates, of those that are not zero, whose whole steps may be others: where they are clipped at all,
 /// as some are near the middle between two; in an envelope by more than one step, as some are near a bucket's edge.
 const AT_EDGES: f64 = 0.25;
@@ -77,6 +82,8 @@ struct Known {
     start: Vec<f32>,
     /// Each example's gradient, or each unit's vector, by the CPU.
     gradients: Vec<Vec<f32>>,
+    /// Each example's logits, by the CPU.
+    scores: Vec<Scores>,
     encoder: Encoder,
     grid: Option<SumGrid>,
 }
@@ -122,13 +129,14 @@ impl Known {
         let mut plain = CpuEngine::new(without, data.clone(), &start, Performance::default())?;
         // Features that are known are the same for both: a device's own may be a byte's step from them.
         plain.prepare(usize::MAX).await?;
+        let scores = plain.scores(&data).await?;
         let mut gradients = Vec::new();
         for example in 0..known.sharing.units(EXAMPLES) {
             gradients.push(plain.traced_step(input(&[example], 0.0)).await?.raw);
         }
         let engine = GpuEngine::new(gpu, &known, &data, &start, PERFORMANCE).await?;
         let grid = known.sum_grid();
-        Ok(Self { task: known, noise, reach, data, engine, start, gradients, encoder, grid })
+        Ok(Self { task: known, noise, reach, data, engine, start, gradients, scores, encoder, grid })
     }
 
     async fn check(mut self) -> Result<(), EngineError> {
@@ -143,6 +151,7 @@ impl Known {
         self.check_noise(&trace, &self.drawn(&mut self.sequence()?, &KEY))?;
         self.check_denoised(&trace, factor)?;
         self.check_update(&trace, &state)?;
+        self.check_counts(&lot).await?;
 
         self.check_noise_alone().await?;
         self.check_broken_examples(&lot).await?;
@@ -153,8 +162,8 @@ impl Known {
         const IMAGE: usize = 3;
         let task = Task::without_privacy(self.task.model);
         let mut plain = CpuEngine::new(task, self.data.clone(), &self.start, Performance::default())?;
-        let (ours, theirs) = (self.engine.scores(&self.data).await?, plain.scores(&self.data).await?);
-        let difference = apart(ours.as_flattened(), theirs.as_flattened());
+        let ours = self.engine.scores(&self.data).await?;
+        let difference = apart(ours.as_flattened(), self.scores.as_flattened());
         self.judge("an image's logits", &self.engine.kernel_names().evaluation, difference)?;
         let image: Vec<f32> = self.data.image(IMAGE).iter().map(|&byte| model::pixel(byte)).collect();
         let (ours, theirs) = (self.engine.predict(&image).await?, plain.predict(&image).await?);
@@ -321,6 +330,52 @@ impl Known {
         self.judge("the parameters' update", &self.engine.kernel_names().update, worst * TOLERANCE)
     }
 
+    /// What each example adds to the counts by itself, and that a lot's are the sum of its examples': where there is one clip, at one that half of the norms
+    /// are within.
+    async fn check_counts(&mut self, lot: &[u32]) -> Result<(), EngineError> {
+        if self.task.counting.is_none() {
+            return Ok(());
+        }
+        let mut norms: Vec<f64> = self.gradients.iter().map(|gradient| norm(gradient)).collect();
+        norms.sort_by(f64::total_cmp);
+        let task = self.task.with_clip(norms[norms.len() / 2].midpoint(norms[norms.len() / 2 - 1]));
+        self.engine.set_task(&task).await?;
+        let (mut total, mut right) = (Counts::default(), true);
+        for example in 0..self.gradients.len() {
+            self.engine.step(input(&[example as u32], 0.0)).await?;
+            let found = self.engine.counts().await?;
+            right &= self.counts_of(&task, example).contains(&found);
+            total.merge(found);
+        }
+        self.engine.step(input(lot, 0.0)).await?;
+        right &= self.engine.counts().await? == total;
+        self.engine.set_task(&self.task).await?;
+        self.judge("the counts", &self.engine.kernel_names().encoding, if right { 0.0 } else { f64::NAN })
+    }
+
+    /// What an example may add to the counts, by the CPU's gradients and logits; units of several examples add their norms alone.
+    fn counts_of(&self, task: &Task, example: usize) -> Vec<Counts> {
+        let norm = norm(&self.gradients[example]);
+        if norm == 0.0 && task.sharing.is_shared() {
+            // Without an example.
+            return vec![Counts::default()];
+        }
+        let sign = |yes: bool| if yes { 1 } else { -1 };
+        let norms = [1.0 - EITHER_WAY, 1.0 + EITHER_WAY].map(|factor| sign(task.is_within(factor * norm)));
+        let (mut answers, mut digits) = ([0; 2], [0; CLASSES]);
+        if task.counting.answers.is_some() && !task.sharing.is_shared() {
+            let (scores, digit) = (self.scores[example], self.data.labels[example]);
+            let moved = |by: f64| {
+                let mut scores = scores;
+                scores[usize::from(digit)] += by as f32;
+                sign(best(&scores) == digit)
+            };
+            answers = [moved(-EITHER_WAY), moved(EITHER_WAY)];
+            digits[usize::from(digit)] = 1;
+        }
+        norms.into_iter().flat_map(|norm| answers.map(|right| Counts::of(norm, right, digits))).collect()
+    }
+
     /// Parameters that are not finite break every example.
     async fn check_broken_examples(&mut self, lot: &[u32]) -> Result<(), EngineError> {
         let before = self.engine.metrics().await?.non_finite;
@@ -331,9 +386,10 @@ impl Known {
         self.engine.set_state(&State::start(broken, self.task.reads_apart())).await?;
         let trace = self.engine.traced_step(input(lot, 0.0)).await?;
         let counted = self.engine.metrics().await?.non_finite - before;
+        let uncounted = self.engine.counts().await? == Counts::default();
         // A unit without an example adds nothing, broken or not.
         let there = self.gradients.iter().filter(|gradient| gradient.iter().any(|&v| v != 0.0)).count();
-        let right = before == 0 && counted == there as u64 && trace.encoded.iter().all(|&v| v == 0.0);
+        let right = before == 0 && uncounted && counted == there as u64 && trace.encoded.iter().all(|&v| v == 0.0);
         let kernels = self.engine.kernel_names();
         let kernels: Vec<_> = kernels.evaluation.into_iter().chain(kernels.encoding).collect();
         self.judge("what is not finite", &kernels, if right { 0.0 } else { f64::NAN })
@@ -368,6 +424,10 @@ fn input(lot: &[u32], learning_rate: f32) -> StepInput<'_> {
     StepInput { average_keeps: 0.75, ..StepInput::alone(lot, KEY, learning_rate) }
 }
 
+fn norm(vector: &[f32]) -> f64 {
+    vector.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt()
+}
+
 /// NaN where either is.
 fn largest(a: f64, b: f64) -> f64 {
     if a.is_nan() || a >= b { a } else { b }
@@ -383,9 +443,9 @@ fn sum<'a>(vectors: impl Iterator<Item = &'a [f32]>, length: usize) -> Vec<f32> 
 
 /// ‖found − expected‖ / ‖expected‖: 0 where both are zero, NaN where any of it is.
 fn apart(found: &[f32], expected: &[f32]) -> f64 {
-    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
-    let difference = norm(&mut found.iter().zip(expected).map(|(a, b)| f64::from(*a) - f64::from(*b)));
-    if difference == 0.0 { 0.0 } else { difference / norm(&mut expected.iter().map(|&v| f64::from(v))) }
+    let length = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+    let difference = length(&mut found.iter().zip(expected).map(|(a, b)| f64::from(*a) - f64::from(*b)));
+    if difference == 0.0 { 0.0 } else { difference / norm(expected) }
 }
 
 /// What every run may rely on when an adapter is opened: the smallest model, and all that follows its sum.

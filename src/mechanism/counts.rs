@@ -118,6 +118,12 @@ impl Counting {
 }
 
 impl Counts {
+    /// Those that an engine has added up by itself: norms within the clip less the others, right answers less the others, and the digits.
+    #[must_use]
+    pub const fn of(within: i64, right: i64, digits: [i64; CLASSES]) -> Self {
+        Self { within, right, digits }
+    }
+
     /// Takes in an example.
     ///
     /// # Panics

@@ -40,35 +40,35 @@ test("counts leave ε as it is, and the page says before Play what the gradient 
   await expect(said).toBeHidden();
 });
 
-test("a run tells its accuracy with an error and where its clip stands, and has both back from its file", async ({ page, site }) => {
-  await open(page, site, `?${RUN.slice(1).replace("steps=100", "steps=12")}${COUNTS}&clip=0.1`);
-  await expect(page.getByTestId("counted")).toHaveText("The clip norm follows the gradients and stands at 0.1.");
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(12);
-  // The graphics card has no kernels for it, and the page says why.
-  await expect(hook(page, "backend")).toHaveText("CPU");
-  const said = page.getByTestId("counted");
-  await expect(said).toContainText(/Accuracy on the training digits, released with the steps and inside ε: -?\d+\.\d ± \d+\.\d%/);
-  const clip = async () => Number(((await said.textContent()) ?? "").match(/stands at (\d+(?:\.\d+)?)\./)?.[1]);
-  // From 0.1, below all norms, it grows by e^{0.1} a step, but for its noise.
-  expect(await clip()).toBeGreaterThan(0.25);
-  expect(await clip()).toBeLessThan(0.45);
-  const [, told, error] = ((await said.textContent()) ?? "").match(/ε: (-?\d+\.\d) ± (\d+\.\d)%/) ?? [];
-  expect(Number(error)).toBeGreaterThan(1);
-  expect(Number(error)).toBeLessThan(6);
-  // That of the test digits is of the same kind of digits, at the end of the steps.
-  expect(Math.abs(Number(told) - 100 * (await value(page, "accuracy")))).toBeLessThan(45);
-  await expect(page.locator("body")).toContainText("of these whether the gradient is within the clip");
-  const spent = await value(page, "epsilon");
-  const [file] = await exported(page, "Privacy ledger (JSON)");
-  expect(Math.abs(spent - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
-  const before = await said.textContent();
-  await page.reload();
-  await rows(page).getByRole("button", { name: /^Continue/ }).click();
-  await expect.poll(() => value(page, "step")).toBe(12);
-  await expect(said).toHaveText(before ?? "");
-  expect(await value(page, "epsilon")).toBe(spent);
-});
+for (const [backend, name] of [["cpu", "CPU"], ["gpu", "WebGPU"]])
+  test(`a run on ${name} tells its accuracy with an error and where its clip stands, and has both back from its file`, async ({ page, site }) => {
+    await open(page, site, `?backend=${backend}${RUN.replace("steps=100", "steps=12")}${COUNTS}&clip=0.1`);
+    await expect(page.getByTestId("counted")).toHaveText("The clip norm follows the gradients and stands at 0.1.");
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(12);
+    await expect(hook(page, "backend")).toHaveText(name);
+    const said = page.getByTestId("counted");
+    await expect(said).toContainText(/Accuracy on the training digits, released with the steps and inside ε: -?\d+\.\d ± \d+\.\d%/);
+    const clip = async () => Number(((await said.textContent()) ?? "").match(/stands at (\d+(?:\.\d+)?)\./)?.[1]);
+    // From 0.1, below all norms, it grows by e^{0.1} a step, but for its noise.
+    expect(await clip()).toBeGreaterThan(0.25);
+    expect(await clip()).toBeLessThan(0.45);
+    const [, told, error] = ((await said.textContent()) ?? "").match(/ε: (-?\d+\.\d) ± (\d+\.\d)%/) ?? [];
+    expect(Number(error)).toBeGreaterThan(1);
+    expect(Number(error)).toBeLessThan(6);
+    // That of the test digits is of the same kind of digits, at the end of the steps.
+    expect(Math.abs(Number(told) - 100 * (await value(page, "accuracy")))).toBeLessThan(45);
+    await expect(page.locator("body")).toContainText("of these whether the gradient is within the clip");
+    const spent = await value(page, "epsilon");
+    const [file] = await exported(page, "Privacy ledger (JSON)");
+    expect(Math.abs(spent - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
+    const before = await said.textContent();
+    await page.reload();
+    await rows(page).getByRole("button", { name: /^Continue/ }).click();
+    await expect.poll(() => value(page, "step")).toBe(12);
+    await expect(said).toHaveText(before ?? "");
+    expect(await value(page, "epsilon")).toBe(spent);
+  });
 
 refused([
   ["&lot=8&sigma=2&clip-quantile=0.5&clip-count-noise=0.1", "counts of less noise cost more than the noise scale allows"],

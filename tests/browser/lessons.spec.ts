@@ -118,7 +118,7 @@ for (const [width, height, how] of [[390, 844, ""], [1440, 900, ""], [1280, 720,
 }
 
 test("a question answers at once, by keyboard, and says why", async ({ page, site }) => {
-  await open(page, site, `${query}&lesson=composition.6`);
+  await open(page, site, `${query}&lesson=composition.7`);
   const choices = page.getByTestId("lesson-choices").getByRole("button");
   const why = page.getByTestId("lesson-why");
   await expect(choices).toHaveCount(3);
@@ -346,10 +346,12 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
   ["one-step.2", /is (\d+(?:\.\d+)?) long instead of (\d+(?:\.\d+)?)\./, ["norm:1", "norm:0"]],
   ["one-step.3", /of size (\d+(?:\.\d+)?) falls[^]*?share, (\d+(?:\.\d+)?) long/, ["sigma", "norm:1"]],
   ["one-step.5", /Steps so far: (\d+); ε ≤ (\d+(?:\.\d+)?), as much/, ["step", "of:one-step.1"]],
+  ["one-step.6", /the model reads (\d+(?:\.\d+)?%); with the bound 1, (\d+(?:\.\d+)?%)\.[^]*?So it reads (\d+(?:\.\d+)?%)\. ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) without/, ["run:1", "run:0", "accuracy", "epsilon", "epsilon"]],
   ["composition.1", /ε ≤ (\d+(?:\.\d+)?) after (\d+) steps/, ["epsilon", "step"]],
   ["composition.2", /: (\d+) steps cost (\d+) times[^]*?α = (\d+(?:\.\d+)?), and says ε ≤ (\d+(?:\.\d+)?)\. [^]*?ε ≤ (\d+(?:\.\d+)?)\./, ["step", "step", "order", "improved", "epsilon"]],
   ["composition.3", /(\d+) steps cost ε ≤ (\d+(?:\.\d+)?); with 256 images it was (\d+(?:\.\d+)?)/, ["step", "epsilon", "of:composition.1"]],
   ["composition.4", /will cost ε ≤ (\d+(?:\.\d+)?) by tight accounting, and ≤ (\d+(?:\.\d+)?) by[^]*?600 steps cost (\d+(?:\.\d+)?):/, ["tight", "projected", "of:composition.1"]],
+  ["composition.5", /ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) without: a[^]*?noise (\d+(?:\.\d+)?%) of[^]*?counts it was (\d+(?:\.\d+)?%)\./, ["epsilon", "epsilon", "accuracy", "run:0"]],
   ["denoising.1", /≤ (\d+(?:\.\d+)?) after (\d+) steps\.[^]*?: (\d+(?:\.\d+)?%)\./, ["epsilon", "step", "accuracy"]],
   ["denoising.2", /ε ≤ (\d+(?:\.\d+)?); without the denoiser it was (\d+(?:\.\d+)?)\./, ["epsilon", "epsilon"]],
   ["denoising.4", /: (\d+(?:\.\d+)?%) with the denoiser, (\d+(?:\.\d+)?%) without/, ["accuracy", "run:0"]],
@@ -422,6 +424,8 @@ const HOLDS: [step: string, says: RegExp, holds: (...numbers: number[]) => boole
   ["why-noise.7", /ε ≤ (\d+(?:\.\d+)?) [^]*?e\^ε = (\d+(?:\.\d+)?) times/, (epsilon, factor) => Math.abs(factor / Math.exp(epsilon) - 1) < 0.01],
   ["one-step.1", /(\d+(?:\.\d+)?) long/, (length) => length > 36],
   ["one-step.3", /, (\d+(?:\.\d+)?) long in all[^]*?share, (\d+(?:\.\d+)?) long/, (noise, sum) => Math.abs(noise - 1.1 * Math.sqrt(7850)) < 0.5 && sum > 10],
+  ["one-step.6", /model reads (\d+(?:\.\d+)?)%; with the bound 1, (\d+(?:\.\d+)?)%\.[^]*?So it reads (\d+(?:\.\d+)?)%\. ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) without/, (large, right, follows, epsilon, without) => right - large > 6 && follows - large > 6 && Math.abs(follows - right) < 2 && epsilon === without],
+  ["composition.5", /ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) without: a[^]*?noise (\d+(?:\.\d+)?)% of[^]*?counts it was (\d+(?:\.\d+)?)%/, (epsilon, without, counted, plain) => epsilon === without && Math.abs(counted - plain) < 1],
   ["composition.4", /ε ≤ (\d+(?:\.\d+)?) by tight[^]*?600 steps cost (\d+(?:\.\d+)?):/, (all, quarter) => Math.abs(all / quarter - 2) < 0.1],
   ["denoising.4", /factor is (\d+(?:\.\d+)?); of pure noise it would be about (\d+(?:\.\d+)?)\./, (factor, floor) => Math.abs(factor / floor - 1) < 0.5],
   ["bigger.1", /reads (\d+(?:\.\d+)?)%[^]*?reads (\d+(?:\.\d+)?)%/, (large, linear) => large - linear > 0.5],

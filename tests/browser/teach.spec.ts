@@ -270,7 +270,7 @@ test("the page's own address as a code, for a projector", async ({ page, site })
 
 test("on paper a lesson is its text, its question, the pictures, and the address as a code", async ({ page, site }) => {
   await page.emulateMedia({ colorScheme: "dark" });
-  await open(page, site, "?backend=cpu&dataset=synthetic&lesson=one-step.6");
+  await open(page, site, "?backend=cpu&dataset=synthetic&lesson=one-step.7");
   await expect(page.getByTestId("lesson")).toContainText("Your turn");
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   await page.emulateMedia({ media: "print", colorScheme: "dark" });

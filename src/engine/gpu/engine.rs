@@ -11,14 +11,14 @@ use super::{
     dispatch::Dispatch,
     examples::{ExampleSet, Examples, bind},
     features::{self, SLICE, Scattering},
-    layout::{COUNTERS, Encoding, FEATURE_WORDS, SCORE_BYTES},
+    layout::{COUNTERS, COUNTS, COUNTS_AT, Encoding, FEATURE_WORDS, SCORE_BYTES},
     lowered::{Lowered, Release, Run},
     memory::{OFFSET_ALIGNMENT, storage},
     passes::Passes,
     programs::{KernelNames, Programs},
     sharing::Shared,
     wait::{self, Fence},
-    words::{floats, probability, whole_steps, word},
+    words::{floats, probability, signed, whole_steps, word},
 };
 use crate::{
     data::{Dataset, Shift},
@@ -26,7 +26,13 @@ use crate::{
         Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
         Task, Unsupported, check_length, check_state, cpu, scores::softmax,
     },
-    mechanism::{State, correlated::follows, denoise::soft, exact_sum::SumGrid},
+    mechanism::{
+        State,
+        correlated::follows,
+        counts::{Counting, Counts, Told},
+        denoise::soft,
+        exact_sum::SumGrid,
+    },
     model::{Architecture, CLASSES, PIXELS, cnn::CONV1},
 };
 
@@ -67,6 +73,8 @@ pub struct GpuEngine {
     logits_at: u64,
     in_flight: VecDeque<Fence>,
     stepped: bool,
+    /// What the last step counted, and the key of the noise that this leaves with.
+    counted: Option<(Counting, [u32; 8])>,
 }
 
 /// Features of the training set, as far as they are there.
@@ -107,7 +115,7 @@ impl GpuEngine {
         let Lowered { dimension, encoding, grid, denoising, .. } = lowered;
         check_length("initial parameters", initial_parameters.len(), dimension)?;
         let (examples, features) = place(gpu, task.model, train).await?;
-        let passes = Passes::new(gpu, task.model, encoding, grid.is_some(), task.sharing.is_shared());
+        let passes = Passes::new(gpu, task, encoding, grid.is_some());
         let members = train.len() as f32 / task.sharing.units(train.len() as u32).max(1) as f32;
         let sizes = Sizes {
             model: task.model,
@@ -164,6 +172,7 @@ impl GpuEngine {
             logits_at: 4 * passes.slices.logits as u64,
             in_flight: VecDeque::new(),
             stepped: false,
+            counted: None,
             buffers,
         })
     }
@@ -237,6 +246,17 @@ impl GpuEngine {
         let sums = self.buffers.sums.clone();
         let [words] = self.read([(&sums, 0, 8 * self.dimension as u64)]).await?;
         Ok(Some(whole_steps(&words).collect()))
+    }
+
+    /// The exact counts of the last step. They look at private data, and leave the engine by [`Engine::told`] alone; a check's digits are nobody's.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    pub(in crate::engine) async fn counts(&mut self) -> Result<Counts, EngineError> {
+        let tallies = self.buffers.tallies.clone();
+        let [words] = self.read([(&tallies, 4 * COUNTS_AT as u64, 4 * COUNTS as u64)]).await?;
+        let [within, right, digits @ ..] = signed::<COUNTS>(&words);
+        Ok(Counts::of(within, right, digits))
     }
 
     /// As [`Engine::scores`], where the model takes features: a chunk's at a time, as those of all test images beside those of all training images would
@@ -332,6 +352,9 @@ impl GpuEngine {
         let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let sum_bytes = 4 * self.dimension as u64 * if traced { 3 } else { 2 };
         encoder.clear_buffer(&self.buffers.sums, 0, Some(sum_bytes));
+        if !self.task.counting.is_none() {
+            encoder.clear_buffer(&self.buffers.tallies, 4 * COUNTS_AT as u64, Some(4 * COUNTS as u64));
+        }
         if self.denoising == Denoising::Distance {
             encoder.clear_buffer(&self.buffers.bins, 0, Some(BINS_CLEARED));
         }
@@ -351,6 +374,7 @@ impl GpuEngine {
         drop(pass);
         let submission = queue.submit([encoder.finish()]);
         self.stepped = true;
+        self.counted = (!self.task.counting.is_none()).then_some((self.task.counting, noise_key));
         self.position += 1;
         Ok(submission)
     }
@@ -476,6 +500,11 @@ impl Engine for GpuEngine {
             }
         };
         Ok(StepTrace { raw, encoded, noisy, denoised })
+    }
+
+    async fn told(&mut self) -> Result<Told, EngineError> {
+        let Some((counting, key)) = self.counted else { return Ok(Told::default()) };
+        Ok(self.counts().await?.release(counting, &key)?)
     }
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {

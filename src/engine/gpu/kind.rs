@@ -24,6 +24,8 @@ pub struct Kind {
     correlated: bool,
     /// Nor does how many examples share a vector.
     shared: bool,
+    /// Whether a step counts, and answers besides.
+    counted: [bool; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +62,8 @@ impl Kind {
             other => other,
         };
         let (apart, correlated, shared) = (task.reads_apart(), task.bands > 1, task.sharing.is_shared());
-        Self { model: task.model, encoder, noise, denoiser, apart, correlated, shared }
+        let counted = [!task.counting.is_none(), task.counting.answers.is_some()];
+        Self { model: task.model, encoder, noise, denoiser, apart, correlated, shared, counted }
     }
 }
 

@@ -10,6 +10,9 @@ use crate::model::{
 pub const EXAMPLE_WORDS: usize = PIXELS / 4 + 1;
 /// `HISTOGRAMS` of common.wgsl: counters before the first histogram.
 pub const COUNTERS: usize = 64;
+/// `WITHIN` of common.wgsl and those after it: where the counts of a step begin among the counters, and how many they are.
+pub const COUNTS_AT: usize = 1;
+pub const COUNTS: usize = 2 + CLASSES;
 /// Bytes of an example's logits, of which a chunk's follow the counters when they are read.
 pub const SCORE_BYTES: u64 = 4 * CLASSES as u64;
 /// Of `Run` in common.wgsl, and of `Release` in release.wgsl.

@@ -41,7 +41,9 @@ pub struct Run {
     pub joint: u32,
     /// η of units that share a vector.
     pub rate: f32,
-    pub unused: [u32; 2],
+    /// The largest square of a norm that is within the clip; below 0 where none is.
+    pub within: f32,
+    pub unused: u32,
 }
 
 /// `Release` of release.wgsl.
@@ -91,6 +93,7 @@ pub struct Lowered<'a> {
     denoise: f32,
     filter: Filter,
     clip: f32,
+    within: f32,
     pre_scale: f32,
     layers: Option<Layers>,
     rate: f32,
@@ -114,9 +117,6 @@ impl<'a> Lowered<'a> {
         }
         if task.canaries.is_some() {
             return Err(Unsupported::CanariesOnGpu.into());
-        }
-        if !task.counting.is_none() {
-            return Err(Unsupported::CountsOnGpu.into());
         }
         task.encoder.validate()?;
         let dimension = task.model.parameters();
@@ -161,6 +161,7 @@ impl<'a> Lowered<'a> {
             denoise,
             filter,
             clip,
+            within: within(task),
             pre_scale,
             layers,
             rate: task.local.rate as f32,
@@ -194,7 +195,8 @@ impl<'a> Lowered<'a> {
             scale: of(|factors| factors.scale),
             joint: factors.is_some_and(|factors| factors.joint).into(),
             rate: self.rate,
-            unused: [0; 2],
+            within: self.within,
+            unused: 0,
         }
     }
 
@@ -237,6 +239,14 @@ impl<'a> Lowered<'a> {
         if let Some(envelope) = self.envelope {
             write_envelope(gpu, &buffers.envelope, envelope, self.grid);
         }
+    }
+}
+
+/// What `norm.wgsl` compares squares of norms with, as [`Task::is_within`] compares the norms.
+fn within(task: &Task) -> f32 {
+    match task.encoder {
+        EncoderSpec::Clip { norm } => norm.powi(2).min(f32::MAX.into()) as f32,
+        _ => -1.0,
     }
 }
 

@@ -8,7 +8,8 @@ use super::{
     layout::{Encoding, Slices},
 };
 use crate::{
-    mechanism::exact_sum::SLOT,
+    engine::Task,
+    mechanism::{counts::Counting, exact_sum::SLOT},
     model::{
         Activation, Architecture, Layer,
         cnn::{CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, HIDDEN, POOLED1},
@@ -49,6 +50,7 @@ pub struct Passes<'a> {
     encoding: Encoding,
     /// Whether encoded coordinates are whole steps of a grid.
     exact: bool,
+    counting: Counting,
     pub slices: Slices,
     /// Of the vectors of units, where several examples share one: these are bounded, and not the examples' gradients.
     pub vectors: Option<Slices>,
@@ -65,9 +67,10 @@ struct Bounded {
 
 impl<'a> Passes<'a> {
     #[must_use]
-    pub fn new(gpu: &'a Gpu, model: Architecture, encoding: Encoding, exact: bool, shared: bool) -> Self {
-        let vectors = shared.then(|| Slices::of_vectors(model.parameters()));
-        Self { gpu, model, encoding, exact, slices: Slices::new(model), vectors }
+    pub fn new(gpu: &'a Gpu, task: &Task, encoding: Encoding, exact: bool) -> Self {
+        let (model, counting) = (task.model, task.counting);
+        let vectors = task.sharing.is_shared().then(|| Slices::of_vectors(model.parameters()));
+        Self { gpu, model, encoding, exact, counting, slices: Slices::new(model), vectors }
     }
 
     fn bounded(&self) -> Bounded {
@@ -313,7 +316,7 @@ impl<'a> Passes<'a> {
         passes
     }
 
-    /// Norm, finiteness and factor of each example.
+    /// Norm, finiteness and factor of each example, and what it adds to the counts: of a unit's vector the norm alone.
     #[must_use]
     pub fn norm(&self) -> Dispatch {
         let Bounded { slices: s, dense, first_stored } = self.bounded();
@@ -329,6 +332,9 @@ impl<'a> Passes<'a> {
             ("STORED_LENGTH", s.stored_length as f64),
             ("FIRST_STORED", first_stored as f64),
             ("BYTES", f64::from(u8::from(dense.first().is_some_and(|dense| dense.source.is_none())))),
+            ("COUNTED", f64::from(u8::from(!self.counting.is_none()))),
+            ("ANSWERS", f64::from(u8::from(self.counting.answers.is_some() && self.vectors.is_none()))),
+            ("LOGITS", s.logits as f64),
         ];
         const NAMES: [[&str; 5]; 2] = [
             ["SOURCE_1", "INPUTS_1", "DELTA_1", "OUTPUTS_1", "SCALED_1"],

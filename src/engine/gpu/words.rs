@@ -12,6 +12,12 @@ pub fn whole_steps(bytes: &[u8]) -> impl Iterator<Item = i64> {
     words(low).zip(words(high)).map(|(low, high)| i64::from(high) * 65_536 + i64::from(low))
 }
 
+/// The first `N` numbers of i32.
+pub fn signed<const N: usize>(bytes: &[u8]) -> [i64; N] {
+    let (words, _) = bytes.as_chunks::<4>();
+    std::array::from_fn(|place| words.get(place).map_or(0, |&word| i32::from_le_bytes(word).into()))
+}
+
 /// The first word.
 pub fn word(bytes: &[u8]) -> u32 {
     bytes.first_chunk::<4>().map_or(0, |&b| u32::from_le_bytes(b))

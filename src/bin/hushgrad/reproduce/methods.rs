@@ -15,7 +15,7 @@ use hushgrad::{
     },
     data::{Dataset, Digits, mnist, synthetic},
     engine::EngineFactory,
-    mechanism::{Denoiser, EncoderSpec, LayerClip},
+    mechanism::{AdaptiveClip, Denoiser, EncoderSpec, LayerClip},
     model::Architecture,
     train::{
         config::{RunConfig, SamplingPolicy, Schedule},
@@ -97,7 +97,7 @@ struct Mechanism {
     change: fn(&mut RunConfig),
 }
 
-const METHODS: [Mechanism; 18] = [
+const METHODS: [Mechanism; 21] = [
     Mechanism { name: "DP-SGD", change: |_| {} },
     Mechanism { name: "momentum 0.9", change: |config| config.momentum = 0.9 },
     Mechanism { name: "random allocation", change: |config| config.sampling = SamplingPolicy::RandomAllocation },
@@ -110,6 +110,9 @@ const METHODS: [Mechanism; 18] = [
         name: "clip layer by layer, noise by dimension",
         change: |config| config.encoder = layers(NoiseStrategy::DimensionAdjusted),
     },
+    Mechanism { name: "adaptive clip, half within", change: |config| config.adaptive_clip = following(0.5) },
+    Mechanism { name: "adaptive clip, four fifths within", change: |config| config.adaptive_clip = following(0.8) },
+    Mechanism { name: "adaptive clip, a fifth within", change: |config| config.adaptive_clip = following(0.2) },
     Mechanism { name: "Laplacian smoothing, s = 1", change: |config| config.denoiser = smoothing(1.0) },
     Mechanism { name: "Laplacian smoothing, s = 3", change: |config| config.denoiser = smoothing(3.0) },
     Mechanism { name: "Laplacian smoothing, s = 10", change: |config| config.denoiser = smoothing(10.0) },
@@ -123,6 +126,10 @@ const METHODS: [Mechanism; 18] = [
 
 fn layers(strategy: NoiseStrategy) -> EncoderSpec {
     EncoderSpec::Layers(LayerClip { strategy, ..LayerClip::even(1.0) })
+}
+
+const fn following(quantile: f64) -> Option<AdaptiveClip> {
+    Some(AdaptiveClip { quantile, noise: AdaptiveClip::noise() })
 }
 
 const fn smoothing(strength: f64) -> Denoiser {

@@ -411,7 +411,6 @@ fn what_an_engine_or_a_store_refuses_is_german() {
         Unsupported::GridOnGpu,
         Unsupported::AugmentationOnGpu,
         Unsupported::SharingOnGpu,
-        Unsupported::CountsOnGpu,
         Unsupported::ScatteringOnSoftware,
         Unsupported::SteepNoise,
         Unsupported::NoEnvelope,
