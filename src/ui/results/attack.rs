@@ -18,7 +18,10 @@ use crate::{
         size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
         state::Page,
         text::{heard, t},
-        widgets::chart::{Frame, chart},
+        widgets::{
+            chart::{Frame, chart},
+            teaching::teaching,
+        },
     },
     worker::protocol::Audited,
 };
@@ -132,6 +135,7 @@ fn found(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
     let hundred = Memo::new(move |_| page.attack.found.with(|found| found.as_ref().map_or(ACCUSED, |found| of_a_hundred(found))));
     let number = view! { <strong data-testid="attack-hundred">{text_fn(move || hundred.get().to_string())}</strong> };
     view! {
+        <p class="marks">{teaching()}</p>
         {gauge(page)}
         <div class="odds-grids">
             <div><svg class="people right" viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(hundred.get()))></svg></div>
