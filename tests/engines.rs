@@ -9,14 +9,14 @@ use hushgrad::{
     accounting::groups::{Clipping, NoiseStrategy},
     data::sharing::Sharing,
     engine::{
-        EngineError, LocalSteps, Unsupported,
+        LocalSteps, Unsupported,
         gpu::{Gpu, GpuEngine},
     },
 };
 use hushgrad::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     data::Dataset,
-    engine::{Engine, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
+    engine::{Engine, EngineError, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
     mechanism::{EncoderSpec, EnvelopeShape},
     model::{Architecture, initial_parameters},
 };
@@ -25,6 +25,8 @@ use pollster::block_on;
 #[cfg(feature = "gpu")]
 #[path = "common/adapter.rs"]
 mod adapter;
+#[path = "common/canaries.rs"]
+mod canaries;
 #[path = "common/suite.rs"]
 mod suite;
 #[path = "common/units.rs"]
@@ -217,6 +219,40 @@ fn units_take_the_same_step_on_the_cpu() {
 #[test]
 fn layers_of_units_are_clipped_on_the_cpu() {
     units::layers_of_units_are_clipped(CpuEngine::new);
+}
+
+#[test]
+fn canaries_take_the_same_step_on_the_cpu() {
+    canaries::canaries_take_the_same_step(CpuEngine::new);
+}
+
+/// Also of the reference, whose steps the other engines are held to.
+#[test]
+fn an_auditor_sees_noise_and_canaries() {
+    canaries::an_auditor_sees_noise_and_canaries(CpuEngine::new);
+    canaries::an_auditor_sees_noise_and_canaries(plainly);
+}
+
+#[test]
+fn canaries_that_are_not_there_are_refused() {
+    canaries::canaries_that_are_not_there_are_refused(CpuEngine::new);
+    canaries::canaries_that_are_not_there_are_refused(plainly);
+}
+
+/// The reference from where the suite's engines begin.
+fn plainly(task: Task, data: Dataset, _: &[f32], _: Performance) -> Result<ReferenceEngine, EngineError> {
+    Ok(ReferenceEngine::new(&task, data, SEED)?)
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_gpu_leaves_canaries_to_the_cpu() {
+    if with_adapter() {
+        let task = canaries::with_canaries(clip(Architecture::Linear));
+        let start = initial_parameters(task.model, SEED);
+        let refused = on_gpu(task, examples(), &start, Performance::default());
+        assert!(matches!(refused, Err(EngineError::Unsupported(Unsupported::CanariesOnGpu))));
+    }
 }
 
 #[cfg(feature = "gpu")]
