@@ -16,6 +16,7 @@ mod binomial;
 mod evidence;
 mod guesses;
 mod rates;
+mod roc;
 pub mod scores;
 
 pub use evidence::{Evidence, LowerBounds, SIGNIFICANCE};
