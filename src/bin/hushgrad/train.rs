@@ -235,8 +235,7 @@ impl Run<'_> {
                 keep.note(&report);
                 let ends = self.arguments.json && step == self.steps;
                 let all_runs = if ends { keep.all_runs(session.plan().config.delta)? } else { None };
-                let lot = session.plan().task.expected_lot;
-                said::announce(self.arguments.json, &self.bar, &report, lot, all_runs.as_ref())?;
+                said::announce(self.arguments.json, &self.bar, &report, session.plan(), all_runs.as_ref())?;
                 last = Some(report);
             }
         }
