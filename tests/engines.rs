@@ -9,7 +9,7 @@ use hushgrad::{
     accounting::groups::{Clipping, NoiseStrategy},
     data::{sharing::Sharing, synthetic},
     engine::{
-        EngineError, EngineFactory, LocalSteps, Unsupported,
+        EngineFactory, LocalSteps, Unsupported,
         gpu::{Gpu, GpuEngine},
     },
     mechanism::{AdaptiveClip, PaidMetrics},
@@ -18,7 +18,7 @@ use hushgrad::{
 use hushgrad::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     data::Dataset,
-    engine::{Engine, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
+    engine::{Engine, EngineError, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
     mechanism::{EncoderSpec, EnvelopeShape},
     model::{Architecture, initial_parameters},
 };
@@ -27,6 +27,8 @@ use pollster::block_on;
 #[cfg(feature = "gpu")]
 #[path = "common/adapter.rs"]
 mod adapter;
+#[path = "common/canaries.rs"]
+mod canaries;
 #[path = "common/counts.rs"]
 mod counts;
 #[path = "common/suite.rs"]
@@ -228,6 +230,40 @@ fn counts_of_the_cpu_are_the_references() {
     counts::counts_are_the_references(CpuEngine::new);
     counts::counts_follow_the_clip(CpuEngine::new);
     counts::what_is_not_finite_is_not_counted(CpuEngine::new);
+}
+
+#[test]
+fn canaries_take_the_same_step_on_the_cpu() {
+    canaries::canaries_take_the_same_step(CpuEngine::new);
+}
+
+/// Also of the reference, whose steps the other engines are held to.
+#[test]
+fn an_auditor_sees_noise_and_canaries() {
+    canaries::an_auditor_sees_noise_and_canaries(CpuEngine::new);
+    canaries::an_auditor_sees_noise_and_canaries(plainly);
+}
+
+#[test]
+fn canaries_that_are_not_there_are_refused() {
+    canaries::canaries_that_are_not_there_are_refused(CpuEngine::new);
+    canaries::canaries_that_are_not_there_are_refused(plainly);
+}
+
+/// The reference from where the suite's engines begin.
+fn plainly(task: Task, data: Dataset, _: &[f32], _: Performance) -> Result<ReferenceEngine, EngineError> {
+    Ok(ReferenceEngine::new(&task, data, SEED)?)
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_gpu_leaves_canaries_to_the_cpu() {
+    if with_adapter() {
+        let task = canaries::with_canaries(clip(Architecture::Linear));
+        let start = initial_parameters(task.model, SEED);
+        let refused = on_gpu(task, examples(), &start, Performance::default());
+        assert!(matches!(refused, Err(EngineError::Unsupported(Unsupported::CanariesOnGpu))));
+    }
 }
 
 #[cfg(feature = "gpu")]

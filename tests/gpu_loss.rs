@@ -36,6 +36,7 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         sharing: Sharing::Alone,
         local: LocalSteps::MEAN,
         counting: Default::default(),
+        canaries: None,
     };
     let start = initial_parameters(task.model, 1);
     let input = || StepInput::alone(&[0, 1], [7; 8], 0.1);

@@ -156,6 +156,76 @@ fn a_label_says_of_a_run_and_of_its_ledger_what_they_cost() {
     assert!(!out.status.success() && text(&out.stderr).contains("train-labels"), "{}", text(&out.stderr));
 }
 
+#[test]
+fn an_audit_says_what_was_claimed_and_found_and_a_broken_promise_shows() {
+    let files = Files::new("audit");
+    let audit = "audit --data @ --lot 30 --steps 30 --sigma 1 --threads 1";
+    let lines = |words: &str| -> Vec<serde_json::Value> {
+        let out = hushgrad(&format!("{audit} --json {words}"), &files.0);
+        assert!(out.status.success(), "{words}: {}", text(&out.stderr));
+        text(&out.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    // As many canaries as are allowed; two bounds alone.
+    let found = lines("--quick --runs 2");
+    assert_eq!(found.len(), 3);
+    for (run, one) in found[..2].iter().enumerate() {
+        assert_eq!(
+            (one["run"].as_u64(), one["canaries"].as_u64(), one["steps"].as_u64()),
+            (Some(run as u64 + 1), Some(300), Some(30))
+        );
+        let (tight, classic) = (one["claim"]["tight"].as_f64().unwrap(), one["claim"]["classic"].as_f64().unwrap());
+        assert!(tight > 0.1 && classic > tight, "{one}");
+        assert!(one["auc"].as_f64().is_some_and(|auc| (0.4..0.9).contains(&auc)), "{one}");
+        assert!(one["guesses"] == 15 && one["right"].as_u64() <= Some(15) && one["broken"].is_null());
+        assert!(one["bounds"][0].is_f64() && one["bounds"][2].is_null(), "{one}");
+    }
+    assert_eq!((found[2]["runs"].as_u64(), found[2]["bounds"]["guesses"]["runs"].as_u64()), (Some(2), Some(2)));
+    // All five, and a promise that single steps show to be broken.
+    let found = lines("--canaries 200 --mutate noise-of-mean");
+    assert_eq!(found.len(), 1);
+    assert!(found[0]["broken"] == "noise-of-mean" && found[0]["refuted"] == true, "{}", found[0]);
+    assert!(found[0]["bounds"].as_array().unwrap().iter().all(serde_json::Value::is_f64), "{}", found[0]);
+    let out = hushgrad(&format!("{audit} --mutate half-noise"), &files.0);
+    let (said, table) = (text(&out.stderr), text(&out.stdout));
+    assert!(said.contains("broken behind the books' back: the noise is as strong as the books say"), "{said}");
+    for part in [
+        "claimed   ε ≤ ",
+        "guesses   ε ≥ ",
+        "steps     ε ≥ ",
+        "five bounds are as many chances",
+        "AUC ",
+        "the claim is refuted",
+    ] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    // Nothing is claimed where there is no noise.
+    let found = lines("--noise none");
+    assert!(found[0]["claim"].is_null() && found[0]["refuted"] == false, "{}", found[0]);
+}
+
+/// Wherever its accuracy is shown.
+#[test]
+fn a_run_with_canaries_says_so() {
+    let files = Files::new("canaries");
+    let train = "train --data @ --lot 32 --steps 3 --canaries 50 --evaluate-every 3";
+    let out = hushgrad(&format!("{train} --out @run.json"), &files.0);
+    assert!(out.status.success() && text(&out.stderr).contains("accuracy (with 50 canaries)"), "{}", text(&out.stderr));
+    let json = hushgrad(&format!("{train} --json"), &files.0);
+    let line: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(line["canaries"], 50);
+    let label = text(&hushgrad("label @run.json --format md", &files.0).stdout);
+    assert!(
+        label.contains("trained with 50 canaries of an audit") && label.contains("50 canaries: public records"),
+        "{label}"
+    );
+    let without = hushgrad("train --data @ --lot 32 --steps 3 --evaluate-every 3 --json", &files.0);
+    let line: serde_json::Value = serde_json::from_slice(&without.stdout).unwrap();
+    assert!(line.get("canaries").is_none());
+    // Coins are in no file: it goes on, and nobody is in.
+    let resumed = hushgrad("train --data @ --resume @run.json --steps 5", &files.0);
+    assert!(resumed.status.success(), "{}", text(&resumed.stderr));
+}
+
 /// By the whole curve, not by ε at one δ, which would allow far more.
 #[test]
 fn an_account_says_what_an_attacker_can_do() {
@@ -419,6 +489,22 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ("train --data @ --adapter 0 --steps 1", "--adapter needs --backend gpu"),
         ("train --data @ --preset best", "presets are"),
         ("train --data @ --steps 1 --ledger @no/such/folder.json", "cannot write"),
+        ("train --data @ --canaries 301 --lot 30 --steps 1", "canaries is 301; it must be between 0 and 300"),
+        ("audit --data @ --lot 30 --steps 1 --canaries 0", "choose --canaries 1 or more"),
+        ("audit --data @ --lot 30 --steps 1 --replay 1", "canaries: the coins of a replayed run follow from its seed"),
+        (
+            "audit --data @ --lot 30 --steps 1 --mutate half",
+            "half-noise, double-clip, double-sampling, fixed-batches, drawn-lot, noise-of-mean",
+        ),
+        (
+            "audit --data @ --lot 30 --steps 1 --noise none --mutate half-noise",
+            "--mutate: a run without noise has promised nothing",
+        ),
+        (
+            "audit --data @ --lot 30 --steps 1 --sampling fixed-size --mutate drawn-lot",
+            "--mutate: this is a mistake about Poisson",
+        ),
+        ("audit --data @ --lot 30 --steps 1 --runs 0", "invalid value '0' for '--runs"),
         ("account @absent.json", "cannot read"),
         ("account @ledger.json", "ledger.json"),
         ("account @ledger.json --delta x", "invalid value"),

@@ -2,7 +2,7 @@
 //! canary has, and longer than the bound, so that what it adds is what the encoder makes of it: the bound itself along one coordinate where gradients are
 //! clipped, and the envelope's largest entries along a few where they are clamped by rank. They are public: coordinates and signs follow from a seed.
 
-use super::{Encoder, EncoderSpec, MechanismError, envelope::Envelope};
+use super::{Encoder, EncoderSpec, MechanismError, envelope::Envelope, exact_sum::SumGrid};
 use crate::rng::NotPrivateReplay;
 
 /// How many bounds long a canary's gradient is.
@@ -130,12 +130,13 @@ impl Canaries {
         }
     }
 
-    /// What `encoder` makes of each canary along its coordinates, in their order. Layers of these lengths may have a bound each; otherwise it is the same for all canaries.
+    /// What `encoder` makes of each canary along its coordinates, in their order, on the grid of the sums where they have one. Layers of these lengths may have a bound each; otherwise it is
+    /// the same for all canaries.
     ///
     /// # Panics
     /// When Ψ has another length than P.
     #[must_use]
-    pub fn encoded(&self, encoder: &Encoder, layers: &[usize]) -> Vec<f32> {
+    pub fn encoded(&self, encoder: &Encoder, grid: Option<SumGrid>, layers: &[usize]) -> Vec<f32> {
         let layer_of = |coordinate: u32| {
             let ends = layers.iter().scan(0, |end, length| {
                 *end += length;
@@ -150,7 +151,7 @@ impl Canaries {
             let bound = if matches!(encoder, Encoder::Layers(_)) { layer_of(own[0]) } else { 0 };
             let magnitudes = known[bound].get_or_insert_with(|| {
                 self.gradient(DrawnCanary { canary: canary as u32, turned: false }, &mut gradient);
-                encoder.encode(&mut gradient);
+                encoder.encode_on(grid, &mut gradient);
                 own.iter().map(|&coordinate| gradient[coordinate as usize].abs()).collect()
             });
             let first = canary * self.each();
@@ -212,7 +213,7 @@ mod tests {
                 (_, Some(psi)) => Encoder::with_envelope(&spec, psi, p).unwrap(),
                 _ => Encoder::new(&spec, p).unwrap(),
             };
-            let encoded = canaries.encoded(&encoder, &layers);
+            let encoded = canaries.encoded(&encoder, None, &layers);
             // By the encoder itself, each way round.
             let mut gradient = vec![0.0; p];
             for (canary, own) in encoded.chunks(canaries.each()).enumerate().step_by(7) {

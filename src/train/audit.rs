@@ -9,6 +9,7 @@ mod mutation;
 mod witnessed;
 
 pub(super) use check::check;
+pub use check::most_canaries;
 pub(super) use mutation::Broken;
 pub use mutation::Mutation;
 use witnessed::Witnessed;

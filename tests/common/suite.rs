@@ -93,6 +93,7 @@ pub fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>)
         sharing: Sharing::Alone,
         local: LocalSteps::MEAN,
         counting: Default::default(),
+        canaries: None,
     }
 }
 

@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-use burn_engine::{BurnEngine, Device};
+use std::sync::Arc;
+
+use burn_engine::{BurnEngine, BurnError, Device};
 use hushgrad::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     data::{Dataset, Shift},
     engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine},
-    mechanism::{Denoiser, EncoderSpec},
+    mechanism::{Denoiser, EncoderSpec, canaries::Canaries},
     model::{Architecture, initial_parameters},
 };
 use pollster::block_on;
@@ -110,6 +112,17 @@ fn sums_on_a_grid_are_the_references() {
         assert_same_step(on_flex, &task, &[0, 3, 7, 8, 40, 79]);
         assert_same_step(on_flex, &task, &[]);
     }
+}
+
+/// Runs that are audited are the CPU engine's.
+#[test]
+fn canaries_are_refused() {
+    let linear = clip(Architecture::Linear);
+    let canaries = Canaries::draw(10, &linear.encoder, None, linear.model.parameters(), 9).unwrap();
+    let task = Task { canaries: Some(Arc::new(canaries)), ..linear };
+    let start = initial_parameters(task.model, SEED);
+    let refused = BurnEngine::new(&task, examples(), &start, Performance::default(), &Device::flex());
+    assert!(matches!(refused, Err(BurnError::Canaries)));
 }
 
 suite!(flex, super::on_flex, super::always);

@@ -5,6 +5,8 @@ mod account;
 #[cfg(not(target_arch = "wasm32"))]
 mod anneal;
 #[cfg(not(target_arch = "wasm32"))]
+mod audit;
+#[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
 #[cfg(not(target_arch = "wasm32"))]
 mod density;
@@ -55,6 +57,8 @@ fn main() -> std::process::ExitCode {
         Account(account::Arguments),
         /// Write the privacy label of a run or a ledger
         Label(label::Arguments),
+        /// Attack runs of one's own: what an auditor finds of ε from below, and whether a broken promise is found out
+        Audit(Box<audit::Arguments>),
         /// Find the noise, the steps or the rate that a target ε allows
         Calibrate(calibrate::Arguments),
         /// Search for the noise of a run's phases at one ε, on digits that the program draws
@@ -75,6 +79,7 @@ fn main() -> std::process::ExitCode {
         Command::Adapters => train::list_adapters(),
         Command::Account(arguments) => account::run(&arguments),
         Command::Label(arguments) => label::run(&arguments),
+        Command::Audit(arguments) => audit::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Anneal(arguments) => anneal::run(&arguments),
         Command::Functional(arguments) => functional::run(&arguments),

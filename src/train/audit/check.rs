@@ -6,6 +6,12 @@ use crate::data::sharing::Sharing;
 /// Most canaries of a run: as many scores are kept.
 const MOST_CANARIES: u32 = 20_000;
 
+/// Most canaries of a run of this model on `examples` training examples.
+#[must_use]
+pub fn most_canaries(config: &RunConfig, examples: u32) -> u32 {
+    MOST_CANARIES.min(config.model.parameters() as u32).min(examples)
+}
+
 /// Whether a configuration can have its canaries, of `examples` training examples.
 ///
 /// # Errors
@@ -15,7 +21,7 @@ pub(in crate::train) fn check(config: &RunConfig, examples: u32) -> Result<(), C
         return Ok(());
     }
     let parameters = config.model.parameters() as u32;
-    let most = MOST_CANARIES.min(parameters).min(examples);
+    let most = most_canaries(config, examples);
     if config.canaries > most {
         return Err(ConfigError::OutOfRange {
             field: "canaries",

@@ -41,7 +41,7 @@ impl Witnessed {
             return Err(MechanismError::Canaries { count: 0, most: task.model.parameters() as u32 }.into());
         };
         let encoder = task.prepared_encoder(task.model.parameters())?;
-        let encoded = canaries.encoded(&encoder, &task.model.lengths());
+        let encoded = canaries.encoded(&encoder, task.sum_grid(), &task.model.lengths());
         let noise = task.noise.as_ref().map(|noise| noise.build()).transpose().map_err(MechanismError::from)?;
         let scorer = Scorer::new(sampling).map_err(|_| ConfigError::Contradiction {
             field: "canaries",

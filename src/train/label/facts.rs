@@ -162,7 +162,11 @@ pub fn of_a_hundred(share: f64) -> u32 {
 
 fn about(card: &RunCard) -> Vec<(&'static str, String)> {
     let config = &card.config;
-    let accuracy = card.accuracy.map(|share| format!("{:.1} % of {} test images", 100.0 * share, card.test));
+    let audited = match config.canaries {
+        0 => String::new(),
+        canaries => format!(", trained with {canaries} canaries of an audit"),
+    };
+    let accuracy = card.accuracy.map(|share| format!("{:.1} % of {} test images{audited}", 100.0 * share, card.test));
     let engine = match card.engine.backend {
         Backend::Cpu => "CPU",
         Backend::Gpu => "graphics card",
@@ -177,6 +181,10 @@ fn about(card: &RunCard) -> Vec<(&'static str, String)> {
         ("Steps", card.report.step.to_string()),
         ("Trained on", format!("{engine}, {}", card.engine.device)),
     ];
+    if config.canaries > 0 {
+        let canaries = "public records with gradients that were made up, among those that lots were drawn from, each in or out by a coin";
+        about.push(("Audit", format!("{} canaries: {canaries}", config.canaries)));
+    }
     about.extend(accuracy.map(|accuracy| ("Test accuracy", accuracy)));
     about
 }

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{AuditError, Errors, FROM_BELOW, Guesses};
 use crate::{
     books::Books,
+    error::PrivacyError,
     ledger::Ledger,
     normal::{epsilon_gaussian, quantile},
-    risk::{AttackBound, PrivacyCurve},
+    risk::{AttackBound, PrivacyCurve, RiskError},
     sampling::Sampling,
 };
 
@@ -21,12 +22,16 @@ const CANARIES_PER_GUESS: u32 = 20;
 const ALARMS: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
 /// Least number of scores without a canary that thresholds are taken from.
 const LEAST_SILENT: usize = 300;
-/// Points of a privacy curve that guesses are held against.
-const POINTS: u32 = 40;
+/// Points of a privacy curve that guesses are held against, on either side of ε. Between them it is taken for a line from above, which costs a bound a hundredth at most.
+const POINTS: u32 = 16;
 /// Least and most factor on the noise of a run that is searched.
 const FACTORS: [f64; 2] = [0.0625, 16.0];
-/// Relative tolerance of those points.
-const TOLERANCE: f64 = 3e-3;
+/// Relative tolerance of those points, from above, too.
+const TOLERANCE: f64 = 5e-3;
+/// Of ln of the factor: a hundredth of the noise is two of ε, about.
+const PRECISION: f64 = 0.01;
+/// The first stride of a search from the noise that is claimed.
+const STRIDE: f64 = 0.3;
 
 /// What an auditor has found of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,12 +51,35 @@ pub struct LowerBounds {
     pub guesses: f64,
     /// Mahloujifar, Melis & Chaudhuri 2024, were the run Gaussian differentially private.
     pub gaussian: f64,
-    /// The same, were it what it says with other noise of the same family; `None` where no such noise is searched.
+    /// The same, were it what it says with other noise of the same family; `None` where no such noise is searched. This and those below are ε of that noise as the accountant prices it: where
+    /// a sampling is priced from above (a shuffled epoch, a random allocation), so are they, as is the claim that they are compared with.
     pub curve: Option<f64>,
     /// Clopper & Pearson at thresholds that were set beforehand, with that family: canaries are independent as their coordinates are disjoint.
     pub rates: Option<f64>,
     /// Nasr et al. 2023, by single steps, with that family: sampler and composition are taken as they are said to be.
     pub steps: Option<f64>,
+}
+
+/// What a ledger claims, to be held against evidence of any run of the same releases.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    curve: PrivacyCurve,
+    /// μ of which a Gaussian run has its ε.
+    mu: f64,
+    /// Of one release of each kind.
+    steps: Vec<PrivacyCurve>,
+}
+
+impl Claimed {
+    /// # Errors
+    /// A ledger without a price by tight accounting; δ out of its range.
+    pub fn of(ledger: &Ledger, delta: f64) -> Result<Self, AuditError> {
+        let family = Family { ledger, delta, curves: RefCell::default() };
+        let books = family.with(1.0)?;
+        let steps = (0..ledger.releases().len()).map(|place| family.step(place, 1.0));
+        let steps = steps.collect::<Result<_, _>>()?;
+        Ok(Self { curve: curve(&books, delta)?, mu: of_claim(books.tight(delta)?.value, delta), steps })
+    }
 }
 
 impl LowerBounds {
@@ -114,9 +142,20 @@ impl Evidence {
     /// All of them, of a run whose releases are those of `ledger`.
     ///
     /// # Errors
-    /// As [`Evidence::quick_bounds`]; a ledger without a price, as [`Books::of`].
+    /// As [`Evidence::quick_bounds`]; a ledger without a price, as [`Books::of`]. Where tight accounting has no price for the releases, bounds by their family are `None`.
     pub fn bounds(&self, ledger: &Ledger, delta: f64) -> Result<LowerBounds, AuditError> {
         let quick = self.quick_bounds(delta)?;
+        match self.family_bounds(quick, ledger, delta) {
+            // No distribution of losses is known of such releases, or none in good time: guesses alone are left.
+            Err(AuditError::Privacy(
+                PrivacyError::Unpriced(_) | PrivacyError::TooManyKinds { .. } | PrivacyError::TooMuchWork { .. },
+            )) => Ok(quick),
+            found => found,
+        }
+    }
+
+    /// With the bounds that compare with other noise of the same family.
+    fn family_bounds(&self, quick: LowerBounds, ledger: &Ledger, delta: f64) -> Result<LowerBounds, AuditError> {
         let family = Family { ledger, delta, curves: RefCell::default() };
         let claim = family.with(1.0)?.tight(delta)?.value;
         let guesses = self.guesses()?;
@@ -127,9 +166,22 @@ impl Evidence {
                 guesses.refutes(SIGNIFICANCE, |x| curve.least_false_negative_rate(1.0 - x))
             })?),
             rates: Some(family.least_epsilon(|factor| refute_rates(&errors, &*family.curve(factor)?))?),
-            steps: Some(family.least_epsilon(|factor| self.refute_steps(&family, factor))?),
+            steps: Some(family.least_epsilon(|factor| self.refute_steps(|place| family.step(place, factor)))?),
             ..quick
         })
+    }
+
+    /// Whether the last three of [`LowerBounds`] exceed what is claimed, in their order: sooner known than the bounds.
+    ///
+    /// # Errors
+    /// Evidence of single steps of which there are none in the ledger.
+    pub fn contradicts(&self, claimed: &Claimed) -> Result<[bool; 3], AuditError> {
+        let curve = &claimed.curve;
+        Ok([
+            self.guesses()?.refutes(SIGNIFICANCE, |x| curve.least_false_negative_rate(1.0 - x))?,
+            refute_rates(&self.errors(|| claimed.mu), curve)?,
+            self.refute_steps(|place| Ok(claimed.steps.get(place).cloned().ok_or(RiskError::NoPoints)?))?,
+        ])
     }
 
     /// Errors at thresholds that are independent of the canaries' scores: of scores without a canary, or, where there are few, of the claim μ (a score of a Gaussian run
@@ -154,11 +206,11 @@ impl Evidence {
         ALARMS.iter().filter_map(|&alarm| at(alarm)).collect()
     }
 
-    /// Whether single steps are less hidden than by `factor` times the noise.
-    fn refute_steps(&self, family: &Family<'_>, factor: f64) -> Result<bool, AuditError> {
+    /// Whether single steps of some kind of release are less hidden than by the curve that each is to have.
+    fn refute_steps(&self, curve: impl Fn(usize) -> Result<PrivacyCurve, AuditError>) -> Result<bool, AuditError> {
         let level = SIGNIFICANCE / (2 * self.steps.len().max(1)) as f64;
         for &(place, errors) in &self.steps {
-            if errors.at_most(level)?.refute(family.step(place, factor)?.points()) {
+            if errors.at_most(level)?.refute(curve(place)?.points()) {
                 return Ok(true);
             }
         }
@@ -229,14 +281,34 @@ impl Family<'_> {
         Ok(curve)
     }
 
-    /// ε, from below, of the least noise that is refuted: more noise hides more, so it is refuted, too.
+    /// ε, from below, of the least noise that is refuted: more noise hides more, so it is refuted, too. The search begins at the noise that is claimed, as distributions of losses are long where
+    /// there is little; it ends on the side that is refuted.
     fn least_epsilon(&self, refuted: impl Fn(f64) -> Result<bool, AuditError>) -> Result<f64, AuditError> {
-        let [mut low, mut high] = FACTORS.map(f64::ln);
-        if !refuted(FACTORS[1])? {
-            return Ok(0.0);
+        let [least, most] = FACTORS.map(f64::ln);
+        let (mut low, mut high, mut stride) = (0.0_f64, 0.0_f64, STRIDE);
+        if refuted(1.0)? {
+            low = least;
+            while high > least {
+                let next = (high - stride).max(least);
+                if !refuted(next.exp())? {
+                    low = next;
+                    break;
+                }
+                (high, stride) = (next, 2.0 * stride);
+            }
+        } else {
+            loop {
+                high = (low + stride).min(most);
+                if refuted(high.exp())? {
+                    break;
+                }
+                if high >= most {
+                    return Ok(0.0);
+                }
+                (low, stride) = (high, 2.0 * stride);
+            }
         }
-        // A hundredth of the noise is two of ε, about.
-        while high - low > 0.01 {
+        while high - low > PRECISION {
             let middle = 0.5 * (low + high);
             if refuted(middle.exp())? { high = middle } else { low = middle }
         }

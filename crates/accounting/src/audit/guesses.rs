@@ -23,6 +23,18 @@ impl Guesses {
         Ok(Self { canaries, made, right })
     }
 
+    /// r.
+    #[must_use]
+    pub const fn made(self) -> u32 {
+        self.made
+    }
+
+    /// v.
+    #[must_use]
+    pub const fn right(self) -> u32 {
+        self.right
+    }
+
     /// How probable so many right guesses are at most, where the mechanism is (`epsilon`, `delta`)-differentially private, add or remove one.
     ///
     /// Steinke, Nasr & Jagielski 2023, theorem 5.2: β₀ + 2mδ·maxᵢ P[v − i ≤ W < v]/i, where W is binomial of r trials and probability e^ε/(1 + e^ε), and β₀ = P[W ≥ v].

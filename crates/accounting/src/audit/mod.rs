@@ -16,9 +16,10 @@ mod binomial;
 mod evidence;
 mod guesses;
 mod rates;
+mod roc;
 pub mod scores;
 
-pub use evidence::{Evidence, LowerBounds, SIGNIFICANCE};
+pub use evidence::{Claimed, Evidence, LowerBounds, SIGNIFICANCE};
 pub use guesses::Guesses;
 pub use rates::{ErrorRates, Errors, clopper_pearson_lower, clopper_pearson_upper, step_level};
 

@@ -151,11 +151,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// Settings that there were not always, where they are off: a run from before is the same run.
-const OFF: [&str; 11] = [
+const OFF: [&str; 14] = [
+    r#""adaptive-clip":null,"#,
     r#""augmentation":null,"#,
     r#""averaging":"none","#,
     r#""bands":1,"#,
+    r#""canaries":0,"#,
     r#""local":{"steps":1,"rate":1.0},"#,
+    r#""metrics":null,"#,
     r#""minority":"none","#,
     r#""phases":"none","#,
     r#""protects":"example","#,

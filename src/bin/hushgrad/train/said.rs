@@ -11,6 +11,7 @@ use hushgrad::{
     engine::AnyEngine,
     train::{
         books::{AllRuns, Cost},
+        plan::Plan,
         report::{Counted, Privacy, Report},
         session::Session,
     },
@@ -37,6 +38,9 @@ struct Line<'a> {
     /// Where the test images are private.
     #[serde(skip_serializing_if = "Option::is_none")]
     caution: Option<&'static str>,
+    /// Of an auditor, where there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    canaries: Option<u32>,
     /// At the end, where books are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     all_runs: Option<&'a AllRuns>,
@@ -50,24 +54,26 @@ pub fn announce(
     json: bool,
     bar: &ProgressBar,
     report: &Report,
-    expected_lot: f32,
+    plan: &Plan,
     all_runs: Option<&AllRuns>,
 ) -> Result<(), Box<dyn Error>> {
     let caution = report.test_set.and_then(TestSet::caution);
+    let canaries = Some(plan.config.canaries).filter(|canaries| *canaries > 0);
     if json {
         let mut out = io::stdout().lock();
-        serde_json::to_writer(&mut out, &Line { report, caution, all_runs })?;
+        serde_json::to_writer(&mut out, &Line { report, caution, canaries, all_runs })?;
         writeln!(out)?;
         out.flush()?;
         return Ok(());
     }
     // Of the examples that a step looks at on average: how many it drew is private.
-    let speed = f64::from(expected_lot) * report.step as f64 / report.training_seconds.max(1e-6);
+    let speed = f64::from(plan.task.expected_lot) * report.step as f64 / report.training_seconds.max(1e-6);
     let line = format!(
-        "step {:>6}  epoch {:>6.2}  accuracy{} {:>6.2} %  {}  {speed:.0} examples/s",
+        "step {:>6}  epoch {:>6.2}  accuracy{}{} {:>6.2} %  {}  {speed:.0} examples/s",
         report.step,
         report.epoch,
         if caution.is_some() { " (not covered by ε)" } else { "" },
+        canaries.map_or_else(String::new, |canaries| format!(" (with {canaries} canaries)")),
         100.0 * report.test_accuracy.unwrap_or(f64::NAN),
         spent(&report.privacy),
     );

@@ -20,7 +20,7 @@ use hushgrad::{
     },
 };
 
-use super::Arguments;
+use super::flags::Flags;
 
 /// Learning rate of a user's own steps, where none is named.
 const LOCAL_RATE: f64 = 0.2;
@@ -144,7 +144,7 @@ pub fn ground(file: Option<&Path>, preset: Option<Preset>) -> Result<RunConfig, 
 /// # Errors
 /// With a sentence that names the option.
 pub fn configuration(
-    arguments: &Arguments,
+    arguments: &Flags,
     examples: usize,
     resumed: Option<&RunFile>,
 ) -> Result<RunConfig, Box<dyn Error>> {
@@ -199,7 +199,7 @@ pub fn configuration(
     macro_rules! take {
         ($($field:ident),*) => { $(if let Some(value) = arguments.$field { config.$field = value; })* };
     }
-    take!(lot, bands, learning_rate, momentum, delta, init_seed);
+    take!(canaries, lot, bands, learning_rate, momentum, delta, init_seed);
     sharing(arguments, &mut config)?;
     counted(arguments, &mut config)?;
     if let Some(copies) = arguments.copies {
@@ -281,7 +281,7 @@ pub fn preset(name: &str) -> Result<Preset, String> {
 }
 
 /// Which examples share vectors: as the flags say, or as before.
-fn sharing(arguments: &Arguments, config: &mut RunConfig) -> Result<(), SettingsError> {
+fn sharing(arguments: &Flags, config: &mut RunConfig) -> Result<(), SettingsError> {
     match (arguments.micro_batch, arguments.users) {
         (Some(1), _) | (None, Some(0)) => (config.sharing, config.local) = (Sharing::Alone, LocalSteps::MEAN),
         (Some(size), _) => (config.sharing, config.local) = (Sharing::MicroBatches { size }, LocalSteps::MEAN),
@@ -300,7 +300,7 @@ fn sharing(arguments: &Arguments, config: &mut RunConfig) -> Result<(), Settings
             Protected::MicroBatch => Protects::MicroBatch,
         };
     }
-    let Arguments { user_skew, user_seed, local_steps, local_rate, .. } = *arguments;
+    let Flags { user_skew, user_seed, local_steps, local_rate, .. } = *arguments;
     match &mut config.sharing {
         Sharing::Users { skew, seed, .. } => {
             (*skew, *seed) = (user_skew.unwrap_or(*skew), user_seed.unwrap_or(*seed));
@@ -315,7 +315,7 @@ fn sharing(arguments: &Arguments, config: &mut RunConfig) -> Result<(), Settings
     }
 }
 
-fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), SettingsError> {
+fn encoder(arguments: &Flags, encoder: &mut EncoderSpec) -> Result<(), SettingsError> {
     let envelope = |shape| EncoderSpec::Envelope { shape, vectors: 1000, pre_scale: 1.0, seed: 0 };
     match arguments.encoder {
         None => {}
@@ -351,8 +351,8 @@ fn encoder(arguments: &Arguments, encoder: &mut EncoderSpec) -> Result<(), Setti
 }
 
 /// What is counted and released with the steps.
-fn counted(arguments: &Arguments, config: &mut RunConfig) -> Result<(), SettingsError> {
-    let Arguments { adaptive_clip, clip_quantile, clip_count_noise, metrics, .. } = *arguments;
+fn counted(arguments: &Flags, config: &mut RunConfig) -> Result<(), SettingsError> {
+    let Flags { adaptive_clip, clip_quantile, clip_count_noise, metrics, .. } = *arguments;
     if adaptive_clip {
         config.adaptive_clip.get_or_insert(AdaptiveClip { quantile: 0.5, noise: AdaptiveClip::noise() });
     }
@@ -367,7 +367,7 @@ fn counted(arguments: &Arguments, config: &mut RunConfig) -> Result<(), Settings
     Ok(())
 }
 
-fn layer_clip(arguments: &Arguments, layers: &mut LayerClip) {
+fn layer_clip(arguments: &Flags, layers: &mut LayerClip) {
     if let Some(norms) = arguments.layer_norms.clone().or(arguments.clip.map(|norm| vec![norm])) {
         layers.norms = norms;
     }
@@ -383,7 +383,7 @@ fn layer_clip(arguments: &Arguments, layers: &mut LayerClip) {
     }
 }
 
-fn denoiser(arguments: &Arguments, denoiser: &mut Denoiser) -> Result<(), SettingsError> {
+fn denoiser(arguments: &Flags, denoiser: &mut Denoiser) -> Result<(), SettingsError> {
     let named = if arguments.denoise { Some(Denoise::KolmogorovSmirnov) } else { arguments.denoiser };
     match named {
         None => {}
@@ -410,7 +410,7 @@ fn denoiser(arguments: &Arguments, denoiser: &mut Denoiser) -> Result<(), Settin
     Ok(())
 }
 
-fn noise(arguments: &Arguments, noise: &mut Option<NoiseSpec>) -> Result<(), Box<dyn Error>> {
+fn noise(arguments: &Flags, noise: &mut Option<NoiseSpec>) -> Result<(), Box<dyn Error>> {
     let scale = arguments.sigma.unwrap_or(1.1);
     if let Some(density) = arguments.density.density()? {
         *noise = Some(NoiseSpec::Custom { density, scale: 1.0 });

@@ -1,0 +1,337 @@
+//! `hushgrad audit`: runs with an auditor's records among what they sample from, what these show of ε from below, and whether a broken promise is found out.
+
+use std::{error::Error, io::IsTerminal as _, time::Instant};
+
+use hushgrad::{
+    accounting::{
+        audit::{SIGNIFICANCE, clopper_pearson_lower},
+        books::Books,
+        decimal::{lower, upper},
+        error::PrivacyError,
+        report::Account,
+    },
+    data::Dataset,
+    engine::EngineFactory,
+    mechanism::EncoderSpec,
+    train::{
+        audit::{Mutation, most_canaries},
+        config::RunConfig,
+        plan::Plan,
+        session::Session,
+    },
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{
+    account::say,
+    measured::moments,
+    train::{
+        flags::Flags,
+        found,
+        said::{count, tell},
+        settings,
+    },
+};
+
+/// Canaries where none are asked for, or as many as are allowed.
+const CANARIES: u32 = 1000;
+/// The same in an envelope, whose canaries need many coordinates each.
+const DENSE_CANARIES: u32 = 100;
+
+/// What each bound rests on, in the order of `LowerBounds::each`.
+const BOUNDS: [(&str, &str); 5] = [
+    ("guesses", "of the run nothing is assumed (Steinke, Nasr & Jagielski 2023)"),
+    ("gaussian", "were the run Gaussian differentially private (Mahloujifar et al. 2024)"),
+    ("curve", "the same, were the run's noise of its family, of some scale"),
+    ("rates", "at five thresholds, for independent canaries and that family (Clopper & Pearson 1934)"),
+    ("steps", "by single steps; sampling and composition are believed (Nasr et al. 2023)"),
+];
+
+/// The options of a run as `train` has them, and the auditor's.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    flags: Flags,
+    /// Break this promise behind the books' back: half-noise, double-clip, double-sampling, fixed-batches, drawn-lot or noise-of-mean
+    #[arg(long, value_name = "NAME", value_parser = mutation)]
+    mutate: Option<Mutation>,
+    /// Runs, each with coins, lots and noise of its own
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    runs: u32,
+    /// The two bounds by guesses alone: they ask nothing of the accountant
+    #[arg(long)]
+    quick: bool,
+    /// CPU threads [default: all]
+    #[arg(long)]
+    threads: Option<u32>,
+    /// A line of JSON a run, and one of all where there are several; no progress bar
+    #[arg(long)]
+    json: bool,
+}
+
+fn mutation(name: &str) -> Result<Mutation, String> {
+    let named = Mutation::ALL.into_iter().find(|mutation| mutation.name() == name);
+    named.ok_or_else(|| format!("promises that can be broken are {}", Mutation::ALL.map(Mutation::name).join(", ")))
+}
+
+/// What a run claims: ε from above.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Claim {
+    /// By tight accounting, where there is a price, or by Rényi accounting.
+    tight: f64,
+    classic: f64,
+    delta: f64,
+}
+
+/// What one run has shown.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Found {
+    run: u32,
+    /// The promise that was broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken: Option<Mutation>,
+    /// `None` where no guarantee is claimed.
+    claim: Option<Claim>,
+    /// In the order of `BOUNDS`; `None` where a bound was not made.
+    bounds: [Option<f64>; 5],
+    /// Of these some exceed the claim.
+    refuted: bool,
+    canaries: usize,
+    /// How many are in.
+    members: usize,
+    guesses: u32,
+    right: u32,
+    auc: f64,
+    steps: u64,
+    seconds: f64,
+}
+
+/// Trains, attacks, and says what was found.
+///
+/// # Errors
+/// With a sentence that says what to change.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let digits = found(arguments.flags.data.as_deref(), arguments.flags.synthetic)?;
+    let examples = digits.train.len();
+    let config = config(&arguments.flags, examples)?;
+    let plan = Plan::new(config, examples as u32)?;
+    let steps = plan.config.steps.ok_or("a configuration of the tool has an end")?;
+    if let Some(refused) = arguments.mutate.and_then(|mutation| mutation.refused(&plan)) {
+        return Err(format!("--mutate: {refused}").into());
+    }
+    if !arguments.json {
+        tell(&format!(
+            "{} canaries among {} training examples of {}, {}",
+            plan.config.canaries,
+            examples,
+            digits.train.name,
+            count(steps, "step")
+        ));
+        if let Some(mutation) = arguments.mutate {
+            tell(&format!("broken behind the books' back: {}", mutation.promise()));
+        }
+    }
+    let bar = if arguments.json || !std::io::stderr().is_terminal() {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new(steps * u64::from(arguments.runs))
+    };
+    bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
+    let seen = plan.config.minority.among(&digits.train);
+    let mut all = Vec::new();
+    for run in 1..=arguments.runs {
+        let found = pollster::block_on(attack(arguments, run, plan.clone(), &seen, &bar))?;
+        if arguments.json {
+            say(&serde_json::to_string(&found)?)?;
+        } else if arguments.runs == 1 {
+            bar.finish_and_clear();
+            say(&one(&found))?;
+        } else {
+            let bounds: Vec<String> = found.bounds.iter().map(|bound| short(*bound)).collect();
+            bar.suspend(|| tell(&format!("run {run}: ε ≥ {}", bounds.join("  "))));
+        }
+        all.push(found);
+    }
+    bar.finish_and_clear();
+    if arguments.runs > 1 {
+        say(&if arguments.json { together_json(&all).to_string() } else { together(&all)? })?;
+    }
+    Ok(())
+}
+
+/// The configuration that is audited.
+fn config(flags: &Flags, examples: usize) -> Result<RunConfig, Box<dyn Error>> {
+    if flags.canaries == Some(0) {
+        return Err("an audit is of canaries; choose --canaries 1 or more".into());
+    }
+    let mut config = settings::configuration(flags, examples, None)?;
+    if config.canaries == 0 {
+        let dense = matches!(config.encoder, EncoderSpec::Envelope { .. });
+        let wanted = if dense { DENSE_CANARIES } else { CANARIES };
+        config.canaries = wanted.min(most_canaries(&config, examples as u32));
+    }
+    Ok(config)
+}
+
+/// One run, and what its scores show.
+async fn attack(
+    arguments: &Arguments,
+    run: u32,
+    plan: Plan,
+    train: &Dataset,
+    bar: &ProgressBar,
+) -> Result<Found, Box<dyn Error>> {
+    let start = Instant::now();
+    let mut factory = EngineFactory::cpu();
+    factory.threads(arguments.threads);
+    let delta = plan.config.delta;
+    let engine = factory.build(&plan.task, train, &plan.initial_parameters()).await?;
+    let mut session = Session::new(plan, engine)?;
+    if let Some(mutation) = arguments.mutate {
+        session.break_promise(mutation)?;
+    }
+    bar.set_message("");
+    while !session.complete() {
+        session.step().await?;
+        bar.inc(1);
+    }
+    bar.set_message("weighs the evidence");
+    let (evidence, steps) = session.evidence().ok_or("the run has no canaries")?;
+    let claim = session.ledger().map(|ledger| claim(&Books::of(ledger.clone())?, delta)).transpose()?;
+    let bounds = match session.ledger() {
+        Some(ledger) if !arguments.quick => evidence.bounds(ledger, delta)?,
+        _ => evidence.quick_bounds(delta)?,
+    };
+    let guesses = evidence.guesses()?;
+    let tight = claim.map_or(f64::INFINITY, |claim| claim.tight);
+    Ok(Found {
+        run,
+        broken: arguments.mutate,
+        claim,
+        bounds: bounds.each(),
+        refuted: bounds.refute(tight),
+        canaries: evidence.scores.len(),
+        members: evidence.scores.iter().filter(|(_, is_in)| *is_in).count(),
+        guesses: guesses.made(),
+        right: guesses.right(),
+        auc: evidence.auc(),
+        steps,
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+/// What these books claim.
+fn claim(books: &Books, delta: f64) -> Result<Claim, PrivacyError> {
+    let Account { classic, improved, tight, .. } = books.account(delta)?;
+    Ok(Claim { tight: tight.map_or(improved.epsilon, |tight| tight.value), classic: classic.epsilon, delta })
+}
+
+/// A bound from below.
+fn short(bound: Option<f64>) -> String {
+    bound.map_or_else(|| "–".to_owned(), |bound| lower(bound, 3))
+}
+
+fn claimed(found: &Found) -> String {
+    match found.claim {
+        Some(Claim { tight, classic, delta }) => {
+            format!("claimed   ε ≤ {} (classic {}) at δ = {delta:e}", upper(tight, 3), upper(classic, 3))
+        }
+        None => "claimed   no ε: what is shown grows without end with the steps".to_owned(),
+    }
+}
+
+/// A line for each bound: its name, what it is, and what it rests on.
+fn rows(of: impl Fn(usize) -> String) -> String {
+    let row = |(place, (name, rests))| format!("{name:<9} {:<24} {rests}", of(place));
+    let rows: Vec<String> = BOUNDS.into_iter().enumerate().map(row).collect();
+    rows.join("\n")
+}
+
+/// One run, as a table.
+fn one(found: &Found) -> String {
+    let Found { canaries, members, guesses, right, .. } = *found;
+    let wrong = guesses - right;
+    let share = |some: u32, of: usize| 100.0 * f64::from(some) / of.max(1) as f64;
+    let verdict = match (found.claim, found.refuted, found.broken) {
+        (None, ..) => "nothing was claimed, so nothing is refuted".to_owned(),
+        (Some(_), true, Some(broken)) => format!("the claim is refuted; the broken promise: {}", broken.promise()),
+        (Some(_), true, None) => {
+            "a bound exceeds the claim: by chance in one of twenty runs for each bound, or a promise is not kept"
+                .to_owned()
+        }
+        (Some(_), false, Some(broken)) => {
+            format!("the claim is not refuted by this run, though it breaks: {}", broken.promise())
+        }
+        (Some(_), false, None) => "no bound exceeds the claim".to_owned(),
+    };
+    format!(
+        "{}\n{}\nEach bound is wrong with probability {} % at most: five bounds are as many chances.\nscores    AUC {:.3} over {canaries} canaries, {members} of them in\nguesses   {right} of {guesses} are right: of 100 that are in {:.1} are found, and of 100 that are out {:.1} are accused\n{verdict}",
+        claimed(found),
+        rows(|place| format!("ε ≥ {}", short(found.bounds[place]))),
+        100.0 * SIGNIFICANCE,
+        found.auc,
+        share(right, members),
+        share(wrong, canaries - members),
+    )
+}
+
+/// One bound over the runs.
+struct Over {
+    mean: f64,
+    deviation: f64,
+    above: u32,
+    runs: u32,
+}
+
+/// A bound of all runs; `None` where it was not made.
+fn over(all: &[Found], place: usize) -> Option<Over> {
+    let bounds: Vec<f64> = all.iter().filter_map(|found| found.bounds[place]).collect();
+    let above = |found: &&Found| found.bounds[place].zip(found.claim).is_some_and(|(bound, claim)| bound > claim.tight);
+    let (mean, deviation) = moments(&bounds);
+    let (above, runs) = (all.iter().filter(above).count() as u32, bounds.len() as u32);
+    (runs > 0).then_some(Over { mean, deviation, above, runs })
+}
+
+/// All runs, as a table.
+fn together(all: &[Found]) -> Result<String, Box<dyn Error>> {
+    let mut cells = Vec::new();
+    for place in 0..BOUNDS.len() {
+        cells.push(match over(all, place) {
+            None => "–".to_owned(),
+            Some(Over { mean, deviation, above, runs }) => {
+                // Of bounds that hold as often as they say, so many exceed a true ε: more refute it.
+                let least = clopper_pearson_lower(above, runs, SIGNIFICANCE)?;
+                let found = if least > SIGNIFICANCE { ", refuted" } else { "" };
+                format!("{mean:.3} ± {deviation:.3}, {above} of {runs} above{found}")
+            }
+        });
+    }
+    let first = all.first().map_or_else(String::new, claimed);
+    let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let refuted = all.iter().filter(|found| found.refuted).count();
+    Ok(format!(
+        "{first}\n{}\nA bound that holds exceeds a true ε in {} % of the runs at most; \"refuted\" says that its count shows more, at {} %.\nSome bound exceeds the claim in {refuted} of {}: five bounds are as many chances.",
+        rows(|place| format!("{:<width$}", cells[place])),
+        100.0 * SIGNIFICANCE,
+        100.0 * (1.0 - SIGNIFICANCE),
+        count(all.len() as u64, "run"),
+    ))
+}
+
+fn together_json(all: &[Found]) -> serde_json::Value {
+    let bounds: serde_json::Map<String, serde_json::Value> = BOUNDS
+        .iter()
+        .enumerate()
+        .filter_map(|(place, (name, _))| {
+            let Over { mean, deviation, above, runs } = over(all, place)?;
+            let least = clopper_pearson_lower(above, runs, SIGNIFICANCE).ok()?;
+            let one =
+                json!({ "mean": mean, "deviation": deviation, "above": above, "runs": runs, "share-at-least": least });
+            Some(((*name).to_owned(), one))
+        })
+        .collect();
+    json!({ "runs": all.len(), "refuted": all.iter().filter(|found| found.refuted).count(), "bounds": bounds })
+}
