@@ -134,9 +134,10 @@ impl Evidence {
     /// # Errors
     /// As [`Evidence::bounds`].
     pub fn live_bounds(&self, ledger: &Ledger, delta: f64) -> Result<LowerBounds, AuditError> {
+        let quick = self.quick_bounds(delta)?;
         let family = Family { ledger, delta, curves: RefCell::default() };
-        let steps = family.least_epsilon(|factor| self.refute_steps(&family, factor))?;
-        Ok(LowerBounds { steps: Some(steps), ..self.quick_bounds(delta)? })
+        let steps = family.least_epsilon(|factor| self.refute_steps(|place| family.step(place, factor)));
+        or_quick(steps.map(|steps| LowerBounds { steps: Some(steps), ..quick }), quick)
     }
 
     /// All of them, of a run whose releases are those of `ledger`.
@@ -145,13 +146,7 @@ impl Evidence {
     /// As [`Evidence::quick_bounds`]; a ledger without a price, as [`Books::of`]. Where tight accounting has no price for the releases, bounds by their family are `None`.
     pub fn bounds(&self, ledger: &Ledger, delta: f64) -> Result<LowerBounds, AuditError> {
         let quick = self.quick_bounds(delta)?;
-        match self.family_bounds(quick, ledger, delta) {
-            // No distribution of losses is known of such releases, or none in good time: guesses alone are left.
-            Err(AuditError::Privacy(
-                PrivacyError::Unpriced(_) | PrivacyError::TooManyKinds { .. } | PrivacyError::TooMuchWork { .. },
-            )) => Ok(quick),
-            found => found,
-        }
+        or_quick(self.family_bounds(quick, ledger, delta), quick)
     }
 
     /// With the bounds that compare with other noise of the same family.
@@ -215,6 +210,16 @@ impl Evidence {
             }
         }
         Ok(false)
+    }
+}
+
+/// What was found; where no distribution of losses is known of such releases, or none in good time, what guesses say is left.
+fn or_quick(found: Result<LowerBounds, AuditError>, quick: LowerBounds) -> Result<LowerBounds, AuditError> {
+    match found {
+        Err(AuditError::Privacy(
+            PrivacyError::Unpriced(_) | PrivacyError::TooManyKinds { .. } | PrivacyError::TooMuchWork { .. },
+        )) => Ok(quick),
+        found => found,
     }
 }
 
