@@ -154,12 +154,12 @@ fn gauge(page: Page) -> AnyView {
         let claim = claim(page);
         let (_, whole, bounds) = page.attack.bounds.get().unwrap_or_default();
         let most = bounds.each().into_iter().flatten().chain(claim).fold(0.0, f64::max).max(1e-3);
-        let width = |value: f64| format!("inline-size:{}%", format::number((100.0 * value / (1.05 * most)).clamp(0.0, 100.0)));
+        let width = |value: f64| format::number((100.0 * value / most).clamp(0.5, 100.0));
         let row = |class: &'static str, id: &'static str, name: &'static str, value: Option<f64>, says: String, assumes: &'static str| {
             view! {
                 <div class=format!("gauge-row {class}")>
-                    <dt>{name}<span class="small-label">" "{assumes}</span></dt>
-                    <dd data-testid=id><span class="gauge-bar" style=width(value.unwrap_or(0.0)) aria-hidden="true"></span>{says}</dd>
+                    <dt>{name}<span class="small-label">{assumes}</span></dt>
+                    <dd data-testid=id><svg class="gauge-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width=width(value.unwrap_or(0.0)) height="4"></rect></svg><span>{says}</span></dd>
                 </div>
             }
             .into_any()
