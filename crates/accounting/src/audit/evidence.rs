@@ -317,12 +317,16 @@ impl Family<'_> {
             let middle = 0.5 * (low + high);
             if refuted(middle.exp())? { high = middle } else { low = middle }
         }
-        Ok(FROM_BELOW * self.with(high.exp())?.tight(self.delta)?.value)
+        let found = self.with(high.exp())?.tight(self.delta)?.value;
+        // More noise than is claimed never costs more than the claim, though the accountant may price it so where it is not exact.
+        let most = if high >= 0.0 { self.with(1.0)?.tight(self.delta)?.value } else { f64::INFINITY };
+        Ok(FROM_BELOW * found.min(most))
     }
 }
 
-/// The privacy curve of these books, about δ and at larger δ, where guesses are.
+/// The privacy curve of these books, from above, about δ and at larger δ, where guesses are.
 fn curve(books: &Books, delta: f64) -> Result<PrivacyCurve, AuditError> {
-    let tight = books.tight(delta)?.value;
-    Ok(PrivacyCurve::new(books.curve_about(tight, delta, POINTS, TOLERANCE)?)?)
+    let losses = books.losses()?.with_tolerance(TOLERANCE);
+    let epsilon = losses.epsilon(delta)?.value;
+    Ok(PrivacyCurve::new(losses.curve_about(epsilon, delta, POINTS)?)?)
 }
