@@ -168,9 +168,8 @@ fn panel_of(hook: &str) -> &'static str {
     match hook {
         "projection" | "projection-shared" | "denoiser" | "noise-over-run" => "setup",
         "lot" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
-        "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "counted" | "groups" | "by-digit" | "pulls" | "pay" | "adlm" | "attack" => {
-            "results"
-        }
+        "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "counted" | "groups" | "by-digit" | "pulls" | "pay"
+        | "adlm" | "attack" => "results",
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
         "accuracy" | "epsilon" => "",
         _ => panic!("{hook} is in no known panel"),
