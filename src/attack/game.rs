@@ -28,10 +28,12 @@ use crate::{
 pub const MOST_CANDIDATES: u32 = 4096;
 /// Steps of the longest run.
 const MOST_STEPS: u64 = 4_000_000;
-/// Rounds by default: the standard error is then about a hundredth of the spread of one round's value.
-pub const ROUNDS: u32 = 400;
-/// Candidates of a round that are in.
-const IN: usize = 64;
+/// Scores that are simulated by default, in rounds of which there are at least [`FEWEST`]: the standard error is then a hundredth of the success, or two.
+const SCORES: usize = 50_000;
+/// So few rounds tell their spread.
+const FEWEST: u32 = 20;
+/// Candidates of a round that are in and out, at least.
+const LEAST: usize = 64;
 /// Points of the privacy curve, to ε and as many beyond.
 const POINTS: u32 = 48;
 /// Scores of each kind that are kept for a ROC.
@@ -131,7 +133,7 @@ impl Game {
             stretches,
             candidates,
             population,
-            rounds: ROUNDS,
+            rounds: FEWEST,
             rng: NotPrivateReplay::new(seed),
             ins: Vec::new(),
             outs: Vec::new(),
@@ -141,6 +143,8 @@ impl Game {
             cost: Cost { epsilon, delta, curve },
         };
         game.wins = game.wins();
+        let (ins, outs) = game.round();
+        game.rounds = FEWEST.max((SCORES / (ins + outs)) as u32);
         Ok(game)
     }
 
@@ -149,10 +153,10 @@ impl Game {
         self.rounds = rounds.max(2);
     }
 
-    /// How many scores there are in a round: of those in, and of those out.
-    const fn round(&self) -> (usize, usize) {
-        let others = self.candidates as usize - 1;
-        (IN, if others < 16 { 64 } else { 4 * others })
+    /// How many scores there are in a round: of those in, and of those out, which decide more the more candidates there are.
+    fn round(&self) -> (usize, usize) {
+        let outs = LEAST.max(4 * (self.candidates as usize - 1));
+        (LEAST.max(outs / 2), outs)
     }
 
     /// The share of choices of N − 1 of the round's others all of whom rank below the one, if k of them do: C(k, N − 1)/C(n, N − 1). Its mean over rounds is the probability itself.
@@ -175,7 +179,7 @@ impl Game {
     /// Simulates up to `scores` more scores, each of all steps of the run. Dropped between two calls, it is cancelled.
     ///
     /// # Errors
-    /// [`AttackError::NotFinite`] where noise is so small that a score is no number.
+    /// [`AttackError::NotFinite`] where steps contradict one another, as none of one candidate do.
     pub fn advance(&mut self, scores: u32) -> Result<Progress, AttackError> {
         let (ins, outs) = self.round();
         for _ in 0..scores {
@@ -183,7 +187,8 @@ impl Game {
                 break;
             }
             let is_in = self.ins.len() < ins;
-            let score = self.score(is_in);
+            // What one step alone rules out is as far below as numbers go.
+            let score = self.score(is_in).clamp(f64::MIN, f64::MAX);
             let of = if is_in { "candidates that were in" } else { "candidates that were out" };
             let kind = if is_in { &mut self.ins } else { &mut self.outs };
             if !score.is_finite() {
@@ -434,7 +439,7 @@ mod tests {
             ("15 epochs", config(256, 3515, 1.1), 10, 600, 0.146, 0.161),
             ("60 epochs", config(256, 14_062, 1.1), 10, 300, 0.207, 0.242),
             ("best-3", config(2048, 586, 1.395), 10, 1000, 0.250, 0.272),
-            ("best-3", config(2048, 586, 1.395), 256, 100, 0.02, 0.025),
+            ("best-3", config(2048, 586, 1.395), 256, 60, 0.02, 0.025),
         ] {
             let found = played(&config, 60_000, candidates, rounds);
             println!("{name}, N {candidates}: {found:?}");
@@ -442,7 +447,7 @@ mod tests {
             assert!((value - attack).abs() < 4.0 * standard_error + 0.02 * attack + 5e-4, "{name}: {found:?}");
             assert!((found.bound - bound).abs() < 0.03 * bound, "{name}: {found:?}");
             assert!(value < found.bound && value - 3.0 * standard_error > found.chance, "{name}: {found:?}");
-            assert!(found.bound <= found.bound_of_epsilon && standard_error < 0.04 * value, "{name}: {found:?}");
+            assert!(found.bound <= found.bound_of_epsilon && standard_error < 0.06 * value, "{name}: {found:?}");
         }
     }
 

@@ -260,3 +260,169 @@ impl Told {
         Ok(Self { roc, guesses: made, right, epsilon, epsilon_gaussian: if mu > 0.0 { epsilon_gaussian } else { 0.0 } })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_executor::block_on;
+
+    use super::*;
+    use crate::{
+        accounting::noise::NoiseSpec,
+        data::{mnist, sharing::Sharing, synthetic},
+        mechanism::EncoderSpec,
+        model::Architecture,
+    };
+
+    /// MNIST where it is on this machine, and drawn digits otherwise: the figures are the same within their spread.
+    fn digits() -> Dataset {
+        let train = mnist::locate().map_or_else(|_| synthetic::digits(0, 4000, 0).train, |found| found.digits.train);
+        println!("on {}", train.name);
+        train
+    }
+
+    /// The perceptron with lots of 64 at rate 4: the settings of `docs/attacks.md`.
+    fn config(noise: Option<f64>, epochs: u64) -> RunConfig {
+        let examples = u64::from(Sought::default().examples().unwrap());
+        RunConfig {
+            model: Architecture::Mlp,
+            lot: 64,
+            learning_rate: 4.0,
+            noise: noise.map(|sigma| NoiseSpec::Gaussian { sigma }),
+            steps: Some(epochs * examples / 64),
+            ..RunConfig::default()
+        }
+    }
+
+    fn attacked(train: &Dataset, config: RunConfig, sought: &Sought) -> Found {
+        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), train, config, sought)).unwrap();
+        while !block_on(attack.advance(100)).unwrap().complete() {}
+        block_on(attack.found()).unwrap()
+    }
+
+    #[test]
+    fn small_towns_leak_and_noise_hides_them() {
+        let train = digits();
+        for (noise, epochs, auc, least) in
+            [(None, 60, 0.96..1.0, 2.2), (Some(0.5), 30, 0.58..0.70, 0.0), (Some(1.1), 15, 0.50..0.62, 0.0)]
+        {
+            let found = attacked(&train, config(noise, epochs), &Sought { seed: 3, ..Sought::default() });
+            let Told { roc, right, guesses, epsilon, epsilon_gaussian } = &found.mislabelled;
+            let labelled = found.labelled.as_ref().unwrap();
+            println!(
+                "{noise:?}: AUC {:.3}, {right} of {guesses}, ε ≥ {epsilon:.2} ({epsilon_gaussian:.2}); right labels {:.3}; ε ≤ {:?}",
+                roc.auc().value,
+                labelled.roc.auc().value,
+                found.epsilon
+            );
+            assert!(auc.contains(&roc.auc().value) && *epsilon >= least && *guesses == 50);
+            // A wrong label tells more than a right one, of which nothing follows.
+            assert!(roc.auc().value > labelled.roc.auc().value - 0.08 && labelled.epsilon < 0.6);
+            assert_eq!(found.epsilon.is_some(), noise.is_some());
+            if let Some(most) = found.epsilon {
+                assert!(*epsilon <= most && *epsilon_gaussian <= most);
+            }
+            assert!(!found.replayed && found.steps == found.steps.max(1));
+        }
+    }
+
+    fn small() -> (Dataset, RunConfig, Sought) {
+        let config = RunConfig { lot: 20, steps: Some(30), replay: Some(4), ..RunConfig::default() };
+        (synthetic::digits(2, 120, 0).train, config, Sought { records: 80, mislabelled: 40, labelled: 20, seed: 1 })
+    }
+
+    #[test]
+    fn it_goes_piece_by_piece_to_the_same_end() {
+        let (train, config, sought) = small();
+        let of = |slices: &[u32]| {
+            let factory = EngineFactory::cpu();
+            let mut attack = block_on(Membership::new(&factory, &train, config.clone(), &sought)).unwrap();
+            for &slice in slices {
+                block_on(attack.advance(slice)).unwrap();
+            }
+            assert_eq!(attack.progress(), Progress { done: 30, of: 30 });
+            block_on(attack.found()).unwrap()
+        };
+        let found = of(&[30]);
+        assert_eq!(of(&[1, 0, 12, 1000]), found);
+        assert!(found.replayed && found.epsilon.is_none());
+        assert_eq!(found.mislabelled.roc.candidates().0 + found.mislabelled.roc.candidates().1, 40);
+        // Features come first, in pieces.
+        let scattering = RunConfig { model: Architecture::Scattering, ..config.clone() };
+        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), &train, scattering, &sought)).unwrap();
+        assert_eq!(block_on(attack.advance(40)).unwrap().done, 0);
+        while !block_on(attack.advance(40)).unwrap().complete() {}
+        assert!(block_on(attack.found()).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_attacked_is_refused() {
+        let (train, run, sought) = small();
+        let of = |train: &Dataset, config: &RunConfig, sought: Sought| {
+            block_on(Membership::new(&EngineFactory::cpu(), train, config.clone(), &sought)).map(|_| ()).unwrap_err()
+        };
+        let refused = |config: RunConfig| of(&train, &config, sought);
+        assert!(matches!(of(&train, &run, Sought { mislabelled: 0, ..sought }), AttackError::NoCandidates));
+        for records in [0, 29] {
+            assert!(matches!(of(&train, &run, Sought { records, ..sought }), AttackError::TooManyCandidates { .. }));
+        }
+        for huge in [u32::MAX, u32::MAX / 2] {
+            let sought = Sought { records: u32::MAX, mislabelled: huge, labelled: huge, seed: 0 };
+            assert!(matches!(of(&train, &run, sought), AttackError::TooManyCandidates { .. }));
+        }
+        let more = Sought { records: 91, ..sought };
+        assert!(matches!(of(&train, &run, more), AttackError::TooFew { needed: 121, found: 120 }));
+        assert!(matches!(of(&train.slice(0..0), &run, sought), AttackError::TooFew { found: 0, .. }));
+        let one = Dataset::new("one", train.images.clone(), vec![7; 120]);
+        assert!(matches!(of(&one, &run, sought), AttackError::OneClass(7)));
+        assert!(matches!(refused(RunConfig { steps: None, ..run.clone() }), AttackError::NoEnd));
+        let users = Sharing::Users { users: 10, skew: 100.0, seed: 0 };
+        assert!(matches!(refused(RunConfig { sharing: users, lot: 2, ..run.clone() }), AttackError::Shared));
+        assert!(matches!(refused(RunConfig { lot: 0, ..run.clone() }), AttackError::Config(_)));
+        let silent = NoiseSpec::Gaussian { sigma: 0.0 };
+        assert!(matches!(refused(RunConfig { noise: Some(silent), ..run.clone() }), AttackError::Config(_)));
+        // A model that has diverged has no scores.
+        let wild = RunConfig {
+            encoder: EncoderSpec::None,
+            noise: None,
+            learning_rate: 1e6,
+            model: Architecture::Mlp,
+            momentum: 0.99,
+            steps: Some(2000),
+            ..run.clone()
+        };
+        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), &train, wild, &sought)).unwrap();
+        while !block_on(attack.advance(100)).unwrap().complete() {}
+        match block_on(attack.found()) {
+            Ok(found) => assert!(found.mislabelled.roc.auc().value.is_finite()),
+            Err(error) => assert!(matches!(error, AttackError::NotFinite { .. }), "{error}"),
+        }
+        // All coins alike: one candidate has one coin.
+        let lone = Sought { mislabelled: 1, labelled: 0, ..sought };
+        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), &train, run, &lone)).unwrap();
+        assert!(matches!(block_on(attack.found()), Err(AttackError::NoScores { .. })));
+    }
+
+    #[test]
+    fn the_surest_are_guessed_and_counted() {
+        let scores: Vec<(f64, bool)> = (0..100).map(|k| (-f64::from(k), k != 2)).collect();
+        let told = Told::of(&scores, 1e-5).unwrap();
+        assert_eq!((told.guesses, told.right), (5, 4));
+        // Of equal scores the first are taken, whatever their coins are.
+        let equal: Vec<(f64, bool)> = (0..100).map(|k| (1.0, k >= 50)).collect();
+        let told = Told::of(&equal, 1e-5).unwrap();
+        assert_eq!((told.right, told.epsilon, told.epsilon_gaussian, told.roc.auc().value), (0, 0.0, 0.0, 0.5));
+        assert!(matches!(Told::of(&scores, 1.0), Err(AttackError::Audit(_))));
+        assert!(matches!(Told::of(&[(f64::NAN, true), (0.0, false)], 1e-5), Err(AttackError::NotFinite { .. })));
+    }
+
+    #[test]
+    fn a_loss_has_digits_where_the_model_is_sure_and_where_it_is_wrong() {
+        let mut scores = [0.0_f32; 10];
+        assert!((loss(&scores, 3) - 10.0_f64.ln()).abs() < 1e-15);
+        scores[3] = 60.0;
+        assert!((loss(&scores, 3) / (9.0 * (-60.0_f64).exp()) - 1.0).abs() < 1e-12);
+        assert!((loss(&scores, 4) - 60.0).abs() < 1e-12);
+        scores[5] = f32::NAN;
+        assert!(loss(&scores, 5).is_nan());
+    }
+}

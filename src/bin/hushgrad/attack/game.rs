@@ -4,7 +4,7 @@ use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
     accounting::{decimal::upper, ledger::Ledger},
-    attack::game::{Game, ROUNDS},
+    attack::game::Game,
 };
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub struct Arguments {
     #[command(flatten)]
     run: Run,
     /// A ledger that was kept, in place of a configuration; --examples says of how many it is
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "preset"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_A_RUN)]
     ledger: Option<PathBuf>,
     /// Candidates, of whom one was in; several numbers are several games
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [10])]
@@ -24,9 +24,9 @@ pub struct Arguments {
     /// Training examples of the run
     #[arg(long, default_value_t = 60_000)]
     examples: u32,
-    /// Rounds that are simulated: the standard error falls with their root
-    #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
-    rounds: u32,
+    /// Rounds that are simulated: the standard error falls with their root [default: of 50,000 scores]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    rounds: Option<u32>,
     /// Seed of the simulation
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -34,6 +34,23 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 }
+
+/// What a ledger says by itself.
+const OF_A_RUN: [&str; 13] = [
+    "config",
+    "preset",
+    "model",
+    "clip",
+    "sigma",
+    "no_noise",
+    "lot",
+    "sampling",
+    "learning_rate",
+    "momentum",
+    "steps",
+    "epochs",
+    "replay",
+];
 
 /// Scores between two looks at the bar.
 const SLICE: u32 = 64;
@@ -56,7 +73,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             Some(ledger) => Game::of(ledger, config.delta, examples.into(), candidates, seed)?,
             None => Game::new(&config, examples, candidates, seed)?,
         };
-        game.set_rounds(arguments.rounds);
+        if let Some(rounds) = arguments.rounds {
+            game.set_rounds(rounds);
+        }
         let bar = bar(json, "scores")?;
         loop {
             let progress = game.advance(SLICE)?;
