@@ -3,7 +3,10 @@
 use std::error::Error;
 
 use hushgrad::{
-    accounting::{decimal::upper, noise::NoiseSpec},
+    accounting::{
+        decimal::upper,
+        noise::{NoiseError, NoiseSpec},
+    },
     attack::{
         Estimate,
         inversion::{Inverted, OneGradient, UNITS, collapse},
@@ -62,6 +65,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             Ok(OneGradient::new(&image, train.labels[place], units, seed)?)
         })
         .collect::<Result<Vec<OneGradient>, Box<dyn Error>>>()?;
+    // Refused before anything is said.
+    let noises = arguments.sigma.iter().map(|&sigma| {
+        let noise = (sigma != 0.0).then_some(NoiseSpec::Gaussian { sigma });
+        noise.as_ref().map(NoiseSpec::build).transpose()?;
+        Ok((sigma, noise))
+    });
+    let noises = noises.collect::<Result<Vec<_>, NoiseError>>()?;
     if !json {
         say(&format!(
             "{images} of {}, one gradient each of a perceptron of {units} units, clipped; the picture is lost about σ = {:.3}\n\
@@ -72,9 +82,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let mut rng = NotPrivateReplay::new(seed);
     let bar = bar(json, "noises")?;
-    bar.set_length(arguments.sigma.len() as u64);
-    for &sigma in &arguments.sigma {
-        let noise = (sigma != 0.0).then_some(NoiseSpec::Gaussian { sigma });
+    bar.set_length(noises.len() as u64);
+    for (sigma, noise) in noises {
         let mut all: Vec<Inverted> = Vec::new();
         for gradient in &gradients {
             for _ in 0..draws {
