@@ -69,10 +69,10 @@ pub enum AttackError {
     #[error("all images have the label {0}; a wrong label shows only among images of several digits")]
     OneClass(u8),
     /// The models, the images or the steps of something are too many or too few.
-    #[error("{what} is {value}; it must be {range}")]
+    #[error("{field} is {value}; it must be {range}")]
     OutOfRange {
         /// What it is.
-        what: &'static str,
+        field: &'static str,
         /// Its value.
         value: u64,
         /// What it must be.

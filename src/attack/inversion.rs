@@ -94,7 +94,7 @@ impl OneGradient {
         }
         if !(2..=MOST_UNITS).contains(&units) {
             return Err(AttackError::OutOfRange {
-                what: "the number of units",
+                field: "the number of units",
                 value: units.into(),
                 range: "from 2 to 128",
             });

@@ -70,7 +70,7 @@ impl Lira {
         let Shadows { records, models, seed } = *shadows;
         if !(2..=MOST_SHADOWS).contains(&models) {
             return Err(AttackError::OutOfRange {
-                what: "the number of shadow models",
+                field: "the number of shadow models",
                 value: models.into(),
                 range: "from 2 to 1024",
             });
