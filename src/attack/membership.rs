@@ -17,7 +17,12 @@ use super::{
     roc::Roc,
 };
 use crate::{
-    accounting::{audit::Guesses, risk::GaussianPrivacy},
+    accounting::{
+        PrivacyError,
+        audit::Guesses,
+        books::Books,
+        risk::{GaussianPrivacy, PrivacyCurve},
+    },
     data::{Dataset, Shift},
     engine::{AnyEngine, Engine as _, EngineFactory, Scores},
     rng::NotPrivateReplay,
@@ -217,6 +222,23 @@ impl Membership {
         let replayed = self.session.plan().config.replay.is_some();
         Ok(Found { mislabelled, labelled, epsilon, delta, steps: self.session.step_count(), replayed })
     }
+
+    /// (ε, δ(ε)) of the steps so far, `points` evenly to the tight ε and as many beyond: what a ROC must not enter
+    /// ([`forbidden_above`](super::roc::forbidden_above)). It takes a second or so. `None`: there is no guarantee, or no tight one.
+    ///
+    /// # Errors
+    /// What the accountant refuses.
+    pub fn curve(&self, points: u32) -> Result<Option<PrivacyCurve>, AttackError> {
+        let Some(ledger) = self.session.ledger() else { return Ok(None) };
+        let (books, delta) = (Books::of(ledger.clone())?, self.session.plan().config.delta);
+        let tight = match books.tight(delta) {
+            Err(PrivacyError::Unpriced(_) | PrivacyError::TooManyKinds { .. } | PrivacyError::TooMuchWork { .. }) => {
+                return Ok(None);
+            }
+            tight => tight?,
+        };
+        Ok(PrivacyCurve::new(books.curve_about(tight.value, delta, points, 1e-3)?).ok())
+    }
 }
 
 async fn told(
@@ -293,10 +315,10 @@ mod tests {
         }
     }
 
-    fn attacked(train: &Dataset, config: RunConfig, sought: &Sought) -> Found {
+    fn attacked(train: &Dataset, config: RunConfig, sought: &Sought) -> (Found, Option<PrivacyCurve>) {
         let mut attack = block_on(Membership::new(&EngineFactory::cpu(), train, config, sought)).unwrap();
         while !block_on(attack.advance(100)).unwrap().complete() {}
-        block_on(attack.found()).unwrap()
+        (block_on(attack.found()).unwrap(), attack.curve(8).unwrap())
     }
 
     #[test]
@@ -305,7 +327,7 @@ mod tests {
         for (noise, epochs, auc, least) in
             [(None, 60, 0.96..1.0, 2.2), (Some(0.5), 30, 0.58..0.70, 0.0), (Some(1.1), 15, 0.50..0.62, 0.0)]
         {
-            let found = attacked(&train, config(noise, epochs), &Sought { seed: 3, ..Sought::default() });
+            let (found, curve) = attacked(&train, config(noise, epochs), &Sought { seed: 3, ..Sought::default() });
             let Told { roc, right, guesses, epsilon, epsilon_gaussian } = &found.mislabelled;
             let labelled = found.labelled.as_ref().unwrap();
             println!(
@@ -317,11 +339,12 @@ mod tests {
             assert!(auc.contains(&roc.auc().value) && *epsilon >= least && *guesses == 50);
             // A wrong label tells more than a right one, of which nothing follows.
             assert!(roc.auc().value > labelled.roc.auc().value - 0.08 && labelled.epsilon < 0.6);
-            assert_eq!(found.epsilon.is_some(), noise.is_some());
-            if let Some(most) = found.epsilon {
+            assert_eq!((found.epsilon.is_some(), curve.is_some()), (noise.is_some(), noise.is_some()));
+            if let (Some(most), Some(curve)) = (found.epsilon, curve) {
+                assert_eq!(roc.refutes(&curve, 0.01).unwrap(), None);
                 assert!(*epsilon <= most && *epsilon_gaussian <= most);
             }
-            assert!(!found.replayed && found.steps == found.steps.max(1));
+            assert!(!found.replayed && found.steps > 0);
         }
     }
 
