@@ -62,6 +62,7 @@
 //! | [`model`] | architectures and their per-example gradients | the above |
 //! | [`engine`] | one trait; the plain reference, the CPU engine and the WebGPU engine | the above |
 //! | [`train`] | configuration, plan, session, report | the above |
+//! | [`attack`] | attacks that people recognise, on a run's own release: membership, the candidate game, an image from a gradient | the above |
 //! | [`plot`] | charts as plain data and as SVG, for the page and the native tool | the type of a point of [`train`] |
 //! | [`worker`] | the page's two threads, and what may be asked of them | the above |
 //! | [`ui`] | the page (feature `page`): plain logic everywhere, Leptos in the browser | [`worker`]'s messages, [`plot`], plain data of the rest |
@@ -70,6 +71,7 @@
 
 pub use hushgrad_accounting as accounting;
 
+pub mod attack;
 pub mod data;
 pub mod engine;
 pub mod mechanism;

@@ -9,7 +9,7 @@ mod imports;
 use imports::{Module, circles, edges_of};
 
 /// Each may use those before it.
-const ROOMS: [&str; 9] = ["rng", "data", "mechanism", "model", "engine", "train", "plot", "worker", "ui"];
+const ROOMS: [&str; 10] = ["rng", "data", "mechanism", "model", "engine", "train", "attack", "plot", "worker", "ui"];
 
 fn edges() -> Vec<(Module, Module)> {
     let edges = edges_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));

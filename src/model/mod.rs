@@ -16,7 +16,7 @@ pub mod scattering;
 use crate::{data::idx::SIDE, mechanism::denoise::Planes};
 
 pub use crate::data::idx::PIXELS;
-pub use init::initial_parameters;
+pub use init::{glorot, initial_parameters};
 pub use safetensors::safetensors;
 
 /// Digits to tell apart.

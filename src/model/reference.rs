@@ -10,7 +10,19 @@ use super::{Activation, Architecture, CLASSES, Layer, cnn};
 /// When `parameters` or `out` has not P entries, `image` not the model's inputs (784 pixels, or 3,969 features), or the label is not below 10.
 pub fn gradient(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8, out: &mut [f32]) -> f64 {
     assert_eq!(out.len(), architecture.parameters(), "the gradient has one entry for each parameter");
-    let forward = Forward::new(architecture, parameters, image);
+    backward(&Forward::new(architecture, parameters, image), parameters, label, out)
+}
+
+/// As [`gradient`], of a model that is no [`Architecture`]: a perceptron of another width, say. Its stages end in [`CLASSES`] values.
+///
+/// # Panics
+/// When `parameters` and `out` have different lengths, or stages read beyond them, or the label is not below 10.
+pub fn gradient_through(stages: Vec<Stage>, parameters: &[f32], image: &[f32], label: u8, out: &mut [f32]) -> f64 {
+    assert_eq!(out.len(), parameters.len(), "the gradient has one entry for each parameter");
+    backward(&Forward::through(stages, parameters, image), parameters, label, out)
+}
+
+fn backward(forward: &Forward, parameters: &[f32], label: u8, out: &mut [f32]) -> f64 {
     let label = usize::from(label);
     let probabilities = softmax(&forward.logits);
     // ∂ℓ/∂logits = softmax − one-hot.
@@ -127,7 +139,10 @@ impl Forward {
     fn new(architecture: Architecture, parameters: &[f32], image: &[f32]) -> Self {
         assert_eq!(parameters.len(), architecture.parameters(), "parameters of this architecture");
         assert_eq!(image.len(), architecture.inputs(), "the model's inputs");
-        let stages = stages(architecture);
+        Self::through(stages(architecture), parameters, image)
+    }
+
+    fn through(stages: Vec<Stage>, parameters: &[f32], image: &[f32]) -> Self {
         let mut inputs = Vec::with_capacity(stages.len());
         let mut values: Vec<f64> = image.iter().map(|&x| f64::from(x)).collect();
         for stage in &stages {

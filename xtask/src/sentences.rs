@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use crate::prelude::*;
 
 /// Where the threads' programs are.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "src/mechanism",
     "src/model",
     "src/engine",
     "src/data",
     "src/train",
+    "src/attack",
     "src/worker",
     "crates/accounting/src",
     "src/rng.rs",

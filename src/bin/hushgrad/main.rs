@@ -5,6 +5,8 @@ mod account;
 #[cfg(not(target_arch = "wasm32"))]
 mod anneal;
 #[cfg(not(target_arch = "wasm32"))]
+mod attack;
+#[cfg(not(target_arch = "wasm32"))]
 mod audit;
 #[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
@@ -63,6 +65,8 @@ fn main() -> std::process::ExitCode {
         Calibrate(calibrate::Arguments),
         /// Search for the noise of a run's phases at one ε, on digits that the program draws
         Anneal(anneal::Arguments),
+        /// Attack a run, or what it would release, and say what the attacker finds beside what ε allows
+        Attack(attack::Arguments),
         /// Release once what a convex head needs to know of the digits, and train on that for ever
         Functional(functional::Arguments),
         /// Measure again what the project states
@@ -82,6 +86,7 @@ fn main() -> std::process::ExitCode {
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Anneal(arguments) => anneal::run(&arguments),
+        Command::Attack(arguments) => attack::run(&arguments),
         Command::Functional(arguments) => functional::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pretrain(arguments) => pretrain::run(&arguments),

@@ -35,6 +35,18 @@ pub enum Model {
     CnnRelu,
 }
 
+impl From<Model> for Architecture {
+    fn from(model: Model) -> Self {
+        match model {
+            Model::Linear => Self::Linear,
+            Model::Scattering => Self::Scattering,
+            Model::Mlp => Self::Mlp,
+            Model::CnnTanh => Self::CnnTanh,
+            Model::CnnRelu => Self::CnnRelu,
+        }
+    }
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Sampling {
     /// Each example by itself, with probability lot / examples
@@ -45,6 +57,17 @@ pub enum Sampling {
     RandomAllocation,
     /// The same draw, priced as if it were known
     Shuffled,
+}
+
+impl From<Sampling> for SamplingPolicy {
+    fn from(sampling: Sampling) -> Self {
+        match sampling {
+            Sampling::Poisson => Self::Poisson,
+            Sampling::FixedSize => Self::FixedSize,
+            Sampling::RandomAllocation => Self::RandomAllocation,
+            Sampling::Shuffled => Self::Shuffled,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -153,13 +176,7 @@ pub fn configuration(
         None => ground(arguments.config.as_deref(), arguments.preset)?,
     };
     if let Some(model) = arguments.model {
-        config.model = match model {
-            Model::Linear => Architecture::Linear,
-            Model::Scattering => Architecture::Scattering,
-            Model::Mlp => Architecture::Mlp,
-            Model::CnnTanh => Architecture::CnnTanh,
-            Model::CnnRelu => Architecture::CnnRelu,
-        };
+        config.model = model.into();
     }
     if let Some(start) = arguments.start {
         config.start = match start {
@@ -180,12 +197,7 @@ pub fn configuration(
         config.averaging = Averaging::Exponential;
     }
     if let Some(sampling) = arguments.sampling {
-        config.sampling = match sampling {
-            Sampling::Poisson => SamplingPolicy::Poisson,
-            Sampling::FixedSize => SamplingPolicy::FixedSize,
-            Sampling::RandomAllocation => SamplingPolicy::RandomAllocation,
-            Sampling::Shuffled => SamplingPolicy::Shuffled,
-        };
+        config.sampling = sampling.into();
     }
     encoder(arguments, &mut config.encoder)?;
     noise(arguments, &mut config.noise)?;

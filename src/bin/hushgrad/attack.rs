@@ -1,0 +1,57 @@
+//! `hushgrad attack`: what an attacker finds in a run, beside what ε allows.
+
+use std::{error::Error, io::IsTerminal as _};
+
+use hushgrad::attack::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+mod game;
+mod invert;
+mod lira;
+mod membership;
+mod setup;
+mod told;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Who was trained on, by the loss of the last model: mislabelled digits, in or out by a coin each
+    Membership(membership::Arguments),
+    /// Which of N candidates was in, by all that a run releases: simulated, beside the most that is possible
+    Game(game::Arguments),
+    /// An image from one gradient of a perceptron, under ever more noise
+    Invert(invert::Arguments),
+    /// Who was trained on, by shadow models: ordinary digits (LiRA)
+    Lira(lira::Arguments),
+}
+
+/// Attacks.
+///
+/// # Errors
+/// With a sentence that says what to change.
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    match &arguments.what {
+        What::Membership(arguments) => pollster::block_on(membership::run(arguments)),
+        What::Game(arguments) => game::run(arguments),
+        What::Invert(arguments) => invert::run(arguments),
+        What::Lira(arguments) => pollster::block_on(lira::run(arguments)),
+    }
+}
+
+/// A bar on a terminal, of what counts in `unit`; nothing where a program reads.
+fn bar(json: bool, unit: &str) -> Result<ProgressBar, Box<dyn Error>> {
+    let bar = if json || !std::io::stderr().is_terminal() { ProgressBar::hidden() } else { ProgressBar::new(1) };
+    let template = ["{bar:40} {pos}/{len} ", unit, " {elapsed}/{duration}"].concat();
+    bar.set_style(ProgressStyle::with_template(&template)?);
+    Ok(bar)
+}
+
+fn show(bar: &ProgressBar, progress: Progress) {
+    bar.set_length(progress.of);
+    bar.set_position(progress.done);
+}

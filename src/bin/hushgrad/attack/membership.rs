@@ -1,0 +1,90 @@
+//! `hushgrad attack membership`: loss-threshold membership inference on mislabelled digits.
+
+use std::error::Error;
+
+use hushgrad::{
+    attack::membership::{Found, Membership, Sought},
+    engine::EngineFactory,
+};
+use serde_json::json;
+
+use super::{
+    bar,
+    setup::{Data, Run},
+    show, told,
+};
+use crate::account::say;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    run: Run,
+    #[command(flatten)]
+    data: Data,
+    /// Records that the model is trained on, about
+    #[arg(long, default_value_t = 2000)]
+    records: u32,
+    /// Candidates with a wrong label, each in by a fair coin
+    #[arg(long, default_value_t = 1000)]
+    mislabelled: u32,
+    /// Candidates with their right label, for comparison
+    #[arg(long, default_value_t = 500)]
+    labelled: u32,
+    /// Decides which images are candidates, labels and coins
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// CPU threads; without it, all
+    #[arg(long)]
+    threads: Option<u32>,
+    /// One line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Steps between two looks at the bar.
+const SLICE: u32 = 8;
+
+/// Trains and attacks.
+///
+/// # Errors
+/// With a sentence that says what to change.
+pub async fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let Arguments { records, mislabelled, labelled, seed, .. } = *arguments;
+    let sought = Sought { records, mislabelled, labelled, seed };
+    let config = arguments.run.configuration(sought.examples()?)?;
+    let train = arguments.data.train()?;
+    let mut factory = EngineFactory::cpu();
+    factory.threads(arguments.threads);
+    let bar = bar(arguments.json, "steps")?;
+    let mut attack = Membership::new(&factory, &train, config.clone(), &sought).await?;
+    loop {
+        let progress = attack.advance(SLICE).await?;
+        show(&bar, progress);
+        if progress.complete() {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+    let found = attack.found().await?;
+    if arguments.json {
+        let Found { epsilon, delta, steps, replayed, .. } = found;
+        let line = json!({
+            "data": train.name, "sought": sought, "config": config, "steps": steps, "epsilon-at-most": epsilon, "delta": delta, "replayed": replayed,
+            "mislabelled": told::json(&found.mislabelled), "labelled": found.labelled.as_ref().map(told::json),
+        });
+        return say(&line.to_string());
+    }
+    let mut lines = vec![
+        format!(
+            "{} on about {records} of {} ({} steps): {}",
+            config.model,
+            train.name,
+            found.steps,
+            told::cost(found.epsilon, found.delta, found.replayed)
+        ),
+        told::HEAD.to_owned(),
+        told::row("mislabelled", &found.mislabelled),
+    ];
+    lines.extend(found.labelled.as_ref().map(|labelled| told::row("correctly labelled", labelled)));
+    say(&lines.join("\n"))
+}
