@@ -528,7 +528,8 @@ fn a_run_with_a_minority_is_continued_on_the_same_images_and_refused_where_there
     thread.ask_and_settle(Request::Play);
     assert!(thread.ask_and_settle(Request::ExportParameters).last() == whole.last());
     thread.load(DataRequest::Synthetic { seed: 1, train: 49, test: 20 });
-    let events = thread.ask_and_settle(Request::Start { config: Box::new(RunConfig { lot: 8, ..config }), broken: None });
+    let events =
+        thread.ask_and_settle(Request::Start { config: Box::new(RunConfig { lot: 8, ..config }), broken: None });
     let [problem] = Thread::problems(&events)[..] else { panic!("{events:?}") };
     assert_eq!(problem.field.as_deref(), Some("minority"));
     assert!(problem.sentence.contains("fewer than fifty"), "{}", problem.sentence);
@@ -612,7 +613,10 @@ fn the_last_planned_step_is_taken_apart_where_lots_are_shown() {
         let mut thread = Thread::new(vec![]);
         thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: false, lots });
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
-        thread.ask_and_settle(Request::Start { config: Box::new(RunConfig { steps: Some(12), ..short() }), broken: None });
+        thread.ask_and_settle(Request::Start {
+            config: Box::new(RunConfig { steps: Some(12), ..short() }),
+            broken: None,
+        });
         let events = thread.ask_and_settle(Request::Play);
         assert_eq!(lots_of(&events), if lots { vec![12] } else { vec![] });
         assert!(Thread::last_report(&events).complete);
@@ -747,7 +751,10 @@ fn a_refused_file_leaves_the_load_that_is_under_way_alone() {
             thread.one_arrives();
         }
         if before == 3 {
-            assert_eq!(started(&thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None })).train, 10_000);
+            assert_eq!(
+                started(&thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None })).train,
+                10_000
+            );
         }
         let events = thread.load_files(&damaged());
         assert!(matches!(&events[..], [Event::NotLoaded { load: 2, over: true, .. }]), "{events:?}");
@@ -776,7 +783,10 @@ fn the_first_step_waits_for_all_digits() {
         for request in [Request::Play, Request::StepOnce] {
             let mut thread = Thread::with_slow_site(files.clone());
             (0..3).for_each(|_| drop(thread.one_arrives()));
-            assert_eq!(started(&thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None })).train, 10_000);
+            assert_eq!(
+                started(&thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None })).train,
+                10_000
+            );
             let events = thread.ask_and_settle(request.clone());
             let stepped = |e: &Event| matches!(e, Event::Report(report, _) if report.step > 0);
             assert!(!events.iter().any(stepped), "{request:?}: {events:?}");
@@ -807,7 +817,10 @@ fn an_overtaken_load_is_not_heard() {
         let events = thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
         assert!(matches!(&events[..], [Event::Loaded { load: 2, train: 600, complete: true, .. }]), "{events:?}");
         assert_eq!(thread.one_arrives(), [], "neither bytes nor digits nor errors");
-        assert_eq!(started(&thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None })).train, 600);
+        assert_eq!(
+            started(&thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None })).train,
+            600
+        );
     }
 }
 
@@ -986,7 +999,9 @@ fn what_was_drawn_is_told_to_the_page_and_not_to_a_file() {
 fn every_message_survives_postcard() {
     let mut thread = Thread::with_run(short());
     let mut events = thread.ask_and_settle(Request::StepOnce);
-    events.extend(thread.ask_and_settle(Request::Start { config: Box::new(RunConfig { lot: 0, ..short() }), broken: None }));
+    events.extend(
+        thread.ask_and_settle(Request::Start { config: Box::new(RunConfig { lot: 0, ..short() }), broken: None }),
+    );
     events.extend(thread.ask_and_settle(Request::ExportLedger));
     events.extend(thread.load_files(&damaged()));
     for event in events {

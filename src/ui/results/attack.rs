@@ -93,12 +93,17 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
             (false, _) => String::new(),
             (true, false) => t!("Press Play, and watch the lower bounds climb.").to_owned(),
             (true, true) => {
-                t!("The attack has ended: coins are in no file, so of a run that was continued nothing is proved.").to_owned()
+                t!("The attack has ended: coins are in no file, so of a run that was continued nothing is proved.")
+                    .to_owned()
             }
         };
     };
     let steps = format::integer(found.steps);
-    if page.run.report.with(|report| report.as_ref().is_some_and(|report| matches!(report.privacy, Privacy::NoGuarantee { .. }))) {
+    if page
+        .run
+        .report
+        .with(|report| report.as_ref().is_some_and(|report| matches!(report.privacy, Privacy::NoGuarantee { .. })))
+    {
         return t!("There is no ε to stay below: nothing hides a canary that is drawn, and with more canaries the bounds grow without end.").to_owned();
     }
     match (refuted(page), broken) {
@@ -128,11 +133,16 @@ fn found(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
     let roc = chart(page, frame(t!("What the attacker finds"), "attack", 190.0), move || {
         let mut drawing = allowed(curve.get());
         if let Some(found) = page.attack.found.get() {
-            drawing.lines.push(Line { class: "line-attack", name: t!("canaries found").to_owned(), points: roc(&found) });
+            drawing.lines.push(Line {
+                class: "line-attack",
+                name: t!("canaries found").to_owned(),
+                points: roc(&found),
+            });
         }
         drawing
     });
-    let hundred = Memo::new(move |_| page.attack.found.with(|found| found.as_ref().map_or(ACCUSED, |found| of_a_hundred(found))));
+    let hundred =
+        Memo::new(move |_| page.attack.found.with(|found| found.as_ref().map_or(ACCUSED, |found| of_a_hundred(found))));
     let number = view! { <strong data-testid="attack-hundred">{text_fn(move || hundred.get().to_string())}</strong> };
     view! {
         <p class="marks">{teaching()}</p>
@@ -155,7 +165,12 @@ fn gauge(page: Page) -> AnyView {
         let (_, whole, bounds) = page.attack.bounds.get().unwrap_or_default();
         let most = bounds.each().into_iter().flatten().chain(claim).fold(0.0, f64::max).max(1e-3);
         let width = |value: f64| format::number((100.0 * value / most).clamp(0.5, 100.0));
-        let row = |class: &'static str, id: &'static str, name: &'static str, value: Option<f64>, says: String, assumes: &'static str| {
+        let row = |class: &'static str,
+                   id: &'static str,
+                   name: &'static str,
+                   value: Option<f64>,
+                   says: String,
+                   assumes: &'static str| {
             view! {
                 <div class=format!("gauge-row {class}")>
                     <dt>{name}<span class="small-label">{assumes}</span></dt>
@@ -173,16 +188,39 @@ fn gauge(page: Page) -> AnyView {
             None => "…".to_owned(),
         };
         let lower = |id, name, value: Option<f64>, assumes| {
-            let class = if value.zip(claim).is_some_and(|(value, claim)| value > claim) { "lower crossed" } else { "lower" };
+            let class =
+                if value.zip(claim).is_some_and(|(value, claim)| value > claim) { "lower crossed" } else { "lower" };
             row(class, id, name, value, at_least(value), assumes)
         };
         let LowerBounds { guesses, gaussian, curve, rates, steps } = bounds;
         vec![
-            row("claim", "gauge-claim", t!("ε of the books"), claim, at_most(claim), t!("tight; nobody can prove more of an honest run")),
-            lower("gauge-steps", t!("Single steps"), steps, t!("takes sampling and composition as they are said to be (Nasr et al. 2023)")),
+            row(
+                "claim",
+                "gauge-claim",
+                t!("ε of the books"),
+                claim,
+                at_most(claim),
+                t!("tight; nobody can prove more of an honest run"),
+            ),
+            lower(
+                "gauge-steps",
+                t!("Single steps"),
+                steps,
+                t!("takes sampling and composition as they are said to be (Nasr et al. 2023)"),
+            ),
             lower("gauge-rates", t!("Thresholds"), rates, t!("canaries are independent (Clopper and Pearson)")),
-            lower("gauge-curve", t!("Guesses, by the run's own curve"), curve, t!("the noise is of its family (Mahloujifar et al. 2024)")),
-            lower("gauge-gaussian", t!("Guesses, by a Gaussian curve"), Some(gaussian), t!("the run is like one Gaussian release")),
+            lower(
+                "gauge-curve",
+                t!("Guesses, by the run's own curve"),
+                curve,
+                t!("the noise is of its family (Mahloujifar et al. 2024)"),
+            ),
+            lower(
+                "gauge-gaussian",
+                t!("Guesses, by a Gaussian curve"),
+                Some(gaussian),
+                t!("the run is like one Gaussian release"),
+            ),
             lower("gauge-guesses", t!("Guesses alone"), Some(guesses), t!("assumes nothing (Steinke et al. 2023)")),
         ]
     };
@@ -201,7 +239,8 @@ fn scores(found: Option<&Audited>) -> Drawing {
         let bin = ((score - low) / size).clamp(0.0, (BINS - 1) as f64) as usize;
         counts[usize::from(is_in)][bin] += 1.0;
     }
-    let line = |counts: [f64; BINS]| (0..).map(|bin| low + (f64::from(bin) + 0.5) * size).zip(counts).collect::<Vec<Point>>();
+    let line =
+        |counts: [f64; BINS]| (0..).map(|bin| low + (f64::from(bin) + 0.5) * size).zip(counts).collect::<Vec<Point>>();
     let most = counts.iter().flatten().fold(1.0, |most: f64, count| most.max(*count));
     Drawing {
         lines: vec![

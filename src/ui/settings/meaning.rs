@@ -6,7 +6,12 @@ use super::{
     selects::Select,
     values::Settings,
 };
-use crate::{data::sharing::Sharing, plot::format, train::{audit::Mutation, config::Protects}, ui::text::t};
+use crate::{
+    data::sharing::Sharing,
+    plot::format,
+    train::{audit::Mutation, config::Protects},
+    ui::text::t,
+};
 
 impl Settings {
     /// The promise that the run breaks.

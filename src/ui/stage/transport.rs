@@ -109,7 +109,8 @@ fn readouts(page: Page) -> impl IntoView {
         Some(format!(" / {end}"))
     };
     let broken = bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some())));
-    let canaries = bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0)));
+    let canaries =
+        bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0)));
     let renyi_text = move || match epsilon.get() {
         _ if broken.get() => t!("claimed, and not true").to_owned(),
         Some(Ok((improved, _))) if tight.get().is_some() => {

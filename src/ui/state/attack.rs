@@ -41,7 +41,8 @@ impl Attack {
 
     /// Takes what the auditor has found, and asks what it says.
     pub(super) fn take(self, audited: Audited) {
-        let changed = self.found.with_untracked(|found| found.as_ref().is_none_or(|found| found.steps != audited.steps));
+        let changed =
+            self.found.with_untracked(|found| found.as_ref().is_none_or(|found| found.steps != audited.steps));
         self.found.set(Some(Arc::new(audited)));
         if changed {
             self.ask(false);
@@ -61,7 +62,8 @@ impl Attack {
 
     fn ask(self, whole: bool) {
         let run = self.run.info.with_untracked(|info| info.as_ref().map(|info| (info.run, info.config.delta)));
-        let (Some((run, delta)), Some(found)) = (run, self.found.get_untracked().filter(|found| found.steps > 0)) else {
+        let (Some((run, delta)), Some(found)) = (run, self.found.get_untracked().filter(|found| found.steps > 0))
+        else {
             return;
         };
         let events = self.spending.told_events();

@@ -29,10 +29,12 @@ impl<H: Host> Agent<H> {
                 let config = *config;
                 self.start(config, broken).await;
             }
-            Request::Reset => match self.session.as_ref().map(|session| (session.plan().config.clone(), session.broken())) {
-                Some((config, broken)) => self.start(config, broken).await,
-                None => self.problem(None, &"there is no run to reset yet; wait for the digits to load"),
-            },
+            Request::Reset => {
+                match self.session.as_ref().map(|session| (session.plan().config.clone(), session.broken())) {
+                    Some((config, broken)) => self.start(config, broken).await,
+                    None => self.problem(None, &"there is no run to reset yet; wait for the digits to load"),
+                }
+            }
             Request::Play => match &self.session {
                 Some(session) if session.complete() => {
                     self.host.send(Event::Notice(
