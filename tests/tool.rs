@@ -221,6 +221,12 @@ fn a_run_with_canaries_says_so() {
     let without = hushgrad("train --data @ --lot 32 --steps 3 --evaluate-every 3 --json", &files.0);
     let line: serde_json::Value = serde_json::from_slice(&without.stdout).unwrap();
     assert!(line.get("canaries").is_none());
+    for sharing in ["--sampling fixed-size", "--sampling random-allocation", "--sampling shuffled", "--users 100"] {
+        let other = format!("train --data @ --lot 32 --steps 3 --canaries 50 {sharing} --out @other.json --force");
+        assert!(hushgrad(&other, &files.0).status.success(), "{sharing}");
+        let label = hushgrad("label @other.json --format md", &files.0);
+        assert!(text(&label.stdout).contains("ε ≤ "), "{sharing}: {}", text(&label.stderr));
+    }
     // Coins are in no file: it goes on, and nobody is in.
     let resumed = hushgrad("train --data @ --resume @run.json --steps 5", &files.0);
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));
