@@ -159,7 +159,7 @@ fn a_label_says_of_a_run_and_of_its_ledger_what_they_cost() {
 #[test]
 fn an_audit_says_what_was_claimed_and_found_and_a_broken_promise_shows() {
     let files = Files::new("audit");
-    let audit = "audit --data @ --lot 30 --steps 30 --sigma 1 --threads 1";
+    let audit = "audit --data @ --lot 30 --steps 30 --threads 1";
     let lines = |words: &str| -> Vec<serde_json::Value> {
         let out = hushgrad(&format!("{audit} --json {words}"), &files.0);
         assert!(out.status.success(), "{words}: {}", text(&out.stderr));
@@ -209,7 +209,7 @@ fn a_run_with_canaries_says_so() {
     let files = Files::new("canaries");
     let train = "train --data @ --lot 32 --steps 3 --canaries 50 --evaluate-every 3";
     let out = hushgrad(&format!("{train} --out @run.json"), &files.0);
-    assert!(out.status.success() && text(&out.stderr).contains("accuracy (with 50 canaries)"), "{}", text(&out.stderr));
+    assert!(out.status.success() && text(&out.stderr).contains("(with 50 canaries)"), "{}", text(&out.stderr));
     let json = hushgrad(&format!("{train} --json"), &files.0);
     let line: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(line["canaries"], 50);
@@ -221,6 +221,12 @@ fn a_run_with_canaries_says_so() {
     let without = hushgrad("train --data @ --lot 32 --steps 3 --evaluate-every 3 --json", &files.0);
     let line: serde_json::Value = serde_json::from_slice(&without.stdout).unwrap();
     assert!(line.get("canaries").is_none());
+    for sharing in ["--sampling fixed-size", "--sampling random-allocation", "--sampling shuffled", "--users 100"] {
+        let other = format!("train --data @ --lot 32 --steps 3 --canaries 50 {sharing} --out @other.json --force");
+        assert!(hushgrad(&other, &files.0).status.success(), "{sharing}");
+        let label = hushgrad("label @other.json --format md", &files.0);
+        assert!(text(&label.stdout).contains("ε ≤ "), "{sharing}: {}", text(&label.stderr));
+    }
     // Coins are in no file: it goes on, and nobody is in.
     let resumed = hushgrad("train --data @ --resume @run.json --steps 5", &files.0);
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));

@@ -146,9 +146,12 @@ fn own_ledger(written: &Ledger, phases: &[PricedPhase], run: &RunCard) -> Option
 /// Whether `sampling` is the run's policy with the lots of `own` over some number of training examples that a run can have.
 fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
     let Some(lot) = lot_of(own.sampling, run) else { return false };
-    let examples = match sampling {
+    let canaries = run.config.canaries;
+    let sampled = match sampling {
         // By the rate alone any number of examples has as many users.
-        Sampling::Poisson { .. } if matches!(run.config.sharing, Sharing::Users { .. }) => Some(run.train),
+        Sampling::Poisson { .. } if matches!(run.config.sharing, Sharing::Users { .. }) => {
+            run.train.checked_add(canaries)
+        }
         // The most that make as many micro-batches.
         Sampling::Poisson { rate } => match run.config.sharing {
             Sharing::MicroBatches { size } => {
@@ -166,6 +169,8 @@ fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
     // The last batch of an epoch may be a small one.
     let most = MAX_EXAMPLES.saturating_add(lot);
     let policy = |examples| RunConfig { lot, ..run.config.clone() }.drawn_from(examples);
+    // Canaries stand behind the examples.
+    let examples = sampled.and_then(|sampled| sampled.checked_sub(canaries));
     examples.is_some_and(|examples| (lot..=most).contains(&examples) && policy(examples) == sampling)
 }
 
