@@ -325,7 +325,7 @@ impl Stretch {
             other => other,
         };
         // Refuses what is not scored.
-        Scorer::new(&*noise, sampling)?;
+        Scorer::new(sampling)?;
         let increments = Increments::new(&*noise, |x| increment(&*noise, sampling, x));
         Ok(Self { noise, sampling, steps, increments })
     }
@@ -384,8 +384,8 @@ fn increment(noise: &dyn Noise, sampling: Sampling, x: f64) -> f64 {
         Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => noise.log_ratio(x, 1.0).exp(),
         _ => {
             let mut score = Score::default();
-            Scorer::new(noise, sampling).map_or(f64::NAN, |scorer| {
-                scorer.take(&mut score, x);
+            Scorer::new(sampling).map_or(f64::NAN, |scorer| {
+                scorer.take(&mut score, |side| noise.log_ratio(x, side));
                 scorer.value(&score)
             })
         }
