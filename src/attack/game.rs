@@ -488,7 +488,7 @@ mod tests {
         let (mut total, mut step, mut own) = (0.0, 0, 0);
         let (mut ratios, batches) = (vec![], sampling.batches().unwrap_or(1));
         for ((_, steps), noise) in specs.iter().zip(&noises) {
-            let scorer = Scorer::new(&**noise, sampling).unwrap();
+            let scorer = Scorer::new(sampling).unwrap();
             let mut score = Score::default();
             for _ in 0..*steps {
                 if step % batches == 0 {
@@ -500,7 +500,7 @@ mod tests {
                 };
                 let x = noise.sample(rng) + f64::from(u8::from(is_in && drawn));
                 match sampling {
-                    Sampling::Poisson { .. } => scorer.take(&mut score, x),
+                    Sampling::Poisson { .. } => scorer.take(&mut score, |side| noise.log_ratio(x, side)),
                     _ => ratios.push(noise.log_ratio(x, 1.0).exp()),
                 }
                 step += 1;
