@@ -164,7 +164,7 @@ fn gauge(page: Page) -> AnyView {
         let claim = claim(page);
         let (_, whole, bounds) = page.attack.bounds.get().unwrap_or_default();
         let most = bounds.each().into_iter().flatten().chain(claim).fold(0.0, f64::max).max(1e-3);
-        let width = |value: f64| format::number((100.0 * value / most).clamp(0.5, 100.0));
+        let width = |value: f64| format::exact((100.0 * value / most).clamp(0.5, 100.0));
         let row = |class: &'static str,
                    id: &'static str,
                    name: &'static str,
