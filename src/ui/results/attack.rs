@@ -163,7 +163,8 @@ fn gauge(page: Page) -> AnyView {
     let rows = move || {
         let claim = claim(page);
         let (_, whole, bounds) = page.attack.bounds.get().unwrap_or_default();
-        let most = bounds.each().into_iter().flatten().chain(claim).fold(0.0, f64::max).max(1e-3);
+        // ε is marked on each bar.
+        let most = 1.01 * bounds.each().into_iter().flatten().chain(claim).fold(0.0, f64::max).max(1e-3);
         let width = |value: f64| format::exact((100.0 * value / most).clamp(0.5, 100.0));
         let row = |class: &'static str,
                    id: &'static str,
@@ -174,7 +175,7 @@ fn gauge(page: Page) -> AnyView {
             view! {
                 <div class=format!("gauge-row {class}")>
                     <dt>{name}<span class="small-label">{assumes}</span></dt>
-                    <dd data-testid=id><svg class="gauge-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width=width(value.unwrap_or(0.0)) height="4"></rect></svg><span>{says}</span></dd>
+                    <dd data-testid=id><svg class="gauge-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width=width(value.unwrap_or(0.0)) height="4"></rect>{claim.map(|claim| view! { <rect class="mark" x=width(claim) width="0.7" height="4"></rect> })}</svg><span>{says}</span></dd>
                 </div>
             }
             .into_any()
