@@ -4,16 +4,14 @@
 //! and every lot but for the canaries of it, so what is left along a canary's coordinates is noise, and the canary where it is in and was drawn. A canary is public, and counts
 //! among those that the books sample from. Coins are drawn by the run's own source of randomness and are in no file: a run that is continued has no canary in, and its audit has ended.
 
-mod check;
 mod mutation;
 mod witnessed;
 
-pub(super) use check::check;
-pub use check::most_canaries;
 pub(super) use mutation::Broken;
 pub use mutation::Mutation;
 use witnessed::Witnessed;
 
+pub use super::auditable::most_canaries;
 use super::{error::ConfigError, plan::Plan};
 use crate::{
     accounting::audit::{

@@ -1,7 +1,7 @@
 //! Whether a configuration can be run on a training set: ranges, and what contradicts.
 
 use super::{
-    audit, bands,
+    auditable, bands,
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     counted,
     error::ConfigError,
@@ -44,7 +44,7 @@ fn check_phase(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErro
     sharing::check(config, train_examples)?;
     bands::check(config, train_examples)?;
     counted::check(config)?;
-    audit::check(config, train_examples)?;
+    auditable::check(config, train_examples)?;
     if config.noise.is_none() && config.grid_bits.is_some() {
         return Err(ConfigError::Contradiction {
             field: "grid-bits",

@@ -3,6 +3,7 @@
 mod accounted;
 pub mod anneal;
 pub mod audit;
+mod auditable;
 mod bands;
 pub mod books;
 mod check;

@@ -1,6 +1,6 @@
 //! Whether a run can be audited.
 
-use super::super::{config::RunConfig, error::ConfigError};
+use super::{config::RunConfig, error::ConfigError};
 use crate::data::sharing::Sharing;
 
 /// Most canaries of a run: as many scores are kept.
@@ -16,7 +16,7 @@ pub fn most_canaries(config: &RunConfig, examples: u32) -> u32 {
 ///
 /// # Errors
 /// The field that is out of its range, or what contradicts it.
-pub(in crate::train) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError> {
+pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError> {
     if config.canaries == 0 {
         return Ok(());
     }
