@@ -31,6 +31,9 @@ use crate::{
 const CURVE: u32 = 4;
 const CURVE_TOLERANCE: f64 = 1e-2;
 
+/// The least noise, as a share of what is claimed, that an attack's lower bounds are compared with: somebody waits, and it is enough to refute a claim.
+const LEAST_NOISE: f64 = 0.4;
+
 /// What the page asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Question {
@@ -163,7 +166,10 @@ impl Accounts {
             Question::Audit { run, events, delta, evidence, whole } => {
                 let bounds = |books: &Books| {
                     let ledger = books.ledger();
-                    Ok(if whole { evidence.bounds(ledger, delta)? } else { evidence.live_bounds(ledger, delta)? })
+                    Ok(match whole {
+                        true => evidence.bounds_above(ledger, delta, LEAST_NOISE)?,
+                        false => evidence.live_bounds(ledger, delta, LEAST_NOISE)?,
+                    })
                 };
                 Answer::Audit(in_words(match events {
                     Some(events) => self.of(run, events).and_then(bounds),

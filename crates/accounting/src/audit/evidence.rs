@@ -74,7 +74,7 @@ impl Claimed {
     /// # Errors
     /// A ledger without a price by tight accounting; δ out of its range.
     pub fn of(ledger: &Ledger, delta: f64) -> Result<Self, AuditError> {
-        let family = Family { ledger, delta, curves: RefCell::default() };
+        let family = Family::new(ledger, delta, FACTORS[0]);
         let books = family.with(1.0)?;
         let steps = (0..ledger.releases().len()).map(|place| family.step(place, 1.0));
         let steps = steps.collect::<Result<_, _>>()?;
@@ -133,9 +133,9 @@ impl Evidence {
     ///
     /// # Errors
     /// As [`Evidence::bounds`].
-    pub fn live_bounds(&self, ledger: &Ledger, delta: f64) -> Result<LowerBounds, AuditError> {
+    pub fn live_bounds(&self, ledger: &Ledger, delta: f64, least: f64) -> Result<LowerBounds, AuditError> {
         let quick = self.quick_bounds(delta)?;
-        let family = Family { ledger, delta, curves: RefCell::default() };
+        let family = Family::new(ledger, delta, least);
         let steps = family.least_epsilon(|factor| self.refute_steps(|place| family.step(place, factor)));
         or_quick(steps.map(|steps| LowerBounds { steps: Some(steps), ..quick }), quick)
     }
@@ -143,15 +143,23 @@ impl Evidence {
     /// All of them, of a run whose releases are those of `ledger`.
     ///
     /// # Errors
-    /// As [`Evidence::quick_bounds`]; a ledger without a price, as [`Books::of`]. Where tight accounting has no price for the releases, bounds by their family are `None`.
+    /// As [`Evidence::bounds_above`].
     pub fn bounds(&self, ledger: &Ledger, delta: f64) -> Result<LowerBounds, AuditError> {
+        self.bounds_above(ledger, delta, FACTORS[0])
+    }
+
+    /// The same, where no noise below `least` times what is claimed is searched: the distributions of so little noise are long. Bounds beyond stay at what that noise costs.
+    ///
+    /// # Errors
+    /// As [`Evidence::quick_bounds`]; a ledger without a price, as [`Books::of`]. Where tight accounting has no price for the releases, bounds by their family are `None`.
+    pub fn bounds_above(&self, ledger: &Ledger, delta: f64, least: f64) -> Result<LowerBounds, AuditError> {
         let quick = self.quick_bounds(delta)?;
-        or_quick(self.family_bounds(quick, ledger, delta), quick)
+        or_quick(self.family_bounds(quick, Family::new(ledger, delta, least)), quick)
     }
 
     /// With the bounds that compare with other noise of the same family.
-    fn family_bounds(&self, quick: LowerBounds, ledger: &Ledger, delta: f64) -> Result<LowerBounds, AuditError> {
-        let family = Family { ledger, delta, curves: RefCell::default() };
+    fn family_bounds(&self, quick: LowerBounds, family: Family<'_>) -> Result<LowerBounds, AuditError> {
+        let delta = family.delta;
         let claim = family.with(1.0)?.tight(delta)?.value;
         let guesses = self.guesses()?;
         let errors = self.errors(|| of_claim(claim, delta));
@@ -248,11 +256,17 @@ fn of_claim(epsilon: f64, delta: f64) -> f64 {
 struct Family<'a> {
     ledger: &'a Ledger,
     delta: f64,
+    /// Least factor that is searched.
+    least: f64,
     /// Those that were asked for, by the factor's bits.
     curves: RefCell<HashMap<u64, Rc<PrivacyCurve>>>,
 }
 
-impl Family<'_> {
+impl<'a> Family<'a> {
+    fn new(ledger: &'a Ledger, delta: f64, least: f64) -> Self {
+        Self { ledger, delta, least: least.clamp(FACTORS[0], 1.0), curves: RefCell::default() }
+    }
+
     /// Books with `factor` times the noise of each release.
     fn with(&self, factor: f64) -> Result<Books, AuditError> {
         let mut ledger = Ledger::new();
@@ -289,7 +303,7 @@ impl Family<'_> {
     /// ε, from below, of the least noise that is refuted: more noise hides more, so it is refuted, too. The search begins at the noise that is claimed, as distributions of losses are long where
     /// there is little; it ends on the side that is refuted.
     fn least_epsilon(&self, refuted: impl Fn(f64) -> Result<bool, AuditError>) -> Result<f64, AuditError> {
-        let [least, most] = FACTORS.map(f64::ln);
+        let [least, most] = [self.least, FACTORS[1]].map(f64::ln);
         let (mut low, mut high, mut stride) = (0.0_f64, 0.0_f64, STRIDE);
         if refuted(1.0)? {
             low = least;
