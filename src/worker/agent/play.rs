@@ -167,7 +167,7 @@ impl<H: Host> Agent<H> {
         let now = Instant::now();
         let due = !self.playing || self.last_audit.is_none_or(|last| now.duration_since(last) >= AUDIT_EVERY);
         let Some(session) = self.session.as_ref().filter(|_| due) else { return };
-        if let Some((evidence, steps)) = session.evidence() {
+        if let Some((evidence, steps)) = session.evidence().filter(|(_, steps)| *steps > 0) {
             self.host.send(Event::Audited(Box::new(Audited { steps, evidence })));
             self.last_audit = Some(now);
         }
