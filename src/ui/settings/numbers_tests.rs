@@ -67,14 +67,14 @@ fn filled() -> [Settings; 8] {
         ..Settings::default()
     };
     [
-        Settings { canaries: 300, replay: None, ..plain.clone() },
         Settings { users: Some(600), ..plain.clone() },
         Settings { micro_batch: 4, encoder: Encoder::Envelope, family: Family::StudentT, ..plain.clone() },
         Settings { encoder: Encoder::Envelope, family: Family::GeneralizedGaussian, ..plain.clone() },
         Settings { denoiser: DenoiserKind::Smoothing, ..plain.clone() },
         Settings { denoiser: DenoiserKind::Kalman, ..plain.clone() },
         Settings { phases: crate::ui::settings::PhaseKind::Time, ..plain.clone() },
-        plain,
+        plain.clone(),
+        Settings { canaries: 300, replay: None, ..plain },
     ]
 }
 

@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn every_setting_has_one_place() {
         let placed: Vec<Control> =
-            [&[DIGITS, MODEL], DENOISER, LOT, BOUND, NOISE, PRIVACY, TRAINING, ADVANCED].concat();
+            [&[DIGITS, MODEL], DENOISER, LOT, BOUND, NOISE, PRIVACY, TRAINING, ADVANCED, ATTACK].concat();
         let settings = Select::ALL.map(Control::Select).into_iter().chain(Number::ALL.map(Control::Number));
         for control in settings {
             assert_eq!(placed.iter().filter(|each| **each == control).count(), 1, "{control:?}");

@@ -116,7 +116,9 @@ fn every_lesson_is_whole() {
             "same-epsilon",
             "what-helps",
             "who-is-one",
-            "pay-once"
+            "pay-once",
+            "attacked",
+            "mistakes"
         ]
     );
     for lesson in &set.lessons {
