@@ -9,7 +9,10 @@ use super::{
 use crate::{
     data::sharing::Sharing,
     plot::format,
-    train::{audit::Mutation, config::Protects},
+    train::{
+        audit::Mutation,
+        config::{Protects, RunConfig},
+    },
     ui::text::t,
 };
 
@@ -18,6 +21,12 @@ impl Settings {
     #[must_use]
     pub fn mutation(&self) -> Option<Mutation> {
         self.broken.mutation().filter(|_| self.canaries > 0)
+    }
+
+    /// What a run of these settings is: its configuration, and the promise that it breaks.
+    #[must_use]
+    pub fn what_runs(&self) -> (RunConfig, Option<Mutation>) {
+        (self.config(), self.mutation())
     }
 
     /// Why these settings promise nothing, where they do not.

@@ -103,7 +103,7 @@ impl Page {
 
     /// A run of the settings, unless the one that stands is of them.
     pub(super) fn restart(self) {
-        let (config, broken) = self.settings.with_untracked(|settings| (settings.config(), settings.mutation()));
+        let (config, broken) = self.settings.with_untracked(Settings::what_runs);
         let same = |run: &RunInfo| run.config == config && run.broken == broken;
         if self.run.info.with_untracked(|run| run.as_ref().is_some_and(same)) {
             // What other settings were refused for is void once those of the run are back.
@@ -119,7 +119,7 @@ impl Page {
         if self.check_data() {
             self.messages.clear(Some(Number::Lot));
             self.run.keep_model();
-            let (config, broken) = self.settings.with_untracked(|settings| (settings.config(), settings.mutation()));
+            let (config, broken) = self.settings.with_untracked(Settings::what_runs);
             self.trainer.send(Request::Start { config: Box::new(config), broken });
         } else {
             self.run.stay();

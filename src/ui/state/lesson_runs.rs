@@ -62,10 +62,10 @@ impl Page {
         let now = self.settings.get();
         let next = staged.also.iter().find(|settings| !self.keep_compared(settings));
         let (settings, until) = next.map_or((&staged.settings, staged.until), |settings| (settings, Until::End));
-        let config = settings.config();
+        let config = settings.what_runs();
         if self.lessons.begun.with_value(|begun| begun.as_ref() == Some(&config)) {
             // Who sets something in the midst of it goes their own way.
-            if now.config() != config || (next.is_none() && self.is_at(settings, until)) {
+            if now.what_runs() != config || (next.is_none() && self.is_at(settings, until)) {
                 self.lessons.done.set(true);
             }
         } else {
@@ -105,9 +105,11 @@ impl Page {
     /// Whether the run that stands is of these settings and of all digits, and is so far.
     fn is_at(self, settings: &Settings, until: Until) -> bool {
         let train = self.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
-        let config = settings.config();
-        let stands =
-            self.run.info.with(|run| run.as_ref().is_some_and(|run| run.config == config && Some(run.train) == train));
+        let config = settings.what_runs();
+        let stands = self.run.info.with(|run| {
+            run.as_ref()
+                .is_some_and(|run| (&run.config, run.broken) == (&config.0, config.1) && Some(run.train) == train)
+        });
         stands
             && self.run.report.with(|report| match (report, until) {
                 (_, Until::Set) => true,
@@ -132,9 +134,9 @@ impl Page {
             && let Some(info) = self.run.info.get()
         {
             let (accuracy, epsilon, found) = (self.run.accuracy.get(), self.headline(), self.found());
-            let RunInfo { key, config, train, data, .. } = info;
+            let RunInfo { key, config, broken, train, data, .. } = info;
             let mu = self.spending.gaussian().map(|fit| fit.mu);
-            let compared = Compared { key, config, train, data, accuracy, epsilon, found, mu };
+            let compared = Compared { key, config: (config, broken), train, data, accuracy, epsilon, found, mu };
             if self.lessons.compared.with_untracked(|all| all.last() != Some(&compared)) {
                 self.lessons.compared.update(|all| {
                     all.retain(|other| other.config != compared.config);
@@ -149,7 +151,7 @@ impl Page {
 
     /// What is known of a run of these settings on these digits that is over, and still there.
     fn compared(self, settings: &Settings) -> Option<Compared> {
-        let config = settings.config();
+        let config = settings.what_runs();
         let (train, data, key) =
             self.run.info.with(|run| run.as_ref().map(|run| (run.train, run.data.clone(), run.key.clone())))?;
         let found = self.lessons.compared.with(|all| {
@@ -163,8 +165,8 @@ impl Page {
     #[must_use]
     pub fn is_staged(self) -> bool {
         let Some(staged) = self.lessons.staged.get() else { return false };
-        let config = staged.settings.config();
-        !self.lessons.done.get() || self.settings.with(|now| now.config() == config)
+        let config = staged.settings.what_runs();
+        !self.lessons.done.get() || self.settings.with(|now| now.what_runs() == config)
     }
 
     /// Where the page stands to the open step.
@@ -174,7 +176,7 @@ impl Page {
         if !self.is_staged() {
             return Standing::Other;
         }
-        let same = self.settings.with(|now| now.config() == staged.settings.config());
+        let same = self.settings.with(|now| now.what_runs() == staged.settings.what_runs());
         if same && self.has_all_digits() && self.is_at(&staged.settings, staged.until) {
             return Standing::Ready;
         }

@@ -9,7 +9,7 @@ use super::{
     lesson_set::{LessonSet, Until},
 };
 use crate::{
-    train::config::RunConfig,
+    train::{audit::Mutation, config::RunConfig},
     ui::{
         link::NoiseQuery,
         settings::{Settings, Speed},
@@ -39,7 +39,8 @@ pub struct Staged {
 #[derive(Clone, PartialEq)]
 pub struct Compared {
     pub key: String,
-    pub config: RunConfig,
+    /// With the promise that it breaks.
+    pub config: (RunConfig, Option<Mutation>),
     pub train: u32,
     pub data: String,
     pub accuracy: Option<f64>,
@@ -64,7 +65,7 @@ pub struct Lessons {
     /// Whether it was brought about, or is the visitor's own affair by now.
     pub done: RwSignal<bool>,
     /// The run of it that was begun last.
-    pub begun: StoredValue<Option<RunConfig>>,
+    pub begun: StoredValue<Option<(RunConfig, Option<Mutation>)>>,
     pub compared: RwSignal<Vec<Compared>>,
 }
 
