@@ -188,8 +188,8 @@ test("every control has its sentence, and its ends where it has any", async ({ p
     return [mute.map(name), endless.map((control) => name(control.querySelector("input")!))];
   });
   expect(mute).toEqual([]);
-  // A seed has no better and no worse end; copies and a grid are off until a number is typed.
-  expect(endless.sort()).toEqual(["number-copies", "number-envelope-seed", "number-grid-bits", "number-micro-batch", "number-replay", "number-seed"]);
+  // A seed has no better and no worse end; copies, a grid and canaries are off until a number is typed.
+  expect(endless.sort()).toEqual(["number-canaries", "number-copies", "number-envelope-seed", "number-grid-bits", "number-micro-batch", "number-replay", "number-seed"]);
   for (const [name, id] of [["Preset", "preset"], ["Speed", "speed"], ["A density, in x", "density"], ["Exponent", "lab-exponent"], ["1 ÷ √J", "lab-fisher"]]) {
     const about = page.locator(`button[aria-controls="${id}-hint"]`);
     await expect(about).toHaveAccessibleName(`About: ${name}`);
