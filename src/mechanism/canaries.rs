@@ -105,12 +105,6 @@ impl Canaries {
         (self.coordinates.len() - self.negative.len()) / self.each()
     }
 
-    /// P.
-    #[must_use]
-    pub const fn dimension(&self) -> usize {
-        self.dimension
-    }
-
     /// The coordinates of all canaries, canary by canary, and then some at which there is none.
     #[must_use]
     pub fn coordinates(&self) -> &[u32] {

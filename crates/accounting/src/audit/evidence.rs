@@ -8,7 +8,7 @@ use super::{AuditError, Errors, FROM_BELOW, Guesses};
 use crate::{
     books::Books,
     error::PrivacyError,
-    ledger::Ledger,
+    ledger::{Ledger, Release},
     normal::{epsilon_gaussian, quantile},
     risk::{AttackBound, PrivacyCurve, RiskError},
     sampling::Sampling,
@@ -136,7 +136,7 @@ impl Evidence {
     pub fn live_bounds(&self, ledger: &Ledger, delta: f64, least: f64) -> Result<LowerBounds, AuditError> {
         let quick = self.quick_bounds(delta)?;
         let family = Family::new(ledger, delta, least);
-        let steps = family.least_epsilon(|factor| self.refute_steps(|place| family.step(place, factor)));
+        let steps = self.bound_by_steps(&family);
         or_quick(steps.map(|steps| LowerBounds { steps: Some(steps), ..quick }), quick)
     }
 
@@ -169,7 +169,7 @@ impl Evidence {
                 guesses.refutes(SIGNIFICANCE, |x| curve.least_false_negative_rate(1.0 - x))
             })?),
             rates: Some(family.least_epsilon(|factor| refute_rates(&errors, &*family.curve(factor)?))?),
-            steps: Some(family.least_epsilon(|factor| self.refute_steps(|place| family.step(place, factor)))?),
+            steps: Some(self.bound_by_steps(&family)?),
             ..quick
         })
     }
@@ -207,6 +207,10 @@ impl Evidence {
             Errors::new((wrong[0], all[0]), (wrong[1], all[1])).ok()
         };
         ALARMS.iter().filter_map(|&alarm| at(alarm)).collect()
+    }
+
+    fn bound_by_steps(&self, family: &Family<'_>) -> Result<f64, AuditError> {
+        family.least_epsilon(|factor| self.refute_steps(|place| family.step(place, factor)))
     }
 
     /// Whether single steps of some kind of release are less hidden than by the curve that each is to have.
@@ -267,13 +271,18 @@ impl<'a> Family<'a> {
         Self { ledger, delta, least: least.clamp(FACTORS[0], 1.0), curves: RefCell::default() }
     }
 
+    /// A release of this kind with `factor` times its noise.
+    fn release(&self, place: usize, factor: f64) -> Release {
+        let release = self.ledger.releases()[place].clone();
+        let noise = release.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * factor));
+        Release { noise, ..release }
+    }
+
     /// Books with `factor` times the noise of each release.
     fn with(&self, factor: f64) -> Result<Books, AuditError> {
         let mut ledger = Ledger::new();
         for event in self.ledger.events() {
-            let mut release = self.ledger.releases()[event.release as usize].clone();
-            release.noise = release.noise.map(|noise| noise.with_scale(noise.scale() * factor));
-            let release = ledger.register(release)?;
+            let release = ledger.register(self.release(event.release as usize, factor))?;
             ledger.record_many(release, event.count);
         }
         Ok(Books::of(ledger)?)
@@ -281,11 +290,9 @@ impl<'a> Family<'a> {
 
     /// The curve of one release of this kind of which it is known that it was drawn.
     fn step(&self, place: usize, factor: f64) -> Result<PrivacyCurve, AuditError> {
-        let mut release = self.ledger.releases()[place].clone();
-        release.noise = release.noise.map(|noise| noise.with_scale(noise.scale() * factor));
-        release.sampling = Sampling::Poisson { rate: 1.0 };
+        let drawn = Release { sampling: Sampling::Poisson { rate: 1.0 }, ..self.release(place, factor) };
         let mut ledger = Ledger::new();
-        let id = ledger.register(release)?;
+        let id = ledger.register(drawn)?;
         ledger.record(id);
         curve(&Books::of(ledger)?, self.delta)
     }
