@@ -184,7 +184,7 @@ fn gauge(page: Page) -> AnyView {
         // Rounded down: what is shown is a bound, too.
         let at_least = |value: Option<f64>| match value {
             Some(value) if value >= 45.0 => "> 45".to_owned(),
-            Some(value) => format::fixed((1000.0 * value).floor() / 1000.0, 3),
+            Some(value) => format::decimals_of((1000.0 * value).floor() / 1000.0, 3),
             None if whole => "–".to_owned(),
             None => "…".to_owned(),
         };
