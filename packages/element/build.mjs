@@ -24,7 +24,7 @@ const WORDS = {
   title: "What the frame is called to those who hear the page.",
   lang: "What the frame speaks: `en` or `de`; without it, the language of the page around, where the playground has it.",
   theme: "`light`, `dark` or `system`; without it, the theme of the page around.",
-  view: "What stands under the bar: `run`, `stage`, `results`, `lesson` or `lab`.",
+  view: "What stands under the bar: `run`, `stage`, `results`, `lesson`, `lab` or `attack`.",
   controls: "What readers may change, in this order: keys with commas between.",
   hide: "Parts that are not shown, with commas between.",
   poster: "`1`: nothing is loaded before the reader clicks.",

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::{
     coins::{coins, places},
     error::AttackError,
-    included::Included,
     membership::{Told, loss},
     progress::Progress,
 };
@@ -51,7 +50,7 @@ pub struct Lira {
     coins: Vec<Vec<bool>>,
     /// Of each model that is trained, ln p/(1 − p) of each record.
     sure: Vec<Vec<f64>>,
-    session: Option<Session<Included<AnyEngine>>>,
+    session: Option<Session<AnyEngine>>,
     /// Whether features of its records are still to be computed.
     unprepared: bool,
 }
@@ -116,7 +115,9 @@ impl Lira {
                     plan.config.replay = plan.config.replay.map(|seed| seed.wrapping_add(model as u64));
                     let engine = self.factory.build(&plan.task, &self.records, &plan.initial_parameters()).await?;
                     self.unprepared = true;
-                    none.insert(Session::new(plan, Included::new(engine, self.coins[model].clone()))?)
+                    let mut session = Session::new(plan, engine)?;
+                    session.leave_out(self.coins[model].clone());
+                    none.insert(session)
                 }
             };
             if self.unprepared {

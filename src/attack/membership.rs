@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::{
     coins::{coins, places, wrong_label},
     error::AttackError,
-    included::Included,
     progress::Progress,
     roc::Roc,
 };
@@ -21,10 +20,12 @@ use crate::{
         PrivacyError,
         audit::Guesses,
         books::Books,
+        noise::NoiseSpec,
         risk::{GaussianPrivacy, PrivacyCurve},
     },
     data::{Dataset, Shift},
     engine::{AnyEngine, Engine as _, EngineFactory, Scores},
+    model::{Architecture, CLASSES, PIXELS},
     rng::NotPrivateReplay,
     train::{config::RunConfig, plan::Plan, session::Session},
 };
@@ -83,12 +84,62 @@ impl Sought {
     }
 }
 
+/// An image of the visitor's own that stands among the mislabelled candidates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Own {
+    /// 784 of them.
+    pub pixels: Vec<u8>,
+    /// The digit that it is said to be; a wrong one is told.
+    pub label: u8,
+}
+
+/// What is found out about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct OwnFound {
+    /// Whether its coin had it in.
+    pub is_in: bool,
+    /// How many of the mislabelled candidates the model is surer of, and how many there are. Of every second one an attacker says that it was in.
+    pub surer: u32,
+    /// All of them.
+    pub of: u32,
+}
+
+impl OwnFound {
+    /// What the attacker says: whether it was in.
+    #[must_use]
+    pub const fn guess(self) -> bool {
+        2 * self.surer < self.of
+    }
+}
+
+/// The perceptron on lots of 64 at rate 4, for 60 epochs without noise, 30 with a little and 15 with σ ≥ 1: the settings of `docs/attacks.md`, which small data leak by.
+#[must_use]
+pub fn small_town(noise: Option<f64>) -> RunConfig {
+    let examples = u64::from(Sought::default().examples().unwrap_or_default());
+    let epochs = match noise {
+        None => 60,
+        Some(sigma) if sigma < 1.0 => 30,
+        Some(_) => 15,
+    };
+    RunConfig {
+        model: Architecture::Mlp,
+        lot: 64,
+        learning_rate: 4.0,
+        noise: noise.map(|sigma| NoiseSpec::Gaussian { sigma }),
+        steps: Some(epochs * examples / 64),
+        ..RunConfig::default()
+    }
+}
+
 /// An attack under way: a model that is trained on the records and those candidates that are in.
 pub struct Membership {
-    session: Session<Included<AnyEngine>>,
+    session: Session<AnyEngine>,
     steps: u64,
     mislabelled: Candidates,
     labelled: Candidates,
+    /// Whether the first of the mislabelled is the visitor's own.
+    own: bool,
     /// Examples whose features are to be computed, before the first step.
     unprepared: bool,
 }
@@ -107,6 +158,9 @@ pub struct Found {
     pub mislabelled: Told,
     /// Of those with their right one, where there were some.
     pub labelled: Option<Told>,
+    /// Of the visitor's own image, where one was given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub own: Option<OwnFound>,
     /// What the run costs whoever is among the examples, at `delta`, from above: the tight ε. `None`: it has no guarantee.
     pub epsilon: Option<f64>,
     /// The run's δ, of both ε and the bounds from below.
@@ -134,7 +188,7 @@ pub struct Told {
 }
 
 impl Membership {
-    /// Draws records, candidates and coins, and makes ready to train.
+    /// Draws records, candidates and coins, and makes ready to train. The visitor's `own` image takes the place of the first mislabelled candidate.
     ///
     /// # Errors
     /// A configuration that shares vectors among examples, has no end, or cannot be run on so few records; too few images, or of one digit.
@@ -143,6 +197,7 @@ impl Membership {
         train: &Dataset,
         config: RunConfig,
         sought: &Sought,
+        own: Option<&Own>,
     ) -> Result<Self, AttackError> {
         let examples = sought.examples()?;
         if examples as usize > train.len() {
@@ -164,7 +219,19 @@ impl Membership {
         let (wrong, right) = (sought.mislabelled as usize, sought.labelled as usize);
         let mut labels = chosen.labels.to_vec();
         labels[..wrong].iter_mut().for_each(|label| *label = wrong_label(&mut rng, *label));
-        let data = Dataset::new(&chosen.name, chosen.images, labels);
+        let mut images = chosen.images;
+        if let Some(own) = own {
+            if own.pixels.len() != PIXELS {
+                return Err(AttackError::Pixels { found: own.pixels.len(), expected: PIXELS });
+            }
+            if usize::from(own.label) >= CLASSES {
+                return Err(AttackError::Label(own.label));
+            }
+            let mut with = images.to_vec();
+            with[..PIXELS].copy_from_slice(&own.pixels);
+            (images, labels[0]) = (with.into(), own.label);
+        }
+        let data = Dataset::new(&chosen.name, images, labels);
         let data = plan.config.minority.among(&data);
         let mut is_in = coins(&mut rng, sought.mislabelled + sought.labelled);
         let of = |range: std::ops::Range<usize>, is_in: &[bool]| Candidates {
@@ -174,8 +241,9 @@ impl Membership {
         let (mislabelled, labelled) = (of(0..wrong, &is_in), of(wrong..wrong + right, &is_in));
         is_in.resize(data.len(), true);
         let engine = factory.build(&plan.task, &data, &plan.initial_parameters()).await?;
-        let session = Session::new(plan, Included::new(engine, is_in))?;
-        Ok(Self { session, steps, mislabelled, labelled, unprepared: true })
+        let mut session = Session::new(plan, engine)?;
+        session.leave_out(is_in);
+        Ok(Self { session, steps, mislabelled, labelled, own: own.is_some(), unprepared: true })
     }
 
     /// How far it has come.
@@ -210,17 +278,23 @@ impl Membership {
     /// A model that has diverged; coins that all fell alike; what the accountant refuses.
     pub async fn found(&mut self) -> Result<Found, AttackError> {
         let delta = self.session.plan().config.delta;
-        let mislabelled = told(&mut self.session, &self.mislabelled, delta).await?;
+        let scored = self.mislabelled.scored(&mut self.session).await?;
+        let mislabelled = Told::of(&scored, delta)?;
+        let own = self.own.then(|| OwnFound {
+            is_in: scored[0].1,
+            surer: scored.iter().filter(|other| other.0 > scored[0].0).count() as u32,
+            of: scored.len() as u32,
+        });
         let labelled = match self.labelled.is_in.is_empty() {
             true => None,
-            false => Some(told(&mut self.session, &self.labelled, delta).await?),
+            false => Some(Told::of(&self.labelled.scored(&mut self.session).await?, delta)?),
         };
         let epsilon = match self.session.account().transpose()? {
             Some(account) => Some(account.tight.map_or(account.improved.epsilon, |tight| tight.value)),
             None => None,
         };
         let replayed = self.session.plan().config.replay.is_some();
-        Ok(Found { mislabelled, labelled, epsilon, delta, steps: self.session.step_count(), replayed })
+        Ok(Found { mislabelled, labelled, own, epsilon, delta, steps: self.session.step_count(), replayed })
     }
 
     /// (ε, δ(ε)) of the steps so far, `points` evenly to the tight ε and as many beyond: what a ROC must not enter
@@ -241,14 +315,13 @@ impl Membership {
     }
 }
 
-async fn told(
-    session: &mut Session<Included<AnyEngine>>,
-    candidates: &Candidates,
-    delta: f64,
-) -> Result<Told, AttackError> {
-    let scores = session.engine().scores(&candidates.data).await?;
-    let losses = scores.iter().zip(candidates.data.labels.iter()).map(|(scores, &label)| -loss(scores, label));
-    Told::of(&losses.zip(candidates.is_in.iter().copied()).collect::<Vec<_>>(), delta)
+impl Candidates {
+    /// Each one's score, and whether it was in.
+    async fn scored(&self, session: &mut Session<AnyEngine>) -> Result<Vec<(f64, bool)>, AttackError> {
+        let scores = session.engine().scores(&self.data).await?;
+        let losses = scores.iter().zip(self.data.labels.iter()).map(|(scores, &label)| -loss(scores, label));
+        Ok(losses.zip(self.is_in.iter().copied()).collect())
+    }
 }
 
 /// Cross-entropy in nats, in f64 and without a floor: what is very sure has digits, too.
@@ -289,10 +362,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        accounting::noise::NoiseSpec,
         data::{mnist, sharing::Sharing, synthetic},
         mechanism::EncoderSpec,
-        model::Architecture,
     };
 
     /// MNIST where it is on this machine, and drawn digits otherwise: the figures are the same within their spread.
@@ -302,21 +373,8 @@ mod tests {
         train
     }
 
-    /// The perceptron with lots of 64 at rate 4: the settings of `docs/attacks.md`.
-    fn config(noise: Option<f64>, epochs: u64) -> RunConfig {
-        let examples = u64::from(Sought::default().examples().unwrap());
-        RunConfig {
-            model: Architecture::Mlp,
-            lot: 64,
-            learning_rate: 4.0,
-            noise: noise.map(|sigma| NoiseSpec::Gaussian { sigma }),
-            steps: Some(epochs * examples / 64),
-            ..RunConfig::default()
-        }
-    }
-
     fn attacked(train: &Dataset, config: RunConfig, sought: &Sought) -> (Found, Option<PrivacyCurve>) {
-        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), train, config, sought)).unwrap();
+        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), train, config, sought, None)).unwrap();
         while !block_on(attack.advance(100)).unwrap().complete() {}
         (block_on(attack.found()).unwrap(), attack.curve(8).unwrap())
     }
@@ -324,10 +382,9 @@ mod tests {
     #[test]
     fn small_towns_leak_and_noise_hides_them() {
         let train = digits();
-        for (noise, epochs, auc, least) in
-            [(None, 60, 0.96..1.0, 2.2), (Some(0.5), 30, 0.58..0.70, 0.0), (Some(1.1), 15, 0.50..0.62, 0.0)]
+        for (noise, auc, least) in [(None, 0.96..1.0, 2.2), (Some(0.5), 0.58..0.70, 0.0), (Some(1.1), 0.50..0.62, 0.0)]
         {
-            let (found, curve) = attacked(&train, config(noise, epochs), &Sought { seed: 3, ..Sought::default() });
+            let (found, curve) = attacked(&train, small_town(noise), &Sought { seed: 3, ..Sought::default() });
             let Told { roc, right, guesses, epsilon, epsilon_gaussian } = &found.mislabelled;
             let labelled = found.labelled.as_ref().unwrap();
             println!(
@@ -358,7 +415,7 @@ mod tests {
         let (train, config, sought) = small();
         let of = |slices: &[u32]| {
             let factory = EngineFactory::cpu();
-            let mut attack = block_on(Membership::new(&factory, &train, config.clone(), &sought)).unwrap();
+            let mut attack = block_on(Membership::new(&factory, &train, config.clone(), &sought, None)).unwrap();
             for &slice in slices {
                 block_on(attack.advance(slice)).unwrap();
             }
@@ -371,17 +428,45 @@ mod tests {
         assert_eq!(found.mislabelled.roc.candidates().0 + found.mislabelled.roc.candidates().1, 40);
         // Features come first, in pieces.
         let scattering = RunConfig { model: Architecture::Scattering, ..config.clone() };
-        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), &train, scattering, &sought)).unwrap();
+        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), &train, scattering, &sought, None)).unwrap();
         assert_eq!(block_on(attack.advance(40)).unwrap().done, 0);
         while !block_on(attack.advance(40)).unwrap().complete() {}
         assert!(block_on(attack.found()).is_ok());
+    }
+
+    /// A digit that is told a wrong label is found where nothing hides it: whether it was in is guessed right far more often than not.
+    #[test]
+    fn an_image_of_ones_own_is_a_candidate() {
+        let train = synthetic::digits(0, 300, 0).train;
+        let sought = Sought { records: 200, mislabelled: 100, labelled: 0, seed: 0 };
+        let own = Own { pixels: train.image(299).to_vec(), label: (train.labels[299] + 1) % 10 };
+        let config = RunConfig { steps: Some(400), ..small_town(None) };
+        let found: Vec<OwnFound> = (0..8)
+            .map(|seed| {
+                let (factory, sought) = (EngineFactory::cpu(), Sought { seed, ..sought });
+                let attack = Membership::new(&factory, &train, config.clone(), &sought, Some(&own));
+                let mut attack = block_on(attack).unwrap();
+                while !block_on(attack.advance(100)).unwrap().complete() {}
+                block_on(attack.found()).unwrap().own.unwrap()
+            })
+            .collect();
+        let right = found.iter().filter(|found| found.guess() == found.is_in).count();
+        assert!(right >= 7 && found.iter().all(|found| found.of == 100), "{found:?}");
+        assert!(found.iter().any(|found| found.is_in) && found.iter().any(|found| !found.is_in), "{found:?}");
+        for (pixels, label) in [(vec![0; 783], 1), (vec![0; PIXELS], 10)] {
+            let own = Own { pixels, label };
+            let refused = block_on(Membership::new(&EngineFactory::cpu(), &train, config.clone(), &sought, Some(&own)));
+            assert!(matches!(refused.map(|_| ()), Err(AttackError::Pixels { .. } | AttackError::Label(10))));
+        }
     }
 
     #[test]
     fn what_cannot_be_attacked_is_refused() {
         let (train, run, sought) = small();
         let of = |train: &Dataset, config: &RunConfig, sought: Sought| {
-            block_on(Membership::new(&EngineFactory::cpu(), train, config.clone(), &sought)).map(|_| ()).unwrap_err()
+            block_on(Membership::new(&EngineFactory::cpu(), train, config.clone(), &sought, None))
+                .map(|_| ())
+                .unwrap_err()
         };
         let refused = |config: RunConfig| of(&train, &config, sought);
         assert!(matches!(of(&train, &run, Sought { mislabelled: 0, ..sought }), AttackError::NoCandidates));
@@ -413,7 +498,7 @@ mod tests {
             steps: Some(2000),
             ..run.clone()
         };
-        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), &train, wild, &sought)).unwrap();
+        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), &train, wild, &sought, None)).unwrap();
         while !block_on(attack.advance(100)).unwrap().complete() {}
         match block_on(attack.found()) {
             Ok(found) => assert!(found.mislabelled.roc.auc().value.is_finite()),
@@ -421,7 +506,7 @@ mod tests {
         }
         // All coins alike: one candidate has one coin.
         let lone = Sought { mislabelled: 1, labelled: 0, ..sought };
-        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), &train, run, &lone)).unwrap();
+        let mut attack = block_on(Membership::new(&EngineFactory::cpu(), &train, run, &lone, None)).unwrap();
         assert!(matches!(block_on(attack.found()), Err(AttackError::NoScores { .. })));
     }
 

@@ -16,7 +16,6 @@ mod coins;
 mod error;
 mod estimate;
 pub mod game;
-mod included;
 mod increments;
 pub mod inversion;
 pub mod lira;

@@ -16,6 +16,8 @@ pub const GHOST: &str = "ghost";
 pub const AT_LEAST: &str = "ghost at-least";
 /// The class of the run that comes with the page.
 pub const RECORDED: &str = "line-recorded";
+/// The class of a region that nothing may enter: its points go round it.
+pub const FORBIDDEN: &str = "forbidden";
 /// The class of a value that somebody has set, which is no bound.
 pub const BUDGET: &str = "line-budget";
 

@@ -43,6 +43,8 @@ pub struct Session<E> {
     broken: Option<Broken>,
     /// Canaries of the last lot.
     canaries: Vec<DrawnCanary>,
+    /// Whether each example is in; none stays out where it is empty.
+    is_in: Vec<bool>,
     /// What the last step computed, where its clip was its own.
     clipped: Option<Task>,
     counted: Counted,
@@ -134,6 +136,7 @@ impl<E: Engine> Session<E> {
             audit,
             broken: None,
             canaries: Vec::new(),
+            is_in: Vec::new(),
             clipped: None,
             counted: Counted { clip, answers: plan.config.metrics.map(|_| Default::default()) },
             clips: Vec::new(),
@@ -168,6 +171,14 @@ impl<E: Engine> Session<E> {
         // The engine was made for what was promised.
         self.engine_phase = usize::MAX;
         Ok(())
+    }
+
+    /// Leaves examples out of every lot from the next one on: those whose coin in `is_in`, which has one for each, says so.
+    ///
+    /// An example that is out keeps its place among those that are drawn from, and adds nothing where it is drawn. So rates, lots and what sums are divided by are the same whatever the coins say, as
+    /// add-or-remove-one neighbours have them; were the training set as long as those that are in, its very length would tell of each coin.
+    pub fn leave_out(&mut self, is_in: Vec<bool>) {
+        self.is_in = is_in;
     }
 
     /// The promise that the run breaks.
@@ -410,6 +421,9 @@ impl<E: Engine> Session<E> {
             self.sampler.draw(self.rng.as_mut(), &mut self.lot);
         }
         self.enter_canaries(phase);
+        if !self.is_in.is_empty() {
+            self.lot.retain(|&unit| self.is_in.get(unit as usize).is_none_or(|is_in| *is_in));
+        }
         if let Some(account) = &mut self.account {
             account.books.record(account.releases[phase], 1);
         }
@@ -611,6 +625,30 @@ mod tests {
     fn spent<E: Engine>(session: &Session<E>) -> f64 {
         let Privacy::Bounded(bound) = session.privacy().unwrap() else { panic!("no ε") };
         bound.improved.epsilon
+    }
+
+    /// A step without them is the step of a lot that never had them; the books and the number of those that are drawn from stay what they were.
+    #[test]
+    fn those_that_are_out_add_nothing() {
+        let plan = Plan::new(RunConfig { lot: 10, replay: Some(3), ..RunConfig::default() }, 43).unwrap();
+        let is_in: Vec<bool> = (0..43).map(|k| k % 3 != 0).collect();
+        let (mut all, mut some) =
+            (Session::new(plan.clone(), on_cpu(&plan)).unwrap(), Session::new(plan.clone(), on_cpu(&plan)).unwrap());
+        some.leave_out(is_in.clone());
+        let mut left_out = 0;
+        for _ in 0..20 {
+            block_on(all.step()).unwrap();
+            block_on(some.step()).unwrap();
+            let kept: Vec<u32> = all.lot.iter().copied().filter(|&unit| is_in[unit as usize]).collect();
+            assert_eq!(some.lot, kept);
+            left_out += all.lot.len() - kept.len();
+        }
+        assert!(left_out > 20 && some.ledger().unwrap() == all.ledger().unwrap());
+        assert_ne!(block_on(all.engine().state()).unwrap(), block_on(some.engine().state()).unwrap());
+        let mut nobody = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+        nobody.leave_out(vec![false; 43]);
+        block_on(nobody.step()).unwrap();
+        assert!(nobody.lot.is_empty());
     }
 
     /// The lots of two epochs and a step; what is drawn is what the books price.

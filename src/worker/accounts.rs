@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    games::{Games, Played},
     lab::{self, ComparisonQuery, NoiseComparison},
     protocol::NetworkRequest,
 };
@@ -13,9 +14,13 @@ use crate::{
         books::{Books, of_one_example},
         gdp::{CUT_OFF, GaussianFit},
         ledger::{Event, Ledger},
-        noise::CustomDensity,
+        noise::{CustomDensity, NoiseSpec},
         pld::{Rigor, Tight},
         report::Account,
+    },
+    attack::{
+        AttackError,
+        inversion::{Inverted, OneGradient, UNITS},
     },
     train::{
         config::RunConfig,
@@ -56,6 +61,10 @@ pub enum Question {
     Sweep { runs: Vec<(RunConfig, u64)>, train: u32 },
     /// The privacy label of the run of this card: with `events`, of what these of its ledger cost. `together`: what is known of all runs on the same digits.
     Label { run: u32, events: Option<Vec<Event>>, card: Box<RunCard>, together: String, format: label::Format },
+    /// Another piece of the game among so many candidates, one of whom was in the data of a run of this configuration; it begins anew when something else is asked.
+    Game { config: RunConfig, train: u32, candidates: u32 },
+    /// What is left of an image (784 pixels in [0, 1]) in its own gradient, clipped to norm 1, under Gaussian noise of this scale; 0: none. `draw` numbers the noise.
+    Invert { image: Vec<f32>, sigma: f64, draw: u32, delta: f64 },
     /// A noise at the scale that spends a given ε.
     Compare(ComparisonQuery),
     /// A density of the visitor's own, by formula.
@@ -80,6 +89,8 @@ pub enum Answer {
     Audit(Result<LowerBounds, String>),
     Sweep(Result<SweepPrice, String>),
     Label(Result<String, String>),
+    Game(Result<Played, String>),
+    Invert(Result<Box<Picture>, String>),
     Compare(Box<Result<NoiseComparison, String>>),
     Density(Result<CustomDensity, String>),
     HiddenStates([Vec<Point>; 3]),
@@ -120,6 +131,18 @@ pub struct TightEpsilon {
     pub numerical: Option<String>,
 }
 
+/// An image as it was read off its gradient.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    /// 784 of them, in [0, 1].
+    pub pixels: Vec<f32>,
+    /// Cosine of it and the image, and the one that random matrices let one expect.
+    pub cosine: f64,
+    pub expected: f64,
+    /// ε of that one step.
+    pub epsilon: f64,
+}
+
 /// Why a question about a run's books has no answer.
 #[derive(Debug, thiserror::Error)]
 enum BooksError {
@@ -132,9 +155,10 @@ enum BooksError {
 }
 
 /// Answers questions. It keeps the books of the run that it was told of last, so that no release is priced twice.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Accounts {
     books: Option<(u32, Books)>,
+    games: Games,
 }
 
 impl Accounts {
@@ -186,6 +210,12 @@ impl Accounts {
                     Some(events) => self.of(run, events).and_then(|books| written(Some(books))),
                     None => written(None),
                 }))
+            }
+            Question::Game { config, train, candidates } => {
+                Answer::Game(in_words(self.games.play(&config, train, candidates)))
+            }
+            Question::Invert { image, sigma, draw, delta } => {
+                Answer::Invert(in_words(invert(&image, sigma, draw, delta).map(Box::new)))
             }
             Question::Compare(query) => Answer::Compare(Box::new(in_words(lab::compare(&query)))),
             Question::Density(formula) => Answer::Density(in_words(lab::read(&formula))),
@@ -240,6 +270,17 @@ fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Spe
     Ok(Spent { releases, classic, improved, tight })
 }
 
+/// The perceptron that shows most is at its public start; what the image is of makes no difference to what is shown.
+fn invert(image: &[f32], sigma: f64, draw: u32, delta: f64) -> Result<Picture, AttackError> {
+    let noise = (sigma > 0.0).then_some(NoiseSpec::Gaussian { sigma });
+    // The noise of a picture on the visitor's own screen hides nothing from anybody: the same draw at every scale shows what the scale does.
+    let found = OneGradient::new(image, 0, UNITS, 1)?.invert(noise.as_ref(), &[draw; 8], delta)?;
+    let Inverted { by_singular_vector, by_quotient, expected, epsilon, .. } = found;
+    // Without noise a quotient has every pixel.
+    let read = if noise.is_some() { by_singular_vector } else { by_quotient };
+    Ok(Picture { pixels: read.picture(), cosine: read.cosine, expected: expected.unwrap_or(1.0), epsilon })
+}
+
 /// The result as a message carries it.
 fn in_words<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
@@ -266,6 +307,16 @@ mod tests {
         assert!(price.all > 0.0 && price.best.epsilon > 0.0 && price.best.mean == 2.0, "{price:?}");
         let open = vec![(RunConfig { noise: None, ..config.clone() }, 10); 2];
         assert!(matches!(asked(Question::Sweep { runs: open, train: 60_000 }), Answer::Sweep(Err(_))));
+        let pad: Vec<f32> = (0..784).map(|k| if (300..340).contains(&k) { 1.0 } else { 0.0 }).collect();
+        let mut seen = |sigma| match asked(Question::Invert { image: pad.clone(), sigma, draw: 1, delta: 1e-5 }) {
+            Answer::Invert(seen) => seen,
+            other => panic!("{other:?}"),
+        };
+        let [open, weak, strong] = [0.0, 0.01, 1.1].map(|sigma| seen(sigma).unwrap());
+        assert!(open.pixels.iter().zip(&pad).all(|(seen, pixel)| (seen - pixel).abs() < 1e-5));
+        assert!(open.epsilon == f64::INFINITY && weak.cosine > 0.9 && (weak.cosine - weak.expected).abs() < 0.05);
+        assert!(strong.cosine.abs() < 0.2 && strong.epsilon < 5.0, "{} {}", strong.cosine, strong.epsilon);
+        assert!(seen(f64::NAN).is_ok_and(|seen| seen.epsilon == f64::INFINITY) && seen(1e300).is_err());
         assert!(matches!(asked(Question::HiddenStates), Answer::HiddenStates([a, ..]) if !a.is_empty()));
         let none = asked(Question::Projection { config: RunConfig { noise: None, ..config }, train: 1000, steps: 1 });
         assert!(matches!(none, Answer::Projection(Err(reason)) if reason.contains("no noise")));

@@ -7,6 +7,7 @@
 
 mod ahead;
 mod annealing;
+mod attacking;
 mod continued;
 mod digits;
 mod engines;
@@ -73,6 +74,7 @@ impl<H: Host> Agent<H> {
             && self.background.idle()
             && self.pay_once.as_ref().is_none_or(|(job, _)| job.idle())
             && self.search.is_none()
+            && self.attack.is_none()
     }
 
     async fn receive(&mut self, message: Message) {
@@ -89,6 +91,7 @@ impl<H: Host> Agent<H> {
         self.advance_background().await;
         self.advance_release().await;
         self.advance_search().await;
+        self.advance_attack().await;
         if self.evaluation.next.is_none() && !self.playing {
             return self.host.yield_now().await;
         }

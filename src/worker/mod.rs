@@ -7,6 +7,7 @@ pub mod accountant;
 pub mod accounts;
 pub mod agent;
 pub mod annealing;
+pub mod attacking;
 mod background;
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
@@ -14,6 +15,7 @@ pub mod browser;
 pub mod codec;
 pub mod counting;
 pub mod functional;
+pub mod games;
 pub mod host;
 pub mod inbox;
 pub mod lab;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     annealing::Cooled,
+    attacking::{Asked, Inferred},
     counting::Counted,
     functional::{News, Wanted},
     look::{LotView, Person},
@@ -83,6 +84,9 @@ pub enum Request {
         examples: u32,
     },
     StopAnnealing,
+    /// Train a model of drawn digits, and tell by it who was in; answered by [`Event::Inferred`].
+    Attack(Box<Asked>),
+    StopAttack,
     /// The run's ledger as JSON, as `hushgrad account` reads it.
     ExportLedger,
     /// Parameters of the model, flat.
@@ -226,6 +230,8 @@ pub enum Event {
     PaidOnce(News),
     /// Where the search for the noise of phases stands; `None`: it was refused.
     Cooled(Option<Box<Cooled>>),
+    /// How an attack goes; `None`: it was refused.
+    Inferred(Option<Inferred>),
     /// The non-private baseline's test accuracy after so many of its steps.
     BaselineMeasured {
         step: u64,

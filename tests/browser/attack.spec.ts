@@ -68,3 +68,58 @@ refused([
   [`${SETTINGS}&canaries=100&metrics=0.05`, "a canary has no digit to be counted"],
   [`${SETTINGS}&canaries=20&encoder=envelope&break=double-clip`, "clipped as a whole"],
 ]);
+
+test("of a small town the model gives away who was in, and noise hides them; a drawing can be one of them", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&attacks=1");
+  const town = page.getByTestId("town");
+  await expect(page.getByTestId("town-own")).toBeDisabled();
+  await page.getByTestId("digit-pad").getByRole("button", { name: "Draw an example 7" }).click();
+  await page.getByTestId("town-own").selectOption("3");
+  await page.getByTestId("town-begin").click();
+  await expect(town.locator("progress")).toBeVisible();
+  const found = page.getByTestId("town-found");
+  await expect(found).toContainText("No ε bounds it from above.", { timeout: 120_000 });
+  const [guesses, right, least] = ((await found.textContent()) ?? "").match(/[0-9.]+/g)!.map(Number);
+  expect([guesses, right > 44, least > 1.5]).toEqual([50, true, true]);
+  await expect(page.getByTestId("town-own-found")).toContainText(/Your digit: the model is surer of \d+ of [\d,]+ candidates; the attacker says that it was/);
+  await page.getByTestId("town-noise").selectOption("1.1");
+  await page.getByTestId("town-begin").click();
+  await expect(found).toContainText("The books say ε ≤ 3.", { timeout: 120_000 });
+  expect(Number(((await found.textContent()) ?? "").match(/at least ([0-9.]+)/)![1])).toBeLessThan(1);
+  // Both curves stand, and the region that nothing may enter.
+  await expect(town.locator("path.forbidden")).toHaveCount(1);
+  await expect(town.locator("path.line-attack, path.line-accuracy")).toHaveCount(2);
+  // Stopped, it is as if it had not begun.
+  await page.getByTestId("town-noise").selectOption("none");
+  await page.getByTestId("town-begin").click();
+  await page.getByTestId("town-begin").click();
+  await expect(page.getByTestId("town-begin")).toHaveText("Train and attack");
+  await expect(found).toContainText("The books say");
+});
+
+test("the candidate game is played about what is set, below the most that is possible", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&model=linear&lot=512&sigma=1.1&steps=200&attacks=1");
+  const share = async (name: string) => number(((await page.getByTestId(`game-${name}`).textContent()) ?? "").split("%")[0]);
+  await expect(page.getByTestId("game-found")).toContainText("nobody is right more often than", { timeout: 60_000 });
+  expect(await share("chance")).toBe(10);
+  expect(await share("attack")).toBeGreaterThan(10);
+  expect(await share("bound")).toBeGreaterThan(await share("attack") - 1);
+  await page.getByTestId("game-candidates").selectOption("2");
+  await expect.poll(() => share("chance")).toBe(50);
+  await hook(page, "noise").selectOption("none");
+  await expect(page.getByTestId("game-refused")).toContainText("choose a noise and a clip");
+});
+
+test("an image is read off its gradient, and goes under noise long before ε is small", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&attacks=1");
+  await page.getByTestId("digit-pad").getByRole("button", { name: "Draw an example 2" }).click();
+  const found = page.getByTestId("gradient-found");
+  await expect(found).toContainText("Likeness (cosine): 1.00; 1.00 is to be expected. Without noise nothing is private.");
+  const noise = page.getByTestId("gradient-noise");
+  await noise.fill("115");
+  await expect(found).toContainText("No picture is not privacy");
+  await noise.fill("200");
+  await expect(found).toContainText(/This one step costs ε = [0-2]\.\d+/);
+  await page.getByTestId("gradient-draw").click();
+  await expect(found).toContainText("This one step costs");
+});

@@ -152,7 +152,7 @@ test("children stand in where the element is unknown, and on paper", async ({ br
 });
 
 const VIEWS: [string, string][] = [
-  [`view="run"`, "Test accuracy"], [`view="stage"`, "One person, in or out"], [`view="results"`, "Draw a digit"], [`view="lesson" lesson="why-noise"`, "Lesson 1"], [`view="lab"`, "Design your own"],
+  [`view="run"`, "Test accuracy"], [`view="stage"`, "One person, in or out"], [`view="results"`, "Draw a digit"], [`view="lesson" lesson="why-noise"`, "Lesson 1"], [`view="lab"`, "Design your own"], [`view="attack"`, "Attack your own run"],
 ];
 for (const [view, text] of VIEWS) {
   test(`${view}: the frame shows it, and nobody is kept out`, async ({ browser, site }) => {
@@ -170,13 +170,6 @@ for (const [view, text] of VIEWS) {
     await context.close();
   });
 }
-
-test("the attack is refused with a sentence where there is none to show", async ({ browser, site }) => {
-  await around(browser, element(site, `${CPU} view="attack"`), async (page) => {
-    await expect(inside(page).getByTestId("error")).toContainText("no attack to show");
-    await expect(inside(page).getByText("Test accuracy").first()).toBeVisible();
-  });
-});
 
 test("without an address the element says what it needs", async ({ browser, site }) => {
   const script = await (await fetch(`${site.url}element.js`)).text();

@@ -18,12 +18,14 @@ pub fn address(page: Page) {
         let (lab, query) = (page.lab.open.get(), page.lab.query.get());
         let (pay_once, pay_once_epsilon) = (page.pay_once.named(), page.pay_once.epsilon.get());
         let pay_once_noise = page.pay_once.mechanism.get();
-        let mut link = Link { lesson, lab, query, pay_once, pay_once_noise, pay_once_epsilon, ..page.link() };
+        let attacks = page.attacks.open.get();
+        let mut link = Link { lesson, lab, query, attacks, pay_once, pay_once_noise, pay_once_epsilon, ..page.link() };
         // An open step takes its own settings; the address names only what else is set.
         if page.is_staged() {
             link.settings = Settings { digits: link.settings.digits, ..Settings::default() };
             link.speed = Speed::Max;
             link.pay_once = None;
+            link.attacks = false;
         }
         // A task goes on with its link; what was handed in, as long as it is what is set.
         let task = page.task.with(|task| task.as_ref().map(Lock::write));

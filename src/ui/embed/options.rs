@@ -19,15 +19,18 @@ pub enum View {
     Lesson,
     /// The noise lab.
     Lab,
+    /// The attack on the run, and those that people recognise.
+    Attack,
 }
 
 /// Names of views in addresses.
-const VIEWS: [(&str, View); 5] = [
+const VIEWS: [(&str, View); 6] = [
     ("run", View::Run),
     ("stage", View::Stage),
     ("results", View::Results),
     ("lesson", View::Lesson),
     ("lab", View::Lab),
+    ("attack", View::Attack),
 ];
 
 /// What an embed shows.
@@ -75,10 +78,6 @@ pub fn read(query: &str) -> (Options, Vec<String>) {
             }
             "view" => match VIEWS.iter().find(|(name, _)| *name == value) {
                 Some((_, view)) => options.view = *view,
-                None if value == "attack" => problems.push(
-                    "In the link, view: this version has no attack to show in a frame; both curves are shown."
-                        .to_owned(),
-                ),
                 None => problems.push(wrong("view", &value, &VIEWS.map(|(name, _)| name))),
             },
             _ => {}
@@ -114,11 +113,10 @@ mod tests {
         assert_eq!(read(""), (Options::default(), vec![]));
         assert_eq!(read("view=lab").0.view, View::Lab);
         assert!(read("view=lesson").1[0].contains("such as lesson=why-noise"));
-        for (value, says) in [("attack", "has no attack"), ("x", "view may name run, stage, results, lesson, lab;")] {
-            let (options, problems) = read(&format!("view={value}"));
-            assert_eq!(options.view, View::Run);
-            assert!(problems[0].contains(says), "{problems:?}");
-        }
+        assert_eq!(read("view=attack"), (Options { view: View::Attack, ..Options::default() }, vec![]));
+        let (options, problems) = read("view=x");
+        assert_eq!(options.view, View::Run);
+        assert!(problems[0].contains("view may name run, stage, results, lesson, lab, attack;"), "{problems:?}");
     }
 
     /// `<hush-grad>` refuses what it does not know; what it knows is written in its script.

@@ -41,6 +41,11 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
             view! { <section class="embed-view" aria-label=t!("Results")>{results::panel::panel(page)}</section> }
                 .into_any()
         }
+        View::Attack => {
+            let known = results::meaning::Known::of(page);
+            view! { <section class="embed-view" aria-label=t!("Attack your own run")>{results::attack::panel(page, known.attack)}{results::attacks::panel(page)}</section> }
+                .into_any()
+        }
         View::Lab => noise_lab::panel::panel(page).into_any(),
         View::Lesson => view! { {lessons::panel::panel(page)}{charts(page)} }.into_any(),
         View::Run => charts(page),

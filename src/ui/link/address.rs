@@ -43,6 +43,8 @@ pub struct Link {
     pub lab: bool,
     pub query: NoiseQuery,
     /// The features of the release that is paid once, where that is open, its noise and its ε.
+    /// Whether the attacks that people recognise are open.
+    pub attacks: bool,
     pub pay_once: Option<Features>,
     pub pay_once_noise: Mechanism,
     pub pay_once_epsilon: f64,
@@ -60,6 +62,7 @@ impl Default for Link {
             lesson: None,
             lab: false,
             query: NoiseQuery::default(),
+            attacks: false,
             pay_once: None,
             pay_once_noise: Mechanism::Gaussian,
             pay_once_epsilon: PAY_ONCE,
@@ -143,13 +146,7 @@ impl Link {
                 let known = (2..=3).contains(&value.len()) && value.bytes().all(|letter| letter.is_ascii_lowercase());
                 self.language = known.then(|| value.to_owned());
             }
-            "present" => {
-                self.present = match value {
-                    "1" | "" => true,
-                    "0" => false,
-                    _ => return Err(wrong(key, value, &["1", "0"])),
-                }
-            }
+            "present" => self.present = is_on(key, value)?,
             "lesson" => self.lesson = Some(clipped(value)),
             "lab" => {
                 self.lab = value != "0";
@@ -164,6 +161,7 @@ impl Link {
             // Empty, either stays.
             "lab-epsilon" => self.query.epsilon = read(Number::Budget)?.unwrap_or(self.query.epsilon),
             "lab-exponent" => self.query.exponent = read(Number::Exponent)?.unwrap_or(self.query.exponent),
+            "attacks" => self.attacks = is_on(key, value)?,
             "pay-once" => {
                 let found = Features::by_key(value);
                 self.pay_once = Some(found.ok_or_else(|| wrong(key, value, &Features::ALL.map(Features::key)))?);
@@ -278,6 +276,9 @@ impl Link {
                 pairs.push(("lab-density", encode(&query.formula)));
             }
         }
+        if self.attacks {
+            pairs.push(("attacks", "1".to_owned()));
+        }
         if let Some(features) = self.pay_once {
             pairs.push(("pay-once", features.key().to_owned()));
             if self.pay_once_noise != Mechanism::Gaussian {
@@ -292,6 +293,15 @@ impl Link {
         }
         pairs.insert(0, ("v", VERSION.to_string()));
         pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join("&")
+    }
+}
+
+/// Whether something is on that is on where it is named alone.
+fn is_on(key: &str, value: &str) -> Result<bool, LinkError> {
+    match value {
+        "1" | "" => Ok(true),
+        "0" => Ok(false),
+        _ => Err(wrong(key, value, &["1", "0"])),
     }
 }
 

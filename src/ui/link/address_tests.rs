@@ -162,6 +162,7 @@ const SAID: [&str; 16] = [
     "lab=1&lab-envelope=26",
     "lab=1&lab-epsilon=2.5&lab-exponent=4",
     "lab=1&lab-density=exp(-x%5E4)",
+    "attacks=1",
     "pay-once=cosines",
     "pay-once=pixels-14&pay-once-noise=laplace&pay-once-epsilon=0.3",
 ];

@@ -2,7 +2,12 @@
 
 use leptos::prelude::*;
 
-use super::{attacker::allowed, odds::dots, sentence::sentence};
+use super::{
+    attacker::allowed,
+    gauge::{Bar, gauge_row},
+    odds::dots,
+    sentence::sentence,
+};
 use crate::{
     accounting::{audit::LowerBounds, risk::PrivacyCurve},
     plot::{
@@ -165,20 +170,9 @@ fn gauge(page: Page) -> AnyView {
         let (_, whole, bounds) = page.attack.bounds.get().unwrap_or_default();
         // ε is marked on each bar.
         let most = 1.01 * bounds.each().into_iter().flatten().chain(claim).fold(0.0, f64::max).max(1e-3);
-        let width = |value: f64| format::exact((100.0 * value / most).clamp(0.5, 100.0));
-        let row = |class: &'static str,
-                   id: &'static str,
-                   name: &'static str,
-                   value: Option<f64>,
-                   says: String,
-                   assumes: &'static str| {
-            view! {
-                <div class=format!("gauge-row {class}")>
-                    <dt>{name}<span class="small-label">{assumes}</span></dt>
-                    <dd data-testid=id><svg class="gauge-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width=width(value.unwrap_or(0.0)) height="4"></rect>{claim.map(|claim| view! { <rect class="mark" x=width(claim) width="0.7" height="4"></rect> })}</svg><span>{says}</span></dd>
-                </div>
-            }
-            .into_any()
+        let row = |class: &'static str, id, name, value: Option<f64>, says, assumes| {
+            let bar = Bar { share: value.unwrap_or(0.0) / most, mark: claim.map(|claim| claim / most) };
+            gauge_row(class, id, [name, assumes], bar, says)
         };
         let at_most = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::epsilon);
         // Rounded down: what is shown is a bound, too.

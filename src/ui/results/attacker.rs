@@ -6,7 +6,7 @@ use super::sentence::sentence;
 use crate::{
     accounting::risk::{AttackBound, PrivacyCurve},
     plot::{
-        drawing::{Drawing, GHOST, Line, Range, Write},
+        drawing::{Drawing, FORBIDDEN, GHOST, Line, Range, Write},
         format,
         series::Point,
     },
@@ -89,7 +89,10 @@ pub fn allowed(attack: Option<PrivacyCurve>) -> Drawing {
         let points =
             |of: &dyn Fn(f64) -> f64| (0..=100).map(|i| f64::from(i) / 100.0).map(|f| (f, of(f))).collect::<Vec<_>>();
         let found = points(&|f| attack.best_true_positive_rate(f));
+        // Round about: what lies above the edge.
+        let region = [(1.0, 1.0), (0.0, 1.0)].into_iter().chain(found.iter().copied()).collect();
         vec![
+            Line { class: FORBIDDEN, name: String::new(), points: region },
             Line { class: "line-epsilon", name: t!("members found, at most").to_owned(), points: found },
             Line { class: GHOST, name: t!("guessing").to_owned(), points: points(&|f| f) },
         ]

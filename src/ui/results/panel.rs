@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
-    attack,
+    attack, attacks,
     counted::counted,
     curves::{accuracy_chart, epsilon_chart},
     meaning::{Known, meaning},
@@ -31,6 +31,7 @@ pub fn panel(page: Page) -> impl IntoView {
         {view_fn(move || page.recorded().map(recorded_note))}
         {meaning(page, known)}
         {attack::panel(page, known.attack)}
+        {attacks::panel(page)}
         {pad(page)}
         {who_pays::panel(page)}
         {pay_once::panel(page)}

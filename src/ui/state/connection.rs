@@ -58,6 +58,7 @@ impl Page {
         self.forget_run();
         self.pay_once.forget();
         self.annealing.forget();
+        self.attacks.forget();
         self.run.lose();
         self.device.engine.set(None);
         self.device.stopped.set(!again);

@@ -62,6 +62,7 @@ impl Page {
             Event::Pong => {}
             Event::Counted(counted) => self.who_pays.take(*counted),
             Event::PaidOnce(news) => self.take_paid(news),
+            Event::Inferred(inferred) => self.attacks.take(inferred),
             Event::Cooled(cooled) => self.annealing.take(cooled.map(|cooled| *cooled)),
             Event::BaselineMeasured { step, accuracy } => {
                 self.run.curves.update_value(|curves| curves.baseline.push((step as f64, accuracy)));

@@ -171,7 +171,7 @@ fn panel_of(hook: &str) -> &'static str {
         "projection" | "projection-shared" | "denoiser" | "noise-over-run" => "setup",
         "lot" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
         "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "counted" | "groups" | "by-digit" | "pulls" | "pay"
-        | "adlm" | "attack" => "results",
+        | "adlm" | "attack" | "town" | "gradient" => "results",
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
         "accuracy" | "epsilon" => "",
         _ => panic!("{hook} is in no known panel"),

@@ -117,6 +117,7 @@ impl Page {
                 panel: self.appearance.panel.get_untracked(),
                 lab: self.lab.open.get_untracked(),
                 pay_once: self.pay_once.open.get_untracked(),
+                attacks: self.attacks.open.get_untracked(),
                 query: self.lab.query.get_untracked(),
             }));
         }
@@ -127,6 +128,7 @@ impl Page {
         self.lab.open.set(now.show == "lab");
         let scene = link::read(set.lessons[lesson].scene(step).set).0;
         self.pay_once.set_up(&scene);
+        self.attacks.open.set(scene.attacks);
         self.appearance.panel.set(match now.show.as_str() {
             "step" | "setup" => Panel::Step,
             _ => Panel::Results,
@@ -192,6 +194,7 @@ impl Page {
             self.lab.query.set(before.query);
             self.lab.open.set(before.lab);
             self.pay_once.open.set(before.pay_once);
+            self.attacks.open.set(before.attacks);
         }
     }
 }

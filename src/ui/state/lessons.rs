@@ -24,6 +24,7 @@ pub struct Before {
     pub panel: Panel,
     pub lab: bool,
     pub pay_once: bool,
+    pub attacks: bool,
     pub query: NoiseQuery,
 }
 

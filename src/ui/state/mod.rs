@@ -23,6 +23,7 @@
 //! | `pay_once` | a release that is paid once |
 //! | `attack` | an attack on the run that stands |
 //! | `annealing` | the search for the noise of a run's phases |
+//! | `attacks` | attacks that people recognise, on drawn digits |
 //! | `who_pays` | which digits pay for privacy |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
 //! | `submission` | a run that was handed in by a link |
@@ -50,6 +51,8 @@ pub mod answered;
 mod appearance;
 #[cfg(target_arch = "wasm32")]
 pub mod attack;
+#[cfg(target_arch = "wasm32")]
+pub mod attacks;
 #[cfg(target_arch = "wasm32")]
 mod cards;
 #[cfg(target_arch = "wasm32")]
@@ -128,7 +131,7 @@ pub(super) use self::{
     messages::{Origin, as_sentence},
     pad::OtherModel,
     page::Page,
-    projection::OPEN_EPOCHS,
+    projection::{OPEN_EPOCHS, planned_steps},
     run_list::{Past, pin_class},
     snapshots::People,
 };

@@ -6,6 +6,7 @@ use super::{
     annealing::Annealing,
     appearance::Appearance,
     attack::Attack,
+    attacks::Attacks,
     cards::Cards,
     charts::Charts,
     device::Device,
@@ -50,6 +51,7 @@ pub struct Page {
     pub cost: ProjectedCost,
     pub spending: Spending,
     pub attack: Attack,
+    pub attacks: Attacks,
     pub pad: Pad,
     pub who_pays: WhoPays,
     pub pay_once: PayOnce,
@@ -76,6 +78,7 @@ impl Page {
         let run = Run::new(trainer, digits, link.speed);
         let spending = Spending::new(run, charts, accountant);
         let pay_once = PayOnce::new(trainer, &link);
+        let attacks = Attacks::new(trainer, accountant, &link);
         let (lab, settings) = (NoiseLab::new(&link), RwSignal::new(link.settings));
         Self {
             settings,
@@ -90,6 +93,7 @@ impl Page {
             cost: ProjectedCost::new(settings, digits, accountant),
             spending,
             attack: Attack::new(run, spending, accountant),
+            attacks,
             pad: Pad::new(trainer, run),
             who_pays: WhoPays::new(trainer, run),
             pay_once,

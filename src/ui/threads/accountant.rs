@@ -27,6 +27,8 @@ pub enum Topic {
     Spent,
     Curve,
     Audit,
+    Game,
+    Invert,
     Sweep,
 }
 

@@ -78,6 +78,8 @@ impl<H: Host> Agent<H> {
             Request::TrainOn => self.train_on(),
             Request::Anneal { config, examples } => self.begin_search(*config, examples),
             Request::StopAnnealing => self.search = None,
+            Request::Attack(asked) => self.begin_attack(*asked),
+            Request::StopAttack => self.attack = None,
             Request::ExportLedger if self.is_broken() => self.problem(None, &BROKEN),
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),

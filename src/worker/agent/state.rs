@@ -13,6 +13,7 @@ use crate::{
     train::session::Session,
     worker::{
         annealing::Search,
+        attacking::Attack,
         background::BackgroundJobs,
         functional::PayOnce,
         host::Host,
@@ -89,6 +90,8 @@ pub(super) struct Agent<H: Host> {
     pub pay_once: Option<(PayOnce, Option<String>)>,
     /// A search for the noise of a run's phases.
     pub search: Option<Box<Search>>,
+    /// An attack on a model of drawn digits.
+    pub attack: Option<Box<Attack>>,
     /// Whether the next step is taken apart, whatever the speed.
     pub look: bool,
     /// The step that was looked into last.
@@ -133,6 +136,7 @@ impl<H: Host> Agent<H> {
             background: BackgroundJobs::default(),
             pay_once: None,
             search: None,
+            attack: None,
             look: false,
             looked_at: None,
         }

@@ -56,7 +56,7 @@ pub async fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut factory = EngineFactory::cpu();
     factory.threads(arguments.threads);
     let bar = bar(arguments.json, "steps")?;
-    let mut attack = Membership::new(&factory, &train, config.clone(), &sought).await?;
+    let mut attack = Membership::new(&factory, &train, config.clone(), &sought, None).await?;
     loop {
         let progress = attack.advance(SLICE).await?;
         show(&bar, progress);

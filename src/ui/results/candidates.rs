@@ -1,0 +1,90 @@
+//! Which of a few candidates was in: the strongest attacker beside the most that is possible.
+
+use leptos::prelude::*;
+
+use super::gauge::{Bar, gauge_row};
+use crate::{
+    attack::game::Outcome,
+    plot::format,
+    train::config::RunConfig,
+    ui::{
+        settings::Settings,
+        size::closures::{effect, on_event, view_fn},
+        state::{Page, planned_steps},
+        text::{heard, t},
+    },
+    worker::games::Played,
+};
+
+/// Candidates to choose from.
+const CHOICES: [u32; 4] = [2, 10, 100, 256];
+
+/// The images that are assumed until some are at hand.
+const IMAGES: u32 = 60_000;
+
+/// The section. It plays about what is set, without a step of it, as long as it is there.
+pub fn candidates(page: Page) -> AnyView {
+    let attacks = page.attacks;
+    effect(move || {
+        let train = page.digits.loaded.with(|loaded| loaded.as_ref().map_or(IMAGES, |loaded| loaded.train));
+        let config = page.settings.with(|settings| {
+            // Of a run that is open as many passes as its cost is told of.
+            let steps = Some(planned_steps(settings, train));
+            RunConfig { steps, ..Settings::config(settings) }
+        });
+        attacks.play(config, train);
+    });
+    let chosen = attacks.candidates;
+    let options = CHOICES.map(|count| {
+        view! { <option value=count.to_string() selected=chosen.get_untracked() == count>{format::integer(count.into())}</option> }
+            .into_any()
+    });
+    let choose = move |event: leptos::ev::Event| {
+        event_target_value(&event).parse().into_iter().for_each(|count| chosen.set(count));
+    };
+    view! {
+        <section data-testid="game">
+            <h3>{t!("Which of them was in?")}</h3>
+            <p>{t!("One of so many people was in the data of the run that is set. The strongest attacker there is has every noisy step, knows all other images, and names one. It is simulated: no image is looked at.")}</p>
+            <div class="once"><label class="control"><span class="label">{t!("Candidates")}</span>
+                <select data-testid="game-candidates" on:change=on_event(choose)>{Vec::from(options)}</select></label></div>
+            {view_fn(move || attacks.played.get().map(told))}
+        </section>
+    }
+    .into_any()
+}
+
+fn told(played: Result<Played, String>) -> AnyView {
+    match played {
+        Err(refusal) => view! { <p class="verdict-line" data-testid="game-refused">{heard(&refusal)}</p> }.into_any(),
+        Ok(Played { outcome: None, .. }) => view! { <p>"…"</p> }.into_any(),
+        Ok(Played { outcome: Some(outcome), .. }) => known(&outcome),
+    }
+}
+
+fn known(outcome: &Outcome) -> AnyView {
+    let most = outcome.bound.max(outcome.attack.value).max(1e-9);
+    // Of a few candidates tenths of a percent are too coarse, of many too fine.
+    let share = |share: f64| format::decimals_of(100.0 * share, if share < 0.1 { 2 } else { 1 }) + "%";
+    let row = |class, id, names, value: f64, says| {
+        gauge_row(class, id, names, Bar { share: value / most, mark: Some(outcome.bound / most) }, says)
+    };
+    let spread = share(outcome.attack.standard_error);
+    let attack = format!("{} ± {spread}", share(outcome.attack.value));
+    let sentence = t!(
+        "Naming anybody is right {chance} of the time; this attacker is right {attack}, and nobody is right more often than {bound}: ε ≤ {epsilon}.",
+        chance = share(outcome.chance),
+        attack = share(outcome.attack.value),
+        bound = format::percent_at_most(outcome.bound),
+        epsilon = format::epsilon(outcome.epsilon)
+    );
+    view! {
+        <dl class="gauge">
+            {row("claim", "game-bound", [t!("At most"), t!("by the run’s whole privacy curve (Hayes et al. 2023)")], outcome.bound, format::percent_at_most(outcome.bound))}
+            {row("lower", "game-attack", [t!("This attacker"), t!("by the ratio of likelihoods of every step")], outcome.attack.value, attack)}
+            {row("lower", "game-chance", [t!("Guessing"), ""], outcome.chance, share(outcome.chance))}
+        </dl>
+        <p class="verdict-line" data-testid="game-found">{sentence}</p>
+    }
+    .into_any()
+}

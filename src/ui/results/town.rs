@@ -1,0 +1,183 @@
+//! Who was trained on: membership by the loss, in a small town of drawn digits.
+
+use leptos::prelude::*;
+
+use crate::{
+    attack::membership::{Own, OwnFound},
+    plot::{
+        drawing::{Drawing, FORBIDDEN, GHOST, Line, Range, Write},
+        format,
+        series::Point,
+    },
+    ui::{
+        settings::Settings,
+        size::closures::{bool_fn, on_click, on_event, text_fn, view_fn},
+        state::{Page, attacks::Hidden},
+        text::{Text, t, text},
+        widgets::chart::{Frame, chart},
+    },
+    worker::attacking::Seen,
+};
+
+const NAMES: [Text; 4] =
+    [text!("no noise"), text!("a little noise, σ = 0.5"), text!("noise, σ = 1.1"), text!("as it is set above")];
+
+/// Colours of the curves, one for each kind of town.
+const CLASSES: [&str; 4] = ["line-attack", "line-n3", "line-accuracy", "line-noise"];
+
+/// The least rate of either axis.
+const LEAST: f64 = 1e-3;
+
+/// The section.
+pub fn town(page: Page) -> AnyView {
+    let attacks = page.attacks;
+    let busy = move || attacks.progress.with(Option::is_some);
+    let begin = move |_| {
+        if untrack(busy) {
+            return attacks.stop();
+        }
+        let drawn = page.pad.drawing.get_untracked();
+        let pixel = |share: &f32| (255.0 * share).round() as u8;
+        let own = attacks.label.get_untracked().zip(drawn);
+        let own = own.map(|(label, drawn)| Own { pixels: drawn.iter().map(pixel).collect(), label });
+        attacks.begin(page.settings.with_untracked(Settings::config), own);
+    };
+    let name = move || if busy() { t!("Stop") } else { t!("Train and attack") };
+    let done = move || {
+        attacks.progress.get().map(|progress| {
+            let share = format::exact(progress.done as f64 / progress.of as f64);
+            view! { <progress max="1" value=share aria-label=t!("How far the model is")></progress> }.into_any()
+        })
+    };
+    view! {
+        <section data-testid="town">
+            <h3>{t!("Who was trained on?")}</h3>
+            <p>{t!("2,000 digits that this program draws train a small network. Among them are some of a thousand candidates with a wrong label: for each, a coin said whether it is in. The attacker has the trained model alone, and sees how well it believes the wrong label. In a small town everybody counts for much.")}</p>
+            <div class="once">{hidden(page)}{own_digit(page)}</div>
+            <div class="once-buttons"><button type="button" class="primary" data-testid="town-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
+            {view_fn(done)}
+            {chart(page, Frame { title: t!("Who the model gives away"), file: "membership", height: 200.0, full: true }, move || drawing(page))}
+            {view_fn(move || attacks.seen.with(|seen| seen.last().map(|(_, seen)| says(seen))))}
+        </section>
+    }
+    .into_any()
+}
+
+fn hidden(page: Page) -> AnyView {
+    let attacks = page.attacks;
+    let options = Hidden::ALL.iter().zip(NAMES).map(|(hidden, name)| {
+        view! { <option value=hidden.key() selected=attacks.hidden.get_untracked() == *hidden>{name.get()}</option> }
+            .into_any()
+    });
+    let choose = move |event: leptos::ev::Event| {
+        let key = event_target_value(&event);
+        attacks.hidden.set(Hidden::ALL.into_iter().find(|hidden| hidden.key() == key).unwrap_or(Hidden::No));
+    };
+    view! {
+        <label class="control"><span class="label">{t!("What hides them")}</span>
+            <select data-testid="town-noise" on:change=on_event(choose)>{options.collect::<Vec<_>>()}</select></label>
+    }
+    .into_any()
+}
+
+/// The visitor's drawing as one of those with a wrong label.
+fn own_digit(page: Page) -> AnyView {
+    let attacks = page.attacks;
+    let none = move || page.pad.drawing.with(Option::is_none);
+    let choose = move |event: leptos::ev::Event| attacks.label.set(event_target_value(&event).parse().ok());
+    let digits = (0..10u8).map(|digit| {
+        let name = t!("is a candidate, called a {digit}", digit = digit);
+        let chosen = attacks.label.get_untracked() == Some(digit);
+        view! { <option value=digit.to_string() selected=chosen>{name}</option> }.into_any()
+    });
+    let digits = digits.collect::<Vec<_>>();
+    view! {
+        <label class="control"><span class="label">{t!("The digit that you draw below")}</span>
+            <select data-testid="town-own" disabled=bool_fn(none) on:change=on_event(choose)><option value="">{t!("is no candidate")}</option>{digits}</select></label>
+    }
+    .into_any()
+}
+
+/// True positives over false ones, both on logarithmic axes: what is found of a few is at the left.
+fn drawing(page: Page) -> Drawing {
+    let share = |label| Range { low: LEAST, high: 1.0, logarithmic: true, label, write: Write::Percent };
+    let within = |points: &[Point]| {
+        let shown = points.iter().filter(|(x, y)| *x >= LEAST && *y >= LEAST);
+        shown.copied().collect::<Vec<Point>>()
+    };
+    let mut lines = vec![];
+    page.attacks.seen.with(|seen| {
+        if let Some((_, last)) = seen.last().filter(|(_, last)| !last.forbidden.is_empty()) {
+            // Round about: what lies above the edge.
+            let edge = within(&last.forbidden);
+            let corners = [(1.0, 1.0), (LEAST, 1.0)];
+            let points = corners.into_iter().chain(edge.iter().copied()).collect();
+            lines.push(Line { class: FORBIDDEN, name: String::new(), points });
+            lines.push(Line {
+                class: "line-epsilon",
+                name: t!("at most, by the last one’s ε").to_owned(),
+                points: edge,
+            });
+        }
+        for (hidden, seen) in seen {
+            let place = Hidden::ALL.iter().position(|known| known == hidden).unwrap_or_default();
+            let points = within(&seen.mislabelled.roc);
+            lines.push(Line { class: CLASSES[place], name: NAMES[place].get().to_owned(), points });
+        }
+    });
+    let diagonal = vec![(LEAST, LEAST), (1.0, 1.0)];
+    lines.push(Line { class: GHOST, name: t!("guessing").to_owned(), points: diagonal });
+    Drawing {
+        lines,
+        x: share(t!("false alarms")),
+        y: share(t!("members found")),
+        scatter: false,
+        summary: t!("Share of the mislabelled members that the attacker finds, by the share of false alarms.")
+            .to_owned(),
+    }
+}
+
+/// What the last attack says.
+fn says(seen: &Seen) -> AnyView {
+    let Seen { mislabelled, labelled, own, epsilon, .. } = seen;
+    let share = |auc: f64| format::decimals_of(auc, 3);
+    let found = t!(
+        "Of the {guesses} that the model is surest of, {right} were in. So ε is at least {least}, with a confidence of 95% and no assumption.",
+        guesses = mislabelled.guesses,
+        right = mislabelled.right,
+        least = format::decimals_of((1000.0 * mislabelled.epsilon).floor() / 1000.0, 3)
+    );
+    let most = match epsilon {
+        Some(epsilon) => t!("The books say ε ≤ {epsilon}.", epsilon = format::epsilon(*epsilon)),
+        None => t!("No ε bounds it from above.").to_owned(),
+    };
+    let auc = t!("Area under the curve: {auc}, where guessing has 0.5.", auc = share(mislabelled.auc.value));
+    let right = labelled.as_ref().map(|labelled| {
+        t!(
+            "Of candidates with their right label it has {auc}: what any model reads gives little away.",
+            auc = share(labelled.auc.value)
+        )
+    });
+    view! {
+        <p class="verdict-line" data-testid="town-found">{found}" "{most}</p>
+        <p class="small-label">{auc}" "{right}</p>
+        {own.map(own_found)}
+    }
+    .into_any()
+}
+
+fn own_found(own: OwnFound) -> AnyView {
+    let says = match (own.guess(), own.is_in) {
+        (true, true) => t!("the attacker says that it was in, and it was"),
+        (true, false) => t!("the attacker says that it was in, and it was not"),
+        (false, true) => t!("the attacker says that it was not in, and it was"),
+        (false, false) => t!("the attacker says that it was not in, and it was not"),
+    };
+    let sentence = t!(
+        "Your digit: the model is surer of {surer} of {n} candidates; {says}.",
+        surer = own.surer,
+        n = format::integer(own.of.into()),
+        says = says
+    );
+    view! { <p data-testid="town-own-found">{sentence}</p> }.into_any()
+}
