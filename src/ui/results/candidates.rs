@@ -69,19 +69,18 @@ fn known(outcome: &Outcome) -> AnyView {
     let row = |class, id, names, value: f64, says| {
         gauge_row(class, id, names, Bar { share: value / most, mark: Some(outcome.bound / most) }, says)
     };
-    let spread = share(outcome.attack.standard_error);
-    let attack = format!("{} ± {spread}", share(outcome.attack.value));
     let sentence = t!(
-        "Naming anybody is right {chance} of the time; this attacker is right {attack}, and nobody is right more often than {bound}: ε ≤ {epsilon}.",
+        "Naming anybody is right {chance} of the time; this attacker is right {attack} ± {spread}, and nobody is right more often than {bound}: ε ≤ {epsilon}.",
         chance = share(outcome.chance),
         attack = share(outcome.attack.value),
+        spread = share(outcome.attack.standard_error),
         bound = format::percent_at_most(outcome.bound),
         epsilon = format::epsilon(outcome.epsilon)
     );
     view! {
         <dl class="gauge">
             {row("claim", "game-bound", [t!("At most"), t!("by the run’s whole privacy curve (Hayes et al. 2023)")], outcome.bound, format::percent_at_most(outcome.bound))}
-            {row("lower", "game-attack", [t!("This attacker"), t!("by the ratio of likelihoods of every step")], outcome.attack.value, attack)}
+            {row("lower", "game-attack", [t!("This attacker"), t!("by the ratio of likelihoods of every step")], outcome.attack.value, share(outcome.attack.value))}
             {row("lower", "game-chance", [t!("Guessing"), ""], outcome.chance, share(outcome.chance))}
         </dl>
         <p class="verdict-line" data-testid="game-found">{sentence}</p>

@@ -113,13 +113,11 @@ fn drawing(page: Page) -> Drawing {
             let corners = [(1.0, 1.0), (LEAST, 1.0)];
             let points = corners.into_iter().chain(edge.iter().copied()).collect();
             lines.push(Line { class: FORBIDDEN, name: String::new(), points });
-            lines.push(Line {
-                class: "line-epsilon",
-                name: t!("at most, by the last one’s ε").to_owned(),
-                points: edge,
-            });
+            lines.push(Line { class: "line-epsilon", name: t!("at most, by its ε").to_owned(), points: edge });
         }
-        for (hidden, seen) in seen {
+        // Another one's curve has an edge of its own, but where it has none.
+        let last = seen.last().map(|(hidden, _)| *hidden);
+        for (hidden, seen) in seen.iter().filter(|(hidden, seen)| Some(*hidden) == last || seen.epsilon.is_none()) {
             let place = Hidden::ALL.iter().position(|known| known == hidden).unwrap_or_default();
             let points = within(&seen.mislabelled.roc);
             lines.push(Line { class: CLASSES[place], name: NAMES[place].get().to_owned(), points });
@@ -141,12 +139,20 @@ fn drawing(page: Page) -> Drawing {
 fn says(seen: &Seen) -> AnyView {
     let Seen { mislabelled, labelled, own, epsilon, .. } = seen;
     let share = |auc: f64| format::decimals_of(auc, 3);
-    let found = t!(
-        "Of the {guesses} that the model is surest of, {right} were in. So ε is at least {least}, with a confidence of 95% and no assumption.",
-        guesses = mislabelled.guesses,
-        right = mislabelled.right,
-        least = format::decimals_of((1000.0 * mislabelled.epsilon).floor() / 1000.0, 3)
-    );
+    let (guesses, right) = (mislabelled.guesses, mislabelled.right);
+    let found = match mislabelled.epsilon > 0.0 {
+        true => t!(
+            "Of the {guesses} that the model is surest of, {right} were in. So ε is at least {least}, with a confidence of 95% and no assumption.",
+            guesses = guesses,
+            right = right,
+            least = format::lower(mislabelled.epsilon, 3)
+        ),
+        false => t!(
+            "Of the {guesses} that the model is surest of, {right} were in. That proves nothing: so many may be guessed by chance.",
+            guesses = guesses,
+            right = right
+        ),
+    };
     let most = match epsilon {
         Some(epsilon) => t!("The books say ε ≤ {epsilon}.", epsilon = format::epsilon(*epsilon)),
         None => t!("No ε bounds it from above.").to_owned(),
