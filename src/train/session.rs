@@ -630,10 +630,13 @@ mod tests {
     /// A step without them is the step of a lot that never had them; the books and the number of those that are drawn from stay what they were.
     #[test]
     fn those_that_are_out_add_nothing() {
-        let plan = Plan::new(RunConfig { lot: 10, replay: Some(3), ..RunConfig::default() }, 43).unwrap();
+        let plan = sampled(SamplingPolicy::Poisson);
+        let session = || {
+            let rng = Box::new(NotPrivateReplay::new(3));
+            Session::drawing_from(rng, plan.clone(), on_cpu(&plan)).unwrap()
+        };
         let is_in: Vec<bool> = (0..43).map(|k| k % 3 != 0).collect();
-        let (mut all, mut some) =
-            (Session::new(plan.clone(), on_cpu(&plan)).unwrap(), Session::new(plan.clone(), on_cpu(&plan)).unwrap());
+        let (mut all, mut some) = (session(), session());
         some.leave_out(is_in.clone());
         let mut left_out = 0;
         for _ in 0..20 {
@@ -645,7 +648,7 @@ mod tests {
         }
         assert!(left_out > 20 && some.ledger().unwrap() == all.ledger().unwrap());
         assert_ne!(block_on(all.engine().state()).unwrap(), block_on(some.engine().state()).unwrap());
-        let mut nobody = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+        let mut nobody = session();
         nobody.leave_out(vec![false; 43]);
         block_on(nobody.step()).unwrap();
         assert!(nobody.lot.is_empty());

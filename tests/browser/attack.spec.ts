@@ -106,8 +106,8 @@ test("the candidate game is played about what is set, below the most that is pos
   expect(await share("bound")).toBeGreaterThan(await share("attack") - 1);
   await page.getByTestId("game-candidates").selectOption("2");
   await expect.poll(() => share("chance")).toBe(50);
-  await page.locator("#noise").selectOption("none");
-  await expect(page.getByTestId("game-refused")).toContainText("choose a noise and a clip");
+  await hook(page, "noise-family").selectOption("none");
+  await expect(page.getByTestId("game-refused")).toHaveText("No noise is added, so the sums themselves are released.");
 });
 
 test("an image is read off its gradient, and goes under noise long before ε is small", async ({ page, site }) => {

@@ -147,7 +147,7 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 }
 
 /// A link for each key that is of no table, which says something by it that is not so by default.
-const SAID: [&str; 16] = [
+const SAID: [&str; 17] = [
     "preset=best-1",
     "noise=custom&density=1%2Fcosh(x)",
     "encoder=layers&layer-norms=0.5%201",

@@ -10,8 +10,8 @@ use crate::{
     ui::{
         settings::Settings,
         size::closures::{effect, on_event, view_fn},
-        state::{Page, planned_steps},
-        text::{heard, t},
+        state::{Page, as_sentence, planned_steps},
+        text::t,
     },
     worker::games::Played,
 };
@@ -56,7 +56,9 @@ pub fn candidates(page: Page) -> AnyView {
 
 fn told(played: Result<Played, String>) -> AnyView {
     match played {
-        Err(refusal) => view! { <p class="verdict-line" data-testid="game-refused">{heard(&refusal)}</p> }.into_any(),
+        Err(refusal) => {
+            view! { <p class="verdict-line" data-testid="game-refused">{as_sentence(&refusal)}</p> }.into_any()
+        }
         Ok(Played { outcome: None, .. }) => view! { <p>"…"</p> }.into_any(),
         Ok(Played { outcome: Some(outcome), .. }) => known(&outcome),
     }

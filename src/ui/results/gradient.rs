@@ -11,8 +11,8 @@ use crate::{
         settings::Settings,
         size::closures::{bool_fn, effect, on_click, on_event, text_fn, view_fn},
         stage::colours::paint_digit,
-        state::Page,
-        text::{heard, t},
+        state::{Page, as_sentence},
+        text::t,
     },
     worker::accounts::Picture,
 };
@@ -88,7 +88,7 @@ pub fn gradient(page: Page) -> AnyView {
 fn says(picture: Result<Arc<Picture>, String>, sigma: f64) -> AnyView {
     let picture = match picture {
         Ok(picture) => picture,
-        Err(refusal) => return view! { <p class="verdict-line">{heard(&refusal)}</p> }.into_any(),
+        Err(refusal) => return view! { <p class="verdict-line">{as_sentence(&refusal)}</p> }.into_any(),
     };
     let likeness = t!(
         "Likeness (cosine): {cosine}; {expected} is to be expected.",

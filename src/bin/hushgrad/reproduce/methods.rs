@@ -17,6 +17,7 @@ use hushgrad::{
     engine::EngineFactory,
     mechanism::{AdaptiveClip, Denoiser, EncoderSpec, LayerClip},
     model::Architecture,
+    plot::format,
     train::{
         config::{RunConfig, SamplingPolicy, Schedule},
         error::PriceError,
@@ -327,7 +328,8 @@ fn scale(config: &RunConfig, examples: u32, epsilon: f64) -> Fallible<(f64, f64)
 fn table(model: Architecture, epsilon: f64, methods: &[Mechanism], outcomes: &[Outcome]) -> String {
     let config = plain(model);
     let name = if model == Architecture::Mlp { "The perceptron" } else { "The CNN" };
-    let (parameters, lot, steps) = (model.parameters(), config.lot, config.steps.unwrap_or(0));
+    let parameters = format::integer(model.parameters() as u64);
+    let (lot, steps) = (config.lot, config.steps.unwrap_or(0));
     let mut text = format!(
         "### {name} ({parameters} parameters), lot {lot}, {steps} steps, ε ≤ {epsilon}\n\n\
          | | σ | ε, tight | best rate | accuracy, mean ± sd | against DP-SGD |\n| --- | ---: | ---: | ---: | ---: | ---: |\n"
