@@ -111,6 +111,12 @@ impl Canaries {
         &self.coordinates
     }
 
+    /// What the gradients of canaries that are not turned round are along [`Canaries::coordinates`], in their order, as far as there are canaries.
+    pub fn values(&self) -> impl Iterator<Item = f32> {
+        let each = self.magnitudes.iter().cycle();
+        each.zip(&self.negative).map(|(&magnitude, &negative)| if negative { -magnitude } else { magnitude })
+    }
+
     /// Writes a canary's gradient over `out` (length P).
     ///
     /// # Panics
@@ -118,9 +124,8 @@ impl Canaries {
     pub fn gradient(&self, drawn: DrawnCanary, out: &mut [f32]) {
         out.fill(0.0);
         let first = drawn.canary as usize * self.each();
-        for (k, &magnitude) in self.magnitudes.iter().enumerate() {
-            let negative = self.negative[first + k] != drawn.turned;
-            out[self.coordinates[first + k] as usize] = if negative { -magnitude } else { magnitude };
+        for (at, value) in self.coordinates.iter().zip(self.values()).skip(first).take(self.each()) {
+            out[*at as usize] = if drawn.turned { -value } else { value };
         }
     }
 

@@ -135,6 +135,11 @@ impl Counts {
         self.digits[usize::from(digit)] += 1;
     }
 
+    /// Takes in so many canaries of an audit, which are longer than any clip and have no digit.
+    pub const fn add_canaries(&mut self, drawn: usize) {
+        self.within -= drawn as i64;
+    }
+
     /// Takes in what was counted elsewhere.
     pub fn merge(&mut self, other: Self) {
         self.within += other.within;

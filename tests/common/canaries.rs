@@ -5,12 +5,12 @@ use std::sync::Arc;
 use hushgrad::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     data::sharing::Sharing,
-    engine::{Engine, LocalSteps, StepInput, Task},
+    engine::{Engine, LocalSteps, Performance, StepInput, Task},
     mechanism::{
         EncoderSpec,
         canaries::{Canaries, DrawnCanary, Witness},
     },
-    model::Architecture,
+    model::{Architecture, initial_parameters},
 };
 use pollster::block_on;
 
@@ -53,13 +53,22 @@ fn audited() -> Vec<Task> {
     tasks.into_iter().map(with_canaries).collect()
 }
 
+/// Those that an engine takes: all but sums on a grid, where it refuses them, which a test of its own names.
+fn audited_by<E: Engine>(make: Make<E>) -> Vec<Task> {
+    let takes = |task: &Task| {
+        let start = initial_parameters(task.model, SEED);
+        task.grid.is_none() || make(task.clone(), examples(), &start, Performance::default()).is_ok()
+    };
+    audited().into_iter().filter(takes).collect()
+}
+
 fn seen(engine: &mut impl Engine) -> Witness {
     block_on(engine.witness()).unwrap()
 }
 
 /// A step that drew canaries, with lots of examples and without, is the reference's, traced or not; so is what an auditor sees of it, once.
 pub fn canaries_take_the_same_step<E: Engine>(make: Make<E>) {
-    for task in audited() {
+    for task in audited_by(make) {
         let what = format!("{:?}, {:?}, {:?}, grid {:?}", task.model, task.encoder, task.noise, task.grid);
         let most = if matches!(task.encoder, EncoderSpec::Envelope { .. }) { 1e-3 } else { 2e-4 };
         let (mut ours, mut theirs) = pair(make, &task);
@@ -94,7 +103,7 @@ pub fn canaries_take_the_same_step<E: Engine>(make: Make<E>) {
 /// What was released along the canaries' coordinates, less what the examples added, is the noise of the step's key and what the encoder makes of each canary that was drawn, to the rounding
 /// of the sums.
 pub fn an_auditor_sees_noise_and_canaries<E: Engine>(make: Make<E>) {
-    for task in audited() {
+    for task in audited_by(make) {
         let what = format!("{:?}, {:?}, {:?}, grid {:?}", task.model, task.encoder, task.noise, task.grid);
         let (mut engine, mut alone) = (pair(make, &task).0, pair(make, &task).0);
         let canaries = task.canaries.clone().unwrap();
