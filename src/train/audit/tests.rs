@@ -14,7 +14,7 @@ use crate::{
         noise::{CustomDensity, NoiseSpec},
     },
     data::{Dataset, sharing::Sharing, synthetic},
-    engine::{Engine as _, Performance, cpu::CpuEngine},
+    engine::{Engine, Performance, cpu::CpuEngine},
     mechanism::{AdaptiveClip, EncoderSpec, EnvelopeShape, LayerClip, PaidMetrics},
     rng::NotPrivateReplay,
     train::{
@@ -22,6 +22,9 @@ use crate::{
         session::Session,
     },
 };
+
+#[cfg(feature = "gpu")]
+mod gpu_tests;
 
 const DELTA: f64 = 1e-5;
 const SAMPLINGS: [SamplingPolicy; 4] =
@@ -47,7 +50,7 @@ fn session(config: &RunConfig, train: &Dataset, seed: u64) -> Session<CpuEngine>
     drawing(Box::new(NotPrivateReplay::new(seed)), config, train)
 }
 
-fn to_its_end(session: &mut Session<CpuEngine>) -> Evidence {
+fn to_its_end<E: Engine>(session: &mut Session<E>) -> Evidence {
     while !session.complete() {
         block_on(session.step()).unwrap();
     }
@@ -71,7 +74,7 @@ struct Held {
 
 impl Held {
     /// `None` where there is no guarantee.
-    fn of(session: &Session<CpuEngine>) -> Option<Self> {
+    fn of<E: Engine>(session: &Session<E>) -> Option<Self> {
         let ledger = session.ledger()?;
         let account = match Books::of(ledger.clone()).unwrap().account(DELTA) {
             Err(PrivacyError::Infinite | PrivacyError::Inexact | PrivacyError::NoBound) => return None,
