@@ -398,7 +398,7 @@ impl Known {
         let before = self.engine.traced_step(input(lot, 0.0)).await?;
         let (steps, mut counts) = (self.engine.encoded_steps().await?, self.engine.counts().await?);
         let beside = self.engine.traced_step(StepInput { canaries: &all, ..input(lot, 0.0) }).await?;
-        let Witness { released, examples } = self.engine.witness().await?;
+        let Witness { released, examples, within } = self.engine.witness().await?;
         let at = |values: &[f32]| canaries.coordinates().iter().map(|&at| values[at as usize]).collect::<Vec<_>>();
         let narrow: Vec<f32> = examples.iter().map(|&v| v as f32).collect();
         let mut right = released == at(&beside.noisy) && narrow == at(&before.encoded);
@@ -409,6 +409,7 @@ impl Known {
             let sums = sum([&before.encoded[..], &traced.encoded[..]].into_iter(), p);
             right &= apart(&beside.encoded, &sums) <= TOLERANCE;
         }
+        right &= within == counts.within();
         counts.add_canaries(if self.task.counting.is_none() { 0 } else { all.len() });
         right &= self.engine.counts().await? == counts;
         self.judge("what canaries add to a lot", &kernels, if right { 0.0 } else { f64::NAN })

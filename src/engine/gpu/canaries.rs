@@ -8,12 +8,15 @@ use super::{
     device::Gpu,
     dispatch::Dispatch,
     examples::{Examples, bind_parts, chunk_starts, parts},
-    layout::RUN_BYTES,
+    layout::{COUNTS, COUNTS_AT, RUN_BYTES},
     lowered::Run,
     memory::{OFFSET_ALIGNMENT, Owned, storage, uniform},
     passes::Passes,
 };
 use crate::mechanism::canaries::{Canaries, DrawnCanary};
+
+/// Of the counts of a step.
+const COUNTS_BYTES: u64 = 4 * COUNTS as u64;
 
 /// The canaries of a run on the device.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ pub struct Planted {
     /// Of those that a step drew, a word each.
     drawn: Owned,
     run: Owned,
-    /// The sums before canaries are added to them: 2 P words.
+    /// The sums before canaries are added to them, 2 P words, and the counts.
     pub examples: Owned,
     /// Bytes of a gradient, of which a block's are cleared.
     bytes: u64,
@@ -87,7 +90,7 @@ impl Planted {
         let mut bound = parts(examples, buffers, &run);
         (bound[1], bound[2], bound[3]) = (&drawn, &words, &buffers.vectors);
         let group = bind_parts(gpu, &bound, 0, &starts);
-        let kept = storage(gpu, "sums of examples", 2 * buffers.momentum.size());
+        let kept = storage(gpu, "sums of examples", 2 * buffers.momentum.size() + COUNTS_BYTES);
         let canaries = Arc::clone(canaries);
         Some(Self { canaries, drawn, run, examples: kept, bytes, group, programs, _words: words, _starts: starts })
     }
@@ -107,7 +110,7 @@ impl Planted {
         gpu.queue().write_buffer(&self.run, 0, bytemuck::bytes_of(&run));
     }
 
-    /// Records that the sums are kept as they are, and so many canaries added to them.
+    /// Records that sums and counts are kept as they are, and so many canaries added to them.
     pub fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -116,7 +119,9 @@ impl Planted {
         traced: bool,
         histograms: bool,
     ) {
-        encoder.copy_buffer_to_buffer(&buffers.sums, 0, &self.examples, 0, self.examples.size());
+        let sums = self.examples.size() - COUNTS_BYTES;
+        encoder.copy_buffer_to_buffer(&buffers.sums, 0, &self.examples, 0, sums);
+        encoder.copy_buffer_to_buffer(&buffers.tallies, 4 * COUNTS_AT as u64, &self.examples, sums, COUNTS_BYTES);
         let bounds = if traced { &self.programs.traced } else { &self.programs.step };
         for (index, first) in (0_u64..).zip((0..count).step_by(buffers.canaries as usize)) {
             let block = (count - first).min(buffers.canaries);

@@ -267,8 +267,7 @@ impl GpuEngine {
     pub(in crate::engine) async fn counts(&mut self) -> Result<Counts, EngineError> {
         let tallies = self.buffers.tallies.clone();
         let [words] = self.read([(&tallies, 4 * COUNTS_AT as u64, 4 * COUNTS as u64)]).await?;
-        let [within, right, digits @ ..] = signed::<COUNTS>(&words);
-        Ok(Counts::of(within, right, digits))
+        Ok(counts_of(&words))
     }
 
     /// As [`Engine::scores`], where the model takes features: a chunk's at a time, as those of all test images beside those of all training images would
@@ -442,6 +441,12 @@ impl GpuEngine {
     }
 }
 
+/// What words that were read back count.
+fn counts_of(words: &[u8]) -> Counts {
+    let [within, right, digits @ ..] = signed::<COUNTS>(words);
+    Counts::of(within, right, digits)
+}
+
 /// The kernels of a chunk.
 fn record_chunk(
     encoder: &mut wgpu::CommandEncoder,
@@ -531,7 +536,9 @@ impl Engine for GpuEngine {
         let Some(planted) = self.planted.as_ref().filter(|_| self.unseen) else { return Ok(Witness::default()) };
         let (canaries, sums) = (planted.canaries.clone(), planted.examples.clone());
         let (noisy, bytes) = (self.buffers.noisy.clone(), 4 * self.dimension as u64);
-        let [sums, noisy] = self.read([(&sums, 0, 2 * bytes), (&noisy, 0, bytes)]).await?;
+        let slices = [(&sums, 0, 2 * bytes), (&sums, 2 * bytes, 4 * COUNTS as u64), (&noisy, 0, bytes)];
+        let [sums, counts, noisy] = self.read(slices).await?;
+        let within = if self.task.counting.is_none() { 0.0 } else { counts_of(&counts).within() };
         self.unseen = false;
         let sums: Vec<f64> = match self.grid {
             Some(grid) => whole_steps(&sums).map(|steps| steps as f64 * f64::from(grid.step())).collect(),
@@ -539,7 +546,7 @@ impl Engine for GpuEngine {
         };
         let (noisy, at) = (floats(&noisy), canaries.coordinates());
         let released = at.iter().map(|&at| noisy[at as usize]).collect();
-        Ok(Witness { released, examples: at.iter().map(|&at| sums[at as usize]).collect() })
+        Ok(Witness { released, examples: at.iter().map(|&at| sums[at as usize]).collect(), within })
     }
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {
