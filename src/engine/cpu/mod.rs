@@ -15,7 +15,7 @@ mod threads;
 
 use std::sync::Arc;
 
-pub use self::kernels::scattering;
+pub use self::kernels::{evidence, scattering};
 use self::{
     kernels::{
         distance::{Cdf, Distance},

@@ -15,7 +15,7 @@ use crate::{
         noise::{Noise, NoiseSpec},
         sampling::Sampling,
     },
-    engine::Task,
+    engine::{Task, cpu::evidence},
     mechanism::{
         EncoderSpec, MechanismError,
         canaries::{Canaries, DrawnCanary, Witness},
@@ -129,7 +129,7 @@ impl Witnessed {
         let batches = broken.and_then(|broken| broken.batches.as_ref());
         let at_once = self.sigma.filter(|_| told.is_none() && batches.is_none()).is_some_and(|sigma| {
             let Scores { all, factors, .. } = scores;
-            self.scorer.take_gaussian((all, factors), &self.beyond, &self.encoded, sigma)
+            evidence::take_gaussian(self.scorer, (all, factors), &self.beyond, &self.encoded, sigma)
         });
         if !at_once {
             self.take_each(scores, prior, batches, step);
