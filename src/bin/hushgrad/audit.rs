@@ -55,7 +55,7 @@ const BOUNDS: [(&str, &str); 5] = [
 pub struct Arguments {
     #[command(flatten)]
     flags: Flags,
-    /// Break this promise behind the books' back: half-noise, double-clip, double-sampling, fixed-batches, drawn-lot or noise-of-mean
+    /// Break this promise behind the books' back: half-noise, double-clip, double-sampling, fixed-batches, drawn-lot, noise-of-mean or count-unpaid
     #[arg(long, value_name = "NAME", value_parser = mutation)]
     mutate: Option<Mutation>,
     /// Runs, each with coins, lots and noise of its own
