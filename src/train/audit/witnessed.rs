@@ -196,15 +196,22 @@ impl Witnessed {
         self.all[1] += all;
     }
 
-    /// The same where a count of norms is released, in which each canary that is added is −½: what is left of it, less the other canaries, tells of each beside its coordinate. Guesses of one step
+    /// The same where a count of norms is released, in which each canary that is added is −½: what is left of it, less the other canaries, tells of each beside its coordinate. Both are weighed as if
+    /// the gradient alone had the noise that the books say of the whole: whatever rule is fixed beforehand is an auditor's to choose, and this one asks whether the count is paid for. Guesses of one step
     /// share the count's noise, so that there is one about a canary that was added and one about another.
     fn judge_with_count(&mut self, seen: Seen<'_>, left: f64, noise: f64, canaries: usize) {
         let Seen { drawn, step, .. } = seen;
+        let whole = match (&self.task.encoder, &self.task.noise) {
+            (EncoderSpec::Clip { norm }, Some(own)) => norm * self.task.counting.of_release(own.scale() / norm),
+            _ => return,
+        };
         let guess = |canary: usize, others: usize| {
             let own = left + 0.5 * others as f64;
             // ln of N(−½, σ²) over N(0, σ²).
             let count = -(0.5 * own + 0.125) / noise.powi(2);
-            self.ratio(canary, 1.0) + count > 0.0
+            let each = self.seen(canary).iter().zip(self.added(canary));
+            let along: f64 = each.map(|(&x, &e)| f64::from(e) * (f64::from(x) - 0.5 * f64::from(e))).sum();
+            along / whole.powi(2) + count > 0.0
         };
         let added: Vec<usize> = drawn.iter().filter(|d| !d.turned).map(|d| d.canary as usize).collect();
         let one = added.get(step as usize % added.len().max(1)).map(|&canary| guess(canary, drawn.len() - 1));
