@@ -35,6 +35,7 @@ fn honest_runs_on_webgpu_exceed_their_claim_as_seldom_as_is_stated() {
     all.push(RunConfig { encoder: EncoderSpec::Layers(LayerClip::even(1.0)), ..poisson.clone() });
     all.push(RunConfig { phases: "20; 20 noise 1.5 clip 0.5".parse().unwrap(), ..poisson.clone() });
     all.push(RunConfig { sharing: Sharing::Users { users: 200, skew: 1.0, seed: 0 }, ..poisson.clone() });
+    all.push(following(poisson.clone()));
     let noise = Some(NoiseSpec::StudentT { nu: 9.0, scale: 0.9 });
     all.push(RunConfig { encoder: envelope, noise, canaries: 100, ..poisson });
     let (mut runs, mut above) = ([0_u32; 5], [0_u32; 5]);
@@ -57,11 +58,11 @@ fn honest_runs_on_webgpu_exceed_their_claim_as_seldom_as_is_stated() {
     }
 }
 
-/// A promise that noise, clip or divisor breaks shows as on the CPU: two of two have a probability of 6 % where a run is honest.
+/// A promise that noise, clip, divisor or counts break shows as on the CPU: two of two have a probability of 6 % where a run is honest.
 #[test]
 fn broken_promises_are_found_out_on_webgpu() {
     let Some(gpu) = device() else { return };
-    for mutation in [Mutation::HalfNoise, Mutation::DoubleClip, Mutation::DrawnLot] {
+    for mutation in [Mutation::HalfNoise, Mutation::DoubleClip, Mutation::DrawnLot, Mutation::CountUnpaid] {
         let (config, examples) = shows(mutation);
         let train = digits(examples);
         let mut caught = 0;
