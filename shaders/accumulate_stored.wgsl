@@ -4,8 +4,10 @@
 
 override STORED: u32;
 override STORED_LENGTH: u32;
-// Of the first convolution.
+// Where the first three layers of what is stored end.
 override FIRST_STORED: u32;
+override SECOND_STORED: u32;
+override THIRD_STORED: u32;
 // First coordinate of the sum.
 override TARGET: u32;
 // Clamp into the example's envelope, what histogram_stored.wgsl has scaled; else multiply by its factor.
@@ -34,11 +36,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     if (i >= STORED_LENGTH) {
         return;
     }
+    let layer = select(0u, 1u, i >= FIRST_STORED) + select(0u, 1u, i >= SECOND_STORED) + select(0u, 1u, i >= THIRD_STORED);
     let end = min((id.y + 1u) * SLICE, chunk_count());
     for (var slot = id.y * SLICE; slot < end; slot += SLOT) {
         var sum = 0.0;
         for (var e = slot; e < min(slot + SLOT, end); e++) {
-            let factor = work[e * STRIDE + STATUS + select(1u, 2u, i >= FIRST_STORED)];
+            let factor = work[e * STRIDE + STATUS + 1u + layer];
             if (factor != 0.0) {
                 sum += encoded(e, factor, work[e * STRIDE + STORED + i]);
             }

@@ -9,8 +9,10 @@ override ENCODER: u32;
 // Stored gradients (convolutions), then up to two dense layers: (source, inputs) and (delta, outputs).
 override STORED: u32 = 0;
 override STORED_LENGTH: u32 = 0;
-// Of the first convolution.
+// Where the first three layers of what is stored end.
 override FIRST_STORED: u32 = 0;
+override SECOND_STORED: u32 = 0;
+override THIRD_STORED: u32 = 0;
 override BYTES: bool;
 override SOURCE_1: u32 = 0;
 override INPUTS_1: u32 = 0;
@@ -32,8 +34,8 @@ const CLIP: u32 = 1;
 const ENVELOPE: u32 = 2;
 const LAYERS: u32 = 3;
 
-// Stored gradients, of the first convolution and of the second; inputs and deltas of the first dense layer; of the second.
-var<workgroup> partial_stored: array<vec2<f32>, 64>;
+// Stored gradients, a layer after the other; inputs and deltas of the first dense layer; of the second.
+var<workgroup> partial_stored: array<vec4<f32>, 64>;
 var<workgroup> partial: array<vec4<f32>, 64>;
 // Factors of the layers in order; of a model of two, the last two are of no layer.
 var<workgroup> chosen: vec4<f32>;
@@ -90,9 +92,11 @@ fn count(e: u32, square: f32) {
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let base = group.y * STRIDE;
-    partial_stored[t] = vec2<f32>(
+    partial_stored[t] = vec4<f32>(
         slice(base + STORED, FIRST_STORED, t),
-        slice(base + STORED + FIRST_STORED, STORED_LENGTH - FIRST_STORED, t),
+        slice(base + STORED + FIRST_STORED, SECOND_STORED - FIRST_STORED, t),
+        slice(base + STORED + SECOND_STORED, THIRD_STORED - SECOND_STORED, t),
+        slice(base + STORED + THIRD_STORED, STORED_LENGTH - THIRD_STORED, t),
     );
     var a = 0.0;
     if (BYTES) {
@@ -121,7 +125,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let p = partial[0];
         let stored = partial_stored[0];
         let dense = vec2<f32>((p.x + 1.0) * p.y, (p.z + 1.0) * p.w);
-        let square = stored.x + stored.y + dense.x + dense.y;
+        let square = stored.x + stored.y + stored.z + stored.w + dense.x + dense.y;
         var factor = 0.0;
         var layers = vec4<f32>(1.0);
         if (finite(square) && work[base + STATUS] == 1.0) {
@@ -133,7 +137,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 factor = run.pre_scale;
             }
             if (ENCODER == LAYERS) {
-                layers = factors(select(vec4<f32>(dense, 0.0, 0.0), vec4<f32>(stored, dense), STORED_LENGTH > 0u));
+                // What is stored is of the first layers, or of all.
+                let rest = stored + vec4<f32>(0.0, 0.0, dense);
+                layers = factors(select(vec4<f32>(dense, 0.0, 0.0), rest, STORED_LENGTH > 0u));
             }
             if (COUNTED) {
                 count(group.y, square);
@@ -144,6 +150,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         chosen = factor * layers * run.steps;
         work[base + STATUS + 1u] = chosen.x;
         work[base + STATUS + 2u] = chosen.y;
+        work[base + STATUS + 3u] = chosen.z;
+        work[base + STATUS + 4u] = chosen.w;
     }
     workgroupBarrier();
     // What is not finite is left out of the sum, whatever stands here.

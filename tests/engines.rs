@@ -257,12 +257,11 @@ fn plainly(task: Task, data: Dataset, _: &[f32], _: Performance) -> Result<Refer
 
 #[cfg(feature = "gpu")]
 #[test]
-fn the_gpu_leaves_canaries_to_the_cpu() {
+fn canaries_take_the_same_step_on_the_gpu() {
     if with_adapter() {
-        let task = canaries::with_canaries(clip(Architecture::Linear));
-        let start = initial_parameters(task.model, SEED);
-        let refused = on_gpu(task, examples(), &start, Performance::default());
-        assert!(matches!(refused, Err(EngineError::Unsupported(Unsupported::CanariesOnGpu))));
+        canaries::canaries_take_the_same_step(on_gpu);
+        canaries::an_auditor_sees_noise_and_canaries(on_gpu);
+        canaries::canaries_that_are_not_there_are_refused(on_gpu);
     }
 }
 

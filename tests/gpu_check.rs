@@ -20,7 +20,9 @@ use hushgrad::{
         AnyEngine, EngineError, EngineFactory, Task,
         gpu::{Gpu, Scattering, kernels},
     },
-    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, counts::Counting, envelope::Envelope},
+    mechanism::{
+        Denoiser, EncoderSpec, EnvelopeShape, LayerClip, canaries::Canaries, counts::Counting, envelope::Envelope,
+    },
     model::{Architecture, initial_parameters},
 };
 use pollster::block_on;
@@ -139,6 +141,24 @@ fn counting_cnn() -> Task {
 fn counting_units() -> Task {
     Task { counting: Counting { within: Some(1.0), answers: None }, ..shared() }
 }
+/// With canaries of an audit.
+fn with_canaries(task: Task) -> Task {
+    let p = task.model.parameters();
+    let canaries = Canaries::draw(10, &task.encoder, task.envelope.as_deref(), p, 9).unwrap();
+    Task { canaries: Some(Arc::new(canaries)), ..task }
+}
+fn audited() -> Task {
+    with_canaries(linear())
+}
+fn audited_layers() -> Task {
+    with_canaries(layered())
+}
+fn audited_ranked() -> Task {
+    with_canaries(linear_ranked())
+}
+fn audited_counting() -> Task {
+    with_canaries(Task { counting: Counting { within: Some(1.0), answers: None }, ..linear() })
+}
 fn family(noise: NoiseSpec) -> Task {
     Task { noise: Some(noise), ..linear() }
 }
@@ -172,6 +192,22 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("GATHER", "work[base + SOURCE + k]", "work[base + SOURCE]", shared_perceptron),
     sabotage("GATHER", "DELTA + i - weights", "DELTA", shared_perceptron),
     sabotage("GATHER", "work[base + STORED + i]", "work[base + STORED + i / 2u]", shared_cnn),
+    sabotage("PLANT", "select(value, -value,", "select(value, value,", audited),
+    // Shorter than the bound.
+    sabotage("PLANT", "= select(value", "= 0.1 * select(value", audited),
+    sabotage("PLANT", "chunk.first + group.y", "group.y", audited),
+    sabotage("PLANT", "(canary >> 1u) * EACH + k", "(canary >> 1u) * EACH", audited_ranked),
+    sabotage("PLANT", "STATUS] = 1.0", "STATUS] = 0.0", audited_layers),
+    // The last layers of what is stored, which canaries' gradients alone have.
+    sabotage(
+        "NORM",
+        "slice(base + STORED + SECOND_STORED",
+        "2.0 * slice(base + STORED + SECOND_STORED",
+        audited_layers,
+    ),
+    sabotage("NORM", "slice(base + STORED + THIRD_STORED", "0.0 * slice(base + STORED + THIRD_STORED", audited_layers),
+    sabotage("NORM", "STATUS + 3u] = chosen.z", "STATUS + 3u] = chosen.y", audited_layers),
+    sabotage("ACCUMULATE_STORED", "i >= THIRD_STORED", "i > STORED_LENGTH", audited_layers),
     sabotage("NORM", "run.clip / sqrt(square)", "2.0 * run.clip / sqrt(square)", linear),
     sabotage("NORM", "partial_stored[t] += partial_stored[t + half]", "partial_stored[t] += 0.0", cnn),
     sabotage("NORM", "(p.z + 1.0) * p.w", "p.z * p.w", perceptron),
@@ -193,7 +229,7 @@ const SABOTAGE: &[Sabotage] = &[
         "atomicAdd(&tallies[NON_FINITE], 1u); count(group.y, 0.0)",
         counting,
     ),
-    sabotage("ACCUMULATE_STORED", "select(1u, 2u,", "select(1u, 1u,", layered),
+    sabotage("ACCUMULATE_STORED", "select(0u, 1u, i >= FIRST_STORED)", "0u", layered),
     sabotage("NOISE", "unit_of(i) * denoised", "denoised", layered),
     sabotage("HISTOGRAM_STORED", "work[at] = h", "work[at] = 0.9 * h", cnn_ranked),
     sabotage("HISTOGRAM_STORED", "i < STORED_LENGTH", "i < STORED_LENGTH / 2u", cnn_ranked),
@@ -341,6 +377,8 @@ fn a_right_adapter_passes_once_for_each_kind_of_run() {
     tasks.extend([soft(), shrinking(), smoothing(), smoothing_kernels(), kalman(), banded()]);
     tasks.extend([shared(), shared_perceptron(), shared_cnn(), shared_ranked()]);
     tasks.extend([counting(), counting_cnn(), counting_units()]);
+    tasks.extend([audited(), audited_layers(), audited_ranked(), audited_counting()]);
+    tasks.extend([shared(), shared_ranked(), cnn_ranked(), perceptron()].map(with_canaries));
     for task in tasks {
         let seconds = [0, 1].map(|_| {
             let start = Instant::now();

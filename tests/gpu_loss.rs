@@ -2,6 +2,8 @@
 //! because the device is the process's.
 #![cfg(feature = "gpu")]
 
+use std::sync::Arc;
+
 use hushgrad::{
     accounting::noise::NoiseSpec,
     data::{Dataset, sharing::Sharing},
@@ -9,7 +11,7 @@ use hushgrad::{
         Engine, EngineError, LocalSteps, Performance, StepInput, Task,
         gpu::{Gpu, GpuEngine},
     },
-    mechanism::{Denoiser, EncoderSpec, State},
+    mechanism::{Denoiser, EncoderSpec, State, canaries::Canaries},
     model::{Architecture, PIXELS, initial_parameters},
 };
 use pollster::block_on;
@@ -21,9 +23,11 @@ mod adapter;
 fn a_lost_device_is_an_error_and_can_be_replaced() {
     let Some(gpu) = adapter::device() else { return };
     let data = Dataset::new("two", vec![100; 2 * PIXELS], [3, 4]);
+    let encoder = EncoderSpec::Clip { norm: 1.0 };
+    let canaries = Canaries::draw(3, &encoder, None, Architecture::Linear.parameters(), 1).unwrap();
     let task = Task {
         model: Architecture::Linear,
-        encoder: EncoderSpec::Clip { norm: 1.0 },
+        encoder,
         envelope: None,
         noise: Some(NoiseSpec::Gaussian { sigma: 1.0 }),
         grid: None,
@@ -36,19 +40,21 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
         sharing: Sharing::Alone,
         local: LocalSteps::MEAN,
         counting: Default::default(),
-        canaries: None,
+        canaries: Some(Arc::new(canaries)),
     };
     let start = initial_parameters(task.model, 1);
     let input = || StepInput::alone(&[0, 1], [7; 8], 0.1);
     let mut engine = block_on(GpuEngine::new(&gpu, &task, &data, &start, Performance::default())).unwrap();
     block_on(engine.step(input())).unwrap();
-    block_on(engine.metrics()).unwrap();
+    block_on(engine.witness()).unwrap();
+    block_on(engine.step(input())).unwrap();
 
     gpu.device().destroy();
     // The loss may be noticed by the first call or the next, and by every one after that.
     let lost = |result: Result<(), EngineError>| matches!(result, Err(EngineError::DeviceLost(_)));
     let _ = block_on(engine.step(input()));
     assert!(lost(block_on(engine.metrics()).map(drop)));
+    assert!(lost(block_on(engine.witness()).map(drop)));
     assert!(lost(block_on(engine.step(input()))));
     assert!(lost(block_on(engine.traced_step(input())).map(drop)));
     assert!(lost(block_on(engine.scores(&data)).map(drop)));

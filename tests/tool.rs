@@ -500,7 +500,7 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ("audit --data @ --lot 30 --steps 1 --replay 1", "canaries: the coins of a replayed run follow from its seed"),
         (
             "audit --data @ --lot 30 --steps 1 --mutate half",
-            "half-noise, double-clip, double-sampling, fixed-batches, drawn-lot, noise-of-mean",
+            "half-noise, double-clip, double-sampling, fixed-batches, drawn-lot, noise-of-mean, count-unpaid",
         ),
         (
             "audit --data @ --lot 30 --steps 1 --noise none --mutate half-noise",

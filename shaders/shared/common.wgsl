@@ -54,7 +54,7 @@ struct Chunk {
 @group(0) @binding(8) var<uniform> chunk: Chunk;
 
 override STRIDE: u32 = 0;
-// Where an example keeps whether its logits were finite (1 or 0), and what its gradient is multiplied by: the first layer's part, and the second's.
+// Where an example keeps whether its logits were finite (1 or 0), and what its gradient is multiplied by: each layer's part.
 override STATUS: u32 = 0;
 
 // Whether encoded coordinates are whole numbers of steps g, whose sums are exact (mechanism::exact_sum::SumGrid).

@@ -8,6 +8,7 @@
 //! - the sum over the lot is the sum of its examples' encoded gradients, exactly, wherever they stand in it;
 //! - an example whose gradient is not finite adds nothing, and is counted;
 //! - what each example adds to the counts that a step releases, and their sum over the lot, exactly;
+//! - canaries of an audit are bounded as the plain function bounds their gradients, add exactly that to the sum, and are seen exactly;
 //! - logits and gradients are those of the CPU, and the device's own gradients are encoded as the plain function encodes them: it is no
 //!   fault of an encoder's kernel that a device's hyperbolic tangent moves a magnitude across a bucket's edge;
 //! - the noise of each coordinate is the plain function's, and so are the denoiser's factor and what becomes of the parameters.
@@ -25,6 +26,7 @@ use crate::{
     data::{Dataset, sharing::Sharing, synthetic},
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State,
+        canaries::{Canaries, DrawnCanary, Witness},
         correlated::CorrelatedNoise,
         counts::Counts,
         denoise::{self, Filter},
@@ -41,6 +43,9 @@ const SHARING: Sharing = Sharing::MicroBatches { size: 3 };
 /// Three chunks, none of them a multiple of the kernels' tiles or slices.
 const PERFORMANCE: Performance = Performance { chunk: Some(9), threads: None };
 const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+/// More than an engine adds at a time; and of so many one is added by itself.
+const CANARIES: u32 = 70;
+const APART: usize = 11;
 /// Largest relative difference (L2) between what both engines compute in f32.
 const TOLERANCE: f64 = 1e-4;
 /// A norm as near to the clip, or a score to the largest, may count either way: relative to the clip, and to scores of about 1.
@@ -101,6 +106,7 @@ impl Known {
             copies: 1,
             sharing: if task.sharing.is_shared() { SHARING } else { Sharing::Alone },
             local: LocalSteps::MEAN,
+            canaries: None,
             ..task.clone()
         };
         let mut reach = 1.0;
@@ -116,6 +122,10 @@ impl Known {
         known.noise = task.noise.as_ref().map(|noise| noise.with_scale(SCALE * reach));
         let noise = known.noise.as_ref().map(NoiseSpec::build).transpose()?;
         let p = known.model.parameters();
+        if task.canaries.is_some() {
+            let envelope = known.envelope.as_deref();
+            known.canaries = Some(Arc::new(Canaries::draw(CANARIES, &known.encoder, envelope, p, 1)?));
+        }
         let encoder = known.prepared_encoder(p)?;
 
         let mut data = synthetic::dataset(1, 0, EXAMPLES as usize);
@@ -152,6 +162,7 @@ impl Known {
         self.check_denoised(&trace, factor)?;
         self.check_update(&trace, &state)?;
         self.check_counts(&lot).await?;
+        self.check_canaries(&lot).await?;
 
         self.check_noise_alone().await?;
         self.check_broken_examples(&lot).await?;
@@ -351,6 +362,57 @@ impl Known {
         right &= self.engine.counts().await? == total;
         self.engine.set_task(&self.task).await?;
         self.judge("the counts", &self.engine.kernel_names().encoding, if right { 0.0 } else { f64::NAN })
+    }
+
+    /// Canaries, by themselves and beside a lot: what their gradients are, what is made of each, what is added to the lot's sum and counts, and what is seen of it.
+    async fn check_canaries(&mut self, lot: &[u32]) -> Result<(), EngineError> {
+        let Some(canaries) = self.task.canaries.clone() else { return Ok(()) };
+        let drawn = |canary: u32| DrawnCanary { canary, turned: canary % 3 == 1 };
+        let all: Vec<DrawnCanary> = (0..canaries.len() as u32).map(drawn).collect();
+        let kernels = self.engine.kernel_names().canaries;
+        let p = self.start.len();
+        let (mut raw, mut expected, mut one) = (vec![0.0; p], vec![0.0; p], vec![0.0; p]);
+        for &each in &all {
+            canaries.gradient(each, &mut one);
+            raw.iter_mut().zip(&one).for_each(|(sum, &g)| *sum += g);
+            self.encoder.encode_on(self.grid, &mut one);
+            expected.iter_mut().zip(&one).for_each(|(sum, &g)| *sum += g);
+        }
+        let traced = self.engine.traced_step(StepInput { canaries: &all, ..input(&[], 0.0) }).await?;
+        self.judge("the gradients of canaries", &kernels, apart(&traced.raw, &raw))?;
+        self.judge("what canaries add", &kernels, apart(&traced.encoded, &expected))?;
+        let alone = self.engine.encoded_steps().await?;
+        // Some by themselves: each is inside its bound, and adds along its own coordinates what all add there.
+        if let (Some(grid), Some(alone)) = (self.grid, &alone) {
+            let mut right = true;
+            for (each, own) in all.iter().zip(canaries.coordinates().chunks(canaries.each())).step_by(APART) {
+                self.engine.step(StepInput { canaries: &[*each], ..input(&[], 0.0) }).await?;
+                let steps = self.engine.encoded_steps().await?.unwrap_or_default();
+                let mut expected = vec![0; p];
+                own.iter().for_each(|&at| expected[at as usize] = alone[at as usize]);
+                right &= steps == expected && self.inside(grid, &steps);
+            }
+            self.judge("a canary's bound", &kernels, if right { 0.0 } else { f64::NAN })?;
+        }
+        // Beside a lot, whose own part of the sum and of the counts is known from a step without canaries.
+        let before = self.engine.traced_step(input(lot, 0.0)).await?;
+        let (steps, mut counts) = (self.engine.encoded_steps().await?, self.engine.counts().await?);
+        let beside = self.engine.traced_step(StepInput { canaries: &all, ..input(lot, 0.0) }).await?;
+        let Witness { released, examples, within } = self.engine.witness().await?;
+        let at = |values: &[f32]| canaries.coordinates().iter().map(|&at| values[at as usize]).collect::<Vec<_>>();
+        let narrow: Vec<f32> = examples.iter().map(|&v| v as f32).collect();
+        let mut right = released == at(&beside.noisy) && narrow == at(&before.encoded);
+        if let (Some(alone), Some(steps)) = (alone, steps) {
+            let sums = self.engine.encoded_steps().await?.unwrap_or_default();
+            right &= sums.len() == p && sums.iter().zip(steps).zip(alone).all(|((&sum, a), b)| sum == a + b);
+        } else {
+            let sums = sum([&before.encoded[..], &traced.encoded[..]].into_iter(), p);
+            right &= apart(&beside.encoded, &sums) <= TOLERANCE;
+        }
+        right &= within == counts.within();
+        counts.add_canaries(if self.task.counting.is_none() { 0 } else { all.len() });
+        right &= self.engine.counts().await? == counts;
+        self.judge("what canaries add to a lot", &kernels, if right { 0.0 } else { f64::NAN })
     }
 
     /// What an example may add to the counts, by the CPU's gradients and logits; units of several examples add their norms alone.

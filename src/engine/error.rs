@@ -38,8 +38,6 @@ pub enum Unsupported {
         "several local steps of a user, or a clip for each layer of what several examples share, on the graphics device: they are computed on the CPU"
     )]
     SharingOnGpu,
-    #[error("canaries of an audit, on the graphics device: their gradients are added on the CPU")]
-    CanariesOnGpu,
     /// Measured: 7 ms an image on lavapipe, 0.08 ms on one thread of the same processor.
     #[error(
         "scattering features on this adapter: it is software, and the CPU finds them a hundred times sooner by itself"

@@ -73,19 +73,20 @@ impl ReferenceEngine {
         }
         let mut sum = self.algorithm.sum(&self.state.parameters, lot, gradient);
         let coordinates = task.canaries.as_ref().map_or(&[][..], |canaries| canaries.coordinates());
-        let examples = sum.encoded_at(coordinates);
+        let (examples, within) = (sum.encoded_at(coordinates), counts.within());
         if let Some(canaries) = &task.canaries {
             let mut gradient = vec![0.0; self.state.parameters.len()];
             for &drawn in canaries_drawn {
                 canaries.gradient(drawn, &mut gradient);
                 self.algorithm.add(&mut sum, &gradient);
             }
+            counts.add_canaries(canaries_drawn.len());
         }
         self.told = counts.release(task.counting, &noise_key)?;
         let state = &mut self.state;
         let trace = self.algorithm.release(&sum, state, correlated, &noise_key, learning_rate, average_keeps);
         let released = coordinates.iter().map(|&at| trace.noisy[at as usize]).collect();
-        self.witness = Witness { released, examples };
+        self.witness = Witness { released, examples, within };
         self.metrics.non_finite += trace.non_finite;
         self.metrics.denoise_factor = trace.denoise_factor as f32;
         Ok(StepTrace { raw: trace.raw, encoded: trace.encoded, noisy: trace.noisy, denoised: trace.denoised })

@@ -30,6 +30,8 @@ pub struct Witness {
     pub released: Vec<f32>,
     /// What the examples of the lot added to it. Whoever knows all of them knows it; it looks at private data.
     pub examples: Vec<f64>,
+    /// What they added to the count of norms within the clip, Σ ±½; 0 where none is released.
+    pub within: f64,
 }
 
 /// A canary that a step drew.
@@ -77,6 +79,12 @@ impl Canaries {
             all.swap(place, other);
         }
         all.truncate(seen);
+        // Which canary has which coordinate is the same to anybody; in their order they are looked at sooner.
+        let (own, silent) = all.split_at_mut(used);
+        if magnitudes.len() == 1 {
+            own.sort_unstable();
+        }
+        silent.sort_unstable();
         let negative = (0..used).map(|_| rng.below(2) == 1).collect();
         Ok(Self { dimension: p, magnitudes, coordinates: all, negative })
     }
@@ -111,6 +119,12 @@ impl Canaries {
         &self.coordinates
     }
 
+    /// What the gradients of canaries that are not turned round are along [`Canaries::coordinates`], in their order, as far as there are canaries.
+    pub fn values(&self) -> impl Iterator<Item = f32> {
+        let each = self.magnitudes.iter().cycle();
+        each.zip(&self.negative).map(|(&magnitude, &negative)| if negative { -magnitude } else { magnitude })
+    }
+
     /// Writes a canary's gradient over `out` (length P).
     ///
     /// # Panics
@@ -118,9 +132,8 @@ impl Canaries {
     pub fn gradient(&self, drawn: DrawnCanary, out: &mut [f32]) {
         out.fill(0.0);
         let first = drawn.canary as usize * self.each();
-        for (k, &magnitude) in self.magnitudes.iter().enumerate() {
-            let negative = self.negative[first + k] != drawn.turned;
-            out[self.coordinates[first + k] as usize] = if negative { -magnitude } else { magnitude };
+        for (at, value) in self.coordinates.iter().zip(self.values()).skip(first).take(self.each()) {
+            out[*at as usize] = if drawn.turned { -value } else { value };
         }
     }
 
@@ -131,6 +144,18 @@ impl Canaries {
     /// When Ψ has another length than P.
     #[must_use]
     pub fn encoded(&self, encoder: &Encoder, grid: Option<SumGrid>, layers: &[usize]) -> Vec<f32> {
+        let layers = if matches!(encoder, Encoder::Layers(_)) { layers } else { &[] };
+        self.encoded_by(layers, |gradient| {
+            encoder.encode_on(grid, gradient);
+        })
+    }
+
+    /// What `encode` makes of them, which is asked once for each of `layers` with a bound of its own: a gradient of length P becomes what it adds. Of canaries in one layer it
+    /// makes the same, and of the opposite gradient the opposite.
+    ///
+    /// # Panics
+    /// When `encode` does so.
+    pub fn encoded_by(&self, layers: &[usize], mut encode: impl FnMut(&mut [f32])) -> Vec<f32> {
         let layer_of = |coordinate: u32| {
             let ends = layers.iter().scan(0, |end, length| {
                 *end += length;
@@ -142,10 +167,9 @@ impl Canaries {
         let mut gradient = vec![0.0; self.dimension];
         let mut encoded = Vec::with_capacity(self.negative.len());
         for (canary, own) in self.coordinates.chunks(self.each()).take(self.len()).enumerate() {
-            let bound = if matches!(encoder, Encoder::Layers(_)) { layer_of(own[0]) } else { 0 };
-            let magnitudes = known[bound].get_or_insert_with(|| {
+            let magnitudes = known[layer_of(own[0])].get_or_insert_with(|| {
                 self.gradient(DrawnCanary { canary: canary as u32, turned: false }, &mut gradient);
-                encoder.encode_on(grid, &mut gradient);
+                encode(&mut gradient);
                 own.iter().map(|&coordinate| gradient[coordinate as usize].abs()).collect()
             });
             let first = canary * self.each();

@@ -115,6 +115,13 @@ impl Counting {
         let left = z.powi(-2) - spent;
         (left > 0.0).then(|| left.sqrt().recip())
     }
+
+    /// The noise multiplier of the whole release where the gradient's is `z`: the inverse of [`Counting::of_gradient`].
+    #[must_use]
+    pub fn of_release(self, z: f64) -> f64 {
+        let spent: f64 = self.groups().map(|(group, noise)| (group.clip / noise).powi(2)).sum();
+        (z.powi(-2) + spent).sqrt().recip()
+    }
 }
 
 impl Counts {
@@ -133,6 +140,17 @@ impl Counts {
         self.within += sign(within);
         self.right += sign(right);
         self.digits[usize::from(digit)] += 1;
+    }
+
+    /// Takes in so many canaries of an audit, which are longer than any clip and have no digit.
+    pub const fn add_canaries(&mut self, drawn: usize) {
+        self.within -= drawn as i64;
+    }
+
+    /// Σ ±½ for the norms, exactly.
+    #[must_use]
+    pub const fn within(&self) -> f64 {
+        0.5 * self.within as f64
     }
 
     /// Takes in what was counted elsewhere.

@@ -29,16 +29,33 @@ impl GridSum {
     /// When its length is not the sum's.
     pub fn add(&mut self, encoded: &[f32]) {
         assert_eq!(encoded.len(), self.steps.len(), "gradient and sum have the same length");
-        for (sum, &coordinate) in self.steps.iter_mut().zip(encoded) {
-            // What has no place on the grid contributes zero. A sum that saturates moves no further apart than what is added to it.
-            *sum = sum.saturating_add(self.grid.towards_zero(coordinate.into()).unwrap_or(0));
+        for (coordinate, &encoded) in encoded.iter().enumerate() {
+            self.add_at(coordinate, encoded);
         }
+    }
+
+    /// As [`Self::add`], of one coordinate. What has no place on the grid contributes zero. A sum that saturates moves no further apart than what is added to it.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn add_at(&mut self, coordinate: usize, encoded: f32) {
+        let sum = &mut self.steps[coordinate];
+        *sum = sum.saturating_add(self.grid.towards_zero(encoded.into()).unwrap_or(0));
+    }
+
+    /// One coordinate of [`Self::value`].
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn value_at(&self, coordinate: usize) -> f32 {
+        (self.steps[coordinate] as f64 * self.grid.spacing()) as f32
     }
 
     /// The sum.
     #[must_use]
     pub fn value(&self) -> Vec<f32> {
-        self.steps.iter().map(|&steps| (steps as f64 * self.grid.spacing()) as f32).collect()
+        (0..self.steps.len()).map(|coordinate| self.value_at(coordinate)).collect()
     }
 
     /// Writes sum + z to `noisy`, z by [`Noise::draw`] and to the nearest grid point; then in f32, which is post-processing. What leaves the grid's range is zero,

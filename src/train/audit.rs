@@ -9,16 +9,14 @@ mod witnessed;
 
 pub(super) use mutation::Broken;
 pub use mutation::Mutation;
-use witnessed::Witnessed;
+pub(super) use witnessed::Seen;
+use witnessed::{Scores, Witnessed};
 
 pub use super::auditable::most_canaries;
 use super::{error::ConfigError, plan::Plan};
 use crate::{
-    accounting::audit::{
-        Evidence,
-        scores::{Score, Scorer},
-    },
-    mechanism::canaries::{DrawnCanary, Witness},
+    accounting::audit::{Evidence, scores::Scorer},
+    mechanism::{MechanismError, canaries::DrawnCanary},
     rng::RandomSource,
 };
 
@@ -26,9 +24,7 @@ use crate::{
 pub(super) struct Audit {
     /// Whether each canary is in.
     coins: Vec<bool>,
-    scores: Vec<Score>,
-    /// Of places without a canary.
-    silent: Vec<Score>,
+    scores: Scores,
     /// How each phase is looked at.
     phases: Vec<Witnessed>,
     steps: u64,
@@ -41,10 +37,10 @@ impl Audit {
     /// Where its steps are not scored.
     pub(super) fn begin(plan: &Plan, rng: &mut dyn RandomSource) -> Result<Option<Self>, ConfigError> {
         let Some(canaries) = &plan.task.canaries else { return Ok(None) };
-        let silent = vec![Score::default(); canaries.silent()];
+        let scores = Scores::new(canaries);
         let phases = (0..=plan.later.len()).map(|phase| Witnessed::new(plan.phase(phase))).collect::<Result<_, _>>()?;
         let coins = (0..canaries.len()).map(|_| rng.next_u32() >> 31 == 1).collect();
-        Ok(Some(Self { coins, scores: vec![Score::default(); canaries.len()], silent, phases, steps: 0 }))
+        Ok(Some(Self { coins, scores, phases, steps: 0 }))
     }
 
     /// Of the drawn canaries those that the engine adds: that are in, or stand turned round for a record in their place.
@@ -57,29 +53,27 @@ impl Audit {
         });
     }
 
-    /// Takes in a step: what it drew, what was seen of it, and what a run that breaks its promise told beside.
-    pub(super) fn take(
-        &mut self,
-        phase: usize,
-        drawn: &[DrawnCanary],
-        witness: &Witness,
-        broken: Option<&Broken>,
-        lot: usize,
-    ) {
-        let Self { scores, silent, phases, steps, .. } = self;
-        phases[phase].take(scores, silent, drawn, witness, broken, (*steps, lot));
-        *steps += 1;
+    /// Takes in a step: what was seen of it, and what a run that breaks its promise told beside.
+    ///
+    /// # Errors
+    /// A clip that no encoder has.
+    pub(super) fn take(&mut self, phase: usize, seen: Seen<'_>, broken: Option<&Broken>) -> Result<(), MechanismError> {
+        self.phases[phase].take(&mut self.scores, Seen { step: self.steps, ..seen }, broken)?;
+        self.steps += 1;
+        Ok(())
     }
 
     /// What was found so far; `place` says which release of the ledger each phase's is.
     pub(super) fn evidence(&self, place: impl Fn(usize) -> Option<usize>) -> Evidence {
         // All phases draw alike, but for their rates; what is open of an epoch is so in all.
         let scorer: Scorer = self.phases[0].scorer();
-        let scores = self.scores.iter().map(|score| scorer.value(score)).zip(self.coins.iter().copied());
+        let Scores { all, factors, canaries } = &self.scores;
+        let mut scores = all.iter().zip(factors).map(|(score, factor)| scorer.value(score) + factor.ln());
+        let of_canaries = scores.by_ref().take(*canaries).zip(self.coins.iter().copied()).collect();
         let steps = self.phases.iter().enumerate();
         Evidence {
-            scores: scores.collect(),
-            silent: self.silent.iter().map(|score| scorer.value(score)).collect(),
+            scores: of_canaries,
+            silent: scores.collect(),
             steps: steps.filter_map(|(phase, seen)| Some((place(phase)?, seen.errors()?))).collect(),
         }
     }

@@ -45,8 +45,8 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
             "noise that is correlated over several steps is not scored step by step; choose 1 band, or no canaries",
         );
     }
-    if !config.counting().is_none() {
-        return contradiction("a canary has no digit to be counted; release no counts, or choose no canaries");
+    if config.metrics.is_some() {
+        return contradiction("a canary has no digit to be counted; release no metrics, or choose no canaries");
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{
     accounting::{ledger::Release, rdp::RdpCurve, sampling::Sampling},
     data::ONE_IN,
     engine::Task,
-    mechanism::{EncoderSpec, MechanismError, canaries::Canaries, envelope::Envelope},
+    mechanism::{AdaptiveClip, EncoderSpec, MechanismError, canaries::Canaries, envelope::Envelope},
     model,
 };
 
@@ -182,9 +182,10 @@ impl Plan {
     }
 }
 
-/// The canaries of a run of these phases: longer than the bound in each of them.
+/// The canaries of a run of these phases: longer than the bound in each of them, and than any clip that follows the norms.
 fn canaries(phases: &[(u64, RunConfig)], envelope: Option<&Envelope>) -> Result<Option<Canaries>, MechanismError> {
     let bound = |config: &RunConfig| match &config.encoder {
+        EncoderSpec::Clip { .. } if config.adaptive_clip.is_some() => AdaptiveClip::MOST,
         EncoderSpec::Clip { norm } => *norm,
         EncoderSpec::Layers(clip) => clip.norms.iter().copied().fold(0.0, f64::max),
         EncoderSpec::None | EncoderSpec::Envelope { .. } => 0.0,
@@ -192,7 +193,11 @@ fn canaries(phases: &[(u64, RunConfig)], envelope: Option<&Envelope>) -> Result<
     let widest = phases.iter().map(|(_, config)| config).max_by(|a, b| bound(a).total_cmp(&bound(b)));
     let Some(config) = widest.filter(|config| config.canaries > 0) else { return Ok(None) };
     let RunConfig { canaries, encoder, model, init_seed, .. } = config;
-    Canaries::draw(*canaries, encoder, envelope, model.parameters(), *init_seed).map(Some)
+    let longest = match encoder {
+        EncoderSpec::Clip { .. } => EncoderSpec::Clip { norm: bound(config) },
+        other => other.clone(),
+    };
+    Canaries::draw(*canaries, &longest, envelope, model.parameters(), *init_seed).map(Some)
 }
 
 /// Whether these are, to the last bit, the parameters that a run of this configuration starts from. It needs no file of them.

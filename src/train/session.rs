@@ -6,7 +6,7 @@ use std::time::Duration;
 use web_time::Instant;
 
 use super::{
-    audit::{Audit, Broken, Mutation},
+    audit::{Audit, Broken, Mutation, Seen},
     error::{ConfigError, NoGuarantee, SessionError},
     phases::shares,
     plan::Plan,
@@ -23,7 +23,7 @@ use crate::{
     },
     data::{Dataset, Shift},
     engine::{Engine, EngineError, Metrics, StepInput, StepTrace, Task, reading},
-    mechanism::{EncoderSpec, canaries::DrawnCanary},
+    mechanism::{EncoderSpec, canaries::DrawnCanary, counts::Told},
     rng::{NotPrivateReplay, RandomSource, SystemRng},
 };
 
@@ -361,11 +361,12 @@ impl<E: Engine> Session<E> {
         let input = StepInput { canaries: &self.canaries, ..input(&self.plan, at, &self.lot, &self.shifts, noise_key) };
         let result = self.engine.step(input).await;
         let told = self.take_told(result.is_ok()).await;
-        let seen = self.look(result.is_ok()).await;
+        let seen = self.look(result.is_ok(), told.as_ref().ok().and_then(|told| told.within)).await;
         self.finish_step(start);
         result?;
         seen?;
-        Ok(told?)
+        told?;
+        Ok(())
     }
 
     /// One step with its intermediate sums.
@@ -379,7 +380,7 @@ impl<E: Engine> Session<E> {
         let input = StepInput { canaries: &self.canaries, ..input(&self.plan, at, &self.lot, &self.shifts, noise_key) };
         let result = self.engine.traced_step(input).await;
         let told = self.take_told(result.is_ok()).await;
-        let seen = self.look(result.is_ok()).await;
+        let seen = self.look(result.is_ok(), told.as_ref().ok().and_then(|told| told.within)).await;
         self.finish_step(start);
         told?;
         seen?;
@@ -445,22 +446,26 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// What an auditor sees of the step. One that failed showed nothing.
-    async fn look(&mut self, succeeded: bool) -> Result<(), EngineError> {
+    /// What an auditor sees of the step, and of the norms within its clip, where their number was told. A step that failed showed nothing.
+    async fn look(&mut self, succeeded: bool, within: Option<f64>) -> Result<(), EngineError> {
         let Some(audit) = self.audit.as_mut().filter(|_| succeeded) else { return Ok(()) };
-        let witness = self.engine.witness().await?;
-        let phase = self.plan.phase_of(self.step);
-        audit.take(phase, &self.canaries, &witness, self.broken.as_ref(), self.lot.len());
-        Ok(())
+        let witness = &self.engine.witness().await?;
+        let clip = match self.clipped.as_ref().map(|task| &task.encoder) {
+            Some(EncoderSpec::Clip { norm }) => Some(*norm),
+            _ => None,
+        };
+        let (step, lot, drawn) = (self.step, self.lot.len(), &self.canaries[..]);
+        let seen = Seen { witness, drawn, clip, within, step, lot };
+        Ok(audit.take(self.plan.phase_of(self.step), seen, self.broken.as_ref())?)
     }
 
     /// Takes in what the step told beside its sum: the next clip follows from it, and the averages. A step that failed told nothing.
-    async fn take_told(&mut self, succeeded: bool) -> Result<(), EngineError> {
+    async fn take_told(&mut self, succeeded: bool) -> Result<Told, EngineError> {
         if let Some(clip) = self.counted.clip {
             self.clips.push(clip as f32);
         }
         if !succeeded || self.task().counting.is_none() {
-            return Ok(());
+            return Ok(Told::default());
         }
         let told = self.engine.told().await?;
         let task = self.plan.phase(self.plan.phase_of(self.step)).0;
@@ -475,7 +480,7 @@ impl<E: Engine> Session<E> {
         {
             estimate.add(answers, noise, lot, self.plan.units().into());
         }
-        Ok(())
+        Ok(told)
     }
 
     fn finish_step(&mut self, start: Instant) {

@@ -67,6 +67,8 @@ refused([
   [`${SETTINGS}&canaries=100&bands=4`, "not scored step by step"],
   [`${SETTINGS}&canaries=100&metrics=0.05`, "a canary has no digit to be counted"],
   [`${SETTINGS}&canaries=20&encoder=envelope&break=double-clip`, "clipped as a whole"],
+  [`${SETTINGS}&canaries=20&break=count-unpaid`, "choose a clip that follows the norms"],
+  [`${SETTINGS}&canaries=20&clip-quantile=0.5&break=drawn-lot`, "a clip that stands"],
 ]);
 
 test("of a small town the model gives away who was in, and noise hides them; a drawing can be one of them", async ({ page, site }) => {

@@ -193,7 +193,11 @@ pub fn said(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
         let mut sources = if place.is_file() { vec![place] } else { files(&place)? };
         sources.retain(|path| {
             let named = path.extension().is_some_and(|extension| extension == "rs");
-            named && !path.ends_with("tests.rs") && !ELSEWHERE.iter().any(|other| path.starts_with(root.join(other)))
+            // A file of tests, or one of a folder beside it.
+            let tests = path.ancestors().any(|part| {
+                part.ends_with("tests.rs") || part.with_extension("rs").is_file() && part.ends_with("tests")
+            });
+            named && !tests && !ELSEWHERE.iter().any(|other| path.starts_with(root.join(other)))
         });
         sources.sort();
         let mut patterns = vec![];

@@ -28,6 +28,7 @@ use super::{
     account::say,
     measured::moments,
     train::{
+        Machine,
         flags::Flags,
         found,
         said::{count, tell},
@@ -54,7 +55,7 @@ const BOUNDS: [(&str, &str); 5] = [
 pub struct Arguments {
     #[command(flatten)]
     flags: Flags,
-    /// Break this promise behind the books' back: half-noise, double-clip, double-sampling, fixed-batches, drawn-lot or noise-of-mean
+    /// Break this promise behind the books' back: half-noise, double-clip, double-sampling, fixed-batches, drawn-lot, noise-of-mean or count-unpaid
     #[arg(long, value_name = "NAME", value_parser = mutation)]
     mutate: Option<Mutation>,
     /// Runs, each with coins, lots and noise of its own
@@ -63,9 +64,8 @@ pub struct Arguments {
     /// The two bounds by guesses alone: they ask nothing of the accountant
     #[arg(long)]
     quick: bool,
-    /// CPU threads [default: all]
-    #[arg(long)]
-    threads: Option<u32>,
+    #[command(flatten)]
+    machine: Machine,
     /// A line of JSON a run, and one of all where there are several; no progress bar
     #[arg(long)]
     json: bool,
@@ -141,9 +141,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     };
     bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
     let seen = plan.config.minority.among(&digits.train);
+    let factory = pollster::block_on(arguments.machine.factory())?;
     let mut all = Vec::new();
     for run in 1..=arguments.runs {
-        let found = pollster::block_on(attack(arguments, run, plan.clone(), &seen, &bar))?;
+        let found = pollster::block_on(attack(arguments, run, plan.clone(), &seen, &factory, &bar))?;
         if arguments.json {
             say(&serde_json::to_string(&found)?)?;
         } else if arguments.runs == 1 {
@@ -182,11 +183,10 @@ async fn attack(
     run: u32,
     plan: Plan,
     train: &Dataset,
+    factory: &EngineFactory,
     bar: &ProgressBar,
 ) -> Result<Found, Box<dyn Error>> {
     let start = Instant::now();
-    let mut factory = EngineFactory::cpu();
-    factory.threads(arguments.threads);
     let delta = plan.config.delta;
     let engine = factory.build(&plan.task, train, &plan.initial_parameters()).await?;
     let mut session = Session::new(plan, engine)?;

@@ -39,11 +39,9 @@ use self::{
 /// Training images of MNIST, and of the digits that are drawn in its place.
 const EXAMPLES: usize = 60_000;
 
-/// Options beside those of a run.
+/// What a run is computed on.
 #[derive(clap::Args)]
-pub struct Arguments {
-    #[command(flatten)]
-    flags: Flags,
+pub struct Machine {
     /// What computes
     #[arg(long, value_enum, default_value_t = Backend::Cpu)]
     backend: Backend,
@@ -53,6 +51,32 @@ pub struct Arguments {
     /// CPU threads [default: all]
     #[arg(long)]
     threads: Option<u32>,
+}
+
+impl Machine {
+    /// What makes its engines.
+    ///
+    /// # Errors
+    /// With a sentence that says what to change.
+    pub async fn factory(&self) -> Result<EngineFactory, Box<dyn Error>> {
+        let mut factory = match (self.backend, &self.adapter) {
+            (Backend::Cpu, None) => EngineFactory::cpu(),
+            (Backend::Cpu, Some(_)) => return Err("--adapter needs --backend gpu".into()),
+            (Backend::Gpu, None) => EngineFactory::gpu_checked().await?,
+            (Backend::Gpu, Some(adapter)) => EngineFactory::gpu_called(adapter).await?,
+        };
+        factory.threads(self.threads);
+        Ok(factory)
+    }
+}
+
+/// Options beside those of a run.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    flags: Flags,
+    #[command(flatten)]
+    machine: Machine,
     /// A line of JSON a report on standard output, no progress bar
     #[arg(long)]
     json: bool,
@@ -144,13 +168,7 @@ async fn train(
     let plan = Plan::new(config, digits.train.len() as u32)?;
     let steps = plan.config.steps.ok_or("a configuration of the tool has an end")?;
     let every = arguments.evaluate_every.unwrap_or_else(|| plan.steps_per_epoch().round() as u64).max(1);
-    let mut factory = match (arguments.backend, &arguments.adapter) {
-        (Backend::Cpu, None) => EngineFactory::cpu(),
-        (Backend::Cpu, Some(_)) => return Err("--adapter needs --backend gpu".into()),
-        (Backend::Gpu, None) => EngineFactory::gpu_checked().await?,
-        (Backend::Gpu, Some(adapter)) => EngineFactory::gpu_called(adapter).await?,
-    };
-    factory.threads(arguments.threads);
+    let factory = arguments.machine.factory().await?;
     let seen = plan.config.minority.among(&digits.train);
     let mut engine = factory.build(&plan.task, &seen, &plan.initial_parameters()).await?;
     if !arguments.json {

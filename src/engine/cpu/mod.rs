@@ -15,7 +15,7 @@ mod threads;
 
 use std::sync::Arc;
 
-pub use self::kernels::scattering;
+pub use self::kernels::{evidence, scattering};
 use self::{
     kernels::{
         distance::{Cdf, Distance},
@@ -80,6 +80,8 @@ pub struct CpuEngine {
     metrics: Metrics,
     told: Told,
     witness: Witness,
+    /// What canaries add along their coordinates, once one was drawn: by the kernels' own encoder, or that of the grid.
+    planted: Option<Vec<f32>>,
 }
 
 /// What becomes of a noisy sum.
@@ -181,6 +183,7 @@ impl CpuEngine {
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
             told: Told::default(),
             witness: Witness::default(),
+            planted: None,
             units: Units::of(task.sharing, &train),
             task,
             train,
@@ -202,34 +205,61 @@ impl CpuEngine {
 
     /// sum ← encoded gradients, canaries last; and the counts of the lot are told, with noise.
     fn encode(&mut self, input: &StepInput<'_>) -> Result<(), EngineError> {
-        let Seen { non_finite, counts } = self.add_up(input.lot, input.shifts, true);
+        let Seen { non_finite, mut counts } = self.add_up(input.lot, input.shifts, true);
         self.metrics.non_finite += non_finite;
-        self.told = counts.release(self.task.counting, &input.noise_key)?;
         if let Some(canaries) = self.task.canaries.clone() {
             self.witness.examples = canaries.coordinates().iter().map(|&at| self.sum[at as usize]).collect();
-            self.add_canaries(&canaries, input.canaries)?;
+            self.witness.within = if self.task.counting.is_none() { 0.0 } else { counts.within() };
+            self.add_canaries(&canaries, input.canaries);
+            counts.add_canaries(input.canaries.len());
         }
+        self.told = counts.release(self.task.counting, &input.noise_key)?;
         Ok(())
     }
 
-    /// sum += these canaries' gradients, encoded as those of examples are.
-    fn add_canaries(&mut self, canaries: &Canaries, drawn: &[DrawnCanary]) -> Result<(), EngineError> {
-        let p = self.task.model.parameters();
-        let mut gradient = vec![0.0; padded(p)];
-        for &drawn in drawn {
-            canaries.gradient(drawn, &mut gradient);
-            match (&mut self.on_grid, &self.encoder) {
-                (Some(on_grid), Some(encoder)) => {
-                    encoder.encode_on(None, &mut gradient[..p]);
-                    on_grid.add(&gradient[..p]);
+    /// sum += these canaries' gradients, encoded as those of examples are: along their own coordinates, as they are zero elsewhere, and so is what is made of them.
+    fn add_canaries(&mut self, canaries: &Canaries, drawn: &[DrawnCanary]) {
+        if drawn.is_empty() {
+            return;
+        }
+        let planted = match self.planted.take() {
+            Some(planted) => planted,
+            None => self.plant(canaries),
+        };
+        for &DrawnCanary { canary, turned } in drawn {
+            let own = canary as usize * canaries.each()..(canary as usize + 1) * canaries.each();
+            for (&at, &value) in canaries.coordinates()[own.clone()].iter().zip(&planted[own]) {
+                let (at, value) = (at as usize, if turned { -value } else { value });
+                match &mut self.on_grid {
+                    Some(on_grid) => {
+                        on_grid.add_at(at, value);
+                        self.sum[at] = on_grid.value_at(at).into();
+                    }
+                    None => self.sum[at] += f64::from(value),
                 }
-                _ => self.kernels.add_vector(&self.encoding, &gradient, &mut self.sum),
             }
         }
-        if let Some(on_grid) = self.on_grid.as_ref().filter(|_| !drawn.is_empty()) {
-            self.sum.iter_mut().zip(on_grid.value()).for_each(|(sum, value)| *sum = value.into());
-        }
-        Ok(())
+        self.planted = Some(planted);
+    }
+
+    /// What canaries add along their coordinates, each as it is where it is not turned round.
+    fn plant(&mut self, canaries: &Canaries) -> Vec<f32> {
+        let p = self.task.model.parameters();
+        let Self { kernels, encoding, encoder, layers, on_grid, .. } = self;
+        let lengths = if layers.is_some() { self.task.model.lengths() } else { Vec::new() };
+        let mut padded_gradient = vec![0.0; padded(p)];
+        let mut alone = vec![0.0; padded(p)];
+        canaries.encoded_by(&lengths, |gradient| match encoder.as_ref().filter(|_| on_grid.is_some()) {
+            Some(encoder) => {
+                encoder.encode_on(None, gradient);
+            }
+            None => {
+                padded_gradient[..p].copy_from_slice(gradient);
+                alone.fill(0.0);
+                kernels.add_vector(encoding, &padded_gradient, &mut alone);
+                round(&alone, gradient);
+            }
+        })
     }
 
     /// sum ← what the lot adds, within its bound or as it is.
@@ -487,6 +517,7 @@ impl Engine for CpuEngine {
         let made = Made::of(task)?;
         (self.encoding, self.noise, self.denoising) = (made.encoding, made.noise, made.denoising);
         (self.on_grid, self.layers, self.encoder) = (made.on_grid, made.layers, made.encoder);
+        self.planted = None;
         self.task = task.clone();
         Ok(())
     }
@@ -588,3 +619,6 @@ impl Dispatch for BuildPool<'_> {
         Ok(Box::new(WorkerPool::new(simd, self.task.model, self.encoding, self.task.copies, self.performance)?))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,8 +30,9 @@ pub struct Buffers {
     pub average_at: u32,
     pub momentum: Owned,
     pub work: Owned,
-    /// Vectors of a block of so many units, where several examples share one.
+    /// Vectors of a block of so many units, where several examples share one; and of so many canaries.
     pub units: u32,
+    pub canaries: u32,
     pub vectors: Owned,
     /// 3 P: two words of what is released, and the raw sum of a traced step.
     pub sums: Owned,
@@ -58,6 +59,8 @@ pub struct Sizes<'a> {
     pub encoding: Encoding,
     pub envelope: Option<&'a Envelope>,
     pub slices: Slices,
+    /// Whether canaries are added.
+    pub canaries: bool,
     /// Of the vectors that several examples share, and of how many on average.
     pub vectors: Option<(Slices, f32)>,
     /// Examples of the training set.
@@ -93,11 +96,15 @@ impl Buffers {
             Encoding::Envelope => 4 * BUCKETS as u64,
             Encoding::Plain | Encoding::Clip | Encoding::Layers => SCORE_BYTES,
         };
-        let vector = sizes.vectors.map_or(4, |(slices, _)| 4 * slices.stride as u64);
+        let apart = sizes.vectors.is_some() || sizes.canaries;
+        let vector = if apart { 4 * Slices::of_vectors(sizes.model.parameters()).stride as u64 } else { 4 };
         let units = block_size(gpu, sizes, vector + tally);
-        let shared = u64::from(units) * (vector + tally);
+        let canaries = if sizes.canaries { canaries_at_a_time(gpu, vector + tally) } else { 0 };
+        let vectors = u64::from(units.max(canaries));
+        // What the examples added is kept, too.
+        let shared = vectors * (vector + tally) + if sizes.canaries { 8 * p } else { 0 };
         let fixed = envelope + 4 * p * 15 + noisy + u64::from(sizes.examples) * example + sizes.features + shared;
-        let kept = 4 * sizes.slices.stride as u64 + if shared > 0 { SCORE_BYTES } else { tally };
+        let kept = 4 * sizes.slices.stride as u64 + if units > 0 { SCORE_BYTES } else { tally };
         let per_example = kept + SCORE_BYTES + row;
         let chunk = chunk_size(gpu, sizes, fixed, per_example)?;
 
@@ -105,7 +112,7 @@ impl Buffers {
         let inputs = sizes.model.inputs().next_multiple_of(4);
         let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + inputs as u64);
         let scores = SCORE_BYTES * u64::from(chunk);
-        let tallies = scores.max(tally * u64::from(if units > 0 { units } else { chunk }));
+        let tallies = scores.max(tally * u64::from(if units > 0 { units } else { chunk }.max(canaries)));
         let values = match sizes.denoising {
             Denoising::Distance => 12 * p,
             Denoising::Smoothed(planes) => 4 * planes.range().end as u64,
@@ -121,7 +128,8 @@ impl Buffers {
             momentum: storage(gpu, "momentum", 4 * p),
             work: storage(gpu, "work", work),
             units,
-            vectors: storage(gpu, "vectors of units", vector * u64::from(units.max(1))),
+            canaries,
+            vectors: storage(gpu, "vectors", vector * vectors.max(1)),
             sums: storage(gpu, "sums", 12 * p),
             noisy: storage(gpu, "noisy", noisy),
             tallies: storage(gpu, "tallies", 4 * COUNTERS as u64 + tallies),
@@ -175,6 +183,13 @@ fn block_size(gpu: &Gpu, sizes: &Sizes<'_>, bytes: u64) -> u32 {
     let of_a_chunk = f64::from(sizes.chunk.unwrap_or(LARGEST_CHUNK)) / f64::from(members.max(1.0));
     let wanted = (lot + 6.0 * lot.sqrt()).min(of_a_chunk).ceil() as u64;
     wanted.clamp(1, most.max(1)) as u32
+}
+
+/// Canaries whose gradients are there at a time, of so many bytes each: a step draws few.
+fn canaries_at_a_time(gpu: &Gpu, bytes: u64) -> u32 {
+    const MOST: u64 = 64;
+    let most = (BUDGET / 30).min(gpu.device().limits().max_storage_buffer_binding_size) / bytes;
+    most.clamp(1, MOST) as u32
 }
 
 /// Room for a Poisson lot in one chunk where memory allows: six standard deviations above what is expected.

@@ -6,6 +6,7 @@ use web_time::Instant;
 
 use super::{
     buffers::{BINS_CLEARED, Buffers, Sizes},
+    canaries::Planted,
     denoising::Denoising,
     device::Gpu,
     dispatch::Dispatch,
@@ -24,10 +25,11 @@ use crate::{
     data::{Dataset, Shift},
     engine::{
         Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
-        Task, Unsupported, check_length, check_state, cpu, scores::softmax,
+        Task, Unsupported, check_canaries, check_length, check_state, cpu, scores::softmax,
     },
     mechanism::{
         State,
+        canaries::Witness,
         correlated::follows,
         counts::{Counting, Counts, Told},
         denoise::soft,
@@ -64,6 +66,10 @@ pub struct GpuEngine {
     features: Option<Known>,
     /// Where several examples share a vector.
     shared: Option<Shared>,
+    /// Where the run is audited.
+    planted: Option<Planted>,
+    /// Whether a step was not yet looked at.
+    unseen: bool,
     programs: Programs,
     release_group: wgpu::BindGroup,
     /// Bytes where a prediction's pixels go.
@@ -122,6 +128,7 @@ impl GpuEngine {
             encoding,
             envelope: lowered.envelope,
             slices: passes.slices,
+            canaries: task.canaries.is_some(),
             vectors: passes.vectors.map(|vectors| (vectors, members)),
             examples: examples.len,
             features: features.as_ref().map_or(0, |_| features::BYTES),
@@ -139,14 +146,16 @@ impl GpuEngine {
         let padded = passes.padded();
         // Dense models take a prediction's pixels behind the last example.
         let pixels_at = padded.unwrap_or(buffers.chunk as usize * passes.slices.stride);
-        let (programs, release_group, training, prediction_group, shared) = gpu
+        let (programs, release_group, training, prediction_group, shared, planted) = gpu
             .guarded("the kernels", || {
                 let training = ExampleSet::of_training(gpu, examples, &buffers);
                 let ExampleSet { examples, starts, .. } = &training;
                 let prediction = bind(gpu, examples, starts, &buffers, buffers.average_at, &buffers.run);
                 let programs = Programs::new(gpu, &passes, &lowered, pixels_at);
                 let shared = Shared::new(gpu, task, train, examples, &buffers);
-                (programs, buffers.release_group(gpu), training, prediction, shared)
+                let planted = task.canaries.as_ref();
+                let planted = planted.and_then(|all| Planted::new(gpu, all, &passes, examples, &buffers));
+                (programs, buffers.release_group(gpu), training, prediction, shared, planted)
             })
             .await?;
         Ok(Self {
@@ -165,6 +174,8 @@ impl GpuEngine {
             prediction_group,
             features,
             shared,
+            planted,
+            unseen: false,
             programs,
             release_group,
             pixels_at: 4 * pixels_at as u64,
@@ -186,7 +197,8 @@ impl GpuEngine {
     /// What its kernels are called, by what they compute.
     #[must_use]
     pub fn kernel_names(&self) -> KernelNames {
-        self.programs.names()
+        let canaries = self.planted.as_ref().map_or_else(Vec::new, |planted| planted.programs().names());
+        KernelNames { canaries, ..self.programs.names() }
     }
 
     /// Examples whose gradients are in memory at a time.
@@ -255,8 +267,7 @@ impl GpuEngine {
     pub(in crate::engine) async fn counts(&mut self) -> Result<Counts, EngineError> {
         let tallies = self.buffers.tallies.clone();
         let [words] = self.read([(&tallies, 4 * COUNTS_AT as u64, 4 * COUNTS as u64)]).await?;
-        let [within, right, digits @ ..] = signed::<COUNTS>(&words);
-        Ok(Counts::of(within, right, digits))
+        Ok(counts_of(&words))
     }
 
     /// As [`Engine::scores`], where the model takes features: a chunk's at a time, as those of all test images beside those of all training images would
@@ -316,6 +327,7 @@ impl GpuEngine {
     /// Records and submits one step. Nothing waits.
     fn submit_step(&mut self, input: &StepInput<'_>, traced: bool) -> Result<wgpu::SubmissionIndex, EngineError> {
         self.gpu.check()?;
+        check_canaries(self.task.canaries.as_deref(), input.canaries)?;
         let count = input.lot.len() as u32;
         let there = self.shared.as_ref().map_or(self.training.examples.len as usize, Shared::len);
         if input.lot.len() > there || input.lot.last().is_some_and(|&last| last as usize >= there) {
@@ -342,6 +354,9 @@ impl GpuEngine {
                 None
             }
         };
+        if let Some(planted) = &self.planted {
+            planted.draw(&self.gpu, &self.buffers, self.run, input.canaries);
+        }
         let &StepInput { noise_key, learning_rate, average_keeps, .. } = input;
         // What the kernel takes of it, whatever its size.
         let rows = u64::from(self.task.bands.max(2) - 1);
@@ -366,6 +381,9 @@ impl GpuEngine {
             }
             _ => self.record_chunks(&mut encoder, &self.training.group, passes, count, histograms),
         }
+        if let Some(planted) = &self.planted {
+            planted.record(&mut encoder, &self.buffers, input.canaries.len() as u32, traced, histograms);
+        }
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_bind_group(0, &self.release_group, &[]);
         for dispatch in &self.programs.finish {
@@ -374,6 +392,7 @@ impl GpuEngine {
         drop(pass);
         let submission = queue.submit([encoder.finish()]);
         self.stepped = true;
+        self.unseen = self.planted.is_some();
         self.counted = (!self.task.counting.is_none()).then_some((self.task.counting, noise_key));
         self.position += 1;
         Ok(submission)
@@ -420,6 +439,12 @@ impl GpuEngine {
             slice.to_vec()
         }))
     }
+}
+
+/// What words that were read back count.
+fn counts_of(words: &[u8]) -> Counts {
+    let [within, right, digits @ ..] = signed::<COUNTS>(words);
+    Counts::of(within, right, digits)
 }
 
 /// The kernels of a chunk.
@@ -505,6 +530,23 @@ impl Engine for GpuEngine {
     async fn told(&mut self) -> Result<Told, EngineError> {
         let Some((counting, key)) = self.counted else { return Ok(Told::default()) };
         Ok(self.counts().await?.release(counting, &key)?)
+    }
+
+    async fn witness(&mut self) -> Result<Witness, EngineError> {
+        let Some(planted) = self.planted.as_ref().filter(|_| self.unseen) else { return Ok(Witness::default()) };
+        let (canaries, sums) = (planted.canaries.clone(), planted.examples.clone());
+        let (noisy, bytes) = (self.buffers.noisy.clone(), 4 * self.dimension as u64);
+        let slices = [(&sums, 0, 2 * bytes), (&sums, 2 * bytes, 4 * COUNTS as u64), (&noisy, 0, bytes)];
+        let [sums, counts, noisy] = self.read(slices).await?;
+        let within = if self.task.counting.is_none() { 0.0 } else { counts_of(&counts).within() };
+        self.unseen = false;
+        let sums: Vec<f64> = match self.grid {
+            Some(grid) => whole_steps(&sums).map(|steps| steps as f64 * f64::from(grid.step())).collect(),
+            None => floats(&sums[..bytes as usize]).into_iter().map(f64::from).collect(),
+        };
+        let (noisy, at) = (floats(&noisy), canaries.coordinates());
+        let released = at.iter().map(|&at| noisy[at as usize]).collect();
+        Ok(Witness { released, examples: at.iter().map(|&at| sums[at as usize]).collect(), within })
     }
 
     async fn metrics(&mut self) -> Result<Metrics, EngineError> {

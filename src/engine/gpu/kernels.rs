@@ -118,6 +118,7 @@ kernels! {
     CONV2_INPUT_GRADIENT: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv2_input_gradient.wgsl"];
     CONV1_GRADIENT: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv1_gradient.wgsl"];
     GATHER: Examples ["shared/common.wgsl", "gather.wgsl"];
+    PLANT: Examples ["shared/common.wgsl", "plant.wgsl"];
     NORM: Examples ["shared/common.wgsl", "norm.wgsl"];
     HISTOGRAM_STORED: Examples ["shared/common.wgsl", "histogram_stored.wgsl"];
     HISTOGRAM_DENSE: Examples ["shared/common.wgsl", "histogram_dense.wgsl"];

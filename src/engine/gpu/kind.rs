@@ -26,6 +26,8 @@ pub struct Kind {
     shared: bool,
     /// Whether a step counts, and answers besides.
     counted: [bool; 2],
+    /// Whether canaries are added: how many coordinates each has does not change a branch.
+    audited: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +65,8 @@ impl Kind {
         };
         let (apart, correlated, shared) = (task.reads_apart(), task.bands > 1, task.sharing.is_shared());
         let counted = [!task.counting.is_none(), task.counting.answers.is_some()];
-        Self { model: task.model, encoder, noise, denoiser, apart, correlated, shared, counted }
+        let audited = task.canaries.is_some();
+        Self { model: task.model, encoder, noise, denoiser, apart, correlated, shared, counted, audited }
     }
 }
 

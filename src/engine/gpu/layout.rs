@@ -1,9 +1,12 @@
 //! What lies where in the buffers of a run, in words.
 
-use crate::model::{
-    Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS,
-    cnn::{self, CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, POOLED1, POOLED2},
-    scattering::FEATURES,
+use crate::{
+    mechanism::layers::MOST_LAYERS,
+    model::{
+        Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS,
+        cnn::{self, CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, POOLED1, POOLED2},
+        scattering::FEATURES,
+    },
 };
 
 /// Words of one example's image: 196 of pixels, one of label.
@@ -20,6 +23,9 @@ pub const RUN_BYTES: u64 = 96;
 pub const RELEASE_BYTES: u64 = 128;
 /// `BUCKETS` of common.wgsl.
 pub const BUCKETS: usize = crate::mechanism::encode::BUCKETS;
+
+/// Floats of [`Slices::status`].
+const STATUS_WORDS: usize = 1 + MOST_LAYERS;
 
 /// Codes of pool.wgsl in a float.
 const CODES: usize = 7;
@@ -53,7 +59,7 @@ pub struct Slices {
     pub delta: usize,
     /// Dense layers' deltas times an example's factor, the first layer's and the second's.
     pub scaled: [usize; 2],
-    /// Whether an example is finite, and the factors of the first two layers.
+    /// Whether an example is finite, and the factors of as many layers as there may be.
     pub status: usize,
     pub stored: usize,
     /// Gradients of the convolutions; they are the first `stored_length` coordinates.
@@ -94,20 +100,20 @@ impl Slices {
         for (scaled, layer) in slices.scaled.iter_mut().zip(model.dense_layers()) {
             *scaled = take(layer.outputs);
         }
-        slices.status = take(3);
+        slices.status = take(STATUS_WORDS);
         slices.stride = next.next_multiple_of(4);
         slices
     }
 }
 
 impl Slices {
-    /// Of a unit's vector of P coordinates, where several examples share one.
+    /// Of a vector of P coordinates: a unit's, where several examples share one, or a canary's gradient.
     #[must_use]
     pub fn of_vectors(parameters: usize) -> Self {
         Self {
             stored_length: parameters,
             status: parameters,
-            stride: (parameters + 3).next_multiple_of(4),
+            stride: (parameters + STATUS_WORDS).next_multiple_of(4),
             ..Self::default()
         }
     }

@@ -115,9 +115,6 @@ impl<'a> Lowered<'a> {
         if task.sharing.is_shared() && (task.local.steps > 1 || matches!(task.encoder, EncoderSpec::Layers(_))) {
             return Err(Unsupported::SharingOnGpu.into());
         }
-        if task.canaries.is_some() {
-            return Err(Unsupported::CanariesOnGpu.into());
-        }
         task.encoder.validate()?;
         let dimension = task.model.parameters();
         let grid = task.sum_grid();

@@ -6,6 +6,7 @@
 //! submits.
 
 mod buffers;
+mod canaries;
 mod denoising;
 mod device;
 mod dispatch;

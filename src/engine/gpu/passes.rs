@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     engine::Task,
-    mechanism::{counts::Counting, exact_sum::SLOT},
+    mechanism::{canaries::Canaries, counts::Counting, exact_sum::SLOT, layers::MOST_LAYERS},
     model::{
         Activation, Architecture, Layer,
         cnn::{CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, HIDDEN, POOLED1},
@@ -36,6 +36,12 @@ struct Dense {
     scaled: usize,
 }
 
+/// What kernels on what is stored call the ends of its layers.
+fn stored_ends(ends: [usize; MOST_LAYERS - 1]) -> impl Iterator<Item = (&'static str, f64)> {
+    const NAMES: [&str; MOST_LAYERS - 1] = ["FIRST_STORED", "SECOND_STORED", "THIRD_STORED"];
+    NAMES.into_iter().zip(ends.map(|end| end as f64))
+}
+
 impl Dense {
     fn source_constants(&self) -> [(&'static str, f64); 2] {
         [("BYTES", f64::from(u8::from(self.source.is_none()))), ("SOURCE", self.source.unwrap_or(0) as f64)]
@@ -52,7 +58,7 @@ pub struct Passes<'a> {
     exact: bool,
     counting: Counting,
     pub slices: Slices,
-    /// Of the vectors of units, where several examples share one: these are bounded, and not the examples' gradients.
+    /// Of vectors of P coordinates, where these are bounded, and not the examples' gradients: of units, where several examples share one, or of canaries.
     pub vectors: Option<Slices>,
 }
 
@@ -61,8 +67,8 @@ pub struct Passes<'a> {
 struct Bounded {
     slices: Slices,
     dense: Vec<Dense>,
-    /// Of what is stored, coordinates of the first layer.
-    first_stored: usize,
+    /// Where the first three layers of what is stored end.
+    ends: [usize; MOST_LAYERS - 1],
 }
 
 impl<'a> Passes<'a> {
@@ -73,14 +79,27 @@ impl<'a> Passes<'a> {
         Self { gpu, model, encoding, exact, counting, slices: Slices::new(model), vectors }
     }
 
+    /// The same, of canaries' gradients.
+    #[must_use]
+    pub fn of_canaries(&self) -> Self {
+        Self { vectors: Some(Slices::of_vectors(self.model.parameters())), ..*self }
+    }
+
     fn bounded(&self) -> Bounded {
         match self.vectors {
-            Some(slices) => Bounded { slices, dense: Vec::new(), first_stored: slices.stored_length },
-            None => {
-                let first_stored = if self.model.is_convolutional() { self.model.lengths()[0] } else { 0 };
-                Bounded { slices: self.slices, dense: self.dense(), first_stored }
+            // One bound for the whole vector takes it for one layer.
+            Some(slices) if self.encoding != Encoding::Layers => {
+                Bounded { slices, dense: Vec::new(), ends: [slices.stored_length; _] }
             }
+            Some(slices) => Bounded { slices, dense: Vec::new(), ends: self.ends(&slices) },
+            None => Bounded { slices: self.slices, dense: self.dense(), ends: self.ends(&self.slices) },
         }
+    }
+
+    /// Where the model's first layers end in what is stored, at its end at the latest.
+    fn ends(&self, slices: &Slices) -> [usize; MOST_LAYERS - 1] {
+        let lengths = self.model.lengths();
+        std::array::from_fn(|layer| lengths.iter().take(layer + 1).sum::<usize>().min(slices.stored_length))
     }
 
     fn dispatch(&self, kernel: &Kernel, constants: &[(&'static str, usize)], workgroups: Workgroups) -> Dispatch {
@@ -316,10 +335,19 @@ impl<'a> Passes<'a> {
         passes
     }
 
-    /// Norm, finiteness and factor of each example, and what it adds to the counts: of a unit's vector the norm alone.
+    /// Canaries' gradients, of so many coordinates each, where they are what is bounded.
+    #[must_use]
+    pub fn plant(&self, canaries: &Canaries) -> Option<Dispatch> {
+        let vectors = self.vectors.as_ref()?;
+        let (each, values) = (canaries.each(), canaries.len() * canaries.each());
+        let constants = vec![("EACH", each as f64), ("VALUES", values as f64)];
+        Some(self.dispatch_on(vectors, &kernels::PLANT, constants, Workgroups::Rows(each.div_ceil(64) as u32)))
+    }
+
+    /// Norm, finiteness and factor of each example, and what it adds to the counts: of a vector the norm alone.
     #[must_use]
     pub fn norm(&self) -> Dispatch {
-        let Bounded { slices: s, dense, first_stored } = self.bounded();
+        let Bounded { slices: s, dense, ends } = self.bounded();
         let code = match self.encoding {
             Encoding::Plain => 0.0,
             Encoding::Clip => 1.0,
@@ -330,12 +358,12 @@ impl<'a> Passes<'a> {
             ("ENCODER", code),
             ("STORED", s.stored as f64),
             ("STORED_LENGTH", s.stored_length as f64),
-            ("FIRST_STORED", first_stored as f64),
             ("BYTES", f64::from(u8::from(dense.first().is_some_and(|dense| dense.source.is_none())))),
             ("COUNTED", f64::from(u8::from(!self.counting.is_none()))),
             ("ANSWERS", f64::from(u8::from(self.counting.answers.is_some() && self.vectors.is_none()))),
             ("LOGITS", s.logits as f64),
         ];
+        constants.extend(stored_ends(ends));
         const NAMES: [[&str; 5]; 2] = [
             ["SOURCE_1", "INPUTS_1", "DELTA_1", "OUTPUTS_1", "SCALED_1"],
             ["SOURCE_2", "INPUTS_2", "DELTA_2", "OUTPUTS_2", "SCALED_2"],
@@ -377,7 +405,7 @@ impl<'a> Passes<'a> {
     /// Adds the chunk up; `raw` behind the encoded sum in `sums`, as the gradients are before [`Self::rank`].
     #[must_use]
     pub fn accumulate(&self, raw: bool) -> Vec<Dispatch> {
-        let Bounded { slices: s, dense, first_stored } = self.bounded();
+        let Bounded { slices: s, dense, ends } = self.bounded();
         let offset = if raw { 2 * self.model.parameters() } else { 0 };
         let exact = self.exact && !raw;
         // Whoever sums whole steps may do so in any order. A graphics card has thousands of threads, a processor few, which would only pay for the slices.
@@ -398,7 +426,7 @@ impl<'a> Passes<'a> {
         if s.stored_length > 0 {
             let mut constants: Constants =
                 vec![("STORED", s.stored as f64), ("STORED_LENGTH", s.stored_length as f64), ("TARGET", offset as f64)];
-            constants.push(("FIRST_STORED", first_stored as f64));
+            constants.extend(stored_ends(ends));
             constants.extend(how);
             let groups = (s.stored_length as u32).div_ceil(64);
             passes.push(self.dispatch_on(&s, &kernels::ACCUMULATE_STORED, constants, workgroups(groups)));

@@ -41,6 +41,8 @@ pub struct KernelNames {
     /// From logits to gradients, and their sum as they are.
     pub gradients: Vec<&'static str>,
     pub encoding: Vec<&'static str>,
+    /// From canaries' numbers to what they add.
+    pub canaries: Vec<&'static str>,
     pub noise: Vec<&'static str>,
     pub denoising: Vec<&'static str>,
     pub update: Vec<&'static str>,
@@ -82,6 +84,7 @@ impl Programs {
             evaluation: names(self.evaluate.iter().chain(&self.predict)),
             gradients: names(gradients.filter(|pass| !FORWARD.contains(&pass.name)).chain(sums)),
             encoding: names(encoding),
+            canaries: Vec::new(),
             noise: vec![NOISE.name],
             denoising: names(self.finish.iter().filter(|pass| pass.name != UPDATE.name)),
             update: vec![last],

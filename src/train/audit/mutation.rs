@@ -19,17 +19,20 @@ pub enum Mutation {
     DrawnLot,
     /// The noise that the mean needs is added to the sum (jax_privacy #383).
     NoiseOfMean,
+    /// Norms within the clip are counted and released with each step, and the gradient's noise is what the books say of both (opacus #807).
+    CountUnpaid,
 }
 
 impl Mutation {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::HalfNoise,
         Self::DoubleClip,
         Self::DoubleSampling,
         Self::FixedBatches,
         Self::DrawnLot,
         Self::NoiseOfMean,
+        Self::CountUnpaid,
     ];
 
     /// As it is called in commands and links.
@@ -42,6 +45,7 @@ impl Mutation {
             Self::FixedBatches => "fixed-batches",
             Self::DrawnLot => "drawn-lot",
             Self::NoiseOfMean => "noise-of-mean",
+            Self::CountUnpaid => "count-unpaid",
         }
     }
 
@@ -55,6 +59,7 @@ impl Mutation {
             Self::FixedBatches => "lots are drawn anew at each step",
             Self::DrawnLot => "sums are divided by a number that no example changes",
             Self::NoiseOfMean => "noise is added to what is released, and not to something smaller",
+            Self::CountUnpaid => "what is counted has its share of the noise",
         }
     }
 
@@ -62,12 +67,19 @@ impl Mutation {
     #[must_use]
     pub fn refused(self, plan: &Plan) -> Option<&'static str> {
         let clips = matches!(plan.task.encoder, EncoderSpec::Clip { .. });
+        let counts = !plan.task.counting.is_none();
         let poisson = matches!(plan.sampling, Sampling::Poisson { .. });
         match self {
             _ if plan.task.canaries.is_none() => Some("a promise is broken for an audit to find; choose some canaries"),
             _ if plan.task.noise.is_none() => Some("a run without noise has promised nothing"),
             _ if plan.task.grid.is_some() => Some("on a grid the noise is rounded as the books say; choose no grid"),
             Self::DoubleClip if !clips => Some("twice the clip is for gradients that are clipped as a whole"),
+            Self::DoubleClip | Self::DrawnLot if counts => {
+                Some("this is a mistake about a clip that stands; choose one that does not follow the norms")
+            }
+            Self::CountUnpaid if !counts => Some(
+                "this is a mistake about counts that are released with the gradient; choose a clip that follows the norms",
+            ),
             Self::DoubleSampling if matches!(plan.sampling, Sampling::Shuffled { .. }) => Some(
                 "a shuffled epoch is priced without regard to how seldom an example is drawn; choose Poisson sampling",
             ),
@@ -103,6 +115,12 @@ impl Broken {
                 Mutation::DoubleClip => {
                     if let EncoderSpec::Clip { norm } = &mut task.encoder {
                         *norm *= 2.0;
+                    }
+                }
+                Mutation::CountUnpaid => {
+                    if let (EncoderSpec::Clip { norm }, Some(own)) = (&task.encoder, &task.noise) {
+                        let of_both = task.counting.of_release(own.scale() / norm);
+                        task.noise = Some(own.with_scale(of_both * norm));
                     }
                 }
                 Mutation::DoubleSampling | Mutation::FixedBatches | Mutation::DrawnLot => {}

@@ -14,7 +14,7 @@ use crate::{
         noise::{CustomDensity, NoiseSpec},
     },
     data::{Dataset, sharing::Sharing, synthetic},
-    engine::{Engine as _, Performance, cpu::CpuEngine},
+    engine::{Engine, Performance, cpu::CpuEngine},
     mechanism::{AdaptiveClip, EncoderSpec, EnvelopeShape, LayerClip, PaidMetrics},
     rng::NotPrivateReplay,
     train::{
@@ -22,6 +22,9 @@ use crate::{
         session::Session,
     },
 };
+
+#[cfg(feature = "gpu")]
+mod gpu_tests;
 
 const DELTA: f64 = 1e-5;
 const SAMPLINGS: [SamplingPolicy; 4] =
@@ -47,7 +50,7 @@ fn session(config: &RunConfig, train: &Dataset, seed: u64) -> Session<CpuEngine>
     drawing(Box::new(NotPrivateReplay::new(seed)), config, train)
 }
 
-fn to_its_end(session: &mut Session<CpuEngine>) -> Evidence {
+fn to_its_end<E: Engine>(session: &mut Session<E>) -> Evidence {
     while !session.complete() {
         block_on(session.step()).unwrap();
     }
@@ -71,7 +74,7 @@ struct Held {
 
 impl Held {
     /// `None` where there is no guarantee.
-    fn of(session: &Session<CpuEngine>) -> Option<Self> {
+    fn of<E: Engine>(session: &Session<E>) -> Option<Self> {
         let ledger = session.ledger()?;
         let account = match Books::of(ledger.clone()).unwrap().account(DELTA) {
             Err(PrivacyError::Infinite | PrivacyError::Inexact | PrivacyError::NoBound) => return None,
@@ -118,7 +121,13 @@ fn honest() -> Vec<RunConfig> {
     let users = Sharing::Users { users: 200, skew: 1.0, seed: 0 };
     all.push(RunConfig { sharing: users, noise: gaussian(1.0), ..small(SamplingPolicy::Poisson) });
     all.push(RunConfig { grid_bits: Some(10), noise: gaussian(1.0), ..small(SamplingPolicy::Poisson) });
+    all.extend(SAMPLINGS.map(|sampling| RunConfig { noise: gaussian(1.0), ..following(small(sampling)) }));
     all
+}
+
+/// The clip follows the norms: half of the budget of a run with noise 1 and lots of 20 is the count's.
+fn following(config: RunConfig) -> RunConfig {
+    RunConfig { adaptive_clip: Some(AdaptiveClip { quantile: 0.5, noise: 0.5_f64.sqrt() / 20.0 }), ..config }
 }
 
 /// Each bound is wrong in one run of twenty at most. Of n runs so many exceed the claim by chance that more have a probability below 1e-4: it is counted bound by bound.
@@ -184,6 +193,12 @@ fn shows(mutation: Mutation) -> (RunConfig, usize) {
         Mutation::DrawnLot => {
             (RunConfig { lot: 10, canaries: 8, steps: Some(200), noise: gaussian(1.0), ..poisson }, 100)
         }
+        // By single steps alone, and one guess of each kind in a step.
+        Mutation::CountUnpaid => {
+            let clip = AdaptiveClip { quantile: 0.5, noise: 0.5 * 0.5_f64.sqrt() / 40.0 };
+            let noise = gaussian(0.5);
+            (RunConfig { lot: 40, canaries: 200, steps: Some(800), noise, adaptive_clip: Some(clip), ..poisson }, 400)
+        }
         _ => (RunConfig { lot: 40, canaries: 400, steps: Some(50), noise: gaussian(1.0), ..poisson }, 400),
     }
 }
@@ -247,7 +262,6 @@ fn what_cannot_be_audited_is_refused_at_its_field() {
         RunConfig { replay: Some(1), ..config.clone() },
         RunConfig { sharing: Sharing::MicroBatches { size: 4 }, ..config.clone() },
         RunConfig { bands: 4, ..config.clone() },
-        RunConfig { adaptive_clip: Some(AdaptiveClip { quantile: 0.5, noise: 1.0 }), ..config.clone() },
         RunConfig { metrics: Some(PaidMetrics { noise: 1.0 }), ..config.clone() },
     ] {
         let error = Plan::new(refused.clone(), 400).unwrap_err();
@@ -272,6 +286,9 @@ fn what_cannot_be_audited_is_refused_at_its_field() {
         (Mutation::DoubleSampling, RunConfig { sampling: SamplingPolicy::Shuffled, ..config.clone() }),
         (Mutation::FixedBatches, RunConfig { sampling: SamplingPolicy::FixedSize, ..config.clone() }),
         (Mutation::DrawnLot, RunConfig { sampling: SamplingPolicy::RandomAllocation, ..config.clone() }),
+        (Mutation::CountUnpaid, config.clone()),
+        (Mutation::DoubleClip, following(config.clone())),
+        (Mutation::DrawnLot, following(config.clone())),
     ] {
         assert!(
             mutation.refused(&Plan::new(RunConfig { canaries: 20, ..other.clone() }, 400).unwrap()).is_some(),
@@ -327,14 +344,15 @@ fn a_continued_run_is_no_longer_audited_and_draws_no_canary() {
 fn scores_outlive_an_engine() {
     let train = digits(400);
     let config = RunConfig { noise: gaussian(1.0), ..small(SamplingPolicy::Poisson) };
-    for broken in [None, Some(Mutation::DoubleClip), Some(Mutation::DrawnLot)] {
+    for broken in [None, Some(Mutation::DoubleClip), Some(Mutation::DrawnLot), Some(Mutation::CountUnpaid)] {
+        let own = if broken == Some(Mutation::CountUnpaid) { following(config.clone()) } else { config.clone() };
         let run = |lost: bool| {
-            let mut session = session(&config, &train, 6);
+            let mut session = session(&own, &train, 6);
             broken.into_iter().for_each(|mutation| session.break_promise(mutation).unwrap());
             for step in 0..10 {
                 if lost && step == 5 {
                     let state = block_on(session.engine().state()).unwrap();
-                    let plan = Plan::new(config.clone(), 400).unwrap();
+                    let plan = Plan::new(own.clone(), 400).unwrap();
                     let mut other = engine(&plan, &train);
                     block_on(other.set_state(&state)).unwrap();
                     session.replace_engine(other);
@@ -397,5 +415,25 @@ fn coins_that_fall_alike_break_nothing() {
             let [.., rates, _] = held.exceeded(&evidence);
             assert!(!rates);
         }
+    }
+}
+
+/// The clip that the run has in a step is the one that canaries are scored by; each is longer than any, and adds the step's bound.
+#[test]
+fn canaries_are_scored_by_the_clip_of_each_step() {
+    let train = digits(400);
+    let config =
+        RunConfig { noise: gaussian(1.0), lot: 60, steps: Some(60), ..following(small(SamplingPolicy::Poisson)) };
+    let mut session = session(&config, &train, 9);
+    let evidence = to_its_end(&mut session);
+    let clips = session.clips();
+    let (first, last) = (clips[0], clips[clips.len() - 1]);
+    assert!((first / last).ln().abs() > 0.5, "{first} {last}");
+    // Were they scored by the first clip, scores would be far apart or all alike; in and out are told as a plain run of this noise tells them.
+    assert!((0.52..0.75).contains(&evidence.auc()), "{}", evidence.auc());
+    let [.., (_, errors)] = &evidence.steps[..] else { panic!("no step was judged") };
+    // Φ(−½) of the noise multiplier 1 of count and gradient together.
+    for (errors, of) in errors.counts() {
+        assert!(of > 50 && (0.15..0.47).contains(&(f64::from(errors) / f64::from(of))), "{errors} of {of}");
     }
 }

@@ -87,7 +87,7 @@ choices! {
     }
 }
 choices! {
-    /// Which promise a run breaks behind its books. Division by the drawn lot is found on few examples alone, so the page does not offer it.
+    /// Which promise a run breaks behind its books.
     Break {
         Nothing = "nothing", t!("nothing");
         HalfNoise = "half-noise", t!("half of the noise");
@@ -95,6 +95,8 @@ choices! {
         DoubleSampling = "double-sampling", t!("draw twice as often");
         FixedBatches = "fixed-batches", t!("the same batches in every epoch");
         NoiseOfMean = "noise-of-mean", t!("the mean's noise on the sum");
+        CountUnpaid = "count-unpaid", t!("a count that is not paid for");
+        DrawnLot = "drawn-lot", t!("divide by the drawn lot: shows on small lots of few digits");
     }
 }
 choices! {
@@ -125,6 +127,8 @@ impl Break {
             Self::DoubleSampling => Mutation::DoubleSampling,
             Self::FixedBatches => Mutation::FixedBatches,
             Self::NoiseOfMean => Mutation::NoiseOfMean,
+            Self::CountUnpaid => Mutation::CountUnpaid,
+            Self::DrawnLot => Mutation::DrawnLot,
         })
     }
 }

@@ -8,7 +8,7 @@ use super::{AuditError, Errors, FROM_BELOW, Guesses};
 use crate::{
     books::Books,
     error::PrivacyError,
-    ledger::{Ledger, Release},
+    ledger::{Ledger, Part, Release},
     normal::{epsilon_gaussian, quantile},
     risk::{AttackBound, PrivacyCurve, RiskError},
     sampling::Sampling,
@@ -275,7 +275,8 @@ impl<'a> Family<'a> {
     fn release(&self, place: usize, factor: f64) -> Release {
         let release = self.ledger.releases()[place].clone();
         let noise = release.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * factor));
-        Release { noise, ..release }
+        let parts = release.parts.iter().map(|part| Part { noise: part.noise * factor, ..*part }).collect();
+        Release { noise, parts, ..release }
     }
 
     /// Books with `factor` times the noise of each release.

@@ -30,6 +30,12 @@ pub struct ErrorRates {
 }
 
 impl Errors {
+    /// How many guesses were wrong and of how many, about canaries that were out and about those that were in.
+    #[must_use]
+    pub const fn counts(self) -> [(u32, u32); 2] {
+        [(self.false_positives, self.negatives), (self.false_negatives, self.positives)]
+    }
+
     /// What went wrong of how many, each way.
     ///
     /// # Errors

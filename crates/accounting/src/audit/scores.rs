@@ -61,6 +61,63 @@ impl Scorer {
         }
     }
 
+    /// As [`Scorer::take`] of many canaries at once, where noise is Gaussian and each is along one coordinate: `seen` is what is left there and `added` what the canary adds. Of
+    /// what each step tells, the factor alone is kept, in `factors`, which are 1 in the beginning: its logarithm, which is taken once it is far from 1, is a part of what is known of each
+    /// canary beside its score. For steps that draw by themselves; of others nothing is taken, and it answers `false`.
+    #[inline(always)]
+    pub fn take_gaussian(
+        self,
+        (scores, factors): (&mut [Score], &mut [f64]),
+        seen: &[f32],
+        added: &[f32],
+        sigma: f64,
+    ) -> bool {
+        let (rate, replaced) = match self.sampling {
+            Sampling::Poisson { rate } => (rate, false),
+            Sampling::FixedSize { population, size } => (size as f64 / population as f64, true),
+            _ => return false,
+        };
+        let precision = sigma.powi(-2);
+        if !precision.is_finite() {
+            return false;
+        }
+        let blocks = scores.chunks_mut(BLOCK).zip(factors.chunks_mut(BLOCK));
+        for ((scores, factors), (seen, added)) in blocks.zip(seen.chunks(BLOCK).zip(added.chunks(BLOCK))) {
+            // ln z(x − s·e)/z(x) = s·a − b.
+            let (mut along, mut half) = ([0.0; BLOCK], [0.0; BLOCK]);
+            let mut near = true;
+            for (((along, half), &x), &e) in along.iter_mut().zip(&mut half).zip(seen).zip(added) {
+                let (e, scaled) = (f64::from(e), f64::from(e) * precision);
+                *along = f64::from(x) * scaled;
+                *half = 0.5 * e * scaled;
+                near &= along.abs() + *half <= NEAR;
+            }
+            if !near {
+                for ((score, along), half) in scores.iter_mut().zip(along).zip(half) {
+                    let ratio = |side: f64| {
+                        let ratio = side * along - half;
+                        if ratio.is_nan() { 0.0 } else { ratio }
+                    };
+                    self.take(score, ratio);
+                }
+                continue;
+            }
+            // One loop for each: a compiler makes vectors of both.
+            let mixed = |d: f64| 1.0 - rate + rate * exp(d);
+            let each = factors.iter_mut().zip(&along).zip(&half);
+            if replaced {
+                each.for_each(|((factor, along), half)| *factor *= mixed(along - half) / mixed(-along - half));
+            } else {
+                each.for_each(|((factor, along), half)| *factor *= mixed(along - half));
+            }
+            let within = factors.iter().fold(true, |within, &factor| within & (factor > FAR.recip()) & (factor < FAR));
+            if !within {
+                scores.iter_mut().zip(factors).for_each(|(score, factor)| settle(score, factor));
+            }
+        }
+        true
+    }
+
     /// ln of how much more probable all that came out is with the canary than without it.
     #[must_use]
     pub fn value(self, score: &Score) -> f64 {
@@ -73,6 +130,34 @@ impl Scorer {
             _ => score.closed,
         }
     }
+}
+
+/// Canaries that are scored together: what is kept of them stays near.
+const BLOCK: usize = 128;
+/// A step's ratios of likelihoods are numbers, and their products with what is kept, up to these exponents and factors.
+const NEAR: f64 = 100.0;
+const FAR: f64 = 1e150;
+
+#[inline(always)]
+fn settle(score: &mut Score, factor: &mut f64) {
+    if *factor != 1.0 {
+        score.closed += factor.ln();
+        *factor = 1.0;
+    }
+}
+
+/// eˣ for |x| ≤ [`NEAR`], relative error below 1e-9: by the nearest power of two and a polynomial on what is left, without a branch, so that a compiler makes vectors of it.
+#[inline(always)]
+fn exp(x: f64) -> f64 {
+    // 1.5·2^52: a sum with it is a whole number, which stands in its last bits.
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    let shifted = x * core::f64::consts::LOG2_E + WHOLE;
+    let rest = x - (shifted - WHOLE) * core::f64::consts::LN_2;
+    let mut sum = 1.0 / 40_320.0;
+    for inverse in [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
+        sum = sum * rest + inverse;
+    }
+    sum * f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52)
 }
 
 /// ln(1 − q + q·eᵈ).
@@ -114,6 +199,56 @@ mod tests {
             assert!(mixed(rate, 5000.0).is_finite());
         }
         assert!((mixed(1e-3, 5000.0) - (5000.0 + 1e-3_f64.ln())).abs() < 1e-9);
+    }
+
+    #[test]
+    fn powers_are_those_of_plain_numbers() {
+        for k in -100_000..=100_000 {
+            let x = f64::from(k) * 1e-3;
+            assert!((exp(x) / x.exp() - 1.0).abs() < 1e-9, "{x}");
+        }
+    }
+
+    /// At once and one by one: also where noise is so little that no ratio is a finite number, and where nothing is left to be told.
+    #[test]
+    fn many_canaries_at_once_are_scored_as_each_by_itself() {
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        const CANARIES: usize = 300;
+        for sampling in [
+            Sampling::Poisson { rate: 0.01 },
+            Sampling::Poisson { rate: 1.0 },
+            Sampling::FixedSize { population: 1000, size: 300 },
+        ] {
+            for (sigma, length) in [(1.0, 1.0), (0.02, 1.0), (1e-3, 1.0), (3.0, 0.2), (1.0, 0.0)] {
+                let noise = NoiseSpec::Gaussian { sigma }.build().unwrap();
+                let scorer = Scorer::new(sampling).unwrap();
+                let (mut one, mut all) = (vec![Score::default(); CANARIES], vec![Score::default(); CANARIES]);
+                let mut factors = vec![1.0; CANARIES];
+                let added: Vec<f32> = (0..CANARIES).map(|k| if k % 3 == 0 { -length } else { length }).collect();
+                for _ in 0..400 {
+                    let seen: Vec<f32> = added
+                        .iter()
+                        .map(|&e| (noise.sample(&mut rng) as f32) + if rng.next_u32() % 5 == 0 { e } else { 0.0 })
+                        .collect();
+                    for (score, (&x, &e)) in one.iter_mut().zip(seen.iter().zip(&added)) {
+                        scorer.take(score, |side| {
+                            let ratio = noise.log_ratio(x.into(), side * f64::from(e));
+                            if ratio.is_nan() { 0.0 } else { ratio }
+                        });
+                    }
+                    assert!(scorer.take_gaussian((&mut all, &mut factors), &seen, &added, sigma));
+                }
+                for (one, (all, factor)) in one.iter().zip(all.iter().zip(&factors)) {
+                    let (one, all) = (scorer.value(one), scorer.value(all) + factor.ln());
+                    let near = (one - all).abs() <= 1e-6 * (1.0 + one.abs());
+                    assert!(near || one == all, "{sampling}, σ {sigma}, {length}: {one} {all}");
+                }
+            }
+        }
+        let partition = Scorer::new(Sampling::RandomAllocation { batches: 4 }).unwrap();
+        assert!(!partition.take_gaussian((&mut [], &mut []), &[], &[], 1.0));
+        let poisson = Scorer::new(Sampling::Poisson { rate: 0.1 }).unwrap();
+        assert!(!poisson.take_gaussian((&mut [], &mut []), &[], &[], 1e-200), "a density that no number holds");
     }
 
     /// An epoch that is left open: the canary may be in a batch that never came.

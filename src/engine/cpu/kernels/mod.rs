@@ -4,6 +4,7 @@ pub mod conv;
 pub mod dense;
 pub mod distance;
 pub mod envelope;
+pub mod evidence;
 mod math;
 pub mod noise;
 pub mod pooling;

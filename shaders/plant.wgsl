@@ -1,0 +1,27 @@
+// mechanism::canaries::Canaries::gradient of the canaries in hand, as vectors that are bounded and added up as gradients are. What is not written here was
+// cleared before; one row of workgroups a canary.
+
+// Coordinates of a canary.
+override EACH: u32;
+// Words before the gradient's entries along them.
+override VALUES: u32;
+
+// Which canaries a step drew: twice the number of each, and one more where it is turned round.
+@group(0) @binding(1) var<storage, read> drawn: array<u32>;
+// Coordinates of all canaries, each one's after the other's; then the bits of what its gradient is there.
+@group(0) @binding(2) var<storage, read> canaries: array<u32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
+    let k = id.x;
+    if (k >= EACH) {
+        return;
+    }
+    let canary = drawn[chunk.first + group.y];
+    let at = (canary >> 1u) * EACH + k;
+    let value = bitcast<f32>(canaries[VALUES + at]);
+    work[group.y * STRIDE + canaries[at]] = select(value, -value, (canary & 1u) == 1u);
+    if (k == 0u) {
+        work[group.y * STRIDE + STATUS] = 1.0;
+    }
+}
