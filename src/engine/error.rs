@@ -38,6 +38,8 @@ pub enum Unsupported {
         "several local steps of a user, or a clip for each layer of what several examples share, on the graphics device: they are computed on the CPU"
     )]
     SharingOnGpu,
+    #[error("a network of one's own, on the graphics device: it has kernels for the models that have names")]
+    BuiltOnGpu,
     #[error("canaries of an audit, on the graphics device: their gradients are added on the CPU")]
     CanariesOnGpu,
     /// Measured: 7 ms an image on lavapipe, 0.08 ms on one thread of the same processor.

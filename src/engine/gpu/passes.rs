@@ -21,8 +21,9 @@ const SLICE: u32 = 8;
 
 const fn kind(activation: Activation) -> f64 {
     match activation {
-        Activation::Tanh => 1.0,
         Activation::Relu => 2.0,
+        // Models that have names have no others.
+        _ => 1.0,
     }
 }
 
@@ -130,6 +131,8 @@ impl<'a> Passes<'a> {
         let slices = match self.model {
             Architecture::Linear | Architecture::Scattering => vec![(None, s.delta)],
             Architecture::Mlp => vec![(None, s.hidden_delta), (Some(s.hidden), s.delta)],
+            // Left to the CPU.
+            Architecture::Built(_) => vec![],
             Architecture::CnnTanh | Architecture::CnnRelu => {
                 vec![(Some(s.pool2), s.hidden_delta), (Some(s.hidden), s.delta)]
             }
@@ -156,8 +159,9 @@ impl<'a> Passes<'a> {
     pub fn forward(&self, floats_at: Option<usize>) -> Vec<Dispatch> {
         let s = &self.slices;
         let act = kind(self.model.activation());
-        let mut first = self.dense()[0];
+        let Some(mut first) = self.dense().first().copied() else { return vec![] };
         match self.model {
+            Architecture::Built(_) => vec![],
             Architecture::Linear | Architecture::Scattering | Architecture::Mlp => {
                 first.source = floats_at;
                 let (target, activation) = if self.model.is_linear() { (s.logits, 0.0) } else { (s.hidden, act) };
