@@ -99,7 +99,7 @@ fn texts_are_read_as_people_write_them() {
 pub(crate) fn any_layer() -> impl Strategy<Value = LayerSpec> {
     let padding = prop_oneof![Just(Padding::Same), (0..4u8).prop_map(Padding::Pixels)];
     let kind = prop_oneof![Just(Pooling::Max), Just(Pooling::Average)];
-    let tempered = (1..=10_000u16, 1..=10_000u16, 0..=10_000u16)
+    let tempered = (20..=300u16, 20..=300u16, 0..=200u16)
         .prop_map(|(scale, inverse_temperature, offset)| Activation::Tempered { scale, inverse_temperature, offset });
     let plain = [Activation::Tanh, Activation::Relu, Activation::Elu, Activation::Sigmoid];
     prop_oneof![
