@@ -4,9 +4,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+use hushgrad::{
+    accounting::{noise::NoiseSpec, rounding::GridRounding},
+    data::Dataset,
+    engine::{Engine, EngineError, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
+    mechanism::{EncoderSpec, EnvelopeShape},
+    model::{Architecture, initial_parameters, layers::LayerList},
+};
 #[cfg(feature = "gpu")]
 use hushgrad::{
-    accounting::groups::{Clipping, NoiseStrategy},
     data::{sharing::Sharing, synthetic},
     engine::{
         EngineFactory, LocalSteps, Unsupported,
@@ -14,13 +20,6 @@ use hushgrad::{
     },
     mechanism::{AdaptiveClip, PaidMetrics},
     train::{config::RunConfig, plan::Plan, session::Session},
-};
-use hushgrad::{
-    accounting::{noise::NoiseSpec, rounding::GridRounding},
-    data::Dataset,
-    engine::{Engine, EngineError, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
-    mechanism::{EncoderSpec, EnvelopeShape},
-    model::{Architecture, initial_parameters},
 };
 use pollster::block_on;
 
@@ -178,21 +177,19 @@ fn the_gpu_leaves_sums_on_a_grid_to_the_cpu() {
     }
 }
 
-/// Parameters of a user's own have no kernels, nor has a clip for each layer of what is shared.
+/// Parameters of a user's own have no kernels, nor has a network of one's own.
 #[cfg(feature = "gpu")]
 #[test]
-fn the_gpu_leaves_local_steps_and_layers_of_users_to_the_cpu() {
+fn the_gpu_leaves_local_steps_and_built_networks_to_the_cpu() {
     if !with_adapter() {
         return;
     }
     let shared = Task { sharing: Sharing::Users { users: 5, skew: 1.0, seed: 0 }, ..clip(Architecture::Linear) };
-    let start = initial_parameters(shared.model, SEED);
-    for task in [
-        Task { local: LocalSteps { steps: 2, rate: 0.3 }, ..shared.clone() },
-        Task { encoder: layers(Clipping::Separate, NoiseStrategy::Proportional, &[0.4]), ..shared },
-    ] {
+    let built = clip(Architecture::Built(LayerList::FIRST));
+    for task in [Task { local: LocalSteps { steps: 2, rate: 0.3 }, ..shared }, built] {
+        let start = initial_parameters(task.model, SEED);
         let refused = on_gpu(task, examples(), &start, Performance::default());
-        assert!(matches!(refused, Err(EngineError::Unsupported(Unsupported::SharingOnGpu))));
+        assert!(matches!(refused, Err(EngineError::Unsupported(Unsupported::SharingOnGpu | Unsupported::BuiltOnGpu))));
     }
 }
 
@@ -222,7 +219,7 @@ fn units_take_the_same_step_on_the_cpu() {
 
 #[test]
 fn layers_of_units_are_clipped_on_the_cpu() {
-    units::layers_of_units_are_clipped(CpuEngine::new);
+    units::layers_of_units_are_clipped(CpuEngine::new, 2);
 }
 
 #[test]
@@ -315,5 +312,13 @@ fn a_clip_that_follows_the_norms_goes_the_same_way_on_both_engines() {
 fn units_take_the_same_step_on_the_gpu() {
     if with_adapter() {
         units::units_take_the_same_step(on_gpu);
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn layers_of_units_are_clipped_on_the_gpu() {
+    if with_adapter() {
+        units::layers_of_units_are_clipped(on_gpu, 1);
     }
 }

@@ -12,9 +12,15 @@ pub(super) struct Perceptron {
 
 impl Perceptron {
     pub fn new(hidden: usize) -> Self {
-        let first = Layer { name: "dense1", offset: 0, outputs: hidden, fan_in: PIXELS, fan_out: hidden };
+        let first =
+            Layer { name: "dense1", offset: 0, outputs: hidden, fan_in: PIXELS, fan_out: hidden, scales: false };
         let offset = first.biases().end;
-        Self { layers: [first, Layer { name: "dense2", offset, outputs: CLASSES, fan_in: hidden, fan_out: CLASSES }] }
+        Self {
+            layers: [
+                first,
+                Layer { name: "dense2", offset, outputs: CLASSES, fan_in: hidden, fan_out: CLASSES, scales: false },
+            ],
+        }
     }
 
     pub const fn first(&self) -> &Layer {

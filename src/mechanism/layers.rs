@@ -19,7 +19,7 @@ use super::{
 use crate::accounting::groups::{Clipping, Group, Groups, NoiseStrategy};
 
 /// Most layers of a model.
-pub const MOST_LAYERS: usize = 4;
+pub const MOST_LAYERS: usize = 8;
 
 /// What bounds each layer's part of a gradient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The sizes of the two CNNs, from which layers, engines and shaders take theirs.
 
 /// A convolution over squares of `side`, zero-padded by `padding`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Values in a row of an input square.
     pub side: usize,

@@ -5,7 +5,7 @@ use rand::rand_core::Rng;
 use super::{Architecture, Layer};
 use crate::rng::NotPrivateReplay;
 
-/// Weights uniform in ±√(6/(fan-in + fan-out)) (Glorot & Bengio 2010, eq. 16), biases 0, in flat order. The seed is public,
+/// Weights uniform in ±√(6/(fan-in + fan-out)) (Glorot & Bengio 2010, eq. 16), factors of what is normalised 1, biases 0, in flat order. The seed is public,
 /// and the same seed gives the same parameters on every machine.
 #[must_use]
 pub fn initial_parameters(architecture: Architecture, seed: u64) -> Vec<f32> {
@@ -18,6 +18,10 @@ pub fn glorot(layers: &[Layer], seed: u64) -> Vec<f32> {
     let mut rng = NotPrivateReplay::new(seed);
     let mut parameters = vec![0.0; layers.iter().map(|layer| layer.biases().end).max().unwrap_or(0)];
     for layer in layers {
+        if layer.scales {
+            parameters[layer.weights()].fill(1.0);
+            continue;
+        }
         let bound = (6.0 / (layer.fan_in + layer.fan_out) as f64).sqrt();
         for weight in &mut parameters[layer.weights()] {
             let uniform = (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;

@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 
 pub mod cnn;
 mod init;
+pub mod layers;
 pub mod pretrained;
 pub mod reference;
 mod safetensors;
 pub mod scattering;
 
+use self::layers::LayerList;
 use crate::{data::idx::SIDE, mechanism::denoise::Planes};
 
 pub use crate::data::idx::PIXELS;
@@ -39,6 +41,33 @@ pub enum Activation {
     Tanh,
     /// max(0, x).
     Relu,
+    /// x, or eˣ − 1 where that is below 0.
+    Elu,
+    /// 1/(1 + e⁻ˣ).
+    Sigmoid,
+    /// s/(1 + e^(−T·x)) − o; each in hundredths.
+    Tempered {
+        /// s.
+        scale: u16,
+        /// T.
+        inverse_temperature: u16,
+        /// o.
+        offset: u16,
+    },
+}
+
+impl Activation {
+    /// s, T and o, where it is s/(1 + e^(−T·x)) − o.
+    #[must_use]
+    pub fn logistic(self) -> Option<[f64; 3]> {
+        match self {
+            Self::Sigmoid => Some([1.0, 1.0, 0.0]),
+            Self::Tempered { scale, inverse_temperature, offset } => {
+                Some([scale, inverse_temperature, offset].map(|hundredths| f64::from(hundredths) / 100.0))
+            }
+            Self::Tanh | Self::Relu | Self::Elu => None,
+        }
+    }
 }
 
 /// A model that a visitor can train. Pixels, or features of them, come in as f32; the loss is softmax cross-entropy.
@@ -58,6 +87,8 @@ pub enum Architecture {
     CnnTanh,
     /// The same with ReLU: the model of Nasr, Shokri & Houmansadr 2020.
     CnnRelu,
+    /// Whatever somebody has built.
+    Built(LayerList),
 }
 
 /// One weight matrix (or convolution kernel) and its bias in the flat vector.
@@ -73,6 +104,8 @@ pub struct Layer {
     pub fan_in: usize,
     /// Fan-out as Glorot counts it (for a convolution: output channels × kernel area).
     pub fan_out: usize,
+    /// Whether weights are factors of what is normalised, which begin at 1, and not of sums.
+    pub scales: bool,
 }
 
 impl Layer {
@@ -92,18 +125,22 @@ impl Layer {
 
 impl std::fmt::Display for Architecture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Self::Built(list) = self {
+            return write!(f, "{list}");
+        }
         f.write_str(match self {
             Self::Linear => "linear model",
             Self::Scattering => "linear model on scattering features",
             Self::Mlp => "multilayer perceptron (tanh)",
             Self::CnnTanh => "CNN (tanh)",
             Self::CnnRelu => "CNN (ReLU)",
+            Self::Built(_) => "",
         })
     }
 }
 
 impl Architecture {
-    /// Every architecture.
+    /// Every architecture that has a name.
     pub const ALL: [Self; 5] = [Self::Linear, Self::Scattering, Self::Mlp, Self::CnnTanh, Self::CnnRelu];
 
     /// Numbers that the first layer takes: pixels in [0, 1], or the values of features ([`scattering::value`]).
@@ -127,12 +164,13 @@ impl Architecture {
     /// Coordinates that are pictures: of the first layer, the weights that a unit has for its pixels, or a channel for those under its kernel. `None`
     /// where the model takes features.
     #[must_use]
-    pub const fn planes(self) -> Option<Planes> {
+    pub fn planes(self) -> Option<Planes> {
         let (count, side) = match self {
             Self::Linear => (CLASSES, SIDE as usize),
             Self::Mlp => (MLP_HIDDEN, SIDE as usize),
             Self::CnnTanh | Self::CnnRelu => (cnn::CHANNELS1, cnn::CONV1.kernel),
             Self::Scattering => return None,
+            Self::Built(list) => return list.planes(),
         };
         Some(Planes { offset: 0, count, side })
     }
@@ -140,6 +178,9 @@ impl Architecture {
     /// Layers in flat order.
     #[must_use]
     pub fn layers(self) -> Vec<Layer> {
+        if let Self::Built(list) = self {
+            return list.placed().into_iter().filter_map(|placed| placed.layer).collect();
+        }
         let shapes: &[(&'static str, usize, usize, usize)] = match self {
             Self::Linear | Self::Scattering => &[("dense", CLASSES, self.inputs(), CLASSES)],
             Self::Mlp => &[("dense1", MLP_HIDDEN, PIXELS, MLP_HIDDEN), ("dense2", CLASSES, MLP_HIDDEN, CLASSES)],
@@ -149,12 +190,13 @@ impl Architecture {
                 ("dense1", cnn::HIDDEN, cnn::FLAT, cnn::HIDDEN),
                 ("dense2", CLASSES, cnn::HIDDEN, CLASSES),
             ],
+            Self::Built(_) => &[],
         };
         let mut offset = 0;
         shapes
             .iter()
             .map(|&(name, outputs, fan_in, fan_out)| {
-                let layer = Layer { name, offset, outputs, fan_in, fan_out };
+                let layer = Layer { name, offset, outputs, fan_in, fan_out, scales: false };
                 offset += outputs * (fan_in + 1);
                 layer
             })
@@ -165,6 +207,28 @@ impl Architecture {
     #[must_use]
     pub fn lengths(self) -> Vec<usize> {
         self.layers().iter().map(|layer| layer.outputs * (layer.fan_in + 1)).collect()
+    }
+
+    /// As a list of layers; of the model on scattering features what follows them.
+    #[must_use]
+    pub fn written(self) -> String {
+        match self {
+            Self::Linear | Self::Scattering => "dense 10".to_owned(),
+            Self::Mlp => "dense 128, tanh, dense 10".to_owned(),
+            Self::CnnTanh | Self::CnnRelu => {
+                let f = if self == Self::CnnTanh { "tanh" } else { "relu" };
+                format!(
+                    "conv 16 8x8/2 same, {f}, maxpool 2/1, conv 32 4x4/2, {f}, maxpool 2/1, dense 32, {f}, dense 10"
+                )
+            }
+            Self::Built(list) => list.to_string(),
+        }
+    }
+
+    /// Whether it has kernels of its own on every engine.
+    #[must_use]
+    pub const fn is_named(self) -> bool {
+        !matches!(self, Self::Built(_))
     }
 
     /// P, the length of the flat parameter vector.

@@ -2,7 +2,10 @@
 //! Every fast path, in Rust or WGSL, is compared with this; this is compared with automatic differentiation.
 
 pub use super::cnn::Geometry;
-use super::{Activation, Architecture, CLASSES, Layer, cnn};
+use super::{
+    Activation, Architecture, CLASSES, Layer, cnn,
+    layers::{LayerSpec, NORM_FLOOR, Placed, Pooling},
+};
 
 /// Gradient of one example's loss, written over `out` (length P, flat order). Returns the loss, softmax cross-entropy in nats.
 ///
@@ -84,13 +87,42 @@ pub enum Stage {
     Convolution(Layer, Geometry),
     /// The activation, on each value.
     Activation(Activation),
-    /// 2×2 windows, stride 1, of `channels` squares of `side`.
-    MaxPool {
+    /// Windows of each square by itself.
+    Pool {
+        /// What is made of one.
+        kind: Pooling,
         /// Squares, one after the other.
         channels: usize,
-        /// Values in a row of a square.
-        side: usize,
+        /// Where they lie.
+        geometry: Geometry,
     },
+    /// Each group of channels brought to mean 0 and variance 1; then factors and summands of each channel.
+    GroupNorm {
+        /// A factor and a summand a channel.
+        layer: Layer,
+        /// Groups.
+        groups: usize,
+        /// Values of a channel.
+        area: usize,
+    },
+}
+
+impl Stage {
+    /// A layer of a list; `None` where it only reads an image as a vector.
+    #[must_use]
+    pub fn of(placed: &Placed) -> Option<Self> {
+        let (channels, area) = placed.input.channels();
+        Some(match (placed.spec, placed.layer, placed.geometry) {
+            (LayerSpec::Convolution { .. }, Some(layer), Some(geometry)) => Self::Convolution(layer, geometry),
+            (LayerSpec::Pool { kind, .. }, _, Some(geometry)) => Self::Pool { kind, channels, geometry },
+            (LayerSpec::Dense { .. }, Some(layer), _) => Self::Dense(layer),
+            (LayerSpec::GroupNorm { groups }, Some(layer), _) => {
+                Self::GroupNorm { layer, groups: usize::from(groups), area }
+            }
+            (LayerSpec::Activation(activation), ..) => Self::Activation(activation),
+            _ => return None,
+        })
+    }
 }
 
 impl Geometry {
@@ -110,16 +142,23 @@ impl Geometry {
 pub fn stages(architecture: Architecture) -> Vec<Stage> {
     let layers = architecture.layers();
     let activation = Stage::Activation(architecture.activation());
+    // 2×2 windows of stride 1.
+    let pool = |channels, side| Stage::Pool {
+        kind: Pooling::Max,
+        channels,
+        geometry: Geometry { side, kernel: 2, stride: 1, padding: 0 },
+    };
     match architecture {
+        Architecture::Built(list) => list.placed().iter().filter_map(Stage::of).collect(),
         Architecture::Linear | Architecture::Scattering => vec![Stage::Dense(layers[0])],
         Architecture::Mlp => vec![Stage::Dense(layers[0]), activation, Stage::Dense(layers[1])],
         Architecture::CnnTanh | Architecture::CnnRelu => vec![
             Stage::Convolution(layers[0], cnn::CONV1),
             activation,
-            Stage::MaxPool { channels: cnn::CHANNELS1, side: cnn::CONV1.output_side() },
+            pool(cnn::CHANNELS1, cnn::CONV1.output_side()),
             Stage::Convolution(layers[1], cnn::CONV2),
             activation,
-            Stage::MaxPool { channels: cnn::CHANNELS2, side: cnn::CONV2.output_side() },
+            pool(cnn::CHANNELS2, cnn::CONV2.output_side()),
             Stage::Dense(layers[2]),
             activation,
             Stage::Dense(layers[3]),
@@ -166,11 +205,20 @@ impl Stage {
         match self {
             Self::Dense(layer) => dense(layer, parameters, input),
             Self::Convolution(layer, geometry) => convolution(layer, *geometry, parameters, input),
-            Self::Activation(Activation::Tanh) => input.iter().map(|x| x.tanh()).collect(),
-            // Not `max`, which would make 0 of NaN.
-            Self::Activation(Activation::Relu) => input.iter().map(|&x| if x < 0.0 { 0.0 } else { x }).collect(),
-            Self::MaxPool { channels, side } => {
-                windows(*channels, *side).map(|window| input[argmax(input, window)]).collect()
+            Self::Activation(activation) => input.iter().map(|&x| activated(*activation, x)).collect(),
+            Self::Pool { kind: Pooling::Max, channels, geometry } => {
+                windows(*channels, *geometry).map(|window| input[argmax(input, &window)]).collect()
+            }
+            Self::Pool { kind: Pooling::Average, channels, geometry } => windows(*channels, *geometry)
+                .map(|window| window.iter().map(|&i| input[i]).sum::<f64>() / window.len() as f64)
+                .collect(),
+            Self::GroupNorm { layer, groups, area } => {
+                let mut output = normalised(*groups, input).0;
+                for (channel, values) in output.chunks_mut(*area).enumerate() {
+                    let (factor, summand) = affine(layer, parameters, channel);
+                    values.iter_mut().for_each(|x| *x = factor * *x + summand);
+                }
+                output
             }
         }
     }
@@ -182,22 +230,121 @@ impl Stage {
             Self::Convolution(layer, geometry) => {
                 convolution_backward(layer, *geometry, parameters, input, delta, gradient)
             }
-            // tanh′ = 1 − tanh².
-            Self::Activation(Activation::Tanh) => {
-                input.iter().zip(delta).map(|(x, d)| d * (1.0 - x.tanh().powi(2))).collect()
-            }
-            Self::Activation(Activation::Relu) => {
-                input.iter().zip(delta).map(|(&x, &d)| if x <= 0.0 { 0.0 } else { d }).collect()
-            }
-            Self::MaxPool { channels, side } => {
+            Self::Activation(activation) => input.iter().zip(delta).map(|(&x, &d)| d * slope(*activation, x)).collect(),
+            Self::Pool { kind, channels, geometry } => {
                 let mut input_delta = vec![0.0; input.len()];
-                for (window, d) in windows(*channels, *side).zip(delta) {
-                    input_delta[argmax(input, window)] += d;
+                for (window, d) in windows(*channels, *geometry).zip(delta) {
+                    match kind {
+                        Pooling::Max => input_delta[argmax(input, &window)] += d,
+                        Pooling::Average => window.iter().for_each(|&i| input_delta[i] += d / window.len() as f64),
+                    }
                 }
                 input_delta
             }
+            Self::GroupNorm { layer, groups, area } => {
+                group_norm_backward(layer, (*groups, *area), parameters, input, delta, gradient)
+            }
         }
     }
+}
+
+fn activated(activation: Activation, x: f64) -> f64 {
+    match activation {
+        Activation::Tanh => x.tanh(),
+        // Not `max`, which would make 0 of NaN.
+        Activation::Relu => {
+            if x < 0.0 {
+                0.0
+            } else {
+                x
+            }
+        }
+        Activation::Elu => {
+            if x < 0.0 {
+                x.exp_m1()
+            } else {
+                x
+            }
+        }
+        Activation::Sigmoid | Activation::Tempered { .. } => {
+            let [s, t, o] = activation.logistic().unwrap_or([1.0, 1.0, 0.0]);
+            s / (1.0 + (-t * x).exp()) - o
+        }
+    }
+}
+
+/// f′.
+fn slope(activation: Activation, x: f64) -> f64 {
+    match activation {
+        // tanh′ = 1 − tanh².
+        Activation::Tanh => 1.0 - x.tanh().powi(2),
+        Activation::Relu => {
+            if x <= 0.0 {
+                0.0
+            } else {
+                1.0
+            }
+        }
+        Activation::Elu => {
+            if x < 0.0 {
+                x.exp()
+            } else {
+                1.0
+            }
+        }
+        Activation::Sigmoid | Activation::Tempered { .. } => {
+            let [s, t, _] = activation.logistic().unwrap_or([1.0, 1.0, 0.0]);
+            let y = 1.0 / (1.0 + (-t * x).exp());
+            s * t * y * (1.0 - y)
+        }
+    }
+}
+
+/// (x − μ)/√(v + ε) in each of as many equal parts, and each part's 1/√(v + ε).
+fn normalised(groups: usize, input: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (mut output, mut inverses) = (Vec::with_capacity(input.len()), Vec::with_capacity(groups));
+    for group in input.chunks(input.len() / groups) {
+        let n = group.len() as f64;
+        let mean = group.iter().sum::<f64>() / n;
+        let variance = group.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+        let inverse = 1.0 / (variance + NORM_FLOOR).sqrt();
+        output.extend(group.iter().map(|x| (x - mean) * inverse));
+        inverses.push(inverse);
+    }
+    (output, inverses)
+}
+
+/// A channel's factor and summand.
+fn affine(layer: &Layer, parameters: &[f32], channel: usize) -> (f64, f64) {
+    (parameters[layer.weights()][channel].into(), parameters[layer.biases()][channel].into())
+}
+
+/// With y = γ·u + β and u = (x − μ)/√(v + ε): ∂ℓ/∂γ = Σ δ·u; ∂ℓ/∂β = Σ δ; ∂ℓ/∂x = (e − mean e − u·mean(e·u))/√(v + ε) with e = γ·δ, means over the group (Ioffe & Szegedy 2015).
+fn group_norm_backward(
+    layer: &Layer,
+    (groups, area): (usize, usize),
+    parameters: &[f32],
+    input: &[f64],
+    delta: &[f64],
+    gradient: &mut [f32],
+) -> Vec<f64> {
+    let (unit, inverses) = normalised(groups, input);
+    let mut scaled = Vec::with_capacity(delta.len());
+    for (channel, (delta, unit)) in delta.chunks(area).zip(unit.chunks(area)).enumerate() {
+        let (factor, _) = affine(layer, parameters, channel);
+        gradient[layer.weights().start + channel] = delta.iter().zip(unit).map(|(d, u)| d * u).sum::<f64>() as f32;
+        gradient[layer.biases().start + channel] = delta.iter().sum::<f64>() as f32;
+        scaled.extend(delta.iter().map(|d| factor * d));
+    }
+    let size = input.len() / groups;
+    let parts = scaled.chunks(size).zip(unit.chunks(size)).zip(inverses);
+    parts
+        .flat_map(|((e, u), inverse)| {
+            let mean = e.iter().sum::<f64>() / size as f64;
+            let along = e.iter().zip(u).map(|(e, u)| e * u).sum::<f64>() / size as f64;
+            e.iter().zip(u).map(move |(e, u)| (e - mean - u * along) * inverse)
+        })
+        .collect()
 }
 
 /// y_o = b_o + Σ_i w_oi x_i.
@@ -274,15 +421,20 @@ fn convolution_backward(
     input_delta
 }
 
-/// Indices of each 2×2 window of stride 1, row by row, in output order.
-fn windows(channels: usize, side: usize) -> impl Iterator<Item = [usize; 4]> {
-    let starts = (0..channels * side * side).filter(move |i| i % side < side - 1 && i / side % side < side - 1);
-    starts.map(move |i| [i, i + 1, i + side, i + side + 1])
+/// Indices of each window, row by row, in output order.
+fn windows(channels: usize, geometry: Geometry) -> impl Iterator<Item = Vec<usize>> {
+    let Geometry { side, kernel, stride, .. } = geometry;
+    let places = geometry.output_side();
+    (0..channels * places * places).map(move |place| {
+        let (channel, row, column) = (place / (places * places), place / places % places, place % places);
+        let first = (channel * side + row * stride) * side + column * stride;
+        (0..kernel * kernel).map(|cell| first + cell / kernel * side + cell % kernel).collect()
+    })
 }
 
 /// The first of the window's largest values, row by row.
-fn argmax(input: &[f64], window: [usize; 4]) -> usize {
-    window.into_iter().reduce(|best, i| if input[i] > input[best] { i } else { best }).unwrap_or(window[0])
+fn argmax(input: &[f64], window: &[usize]) -> usize {
+    window.iter().copied().reduce(|best, i| if input[i] > input[best] { i } else { best }).unwrap_or(window[0])
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub struct Person {
 impl Person {
     /// How the pictures are cut: of a linear model they are the weights of the image's own digit.
     #[must_use]
-    pub const fn layout(&self) -> PictureLayout {
+    pub fn layout(&self) -> PictureLayout {
         layout(self.model)
     }
 
@@ -88,7 +88,7 @@ impl Person {
     }
 }
 
-const fn layout(model: Architecture) -> PictureLayout {
+fn layout(model: Architecture) -> PictureLayout {
     match model {
         Architecture::Linear => PictureLayout { images: 1, side: 28, columns: 1 },
         _ => PictureLayout::of(model),

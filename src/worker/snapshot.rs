@@ -58,8 +58,16 @@ pub struct PictureLayout {
 impl PictureLayout {
     /// Pictures of a model's first layer.
     #[must_use]
-    pub const fn of(model: Architecture) -> Self {
+    pub fn of(model: Architecture) -> Self {
         match model {
+            // A few of its first layer's; where that makes no pictures of an image, the first weights as they come.
+            Architecture::Built(_) => match model.planes() {
+                Some(planes) => {
+                    let images = planes.count.min(if planes.side > 8 { 10 } else { 16 });
+                    Self { images, side: planes.side, columns: images.min(if planes.side > 8 { 5 } else { 8 }) }
+                }
+                None => Self { images: 1, side: 16, columns: 1 },
+            },
             Architecture::Linear => Self { images: 10, side: 28, columns: 5 },
             Architecture::Scattering => Self { images: 81, side: 7, columns: 18 },
             Architecture::Mlp => Self { images: 10, side: 28, columns: 5 },
@@ -157,7 +165,7 @@ impl StepSnapshot {
 
     /// How the tiles' weights are cut into pictures.
     #[must_use]
-    pub const fn layout(&self) -> PictureLayout {
+    pub fn layout(&self) -> PictureLayout {
         PictureLayout::of(self.model)
     }
 

@@ -419,7 +419,8 @@ pub fn breaking_parameters(model: Architecture) -> Vec<f32> {
             parameters[..2].fill(f32::MAX);
             return parameters;
         }
-        Architecture::Scattering | Architecture::Mlp => {}
+        // Of models that have names.
+        Architecture::Scattering | Architecture::Mlp | Architecture::Built(_) => {}
         Architecture::CnnTanh | Architecture::CnnRelu => {
             // Channel 0 of both convolutions passes a single tap on: conv1's sees the first pixel from its first position.
             for (layer, tap) in [(layers[0], 3 * 8 + 3), (layers[1], 0)] {

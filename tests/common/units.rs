@@ -64,13 +64,14 @@ pub fn units_take_the_same_step<E: Engine>(make: Make<E>) {
     }
 }
 
-/// A clip for each layer of what a user or a micro-batch adds, in one local step or several.
-pub fn layers_of_units_are_clipped<E: Engine>(make: Make<E>) {
+/// A clip for each layer of what a user or a micro-batch adds, in one local step or in so many.
+pub fn layers_of_units_are_clipped<E: Engine>(make: Make<E>, local_steps: u32) {
     for model in [Architecture::Mlp, Architecture::CnnTanh] {
         for encoder in encoders().into_iter().filter(|encoder| matches!(encoder, EncoderSpec::Layers(_))) {
-            for (sharing, steps) in
-                [(Sharing::MicroBatches { size: 4 }, 1), (Sharing::Users { users: 12, skew: 0.3, seed: 1 }, 2)]
-            {
+            for (sharing, steps) in [
+                (Sharing::MicroBatches { size: 4 }, 1),
+                (Sharing::Users { users: 12, skew: 0.3, seed: 1 }, local_steps),
+            ] {
                 let local = LocalSteps { steps, rate: if steps > 1 { 0.3 } else { 1.0 } };
                 // Without noise there is no grid, whose steps are large beside a small layer's bound.
                 let task = Task { sharing, local, ..task(model, encoder.clone(), None) };

@@ -59,6 +59,23 @@ const UNSAID: &[&str] = &[
     "  · {assumption}",
     "Holds if sampling and noise came from an unpredictable source.",
     "numerical: {step}",
+    // How layers are written.
+    "conv {filters} {kernel}x{kernel}",
+    " same",
+    " pad {pixels}",
+    "maxpool ",
+    "avgpool ",
+    "dense {outputs}",
+    "groupnorm {groups}",
+    "conv 16 8x8/2 same",
+    "maxpool 2/1",
+    "avgpool 2",
+    "dense 10",
+    "dense 32",
+    "tempered 1.58 3 0.71",
+    "groupnorm 4",
+    "dense 128, tanh, dense 10",
+    "conv 16 8x8/2 same, {f}, maxpool 2/1, conv 32 4x4/2, {f}, maxpool 2/1, dense 32, {f}, dense 10",
 ];
 
 /// Literals without a blank, or without a word of their own, that are said.

@@ -4,15 +4,14 @@ use burn::tensor::{DType, DataError, ExecutionError};
 use hushgrad::{
     engine::{EngineError, Unsupported},
     mechanism::MechanismError,
+    model::layers::LayersError,
 };
-
-use crate::network::NetworkError;
 
 /// A task that cannot be run, or a device that fails.
 #[derive(Debug, thiserror::Error)]
 pub enum BurnError {
     #[error(transparent)]
-    Network(#[from] NetworkError),
+    Network(#[from] LayersError),
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
     #[error("{found} {what} where {expected} are needed")]

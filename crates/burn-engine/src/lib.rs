@@ -18,11 +18,12 @@ mod patches;
 pub mod per_example;
 
 pub use burn::tensor::Device;
+pub use hushgrad::model::layers::{LayerSpec, LayersError};
 
 pub use self::{
     engine::BurnEngine,
     error::BurnError,
     model::{Model, Real},
-    network::{Input, LayerSpec, Network, NetworkError},
+    network::{Input, Network},
     per_example::{Batch, PerExample},
 };

@@ -5,14 +5,17 @@ use core::marker::PhantomData;
 use burn::tensor::{
     Device, Element, Tensor, TensorData,
     activation::tanh,
-    module::{conv2d, max_pool2d},
-    ops::{ConvOptions, MaxPoolOptions},
+    module::{avg_pool2d, conv2d, max_pool2d},
+    ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions},
 };
-use hushgrad::model::{Activation, CLASSES};
+use hushgrad::model::{
+    Activation, CLASSES,
+    layers::{LayerSpec, NORM_FLOOR, Placed, Pooling},
+};
 
 use crate::{
     error::{BurnError, check_length},
-    network::{Convolution, Network, Placed},
+    network::{Convolution, Network},
     patches::Patches,
 };
 
@@ -68,10 +71,8 @@ impl<E: Real> Model<E> {
         if !device.supports_dtype(E::dtype()) {
             return Err(BurnError::Precision(E::dtype()));
         }
-        let patches = network.stages().iter().map(|stage| match stage {
-            Placed::Convolution(_, convolution) => Some(Patches::new(convolution, &device)),
-            _ => None,
-        });
+        let of = |stage: &Placed| Convolution::of(stage).map(|convolution| Patches::new(&convolution, &device));
+        let patches = network.stages().iter().map(of);
         Ok(Self { patches: patches.collect(), network, device, numbers: PhantomData })
     }
 
@@ -92,12 +93,11 @@ impl<E: Real> Model<E> {
     /// [`BurnError::Length`] when it has not P entries.
     pub fn load(&self, parameters: &[f32]) -> Result<Parameters, BurnError> {
         check_length("parameters", parameters.len(), self.network.parameters())?;
-        let stages = self.network.stages().iter().map(|stage| match stage {
-            Placed::Dense(layer) | Placed::Convolution(layer, _) => Some(Affine {
+        let stages = self.network.stages().iter().map(|stage| {
+            stage.layer.map(|layer| Affine {
                 weights: self.tensor(&parameters[layer.weights()], [layer.outputs, layer.fan_in], &self.device),
                 biases: self.tensor(&parameters[layer.biases()], [layer.outputs], &self.device),
-            }),
-            Placed::Activation(_) | Placed::MaxPool { .. } => None,
+            })
         });
         Ok(Parameters { stages: stages.collect() })
     }
@@ -136,22 +136,31 @@ impl<E: Real> Model<E> {
         let [rows, _] = inputs.dims();
         let mut values = inputs;
         for (number, (stage, affine)) in self.network.stages().iter().zip(&parameters.stages).enumerate() {
-            values = match (stage, affine) {
-                (Placed::Dense(_), Some(affine)) => {
+            let (channels, area) = stage.input.channels();
+            values = match (stage.spec, affine, stage.geometry) {
+                (LayerSpec::Dense { .. }, Some(affine), _) => {
                     let outputs = affine.dense(values.clone());
                     at_layer(number, values, outputs)
                 }
-                (Placed::Convolution(_, convolution), Some(affine)) => {
-                    let outputs = affine.convolution(convolution, values.clone());
+                (LayerSpec::Convolution { .. }, Some(affine), Some(geometry)) => {
+                    let outputs = affine.convolution(&Convolution { channels, geometry }, values.clone());
                     at_layer(number, values, outputs)
                 }
-                (Placed::Activation(activation), _) => activate(*activation, values),
-                (&Placed::MaxPool { channels, side, window, stride }, _) => {
-                    let options = MaxPoolOptions::new([window; 2]).with_stride([stride; 2]);
-                    flat(max_pool2d(values.reshape([rows, channels, side, side]), options))
+                (LayerSpec::GroupNorm { groups }, Some(affine), _) => {
+                    let outputs = affine.scale(normalised(values.clone(), groups.into()), channels, area);
+                    at_layer(number, values, outputs)
                 }
-                // `load` gives every such stage its parameters.
-                (Placed::Dense(_) | Placed::Convolution(..), None) => values,
+                (LayerSpec::Activation(activation), ..) => activate(activation, values),
+                (LayerSpec::Pool { kind, .. }, _, Some(geometry)) => {
+                    let (window, stride) = ([geometry.kernel; 2], [geometry.stride; 2]);
+                    let images = values.reshape([rows, channels, geometry.side, geometry.side]);
+                    flat(match kind {
+                        Pooling::Max => max_pool2d(images, MaxPoolOptions::new(window).with_stride(stride)),
+                        Pooling::Average => avg_pool2d(images, AvgPoolOptions::new(window).with_stride(stride)),
+                    })
+                }
+                // A vector is one already; `load` gives every other stage its parameters.
+                _ => values,
             };
         }
         values
@@ -162,6 +171,15 @@ impl Affine {
     /// x·Wᵀ + b.
     fn dense(&self, inputs: Tensor<2>) -> Tensor<2> {
         inputs.matmul(self.weights.clone().transpose()) + self.biases.clone().unsqueeze()
+    }
+
+    /// γ·u + β, channel by channel.
+    fn scale(&self, unit: Tensor<2>, channels: usize, area: usize) -> Tensor<2> {
+        let [rows, values] = unit.dims();
+        let by_channel = |values: Tensor<1>| values.reshape([1, channels, 1]);
+        let factors = by_channel(self.weights.clone().reshape([channels]));
+        let scaled = unit.reshape([rows, channels, area]) * factors + by_channel(self.biases.clone());
+        scaled.reshape([rows, values])
     }
 
     fn convolution(&self, convolution: &Convolution, inputs: Tensor<2>) -> Tensor<2> {
@@ -175,6 +193,15 @@ impl Affine {
     }
 }
 
+/// Each of so many equal parts of a row at mean 0 and variance 1.
+pub(crate) fn normalised(values: Tensor<2>, groups: usize) -> Tensor<2> {
+    let [rows, columns] = values.dims();
+    let parts = values.reshape([rows, groups, columns / groups]);
+    let centred = parts.clone() - parts.mean_dim(2);
+    let variance = centred.clone().powi_scalar(2).mean_dim(2);
+    (centred / (variance + NORM_FLOOR).sqrt()).reshape([rows, columns])
+}
+
 fn activate(activation: Activation, values: Tensor<2>) -> Tensor<2> {
     match activation {
         Activation::Tanh => tanh(values),
@@ -182,6 +209,17 @@ fn activate(activation: Activation, values: Tensor<2>) -> Tensor<2> {
         Activation::Relu => {
             let off = values.clone().lower_equal_elem(0.0);
             values.mask_fill(off, 0.0)
+        }
+        Activation::Elu => {
+            let below = values.clone().lower_elem(0.0);
+            // What is not below 0 is left out of the exponent, so that nothing overflows.
+            let raised = values.clone().mask_fill(below.clone().bool_not(), 0.0).exp() - 1.0;
+            values.mask_where(below, raised)
+        }
+        Activation::Sigmoid | Activation::Tempered { .. } => {
+            let [scale, inverse_temperature, offset] = activation.logistic().unwrap_or([1.0, 1.0, 0.0]);
+            let raised = (values * -inverse_temperature).exp() + 1.0;
+            raised.recip() * scale - offset
         }
     }
 }

@@ -16,7 +16,8 @@ pub(crate) struct Patches {
 
 impl Patches {
     pub(crate) fn new(convolution: &Convolution, device: &Device) -> Self {
-        let &Convolution { channels, geometry, output_side } = convolution;
+        let &Convolution { channels, geometry } = convolution;
+        let output_side = geometry.output_side();
         let (side, kernel) = (geometry.side, geometry.kernel);
         // The padding's zeros are one value after the image's own.
         let zero = channels * side * side;

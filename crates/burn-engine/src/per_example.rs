@@ -8,17 +8,17 @@
 //! | layer | ∂ℓ/∂W | ∂ℓ/∂b |
 //! | --- | --- | --- |
 //! | dense | ∂ℓ/∂y · xᵀ | ∂ℓ/∂y |
+//! | normalised groups, y = γ·u + β | Σ over a channel of ∂ℓ/∂y · u | Σ over a channel of ∂ℓ/∂y |
 //! | convolution | Σ over positions of ∂ℓ/∂y · (patch of x)ᵀ | Σ over positions of ∂ℓ/∂y |
 //!
 //! as one batched product a layer, with weights that are never copied for each example. The copies of an example are further terms of the same sums.
 
 use burn::tensor::{Int, Tensor, TensorData, activation::log_softmax};
-use hushgrad::model::CLASSES;
+use hushgrad::model::{CLASSES, layers::LayerSpec};
 
 use crate::{
     error::{BurnError, check_length},
-    model::{Model, Parameters, Real},
-    network::Placed,
+    model::{Model, Parameters, Real, normalised},
 };
 
 /// Examples whose gradients are computed together.
@@ -101,9 +101,18 @@ impl<E: Real> Model<E> {
         examples: usize,
         copies: usize,
     ) -> [Tensor<2>; 2] {
+        let placed = &self.network().stages()[stage];
+        if let LayerSpec::GroupNorm { groups } = placed.spec {
+            let (channels, area) = placed.input.channels();
+            let sums = |terms: Tensor<2>| -> Tensor<2> {
+                let terms = terms.reshape([examples, copies, channels, area]).sum_dim(3).sum_dim(1);
+                terms.reshape([examples, channels]).div_scalar(copies as f64)
+            };
+            return [sums(delta.clone() * normalised(inputs, groups.into())), sums(delta)];
+        }
         // `[examples, outputs, terms]` by `[examples, terms, fan-in]`.
-        let (delta, seen) = match (&self.network().stages()[stage], &self.patches[stage]) {
-            (Placed::Convolution(layer, _), Some(patches)) => {
+        let (delta, seen) = match (placed.layer, &self.patches[stage]) {
+            (Some(layer), Some(patches)) => {
                 let [rows, values] = delta.dims();
                 let positions = values / layer.outputs;
                 let delta = delta.reshape([examples, copies, layer.outputs, positions]).swap_dims(1, 2);

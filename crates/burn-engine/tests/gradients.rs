@@ -9,16 +9,21 @@ use burn::tensor::{
     module::{conv2d, max_pool2d},
     ops::{ConvOptions, MaxPoolOptions},
 };
-use burn_engine::{Batch, BurnError, Input, LayerSpec, Model, Network, PerExample};
+use burn_engine::{Batch, BurnError, Input, Model, Network, PerExample};
 use hushgrad::{
     engine::reference::inputs,
-    model::{Activation, Architecture, Layer, initial_parameters, reference},
+    model::{
+        Activation, Architecture, Layer, initial_parameters,
+        layers::{LayerList, LayerSpec, Padding, Pooling, read},
+        reference,
+    },
 };
 
 mod common;
 
 use common::Example;
 use pollster::block_on;
+use proptest::prelude::*;
 
 /// Largest relative L2 difference over a layer's weights or biases. The reference's gradients are rounded to f32 at the end (6e-8 each).
 const TOLERANCE: f64 = 1.2e-7;
@@ -66,6 +71,7 @@ impl Oracle {
         match self.architecture.activation() {
             Activation::Tanh => tanh(x),
             Activation::Relu => relu(x),
+            other => panic!("no model that has a name has {other:?}"),
         }
     }
 
@@ -84,6 +90,7 @@ impl Oracle {
                 let x = pool(self.activation(self.convolution(1, x, 4, 0)));
                 self.dense(3, self.activation(self.dense(2, x.reshape([1, 512]))))
             }
+            Architecture::Built(_) => panic!("a list is compared with the reference"),
         }
     }
 
@@ -240,16 +247,9 @@ fn a_broken_parameter_shows_in_the_gradient() {
 /// A network of no architecture, whose gradient is compared with central differences of its loss.
 #[test]
 fn a_network_of_ones_own() {
-    let layers = [
-        LayerSpec::Convolution { filters: 3, kernel: 5, stride: 3, padding: 2 },
-        LayerSpec::Activation(Activation::Tanh),
-        LayerSpec::MaxPool { window: 3, stride: 2 },
-        LayerSpec::Convolution { filters: 4, kernel: 3, stride: 1, padding: 1 },
-        LayerSpec::Activation(Activation::Tanh),
-        LayerSpec::Dense { outputs: 12 },
-        LayerSpec::Activation(Activation::Tanh),
-        LayerSpec::Dense { outputs: 10 },
-    ];
+    let layers = "conv 3 5x5/3 pad 2, tanh, groupnorm 3, maxpool 3/2, conv 4 3x3 pad 1, elu, avgpool 2/1, dense 12, \
+                  tempered 1.58 3 0.71, groupnorm 4, dense 11, sigmoid, dense 10";
+    let layers = read(layers).unwrap();
     let network = Network::new(Input::Pixels, &layers).unwrap();
     let p = network.parameters();
     let model = Model::<f64>::new(network, &Device::flex()).unwrap();
@@ -274,6 +274,60 @@ fn a_network_of_ones_own() {
         }
     }
     assert!(checked > 50, "only {checked} slopes were not zero");
+}
+
+fn any_layer() -> impl Strategy<Value = LayerSpec> {
+    let padding = prop_oneof![Just(Padding::Same), (0..4u8).prop_map(Padding::Pixels)];
+    let kind = prop_oneof![Just(Pooling::Max), Just(Pooling::Average)];
+    let tempered = Activation::Tempered { scale: 158, inverse_temperature: 300, offset: 71 };
+    let activations = [Activation::Tanh, Activation::Relu, Activation::Elu, Activation::Sigmoid, tempered];
+    prop_oneof![
+        (1..6u16, 1..7u8, 1..4u8, padding).prop_map(|(filters, kernel, stride, padding)| LayerSpec::Convolution {
+            filters,
+            kernel,
+            stride,
+            padding
+        }),
+        (kind, 1..4u8, 1..4u8).prop_map(|(kind, window, stride)| LayerSpec::Pool { kind, window, stride }),
+        (1..20u16).prop_map(|outputs| LayerSpec::Dense { outputs }),
+        proptest::sample::select(activations.to_vec()).prop_map(LayerSpec::Activation),
+        (1..5u16).prop_map(|groups| LayerSpec::GroupNorm { groups }),
+        Just(LayerSpec::Flatten),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// Any list of up to five layers: the plain reference's gradients are automatic differentiation's.
+    #[test]
+    fn any_list_has_the_gradients_of_automatic_differentiation(specs in proptest::collection::vec(any_layer(), 0..5)) {
+        let mut specs = specs;
+        specs.push(LayerSpec::Dense { outputs: 10 });
+        let Ok(list) = LayerList::new(&specs) else { return Ok(()) };
+        let architecture = Architecture::Built(list);
+        prop_assume!(architecture.parameters() < 20_000);
+        // Biases that are not 0: no window is of equal values, where either may be the largest.
+        let parameters: Vec<f32> = initial_parameters(architecture, 4)
+            .into_iter()
+            .enumerate()
+            .map(|(i, w)| w + 0.05 * (1.7 * i as f32).sin())
+            .collect();
+        let examples = common::examples(2);
+        let (inputs, labels) = batch(architecture, &examples);
+        let ours = per_example(architecture, &parameters, Batch { inputs: &inputs, labels: &labels, copies: 1 });
+        let p = parameters.len();
+        for (k, &label) in labels.iter().enumerate() {
+            let mut plain = vec![0.0; p];
+            let image = &inputs[k * 784..(k + 1) * 784];
+            let loss = reference::gradient(architecture, &parameters, image, label, &mut plain);
+            prop_assert!((loss - ours.losses[k]).abs() < 1e-9 * (1.0 + loss.abs()), "{list}: {loss} {}", ours.losses[k]);
+            let size = plain.iter().fold(1e-9_f64, |most, &g| most.max(f64::from(g).abs()));
+            for (i, (plain, burn)) in plain.iter().zip(&ours.gradients[k * p..(k + 1) * p]).enumerate() {
+                prop_assert!((f64::from(*plain) - burn).abs() < 3e-7 * size, "{list} {i}: {plain} {burn}");
+            }
+        }
+    }
 }
 
 #[test]

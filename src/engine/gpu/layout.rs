@@ -1,12 +1,9 @@
 //! What lies where in the buffers of a run, in words.
 
-use crate::{
-    mechanism::layers::MOST_LAYERS,
-    model::{
-        Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS,
-        cnn::{self, CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, POOLED1, POOLED2},
-        scattering::FEATURES,
-    },
+use crate::model::{
+    Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS,
+    cnn::{self, CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, POOLED1, POOLED2},
+    scattering::FEATURES,
 };
 
 /// Words of one example's image: 196 of pixels, one of label.
@@ -24,8 +21,11 @@ pub const RELEASE_BYTES: u64 = 128;
 /// `BUCKETS` of common.wgsl.
 pub const BUCKETS: usize = crate::mechanism::encode::BUCKETS;
 
+/// Layers of the models that have kernels here, at most.
+pub(super) const LAYERS: usize = 4;
+
 /// Floats of [`Slices::status`].
-const STATUS_WORDS: usize = 1 + MOST_LAYERS;
+const STATUS_WORDS: usize = 1 + LAYERS;
 
 /// Codes of pool.wgsl in a float.
 const CODES: usize = 7;

@@ -7,7 +7,7 @@ use super::{
     denoising::Denoising,
     device::Gpu,
     families::Family,
-    layout::{Encoding, RELEASE_BYTES, RUN_BYTES},
+    layout::{Encoding, LAYERS, RELEASE_BYTES, RUN_BYTES},
     memory::Owned,
 };
 use crate::{
@@ -35,9 +35,9 @@ pub struct Run {
     pub steps: f32,
     pub first_bucket: i32,
     /// Of [`LayerFactors`].
-    pub weight: [f32; MOST_LAYERS],
-    pub target: [f32; MOST_LAYERS],
-    pub scale: [f32; MOST_LAYERS],
+    pub weight: [f32; LAYERS],
+    pub target: [f32; LAYERS],
+    pub scale: [f32; LAYERS],
     pub joint: u32,
     /// η of units that share a vector.
     pub rate: f32,
@@ -68,8 +68,8 @@ pub struct Release {
     pub denoise: f32,
     pub position: u32,
     /// First coordinate after each layer, and what its coordinates are multiplied by.
-    pub ends: [u32; MOST_LAYERS],
-    pub units: [f32; MOST_LAYERS],
+    pub ends: [u32; LAYERS],
+    pub units: [f32; LAYERS],
 }
 
 const _: () = assert!(size_of::<Run>() as u64 == RUN_BYTES && size_of::<Release>() as u64 == RELEASE_BYTES);
@@ -106,13 +106,16 @@ impl<'a> Lowered<'a> {
     /// # Errors
     /// [`EngineError::Unsupported`] for what is left to the CPU, and for an envelope, encoder, noise or denoiser that is refused.
     pub fn new(task: &'a Task) -> Result<Self, EngineError> {
+        if !task.model.is_named() {
+            return Err(Unsupported::BuiltOnGpu.into());
+        }
         if task.grid.is_some() {
             return Err(Unsupported::GridOnGpu.into());
         }
         if task.copies != 1 {
             return Err(Unsupported::AugmentationOnGpu.into());
         }
-        if task.sharing.is_shared() && (task.local.steps > 1 || matches!(task.encoder, EncoderSpec::Layers(_))) {
+        if task.sharing.is_shared() && task.local.steps > 1 {
             return Err(Unsupported::SharingOnGpu.into());
         }
         task.encoder.validate()?;
@@ -176,7 +179,7 @@ impl<'a> Lowered<'a> {
         let steps = self.inverse_step().unwrap_or(1.0);
         let factors = self.layers.as_ref().map(|layers| layers.factors(self.grid));
         let of = |what: fn(LayerFactors) -> [f64; MOST_LAYERS]| {
-            factors.map_or([0.0; MOST_LAYERS], |factors| what(factors).map(|v| v as f32))
+            factors.map_or([0.0; LAYERS], |factors| std::array::from_fn(|layer| what(factors)[layer] as f32))
         };
         Run {
             count: 0,
@@ -199,7 +202,7 @@ impl<'a> Lowered<'a> {
 
     /// A release without a key.
     pub fn release(&self, buffers: &Buffers) -> Release {
-        let (mut ends, mut units) = ([u32::MAX; MOST_LAYERS], [1.0; MOST_LAYERS]);
+        let (mut ends, mut units) = ([u32::MAX; LAYERS], [1.0; LAYERS]);
         let mut end = 0;
         for (layer, (length, unit, _)) in self.layers.iter().flat_map(Layers::each).enumerate() {
             end += length as u32;

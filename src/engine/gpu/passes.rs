@@ -5,11 +5,11 @@ use super::{
     device::Gpu,
     dispatch::{Constants, Dispatch, Workgroups},
     kernels::{self, Kernel},
-    layout::{Encoding, Slices},
+    layout::{Encoding, LAYERS, Slices},
 };
 use crate::{
     engine::Task,
-    mechanism::{canaries::Canaries, counts::Counting, exact_sum::SLOT, layers::MOST_LAYERS},
+    mechanism::{canaries::Canaries, counts::Counting, exact_sum::SLOT},
     model::{
         Activation, Architecture, Layer,
         cnn::{CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, HIDDEN, POOLED1},
@@ -21,8 +21,9 @@ const SLICE: u32 = 8;
 
 const fn kind(activation: Activation) -> f64 {
     match activation {
-        Activation::Tanh => 1.0,
         Activation::Relu => 2.0,
+        // Models that have names have no others.
+        _ => 1.0,
     }
 }
 
@@ -37,8 +38,8 @@ struct Dense {
 }
 
 /// What kernels on what is stored call the ends of its layers.
-fn stored_ends(ends: [usize; MOST_LAYERS - 1]) -> impl Iterator<Item = (&'static str, f64)> {
-    const NAMES: [&str; MOST_LAYERS - 1] = ["FIRST_STORED", "SECOND_STORED", "THIRD_STORED"];
+fn stored_ends(ends: [usize; LAYERS - 1]) -> impl Iterator<Item = (&'static str, f64)> {
+    const NAMES: [&str; LAYERS - 1] = ["FIRST_STORED", "SECOND_STORED", "THIRD_STORED"];
     NAMES.into_iter().zip(ends.map(|end| end as f64))
 }
 
@@ -68,7 +69,7 @@ struct Bounded {
     slices: Slices,
     dense: Vec<Dense>,
     /// Where the first three layers of what is stored end.
-    ends: [usize; MOST_LAYERS - 1],
+    ends: [usize; LAYERS - 1],
 }
 
 impl<'a> Passes<'a> {
@@ -97,7 +98,7 @@ impl<'a> Passes<'a> {
     }
 
     /// Where the model's first layers end in what is stored, at its end at the latest.
-    fn ends(&self, slices: &Slices) -> [usize; MOST_LAYERS - 1] {
+    fn ends(&self, slices: &Slices) -> [usize; LAYERS - 1] {
         let lengths = self.model.lengths();
         std::array::from_fn(|layer| lengths.iter().take(layer + 1).sum::<usize>().min(slices.stored_length))
     }
@@ -149,6 +150,8 @@ impl<'a> Passes<'a> {
         let slices = match self.model {
             Architecture::Linear | Architecture::Scattering => vec![(None, s.delta)],
             Architecture::Mlp => vec![(None, s.hidden_delta), (Some(s.hidden), s.delta)],
+            // Left to the CPU.
+            Architecture::Built(_) => vec![],
             Architecture::CnnTanh | Architecture::CnnRelu => {
                 vec![(Some(s.pool2), s.hidden_delta), (Some(s.hidden), s.delta)]
             }
@@ -175,8 +178,9 @@ impl<'a> Passes<'a> {
     pub fn forward(&self, floats_at: Option<usize>) -> Vec<Dispatch> {
         let s = &self.slices;
         let act = kind(self.model.activation());
-        let mut first = self.dense()[0];
+        let Some(mut first) = self.dense().first().copied() else { return vec![] };
         match self.model {
+            Architecture::Built(_) => vec![],
             Architecture::Linear | Architecture::Scattering | Architecture::Mlp => {
                 first.source = floats_at;
                 let (target, activation) = if self.model.is_linear() { (s.logits, 0.0) } else { (s.hidden, act) };

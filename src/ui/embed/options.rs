@@ -132,7 +132,7 @@ mod tests {
         known.sort_unstable();
         let selects = Select::ALL.into_iter().map(|select| select.spec().key);
         let numbers = Number::ALL.into_iter().map(|number| number.spec().key);
-        let mut keys: Vec<&str> = ["preset", "density", "phase-list", "layer-norms", "speed"]
+        let mut keys: Vec<&str> = ["preset", "layers", "density", "phase-list", "layer-norms", "speed"]
             .into_iter()
             .chain(selects)
             .chain(numbers)

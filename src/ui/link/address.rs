@@ -7,6 +7,7 @@ use super::{
     noise_query::{KEYS, NoiseQuery, PSIS},
 };
 use crate::{
+    model::Architecture,
     plot::format,
     train::functional::{features::Features, price::Mechanism},
     ui::{
@@ -83,7 +84,7 @@ pub fn read(query: &str) -> (Link, Vec<String>) {
 
 /// Whether a key of a link sets something of the run.
 fn names_a_setting(key: &str) -> bool {
-    matches!(key, "preset" | "density" | "phase-list" | "layer-norms")
+    matches!(key, "preset" | "layers" | "density" | "phase-list" | "layer-norms")
         || Number::by_key(key).is_some()
         || Select::by_key(key).is_some()
 }
@@ -125,6 +126,10 @@ impl Link {
                 *settings = preset
                     .ok_or_else(|| wrong(key, value, &presets::all().map(|preset| preset.key).collect::<Vec<_>>()))?
                     .settings(settings);
+            }
+            "layers" => {
+                let list = value.parse().map_err(LinkError::Layers)?;
+                settings.model = Architecture::Built(list);
             }
             "density" | "lab-density" | "phase-list" | "layer-norms" => {
                 if value.is_empty() || value.chars().count() > LONGEST_FORMULA {
@@ -212,6 +217,11 @@ impl Link {
             let chosen = (spec.get)(settings);
             if chosen != (spec.get)(&default) {
                 pairs.push((spec.key, chosen.to_owned()));
+            }
+            if let (Select::Model, Architecture::Built(list)) = (select, settings.model)
+                && settings.model != default.model
+            {
+                pairs.push(("layers", encode(&list.to_string())));
             }
             if select == Select::Noise && settings.family == Family::Custom && settings.formula != default.formula {
                 pairs.push(("density", encode(&settings.formula)));

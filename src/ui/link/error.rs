@@ -2,7 +2,13 @@
 
 use std::fmt;
 
-use crate::ui::{settings::NumberError, text::t};
+use crate::{
+    model::layers::LayersError,
+    ui::{
+        settings::NumberError,
+        text::{heard, t},
+    },
+};
 
 /// Why a key of a link was left aside; what it would have set stays as it was. Each is a sentence for the page.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +17,7 @@ pub enum LinkError {
     Version(String),
     Number { key: String, problem: NumberError },
     Formula { key: String, value: String, most: usize },
+    Layers(LayersError),
     Choice { key: String, value: String, allowed: String },
 }
 
@@ -42,6 +49,7 @@ impl fmt::Display for LinkError {
                 value = value,
                 n = most
             ),
+            Self::Layers(problem) => t!("In the link, layers: {problem}.", problem = heard(&problem.to_string())),
             Self::Choice { key, value, allowed } => t!(
                 "In the link, {key} must be one of {allowed}; “{value}” is not.",
                 key = key,

@@ -55,6 +55,7 @@ impl Lock {
         if self.leaves(PRESET) && Preset::of(after).is_some() && before.digits == after.digits {
             return true;
         }
+        let layers = before.model == after.model || self.leaves(Select::Model.spec().key);
         let density = before.formula == after.formula || self.leaves(Select::Noise.spec().key);
         let phases = before.phase_list == after.phase_list || self.leaves(Select::Phases.spec().key);
         let norms = before.layer_norms == after.layer_norms || self.leaves(Select::Clipping.spec().key);
@@ -62,7 +63,8 @@ impl Lock {
         let follows = |number: Number| number == Number::Budget && self.leaves(Number::Scale.spec().key);
         let select = |select: &Select| (select.spec().get)(before) == (select.spec().get)(after);
         let number = |number: &Number| before.number(*number) == after.number(*number) || follows(*number);
-        density
+        layers
+            && density
             && phases
             && norms
             && Select::ALL.iter().all(|each| self.leaves(each.spec().key) || select(each))

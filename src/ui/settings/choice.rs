@@ -4,7 +4,7 @@ use crate::{
     accounting::groups::{Clipping, NoiseStrategy},
     engine::Reading,
     mechanism::EnvelopeShape,
-    model::Architecture,
+    model::{Architecture, layers::LayerList},
     plot::format,
     train::audit::Mutation,
     train::config::{Averaging, Minority, Protects, SamplingPolicy, Start},
@@ -154,7 +154,8 @@ impl Speed {
 }
 
 impl Choice for Architecture {
-    const ALL: &'static [Self] = &Architecture::ALL;
+    const ALL: &'static [Self] =
+        &[Self::Linear, Self::Scattering, Self::Mlp, Self::CnnTanh, Self::CnnRelu, Self::Built(LayerList::FIRST)];
     fn key(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -162,6 +163,7 @@ impl Choice for Architecture {
             Self::Mlp => "mlp",
             Self::CnnTanh => "cnn-tanh",
             Self::CnnRelu => "cnn-relu",
+            Self::Built(_) => "built",
         }
     }
     fn label(self) -> String {
@@ -171,6 +173,8 @@ impl Choice for Architecture {
             Self::Mlp => t!("Two layers (128 hidden)"),
             Self::CnnTanh => t!("CNN, tanh"),
             Self::CnnRelu => t!("CNN, ReLU (the paper's)"),
+            // However many it has.
+            Self::Built(_) => return t!("Layers of your own").to_owned(),
         };
         t!("{model} · {n} parameters", model = name, n = format::integer(self.parameters() as u64))
     }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     data::sharing::Sharing,
+    model::Architecture,
     plot::format,
     train::{
         audit::Mutation,
@@ -99,6 +100,11 @@ impl Settings {
                 && select.applies(self)
             {
                 changes.push(change.with(&[("option", spec.label_of(now))]));
+            }
+            if let (Select::Model, Architecture::Built(list)) = (select, self.model)
+                && self.model != old.model
+            {
+                changes.push(list.to_string());
             }
             if select == Select::Noise && self.formula != old.formula && self.family == Family::Custom {
                 changes.push(self.formula.clone());

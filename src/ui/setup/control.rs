@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use super::{layout::Control, noise_over_run::noise_over_run, preset::preset_choice};
+use super::{builder::builder, layout::Control, noise_over_run::noise_over_run, preset::preset_choice};
 use crate::ui::{
-    settings::Number,
+    settings::{Number, Select},
     size::closures::{bool_memo, view_fn},
     state::Page,
     widgets::{
@@ -21,6 +21,8 @@ pub fn control(page: Page, which: Control) -> AnyView {
         Control::Density => typed_field(page, &OWN_DENSITY),
         Control::LayerNorms => typed_field(page, &OWN_NORMS),
         Control::PhaseList => typed_field(page, &OWN_PHASES),
+        // Its layers stand below it.
+        Control::Select(Select::Model) => (select(page, Select::Model), builder(page)).into_any(),
         Control::Select(which) if which.spec().applies.is_none() => select(page, which),
         Control::Select(which) => {
             let there = bool_memo(move || page.settings.with(|settings| which.applies(settings)));

@@ -2,6 +2,7 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
+//! | `builder` | a network of one's own, layer by layer |
 //! | `control` | one control, while it plays a part |
 //! | `digits_line` | what is loaded, and the way to one's own files |
 //! | [`layout`] | which controls there are, and where they stand |
@@ -13,6 +14,8 @@
 
 #[cfg(target_arch = "wasm32")]
 mod annealing;
+#[cfg(target_arch = "wasm32")]
+mod builder;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod control;
 #[cfg(target_arch = "wasm32")]

@@ -147,6 +147,7 @@ fn caption(model: Architecture) -> &'static str {
         Architecture::Scattering => t!("Pictures: the digit 0's weights of the 81 maps of features."),
         Architecture::Mlp => t!("Pictures: weights into the first ten hidden units."),
         Architecture::CnnTanh | Architecture::CnnRelu => t!("Pictures: the sixteen filters of the first layer."),
+        Architecture::Built(_) => t!("Pictures: weights of the first layer."),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use hushgrad::train::{phases::Phases, presets::Preset};
+use hushgrad::{
+    model::layers::LayerList,
+    train::{phases::Phases, presets::Preset},
+};
 
 use super::settings;
 use crate::density;
@@ -25,6 +28,9 @@ pub struct Flags {
 
     #[arg(long, value_enum)]
     pub model: Option<settings::Model>,
+    /// A network of your own, such as "conv 16 8x8/2 same, tanh, maxpool 2/1, dense 10" (docs/models.md)
+    #[arg(long, value_name = "LIST", conflicts_with = "model")]
+    pub layers: Option<LayerList>,
     /// How one example's gradient is bounded
     #[arg(long, value_enum)]
     pub encoder: Option<settings::Encoder>,

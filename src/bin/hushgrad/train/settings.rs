@@ -178,6 +178,9 @@ pub fn configuration(
     if let Some(model) = arguments.model {
         config.model = model.into();
     }
+    if let Some(layers) = arguments.layers {
+        config.model = Architecture::Built(layers);
+    }
     if let Some(start) = arguments.start {
         config.start = match start {
             StartFrom::Random => Start::Random,

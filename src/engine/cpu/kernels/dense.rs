@@ -37,7 +37,7 @@ impl<S: Simd, const C: usize> Kernel<S> for DenseForward<'_, S, C> {
     }
 }
 
-/// ∂ℓ/∂input = Wᵀδ. Eight inputs at a time: their number is a multiple of 8.
+/// ∂ℓ/∂input = Wᵀδ. Eight inputs at a time, and the last few by themselves.
 pub struct DenseBackward<'a, S: Simd> {
     pub weights: &'a [f32],
     pub delta: &'a [S::F],
@@ -55,12 +55,16 @@ impl<S: Simd> Kernel<S> for DenseBackward<'_, S> {
         for (i, out) in out.chunks_exact_mut(TILE).enumerate() {
             let mut sums = [s.splat(0.0); TILE];
             for (row, &d) in weights.chunks_exact(inputs).zip(delta) {
-                let row: &[f32; TILE] = row[i * TILE..].first_chunk().expect("inputs are a multiple of the tile");
+                let row: &[f32; TILE] = row[i * TILE..].first_chunk().expect("tiles lie inside a row");
                 for c in 0..TILE {
                     sums[c] = s.mul_add(d, s.splat(row[c]), sums[c]);
                 }
             }
             out.copy_from_slice(&sums);
+        }
+        for (i, out) in out.iter_mut().enumerate().skip(inputs - inputs % TILE) {
+            let rows = weights.chunks_exact(inputs).zip(delta);
+            *out = rows.fold(s.splat(0.0), |sum, (row, &d)| s.mul_add(d, s.splat(row[i]), sum));
         }
     }
 }

@@ -17,12 +17,13 @@ pub fn drop_negligible<S: Simd>(s: S, delta: S::F) -> S::F {
     s.select(s.greater(s.splat(NEGLIGIBLE), s.abs(delta)), s.splat(0.0), delta)
 }
 
+/// The activations of the models that have names; others are `pointwise`'s.
 #[inline(always)]
 pub fn activate<S: Simd>(s: S, activation: Activation, x: S::F) -> S::F {
     match activation {
-        Activation::Tanh => math::tanh(s, x),
         // The second argument is returned for NaN.
         Activation::Relu => s.max(s.splat(0.0), x),
+        _ => math::tanh(s, x),
     }
 }
 
@@ -30,8 +31,8 @@ pub fn activate<S: Simd>(s: S, activation: Activation, x: S::F) -> S::F {
 #[inline(always)]
 fn through_activation<S: Simd>(s: S, activation: Activation, a: S::F, delta: S::F) -> S::F {
     let delta = match activation {
-        Activation::Tanh => s.mul(delta, s.sub(s.splat(1.0), s.mul(a, a))),
         Activation::Relu => s.select(s.greater(a, s.splat(0.0)), delta, s.splat(0.0)),
+        _ => s.mul(delta, s.sub(s.splat(1.0), s.mul(a, a))),
     };
     drop_negligible(s, delta)
 }

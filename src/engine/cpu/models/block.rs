@@ -54,7 +54,7 @@ struct Scattering<S: Simd> {
 impl<S: Simd> Block<S> {
     pub fn new(simd: S, model: Architecture) -> Self {
         let margin = match model {
-            Architecture::Linear | Architecture::Scattering | Architecture::Mlp => 0,
+            Architecture::Linear | Architecture::Scattering | Architecture::Mlp | Architecture::Built(_) => 0,
             Architecture::CnnTanh | Architecture::CnnRelu => 3,
         };
         let (zero, inputs) = (simd.splat(0.0), model.inputs());

@@ -231,7 +231,8 @@ impl<S: Simd> Network<S> for Cnn<S> {
             let (own, pairs) = (of(layer, &own), of(layer, &pairs));
             s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms })
         };
-        let layers = [squares[0], squares[1], dense(0), dense(1)];
+        let mut layers = [s.splat(0.0); MOST_LAYERS];
+        layers[..4].copy_from_slice(&[squares[0], squares[1], dense(0), dense(1)]);
         Squares {
             whole: s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies, terms }),
             layers,
@@ -250,7 +251,7 @@ impl<S: Simd> Network<S> for Cnn<S> {
         let (conv, rest) = sum.split_at_mut(CONV);
         let (dense1, dense2) = rest.split_at_mut(DENSE1);
         let dense2 = &mut dense2[..CLASSES * (HIDDEN + 1)];
-        let [conv1, conv2, dense1_scale, dense2_scale] = scales;
+        let [conv1, conv2, dense1_scale, dense2_scale, ..] = scales;
         let (sum1, sum2) = conv.split_at_mut(CONV1);
         let (values1, values2) = self.gradient.split_at(CONV1);
         s.run(AddScaled { scale: conv1, values: values1, base, sum: sum1 });

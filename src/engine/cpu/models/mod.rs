@@ -1,6 +1,7 @@
 //! Per-example gradients of each architecture, over a block of examples.
 
 mod block;
+mod built;
 mod cnn;
 mod network;
 mod perceptron;
@@ -9,7 +10,7 @@ pub use self::{
     block::{Block, Examples},
     network::{Network, Squares},
 };
-use self::{cnn::Cnn, perceptron::Perceptron};
+use self::{built::Built, cnn::Cnn, perceptron::Perceptron};
 use crate::{engine::cpu::simd::Simd, model::Architecture};
 
 /// The network of an architecture.
@@ -17,5 +18,6 @@ pub fn network<S: Simd>(simd: S, model: Architecture) -> Box<dyn Network<S>> {
     match model {
         Architecture::Linear | Architecture::Scattering | Architecture::Mlp => Box::new(Perceptron::new(simd, model)),
         Architecture::CnnTanh | Architecture::CnnRelu => Box::new(Cnn::new(simd, model)),
+        Architecture::Built(list) => Box::new(Built::new(simd, &list)),
     }
 }

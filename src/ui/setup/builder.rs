@@ -1,0 +1,214 @@
+//! A network of one's own, layer by layer: added, taken away, changed and moved, with every shape beside it.
+
+use leptos::prelude::*;
+use web_sys::{DragEvent, KeyboardEvent};
+
+use crate::{
+    model::{
+        Architecture,
+        layers::{LayerList, LayersError, PICTURE, Placed, Shape, place, read},
+    },
+    plot::format,
+    ui::{
+        settings::{Encoder, Family, Settings},
+        size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
+        state::Page,
+        text::{Text, heard, t, text},
+    },
+};
+
+/// Layers to add, each as it is written first.
+const OFFERED: [(&str, Text); 11] = [
+    ("conv 8 3x3 same", text!("convolution")),
+    ("maxpool 2", text!("max-pooling")),
+    ("avgpool 2", text!("average pooling")),
+    ("dense 32", text!("dense layer")),
+    ("tanh", text!("tanh")),
+    ("relu", text!("ReLU")),
+    ("elu", text!("ELU")),
+    ("sigmoid", text!("sigmoid")),
+    ("tempered 1.58 3 0.71", text!("tempered sigmoid")),
+    ("groupnorm 4", text!("group normalisation")),
+    ("flatten", text!("flatten")),
+];
+
+/// The layers as they are typed, whether they fit together or not.
+#[derive(Clone, Copy)]
+struct Draft {
+    page: Page,
+    rows: RwSignal<Vec<String>>,
+}
+
+impl Draft {
+    /// What these rows are: a network, or why they are none.
+    fn judged(rows: &[String]) -> Result<LayerList, LayersError> {
+        rows.join(", ").parse()
+    }
+
+    /// Changes the rows; where they fit together, the run is of them.
+    fn edit(self, edit: impl FnOnce(&mut Vec<String>)) {
+        self.rows.update(edit);
+        if let Ok(list) = self.rows.with_untracked(|rows| Self::judged(rows)) {
+            self.page.change(|settings| settings.model = Architecture::Built(list));
+        }
+    }
+
+    fn step(self, from: usize, to: usize) {
+        self.edit(|rows| {
+            if from < rows.len() && to < rows.len() {
+                let row = rows.remove(from);
+                rows.insert(to, row);
+            }
+        });
+    }
+}
+
+fn list_of(settings: &Settings) -> Option<LayerList> {
+    match settings.model {
+        Architecture::Built(list) => Some(list),
+        _ => None,
+    }
+}
+
+fn rows_of(list: &LayerList) -> Vec<String> {
+    list.specs().iter().map(ToString::to_string).collect()
+}
+
+/// The builder, while the model is one's own.
+pub fn builder(page: Page) -> AnyView {
+    let there = bool_memo(move || page.settings.with(|settings| list_of(settings).is_some()));
+    view_fn(move || there.get().then(|| inside(page))).into_any()
+}
+
+fn inside(page: Page) -> AnyView {
+    let set = Memo::new(move |_| page.settings.with(list_of));
+    let draft = Draft { page, rows: RwSignal::new(set.get_untracked().as_ref().map(rows_of).unwrap_or_default()) };
+    // A link, a lesson or an earlier run brings another list.
+    effect(move || {
+        if let Some(list) = set.get()
+            && draft.rows.with_untracked(|rows| Draft::judged(rows).ok() != Some(list))
+        {
+            draft.rows.set(rows_of(&list));
+        }
+    });
+    let fixed = move || page.is_fixed("model");
+    let problem = move || match draft.rows.with(|rows| Draft::judged(rows)) {
+        Ok(_) => String::new(),
+        Err(error) => {
+            t!("{problem}. Until it fits, the run keeps the last layers that did.", problem = heard(&error.to_string()))
+        }
+    };
+    let rows = move || {
+        let rows = draft.rows.get();
+        // As far as they fit: shapes up to the first that does not.
+        let shapes: Vec<Option<Placed>> = (1..=rows.len())
+            .map(|count| {
+                let specs = read(&rows[..count].join(", ")).ok()?;
+                place(PICTURE, &specs).ok()?.last().copied()
+            })
+            .collect();
+        let count = rows.len();
+        let row = |(at, (text, placed))| row(draft, (at, count), text, placed);
+        rows.into_iter().zip(shapes).enumerate().map(row).collect::<Vec<_>>()
+    };
+    let offered = OFFERED.map(|(text, name)| view! { <option value=text>{name.get()}</option> }.into_any());
+    let add = move |event: leptos::ev::Event| {
+        let text = event_target_value(&event);
+        if !text.is_empty() {
+            event_target::<web_sys::HtmlSelectElement>(&event).set_selected_index(0);
+            // Before the answer.
+            draft.edit(|rows| rows.insert(rows.len().saturating_sub(1), text));
+        }
+    };
+    view! {
+        <div class="builder" data-testid="builder">
+            <p class="small-label">{t!("The image")}" "{PICTURE.to_string()}</p>
+            <ol>{move || rows()}</ol>
+            <p class="field-error" role="status" data-testid="builder-error">{text_fn(problem)}</p>
+            <select aria-label=t!("Add a layer") data-testid="builder-add" disabled=bool_fn(fixed) on:change=on_event(add)><option value="">{t!("Add a layer …")}</option>{Vec::from(offered)}</select>
+            <p class="small-label" data-testid="builder-size">{text_fn(move || size(page))}</p>
+        </div>
+    }
+    .into_any()
+}
+
+/// One layer.
+fn row(draft: Draft, (at, count): (usize, usize), text: String, placed: Option<Placed>) -> AnyView {
+    let (page, name) = (draft.page, text.clone());
+    let fixed = move || page.is_fixed("model");
+    let typed = move |event: leptos::ev::Event| {
+        let typed = event_target_value(&event).trim().to_owned();
+        draft.edit(|rows| {
+            if let Some(row) = rows.get_mut(at) {
+                *row = typed;
+            }
+        });
+    };
+    let keyed = move |event: KeyboardEvent| {
+        let to = match event.key().as_str() {
+            "ArrowUp" if event.alt_key() => at.checked_sub(1),
+            "ArrowDown" if event.alt_key() => Some(at + 1),
+            _ => return,
+        };
+        event.prevent_default();
+        to.into_iter().for_each(|to| draft.step(at, to));
+    };
+    let dragged = move |event: DragEvent| {
+        if let Some(data) = event.data_transfer() {
+            drop(data.set_data("text/plain", &at.to_string()));
+        }
+    };
+    let dropped = move |event: DragEvent| {
+        event.prevent_default();
+        let from = event.data_transfer().and_then(|data| data.get_data("text/plain").ok()?.parse().ok());
+        from.into_iter().for_each(|from: usize| draft.step(from, at));
+    };
+    let shape = placed.map_or_else(|| "?".to_owned(), |placed| placed.output.to_string());
+    let parameters = placed
+        .and_then(|placed| placed.layer)
+        .map(|layer| t!("{n} parameters", n = format::integer((layer.outputs * (layer.fan_in + 1)) as u64)));
+    let wide = placed.map_or(0, |placed| bar(placed.output));
+    view! {
+        <li draggable="true" on:dragstart=dragged on:dragover=move |event: DragEvent| event.prevent_default() on:drop=dropped>
+            <input type="text" spellcheck="false" autocomplete="off" aria-label=t!("Layer {n}", n = at + 1) data-testid="layer" disabled=bool_fn(fixed) prop:value=text on:change=on_event(typed) on:keydown=keyed />
+            <span class="shape"><svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width=wide.to_string() height="4"></rect></svg><span>{shape}</span><span class="small-label">{parameters}</span></span>
+            <button type="button" aria-label=t!("Move {layer} up", layer = name) disabled=bool_fn(move || at == 0 || fixed()) on:click=on_click(move |_| draft.step(at, at - 1))>"↑"</button>
+            <button type="button" aria-label=t!("Move {layer} down", layer = name) disabled=bool_fn(move || at + 1 == count || fixed()) on:click=on_click(move |_| draft.step(at, at + 1))>"↓"</button>
+            <button type="button" aria-label=t!("Remove {layer}", layer = name) disabled=bool_fn(fixed) on:click=on_click(move |_| draft.edit(|rows| drop((at < rows.len()).then(|| rows.remove(at)))))>"×"</button>
+        </li>
+    }
+    .into_any()
+}
+
+/// How wide a shape's bar is: by the logarithm of its values, of which an image has 784.
+fn bar(shape: Shape) -> u32 {
+    (12 * shape.values().max(1).ilog2()).clamp(4, 100)
+}
+
+/// How large the network is, and how long the noise beside the clip.
+fn size(page: Page) -> String {
+    let Some((list, settings)) = page.settings.with(|settings| Some((list_of(settings)?, settings.clone()))) else {
+        return String::new();
+    };
+    let placed = list.placed();
+    let work: u64 = placed.iter().map(Placed::work).sum();
+    let parameters = settings.model.parameters();
+    let size = t!(
+        "{parameters} parameters, {work} multiplications an image.",
+        parameters = format::integer(parameters as u64),
+        work = format::integer(work)
+    );
+    let sigma = (settings.family == Family::Gaussian && settings.encoder == Encoder::Clip).then_some(settings.scale);
+    match sigma {
+        Some(sigma) => {
+            // √P·σC over C.
+            let times = format::number(((parameters as f64).sqrt() * sigma).round());
+            let noise = t!(
+                "The noise of a step is about {times} times as long as what one image may add: more parameters make it longer.",
+                times = times
+            );
+            [size, noise].join(" ")
+        }
+        None => size,
+    }
+}
