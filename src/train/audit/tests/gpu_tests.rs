@@ -1,12 +1,16 @@
 //! The same on WebGPU, with fewer runs: a software adapter takes its time.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use super::*;
 use crate::engine::gpu::{Gpu, GpuEngine};
 
-/// This process's device. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
-fn device() -> Option<Gpu> {
+/// This process's device, for one test at a time: those that share a software adapter wait for one another far longer. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
+fn device() -> Option<(MutexGuard<'static, ()>, Gpu)> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     match block_on(Gpu::acquire()) {
-        Ok(gpu) => Some(gpu),
+        Ok(gpu) => Some((turn, gpu)),
         Err(error) if std::env::var_os("HUSHGRAD_NO_GPU").is_some_and(|v| v == "1") => {
             eprintln!("**** NOT RUN: {error}. HUSHGRAD_NO_GPU=1 allows it; nothing on the GPU was tested. ****");
             None
@@ -26,7 +30,7 @@ fn session(gpu: &Gpu, config: &RunConfig, train: &Dataset, seed: u64) -> Session
 #[test]
 fn honest_runs_on_webgpu_exceed_their_claim_as_seldom_as_is_stated() {
     const EACH: u64 = 2;
-    let Some(gpu) = device() else { return };
+    let Some((_turn, gpu)) = device() else { return };
     let train = digits(400);
     let envelope = EncoderSpec::Envelope { shape: EnvelopeShape::HeavyTailed, vectors: 4, pre_scale: 1.0, seed: 0 };
     let with_noise = |sampling| RunConfig { noise: gaussian(1.0), ..small(sampling) };
@@ -61,7 +65,7 @@ fn honest_runs_on_webgpu_exceed_their_claim_as_seldom_as_is_stated() {
 /// A promise that noise, clip, divisor or counts break shows as on the CPU: two of two have a probability of 6 % where a run is honest.
 #[test]
 fn broken_promises_are_found_out_on_webgpu() {
-    let Some(gpu) = device() else { return };
+    let Some((_turn, gpu)) = device() else { return };
     for mutation in [Mutation::HalfNoise, Mutation::DoubleClip, Mutation::DrawnLot, Mutation::CountUnpaid] {
         let (config, examples) = shows(mutation);
         let train = digits(examples);
@@ -79,7 +83,7 @@ fn broken_promises_are_found_out_on_webgpu() {
 /// The same coins, lots and noise: the same scores as on the CPU, to the rounding of sums.
 #[test]
 fn scores_are_those_of_the_cpu() {
-    let Some(gpu) = device() else { return };
+    let Some((_turn, gpu)) = device() else { return };
     let train = digits(400);
     let config = RunConfig { noise: gaussian(1.0), ..small(SamplingPolicy::Poisson) };
     let ours = to_its_end(&mut session(&gpu, &config, &train, 8));
