@@ -294,9 +294,9 @@ impl<S: Simd> Backward<'_, S> {
                     sums[x] = s.mul_add(d[x], w, sums[x]);
                 }
             }
-            for x in 0..M {
+            for (x, &sum) in sums.iter().enumerate() {
                 let at = x * stride + kx;
-                to[at] = s.add(to[at], sums[x]);
+                to[at] = s.add(to[at], sum);
             }
         }
     }

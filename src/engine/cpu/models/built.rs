@@ -458,7 +458,7 @@ mod tests {
             let noise = noise.then_some(NoiseSpec::Gaussian { sigma: 1e-4 });
             let task = Task { encoder, noise, copies, ..Task::without_privacy(model) };
             // Where sums stand on a grid, a coordinate that lies between two of its places may be rounded to either.
-            let steps = task.sum_grid().map_or(0.0, |grid| 3.0 * grid.step() as f32);
+            let steps = task.sum_grid().map_or(0.0, |grid| 3.0 * grid.step());
             let mut cpu =
                 CpuEngine::new(task.clone(), train.train.clone(), &parameters, Performance::default()).unwrap();
             let mut plain = ReferenceEngine::new(&task, train.train.clone(), 5).unwrap();
