@@ -7,7 +7,7 @@ use super::{
 };
 use super::{
     Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
-    cpu::CpuEngine,
+    cpu::{CpuEngine, helpers::Helpers},
 };
 #[cfg(feature = "gpu")]
 use crate::model::Architecture;
@@ -82,6 +82,8 @@ pub struct EngineFactory {
     #[cfg(feature = "gpu")]
     gpu: Option<Gpu>,
     performance: Performance,
+    /// Threads beside this one, for engines on the CPU.
+    helpers: Option<Helpers>,
     info: EngineInfo,
 }
 
@@ -93,6 +95,7 @@ impl EngineFactory {
             #[cfg(feature = "gpu")]
             gpu: None,
             performance: Performance::default(),
+            helpers: None,
             info: CpuEngine::describe(Performance::default()),
         }
     }
@@ -128,7 +131,7 @@ impl EngineFactory {
     #[must_use]
     pub fn on(gpu: Gpu) -> Self {
         let info = EngineInfo { backend: Backend::Gpu, device: gpu.report().to_string() };
-        Self { gpu: Some(gpu), performance: Performance::default(), info }
+        Self { gpu: Some(gpu), performance: Performance::default(), helpers: None, info }
     }
 
     /// This build has no WebGPU.
@@ -166,6 +169,13 @@ impl EngineFactory {
         self.performance.threads = threads;
     }
 
+    /// Gives engines on the CPU these helpers. Without effect on the results.
+    #[must_use]
+    pub fn with_helpers(mut self, helpers: Option<Helpers>) -> Self {
+        self.helpers = helpers;
+        self
+    }
+
     #[must_use]
     pub fn info(&self) -> EngineInfo {
         self.info.clone()
@@ -186,7 +196,8 @@ impl EngineFactory {
             let engine = GpuEngine::new(gpu, task, train, initial, self.performance).await?;
             return Ok(AnyEngine::Gpu(Box::new(engine)));
         }
-        let engine = CpuEngine::new(task.clone(), train.clone(), initial, self.performance)?;
+        let mut engine = CpuEngine::new(task.clone(), train.clone(), initial, self.performance)?;
+        engine.set_helpers(self.helpers.clone());
         Ok(AnyEngine::Cpu(Box::new(engine)))
     }
 }
