@@ -4,9 +4,10 @@
 use super::{
     Backend, Unsupported, check,
     gpu::{Gpu, GpuEngine},
+    timing,
 };
 use super::{
-    Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
+    Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task, Timings,
     cpu::{CpuEngine, helpers::Helpers},
 };
 #[cfg(feature = "gpu")]
@@ -77,13 +78,17 @@ impl Engine for AnyEngine {
     }
 }
 
+/// Whether a task is left to the CPU, though the device could run it.
+#[cfg(feature = "gpu")]
+fn refuses(gpu: &Gpu, task: &Task) -> bool {
+    gpu.report().software && task.model == Architecture::Scattering
+}
+
 /// Makes engines of one backend.
 pub struct EngineFactory {
     #[cfg(feature = "gpu")]
     gpu: Option<Gpu>,
     performance: Performance,
-    /// Threads beside this one, for engines on the CPU.
-    helpers: Option<Helpers>,
     info: EngineInfo,
 }
 
@@ -95,7 +100,6 @@ impl EngineFactory {
             #[cfg(feature = "gpu")]
             gpu: None,
             performance: Performance::default(),
-            helpers: None,
             info: CpuEngine::describe(Performance::default()),
         }
     }
@@ -131,7 +135,7 @@ impl EngineFactory {
     #[must_use]
     pub fn on(gpu: Gpu) -> Self {
         let info = EngineInfo { backend: Backend::Gpu, device: gpu.report().to_string() };
-        Self { gpu: Some(gpu), performance: Performance::default(), helpers: None, info }
+        Self { gpu: Some(gpu), performance: Performance::default(), info }
     }
 
     /// This build has no WebGPU.
@@ -169,11 +173,14 @@ impl EngineFactory {
         self.performance.threads = threads;
     }
 
-    /// Gives engines on the CPU these helpers. Without effect on the results.
-    #[must_use]
-    pub fn with_helpers(mut self, helpers: Option<Helpers>) -> Self {
-        self.helpers = helpers;
-        self
+    /// Times a step of `task` on both engines; `None` where this factory builds on the CPU anyway, or the device cannot run the task, which [`Self::build`] says.
+    pub async fn timings(&self, task: &Task, helpers: Option<Helpers>) -> Option<Timings> {
+        #[cfg(feature = "gpu")]
+        if let Some(gpu) = self.gpu.as_ref().filter(|gpu| !refuses(gpu, task)) {
+            return timing::timings(gpu, task, helpers).await.ok();
+        }
+        let _ = (task, helpers);
+        None
     }
 
     #[must_use]
@@ -189,15 +196,14 @@ impl EngineFactory {
     pub async fn build(&self, task: &Task, train: &Dataset, initial: &[f32]) -> Result<AnyEngine, EngineError> {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = &self.gpu {
-            if gpu.report().software && task.model == Architecture::Scattering {
+            if refuses(gpu, task) {
                 return Err(Unsupported::ScatteringOnSoftware.into());
             }
             check::check(gpu, task).await?;
             let engine = GpuEngine::new(gpu, task, train, initial, self.performance).await?;
             return Ok(AnyEngine::Gpu(Box::new(engine)));
         }
-        let mut engine = CpuEngine::new(task.clone(), train.clone(), initial, self.performance)?;
-        engine.set_helpers(self.helpers.clone());
+        let engine = CpuEngine::new(task.clone(), train.clone(), initial, self.performance)?;
         Ok(AnyEngine::Cpu(Box::new(engine)))
     }
 }

@@ -128,7 +128,11 @@ impl Transport for InProcess {
 }
 
 /// Helpers of these fates, and what is known of them.
-fn crew(fates: &[Fate]) -> (Helpers, Arc<Mutex<Log>>) {
+fn helpers_with(fates: &[Fate]) -> (Helpers, Arc<Mutex<Log>>) {
+    helpers_of(fates, false)
+}
+
+fn helpers_of(fates: &[Fate], told: bool) -> (Helpers, Arc<Mutex<Log>>) {
     let log = Arc::new(Mutex::new(Log { orders: vec![0; fates.len()], ..Log::default() }));
     let ready = (0..).zip(fates).filter(|(_, fate)| **fate != Fate::NeverReady);
     let transport = InProcess {
@@ -139,7 +143,7 @@ fn crew(fates: &[Fate]) -> (Helpers, Arc<Mutex<Log>>) {
         reversed: fates.len().is_multiple_of(3),
         log: Arc::clone(&log),
     };
-    (Helpers::new(Box::new(transport)), log)
+    (Helpers::new(Box::new(transport), told), log)
 }
 
 /// One thread, as in a browser.
@@ -204,7 +208,7 @@ fn any_number_of_helpers_computes_the_same_bits() {
                 let task = Task { momentum: 0.5, ..task(model, encoder.clone(), noise) };
                 let alone = shown(&task, &data, None);
                 for count in [1, 2, 3, 8] {
-                    let (helpers, log) = crew(&vec![Fate::Good; count]);
+                    let (helpers, log) = helpers_with(&vec![Fate::Good; count]);
                     assert_eq!(shown(&task, &data, Some(&helpers)), alone, "{model:?} {encoder:?} {count}");
                     let log = log.lock().unwrap();
                     assert!(log.orders.iter().any(|&orders| orders > 3) && log.ended.is_empty());
@@ -232,7 +236,7 @@ fn what_else_a_step_has_is_the_same() {
         (false, Task { sharing: shared, ..linear.clone() }),
         (false, Task { sharing: shared, local: LocalSteps { steps: 2, rate: 0.1 }, ..linear }),
     ] {
-        let (helpers, log) = crew(&[Fate::Good; 3]);
+        let (helpers, log) = helpers_with(&[Fate::Good; 3]);
         assert_eq!(shown(&task, &data, Some(&helpers)), shown(&task, &data, None), "{task:?}");
         // The evaluation is shared out in any case.
         let most = log.lock().unwrap().orders.iter().copied().max();
@@ -253,7 +257,7 @@ fn what_is_not_finite_is_counted_once() {
         let trace = block_on(engine.traced_step(StepInput::alone(&lot, [1; 8], 0.1))).unwrap();
         (block_on(engine.metrics()).unwrap().non_finite, trace.encoded)
     };
-    let (helpers, _) = crew(&[Fate::Good; 2]);
+    let (helpers, _) = helpers_with(&[Fate::Good; 2]);
     let (alone, with) = (broken(None), broken(Some(&helpers)));
     assert!(alone.0 > 0);
     assert_eq!(with, alone);
@@ -280,11 +284,11 @@ fn whatever_becomes_of_a_helper_the_run_is_the_same() {
             for trouble in troubles {
                 for fates in [vec![trouble], vec![trouble, Fate::Good], vec![Fate::Good, trouble, trouble, Fate::Twice]]
                 {
-                    let (helpers, _) = crew(&fates);
+                    let (helpers, _) = helpers_with(&fates);
                     assert_eq!(shown(&task, &data, Some(&helpers)), alone, "{fates:?}");
                 }
             }
-            let (helpers, _) = crew(&troubles);
+            let (helpers, _) = helpers_with(&troubles);
             assert_eq!(shown(&task, &data, Some(&helpers)), alone);
         }
     }
@@ -294,7 +298,7 @@ fn whatever_becomes_of_a_helper_the_run_is_the_same() {
 fn one_that_is_late_time_after_time_is_ended_and_one_that_fails_is_counted() {
     let data = examples();
     let task = task(Architecture::Linear, EncoderSpec::Clip { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 0.7 }));
-    let (helpers, log) = crew(&[Fate::Late, Fate::Slow, Fate::Dies { with: 1, noticed: true }, Fate::Good]);
+    let (helpers, log) = helpers_with(&[Fate::Late, Fate::Slow, Fate::Dies { with: 1, noticed: true }, Fate::Good]);
     let mut engine = engine(&task, &data, Some(&helpers));
     let lot: Vec<u32> = (0..64).collect();
     for number in 0..20 {
@@ -330,7 +334,7 @@ fn engines_take_turns() {
         }
         engines.iter_mut().map(|engine| block_on(engine.state()).unwrap()).collect::<Vec<_>>()
     };
-    let (helpers, _) = crew(&[Fate::Good; 2]);
+    let (helpers, _) = helpers_with(&[Fate::Good; 2]);
     assert_eq!(run(Some(&helpers)), run(None));
 }
 
@@ -339,7 +343,7 @@ fn engines_take_turns() {
 fn an_order_has_the_examples_of_its_share_alone() {
     let data = examples();
     let task = task(Architecture::Linear, EncoderSpec::Clip { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 0.7 }));
-    let (helpers, log) = crew(&[Fate::Good; 3]);
+    let (helpers, log) = helpers_with(&[Fate::Good; 3]);
     let lot: Vec<u32> = (0..64).collect();
     block_on(engine(&task, &data, Some(&helpers)).step(StepInput::alone(&lot, [1; 8], 0.1))).unwrap();
     let most = log.lock().unwrap().inputs;
@@ -354,7 +358,7 @@ fn what_pays_is_measured_and_changes_nothing() {
         expected_lot: 64.0,
         ..task(Architecture::CnnTanh, EncoderSpec::Clip { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 0.7 }))
     };
-    let (helpers, log) = crew(&[Fate::Good; 3]);
+    let (helpers, log) = helpers_with(&[Fate::Good; 3]);
     let start = initial_parameters(task.model, SEED);
     let mut engine = CpuEngine::new(task.clone(), data.clone(), &start, ALONE).unwrap();
     engine.set_helpers(Some(helpers));
@@ -367,4 +371,10 @@ fn what_pays_is_measured_and_changes_nothing() {
     assert_eq!((state, told), (State::start(start, false), Default::default()));
     assert_eq!(block_on(engine.prepare(0)).unwrap(), 0);
     assert_eq!(log.lock().unwrap().orders.iter().sum::<usize>(), measured, "it is measured once");
+    // Who says how many cores compute is obeyed.
+    let (helpers, log) = helpers_of(&[Fate::Good; 3], true);
+    engine.set_helpers(Some(helpers));
+    assert_eq!(block_on(engine.prepare(0)).unwrap(), 0);
+    assert!(engine.info().device.ends_with(", 4 threads"), "{}", engine.info().device);
+    assert_eq!(log.lock().unwrap().orders, [0; 3]);
 }

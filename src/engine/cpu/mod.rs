@@ -1,4 +1,4 @@
-//! The CPU engine: threads and the machine's widest vectors natively, simd128 on one thread in the browser.
+//! The CPU engine: threads and the machine's widest vectors natively, simd128 in the browser, on one thread and its [`helpers`].
 //!
 //! Its kernels are its own, and not burn-flex' products of tensors. A private step wants each example's gradient, or at
 //! least its norm. As tensors those are P numbers an example, written and read again by clip and sum, from products too

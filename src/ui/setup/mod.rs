@@ -2,6 +2,7 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
+//! | `cores` | on how many cores the CPU computes |
 //! | `control` | one control, while it plays a part |
 //! | `digits_line` | what is loaded, and the way to one's own files |
 //! | [`layout`] | which controls there are, and where they stand |
@@ -15,6 +16,8 @@
 mod annealing;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod control;
+#[cfg(target_arch = "wasm32")]
+mod cores;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod digits_line;
 pub mod layout;

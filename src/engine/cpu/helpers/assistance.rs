@@ -8,8 +8,8 @@ use std::{
 use web_time::Instant;
 
 use super::{
-    crew::{Crew, Kind, Subject, patience},
     messages::{Answer, Ask, Order, Setup, Told},
+    roster::{Kind, Roster, Subject, patience},
     shares::{Share, shares},
     transport::Transport,
 };
@@ -29,31 +29,31 @@ use crate::{
 #[derive(Clone)]
 pub struct Helpers(Home);
 
-type Home = Arc<Mutex<Option<Box<Crew>>>>;
+type Home = Arc<Mutex<Option<Box<Roster>>>>;
 
 impl Helpers {
-    /// Helpers that were started.
+    /// Helpers that were started. All of them are used where somebody said how many there are to be (`told`); else as many as pay.
     #[must_use]
-    pub fn new(transport: Box<dyn Transport>) -> Self {
-        Self(Arc::new(Mutex::new(Some(Box::new(Crew::new(transport))))))
+    pub fn new(transport: Box<dyn Transport>, told: bool) -> Self {
+        Self(Arc::new(Mutex::new(Some(Box::new(Roster::new(transport, told))))))
     }
 
     /// Helpers that ended, by themselves or because they did not answer.
     #[must_use]
     pub fn lost(&self) -> usize {
-        self.take().map_or(0, |crew| crew.lost())
+        self.take().map_or(0, |roster| roster.lost())
     }
 
     /// Helpers that compute.
     #[must_use]
     pub fn there(&self) -> usize {
-        self.take().map_or(0, |crew| crew.there())
+        self.take().map_or(0, |roster| roster.there())
     }
 
-    /// The crew, unless another engine has it.
+    /// The roster, unless another engine has it.
     fn take(&self) -> Option<Taken> {
-        let crew = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        crew.map(|crew| Taken { crew: Some(crew), home: Arc::clone(&self.0) })
+        let roster = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        roster.map(|roster| Taken { roster: Some(roster), home: Arc::clone(&self.0) })
     }
 }
 
@@ -63,29 +63,29 @@ impl std::fmt::Debug for Helpers {
     }
 }
 
-/// The crew in use. It goes back when this is dropped.
+/// The roster in use. It goes back when this is dropped.
 struct Taken {
-    crew: Option<Box<Crew>>,
+    roster: Option<Box<Roster>>,
     home: Home,
 }
 
 impl Deref for Taken {
-    type Target = Crew;
+    type Target = Roster;
 
-    fn deref(&self) -> &Crew {
-        self.crew.as_ref().expect("the crew is there until it goes back")
+    fn deref(&self) -> &Roster {
+        self.roster.as_ref().expect("the roster is there until it goes back")
     }
 }
 
 impl DerefMut for Taken {
-    fn deref_mut(&mut self) -> &mut Crew {
-        self.crew.as_mut().expect("the crew is there until it goes back")
+    fn deref_mut(&mut self) -> &mut Roster {
+        self.roster.as_mut().expect("the roster is there until it goes back")
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        *self.home.lock().unwrap_or_else(PoisonError::into_inner) = self.crew.take();
+        *self.home.lock().unwrap_or_else(PoisonError::into_inner) = self.roster.take();
     }
 }
 
@@ -149,29 +149,30 @@ impl Assistance {
         Kind { model: *model, encoder, copies: *copies, lot: lot.next_power_of_two() }
     }
 
-    /// How many of so many helpers paid for steps of this kind, where that is known.
+    /// How many of so many helpers are used for steps of this kind, where that is known.
     pub fn paid(&self, kind: Kind, there: usize) -> Option<usize> {
-        self.helpers.take()?.paid(kind, there)
+        let roster = self.helpers.take()?;
+        if roster.told { Some(there) } else { roster.paid(kind, there) }
     }
 
     pub fn set_paid(&self, kind: Kind, there: usize, paid: usize) {
-        if let Some(mut crew) = self.helpers.take() {
-            crew.set_paid(kind, there, paid);
+        if let Some(mut roster) = self.helpers.take() {
+            roster.set_paid(kind, there, paid);
         }
     }
 
     /// Whether all helpers are there that will be, and how many these are.
     pub fn there(&self) -> (bool, usize) {
-        self.helpers.take().map_or((false, 0), |mut crew| {
-            crew.look();
-            (crew.is_whole(), crew.there())
+        self.helpers.take().map_or((false, 0), |mut roster| {
+            roster.look();
+            (roster.is_whole(), roster.there())
         })
     }
 
     /// sum ← the encoded gradients of the lot, added, as [`Kernels::sum_encoded`] adds them, to the last bit. `None`, and nothing is done, where no helper is free.
     pub async fn sum(&self, kernels: &mut dyn Kernels, sought: &Sought<'_>, sum: &mut [f64]) -> Option<Seen> {
-        let mut crew = self.crew()?;
-        let hands = crew.free(self.most);
+        let mut roster = self.roster()?;
+        let hands = roster.free(self.most);
         let exact = sought.encoding.is_exact();
         let edges = |lot, exact| kernels.edges(lot, exact);
         let shares = shares(sought.lot.len(), hands.len() + 1, kernels.lanes(), exact, edges);
@@ -182,8 +183,8 @@ impl Assistance {
         let parameters: Arc<[f32]> = sought.parameters.into();
         let mut orders = Vec::new();
         for (&hand, share) in hands.iter().zip(others) {
-            let number = crew.number();
-            crew.send((hand, number), &self.subject, self.order_of(number, sought, share, &parameters));
+            let number = roster.number();
+            roster.send((hand, number), &self.subject, self.order_of(number, sought, share, &parameters));
             orders.push((hand, number));
         }
         let length = sum.len();
@@ -194,7 +195,7 @@ impl Assistance {
         } else {
             compute(kernels, sought, own, &mut slots[own.slots(length)])
         };
-        let answers = crew.answers(&orders, patience(start.elapsed())).await;
+        let answers = roster.answers(&orders, patience(start.elapsed())).await;
         let mut alone = Vec::new();
         for (share, answer) in others.iter().zip(answers) {
             let slots = if exact { &mut [][..] } else { &mut slots[share.slots(length)] };
@@ -238,8 +239,8 @@ impl Assistance {
 
     /// Logits of all examples of `data`, as [`Kernels::scores`] computes them. `None` where no helper is free.
     pub async fn scores(&self, kernels: &mut dyn Kernels, parameters: &[f32], data: &Dataset) -> Option<Vec<Scores>> {
-        let mut crew = self.crew()?;
-        let hands = crew.free(self.most);
+        let mut roster = self.roster()?;
+        let hands = roster.free(self.most);
         // Each logit is computed by itself, so that any cut will do.
         let all = shares(data.len(), hands.len() + 1, kernels.lanes(), true, |lot, _| vec![0, lot]);
         let (own, others) = all.split_first()?;
@@ -250,15 +251,15 @@ impl Assistance {
         let shared: Arc<[f32]> = parameters.into();
         let mut orders = Vec::new();
         for (&hand, share) in hands.iter().zip(others) {
-            let number = crew.number();
+            let number = roster.number();
             let ask = Ask::Read { engine: self.subject.engine, number };
             let lot = &everybody[share.places.clone()];
-            crew.send((hand, number), &self.subject, self.with_examples(ask, data, lot, Shift::ALONE, &shared));
+            roster.send((hand, number), &self.subject, self.with_examples(ask, data, lot, Shift::ALONE, &shared));
             orders.push((hand, number));
         }
         let start = Instant::now();
         let mut scores = read(kernels, parameters, data, own);
-        for (share, answer) in others.iter().zip(crew.answers(&orders, patience(start.elapsed())).await) {
+        for (share, answer) in others.iter().zip(roster.answers(&orders, patience(start.elapsed())).await) {
             match answer {
                 Some(Answer { told: Told::Scores { .. }, numbers })
                     if numbers.len() == share.places.len() * CLASSES =>
@@ -272,10 +273,10 @@ impl Assistance {
         Some(scores)
     }
 
-    fn crew(&self) -> Option<Taken> {
-        let mut crew = if self.most > 0 { self.helpers.take()? } else { return None };
-        crew.look();
-        Some(crew)
+    fn roster(&self) -> Option<Taken> {
+        let mut roster = if self.most > 0 { self.helpers.take()? } else { return None };
+        roster.look();
+        Some(roster)
     }
 
     fn order_of(&self, number: u64, sought: &Sought<'_>, share: &Share, parameters: &Arc<[f32]>) -> Order {
@@ -306,8 +307,8 @@ impl Assistance {
 
 impl Drop for Assistance {
     fn drop(&mut self) {
-        if let Some(mut crew) = self.helpers.take() {
-            crew.forget(self.subject.engine);
+        if let Some(mut roster) = self.helpers.take() {
+            roster.forget(self.subject.engine);
         }
     }
 }

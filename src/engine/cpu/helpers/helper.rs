@@ -11,10 +11,10 @@ use crate::{
             built,
             models::Examples,
             simd::padded,
-            threads::{Encoding, Kernels, Lot},
+            threads::{Encoding, Kernels, Lot, Seen},
         },
     },
-    mechanism::{EncoderSpec, envelope::Envelope},
+    mechanism::{EncoderSpec, envelope::Envelope, exact_sum::SLOT},
     model::{Architecture, PIXELS, scattering::FEATURES},
 };
 
@@ -95,7 +95,7 @@ impl Known {
         examples: (Vec<u8>, Vec<u8>),
         (edges, shifts): (&[usize], &[Shift]),
         bounded: bool,
-    ) -> Option<(crate::engine::cpu::threads::Seen, Vec<f64>)> {
+    ) -> Option<(Seen, Vec<f64>)> {
         let (data, features) = self.examples(examples)?;
         let ascending = edges.windows(2).all(|pair| pair[0] <= pair[1]);
         let length = padded(self.model.parameters());
@@ -103,6 +103,10 @@ impl Known {
             return None;
         }
         let encoding = if bounded { &self.encoding } else { &Encoding::None };
+        // Of more than a slot's examples a sum in f32 is not exact.
+        if encoding.is_exact() && edges.windows(2).any(|pair| pair[1] - pair[0] > SLOT) {
+            return None;
+        }
         let sums = if encoding.is_exact() { 1 } else { edges.len() - 1 };
         let mut numbers = vec![0.0; sums * length];
         let lot: Vec<u32> = (0..).take(data.len()).collect();

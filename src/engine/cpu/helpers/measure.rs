@@ -6,12 +6,15 @@ use web_time::Instant;
 
 use super::assistance::{Assistance, Sought};
 use crate::{
-    data::{Dataset, Shift},
-    engine::cpu::{
-        simd::padded,
-        threads::{Encoding, Kernels},
+    data::Shift,
+    engine::{
+        cpu::{
+            simd::padded,
+            threads::{Encoding, Kernels},
+        },
+        made_up::made_up,
     },
-    model::{Architecture, CLASSES, PIXELS, scattering::FEATURES},
+    model::Architecture,
 };
 
 /// What all measurements together may take, but for the last that is under way, and the first by itself.
@@ -32,17 +35,6 @@ pub struct Measured<'a> {
     pub model: Architecture,
     pub copies: u32,
     pub lot: usize,
-}
-
-/// Images of no digit, with features where the model takes some: the kernels take as long for any.
-fn made_up(model: Architecture, count: usize) -> Dataset {
-    let bytes = |count: usize| (0..count).map(|i| (i * 37 % 251) as u8).collect::<Vec<_>>();
-    let labels: Vec<u8> = (0..count).map(|i| (i % CLASSES) as u8).collect();
-    let data = Dataset::new("", bytes(count * PIXELS), labels);
-    if model == Architecture::Scattering {
-        data.features_mut().bytes = bytes(count * FEATURES);
-    }
-    data
 }
 
 impl Assistance {

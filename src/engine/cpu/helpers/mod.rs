@@ -10,16 +10,16 @@
 //! | `messages` | what is ordered and answered |
 //! | `transport` | how that travels: a trait, so that tests need no browser |
 //! | `helper` | the other thread |
-//! | `crew` | which helpers there are, what each knows, and who is late |
+//! | `roster` | which helpers there are, what each knows, and who is late |
 //! | `shares` | who computes which places of a lot |
-//! | `assistance` | an engine's use of the crew |
+//! | `assistance` | an engine's use of the roster |
 //! | `measure` | how many helpers pay |
 
 mod assistance;
-mod crew;
 mod helper;
 mod measure;
 mod messages;
+mod roster;
 mod shares;
 mod transport;
 

@@ -56,8 +56,10 @@ pub struct Subject {
 }
 
 /// The helpers.
-pub struct Crew {
+pub struct Roster {
     transport: Box<dyn Transport>,
+    /// Whether all are used, whether they pay or not.
+    pub told: bool,
     hands: Vec<Hand>,
     begun: Instant,
     /// Orders so far.
@@ -80,11 +82,11 @@ pub struct Kind {
     pub lot: usize,
 }
 
-impl Crew {
-    pub fn new(transport: Box<dyn Transport>) -> Self {
+impl Roster {
+    pub fn new(transport: Box<dyn Transport>, told: bool) -> Self {
         let hand = || Hand { state: State::Coming, late: 0, knows: Vec::new() };
         let hands = (0..transport.count()).map(|_| hand()).collect();
-        Self { transport, hands, begun: Instant::now(), orders: 0, engines: 0, lost: 0, paid: Vec::new() }
+        Self { transport, told, hands, begun: Instant::now(), orders: 0, engines: 0, lost: 0, paid: Vec::new() }
     }
 
     /// A number for an engine.
